@@ -1,0 +1,47 @@
+/** A scheduled call that can be taken back. Cancelling one that has run does nothing. */
+export interface ScheduledCall {
+  cancel(): void
+}
+
+/** The only source of time in the host; tests put a clock of their own in its place. */
+export interface Clock {
+  /** Milliseconds since the Unix epoch. */
+  now(): number
+  /** Milliseconds that never go backwards, whatever is done to the system time. */
+  monotonic(): number
+  /** Calls `callback` once, after at least `milliseconds`. */
+  schedule(milliseconds: number, callback: () => void): ScheduledCall
+}
+
+/** Longest delay a Node timer takes; a longer one would fire at once. */
+const longestTimerDelay = 2 ** 31 - 1
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  schedule(milliseconds, callback) {
+    let timer: NodeJS.Timeout
+    const arm = (remaining: number): void => {
+      const delay = Math.min(remaining, longestTimerDelay)
+      timer = setTimeout(() => {
+        if (remaining > delay) arm(remaining - delay)
+        else callback()
+      }, delay)
+    }
+    arm(Math.max(0, milliseconds))
+    return { cancel: () => clearTimeout(timer) }
+  },
+}
+
+/** Rejects with the error that `late` makes when `promise` has not settled after `milliseconds`. */
+export function withDeadline<T>(
+  clock: Clock,
+  milliseconds: number,
+  promise: Promise<T>,
+  late: () => Error,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const deadline = clock.schedule(milliseconds, () => reject(late()))
+    promise.then(resolve, reject).finally(() => deadline.cancel())
+  })
+}

@@ -1,0 +1,45 @@
+import { pino, stdTimeFunctions } from 'pino'
+import { PinoPretty } from 'pino-pretty'
+
+export const logLevels = ['debug', 'info', 'warn', 'error'] as const
+export type LogLevel = (typeof logLevels)[number]
+export type LogFields = Record<string, unknown>
+
+/** Writes one structured line a call. */
+export interface Logger {
+  debug(message: string, fields?: LogFields): void
+  info(message: string, fields?: LogFields): void
+  warn(message: string, fields?: LogFields): void
+  error(message: string, fields?: LogFields): void
+}
+
+export interface LogSettings {
+  level: LogLevel | 'silent'
+  format: 'pretty' | 'json'
+}
+
+/** Logs to standard output; synchronously, so that the last line before an exit is there. */
+export function createLogger(settings: LogSettings): Logger {
+  const options = {
+    level: settings.level,
+    base: null,
+    timestamp: stdTimeFunctions.isoTime,
+    formatters: { level: (label: string) => ({ level: label }) },
+  }
+  const target =
+    settings.format === 'pretty'
+      ? pino(options, PinoPretty({ sync: true, colorize: process.stdout.isTTY, ignore: 'pid,hostname' }))
+      : pino(options, pino.destination({ sync: true }))
+  const write =
+    (level: LogLevel) =>
+    (message: string, fields: LogFields = {}): void =>
+      target[level](fields, message)
+  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+}
+
+export const silentLogger: Logger = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+}

@@ -1,0 +1,126 @@
+import type { Json } from '../base/json.ts'
+import type { ProblemDetail } from '../base/problem.ts'
+import type { RepositoryStatus } from '../repository/repository.ts'
+import type { JournalEvent, Origin } from '../schema/journal-event.ts'
+import type { Config, LogEntry, Plugin, PluginError, PluginState } from '../schema/plugin.ts'
+
+/** Commands and questions about plugins, for HTTP, MQTT and the start-up. Everything throws `Problem`s. */
+
+/** Who asks, and under which conditions. */
+export interface CommandContext {
+  by: Origin
+  /** From `If-Match`: the revision that the caller has seen. */
+  expectedRevision?: number
+  /** From `Idempotency-Key`. Written into the facts, so that a repetition is known after a restart too. */
+  requestKey?: string
+}
+
+export interface InstallRequest {
+  fullId: string
+  id?: string
+  repository?: string
+  version?: string
+}
+
+export type PurgeTarget = 'kv' | 'files'
+
+export interface ConfigCheck {
+  valid: boolean
+  errors: ProblemDetail[]
+  /** What the plugin would get, secrets hidden. */
+  effective: Config
+}
+
+export interface CatalogEntry {
+  fullId: string
+  name: string
+  version: string
+  description: string | null
+  author: string | null
+  tags: string[]
+  repository: string
+  installedVersion: string | null
+  updateAvailable: boolean
+  /** Whether this host's version is high enough. */
+  compatible: boolean
+}
+
+/** A sensor or control as callers see it. */
+export interface PointView {
+  id: string
+  value: Json
+  type?: string
+  description?: string
+  unit?: string
+  range?: string
+}
+
+export interface PluginStateAt {
+  id: string
+  state: PluginState
+  enabled: boolean
+  version: string | null
+  revision: number
+  error: PluginError | null
+}
+
+export interface PluginDocument {
+  content: Uint8Array
+  /** File name as the manifest has it. */
+  file: string
+  title: string
+}
+
+/** What the host tells whoever listens: the event stream, MQTT, the inspector. Secrets are hidden. */
+export type Announcement =
+  | { kind: 'lifecycle'; event: JournalEvent }
+  | { kind: 'log'; plugin: string; entry: LogEntry }
+  | { kind: 'event'; plugin: string; name: string; data: Json | undefined; qos: 0 | 1 | 2; retain: boolean }
+  | { kind: 'object'; plugin: string; path: string; value: Json | undefined }
+  | { kind: 'sensor' | 'control'; plugin: string; id: string; value: Json | undefined; removed: boolean }
+
+export interface Lifecycle {
+  /** The full id of any accepted form. Throws `plugin_not_installed`, `ambiguous_id`. */
+  resolveId(text: string): string
+
+  list(): Plugin[]
+  get(id: string): Plugin
+  install(request: InstallRequest, context: CommandContext): Promise<Plugin>
+  toggle(id: string, enabled: boolean | undefined, context: CommandContext): Promise<Plugin>
+  configure(id: string, config: Config, context: CommandContext): Promise<Plugin>
+  checkConfig(id: string, config: Config): ConfigCheck
+  reload(id: string, context: CommandContext): Promise<Plugin>
+  update(id: string, version: string | undefined, context: CommandContext): Promise<Plugin>
+  rollback(id: string, context: CommandContext): Promise<Plugin>
+  uninstall(
+    id: string,
+    purge: readonly PurgeTarget[],
+    context: CommandContext,
+  ): Promise<{ id: string; state: 'uninstalled' }>
+
+  document(id: string, file: string): Promise<PluginDocument>
+  logs(id: string, filter: { limit?: number; level?: LogEntry['level'] }): LogEntry[]
+  objects(id: string): Record<string, Json>
+  sensors(id: string): PointView[]
+  controls(id: string): PointView[]
+  setControl(id: string, control: string, value: Json): Promise<{ id: string; value: Json }>
+
+  /** Events of one plugin (also one that was uninstalled), or of the host and all plugins. Oldest first. */
+  history(filter: { plugin?: string; after?: number; limit?: number }): JournalEvent[]
+  /** State of every plugin right after the event with this number. Throws `not_found`. */
+  stateAt(seq: number): { seq: number; plugins: PluginStateAt[] }
+  /** `nextEvents`: facts that the machine would take now. */
+  machineState(id: string): { machine: string; state: PluginState; nextEvents: string[] }
+
+  catalog(filter: { text?: string; repository?: string }): Promise<CatalogEntry[]>
+  repositories(): Promise<RepositoryStatus[]>
+  addRepository(repository: { name: string; url: string }, context: CommandContext): Promise<RepositoryStatus>
+  removeRepository(name: string, context: CommandContext): Promise<void>
+
+  /** Answers the result of a command that a request with this key caused before this start, if any. */
+  recallRequest(requestKey: string): { plugin: string } | undefined
+  /** Listens to all announcements, in order. Returns the way to stop. */
+  subscribe(listener: (announcement: Announcement) => void): () => void
+  /** Number of the last journal event. */
+  readonly lastSeq: number
+}

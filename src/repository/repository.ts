@@ -1,0 +1,90 @@
+import type { PluginIdentifier } from '../schema/identifier.ts'
+import type { Integrity } from '../schema/journal-event.ts'
+import type { Manifest } from '../schema/manifest.ts'
+import type { RepositoryIndex } from '../schema/repository-index.ts'
+
+/** Where plugins come from (contract, section 7), and where they are kept. */
+
+export interface RepositorySettings {
+  name: string
+  /** A directory, `file:` URL, or an `http(s)` base URL. */
+  url: string
+}
+
+/** What a repository last said of itself. */
+export interface RepositoryStatus {
+  name: string
+  url: string
+  namespace: string | null
+  /** How many plugins its index lists. */
+  plugins: number
+  /** Why the index could not be read, in one sentence. */
+  error: string | null
+}
+
+/** One line of the catalog, without what only the host knows (installedVersion, …). */
+export interface Offer {
+  fullId: string
+  name: string
+  version: string
+  description: string | null
+  author: string | null
+  tags: string[]
+  minHostVersion: string | null
+  repository: string
+}
+
+/** A plugin that has been fetched and checked, in a staging directory beside the plugins. */
+export interface StagedPlugin {
+  manifest: Manifest
+  integrity: Integrity
+  repository: string
+  /** Version that the index named; the manifest's counts. */
+  indexVersion: string
+  /** Puts the whole directory in place at once; what was there is kept for `restorePrevious`. */
+  swapIn(): Promise<void>
+  /** Removes what was staged; harmless after `swapIn`. */
+  discard(): Promise<void>
+}
+
+/** Reads indexes and fetches plugins. Throws `Problem`s. */
+export interface RepositoryCatalog {
+  /** Index of one repository, fresh or from the cache. */
+  index(repository: RepositorySettings): Promise<RepositoryIndex>
+  statuses(repositories: readonly RepositorySettings[]): Promise<RepositoryStatus[]>
+  /** Offers of all repositories; one that cannot be read is left out (its status says why). */
+  offers(repositories: readonly RepositorySettings[]): Promise<Offer[]>
+  /** The repository to install from: the named one, or the only one that has the plugin. */
+  choose(
+    repositories: readonly RepositorySettings[],
+    fullId: string,
+    name?: string,
+  ): Promise<RepositorySettings>
+  /** Fetches and checks everything; nothing of the installed plugin changes. */
+  stage(repository: RepositorySettings, plugin: PluginIdentifier, version?: string): Promise<StagedPlugin>
+  close(): Promise<void>
+}
+
+/** An installed plugin as it is on disk. */
+export interface InstalledFiles {
+  manifest: Manifest
+  /** Contents of every Lua file the manifest names. */
+  files: Record<string, Uint8Array>
+  integrity: Integrity
+}
+
+/** The `plugins/` directory. */
+export interface PluginDirectory {
+  exists(plugin: PluginIdentifier): Promise<boolean>
+  /** Reads and validates the manifest and reads the files. Throws `Problem` (`manifest_invalid`, …). */
+  read(plugin: PluginIdentifier): Promise<InstalledFiles>
+  readManifest(plugin: PluginIdentifier): Promise<Manifest>
+  /** A document that the manifest lists. Throws `doc_not_found`. */
+  readDocument(plugin: PluginIdentifier, file: string): Promise<Uint8Array>
+  /** Puts the version before the last swap back in place, whole; the present one becomes the previous. */
+  restorePrevious(plugin: PluginIdentifier): Promise<void>
+  /** Removes the plugin's directory and its kept versions. */
+  remove(plugin: PluginIdentifier): Promise<void>
+  /** Finishes or undoes what a crash left: half-swapped directories, staging leftovers. */
+  recover(): Promise<void>
+}

@@ -1,0 +1,107 @@
+import type { Json } from '../base/json.ts'
+import type { Config, LogEntry, Resources } from '../schema/plugin.ts'
+
+/** The host's side of one plugin's isolate: what `lifecycle` sees of `sandbox`. */
+
+/** All that a plugin needs to run. */
+export interface IsolateSource {
+  id: string
+  shortId: string
+  namespace: string
+  name: string
+  version: string
+  description: string | null
+  /** Contents of the Lua files that the manifest names, by relative path; `init.lua` is the entry. */
+  files: Record<string, Uint8Array>
+  /** Effective configuration: defaults and environment applied. */
+  config: Config
+  /** Secret values that no log line may show. */
+  secrets: string[]
+  /** The plugin's key-value store as it is on disk. */
+  keyValues: Record<string, KeyValueEntry>
+  /** What the manifest declares of controls: type and range, for typed setters. */
+  controls: { id: string; type: string; range?: string | undefined }[]
+}
+
+export interface KeyValueEntry {
+  value: Json
+  /** Milliseconds since the epoch; absent: for ever. */
+  expiresAt?: number
+  secure?: boolean
+}
+
+export interface PublishOptions {
+  qos: 0 | 1 | 2
+  retain: boolean
+}
+
+/** A sensor's or a control's last known value; `undefined` when its getter has given none yet. */
+export interface PointState {
+  kind: 'sensor' | 'control'
+  id: string
+  value: Json | undefined
+}
+
+/** What a plugin asks of the host. Calls come in the order in which Lua made them, and never after `closed`. */
+export interface IsolateServices {
+  log(entry: LogEntry): void
+  emit(name: string, data: Json | undefined, options: PublishOptions): void
+  publish(topic: string, payload: Uint8Array, options: PublishOptions): void
+  /** The plugin has now at least one / no listener of this event. */
+  subscribeEvent(name: string): void
+  unsubscribeEvent(name: string): void
+  /** `subscription` is a number of the isolate's own; two with one filter are two. */
+  subscribeTopic(subscription: number, filter: string): void
+  unsubscribeTopic(subscription: number): void
+  /** `path` is relative to the plugin (`weather.now`); `undefined`: removed. */
+  setObject(path: string, value: Json | undefined): void
+  setPoint(point: PointState): void
+  removePoint(kind: 'sensor' | 'control', id: string): void
+  setKeyValue(key: string, entry: KeyValueEntry | undefined): void
+  /** Synchronous for Lua: an object of any plugin by its full path `plugins.<ns>.<short>.<path>`. */
+  lookUpObject(fullPath: string): Json | undefined
+}
+
+/** Why a plugin did not load, or stopped without being asked. `code` goes into the plugin's `error`. */
+export class IsolateError extends Error {
+  override readonly name = 'IsolateError'
+  readonly code: IsolateErrorCode
+  /** Lua traceback, or empty. */
+  readonly traceback: string
+
+  constructor(code: IsolateErrorCode, message: string, traceback = '') {
+    super(message)
+    this.code = code
+    this.traceback = traceback
+  }
+}
+
+export type IsolateErrorCode =
+  | 'lua_error' // syntax error, or the chunk or onInit raised
+  | 'plugin_id_mismatch' // Plugin:new with another id than the manifest's
+  | 'load_timeout' // chunk and onInit took longer than allowed
+  | 'unresponsive' // the worker stopped answering: an endless loop
+  | 'out_of_memory'
+  | 'worker_died'
+
+export interface Isolate {
+  /** Counted in the worker, as of the last message from it. */
+  resources(): Resources
+  deliverEvent(name: string, data: Json | undefined): void
+  deliverMessage(subscription: number, topic: string, payload: Uint8Array): void
+  /** Runs the control's setter; answers the value afterwards. Rejects with `Problem` when Lua refuses. */
+  setControl(id: string, value: Json): Promise<Json | undefined>
+  /**
+   * onCleanup, then everything the plugin has, then the worker. Always finishes, within seconds; what the
+   * plugin still held afterwards is zero by count. Idempotent.
+   */
+  unload(): Promise<void>
+  /** Settles once, when the isolate has ended: with the reason when nobody asked for it, else undefined. */
+  readonly ended: Promise<IsolateError | undefined>
+}
+
+export interface Sandbox {
+  /** Runs the chunk and onInit. Rejects with `IsolateError`; then everything is cleaned up already. */
+  load(source: IsolateSource, services: IsolateServices): Promise<Isolate>
+  close(): Promise<void>
+}

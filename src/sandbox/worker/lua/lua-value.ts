@@ -1,0 +1,59 @@
+/**
+ * Lua values as the plugin API sees them. Strings are bytes (`Uint8Array`), exact both ways; numbers are
+ * doubles; nil is `undefined`. Tables and functions stay in Lua and are held by reference; fengari's objects
+ * are JavaScript objects, so a reference needs no release.
+ */
+export type LuaValue = undefined | boolean | number | Uint8Array | LuaTable | LuaFunction
+
+export interface LuaTable {
+  readonly kind: 'table'
+  /** Raw access, as far as the key is concerned a string key is UTF-8. */
+  get(key: string | number): LuaValue
+  set(key: string | number, value: LuaValue): void
+  /** Border of the array part, as `#` without metamethods. */
+  readonly length: number
+  /** All pairs, raw, in `next` order. */
+  entries(): [key: LuaValue, value: LuaValue][]
+  metatable: LuaTable | undefined
+  /** True when both refer to one table. */
+  is(other: LuaValue): boolean
+}
+
+export interface LuaFunction {
+  readonly kind: 'function'
+  is(other: LuaValue): boolean
+}
+
+/** What a JavaScript function offers Lua. A thrown value reaches Lua as an error with its message, a string. */
+export type HostFunction = (...args: LuaValue[]) => LuaValue | readonly LuaValue[]
+
+/** What went wrong in Lua. `message` has the position as Lua writes it (`init.lua:12: …`). */
+export class LuaError extends Error {
+  override readonly name = 'LuaError'
+  readonly traceback: string
+  /** Position in the plugin's own source, where known. */
+  readonly file: string | undefined
+  readonly line: number | undefined
+
+  constructor(message: string, traceback = '', file?: string, line?: number) {
+    super(message)
+    this.traceback = traceback
+    this.file = file
+    this.line = line
+  }
+}
+
+/** One Lua state with the allowed libraries, and nothing of another's. */
+export interface LuaRuntime {
+  /** The plugin's own `_G`. */
+  readonly globals: LuaTable
+  /** Compiles and runs a chunk, protected. Text only, never bytecode. Throws `LuaError`. */
+  run(source: Uint8Array, chunkName: string): LuaValue[]
+  /** Calls a Lua function, protected. Throws `LuaError`. */
+  call(callee: LuaFunction, ...args: LuaValue[]): LuaValue[]
+  newTable(): LuaTable
+  /** Makes a function that Lua can call; `name` appears in tracebacks. */
+  wrap(name: string, implementation: HostFunction): LuaFunction
+  /** `tostring` as Lua has it, honouring `__tostring` and `__name`; never throws. */
+  toText(value: LuaValue): string
+}

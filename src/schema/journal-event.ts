@@ -1,0 +1,102 @@
+import Type, { type Static, type TObject } from 'typebox'
+import { Config, PluginError } from './plugin.ts'
+
+/**
+ * The facts of the journal. A fact is in the past tense: it has happened, and nothing refuses it any more.
+ * `version` is the version of the shape of all facts; `journal/upcast.ts` lifts older ones.
+ */
+export const journalFormatVersion = 1
+
+/** What asked for the change. */
+export const Origin = Type.Union([
+  Type.Literal('http'),
+  Type.Literal('mqtt'),
+  Type.Literal('startup'),
+  Type.Literal('shutdown'),
+  Type.Literal('supervisor'),
+  Type.Literal('file'),
+])
+export type Origin = Static<typeof Origin>
+
+/** SHA-256 in hexadecimal of every installed file, by its path in the plugin's directory. */
+export const Integrity = Type.Record(Type.String(), Type.String())
+export type Integrity = Static<typeof Integrity>
+
+const RepositoryName = Type.Union([Type.String(), Type.Null()])
+
+/** What an update leaves behind for the way back. */
+export const Release = Type.Object({
+  version: Type.String(),
+  repository: RepositoryName,
+  integrity: Integrity,
+  config: Config,
+})
+export type Release = Static<typeof Release>
+
+const nothing = Type.Object({})
+const failure = Type.Object({ error: PluginError })
+
+export const pluginFacts = {
+  PluginInstallRequested: Type.Object({
+    repository: RepositoryName,
+    version: Type.Union([Type.String(), Type.Null()]),
+  }),
+  PluginInstallFailed: failure,
+  PluginInstalled: Type.Object({ version: Type.String(), repository: RepositoryName, integrity: Integrity }),
+  PluginEnabled: nothing,
+  PluginDisabled: nothing,
+  PluginConfigured: Type.Object({ config: Config }),
+  PluginLoadRequested: Type.Object({ reason: Type.String() }),
+  PluginLoaded: nothing,
+  PluginLoadFailed: failure,
+  PluginUnloadRequested: Type.Object({ reason: Type.String() }),
+  PluginUnloaded: Type.Object({ reason: Type.Optional(Type.String()) }),
+  PluginCrashed: failure,
+  PluginUpdated: Type.Object({ version: Type.String(), repository: RepositoryName, integrity: Integrity }),
+  PluginRolledBack: Type.Object({ reason: Type.String() }),
+  PluginUninstalled: Type.Object({ purged: Type.Array(Type.String()) }),
+} as const satisfies Record<string, TObject>
+
+export const hostFacts = {
+  HostStarted: Type.Object({ host: Type.String(), hostVersion: Type.String() }),
+  HostReady: nothing,
+  HostStopping: nothing,
+  HostStopped: nothing,
+  RepositoryAdded: Type.Object({ name: Type.String(), url: Type.String() }),
+  RepositoryRemoved: Type.Object({ name: Type.String() }),
+} as const satisfies Record<string, TObject>
+
+export type PluginFactType = keyof typeof pluginFacts
+export type HostFactType = keyof typeof hostFacts
+export type FactType = PluginFactType | HostFactType
+
+export type PluginFact = {
+  [T in PluginFactType]: { type: T; plugin: string; data: Static<(typeof pluginFacts)[T]> }
+}[PluginFactType]
+
+export type HostFact = {
+  [T in HostFactType]: { type: T; plugin: null; data: Static<(typeof hostFacts)[T]> }
+}[HostFactType]
+
+/** A change before it is written down. */
+export type Fact = PluginFact | HostFact
+
+/** What the journal adds to a fact. Times are ISO 8601 in UTC. */
+interface Envelope {
+  /** 1 for the first event of the journal, without gaps. */
+  seq: number
+  /** A UUID. */
+  id: string
+  at: string
+  by: Origin
+  /** How many events this plugin has had, this one included; 0 for host events. */
+  revision: number
+  /** State of the plugin (or the host) after this event. */
+  state: string
+  /** `Idempotency-Key` of the request that caused it. */
+  requestKey?: string
+}
+
+export type JournalEvent = Fact & Envelope
+export type PluginJournalEvent = PluginFact & Envelope
+export type HostJournalEvent = HostFact & Envelope

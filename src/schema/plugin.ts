@@ -1,0 +1,95 @@
+import Type, { type Static } from 'typebox'
+import { Field } from './field.ts'
+import { Dependency, Document, Exports } from './manifest.ts'
+
+/** What the outside sees of a plugin: the contract's section 3. */
+
+export const pluginStates = [
+  'notInstalled',
+  'installing',
+  'installed',
+  'loading',
+  'running',
+  'unloading',
+  'unloaded',
+  'failed',
+  'uninstalled',
+] as const
+export const PluginState = Type.Union(pluginStates.map((state) => Type.Literal(state)))
+export type PluginState = (typeof pluginStates)[number]
+
+/** Why a plugin is not running; `at` is an ISO 8601 time. */
+export const PluginError = Type.Object({ code: Type.String(), message: Type.String(), at: Type.String() })
+export type PluginError = Static<typeof PluginError>
+
+/** What a loaded plugin holds; all zero when it is not loaded. */
+export const Resources = Type.Object({
+  timers: Type.Integer(),
+  pollers: Type.Integer(),
+  eventSubscriptions: Type.Integer(),
+  mqttSubscriptions: Type.Integer(),
+  objects: Type.Integer(),
+  sensors: Type.Integer(),
+  controls: Type.Integer(),
+  throttles: Type.Integer(),
+  httpRequests: Type.Integer(),
+})
+export type Resources = Static<typeof Resources>
+
+export const noResources: Readonly<Resources> = Object.freeze({
+  timers: 0,
+  pollers: 0,
+  eventSubscriptions: 0,
+  mqttSubscriptions: 0,
+  objects: 0,
+  sensors: 0,
+  controls: 0,
+  throttles: 0,
+  httpRequests: 0,
+})
+
+const Text = Type.Union([Type.String(), Type.Null()])
+
+export const Config = Type.Record(Type.String(), Type.Unknown())
+export type Config = Static<typeof Config>
+
+export const Plugin = Type.Object({
+  id: Type.String(),
+  shortId: Type.String(),
+  namespace: Type.String(),
+  name: Type.String(),
+  version: Type.String(),
+  description: Text,
+  author: Text,
+  homepage: Text,
+  license: Text,
+  tags: Type.Array(Type.String()),
+  repository: Text,
+  enabled: Type.Boolean(),
+  state: PluginState,
+  error: Type.Union([PluginError, Type.Null()]),
+  config: Config,
+  fields: Type.Array(Field),
+  exports: Exports,
+  docs: Type.Array(Document),
+  dependencies: Type.Array(Dependency),
+  revision: Type.Integer(),
+  installedAt: Type.String(),
+  updatedAt: Type.String(),
+  resources: Resources,
+})
+export type Plugin = Static<typeof Plugin>
+
+/** One line of a plugin's log. */
+export const LogEntry = Type.Object({
+  at: Type.String(),
+  level: Type.Union([
+    Type.Literal('debug'),
+    Type.Literal('info'),
+    Type.Literal('warn'),
+    Type.Literal('error'),
+  ]),
+  message: Type.String(),
+  fields: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+})
+export type LogEntry = Static<typeof LogEntry>
