@@ -2,7 +2,14 @@
 import { rm } from 'node:fs/promises'
 import { build } from 'esbuild'
 
-const common = { bundle: true, platform: 'node', format: 'esm', target: 'node20', sourcemap: true, logLevel: 'warning' }
+const common = {
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  target: 'node20',
+  sourcemap: true,
+  logLevel: 'warning',
+}
 
 await rm('dist', { recursive: true, force: true })
 await Promise.all([
@@ -12,6 +19,8 @@ await Promise.all([
     entryPoints: { worker: 'src/sandbox/worker/main.ts' },
     outdir: 'dist',
     // fengari is CommonJS and asks for Node's own modules by `require`.
-    banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
+    banner: {
+      js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);",
+    },
   }),
 ])

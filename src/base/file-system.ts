@@ -1,0 +1,50 @@
+import * as promises from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/**
+ * The part of `node:fs/promises` that the durable files go through. Tests hand in one that fails at the Nth
+ * call.
+ */
+export type FileSystem = Pick<
+  typeof promises,
+  'open' | 'readFile' | 'rename' | 'rm' | 'mkdir' | 'stat' | 'readdir'
+>
+
+export const systemFileSystem: FileSystem = promises
+
+/** Makes a rename or a new file in `directory` survive a power cut. */
+export async function syncDirectory(files: FileSystem, directory: string): Promise<void> {
+  const handle = await files.open(directory, 'r')
+  try {
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+/**
+ * Replaces a file as a whole: a reader sees the old content or the new, also after a power cut. When it
+ * fails, the old file is untouched and the temporary one is removed as far as possible.
+ */
+export async function writeFileAtomically(
+  files: FileSystem,
+  path: string,
+  content: string | Uint8Array,
+  mode: number,
+): Promise<void> {
+  const temporary = `${path}.tmp`
+  try {
+    const handle = await files.open(temporary, 'w', mode)
+    try {
+      await handle.writeFile(content)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await files.rename(temporary, path)
+  } catch (error) {
+    await files.rm(temporary, { force: true }).catch(() => undefined)
+    throw error
+  }
+  await syncDirectory(files, dirname(path))
+}

@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto'
+import type { JsonObject } from '../base/json.ts'
+import { isJsonObject } from '../base/json.ts'
+
+/**
+ * One line of the journal: a JSON object whose last member, `checksum`, covers every byte before it. So a
+ * line stays readable to any JSON tool, and a flipped bit is found.
+ */
+
+const checksumLength = 16
+const tail = (checksum: string): string => `,"checksum":"${checksum}"}`
+const tailLength = tail('0'.repeat(checksumLength)).length
+
+function checksumOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, checksumLength)
+}
+
+/** The line without its line feed. */
+export function encodeLine(value: object): string {
+  const body = JSON.stringify(value).slice(0, -1)
+  return body + tail(checksumOf(body))
+}
+
+/** The object in the line, or the reason why the line cannot be believed. */
+export function decodeLine(line: string): { ok: true; value: JsonObject } | { ok: false; reason: string } {
+  const body = line.slice(0, -tailLength)
+  if (!line.endsWith(tail(checksumOf(body)))) return { ok: false, reason: 'its checksum does not match' }
+  try {
+    const value: unknown = JSON.parse(`${body}}`)
+    if (isJsonObject(value)) return { ok: true, value }
+    return { ok: false, reason: 'it is not a JSON object' }
+  } catch {
+    return { ok: false, reason: 'it is not JSON' }
+  }
+}

@@ -1,0 +1,174 @@
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { type FileSystem, writeFileAtomically } from '../base/file-system.ts'
+import type { Logger } from '../base/log.ts'
+import { messageOf, systemErrorCode } from '../base/problem.ts'
+import { type HostFile, type InstalledEntry, parseHostFile } from '../schema/host-file.ts'
+import type { Config, PluginState } from '../schema/plugin.ts'
+import { type HostState, stateOf } from './evolve.ts'
+import { privateFileMode } from './journal-file.ts'
+
+/** `.host.json`: the fold as a person reads it, and what a person changed in it while the host was stopped. */
+
+export const snapshotFileName = '.host.json'
+
+const statesWithFiles: ReadonlySet<PluginState> = new Set([
+  'installed',
+  'loading',
+  'running',
+  'unloading',
+  'unloaded',
+  'failed',
+])
+
+/** Whether the plugin is there for callers: installed, whatever else it is doing. */
+export function isInstalled(state: PluginState): boolean {
+  return statesWithFiles.has(state)
+}
+
+/** The snapshot of a fold. Members that the host does not know come from `kept`, the file as it was read. */
+export function snapshotOf(state: HostState, kept: HostFile = {}): HostFile {
+  const installed = [...state.plugins.values()]
+    .filter((plugin) => isInstalled(stateOf(plugin)))
+    .map(({ context, value }) => ({
+      id: context.id,
+      version: context.version,
+      repository: context.repository,
+      enabled: context.enabled,
+      config: context.config,
+      state: value,
+      revision: context.revision,
+      installedAt: context.installedAt ?? '',
+      updatedAt: context.updatedAt ?? '',
+      integrity: context.integrity,
+    }))
+  const { id, repositories } = state.host.context
+  return {
+    ...kept,
+    version: 1,
+    host: { ...kept.host, ...(id === null ? {} : { id }) },
+    repositories,
+    plugins: { ...kept.plugins, installed },
+    journal: { seq: state.seq },
+  }
+}
+
+/** Reads `.host.json`; undefined when there is none. Throws one sentence that says what to do. */
+export async function readSnapshot(files: FileSystem, directory: string): Promise<HostFile | undefined> {
+  const path = join(directory, snapshotFileName)
+  let text: string
+  try {
+    text = await files.readFile(path, 'utf8')
+  } catch (error) {
+    if (systemErrorCode(error) === 'ENOENT') return undefined
+    throw error
+  }
+  const advice = 'Correct it, or move it away: then the host writes it anew from its journal.'
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    throw new Error(`${path} is not valid JSON (${messageOf(error)}). ${advice}`)
+  }
+  const parsed = parseHostFile(value)
+  if (!parsed.ok) {
+    const list = parsed.errors.map(({ path: pointer, message }) => `${pointer || '/'} ${message}`).join('; ')
+    throw new Error(`${path} cannot be used: ${list}. ${advice}`)
+  }
+  const ids = parsed.value.plugins?.installed?.map(({ id }) => id) ?? []
+  const twice = ids.find((id, position) => ids.indexOf(id) !== position)
+  if (twice !== undefined) throw new Error(`${path} lists ${twice} twice. ${advice}`)
+  return parsed.value
+}
+
+/** One thing that a person changed in `.host.json`. */
+export type HandEdit =
+  | { kind: 'repositoryAdded'; name: string; url: string }
+  | { kind: 'repositoryRemoved'; name: string }
+  | { kind: 'pluginAdded'; entry: InstalledEntry }
+  | { kind: 'pluginRemoved'; id: string }
+  | { kind: 'configured'; id: string; config: Config }
+  | { kind: 'enabled'; id: string; enabled: boolean }
+
+/** What the file says differently from the fold at the moment at which the host wrote the file. */
+export function handEdits(written: HostFile, file: HostFile): HandEdit[] {
+  const edits: HandEdit[] = []
+  if (file.repositories !== undefined) {
+    const before = new Map(written.repositories?.map(({ name, url }) => [name, url]))
+    for (const { name, url } of file.repositories) {
+      if (before.get(name) !== url) edits.push({ kind: 'repositoryAdded', name, url })
+      before.delete(name)
+    }
+    for (const name of before.keys()) edits.push({ kind: 'repositoryRemoved', name })
+  }
+  const installed = file.plugins?.installed
+  if (installed === undefined) return edits
+  const before = new Map(written.plugins?.installed?.map((entry) => [entry.id, entry]))
+  for (const entry of installed) {
+    const old = before.get(entry.id)
+    before.delete(entry.id)
+    if (old === undefined) {
+      edits.push({ kind: 'pluginAdded', entry })
+      continue
+    }
+    const { config, enabled } = entry
+    if (config !== undefined && !isDeepStrictEqual(config, old.config)) {
+      edits.push({ kind: 'configured', id: entry.id, config })
+    }
+    if (enabled !== undefined && enabled !== old.enabled)
+      edits.push({ kind: 'enabled', id: entry.id, enabled })
+  }
+  for (const id of before.keys()) edits.push({ kind: 'pluginRemoved', id })
+  return edits
+}
+
+export interface SnapshotWriter {
+  /**
+   * Resolves when a snapshot that has the present state is on disk. Never rejects: the journal has every
+   * fact, so a snapshot that cannot be written is logged and tried again at the next change.
+   */
+  flush(): Promise<void>
+  /** Why the last snapshot could not be written, until one could. */
+  readonly failure: string | undefined
+}
+
+export function createSnapshotWriter(settings: {
+  directory: string
+  files: FileSystem
+  logger: Logger
+  kept: HostFile | undefined
+  state: () => HostState
+}): SnapshotWriter {
+  const { directory, files, logger, kept, state } = settings
+  const path = join(directory, snapshotFileName)
+  let writtenSeq = -1
+  let failure: string | undefined
+  let running: Promise<void> = Promise.resolve()
+
+  async function write(): Promise<void> {
+    const current = state()
+    if (current.seq === writtenSeq) return
+    try {
+      const content = `${JSON.stringify(snapshotOf(current, kept), null, 2)}\n`
+      await writeFileAtomically(files, path, content, privateFileMode)
+      writtenSeq = current.seq
+      failure = undefined
+    } catch (error) {
+      failure = messageOf(error)
+      logger.error('The snapshot could not be written; the journal still has everything', {
+        path,
+        error: failure,
+      })
+    }
+  }
+
+  return {
+    flush() {
+      running = running.then(write)
+      return running
+    },
+    get failure() {
+      return failure
+    },
+  }
+}

@@ -1,0 +1,36 @@
+import type { Json } from '../base/json.ts'
+
+/** Carries `plugin:emit()` to the plugins that listen. Names have no namespace: all plugins share them. */
+export interface EventHub {
+  subscribe(plugin: string, name: string, deliver: (name: string, data: Json | undefined) => void): void
+  unsubscribe(plugin: string, name: string): void
+  unsubscribeAll(plugin: string): void
+  emit(name: string, data: Json | undefined): void
+  /** Event names that this plugin listens to. */
+  count(plugin: string): number
+}
+
+export function createEventHub(): EventHub {
+  /** By event name, then by plugin. */
+  const listeners = new Map<string, Map<string, (name: string, data: Json | undefined) => void>>()
+
+  function remove(plugin: string, name: string): void {
+    const ofName = listeners.get(name)
+    if (ofName?.delete(plugin) && ofName.size === 0) listeners.delete(name)
+  }
+
+  return {
+    subscribe(plugin, name, deliver) {
+      const ofName = listeners.get(name) ?? new Map()
+      listeners.set(name, ofName.set(plugin, deliver))
+    },
+    unsubscribe: remove,
+    unsubscribeAll(plugin) {
+      for (const name of [...listeners.keys()]) remove(plugin, name)
+    },
+    emit(name, data) {
+      for (const deliver of [...(listeners.get(name)?.values() ?? [])]) deliver(name, data)
+    },
+    count: (plugin) => [...listeners.values()].filter((ofName) => ofName.has(plugin)).length,
+  }
+}

@@ -1,0 +1,160 @@
+import { join } from 'node:path'
+import type { Clock, ScheduledCall } from '../base/clock.ts'
+import { type FileSystem, writeFileAtomically } from '../base/file-system.ts'
+import type { Json } from '../base/json.ts'
+import type { Logger } from '../base/log.ts'
+import { messageOf, systemErrorCode } from '../base/problem.ts'
+import type { KeyValueEntry } from '../sandbox/isolate.ts'
+import { directoryName, identifierOf } from '../schema/identifier.ts'
+import { parseKeyValueFile } from '../schema/key-value-file.ts'
+
+/** Folder of the stores in the data directory; one file a plugin. */
+const storesFolder = '.kv'
+
+/** Longest time in ms that a change waits before it is written (plugin-api.md: on disk within a second). */
+const writeDelay = 500
+
+const fileMode = 0o600
+const folderMode = 0o700
+
+/** The plugins' key-value stores: in memory while a plugin is loaded, each in a file that is replaced whole. */
+export interface KeyValueStores {
+  /** Reads the plugin's store. Entries that have expired are left out. */
+  open(plugin: string): Promise<Record<string, KeyValueEntry>>
+  /** Takes over a change; it is on disk within a second. */
+  set(plugin: string, key: string, entry: KeyValueEntry | undefined): void
+  /** Writes what is waiting, and forgets the store until it is opened again. */
+  release(plugin: string): Promise<void>
+  /** Removes the plugin's file. */
+  remove(plugin: string): Promise<void>
+  close(): Promise<void>
+}
+
+interface Store {
+  entries: Map<string, KeyValueEntry>
+  dirty: boolean
+  timer: ScheduledCall | undefined
+  writing: Promise<void>
+}
+
+export function createKeyValueStores(settings: {
+  directory: string
+  files: FileSystem
+  clock: Clock
+  logger: Logger
+}): KeyValueStores {
+  const { files, clock, logger } = settings
+  const folder = join(settings.directory, storesFolder)
+  const stores = new Map<string, Store>()
+
+  const pathOf = (plugin: string): string => join(folder, `${directoryName(identifierOf(plugin))}.json`)
+
+  async function read(plugin: string): Promise<Map<string, KeyValueEntry>> {
+    const path = pathOf(plugin)
+    let text: string
+    try {
+      text = await files.readFile(path, 'utf8')
+    } catch (error) {
+      if (systemErrorCode(error) === 'ENOENT') return new Map()
+      throw error
+    }
+    try {
+      const parsed = parseKeyValueFile(JSON.parse(text))
+      if (!parsed.ok)
+        throw new Error(parsed.errors.map(({ path: at, message }) => `${at} ${message}`).join('; '))
+      // What JSON.parse gave is JSON.
+      return new Map(Object.entries(parsed.value.entries as Record<string, KeyValueEntry>))
+    } catch (error) {
+      const kept = `${path}.damaged-${clock.now()}`
+      await files.rename(path, kept)
+      logger.error(
+        'A key-value store could not be read; it was put aside and the plugin starts with an empty one',
+        {
+          plugin,
+          kept,
+          error: messageOf(error),
+        },
+      )
+      return new Map()
+    }
+  }
+
+  function isAlive(entry: KeyValueEntry): boolean {
+    return entry.expiresAt === undefined || entry.expiresAt > clock.now()
+  }
+
+  async function write(plugin: string, store: Store): Promise<void> {
+    if (!store.dirty) return
+    store.dirty = false
+    const entries: Record<string, KeyValueEntry> = Object.create(null)
+    for (const [key, entry] of store.entries) if (isAlive(entry)) entries[key] = entry
+    try {
+      await files.mkdir(folder, { recursive: true, mode: folderMode })
+      await writeFileAtomically(
+        files,
+        pathOf(plugin),
+        `${JSON.stringify({ version: 1, entries })}\n`,
+        fileMode,
+      )
+    } catch (error) {
+      store.dirty = true
+      logger.error('A key-value store could not be written; it is tried again', {
+        plugin,
+        error: messageOf(error),
+      })
+    }
+  }
+
+  function schedule(plugin: string, store: Store): void {
+    store.timer ??= clock.schedule(writeDelay, () => {
+      store.timer = undefined
+      store.writing = store.writing
+        .then(() => write(plugin, store))
+        .then(() => {
+          if (store.dirty) schedule(plugin, store)
+        })
+    })
+  }
+
+  async function release(plugin: string): Promise<void> {
+    const store = stores.get(plugin)
+    if (store === undefined) return
+    await store.writing
+    store.timer?.cancel()
+    store.timer = undefined
+    await write(plugin, store)
+    // What could not be written stays in memory, and is tried again until there is room.
+    if (store.dirty) schedule(plugin, store)
+    else stores.delete(plugin)
+  }
+
+  return {
+    async open(plugin) {
+      await release(plugin)
+      const entries = stores.get(plugin)?.entries ?? (await read(plugin))
+      if (!stores.has(plugin))
+        stores.set(plugin, { entries, dirty: false, timer: undefined, writing: Promise.resolve() })
+      const alive: Record<string, KeyValueEntry> = Object.create(null)
+      for (const [key, entry] of entries) if (isAlive(entry)) alive[key] = entry
+      return alive
+    },
+    set(plugin, key, entry) {
+      const store = stores.get(plugin)
+      if (store === undefined) return
+      if (entry === undefined) store.entries.delete(key)
+      else store.entries.set(key, entry satisfies { value: Json })
+      store.dirty = true
+      schedule(plugin, store)
+    },
+    release,
+    async remove(plugin) {
+      stores.get(plugin)?.timer?.cancel()
+      stores.delete(plugin)
+      await files.rm(pathOf(plugin), { force: true })
+    },
+    async close() {
+      await Promise.all([...stores.keys()].map(release))
+      for (const store of stores.values()) store.timer?.cancel()
+    },
+  }
+}

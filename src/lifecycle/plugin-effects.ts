@@ -1,0 +1,253 @@
+import type { Clock } from '../base/clock.ts'
+import type { Json } from '../base/json.ts'
+import type { Logger } from '../base/log.ts'
+import { messageOf, Problem } from '../base/problem.ts'
+import { mayPublish } from '../bus/acl.ts'
+import type { Bus, BusSubscription } from '../bus/bus.ts'
+import type { InstalledFiles } from '../repository/repository.ts'
+import { type Isolate, IsolateError, type IsolateServices, type Sandbox } from '../sandbox/isolate.ts'
+import { identifierOf } from '../schema/identifier.ts'
+import type { Config, LogEntry, PluginError, Resources } from '../schema/plugin.ts'
+import { noResources } from '../schema/plugin.ts'
+import type { Announcements } from './announcements.ts'
+import type { EventHub } from './event-hub.ts'
+import type { KeyValueStores } from './key-value-stores.ts'
+import type { ObjectRegistry } from './object-registry.ts'
+import type { PluginLogs } from './plugin-logs.ts'
+
+/** Loads and unloads: what a plugin's facts cause outside the journal. It decides nothing. */
+export interface PluginEffects {
+  /** Runs the load steps. Rejects with a `LoadFailure`; then nothing of the plugin is left. */
+  load(request: LoadRequest): Promise<void>
+  /** Runs the unload steps to their end, whatever fails on the way. */
+  unload(id: string): Promise<void>
+  isLoaded(id: string): boolean
+  resources(id: string): Resources
+  setControl(id: string, control: string, value: Json): Promise<Json | undefined>
+}
+
+export interface LoadRequest {
+  id: string
+  installed: InstalledFiles
+  /** Defaults and environment applied. */
+  config: Config
+  secrets: string[]
+}
+
+/** A plugin that ended without being asked; everything of it has been cleaned up. */
+export type CrashListener = (id: string, error: PluginError) => void
+
+export interface PluginEffectsSettings {
+  sandbox: Sandbox
+  bus: Bus
+  /** First levels of the host's own topics, which plugins may not publish to. */
+  root: string
+  clock: Clock
+  logger: Logger
+  events: EventHub
+  registry: ObjectRegistry
+  logs: PluginLogs
+  stores: KeyValueStores
+  announcements: Announcements
+  onCrash: CrashListener
+}
+
+interface LoadedPlugin {
+  isolate: Isolate | undefined
+  /** What arrived while onInit was still running: a retained message, say. */
+  waiting: ((isolate: Isolate) => void)[]
+  subscriptions: Map<number, Promise<BusSubscription | undefined>>
+  /** Set when the end of the isolate has been asked for. */
+  unloading: boolean
+}
+
+export function createPluginEffects(settings: PluginEffectsSettings): PluginEffects {
+  const { sandbox, bus, root, clock, logger, events, registry, logs, stores, announcements } = settings
+  const loaded = new Map<string, LoadedPlugin>()
+
+  function log(plugin: string, entry: LogEntry): void {
+    logs.add(plugin, entry)
+    logger[entry.level](entry.message, { plugin, ...entry.fields })
+    announcements.announce({ kind: 'log', plugin, entry })
+  }
+
+  function hostLine(plugin: string, level: LogEntry['level'], message: string): void {
+    log(plugin, { at: new Date(clock.now()).toISOString(), level, message })
+  }
+
+  function deliver(plugin: LoadedPlugin, action: (isolate: Isolate) => void): void {
+    if (plugin.isolate === undefined) plugin.waiting.push(action)
+    else action(plugin.isolate)
+  }
+
+  function servicesFor(id: string, plugin: LoadedPlugin): IsolateServices {
+    return {
+      log: (entry) => log(id, entry),
+      emit(name, data, { qos, retain }) {
+        events.emit(name, data)
+        announcements.announce({ kind: 'event', plugin: id, name, data, qos, retain })
+      },
+      publish(topic, payload, options) {
+        if (!mayPublish(root, topic)) {
+          hostLine(
+            id,
+            'warn',
+            `mqttPublish to ${JSON.stringify(topic)} was refused: the topic is the host's own`,
+          )
+          return
+        }
+        bus.publish(topic, payload, options).catch((error: unknown) => {
+          hostLine(id, 'warn', `mqttPublish to ${topic} failed: ${messageOf(error)}`)
+        })
+      },
+      subscribeEvent: (name) =>
+        events.subscribe(id, name, (event, data) =>
+          deliver(plugin, (isolate) => isolate.deliverEvent(event, data)),
+        ),
+      unsubscribeEvent: (name) => events.unsubscribe(id, name),
+      subscribeTopic(subscription, filter) {
+        const made = bus
+          .subscribe(filter, ({ topic, payload }) =>
+            deliver(plugin, (isolate) => isolate.deliverMessage(subscription, topic, payload)),
+          )
+          .catch((error: unknown) => {
+            hostLine(id, 'warn', `mqttSubscribe to ${filter} failed: ${messageOf(error)}`)
+            return undefined
+          })
+        plugin.subscriptions.set(subscription, made)
+      },
+      unsubscribeTopic(subscription) {
+        const made = plugin.subscriptions.get(subscription)
+        plugin.subscriptions.delete(subscription)
+        void closeSubscription(id, made)
+      },
+      setObject(path, value) {
+        registry.setObject(id, path, value)
+        announcements.announce({ kind: 'object', plugin: id, path, value })
+      },
+      setPoint({ kind, id: point, value }) {
+        registry.setPoint(id, kind, point, value)
+        announcements.announce({ kind, plugin: id, id: point, value, removed: false })
+      },
+      removePoint(kind, point) {
+        registry.removePoint(id, kind, point)
+        announcements.announce({ kind, plugin: id, id: point, value: undefined, removed: true })
+      },
+      setKeyValue: (key, entry) => stores.set(id, key, entry),
+      lookUpObject: (fullPath) => registry.lookUp(fullPath),
+    }
+  }
+
+  async function closeSubscription(
+    id: string,
+    made: Promise<BusSubscription | undefined> | undefined,
+  ): Promise<void> {
+    try {
+      await (await made)?.close()
+    } catch (error) {
+      logger.warn('An MQTT subscription could not be closed', { plugin: id, error: messageOf(error) })
+    }
+  }
+
+  /** The host's side of the unload steps, in the specification's order; idempotent. */
+  async function release(id: string, plugin: LoadedPlugin): Promise<void> {
+    events.unsubscribeAll(id)
+    const subscriptions = [...plugin.subscriptions.values()]
+    plugin.subscriptions.clear()
+    await Promise.all(subscriptions.map((made) => closeSubscription(id, made)))
+    registry.clear(id, ({ kind, id: name }) => {
+      if (kind === 'object') announcements.announce({ kind, plugin: id, path: name, value: undefined })
+      else announcements.announce({ kind, plugin: id, id: name, value: undefined, removed: true })
+    })
+    await stores.release(id)
+    if (loaded.get(id) === plugin) loaded.delete(id)
+  }
+
+  function watch(id: string, plugin: LoadedPlugin, isolate: Isolate): void {
+    void isolate.ended.then(async (error) => {
+      if (error === undefined || plugin.unloading) return
+      hostLine(id, 'error', `The plugin ended by itself: ${error.message}`)
+      await release(id, plugin)
+      settings.onCrash(id, {
+        code: error.code,
+        message: error.message,
+        at: new Date(clock.now()).toISOString(),
+      })
+    })
+  }
+
+  return {
+    async load({ id, installed, config, secrets }) {
+      const { manifest, files } = installed
+      const { namespace, shortId } = identifierOf(id)
+      const plugin: LoadedPlugin = {
+        isolate: undefined,
+        waiting: [],
+        subscriptions: new Map(),
+        unloading: false,
+      }
+      loaded.set(id, plugin)
+      try {
+        const isolate = await sandbox.load(
+          {
+            id,
+            shortId,
+            namespace,
+            name: manifest.name,
+            version: manifest.version,
+            description: manifest.description ?? null,
+            files,
+            config,
+            secrets,
+            keyValues: await stores.open(id),
+            controls: manifest.exports?.controls ?? [],
+          },
+          servicesFor(id, plugin),
+        )
+        plugin.isolate = isolate
+        for (const action of plugin.waiting.splice(0)) action(isolate)
+        watch(id, plugin, isolate)
+      } catch (error) {
+        if (error instanceof IsolateError) {
+          hostLine(
+            id,
+            'error',
+            `The plugin could not be loaded: ${error.message}${error.traceback && `\n${error.traceback}`}`,
+          )
+        }
+        await release(id, plugin)
+        throw error
+      }
+    },
+    async unload(id) {
+      const plugin = loaded.get(id)
+      if (plugin === undefined) return
+      plugin.unloading = true
+      try {
+        await plugin.isolate?.unload()
+      } catch (error) {
+        logger.error('An isolate could not be ended in order', { plugin: id, error: messageOf(error) })
+      }
+      await release(id, plugin)
+    },
+    isLoaded: (id) => loaded.get(id)?.isolate !== undefined,
+    resources(id) {
+      const plugin = loaded.get(id)
+      if (plugin?.isolate !== undefined) return plugin.isolate.resources()
+      return {
+        ...noResources,
+        eventSubscriptions: events.count(id),
+        mqttSubscriptions: plugin?.subscriptions.size ?? 0,
+        objects: registry.objects(id).size,
+        sensors: registry.points(id, 'sensor').size,
+        controls: registry.points(id, 'control').size,
+      }
+    },
+    async setControl(id, control, value) {
+      const isolate = loaded.get(id)?.isolate
+      if (isolate === undefined)
+        throw new Problem('control_unknown', `${id} is not running, so it has no controls.`)
+      return isolate.setControl(control, value)
+    },
+  }
+}

@@ -1,0 +1,37 @@
+import Type, { type Static } from 'typebox'
+import { FullId } from './identifier.ts'
+import { Integrity } from './journal-event.ts'
+import { createParser } from './parser.ts'
+import { Config } from './plugin.ts'
+
+/** `.host.json`, as the host writes it and as a person may edit it while the host is stopped. */
+
+export const InstalledEntry = Type.Object({
+  id: FullId,
+  version: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  repository: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  enabled: Type.Optional(Type.Boolean()),
+  config: Type.Optional(Config),
+  state: Type.Optional(Type.String()),
+  revision: Type.Optional(Type.Integer()),
+  installedAt: Type.Optional(Type.String()),
+  updatedAt: Type.Optional(Type.String()),
+  integrity: Type.Optional(Integrity),
+})
+export type InstalledEntry = Static<typeof InstalledEntry>
+
+export const RepositoryEntry = Type.Object({
+  name: Type.String({ minLength: 1 }),
+  url: Type.String({ minLength: 1 }),
+})
+
+export const HostFile = Type.Object({
+  version: Type.Optional(Type.Literal(1)),
+  host: Type.Optional(Type.Object({ id: Type.Optional(Type.String({ minLength: 1 })) })),
+  repositories: Type.Optional(Type.Array(RepositoryEntry)),
+  plugins: Type.Optional(Type.Object({ installed: Type.Optional(Type.Array(InstalledEntry)) })),
+  journal: Type.Optional(Type.Object({ seq: Type.Optional(Type.Integer({ minimum: 0 })) })),
+})
+export type HostFile = Static<typeof HostFile>
+
+export const parseHostFile = createParser(HostFile)

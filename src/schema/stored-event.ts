@@ -1,0 +1,42 @@
+import Type, { type TSchema } from 'typebox'
+import { type FactType, hostFacts, type JournalEvent, Origin, pluginFacts } from './journal-event.ts'
+import { createParser, type Parsed, type Parser } from './parser.ts'
+
+/** Checks what was read from the journal: a checksum says that a line is whole, not that it makes sense. */
+
+const envelope = {
+  version: Type.Integer(),
+  seq: Type.Integer({ minimum: 1 }),
+  id: Type.String(),
+  at: Type.String(),
+  by: Origin,
+  revision: Type.Integer({ minimum: 0 }),
+  state: Type.String(),
+  requestKey: Type.Optional(Type.String()),
+}
+
+const parsers = new Map<string, Parser<unknown>>()
+for (const [plugin, facts] of [
+  [Type.String(), pluginFacts],
+  [Type.Null(), hostFacts],
+] as const) {
+  for (const [type, data] of Object.entries<TSchema>(facts)) {
+    parsers.set(type, createParser(Type.Object({ ...envelope, type: Type.Literal(type), plugin, data })))
+  }
+}
+
+export function isFactType(type: unknown): type is FactType {
+  return typeof type === 'string' && parsers.has(type)
+}
+
+export function parseStoredEvent(value: { type?: unknown }): Parsed<JournalEvent & { version: number }> {
+  const parse = parsers.get(String(value.type))
+  if (parse === undefined) {
+    return {
+      ok: false,
+      errors: [{ path: '/type', message: `unknown event type ${JSON.stringify(value.type)}` }],
+    }
+  }
+  // The parser was made for exactly this type of event.
+  return parse(value) as Parsed<JournalEvent & { version: number }>
+}
