@@ -1,0 +1,74 @@
+-- Copies messages from topic to topic, by the rules of the configuration.
+
+local echoes = require("echoes")
+local rules = require("rules")
+local topics = require("topics")
+local transform = require("transform")
+
+local plugin = Plugin:new("mqtt-bridge")
+
+local json = {
+  decode = function(text)
+    return plugin:jsonDecode(text)
+  end,
+  encode = function(value)
+    return plugin:jsonEncode(value)
+  end,
+}
+
+local active = {}
+local forwarded = 0
+
+-- Every rule that would take this message in is told that it is our own. Each rule keeps its own list, since
+-- each has its own subscription and sees the message once.
+local function expectEchoes(topic, payload)
+  for _, rule in ipairs(active) do
+    if topics.overlap(rule.from, topic) then
+      echoes.expect(rule.echoes, topic, payload, os.time())
+    end
+  end
+end
+
+local function forward(rule, topic, payload)
+  if echoes.take(rule.echoes, topic, payload, os.time()) then
+    return
+  end
+  local result, problem = transform.apply(rule, payload, json)
+  if result == nil then
+    -- A device that keeps sending what the rule cannot use is reported once.
+    if problem ~= rule.complaint then
+      plugin:log("warn", "line " .. rule.line .. ": " .. topic .. ": " .. problem)
+      rule.complaint = problem
+    end
+    return
+  end
+  rule.complaint = nil
+  local target = topics.rename(topic, rule.from, rule.to)
+  expectEchoes(target, result)
+  plugin:mqttPublish(target, result, { retain = rule.retain, qos = rule.qos })
+  forwarded = forwarded + 1
+end
+
+plugin:onInit(function(config)
+  local found, refused = rules.parse(config.rules)
+  for _, problem in ipairs(refused) do
+    plugin:log("error", "line " .. problem.line .. ": " .. problem.message)
+  end
+  plugin:upsertObject("rules", { active = #found, refused = #refused > 0 and refused or nil })
+  plugin:sensor("forwarded", function()
+    return forwarded
+  end)
+
+  active = found
+  -- All rules know their echoes before the first retained message arrives.
+  for _, rule in ipairs(active) do
+    rule.echoes = echoes.new()
+  end
+  for _, rule in ipairs(active) do
+    plugin:mqttSubscribe(rule.from, function(topic, payload)
+      forward(rule, topic, payload)
+    end)
+  end
+end)
+
+return plugin
