@@ -1,0 +1,30 @@
+# Builds the host, and leaves out what only the build needs.
+FROM node:22-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc tsconfig.json ./
+RUN npm ci
+COPY scripts scripts
+COPY machines machines
+COPY src src
+RUN npm run build && npm prune --omit=dev
+
+FROM node:22-slim
+ENV NODE_ENV=production \
+    HOST_DATA_DIR=/data \
+    HOST_HTTP_BIND=0.0.0.0 \
+    HOST_MQTT_BIND=0.0.0.0 \
+    HOST_LOG_FORMAT=json
+WORKDIR /app
+COPY --from=build /app/package.json ./
+COPY --from=build /app/node_modules node_modules
+COPY --from=build /app/dist dist
+# The starter plugins: the repository of a host that has not been told of another one.
+COPY repository repository
+# A fresh volume takes over owner and mode of this directory.
+RUN install --directory --owner=node --group=node --mode=0700 /data
+USER node
+VOLUME /data
+EXPOSE 3000 1883
+HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.HOST_HTTP_PORT ?? 3000}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+CMD ["node", "dist/main.js"]
