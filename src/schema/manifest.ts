@@ -1,54 +1,71 @@
 import Type, { type Static } from 'typebox'
+import { isJsonObject } from '../base/json.ts'
+import { Problem, type ProblemDetail } from '../base/problem.ts'
+import type { PluginIdentifier } from './identifier.ts'
+import { parseJsonText } from './json-text.ts'
 import { createParser } from './parser.ts'
 
 /** Specification 2.1–2.5. Members that are not named here are kept as they are. */
 
-/** A path inside the plugin's directory: relative, forward slashes, no `.` or `..` segment, no NUL. */
+/** `plugin.json`, the Lua files and the documents of one plugin together: enough for any, and a bound. */
+export const pluginFileLimit = 200
+
+/**
+ * A path inside the plugin's directory: relative, forward slashes, no `.` or `..` segment, no control
+ * character. `%2e`, `%2f`, `%5c` and `%00` are refused too: some servers decode a path twice.
+ */
 export const RelativePath = Type.String({
   minLength: 1,
   maxLength: 255,
-  // Each segment: not empty, not `.` or `..`, free of backslashes and control characters.
-  pattern: '^(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f]+)*$',
+  pattern:
+    '^(?!.*%(2[eEfF]|5[cC]|00))(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f]+)*$',
+  description: 'A relative path with forward slashes that does not leave the directory',
 })
 
 export const SemanticVersion = Type.String({
   description: 'A semantic version, such as 1.2.3',
+  maxLength: 256,
   pattern:
     '^v?(0|[1-9]\\d*)\\.(0|[1-9]\\d*)\\.(0|[1-9]\\d*)(-[0-9A-Za-z-]+(\\.[0-9A-Za-z-]+)*)?(\\+[0-9A-Za-z-]+(\\.[0-9A-Za-z-]+)*)?$',
 })
 
+/** Any key. The usual pattern of records (`^.*$`) lets a key with a line break through unchecked. */
+export const AnyKey = Type.String({ pattern: '^[\\s\\S]*$' })
+
 export const FieldType = Type.Union([Type.Literal('string'), Type.Literal('number'), Type.Literal('boolean')])
 export type FieldType = Static<typeof FieldType>
 
-export const ConfigSchemaEntry = Type.Object({
-  key: Type.String({ minLength: 1 }),
+const fieldMembers = {
   type: Type.Optional(FieldType),
-  label: Type.Optional(Type.String()),
-  description: Type.Optional(Type.String()),
-  required: Type.Optional(Type.Boolean()),
-  default: Type.Optional(Type.Unknown({ description: 'A string even for number and boolean fields' })),
-  min: Type.Optional(Type.Number()),
-  max: Type.Optional(Type.Number()),
-  enum: Type.Optional(Type.Array(Type.Unknown())),
-  env: Type.Optional(Type.String({ minLength: 1 })),
-  secret: Type.Optional(Type.Boolean()),
-})
+  label: Type.Optional(Type.String({ description: 'Label in the form; the key when there is none' })),
+  description: Type.Optional(Type.String({ description: 'A hint below the field' })),
+  required: Type.Optional(Type.Boolean({ description: 'Without a value the plugin is not loaded' })),
+  default: Type.Optional(
+    Type.Unknown({ description: 'Used when nothing is set; for numbers and booleans a string will do' }),
+  ),
+  min: Type.Optional(Type.Number({ description: 'Smallest number allowed' })),
+  max: Type.Optional(Type.Number({ description: 'Largest number allowed' })),
+  enum: Type.Optional(Type.Array(Type.Unknown(), { description: 'The only values allowed' })),
+  env: Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: 'Environment variable of the host that is read when nothing is set',
+    }),
+  ),
+  secret: Type.Optional(Type.Boolean({ description: 'Hidden in answers and logs' })),
+}
 
-export const ConfigDefinition = Type.Object({
-  type: Type.Optional(FieldType),
-  label: Type.Optional(Type.String()),
-  description: Type.Optional(Type.String()),
-  required: Type.Optional(Type.Boolean()),
-  default: Type.Optional(Type.Unknown()),
-  min: Type.Optional(Type.Number()),
-  max: Type.Optional(Type.Number()),
-  enum: Type.Optional(Type.Array(Type.Unknown())),
-  env: Type.Optional(Type.String({ minLength: 1 })),
-  secret: Type.Optional(Type.Boolean()),
+export const ConfigSchemaEntry = Type.Object({
+  key: Type.String({ minLength: 1, description: 'Key in the config object' }),
+  ...fieldMembers,
 })
+export type ConfigSchemaEntry = Static<typeof ConfigSchemaEntry>
+
+export const ConfigDefinition = Type.Object(fieldMembers)
+export type ConfigDefinition = Static<typeof ConfigDefinition>
 
 export const SensorExport = Type.Object({
-  id: Type.String({ minLength: 1 }),
+  id: Type.String({ minLength: 1, description: 'Id, or a template such as <device>_power' }),
   type: Type.String(),
   description: Type.Optional(Type.String()),
   unit: Type.Optional(Type.String()),
@@ -58,7 +75,10 @@ export const ControlExport = Type.Object({
   id: Type.String({ minLength: 1 }),
   type: Type.String(),
   range: Type.Optional(
-    Type.String({ pattern: '^-?\\d+(\\.\\d+)?-(-?\\d+(\\.\\d+)?)$', description: '<min>-<max>' }),
+    Type.String({
+      pattern: '^-?\\d+(\\.\\d+)?-(-?\\d+(\\.\\d+)?)$',
+      description: 'A range <min>-<max>, such as 0-100',
+    }),
   ),
 })
 
@@ -67,45 +87,84 @@ export const EventExport = Type.Object({
   description: Type.Optional(Type.String()),
 })
 
-export const Exports = Type.Object({
-  objects: Type.Optional(Type.Record(Type.String(), Type.Object({ type: Type.Optional(Type.String()) }))),
-  sensors: Type.Optional(Type.Array(SensorExport)),
-  controls: Type.Optional(Type.Array(ControlExport)),
-  events: Type.Optional(Type.Array(EventExport)),
-})
+export const Exports = Type.Object(
+  {
+    objects: Type.Optional(Type.Record(AnyKey, Type.Object({ type: Type.Optional(Type.String()) }))),
+    sensors: Type.Optional(Type.Array(SensorExport)),
+    controls: Type.Optional(Type.Array(ControlExport)),
+    events: Type.Optional(Type.Array(EventExport)),
+  },
+  { description: 'What the plugin makes available while it runs' },
+)
 export type Exports = Static<typeof Exports>
 
 export const Document = Type.Object({ title: Type.String(), file: RelativePath })
 export type Document = Static<typeof Document>
 
-/** `"@ns/id"`, `"@ns/id@range"`, or `{id, version}`. */
-export const Dependency = Type.Union([
-  Type.String({ pattern: '^@[^/@]+/[^/@]+(@.+)?$' }),
-  Type.Object({ id: Type.String({ pattern: '^@[^/@]+/[^/@]+$' }), version: Type.Optional(Type.String()) }),
-])
+/** `"@ns/id"`, `"@ns/id@range"` or `{id, version}`; without a namespace it is the plugin's own. */
+export const Dependency = Type.Union(
+  [
+    Type.String({ pattern: '^(@[^/@]+/)?[^/@]+(@.+)?$' }),
+    Type.Object({
+      id: Type.String({ pattern: '^(@[^/@]+/)?[^/@]+$' }),
+      version: Type.Optional(Type.String()),
+    }),
+  ],
+  {
+    description:
+      'A plugin id ("@namespace/id"), with a version range ("@namespace/id@^1.2.0"), or {id, version}',
+  },
+)
 export type Dependency = Static<typeof Dependency>
 
 export const Manifest = Type.Object(
   {
-    id: Type.String({ minLength: 1, maxLength: 130 }),
-    name: Type.String({ minLength: 1 }),
+    id: Type.String({
+      minLength: 1,
+      maxLength: 130,
+      description: 'The short id, or the full id @namespace/id',
+    }),
+    name: Type.String({ minLength: 1, description: 'Name that people see' }),
     version: SemanticVersion,
     description: Type.Optional(Type.String()),
     author: Type.Optional(Type.String()),
-    homepage: Type.Optional(Type.String()),
+    homepage: Type.Optional(Type.String({ description: 'Address of the page about the plugin' })),
     license: Type.Optional(Type.String()),
     minHostVersion: Type.Optional(SemanticVersion),
-    tags: Type.Optional(Type.Array(Type.String())),
-    dependencies: Type.Optional(Type.Array(Dependency)),
-    files: Type.Optional(Type.Array(RelativePath, { minItems: 1, maxItems: 200 })),
-    configSchema: Type.Optional(Type.Array(ConfigSchemaEntry)),
-    config: Type.Optional(Type.Record(Type.String(), ConfigDefinition)),
+    tags: Type.Optional(Type.Array(Type.String(), { description: 'Words to find it by' })),
+    dependencies: Type.Optional(
+      Type.Array(Dependency, { description: 'Plugins that must be loaded before' }),
+    ),
+    files: Type.Optional(
+      Type.Array(RelativePath, {
+        maxItems: pluginFileLimit,
+        description: 'Lua files; init.lua is the entry',
+        default: ['init.lua'],
+      }),
+    ),
+    configSchema: Type.Optional(
+      Type.Array(ConfigSchemaEntry, { description: 'The fields of the configuration form, in order' }),
+    ),
+    config: Type.Optional(
+      Type.Record(AnyKey, ConfigDefinition, { description: 'Definitions of configuration values by key' }),
+    ),
     exports: Type.Optional(Exports),
-    docs: Type.Optional(Type.Array(Document, { maxItems: 200 })),
+    docs: Type.Optional(
+      Type.Array(Document, {
+        maxItems: pluginFileLimit,
+        description: 'Documents that can be read in the UI',
+      }),
+    ),
   },
-  { title: 'Lupine plugin manifest' },
+  { title: 'Lupine plugin manifest', description: 'plugin.json of a Lupine plugin' },
 )
 export type Manifest = Static<typeof Manifest>
+
+/** For editors: completion and checks in `plugin.json`. */
+export const manifestJsonSchema: unknown = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  ...JSON.parse(JSON.stringify(Manifest)),
+}
 
 export const parseManifestShape = createParser(Manifest)
 
@@ -113,3 +172,81 @@ export const parseManifestShape = createParser(Manifest)
 export const defaultFiles: readonly string[] = ['init.lua']
 export const entryFile = 'init.lua'
 export const manifestFile = 'plugin.json'
+
+/** The Lua files of a plugin, each once. The entry is one of them, whether the manifest names it or not. */
+export function luaFiles(manifest: Manifest): string[] {
+  const named = manifest.files ?? defaultFiles
+  return [...new Set(named.includes(entryFile) ? named : [entryFile, ...named])]
+}
+
+/** Everything that belongs to an installed plugin: manifest, Lua files, documents; each once. */
+export function allFiles(manifest: Manifest): string[] {
+  return [...new Set([manifestFile, ...luaFiles(manifest), ...(manifest.docs ?? []).map(({ file }) => file)])]
+}
+
+/**
+ * The manifest of the plugin `expected`, from the bytes of `plugin.json` or from their parsed JSON.
+ * Throws `manifest_invalid` with everything that is wrong, as JSON pointers.
+ */
+export function parseManifest(source: unknown, expected: PluginIdentifier): Manifest {
+  const refuse = (what: string, errors: ProblemDetail[]): Problem =>
+    new Problem('manifest_invalid', `The ${manifestFile} of ${expected.fullId} ${what}`, { errors })
+  let value = source
+  const errors: ProblemDetail[] = []
+  if (source instanceof Uint8Array) {
+    const json = parseJsonText(source)
+    if (!json.ok) throw refuse(`${json.message}.`, [{ path: '', message: json.message }])
+    value = json.value
+    errors.push(...json.repeated.map((path) => ({ path, message: 'is there twice' })))
+  }
+  if (!isJsonObject(value)) {
+    const kind = Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`
+    throw refuse(`must be a JSON object, not ${kind}.`, [{ path: '', message: 'must be object' }])
+  }
+  const parsed = parseManifestShape(value)
+  if (!parsed.ok) errors.push(...parsed.errors)
+  errors.push(...identityErrors(value, expected))
+  if (parsed.ok) errors.push(...consistencyErrors(parsed.value))
+  if (parsed.ok && errors.length === 0) return parsed.value
+  throw refuse(`is invalid: ${summary(errors)}.`, errors)
+}
+
+function summary(errors: readonly ProblemDetail[]): string {
+  const [first, ...others] = errors
+  if (first === undefined) return 'for an unknown reason'
+  const text = `${first.path || 'it'} ${first.message}`
+  return others.length === 0 ? text : `${text}, and ${others.length} more`
+}
+
+function identityErrors(
+  { id }: Record<string, unknown>,
+  { fullId, shortId }: PluginIdentifier,
+): ProblemDetail[] {
+  if (typeof id !== 'string' || id === '' || id === fullId || id === shortId) return []
+  return [{ path: '/id', message: `must be "${shortId}" or "${fullId}"` }]
+}
+
+/** What a schema cannot say: keys that meet, and files that cannot be stored side by side. */
+function consistencyErrors(manifest: Manifest): ProblemDetail[] {
+  const errors: ProblemDetail[] = []
+  const keys = new Set<string>()
+  for (const [index, { key }] of (manifest.configSchema ?? []).entries()) {
+    if (keys.has(key)) errors.push({ path: `/configSchema/${index}/key`, message: `"${key}" is there twice` })
+    keys.add(key)
+  }
+  const files = allFiles(manifest)
+  if (files.length > pluginFileLimit) {
+    const message = `names ${files.length} files; a plugin has at most ${pluginFileLimit}`
+    errors.push({ path: '/files', message })
+  }
+  const known = new Set(files)
+  const check = (file: string, path: string): void => {
+    for (let slash = file.indexOf('/'); slash !== -1; slash = file.indexOf('/', slash + 1)) {
+      const folder = file.slice(0, slash)
+      if (known.has(folder)) errors.push({ path, message: `"${folder}" cannot be a file and a folder` })
+    }
+  }
+  for (const [index, file] of (manifest.files ?? []).entries()) check(file, `/files/${index}`)
+  for (const [index, { file }] of (manifest.docs ?? []).entries()) check(file, `/docs/${index}/file`)
+  return errors
+}

@@ -1,24 +1,34 @@
 import Type, { type Static } from 'typebox'
 import { ShortId } from './identifier.ts'
-import { RelativePath, SemanticVersion } from './manifest.ts'
+import { AnyKey, pluginFileLimit, RelativePath, SemanticVersion } from './manifest.ts'
 import { createParser } from './parser.ts'
 
-/** `plugins.json` of a repository (contract, section 7). Members that are not named here are ignored. */
+/** `plugins.json` of a repository (contract, section 7). Members that are not named here are kept. */
 export const RepositoryEntry = Type.Object({
-  id: Type.String({ minLength: 1 }),
+  id: Type.String({
+    minLength: 1,
+    description: 'The short id, or the full id with the namespace of the index',
+  }),
   name: Type.String({ minLength: 1 }),
   version: SemanticVersion,
   description: Type.Optional(Type.String()),
   author: Type.Optional(Type.String()),
-  path: RelativePath,
+  path: Type.Union([Type.Literal('.'), RelativePath], {
+    description: 'A relative path of a folder inside the repository, with forward slashes',
+  }),
   tags: Type.Optional(Type.Array(Type.String())),
   minHostVersion: Type.Optional(SemanticVersion),
-  files: Type.Optional(Type.Array(RelativePath, { maxItems: 200 })),
-  sha256: Type.Optional(Type.Record(Type.String(), Type.String({ pattern: '^[0-9a-fA-F]{64}$' }))),
+  files: Type.Optional(Type.Array(RelativePath, { maxItems: pluginFileLimit })),
+  sha256: Type.Optional(
+    Type.Record(
+      AnyKey,
+      Type.String({ pattern: '^[0-9a-fA-F]{64}$', description: '64 hexadecimal digits (SHA-256)' }),
+    ),
+  ),
 })
 export type RepositoryEntry = Static<typeof RepositoryEntry>
 
-export const RepositoryIndex = Type.Object({
+const head = {
   version: Type.Literal(1),
   name: Type.String({ minLength: 1 }),
   namespace: ShortId,
@@ -26,8 +36,17 @@ export const RepositoryIndex = Type.Object({
   author: Type.Optional(Type.String()),
   url: Type.Optional(Type.String()),
   updated: Type.Optional(Type.String()),
-  plugins: Type.Array(RepositoryEntry),
-})
+}
+
+export const RepositoryIndex = Type.Object(
+  { ...head, plugins: Type.Array(RepositoryEntry) },
+  { title: 'Lupine repository index', description: 'plugins.json of a repository' },
+)
 export type RepositoryIndex = Static<typeof RepositoryIndex>
 
 export const parseRepositoryIndex = createParser(RepositoryIndex)
+/** The index without a look at its entries: one bad entry must not hide the others. */
+export const parseRepositoryHead = createParser(Type.Object({ ...head, plugins: Type.Array(Type.Unknown()) }))
+export const parseRepositoryEntry = createParser(RepositoryEntry)
+
+export const indexFile = 'plugins.json'

@@ -1,0 +1,81 @@
+import { escapePointer } from './parser.ts'
+
+/** JSON as it comes from a file or another computer: bytes that may be anything. */
+export type JsonText = { ok: true; value: unknown; repeated: string[] } | { ok: false; message: string }
+
+/** Deepest nesting of arrays and objects: beyond a few thousand levels, writing JSON overflows the stack. */
+export const jsonDepthLimit = 64
+
+/**
+ * Reads UTF-8 JSON. `repeated` holds the pointers of members that an object has twice: JavaScript takes the
+ * last one without a word. `message` is the rest of a sentence that begins with the name of the file.
+ */
+export function parseJsonText(bytes: Uint8Array): JsonText {
+  if (bytes.length === 0) return { ok: false, message: 'is empty' }
+  if (bytes.includes(0)) return { ok: false, message: 'contains NUL bytes, so it is no JSON text' }
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return { ok: false, message: 'is not UTF-8 text' }
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (error) {
+    if (/^\s*<(!doctype|html|\?xml)/i.test(text)) return { ok: false, message: 'is a web page, not JSON' }
+    // V8 quotes the input in its message; a position is enough, and shows nothing of the content.
+    const [, position] = /at position (\d+)/.exec(error instanceof Error ? error.message : '') ?? []
+    return { ok: false, message: `is not valid JSON${position === undefined ? '' : place(text, +position)}` }
+  }
+  return inspect(text, value)
+}
+
+function place(text: string, position: number): string {
+  const before = text.slice(0, position).split('\n')
+  return ` (line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`
+}
+
+interface Container {
+  path: string
+  /** Undefined for an array. */
+  keys: Set<string> | undefined
+  /** Member that is being read. */
+  key: string
+  index: number
+  expectsKey: boolean
+}
+
+/** Walks over the tokens of a text that is known to be JSON, without recursion. */
+function inspect(text: string, value: unknown): JsonText {
+  const repeated: string[] = []
+  const open: Container[] = []
+  for (const [token] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/gs)) {
+    const top = open.at(-1)
+    if (token === '{' || token === '[') {
+      if (open.length === jsonDepthLimit) {
+        return { ok: false, message: `nests deeper than ${jsonDepthLimit} levels` }
+      }
+      const path = top === undefined ? '' : pathOfMember(top)
+      const keys = token === '{' ? new Set<string>() : undefined
+      open.push({ path, keys, key: '', index: 0, expectsKey: token === '{' })
+    } else if (token === '}' || token === ']') {
+      open.pop()
+    } else if (top === undefined || token === ':') {
+      // A bare string, or the colon after a key: nothing to note.
+    } else if (token === ',') {
+      top.index += 1
+      top.expectsKey = top.keys !== undefined
+    } else if (top.keys !== undefined && top.expectsKey) {
+      top.key = String(JSON.parse(token))
+      if (top.keys.has(top.key)) repeated.push(pathOfMember(top))
+      top.keys.add(top.key)
+      top.expectsKey = false
+    }
+  }
+  return { ok: true, value, repeated }
+}
+
+function pathOfMember({ path, keys, key, index }: Container): string {
+  return `${path}/${keys === undefined ? index : escapePointer(key)}`
+}
