@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream'
 
 export interface BusMessage {
   topic: string
+  /** The subscriber's own copy, byte by byte as published. */
   payload: Uint8Array
   qos: 0 | 1 | 2
   /** The message was retained by the broker before the subscription was made. */
@@ -12,7 +13,13 @@ export interface BusMessage {
 }
 
 export interface BusSubscription {
+  /** From the call on, the handler is not called any more. */
   close(): Promise<void>
+}
+
+export interface PublishOptions {
+  qos?: 0 | 1 | 2
+  retain?: boolean
 }
 
 export interface Bus {
@@ -20,20 +27,33 @@ export interface Bus {
   readonly url: string
   /**
    * Publishes with the host's own rights. Messages leave in the order of the calls, also of different QoS
-   * and retain (aedes would drop a retained message that a later one overtakes).
+   * and retain. Resolves when the broker has taken the message, not when every subscriber has it. Rejects
+   * with a `Problem` when the topic cannot be published to, or when the bus is closed.
    */
-  publish(
-    topic: string,
-    payload: Uint8Array | string,
-    options?: { qos?: 0 | 1 | 2; retain?: boolean },
-  ): Promise<void>
-  /** Subscribes with the host's own rights. Matching retained messages come first. */
+  publish(topic: string, payload: Uint8Array | string, options?: PublishOptions): Promise<void>
+  /**
+   * Subscribes with the host's own rights. Matching retained messages come first. Two subscriptions that
+   * match both get the message. The handler is never called from within `publish`, and what it throws is
+   * logged. Rejects with a `Problem` when the filter is not one.
+   */
   subscribe(filter: string, handler: (message: BusMessage) => void): Promise<BusSubscription>
   /** Takes over an HTTP upgrade to MQTT over WebSocket. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+  /**
+   * Called after every connection to an external broker but the first: it may have lost what it retained.
+   * The embedded broker never calls. Returns the way to stop.
+   */
+  onReconnect(listener: () => void): () => void
   /** Whether messages can be sent now. */
   readonly connected: boolean
   /** Clients connected to the embedded broker. */
   readonly clients: number
+  /** Says `offline`, ends every connection and stops listening. Idempotent. */
   close(): Promise<void>
+}
+
+/** A bus that has been made but does nothing until it is started. */
+export interface StartableBus extends Bus {
+  /** Resolves when clients can connect, or the connection is being made. Throws an Error that says what to do. */
+  start(): Promise<void>
 }

@@ -1,0 +1,289 @@
+import { createHash, timingSafeEqual } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import { createServer, type Server, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { Aedes, type AuthenticateError, type Client } from 'aedes'
+import { type Clock, withDeadline } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import { isBrokerInternal, mayPublish, mayReceive, maySubscribe } from './acl.ts'
+import { createBrokerStore } from './broker-store.ts'
+import type { BusMessage, BusSubscription, PublishOptions, StartableBus } from './bus.ts'
+import { createInbox } from './inbox.ts'
+import { isAddress, listenError, urlHost } from './listen-address.ts'
+import { limitPackets } from './packet-limit.ts'
+import { closedProblem, filterProblem, topicProblem } from './problems.ts'
+import { isFilter, isTopic, topicLevelsLimit } from './topic-filter.ts'
+import { createTopics } from './topics.ts'
+import { createWarner } from './warning.ts'
+import { createWebSocketUpgrade, refuseUpgrade } from './websocket-upgrade.ts'
+
+/** Bytes of one MQTT packet from a client: the size of a request over HTTP, and as much for the rest. */
+export const packetBytesLimit = 2 * 1024 * 1024
+/** Connections of all kinds at a time; each costs some 20 kB. */
+export const connectionsLimit = 1_000
+/** Filters one client may have; every message is compared with them. */
+export const subscriptionsPerClientLimit = 200
+/** Milliseconds in which a new connection must send its CONNECT. */
+export const connectTimeout = 10_000
+/** Milliseconds of silence after which TCP itself asks: MQTT clients may choose to have no keepalive. */
+export const tcpKeepalive = 60_000
+/** Milliseconds that a client may leave its incoming buffer full before it is cut off. */
+export const drainTimeout = 10_000
+/** Bytes that may wait for one client that reads too slowly. */
+export const outgoingBytesLimit = 16 * 1024 * 1024
+/** Messages of the host that are on their way; beyond it those of QoS 0 that nobody retains are dropped. */
+export const pendingMessagesLimit = 50_000
+/** Milliseconds that the last word at the end (`offline`) may take. */
+export const farewellTimeout = 1_000
+
+/** Where refused messages go: nobody can subscribe to it. */
+const refusedTopic = '$SYS/refused'
+/** CONNACK return code of MQTT 3.1.1 for a bad user name or password. */
+const badCredentials = 4
+
+export interface EmbeddedBusSettings {
+  /** Address to listen at. */
+  bind: string
+  /** 0: any free port. */
+  port: number
+  /** Password that clients must give, with any user name; without one everybody may connect. */
+  token?: string | undefined
+  /** First level(s) of the host's own topics. */
+  root: string
+  logger: Logger
+  clock: Clock
+}
+
+function authenticationError(): AuthenticateError {
+  return Object.assign(new Error('The password must be the token of this host'), {
+    returnCode: badCredentials,
+  })
+}
+
+/** An MQTT 3.1.1 broker in this process, over TCP and (through `handleUpgrade`) WebSocket. */
+export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
+  const { bind, port, token, root, logger, clock } = settings
+  const topics = createTopics(root)
+  const warn = createWarner(logger, clock)
+  const connections = new Set<Duplex>()
+  const inbox = createInbox(logger)
+  let tcpServer: Server | undefined
+  let starting: Promise<void> | undefined
+  let closing: Promise<void> | undefined
+  let pending = 0
+
+  const store = createBrokerStore({ root, isConnected: (id) => clientIds.has(id), warn })
+  const clientIds = new Set<string>()
+  const broker = new Aedes({
+    persistence: store,
+    // Unlimited: one client that does not read would otherwise hold up all others. Each is bounded by itself.
+    concurrency: 0,
+    connectTimeout,
+    drainTimeout,
+    maxTopicLevels: topicLevelsLimit,
+    // The store keeps nothing but the message id of what awaits its release, and there are 65,535 of them.
+    maxInflightInbound: 0,
+    authenticate(_client, _username, password, done) {
+      if (token === undefined || isToken(password)) return done(null, true)
+      warn('An MQTT client was refused: its password is not the token of this host')
+      done(authenticationError(), false)
+    },
+    authorizePublish(client, packet, done) {
+      if (!mayPublish(root, packet.topic)) {
+        warn('A message of an MQTT client was refused: only the host publishes there', {
+          client: client?.id,
+          topic: packet.topic,
+        })
+        // An error would cut the client off. So the message is acknowledged, but goes nowhere.
+        packet.topic = refusedTopic
+        packet.payload = Buffer.alloc(0)
+        packet.retain = false
+      }
+      done(null)
+    },
+    authorizeSubscribe(client, subscription, done) {
+      const allowed = maySubscribe(subscription.topic) && hasRoomFor(client, subscription.topic)
+      done(null, allowed ? subscription : null)
+    },
+    authorizeForward(client, packet) {
+      if (isBrokerInternal(packet.topic)) return null
+      if (client.conn.writableLength > outgoingBytesLimit) {
+        warn('An MQTT client was cut off: it reads too slowly', { client: client.id })
+        client.conn.destroy()
+        return null
+      }
+      return packet
+    },
+  })
+  broker.on('clientReady', ({ id }) => void clientIds.add(id))
+  broker.on('clientDisconnect', ({ id }) => void clientIds.delete(id))
+  broker.on('clientError', (client, error) =>
+    logger.debug('An MQTT client was disconnected', { client: client.id, reason: error.message }),
+  )
+  // Not in the broker's types: it tells so of a store that fails.
+  Reflect.apply(broker.on, broker, [
+    'error',
+    (error: Error) => logger.error('The MQTT broker reports an error', { reason: error.message }),
+  ])
+
+  function isToken(password: Buffer | undefined): boolean {
+    if (token === undefined || password === undefined) return false
+    const digest = (value: Buffer | string): Buffer => createHash('sha256').update(value).digest()
+    return timingSafeEqual(digest(password), digest(token))
+  }
+
+  function hasRoomFor(client: Client, filter: string): boolean {
+    const present: unknown = Reflect.get(client, 'subscriptions')
+    if (typeof present !== 'object' || present === null || filter in present) return true
+    if (Object.keys(present).length < subscriptionsPerClientLimit) return true
+    warn('A subscription was refused: the client has as many as it may', { client: client.id })
+    return false
+  }
+
+  /** Hands a connection to the broker, with the limits that it does not have itself. */
+  function accept(connection: Duplex, request?: IncomingMessage): void {
+    connections.add(connection)
+    connection.once('close', () => connections.delete(connection))
+    limitPackets(connection, packetBytesLimit, () =>
+      warn('An MQTT client was cut off: its packet is too large'),
+    )
+    broker.handle(connection, request)
+  }
+
+  function isFull(): boolean {
+    if (connections.size < connectionsLimit) return false
+    warn('An MQTT connection was refused: there are as many as there may be')
+    return true
+  }
+
+  const webSockets = createWebSocketUpgrade(packetBytesLimit, accept)
+
+  async function listen(): Promise<void> {
+    await broker.listen()
+    const server = createServer(
+      { noDelay: true, keepAlive: true, keepAliveInitialDelay: tcpKeepalive },
+      (socket) => {
+        if (closing !== undefined || isFull()) socket.destroy()
+        else accept(socket)
+      },
+    )
+    tcpServer = server
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject)
+      server.listen({ host: bind, port }, resolve)
+    }).catch(async (error: unknown) => {
+      await new Promise<void>((resolve) => broker.close(resolve))
+      throw listenError(error, bind, port)
+    })
+    server.on('error', (error) =>
+      logger.error('The MQTT listener reports an error', { reason: error.message }),
+    )
+    await deliver(topics.status, 'online', { qos: 1, retain: true })
+  }
+
+  /** Resolves when all subscribers that can take it have it. */
+  function deliver(topic: string, payload: Uint8Array | string, options: PublishOptions): Promise<void> {
+    return new Promise((resolve, reject) => {
+      pending += 1
+      // Copied, because it is sent later than the caller believes.
+      const packet = {
+        cmd: 'publish',
+        topic,
+        payload: Buffer.from(payload),
+        qos: options.qos ?? 0,
+        retain: options.retain ?? false,
+        dup: false,
+      } as const
+      broker.publish(packet, (error) => {
+        pending -= 1
+        if (error) reject(error)
+        else resolve()
+      })
+    })
+  }
+
+  async function closeAll(): Promise<void> {
+    inbox.close()
+    await starting?.catch(() => undefined)
+    if (tcpServer?.listening === true) {
+      const farewell = deliver(topics.status, 'offline', { qos: 1, retain: true })
+      await withDeadline(clock, farewellTimeout, farewell, () => new Error('late')).catch(() => undefined)
+    }
+    const server = tcpServer
+    const stopped =
+      server?.listening === true ? new Promise<void>((resolve) => server.close(() => resolve())) : undefined
+    webSockets.close()
+    await new Promise<void>((resolve) => broker.close(resolve))
+    for (const connection of connections) connection.destroy()
+    await stopped
+    await store.destroy()
+  }
+
+  return {
+    start: () => (starting ??= closing === undefined ? listen() : Promise.reject(closedProblem())),
+    get url() {
+      const address = tcpServer?.address()
+      return `mqtt://${urlHost(bind)}:${isAddress(address) ? address.port : port}`
+    },
+    get connected() {
+      return closing === undefined && tcpServer?.listening === true
+    },
+    get clients() {
+      return clientIds.size
+    },
+    onReconnect: () => () => undefined,
+    async publish(topic, payload, options = {}) {
+      if (closing !== undefined || tcpServer === undefined) throw closedProblem()
+      if (!isTopic(topic)) throw topicProblem(topic)
+      const canBeLost = (options.qos ?? 0) === 0 && options.retain !== true
+      if (canBeLost && pending >= pendingMessagesLimit) {
+        warn('Messages were dropped: more are published than subscribers read')
+        return
+      }
+      deliver(topic, payload, options).catch((error: unknown) => {
+        if (closing === undefined)
+          logger.error('A message could not be published', { topic, reason: String(error) })
+      })
+    },
+    async subscribe(filter, handler): Promise<BusSubscription> {
+      if (closing !== undefined || tcpServer === undefined) throw closedProblem()
+      if (!isFilter(filter)) throw filterProblem(filter)
+      const entry = inbox.open(handler)
+      for (const packet of store.retainedMatching([filter])) {
+        if (mayReceive(filter, packet.topic)) entry.push(messageOf(packet, true))
+      }
+      const onPacket = (packet: Parameters<typeof messageOf>[0], done: () => void): void => {
+        if (mayReceive(filter, packet.topic)) entry.push(messageOf(packet, false))
+        done()
+      }
+      broker.subscribe(filter, onPacket, () => undefined)
+      return {
+        async close() {
+          if (!entry.close()) return
+          await new Promise<void>((resolve) => broker.unsubscribe(filter, onPacket, resolve))
+        },
+      }
+    },
+    handleUpgrade(request, socket, head) {
+      if (closing !== undefined || tcpServer === undefined || isFull()) {
+        refuseUpgrade(socket, '503 Service Unavailable', 'The broker takes no more connections.\n')
+        return
+      }
+      if (socket instanceof Socket) socket.setKeepAlive(true, tcpKeepalive)
+      webSockets.handle(request, socket, head)
+    },
+    close: () => (closing ??= Promise.resolve().then(closeAll)),
+  }
+}
+
+function messageOf(
+  packet: { topic: string; payload: Buffer | string; qos: 0 | 1 | 2 },
+  retained: boolean,
+): BusMessage {
+  return {
+    topic: packet.topic,
+    payload: Uint8Array.from(Buffer.from(packet.payload)),
+    qos: packet.qos,
+    retained,
+  }
+}

@@ -1,0 +1,66 @@
+import type { Logger } from '../base/log.ts'
+import { messageOf as textOf } from '../base/problem.ts'
+import type { BusMessage } from './bus.ts'
+
+/** Where one subscription's messages arrive. */
+export interface InboxEntry {
+  push(message: BusMessage): void
+  /** No call of the handler after this. False when it was closed before. */
+  close(): boolean
+}
+
+export interface Inbox {
+  open(handler: (message: BusMessage) => void): InboxEntry
+  close(): void
+}
+
+/**
+ * Calls the handlers of all subscriptions in the order in which messages arrived, in a turn of its own: a
+ * handler that publishes must not do so in the middle of the broker's delivery (the subscribers after it
+ * would get the answer before the question), nor keep the event loop from everything else.
+ */
+export function createInbox(logger: Logger): Inbox {
+  let waiting: (() => void)[] = []
+  let turn: NodeJS.Immediate | undefined
+  let closed = false
+
+  function drain(): void {
+    turn = undefined
+    const batch = waiting
+    waiting = []
+    for (const call of batch) call()
+  }
+
+  return {
+    open(handler) {
+      let open = true
+      return {
+        push(message) {
+          if (!open || closed) return
+          waiting.push(() => {
+            if (!open || closed) return
+            try {
+              handler(message)
+            } catch (error) {
+              logger.error('A handler of MQTT messages failed', {
+                topic: message.topic,
+                reason: textOf(error),
+              })
+            }
+          })
+          turn ??= setImmediate(drain)
+        },
+        close() {
+          const wasOpen = open
+          open = false
+          return wasOpen
+        },
+      }
+    },
+    close() {
+      closed = true
+      waiting = []
+      if (turn !== undefined) clearImmediate(turn)
+    },
+  }
+}

@@ -1,0 +1,56 @@
+import type { Duplex } from 'node:stream'
+
+/** Lengths of MQTT packets are written in base 128, low digits first, in at most this many bytes. */
+const lengthBytes = 4
+
+/**
+ * Watches the borders of MQTT packets in a stream of bytes. Answers false as soon as a packet announces to
+ * be longer than `limit` bytes, so that it need not be collected first.
+ */
+export function createPacketScanner(limit: number): (chunk: Uint8Array) => boolean {
+  let bodyLeft = 0
+  let inLength = false
+  let length = 0
+  let digits = 0
+  return (chunk) => {
+    let position = 0
+    while (position < chunk.length) {
+      if (bodyLeft > 0) {
+        const skipped = Math.min(bodyLeft, chunk.length - position)
+        bodyLeft -= skipped
+        position += skipped
+        continue
+      }
+      const byte = chunk[position] ?? 0
+      position += 1
+      if (!inLength) {
+        inLength = true
+        length = 0
+        digits = 0
+        continue
+      }
+      length += (byte & 0x7f) * 128 ** digits
+      digits += 1
+      if (length > limit || (digits === lengthBytes && byte >= 0x80)) return false
+      if (byte < 0x80) {
+        inLength = false
+        bodyLeft = length
+      }
+    }
+    return true
+  }
+}
+
+/** Ends a connection on which a packet of more than `limit` bytes is announced. */
+export function limitPackets(connection: Duplex, limit: number, onExceeded: () => void): void {
+  const accept = createPacketScanner(limit)
+  const read = connection.read.bind(connection)
+  // The broker reads with `read()`; a stream in between would cost every packet another hop.
+  connection.read = (size?: number): unknown => {
+    const chunk: unknown = read(size)
+    if (!(chunk instanceof Uint8Array) || accept(chunk)) return chunk
+    onExceeded()
+    connection.destroy()
+    return null
+  }
+}

@@ -1,0 +1,47 @@
+/** Names and filters of MQTT topics (MQTT 3.1.1, section 4.7). Pure functions. */
+
+/** Bytes of UTF-8; the protocol counts the length of a topic with 16 bits. */
+export const topicBytesLimit = 65_535
+
+/** Levels of a topic or filter; the embedded broker's matcher throws beyond this. */
+export const topicLevelsLimit = 100
+
+function isWithinLimits(text: string): boolean {
+  if (text.length === 0 || text.length > topicBytesLimit || text.includes('\u0000')) return false
+  return Buffer.byteLength(text) <= topicBytesLimit && text.split('/').length <= topicLevelsLimit
+}
+
+/** Whether a message can be published to it: not empty, no wildcard, no NUL, not too long or deep. */
+export function isTopic(text: string): boolean {
+  return isWithinLimits(text) && !/[+#]/.test(text)
+}
+
+/** Whether it can be subscribed to: `+` only as a whole level, `#` only as the whole last one. */
+export function isFilter(text: string): boolean {
+  if (!isWithinLimits(text)) return false
+  const levels = text.split('/')
+  return levels.every(
+    (level, index) => level === '+' || (level === '#' ? index === levels.length - 1 : !/[+#]/.test(level)),
+  )
+}
+
+export function hasWildcard(filter: string): boolean {
+  return /[+#]/.test(filter)
+}
+
+/** Whether a wildcard stands where the topic has its `$` (`#` does not mean `$SYS/…`; section 4.7.2). */
+export function hidesDollar(filter: string, topic: string): boolean {
+  return topic.startsWith('$') && (filter.startsWith('+') || filter.startsWith('#'))
+}
+
+export function filterMatches(filter: string, topic: string): boolean {
+  if (hidesDollar(filter, topic)) return false
+  const wanted = filter.split('/')
+  const given = topic.split('/')
+  for (const [index, level] of wanted.entries()) {
+    if (level === '#') return true
+    if (index >= given.length) return false
+    if (level !== '+' && level !== given[index]) return false
+  }
+  return wanted.length === given.length
+}

@@ -1,0 +1,103 @@
+import { parseFullId } from '../schema/identifier.ts'
+import { isTopic } from './topic-filter.ts'
+
+/** Every topic of the contract's section 4, as pure functions. */
+
+/** What separates levels, is a wildcard, introduces an escape, or is a control character. */
+const unsafe = /[+#/%\p{Cc}]|\p{Surrogate}/gu
+
+const hexadecimal = (byte: number): string => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+
+function percentEncode(character: string): string {
+  const code = character.charCodeAt(0)
+  // A lone surrogate has no UTF-8; its three bytes in the same scheme keep different names different.
+  if (code >= 0xd800 && code <= 0xdfff) {
+    return [0xe0 | (code >> 12), 0x80 | ((code >> 6) & 0x3f), 0x80 | (code & 0x3f)].map(hexadecimal).join('')
+  }
+  return [...Buffer.from(character)].map(hexadecimal).join('')
+}
+
+/** One topic level for any text; different texts give different levels. */
+export function encodeLevel(text: string): string {
+  return text.replace(unsafe, percentEncode)
+}
+
+/** The text of a level that `encodeLevel` made; undefined when it could not have made it. */
+export function decodeLevel(level: string): string | undefined {
+  try {
+    const text = level.includes('%') ? decodeURIComponent(level) : level
+    return encodeLevel(text) === level ? text : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whether `HOST_MQTT_ROOT` may have this value: levels that are not empty, no wildcard, no leading `$`. */
+export function isTopicRoot(text: string): boolean {
+  return isTopic(text) && !text.startsWith('$') && text.split('/').every((level) => level !== '')
+}
+
+export type Topics = ReturnType<typeof createTopics>
+
+/** `root` is `HOST_MQTT_ROOT`; plugins are named by full id, `@namespace/shortId`. */
+export function createTopics(root: string) {
+  const pluginsPrefix = `${root}/plugins/`
+  const requestPrefix = `${root}/request/`
+  const ofPlugin = (plugin: string): string => `${pluginsPrefix}${plugin}`
+
+  function parsePlugin(topic: string): { plugin: string; rest: string } | undefined {
+    if (!topic.startsWith(pluginsPrefix)) return undefined
+    const [namespace, shortId, ...rest] = topic.slice(pluginsPrefix.length).split('/')
+    const plugin = parseFullId(`${namespace}/${shortId}`)
+    return plugin === undefined ? undefined : { plugin: plugin.fullId, rest: rest.join('/') }
+  }
+
+  return {
+    status: `${root}/status`,
+    lifecycle: `${root}/lifecycle`,
+    state: (plugin: string) => `${ofPlugin(plugin)}/state`,
+    event: (plugin: string, name: string) => `${ofPlugin(plugin)}/events/${encodeLevel(name)}`,
+    object: (plugin: string, path: string) => `${ofPlugin(plugin)}/objects/${encodeLevel(path)}`,
+    sensor: (plugin: string, id: string) => `${ofPlugin(plugin)}/sensors/${encodeLevel(id)}`,
+    control: (plugin: string, id: string) => `${ofPlugin(plugin)}/controls/${encodeLevel(id)}`,
+    controlSet: (plugin: string, id: string) => `${ofPlugin(plugin)}/controls/${encodeLevel(id)}/set`,
+    log: (plugin: string) => `${ofPlugin(plugin)}/log`,
+    request: (verb: string) => `${requestPrefix}${verb}`,
+    response: (verb: string) => `${root}/response/${verb}`,
+
+    /** Filters for what the host listens to. */
+    allPlugins: `${pluginsPrefix}#`,
+    allControlSets: `${pluginsPrefix}+/+/controls/+/set`,
+    allRequests: `${requestPrefix}+`,
+
+    /** The plugin of any topic below `R/plugins/`, and the rest of the topic. */
+    parsePlugin,
+
+    /** The plugin and the control of `P/controls/<id>/set`; undefined for every other topic. */
+    parseControlSet(topic: string): { plugin: string; control: string } | undefined {
+      const parsed = parsePlugin(topic)
+      if (parsed === undefined) return undefined
+      const [kind, level, action, ...more] = parsed.rest.split('/')
+      if (kind !== 'controls' || level === undefined || action !== 'set' || more.length > 0) return undefined
+      const control = decodeLevel(level)
+      return control === undefined || control === '' ? undefined : { plugin: parsed.plugin, control }
+    },
+
+    /** The verb of `R/request/<verb>`; undefined for every other topic. */
+    parseRequest(topic: string): string | undefined {
+      if (!topic.startsWith(requestPrefix)) return undefined
+      const verb = topic.slice(requestPrefix.length)
+      return verb === '' || verb.includes('/') ? undefined : verb
+    },
+  }
+}
+
+/** Home Assistant's device discovery; its node ids take nothing but letters, digits, `_` and `-`. */
+export function discoveryTopic(
+  prefix: string,
+  host: string,
+  plugin: { namespace: string; shortId: string },
+): string {
+  const node = `${host}_${plugin.namespace}_${plugin.shortId}`.replace(/[^A-Za-z0-9_-]/g, '_')
+  return `${prefix}/device/${node}/config`
+}

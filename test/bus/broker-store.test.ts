@@ -1,0 +1,105 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  createBrokerStore,
+  retainedBytesLimit,
+  retainedLimit,
+  type StoredPacket,
+  sessionQueueLimit,
+  sessionsLimit,
+} from '../../src/bus/broker-store.ts'
+
+function createStore(connected: string[] = []) {
+  const warnings: string[] = []
+  const store = createBrokerStore({
+    root: 'host',
+    isConnected: (id) => connected.includes(id),
+    warn: (message) => warnings.push(message),
+  })
+  return { store, warnings }
+}
+
+const packet = (topic: string, payload: Buffer, rest: Partial<StoredPacket> = {}): StoredPacket => ({
+  cmd: 'publish',
+  topic,
+  payload,
+  qos: 1,
+  retain: true,
+  brokerId: 'b',
+  ...rest,
+})
+
+const topicsOf = (packets: Iterable<StoredPacket>): string[] => [...packets].map(({ topic }) => topic)
+
+test('What others retain is limited by number, what the host retains is not', () => {
+  const { store, warnings } = createStore()
+  const one = Buffer.from('1')
+  for (let number = 0; number < retainedLimit + 2; number += 1)
+    store.storeRetained(packet(`x/${number}`, one))
+  store.storeRetained(packet('host/state', one))
+  assert.equal(topicsOf(store.retainedMatching(['x/+'])).length, retainedLimit)
+  assert.deepEqual(topicsOf(store.retainedMatching(['host/#', 'host/state'])), ['host/state'])
+  assert.equal(warnings.length, 2)
+  store.storeRetained(packet('x/0', Buffer.alloc(0)))
+  store.storeRetained(packet('x/new', one))
+  assert.deepEqual(topicsOf(store.retainedMatching(['x/0', 'x/new'])), ['x/new'])
+})
+
+test('What others retain is limited by size, and a replaced message counts once', () => {
+  const { store, warnings } = createStore()
+  const half = Buffer.alloc(retainedBytesLimit / 2)
+  for (const topic of ['a', 'a', 'b', 'c']) store.storeRetained(packet(topic, half))
+  assert.deepEqual(topicsOf(store.retainedMatching(['#'])), ['a', 'b'])
+  assert.equal(warnings.length, 1)
+})
+
+test('A client that is away keeps its newest messages, once for all its filters', async () => {
+  const { store } = createStore()
+  const client = { id: 'sleeper' }
+  await store.addSubscriptions(client, [
+    { topic: 'x/#', qos: 1 },
+    { topic: 'x/+', qos: 2 },
+    { topic: 'y', qos: 0 },
+    { topic: '$SYS/#', qos: 1 },
+  ])
+  const clientsOf = async (topic: string) =>
+    (await store.subscriptionsByTopic(topic)).map(({ clientId }) => clientId)
+  assert.deepEqual(await clientsOf('x/1'), ['sleeper'])
+  assert.deepEqual(await clientsOf('y'), [])
+  assert.deepEqual(await clientsOf('$SYS/x'), [])
+  for (let number = 0; number < sessionQueueLimit + 5; number += 1) {
+    store.outgoingEnqueueCombi(
+      [{ clientId: 'sleeper' }],
+      packet(`x/${number}`, Buffer.from('.'), { brokerCounter: number }),
+    )
+  }
+  const queued = topicsOf(await store.outgoingStream(client).toArray())
+  assert.deepEqual([queued.length, queued[0]], [sessionQueueLimit, 'x/5'])
+})
+
+test('A queued message is acknowledged by its message id, and by way of its release with QoS 2', async () => {
+  const { store } = createStore()
+  const client = { id: 'c' }
+  const first = packet('a', Buffer.from('1'), { brokerCounter: 1 })
+  const second = packet('b', Buffer.from('2'), { brokerCounter: 2 })
+  store.outgoingEnqueueCombi([{ clientId: 'c' }], first)
+  store.outgoingEnqueueCombi([{ clientId: 'c' }], second)
+  await store.outgoingUpdate(client, { ...first, messageId: 11 })
+  await store.outgoingUpdate(client, { ...second, messageId: 12 })
+  const release = { cmd: 'pubrel', messageId: 12 } as StoredPacket
+  await store.outgoingUpdate(client, release)
+  assert.equal((await store.outgoingClearMessageId(client, { ...first, messageId: 11 }))?.topic, 'a')
+  assert.deepEqual(await store.outgoingStream(client).toArray(), [release])
+  assert.equal(await store.outgoingClearMessageId(client, release), release)
+  assert.equal(await store.outgoingClearMessageId(client, release), undefined)
+})
+
+test('The oldest session of a client that is away gives way to a new one', async () => {
+  const { store } = createStore(['0'])
+  for (let number = 0; number <= sessionsLimit; number += 1) {
+    await store.addSubscriptions({ id: String(number) }, [{ topic: 'x', qos: 1 }])
+  }
+  assert.equal((await store.subscriptionsByClient({ id: '0' })).length, 1)
+  assert.equal((await store.subscriptionsByClient({ id: '1' })).length, 0)
+  assert.equal((await store.countOffline()).clientsCount, sessionsLimit)
+})

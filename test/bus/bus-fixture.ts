@@ -1,0 +1,117 @@
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
+import { systemClock } from '../../src/base/clock.ts'
+import { type LogFields, type Logger, silentLogger } from '../../src/base/log.ts'
+import type { Bus, BusMessage } from '../../src/bus/bus.ts'
+import { createEmbeddedBus, type EmbeddedBusSettings } from '../../src/bus/embedded-bus.ts'
+
+/** A bus on a free port with the root `host`, closed after the test. */
+export async function startBus(context: TestContext, settings: Partial<EmbeddedBusSettings> = {}) {
+  const bus = createEmbeddedBus({
+    bind: '127.0.0.1',
+    port: 0,
+    root: 'host',
+    logger: silentLogger,
+    clock: systemClock,
+    ...settings,
+  })
+  context.after(() => bus.close())
+  await bus.start()
+  return bus
+}
+
+/** A connected client, ended after the test. It does not reconnect: a cut-off must be seen. */
+export async function connect(
+  context: TestContext,
+  url: string,
+  options: IClientOptions = {},
+): Promise<MqttClient> {
+  const client = await mqtt.connectAsync(url, { reconnectPeriod: 0, ...options }, false)
+  client.on('error', () => undefined)
+  context.after(() => client.endAsync(true))
+  return client
+}
+
+export interface Received {
+  topic: string
+  text: string
+  qos: number
+  retain: boolean
+}
+
+/** Collects what arrives, and waits for it. */
+export interface Collector<T> {
+  readonly all: T[]
+  /** The first `count` items, when there are so many. */
+  take(count: number): Promise<T[]>
+}
+
+function createCollector<T>(): Collector<T> & { push(item: T): void } {
+  const all: T[] = []
+  const waiting: { count: number; resolve: (items: T[]) => void }[] = []
+  return {
+    all,
+    push(item) {
+      all.push(item)
+      for (const { count, resolve } of waiting) if (all.length >= count) resolve(all.slice(0, count))
+    },
+    take: (count) =>
+      all.length >= count
+        ? Promise.resolve(all.slice(0, count))
+        : new Promise((resolve) => waiting.push({ count, resolve })),
+  }
+}
+
+/** All that a client receives from now on. */
+export function collect(client: MqttClient): Collector<Received> {
+  const collector = createCollector<Received>()
+  client.on('message', (topic, payload, packet) =>
+    collector.push({ topic, text: payload.toString(), qos: packet.qos, retain: packet.retain }),
+  )
+  return collector
+}
+
+/** All that the host receives by a subscription of its own. */
+export async function collectFromBus(bus: Bus, filter: string) {
+  const collector = createCollector<BusMessage>()
+  const subscription = await bus.subscribe(filter, collector.push)
+  return { ...collector, all: collector.all, subscription }
+}
+
+/** `topic text` of each, for one deep comparison. */
+export const lines = (received: readonly Received[]): string[] =>
+  received.map(({ topic, text }) => `${topic} ${text}`)
+
+export function textOf(message: BusMessage): string {
+  return `${message.topic} ${Buffer.from(message.payload).toString()}`
+}
+
+/** An HTTP server that hands every upgrade to the bus, as the host's does below `/mqtt`. */
+export async function startUpgradeServer(context: TestContext, bus: Bus): Promise<string> {
+  const server: Server = createServer()
+  server.on('upgrade', (request, socket, head) => bus.handleUpgrade(request, socket, head))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  context.after(() => new Promise((resolve) => server.close(resolve)))
+  return `ws://127.0.0.1:${(server.address() as AddressInfo).port}/mqtt`
+}
+
+export interface LoggedLine {
+  level: string
+  message: string
+  fields: LogFields | undefined
+}
+
+export function createRecordingLogger(): Logger & { lines: LoggedLine[] } {
+  const recorded: LoggedLine[] = []
+  const write = (level: string) => (message: string, fields?: LogFields) =>
+    void recorded.push({ level, message, fields })
+  return {
+    lines: recorded,
+    debug: write('debug'),
+    info: write('info'),
+    warn: write('warn'),
+    error: write('error'),
+  }
+}
