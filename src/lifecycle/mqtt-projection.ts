@@ -1,0 +1,238 @@
+import type { Json } from '../base/json.ts'
+import type { Logger } from '../base/log.ts'
+import { messageOf } from '../base/problem.ts'
+import type { Bus, BusMessage, BusSubscription, PublishOptions } from '../bus/bus.ts'
+import { createTopics } from '../bus/topics.ts'
+import type { JournalEvent, PluginJournalEvent } from '../schema/journal-event.ts'
+import type { Plugin } from '../schema/plugin.ts'
+import type { Announcement, Lifecycle } from './lifecycle.ts'
+
+/** Retained event topics of one plugin; an event name may be made up anew each time. */
+export const retainedEventsLimit = 1_000
+
+export interface MqttProjectionSettings {
+  lifecycle: Lifecycle
+  bus: Bus
+  root: string
+  logger: Logger
+}
+
+/** Shows the plugins on MQTT: all outgoing topics of the contract's section 4. */
+export interface MqttProjection {
+  /** Publishes how things are, clears what is retained of things that are no more, and follows from there. */
+  start(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Retained topics of one plugin, as far as this host published them. */
+interface Retained {
+  state: boolean
+  events: Set<string>
+  /** Objects, sensors and controls: they go when the plugin is unloaded. */
+  values: Set<string>
+}
+
+/** In these states nothing of a plugin is loaded, so none of its values may be left. */
+const unloadedStates: ReadonlySet<string> = new Set([
+  'notInstalled',
+  'installing',
+  'installed',
+  'unloaded',
+  'failed',
+  'uninstalled',
+])
+
+function isPluginEvent(event: JournalEvent): event is PluginJournalEvent {
+  return event.plugin !== null
+}
+
+export function createMqttProjection({
+  lifecycle,
+  bus,
+  root,
+  logger,
+}: MqttProjectionSettings): MqttProjection {
+  const topics = createTopics(root)
+  const retainedByPlugin = new Map<string, Retained>()
+  const cleanUps: (() => unknown)[] = []
+  let stopInspection = (): void => undefined
+  let starting: Promise<void> | undefined
+  let closed = false
+
+  function retainedOf(plugin: string): Retained {
+    const present = retainedByPlugin.get(plugin)
+    if (present !== undefined) return present
+    const fresh: Retained = { state: false, events: new Set(), values: new Set() }
+    retainedByPlugin.set(plugin, fresh)
+    return fresh
+  }
+
+  function publish(topic: string, payload: string, options?: PublishOptions): void {
+    bus.publish(topic, payload, options).catch((error: unknown) => {
+      if (!closed) logger.warn('A message could not be published', { topic, reason: messageOf(error) })
+    })
+  }
+
+  const clear = (topic: string): void => publish(topic, '', { retain: true })
+
+  /** `undefined` with `removed` clears the topic; without it there is a value that nobody knows at present. */
+  function publishValue(plugin: string, topic: string, value: Json | undefined, removed: boolean): void {
+    const { values } = retainedOf(plugin)
+    if (removed) {
+      if (values.delete(topic)) clear(topic)
+    } else if (value !== undefined || values.has(topic)) {
+      values.add(topic)
+      publish(topic, JSON.stringify(value ?? null), { retain: true })
+    }
+  }
+
+  function clearValues(plugin: string): void {
+    const values = retainedByPlugin.get(plugin)?.values
+    for (const topic of values ?? []) clear(topic)
+    values?.clear()
+  }
+
+  function publishState(
+    plugin: string,
+    shown: Pick<Plugin, 'state' | 'enabled' | 'error'> & { version: string | null },
+    seq: number,
+  ): void {
+    const { state, enabled, version, error } = shown
+    retainedOf(plugin).state = true
+    publish(topics.state(plugin), JSON.stringify({ state, enabled, version, error, seq }), { retain: true })
+  }
+
+  function forget(plugin: string): void {
+    clear(topics.state(plugin))
+    clearValues(plugin)
+    for (const topic of retainedByPlugin.get(plugin)?.events ?? []) clear(topic)
+    retainedByPlugin.delete(plugin)
+  }
+
+  function installed(plugin: string): Plugin | undefined {
+    try {
+      return lifecycle.get(plugin)
+    } catch {
+      // Not installed: nothing else keeps the lifecycle from answering.
+      return undefined
+    }
+  }
+
+  function followLifecycle(event: JournalEvent): void {
+    publish(topics.lifecycle, JSON.stringify(event), { qos: 1 })
+    if (!isPluginEvent(event)) return
+    const state = event.state as Plugin['state']
+    if (state === 'uninstalled' || state === 'notInstalled') {
+      forget(event.plugin)
+      return
+    }
+    if (unloadedStates.has(state)) clearValues(event.plugin)
+    const { enabled = false, version = null, error = null } = installed(event.plugin) ?? {}
+    publishState(event.plugin, { state, enabled, version, error }, event.seq)
+  }
+
+  function publishEvent({ plugin, name, data, qos, retain }: Announcement & { kind: 'event' }): void {
+    const topic = topics.event(plugin, name)
+    const { events } = retainedOf(plugin)
+    const room = events.has(topic) || events.size < retainedEventsLimit
+    if (retain && room) events.add(topic)
+    else if (retain)
+      logger.warn('An event is not retained: the plugin has too many such', { plugin, event: name })
+    publish(topic, JSON.stringify(data ?? null), { qos, retain: retain && room })
+  }
+
+  function follow(announcement: Announcement): void {
+    const { kind } = announcement
+    if (kind === 'lifecycle') followLifecycle(announcement.event)
+    else if (kind === 'log') publish(topics.log(announcement.plugin), JSON.stringify(announcement.entry))
+    else if (kind === 'event') publishEvent(announcement)
+    else if (kind === 'object') {
+      const { plugin, path, value } = announcement
+      publishValue(plugin, topics.object(plugin, path), value, value === undefined)
+    } else {
+      const { plugin, id, value, removed } = announcement
+      publishValue(plugin, topics[kind](plugin, id), value, removed)
+    }
+  }
+
+  function publishAll(): void {
+    for (const plugin of lifecycle.list()) {
+      publishState(plugin.id, plugin, lifecycle.lastSeq)
+      for (const [path, value] of Object.entries(lifecycle.objects(plugin.id))) {
+        publishValue(plugin.id, topics.object(plugin.id, path), value, false)
+      }
+      for (const { id, value } of lifecycle.sensors(plugin.id)) {
+        publishValue(plugin.id, topics.sensor(plugin.id, id), value ?? undefined, false)
+      }
+      for (const { id, value } of lifecycle.controls(plugin.id)) {
+        publishValue(plugin.id, topics.control(plugin.id, id), value ?? undefined, false)
+      }
+    }
+  }
+
+  /** A retained message below `R/plugins/` that this host, in this run, has not published: is it still true? */
+  function clearIfStale({ topic, payload, retained }: BusMessage): void {
+    const parsed = topics.parsePlugin(topic)
+    if (!retained || payload.length === 0 || parsed === undefined) return
+    const { plugin, rest } = parsed
+    const known = retainedByPlugin.get(plugin)
+    if (known?.values.has(topic) || known?.events.has(topic) || (rest === 'state' && known?.state)) return
+    if (installed(plugin) !== undefined) {
+      // An event that a plugin wanted to be retained outlives the host.
+      if (rest.startsWith('events/')) return void retainedOf(plugin).events.add(topic)
+      // Somebody else's; it is not carried out, but not the host's to remove either.
+      if (topics.parseControlSet(topic) !== undefined) return
+    }
+    clear(topic)
+  }
+
+  /**
+   * Looks at what the broker has retained below `R/plugins/`, once: the host's own messages would all come
+   * back on this subscription. A message on `R/plugins` itself, which the filter matches too, comes after
+   * everything that is retained, and ends it.
+   */
+  async function clearStale(): Promise<void> {
+    const marker = topics.allPlugins.replace(/\/#$/, '')
+    stopInspection()
+    let subscription: BusSubscription | undefined
+    let ended = false
+    const end = (): void => {
+      ended = true
+      void subscription?.close()
+    }
+    subscription = await bus.subscribe(topics.allPlugins, (message) => {
+      if (message.topic === marker && !message.retained) end()
+      else if (!closed) clearIfStale(message)
+    })
+    stopInspection = end
+    if (ended) end()
+    publish(marker, '', { qos: 1 })
+  }
+
+  async function reconcile(): Promise<void> {
+    publishAll()
+    await clearStale()
+  }
+
+  async function startAll(): Promise<void> {
+    cleanUps.push(lifecycle.subscribe(follow))
+    cleanUps.push(
+      bus.onReconnect(() => {
+        reconcile().catch((error: unknown) => {
+          if (!closed) logger.error('MQTT could not be brought up to date', { reason: messageOf(error) })
+        })
+      }),
+    )
+    await reconcile()
+  }
+
+  return {
+    start: () => (starting ??= closed ? Promise.resolve() : startAll()),
+    async close() {
+      closed = true
+      await starting?.catch(() => undefined)
+      stopInspection()
+      for (const cleanUp of cleanUps.splice(0)) cleanUp()
+    },
+  }
+}
