@@ -16,6 +16,8 @@ export interface PluginLifecycleContext {
   enabled: boolean
   /** Installed version, or null while nothing is installed. */
   version: string | null
+  /** What the repository's index called that version. */
+  indexVersion: string | null
   repository: string | null
   config: Config
   integrity: Integrity
@@ -50,6 +52,7 @@ const machine = setup({
       event.type === 'PluginInstalled'
         ? {
             version: event.data.version,
+            indexVersion: event.data.indexVersion,
             repository: event.data.repository,
             integrity: event.data.integrity,
             enabled: false,
@@ -68,6 +71,7 @@ const machine = setup({
       event.type === 'PluginUpdated'
         ? {
             version: event.data.version,
+            indexVersion: event.data.indexVersion,
             repository: event.data.repository,
             integrity: event.data.integrity,
             previous: releaseOf(context),
@@ -84,6 +88,7 @@ const machine = setup({
     forgetInstallation: assign({
       enabled: false,
       version: null,
+      indexVersion: null,
       repository: null,
       config: {},
       integrity: {},
@@ -94,8 +99,8 @@ const machine = setup({
 })
 
 function releaseOf(context: PluginLifecycleContext): Release | null {
-  const { version, repository, integrity, config } = context
-  return version === null ? null : { version, repository, integrity, config }
+  const { version, indexVersion, repository, integrity, config } = context
+  return version === null ? null : { version, indexVersion, repository, integrity, config }
 }
 
 export const pluginLifecycle = machine.createMachine({
@@ -105,6 +110,7 @@ export const pluginLifecycle = machine.createMachine({
     id: input.id,
     enabled: false,
     version: null,
+    indexVersion: null,
     repository: null,
     config: {},
     integrity: {},
@@ -121,7 +127,7 @@ export const pluginLifecycle = machine.createMachine({
       on: { PluginInstallRequested: { target: 'installing', actions: ['count', 'forgetError'] } },
     },
     installing: {
-      description: 'Its files are being fetched and checked',
+      description: 'Its files have been fetched and checked, and are being put in place',
       on: {
         PluginInstalled: { target: 'installed', actions: ['count', 'recordInstallation'] },
         PluginInstallFailed: [

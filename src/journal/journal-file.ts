@@ -40,7 +40,7 @@ const lineFeed = 0x0a
 /**
  * Opens the file, handing each line to `accept`, which throws at one that it does not believe. An incomplete
  * last line, and a last line past `acknowledged` that is not believed, is what a crash leaves of a write:
- * it is cut off, after `onTorn` was told.
+ * it is cut off at the next append, after `onTorn` was told. Nothing on disk changes before the first append.
  */
 export async function openJournalFile(
   files: FileSystem,
@@ -48,34 +48,34 @@ export async function openJournalFile(
   accept: (line: string) => void,
   options: { acknowledged: number; onTorn: (text: string) => void },
 ): Promise<JournalFile> {
-  const { handle, created } = await openOrCreate(files, path)
+  const handle = await openExisting(files, path)
+  if (handle === undefined) return createJournalFile(files, path, undefined, [0], false)
   try {
-    if (created) await syncDirectory(files, dirname(path))
     const content = await handle.readFile()
     const offsets = [0]
-    for (let start = 0; start < content.length; ) {
+    let torn = false
+    for (let start = 0; start < content.length && !torn; ) {
       const end = content.indexOf(lineFeed, start)
       const number = offsets.length
       const reason =
         end === -1 ? 'it ends in the middle of a line' : reasonAgainst(accept, content, start, end)
-      if (reason !== undefined) {
-        const isLast = end === -1 || end === content.length - 1
-        if (!isLast || number <= options.acknowledged)
-          throw new DamagedJournalError(path, number, start, reason)
-        options.onTorn(content.toString('utf8', start))
-        await handle.truncate(start)
-        await handle.datasync()
-        break
+      if (reason === undefined) {
+        start = end + 1
+        offsets.push(start)
+        continue
       }
-      start = end + 1
-      offsets.push(start)
+      const isLast = end === -1 || end === content.length - 1
+      if (!isLast || number <= options.acknowledged)
+        throw new DamagedJournalError(path, number, start, reason)
+      options.onTorn(content.toString('utf8', start))
+      torn = true
     }
     const lines = offsets.length - 1
     if (lines > 0 && lines < options.acknowledged) {
       const reason = `it ends here, but .host.json has seen ${options.acknowledged} events`
       throw new DamagedJournalError(path, lines + 1, offsets[lines] ?? 0, reason)
     }
-    return createJournalFile(handle, offsets)
+    return createJournalFile(files, path, handle, offsets, torn)
   } catch (error) {
     await handle.close()
     throw error
@@ -99,27 +99,43 @@ function reasonAgainst(
 /** Mode of every file that may hold secrets: only the owner reads it. */
 export const privateFileMode = 0o600
 
-async function openOrCreate(
-  files: FileSystem,
-  path: string,
-): Promise<{ handle: FileHandle; created: boolean }> {
+async function openExisting(files: FileSystem, path: string): Promise<FileHandle | undefined> {
   try {
-    return { handle: await files.open(path, 'r+'), created: false }
+    return await files.open(path, 'r+')
   } catch (error) {
-    if (systemErrorCode(error) !== 'ENOENT') throw error
-    return { handle: await files.open(path, 'wx+', privateFileMode), created: true }
+    if (systemErrorCode(error) === 'ENOENT') return undefined
+    throw error
   }
 }
 
-function createJournalFile(handle: FileHandle, offsets: number[]): JournalFile {
-  let end = offsets.at(-1) ?? 0
-  /** A failed write left bytes behind that could not be cut off yet. */
-  let dirty = false
+async function create(files: FileSystem, path: string): Promise<FileHandle> {
+  const handle = await files.open(path, 'wx+', privateFileMode)
+  try {
+    await syncDirectory(files, dirname(path))
+    return handle
+  } catch (error) {
+    await handle.close()
+    await files.rm(path, { force: true })
+    throw error
+  }
+}
 
-  async function cutOff(): Promise<void> {
+function createJournalFile(
+  files: FileSystem,
+  path: string,
+  existing: FileHandle | undefined,
+  offsets: number[],
+  torn: boolean,
+): JournalFile {
+  let handle = existing
+  let end = offsets.at(-1) ?? 0
+  /** Bytes past `end`, left by a crash or by a failed write, that have to be cut off first. */
+  let dirty = torn
+
+  async function cutOff(file: FileHandle): Promise<void> {
     dirty = true
-    await handle.truncate(end)
-    await handle.datasync()
+    await file.truncate(end)
+    await file.datasync()
     dirty = false
   }
 
@@ -128,7 +144,8 @@ function createJournalFile(handle: FileHandle, offsets: number[]): JournalFile {
       return offsets.length - 1
     },
     async append(lines) {
-      if (dirty) await cutOff()
+      handle ??= await create(files, path)
+      if (dirty) await cutOff(handle)
       const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''))
       try {
         for (let written = 0; written < bytes.length; ) {
@@ -137,7 +154,7 @@ function createJournalFile(handle: FileHandle, offsets: number[]): JournalFile {
         }
         await handle.datasync()
       } catch (error) {
-        await cutOff().catch(() => undefined)
+        await cutOff(handle).catch(() => undefined)
         throw error
       }
       for (const line of lines) {
@@ -148,11 +165,15 @@ function createJournalFile(handle: FileHandle, offsets: number[]): JournalFile {
     line(number) {
       const start = offsets[number - 1]
       const next = offsets[number]
-      if (start === undefined || next === undefined) throw new RangeError(`The journal has no line ${number}`)
+      if (handle === undefined || start === undefined || next === undefined) {
+        throw new RangeError(`The journal has no line ${number}`)
+      }
       const bytes = Buffer.alloc(next - start - 1)
       readSync(handle.fd, bytes, 0, bytes.length, start)
       return bytes.toString('utf8')
     },
-    close: () => handle.close(),
+    async close() {
+      await handle?.close()
+    },
   }
 }

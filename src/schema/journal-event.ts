@@ -24,13 +24,16 @@ export type Integrity = Static<typeof Integrity>
 
 const RepositoryName = Type.Union([Type.String(), Type.Null()])
 
-/** What an update leaves behind for the way back. */
-export const Release = Type.Object({
+/** What one version of a plugin is. `indexVersion`: what the index called it; it may differ from the manifest. */
+const release = {
   version: Type.String(),
+  indexVersion: Type.Union([Type.String(), Type.Null()]),
   repository: RepositoryName,
   integrity: Integrity,
-  config: Config,
-})
+}
+
+/** What an update leaves behind for the way back. */
+export const Release = Type.Object({ ...release, config: Config })
 export type Release = Static<typeof Release>
 
 const nothing = Type.Object({})
@@ -42,7 +45,7 @@ export const pluginFacts = {
     version: Type.Union([Type.String(), Type.Null()]),
   }),
   PluginInstallFailed: failure,
-  PluginInstalled: Type.Object({ version: Type.String(), repository: RepositoryName, integrity: Integrity }),
+  PluginInstalled: Type.Object(release),
   PluginEnabled: nothing,
   PluginDisabled: nothing,
   PluginConfigured: Type.Object({ config: Config }),
@@ -52,7 +55,7 @@ export const pluginFacts = {
   PluginUnloadRequested: Type.Object({ reason: Type.String() }),
   PluginUnloaded: Type.Object({ reason: Type.Optional(Type.String()) }),
   PluginCrashed: failure,
-  PluginUpdated: Type.Object({ version: Type.String(), repository: RepositoryName, integrity: Integrity }),
+  PluginUpdated: Type.Object(release),
   PluginRolledBack: Type.Object({ reason: Type.String() }),
   PluginUninstalled: Type.Object({ purged: Type.Array(Type.String()) }),
 } as const satisfies Record<string, TObject>

@@ -15,8 +15,10 @@ export const pluginStates = [
   'failed',
   'uninstalled',
 ] as const
-export const PluginState = Type.Union(pluginStates.map((state) => Type.Literal(state)))
 export type PluginState = (typeof pluginStates)[number]
+export const PluginState = Type.Unsafe<PluginState>(
+  Type.Union(pluginStates.map((state) => Type.Literal(state))),
+)
 
 /** Why a plugin is not running; `at` is an ISO 8601 time. */
 export const PluginError = Type.Object({ code: Type.String(), message: Type.String(), at: Type.String() })

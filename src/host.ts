@@ -1,0 +1,277 @@
+import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rmdir } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { host as hostMachine } from '../machines/host.ts'
+import { pluginLifecycle } from '../machines/plugin-lifecycle.ts'
+import { type Clock, systemClock } from './base/clock.ts'
+import { type FileSystem, systemFileSystem } from './base/file-system.ts'
+import type { Logger } from './base/log.ts'
+import { isLoopback } from './base/loopback.ts'
+import { messageOf, systemErrorCode } from './base/problem.ts'
+import { createScope } from './base/scope.ts'
+import { createEmbeddedBus } from './bus/embedded-bus.ts'
+import { createHttp } from './http/http.ts'
+import { openJournal } from './journal/journal.ts'
+import { lockDirectory } from './journal/lock.ts'
+import { createSnapshotWriter, readSnapshot } from './journal/snapshot.ts'
+import { createLifecycle, type RunningLifecycle } from './lifecycle/create-lifecycle.ts'
+import { createMqttCommands } from './lifecycle/mqtt-commands.ts'
+import { createMqttProjection } from './lifecycle/mqtt-projection.ts'
+import { createRepositoryCatalog } from './repository/catalog.ts'
+import { createPluginDirectory } from './repository/plugin-directory.ts'
+import { createSandbox } from './sandbox/sandbox.ts'
+import type { HostFile } from './schema/host-file.ts'
+import type { Settings } from './settings.ts'
+
+export interface HostOptions {
+  settings: Settings
+  logger: Logger
+  /** Folder of the program, where the starter repository is. */
+  programDirectory: string
+  hostVersion: string
+  /** Variables that plugins' `env` fields may name. */
+  environment: Readonly<Record<string, string | undefined>>
+  clock?: Clock
+  files?: FileSystem
+}
+
+export interface Host {
+  /** Base URL of the HTTP API. */
+  readonly http: string
+  /** URL of the MQTT broker. */
+  readonly mqtt: string
+  readonly id: string
+  readonly lifecycle: RunningLifecycle
+  /** Unloads every plugin, writes the final snapshot, and leaves nothing behind. Idempotent. */
+  close(): Promise<void>
+}
+
+/** A start that cannot be; the message is one line that says what to do. Nothing on disk has changed. */
+export class StartError extends Error {
+  override readonly name = 'StartError'
+}
+
+/** The repository that comes with the program; relative to the data directory or else to the program. */
+const starterRepository = { name: 'starter', url: './repository' }
+
+/** Builds the host from its parts and starts them; ready when it resolves. */
+export async function createHost(options: HostOptions): Promise<Host> {
+  const { settings, logger, programDirectory, hostVersion } = options
+  const clock = options.clock ?? systemClock
+  const files = options.files ?? systemFileSystem
+  const startedAt = clock.monotonic()
+  const directory = resolve(settings.dataDirectory)
+  const root = settings.mqttRoot
+  const token = await readToken(settings)
+  refuseOpenDoors(settings, token)
+
+  const scope = createScope()
+  let announceEnd: (() => Promise<void>) | undefined
+  try {
+    const lock = await takeDirectory(directory)
+    let started = false
+    scope.add(() => lock.release({ withFile: !started }))
+
+    const file = await asStartError(readSnapshot(files, directory))
+    const journal = await asStartError(
+      openJournal({ directory, files, clock, logger, acknowledged: file?.journal?.seq ?? 0 }),
+    )
+    scope.add(() => journal.close())
+    const snapshots = createSnapshotWriter({
+      directory,
+      files,
+      logger,
+      kept: file,
+      state: () => journal.state,
+    })
+
+    const bus = createEmbeddedBus({
+      bind: settings.mqttBind,
+      port: settings.mqttPort,
+      token,
+      root,
+      logger,
+      clock,
+    })
+    scope.add(() => bus.close())
+    await asStartError(bus.start())
+
+    const sandbox = createSandbox({ clock, logger, isolation: settings.isolation })
+    scope.add(() => sandbox.close())
+    const repositories = createRepositoryCatalog({ directory, programDirectory, clock, logger, hostVersion })
+    scope.add(() => repositories.close())
+    const lifecycle = createLifecycle({
+      directory,
+      files,
+      journal,
+      snapshots,
+      pluginDirectory: createPluginDirectory({ directory, logger }),
+      repositories,
+      sandbox,
+      bus,
+      root,
+      clock,
+      logger,
+      hostVersion,
+      environment: withoutOwnVariables(options.environment),
+    })
+
+    let openGate = (): void => undefined
+    const gate = new Promise<void>((open) => {
+      openGate = open
+    })
+    const reasons = new Set(['starting'])
+    const http = createHttp({
+      lifecycle,
+      bus,
+      logger,
+      clock,
+      bind: settings.httpBind,
+      port: settings.httpPort,
+      token,
+      hostVersion,
+      gate,
+      readiness: () => {
+        const all = [...reasons]
+        if (!bus.connected) all.push('the broker is not connected')
+        if (snapshots.failure !== undefined) all.push(`.host.json cannot be written: ${snapshots.failure}`)
+        return { ready: all.length === 0, reasons: all }
+      },
+      machines: { [pluginLifecycle.id]: pluginLifecycle, [hostMachine.id]: hostMachine },
+    })
+    scope.add(() => http.close())
+    await asStartError(http.start())
+
+    // Every door is open and the directory is ours: from here on things are written down.
+    started = true
+    const id = settings.hostId ?? file?.host?.id ?? journal.state.host.context.id ?? newHostId()
+    await lifecycle.record(
+      [{ type: 'HostStarted', plugin: null, data: { host: id, hostVersion } }],
+      'startup',
+    )
+    if (isFirstStart(journal.state.seq, file)) {
+      await lifecycle.record([{ type: 'RepositoryAdded', plugin: null, data: starterRepository }], 'startup')
+    }
+    await lifecycle.prepare(file)
+    await snapshots.flush()
+    const projection = createMqttProjection({ lifecycle, bus, root, logger })
+    scope.add(() => projection.close())
+    await projection.start()
+    scope.add(async () => {
+      reasons.add('stopping')
+      await announceEnd?.()
+      await lifecycle.stop()
+      await recordQuietly(() =>
+        lifecycle.record([{ type: 'HostStopped', plugin: null, data: {} }], 'shutdown'),
+      )
+      await snapshots.flush()
+    })
+    announceEnd = () =>
+      recordQuietly(() => lifecycle.record([{ type: 'HostStopping', plugin: null, data: {} }], 'shutdown'))
+    openGate()
+    await lifecycle.start()
+    const commands = createMqttCommands({ lifecycle, bus, root, logger })
+    scope.add(() => commands.close())
+    await commands.start()
+    await lifecycle.record([{ type: 'HostReady', plugin: null, data: {} }], 'startup')
+    await snapshots.flush()
+    reasons.delete('starting')
+    logger.info('ready', {
+      http: http.url,
+      mqtt: bus.url,
+      plugins: countByState(lifecycle),
+      startupMs: Math.round(clock.monotonic() - startedAt),
+    })
+
+    return { http: http.url, mqtt: bus.url, id, lifecycle, close: () => scope.close() }
+
+    async function recordQuietly(record: () => Promise<unknown>): Promise<void> {
+      try {
+        await record()
+      } catch (error) {
+        logger.error('The end of the host could not be written down', { error: messageOf(error) })
+      }
+    }
+  } catch (error) {
+    await scope
+      .close()
+      .catch((closing: unknown) => logger.error('Closing failed', { error: messageOf(closing) }))
+    throw error
+  }
+}
+
+/** No file and no history: a data directory that nobody has used yet. */
+function isFirstStart(seq: number, file: HostFile | undefined): boolean {
+  // HostStarted has been written just before.
+  return seq <= 1 && file?.repositories === undefined
+}
+
+/** What a plugin's manifest may name of the environment: everything but the host's own settings. */
+function withoutOwnVariables(
+  environment: Readonly<Record<string, string | undefined>>,
+): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('HOST_')))
+}
+
+function newHostId(): string {
+  return randomBytes(6).toString('hex')
+}
+
+function countByState(lifecycle: RunningLifecycle): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { state } of lifecycle.list()) counts[state] = (counts[state] ?? 0) + 1
+  return counts
+}
+
+async function readToken(settings: Settings): Promise<string | undefined> {
+  if (settings.token !== undefined || settings.tokenFile === undefined) return settings.token
+  try {
+    const token = (await readFile(settings.tokenFile, 'utf8')).trim()
+    if (token !== '') return token
+  } catch (error) {
+    throw new StartError(
+      `HOST_TOKEN_FILE cannot be read: ${messageOf(error)}. Correct the path or its permissions.`,
+    )
+  }
+  throw new StartError(`HOST_TOKEN_FILE ${settings.tokenFile} is empty; write a long random token into it.`)
+}
+
+function refuseOpenDoors(settings: Settings, token: string | undefined): void {
+  if (token !== undefined) return
+  const open = [
+    ['HOST_HTTP_BIND', settings.httpBind],
+    ...(settings.mqttUrl === undefined ? [['HOST_MQTT_BIND', settings.mqttBind]] : []),
+  ].find(([, bind]) => !isLoopback(bind ?? ''))
+  if (open !== undefined) {
+    throw new StartError(
+      `${open[0]} is ${open[1]}, which others can reach: set HOST_TOKEN or HOST_TOKEN_FILE, or bind to 127.0.0.1.`,
+    )
+  }
+}
+
+async function takeDirectory(directory: string) {
+  const created = existsSync(directory) ? undefined : directory
+  try {
+    await mkdir(directory, { recursive: true })
+    const lock = await lockDirectory(directory)
+    if (lock !== undefined) return lock
+  } catch (error) {
+    if (created !== undefined) await rmdir(created).catch(() => undefined)
+    throw new StartError(
+      `The data directory ${directory} cannot be written (${systemErrorCode(error) ?? messageOf(error)}): ` +
+        'correct its permissions, or set HOST_DATA_DIR to another one.',
+    )
+  }
+  throw new StartError(
+    `Another host is running in ${directory}: stop it, or set HOST_DATA_DIR to a directory of this one's own.`,
+  )
+}
+
+async function asStartError<T>(promise: Promise<T>): Promise<T> {
+  try {
+    return await promise
+  } catch (error) {
+    throw new StartError(messageOf(error), { cause: error })
+  }
+}

@@ -1,0 +1,51 @@
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import type { KeyedMutex } from '../base/mutex.ts'
+import { type PluginSnapshot, pluginIn, stateOf } from '../journal/evolve.ts'
+import type { Journal } from '../journal/journal.ts'
+import { isInstalled } from '../journal/snapshot.ts'
+import type { PluginDirectory, RepositoryCatalog, RepositorySettings } from '../repository/repository.ts'
+import type { PluginError } from '../schema/plugin.ts'
+import type { DependentPlugin } from './dependencies.ts'
+import type { KeyValueStores } from './key-value-stores.ts'
+import type { Manifests } from './manifests.ts'
+import type { PluginEffects } from './plugin-effects.ts'
+
+/** What the parts of the lifecycle share. */
+export interface LifecycleContext {
+  journal: Journal
+  effects: PluginEffects
+  directory: PluginDirectory
+  repositories: RepositoryCatalog
+  manifests: Manifests
+  stores: KeyValueStores
+  /** One command a plugin at a time. */
+  mutex: KeyedMutex
+  clock: Clock
+  logger: Logger
+  hostVersion: string
+  /** Variables that a plugin's `env` fields may name. */
+  environment: Readonly<Record<string, string | undefined>>
+}
+
+export function snapshotOfPlugin({ journal }: LifecycleContext, id: string): PluginSnapshot {
+  return pluginIn(journal.state, id)
+}
+
+/** Installed plugins with what they need, by what is known of their manifests. */
+export function installedPlugins({ journal, manifests }: LifecycleContext): DependentPlugin[] {
+  return [...journal.state.plugins.values()]
+    .filter((snapshot) => isInstalled(stateOf(snapshot)))
+    .map(({ context: { id, version } }) => {
+      const manifest = manifests.get(id)
+      return { id, version: manifest?.version ?? version ?? '0.0.0', dependencies: manifest?.dependencies }
+    })
+}
+
+export function configuredRepositories({ journal }: LifecycleContext): RepositorySettings[] {
+  return journal.state.host.context.repositories
+}
+
+export function pluginError({ clock }: LifecycleContext, code: string, message: string): PluginError {
+  return { code, message, at: new Date(clock.now()).toISOString() }
+}

@@ -1,0 +1,168 @@
+import { messageOf, Problem } from '../base/problem.ts'
+import { decide } from '../journal/decide.ts'
+import type { StagedPlugin } from '../repository/repository.ts'
+import { identifierOf } from '../schema/identifier.ts'
+import type { Origin, PluginFact } from '../schema/journal-event.ts'
+import type { Manifest } from '../schema/manifest.ts'
+import {
+  configuredRepositories,
+  installedPlugins,
+  type LifecycleContext,
+  pluginError,
+  snapshotOfPlugin,
+} from './context.ts'
+import { unmetDependencies } from './dependencies.ts'
+import type { CommandContext, InstallRequest, PurgeTarget } from './lifecycle.ts'
+import type { Loader } from './loader.ts'
+
+/** Changes which files of a plugin are there. Every function is called under the plugin's mutex. */
+export interface Installer {
+  install(request: InstallRequest, command: CommandContext): Promise<void>
+  update(id: string, version: string | undefined, command: CommandContext): Promise<void>
+  rollback(id: string, reason: string, command: CommandContext): Promise<void>
+  uninstall(id: string, purge: readonly PurgeTarget[], command: CommandContext): Promise<void>
+  /** Removes what an uninstallation was asked to remove; repeated at the start, in case a crash came between. */
+  purge(id: string, purge: readonly PurgeTarget[]): Promise<void>
+}
+
+export function createInstaller(context: LifecycleContext, loader: Loader): Installer {
+  const { journal, directory, repositories, manifests, effects, stores, logger } = context
+
+  function requireDependencies(id: string, manifest: Manifest): void {
+    const unmet = unmetDependencies({ ...manifest, id }, installedPlugins(context))
+    if (unmet.length > 0) throw new Problem('dependency_unmet', unmet.map(({ message }) => message).join(' '))
+  }
+
+  function releaseData(staged: StagedPlugin) {
+    const { manifest, indexVersion, repository, integrity } = staged
+    return { version: manifest.version, indexVersion, repository, integrity }
+  }
+
+  /** Takes a running plugin down; `loading` again is the caller's. */
+  async function unloadIfRunning(id: string, reason: string, by: Origin): Promise<void> {
+    const facts = decide(snapshotOfPlugin(context, id), { type: 'unload', reason })
+    if (facts.length === 0) return
+    await journal.append(facts, by)
+    await loader.finishUnloading(id, by)
+  }
+
+  async function loadIfEnabled(id: string, reason: string, by: Origin): Promise<void> {
+    const snapshot = snapshotOfPlugin(context, id)
+    if (!snapshot.context.enabled) return
+    await journal.append(decide(snapshot, { type: 'load', reason }), by)
+    await loader.finishLoading(id, by)
+  }
+
+  async function rollBack(id: string, reason: string, by: Origin, requestKey?: string): Promise<void> {
+    const snapshot = snapshotOfPlugin(context, id)
+    await journal.append(decide(snapshot, { type: 'rollback', reason }), by, requestKey)
+    await directory.restorePrevious(identifierOf(id))
+    await manifests.refresh(id)
+  }
+
+  async function purgeFiles(id: string, purge: readonly PurgeTarget[]): Promise<void> {
+    if (purge.includes('kv')) await stores.remove(id)
+    if (purge.includes('files')) await directory.remove(identifierOf(id))
+  }
+
+  return {
+    async install(request, { by, requestKey }) {
+      const id = request.fullId
+      const snapshot = snapshotOfPlugin(context, id)
+      decide(snapshot, {
+        type: 'install',
+        repository: request.repository ?? null,
+        version: request.version ?? null,
+      })
+      const from = await repositories.choose(configuredRepositories(context), id, request.repository)
+      // Fetched and checked beforehand: an installation that cannot be done leaves nothing behind.
+      const staged = await repositories.stage(from, identifierOf(id), request.version)
+      try {
+        requireDependencies(id, staged.manifest)
+        const version = staged.manifest.version
+        await journal.append(decide(snapshot, { type: 'install', repository: from.name, version }), by)
+        let outcome: PluginFact
+        let failure: unknown
+        try {
+          await staged.swapIn()
+          outcome = { type: 'PluginInstalled', plugin: id, data: releaseData(staged) }
+        } catch (error) {
+          failure = error
+          const code = error instanceof Problem ? error.code : 'internal'
+          const data = { error: pluginError(context, code, messageOf(error)) }
+          outcome = { type: 'PluginInstallFailed', plugin: id, data }
+        }
+        await journal.append([outcome], by, requestKey)
+        if (failure !== undefined) throw failure
+        manifests.set(id, staged.manifest)
+        logger.info('Installed a plugin', { plugin: id, version, repository: from.name })
+      } finally {
+        await staged.discard()
+      }
+    },
+
+    async update(id, version, { by, requestKey }) {
+      const before = snapshotOfPlugin(context, id).context
+      const from = await repositories.choose(
+        configuredRepositories(context),
+        id,
+        before.repository ?? undefined,
+      )
+      const staged = await repositories.stage(from, identifierOf(id), version)
+      try {
+        const same = JSON.stringify(staged.integrity) === JSON.stringify(before.integrity)
+        if (staged.manifest.version === before.version && same) return
+        requireDependencies(id, staged.manifest)
+        await unloadIfRunning(id, 'update', by)
+        try {
+          await staged.swapIn()
+        } catch (error) {
+          await loadIfEnabled(id, 'update failed', by)
+          throw error
+        }
+        const fact: PluginFact = { type: 'PluginUpdated', plugin: id, data: releaseData(staged) }
+        try {
+          await journal.append([fact], by, requestKey)
+        } catch (error) {
+          // The journal says the old version, so the old version it is.
+          await directory.restorePrevious(identifierOf(id))
+          throw error
+        }
+        manifests.set(id, staged.manifest)
+        await loadIfEnabled(id, 'update', by)
+        const { error, enabled } = snapshotOfPlugin(context, id).context
+        if (enabled && !effects.isLoaded(id) && before.version !== null) {
+          logger.warn('An update did not run; the previous version returns', { plugin: id, error })
+          const reason = `version ${staged.manifest.version} did not load: ${error?.message ?? 'unknown reason'}`
+          await rollBack(id, reason, 'supervisor')
+          await loadIfEnabled(id, 'rollback', 'supervisor')
+        }
+      } finally {
+        await staged.discard()
+      }
+    },
+
+    async rollback(id, reason, { by, requestKey }) {
+      if (snapshotOfPlugin(context, id).context.previous === null) {
+        throw new Problem(
+          'invalid_transition',
+          `${id} has not been updated, so there is no version to go back to.`,
+        )
+      }
+      await unloadIfRunning(id, 'rollback', by)
+      await rollBack(id, reason, by, requestKey)
+      await loadIfEnabled(id, 'rollback', by)
+    },
+
+    async uninstall(id, purge, { by, requestKey }) {
+      await unloadIfRunning(id, 'uninstall', by)
+      const facts = decide(snapshotOfPlugin(context, id), { type: 'uninstall', purged: [...purge] })
+      await journal.append(facts, by, requestKey)
+      await purgeFiles(id, purge)
+      manifests.forget(id)
+      logger.info('Uninstalled a plugin', { plugin: id, purged: purge })
+    },
+
+    purge: purgeFiles,
+  }
+}

@@ -1,0 +1,150 @@
+import { isDeepStrictEqual } from 'node:util'
+import { messageOf, Problem } from '../base/problem.ts'
+import { stateOf } from '../journal/evolve.ts'
+import type { InstalledFiles } from '../repository/repository.ts'
+import { hostSupports } from '../repository/versions.ts'
+import { IsolateError } from '../sandbox/isolate.ts'
+import { identifierOf } from '../schema/identifier.ts'
+import type { Origin, PluginFact } from '../schema/journal-event.ts'
+import type { PluginError } from '../schema/plugin.ts'
+import { checkConfig, normaliseFields } from './config-rules.ts'
+import {
+  configuredRepositories,
+  installedPlugins,
+  type LifecycleContext,
+  pluginError,
+  snapshotOfPlugin,
+} from './context.ts'
+import { unmetDependencies } from './dependencies.ts'
+import type { LoadRequest } from './plugin-effects.ts'
+import { secretValues } from './secrets.ts'
+
+/**
+ * Brings a plugin from `loading` or `unloading` to where it settles, and writes down what came of it. Every
+ * function is called under the plugin's mutex.
+ */
+export interface Loader {
+  /** `loading` → `running` or `failed`. Rejects only when the outcome could not be written down. */
+  finishLoading(id: string, by: Origin): Promise<void>
+  /** `unloading` → `unloaded`, followed in the same write by `next`. */
+  finishUnloading(id: string, by: Origin, next?: readonly PluginFact[]): Promise<void>
+  /** Takes a state that nothing works on any more (a crash, a full disk) to one that commands start from. */
+  settle(id: string): Promise<void>
+  /** Remembers why a plugin ended, for `settle` to write down. */
+  recordCrash(id: string, error: PluginError): void
+}
+
+export function createLoader(context: LifecycleContext): Loader {
+  const { journal, effects, directory, repositories, manifests, logger } = context
+  const crashes = new Map<string, PluginError>()
+
+  async function prepare(id: string): Promise<LoadRequest> {
+    const identifier = identifierOf(id)
+    if (!(await directory.exists(identifier))) await restoreFiles(id)
+    const installed = await directory.read(identifier)
+    const { manifest } = installed
+    manifests.set(id, manifest)
+    warnOfChangedFiles(id, installed)
+    if (
+      manifest.minHostVersion !== undefined &&
+      !hostSupports(manifest.minHostVersion, context.hostVersion)
+    ) {
+      throw new Problem(
+        'host_version_unsupported',
+        `${id} needs host version ${manifest.minHostVersion}; this is ${context.hostVersion}. Update the host.`,
+      )
+    }
+    const unmet = unmetDependencies({ ...manifest, id }, installedPlugins(context))
+    if (unmet.length > 0) throw new Problem('dependency_unmet', unmet.map(({ message }) => message).join(' '))
+    const fields = normaliseFields(manifest)
+    const { config } = snapshotOfPlugin(context, id).context
+    const { errors, missing, effective } = checkConfig(fields, config, context.environment)
+    const wrong = [...errors, ...missing]
+    if (wrong.length > 0) {
+      const list = wrong.map(({ path, message }) => `${path} ${message}`).join('; ')
+      throw new Problem('config_invalid', `The configuration of ${id} cannot be used: ${list}.`, {
+        errors: wrong,
+      })
+    }
+    return { id, installed, config: effective, secrets: secretValues(fields, effective) }
+  }
+
+  /** An entry written by hand, or a folder deleted by hand: the files come from the repository again. */
+  async function restoreFiles(id: string): Promise<void> {
+    const { repository, version } = snapshotOfPlugin(context, id).context
+    const from = await repositories.choose(configuredRepositories(context), id, repository ?? undefined)
+    const staged = await repositories.stage(from, identifierOf(id))
+    try {
+      await staged.swapIn()
+    } finally {
+      await staged.discard()
+    }
+    logger.info('Fetched the missing files of a plugin', { plugin: id, repository: from.name, was: version })
+  }
+
+  function warnOfChangedFiles(id: string, installed: InstalledFiles): void {
+    const recorded = snapshotOfPlugin(context, id).context.integrity
+    const changed = Object.keys(installed.integrity).filter(
+      (file) => recorded[file] !== undefined && recorded[file] !== installed.integrity[file],
+    )
+    if (changed.length > 0 && !isDeepStrictEqual(recorded, {})) {
+      logger.warn('Files of a plugin have changed since it was installed', { plugin: id, files: changed })
+    }
+  }
+
+  function asPluginError(id: string, error: unknown): PluginError {
+    if (error instanceof IsolateError || error instanceof Problem)
+      return pluginError(context, error.code, error.message)
+    logger.error('A plugin could not be loaded because of the host', { plugin: id, error: messageOf(error) })
+    return pluginError(context, 'internal', messageOf(error))
+  }
+
+  return {
+    async finishLoading(id, by) {
+      let outcome: PluginFact
+      try {
+        await effects.load(await prepare(id))
+        outcome = { type: 'PluginLoaded', plugin: id, data: {} }
+      } catch (error) {
+        outcome = { type: 'PluginLoadFailed', plugin: id, data: { error: asPluginError(id, error) } }
+        logger.warn('A plugin did not load', { plugin: id, error: outcome.data.error })
+      }
+      try {
+        await journal.append([outcome], by)
+      } catch (error) {
+        // What the journal does not know must not run.
+        await effects.unload(id)
+        throw error
+      }
+    },
+    async finishUnloading(id, by, next = []) {
+      await effects.unload(id)
+      await journal.append([{ type: 'PluginUnloaded', plugin: id, data: {} }, ...next], by)
+    },
+    async settle(id) {
+      const state = stateOf(snapshotOfPlugin(context, id))
+      if (state === 'installing') {
+        const error = pluginError(
+          context,
+          'internal',
+          'The host stopped while the files were being put in place.',
+        )
+        await journal.append([{ type: 'PluginInstallFailed', plugin: id, data: { error } }], 'supervisor')
+      } else if (
+        state === 'loading' ||
+        state === 'unloading' ||
+        (state === 'running' && !effects.isLoaded(id))
+      ) {
+        await effects.unload(id)
+        const crash = crashes.get(id)
+        const fact: PluginFact =
+          crash !== undefined && state === 'running'
+            ? { type: 'PluginCrashed', plugin: id, data: { error: crash } }
+            : { type: 'PluginUnloaded', plugin: id, data: { reason: 'interrupted' } }
+        await journal.append([fact], 'supervisor')
+      }
+      crashes.delete(id)
+    },
+    recordCrash: (id, error) => void crashes.set(id, error),
+  }
+}

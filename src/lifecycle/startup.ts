@@ -1,0 +1,258 @@
+import { messageOf } from '../base/problem.ts'
+import { initialState, pluginIn, stateOf } from '../journal/evolve.ts'
+import { type HandEdit, handEdits, isInstalled, snapshotOf } from '../journal/snapshot.ts'
+import type { HostFile } from '../schema/host-file.ts'
+import { identifierOf } from '../schema/identifier.ts'
+import type { Fact, PluginJournalEvent } from '../schema/journal-event.ts'
+import { installedPlugins, type LifecycleContext, snapshotOfPlugin } from './context.ts'
+import { loadOrder, parseDependency } from './dependencies.ts'
+import type { Installer } from './installer.ts'
+import type { PurgeTarget } from './lifecycle.ts'
+import type { Loader } from './loader.ts'
+
+/** What happens between opening the journal and `ready`, and between the signal and the end. */
+
+/** Plugins that load or unload at the same time; more would only make them wait for the processor. */
+const concurrency = 4
+
+/** Takes every plugin that a crash left half-way to a state from which commands start. */
+export async function recoverPlugins(
+  context: LifecycleContext,
+  loader: Loader,
+  installer: Installer,
+): Promise<void> {
+  const { journal, directory, logger } = context
+  await directory.recover()
+  for (const [id, snapshot] of journal.state.plugins) {
+    const before = stateOf(snapshot)
+    await loader.settle(id)
+    if (before === 'running' || before === 'loading' || before === 'unloading') {
+      logger.info('The last run ended without unloading a plugin', { plugin: id, was: before })
+    }
+    if (before === 'uninstalled') await repeatPurge(context, installer, id)
+    if (isInstalled(before)) await matchFilesToJournal(context, id)
+  }
+}
+
+async function repeatPurge(
+  { journal, logger }: LifecycleContext,
+  installer: Installer,
+  id: string,
+): Promise<void> {
+  const events = journal.read({ plugin: id, limit: Number.MAX_SAFE_INTEGER }) as PluginJournalEvent[]
+  const last = events.at(-1)
+  if (last?.type !== 'PluginUninstalled' || last.data.purged.length === 0) return
+  try {
+    await installer.purge(id, last.data.purged as PurgeTarget[])
+  } catch (error) {
+    logger.warn('Files of an uninstalled plugin could not be removed', {
+      plugin: id,
+      error: messageOf(error),
+    })
+  }
+}
+
+/** A crash between a swap of files and its fact, or the other way round: the journal decides which version it is. */
+async function matchFilesToJournal(context: LifecycleContext, id: string): Promise<void> {
+  const { directory, logger, journal } = context
+  const wanted = pluginIn(journal.state, id).context
+  const identifier = identifierOf(id)
+  try {
+    if (Object.keys(wanted.integrity).length === 0 || !(await directory.exists(identifier))) return
+    const previous = await directory.previousManifest(identifier)
+    if (previous === undefined || previous.version !== wanted.version) return
+    const present = await directory.readManifest(identifier).catch(() => undefined)
+    if (present?.version === wanted.version) return
+    await directory.restorePrevious(identifier)
+    logger.warn('Took the files of a plugin back to the version that the journal names', {
+      plugin: id,
+      version: wanted.version,
+    })
+  } catch (error) {
+    logger.warn('The files of a plugin could not be compared with the journal', {
+      plugin: id,
+      error: messageOf(error),
+    })
+  }
+}
+
+/** Turns what a person changed in `.host.json` into facts. */
+export async function applyHandEdits(context: LifecycleContext, file: HostFile | undefined): Promise<void> {
+  if (file === undefined) return
+  const { journal, logger } = context
+  const seq = file.journal?.seq
+  const writtenAt = seq === undefined || seq > journal.state.seq ? journal.state : journal.stateAt(seq)
+  const isImport = journal.state.seq === 0
+  const edits = handEdits(snapshotOf(isImport ? initialState() : writtenAt), file)
+  for (const edit of edits) {
+    const facts = await factsOfEdit(context, edit)
+    if (facts.length === 0) continue
+    try {
+      await journal.append(facts, 'file')
+      logger.info('Took over a change made in .host.json', { change: edit.kind, ...editSubject(edit) })
+    } catch (error) {
+      logger.warn('A change made in .host.json could not be taken over', {
+        change: edit.kind,
+        ...editSubject(edit),
+        error: messageOf(error),
+      })
+    }
+  }
+}
+
+function editSubject(edit: HandEdit): { plugin?: string; repository?: string } {
+  if (edit.kind === 'repositoryAdded' || edit.kind === 'repositoryRemoved') return { repository: edit.name }
+  return { plugin: edit.kind === 'pluginAdded' ? edit.entry.id : edit.id }
+}
+
+async function factsOfEdit(context: LifecycleContext, edit: HandEdit): Promise<Fact[]> {
+  switch (edit.kind) {
+    case 'repositoryAdded':
+      return [{ type: 'RepositoryAdded', plugin: null, data: { name: edit.name, url: edit.url } }]
+    case 'repositoryRemoved':
+      return [{ type: 'RepositoryRemoved', plugin: null, data: { name: edit.name } }]
+    case 'pluginRemoved':
+      if (!isInstalled(stateOf(snapshotOfPlugin(context, edit.id)))) return []
+      return [{ type: 'PluginUninstalled', plugin: edit.id, data: { purged: [] } }]
+    case 'configured':
+      return [{ type: 'PluginConfigured', plugin: edit.id, data: { config: edit.config } }]
+    case 'enabled':
+      return [{ type: edit.enabled ? 'PluginEnabled' : 'PluginDisabled', plugin: edit.id, data: {} }]
+    case 'pluginAdded':
+      return factsOfAddedPlugin(context, edit.entry)
+  }
+}
+
+async function factsOfAddedPlugin(
+  context: LifecycleContext,
+  entry: Extract<HandEdit, { kind: 'pluginAdded' }>['entry'],
+): Promise<Fact[]> {
+  const { id, config = {}, enabled = false } = entry
+  const repository = entry.repository ?? null
+  const facts: Fact[] = []
+  if (!isInstalled(stateOf(snapshotOfPlugin(context, id)))) {
+    // Files that are there count as installed; others are fetched when the plugin is loaded.
+    const found = await context.directory.read(identifierOf(id)).catch(() => undefined)
+    const version = found?.manifest.version ?? entry.version ?? '0.0.0'
+    const integrity = found?.integrity ?? entry.integrity ?? {}
+    const data = { version, indexVersion: version, repository, integrity }
+    facts.push({ type: 'PluginInstallRequested', plugin: id, data: { repository, version } })
+    facts.push({ type: 'PluginInstalled', plugin: id, data })
+  }
+  if (Object.keys(config).length > 0) facts.push({ type: 'PluginConfigured', plugin: id, data: { config } })
+  if (enabled) facts.push({ type: 'PluginEnabled', plugin: id, data: {} })
+  return facts
+}
+
+/** Loads every enabled plugin, those that others need first. */
+export async function loadEnabledPlugins(context: LifecycleContext, loader: Loader): Promise<void> {
+  const { journal, logger } = context
+  const ids = enabledPlugins(context)
+  await inDependencyOrder(context, ids, async (id) => {
+    try {
+      const state = stateOf(snapshotOfPlugin(context, id))
+      if (state !== 'loading') {
+        await journal.append(
+          [{ type: 'PluginLoadRequested', plugin: id, data: { reason: 'startup' } }],
+          'startup',
+        )
+      }
+      await loader.finishLoading(id, 'startup')
+    } catch (error) {
+      logger.error('A plugin could not be started', { plugin: id, error: messageOf(error) })
+    }
+  })
+}
+
+/** Unloads every running plugin, those that others need last. */
+export async function unloadAllPlugins(context: LifecycleContext, loader: Loader): Promise<void> {
+  const { journal, effects, logger } = context
+  const running = [...journal.state.plugins.keys()].filter((id) => effects.isLoaded(id))
+  await inDependencyOrder(
+    context,
+    running,
+    async (id) => {
+      try {
+        if (stateOf(snapshotOfPlugin(context, id)) === 'running') {
+          await journal.append(
+            [{ type: 'PluginUnloadRequested', plugin: id, data: { reason: 'shutdown' } }],
+            'shutdown',
+          )
+          await loader.finishUnloading(id, 'shutdown')
+        }
+      } catch (error) {
+        logger.error('The end of a plugin could not be written down', { plugin: id, error: messageOf(error) })
+      } finally {
+        await effects.unload(id)
+      }
+    },
+    'dependents first',
+  )
+}
+
+function enabledPlugins({ journal }: LifecycleContext): string[] {
+  return [...journal.state.plugins.values()]
+    .filter((snapshot) => isInstalled(stateOf(snapshot)) && snapshot.context.enabled)
+    .map((snapshot) => snapshot.context.id)
+}
+
+/** Each task starts when those of the plugins before it in a chain of dependencies have ended. */
+async function inDependencyOrder(
+  context: LifecycleContext,
+  ids: readonly string[],
+  task: (id: string) => Promise<void>,
+  direction: 'dependencies first' | 'dependents first' = 'dependencies first',
+): Promise<void> {
+  const wanted = new Set(ids)
+  const plugins = installedPlugins(context).filter(({ id }) => wanted.has(id))
+  const { order, cycles } = loadOrder(plugins)
+  for (const cycle of cycles)
+    context.logger.warn('Plugins depend on each other in a circle', { plugins: cycle })
+  const waiting = direction === 'dependencies first' ? order : order.toReversed()
+  const needs = neighbours(plugins, direction)
+  const done = new Map<string, Promise<void>>()
+  const slot = createSlots(concurrency)
+  for (const id of waiting) {
+    // Only those that come earlier: in a circle somebody has to begin.
+    const before = (needs.get(id) ?? []).flatMap((other) => done.get(other) ?? [])
+    done.set(
+      id,
+      Promise.all(before).then(() => slot(() => context.mutex.run(id, () => task(id)))),
+    )
+  }
+  await Promise.all(done.values())
+}
+
+/** For each plugin those that have to be ready, or gone, before it. */
+function neighbours(
+  plugins: ReturnType<typeof installedPlugins>,
+  direction: 'dependencies first' | 'dependents first',
+): Map<string, string[]> {
+  const before = new Map<string, string[]>(plugins.map(({ id }) => [id, []]))
+  for (const { id, dependencies = [] } of plugins) {
+    for (const dependency of dependencies) {
+      const other = parseDependency(dependency, identifierOf(id).namespace)?.fullId
+      if (other === undefined) continue
+      if (direction === 'dependencies first') before.get(id)?.push(other)
+      else before.get(other)?.push(id)
+    }
+  }
+  return before
+}
+
+/** Lets so many tasks run at a time; the others wait in turn. */
+function createSlots(count: number): (task: () => Promise<void>) => Promise<void> {
+  let free = count
+  const waiting: (() => void)[] = []
+  return async (task) => {
+    if (free > 0) free -= 1
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      await task()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) free += 1
+      else next()
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import type { HostState, PluginSnapshot } from '../journal/evolve.ts'
+import { stateOf } from '../journal/evolve.ts'
+import type { Field } from '../schema/field.ts'
+import { identifierOf } from '../schema/identifier.ts'
+import type { JournalEvent } from '../schema/journal-event.ts'
+import type { Manifest } from '../schema/manifest.ts'
+import type { Plugin, Resources } from '../schema/plugin.ts'
+import type { PluginStateAt } from './lifecycle.ts'
+import { hideSecrets } from './secrets.ts'
+
+/** What callers see: projections of the fold, with secrets hidden. Pure. */
+
+/** `manifest` is undefined when the files are missing or unusable; the plugin is shown all the same. */
+export function pluginView(
+  snapshot: PluginSnapshot,
+  manifest: Manifest | undefined,
+  fields: Field[],
+  resources: Resources,
+): Plugin {
+  const { context } = snapshot
+  const { fullId, namespace, shortId } = identifierOf(context.id)
+  return {
+    id: fullId,
+    shortId,
+    namespace,
+    name: manifest?.name ?? shortId,
+    version: context.version ?? manifest?.version ?? '',
+    description: manifest?.description ?? null,
+    author: manifest?.author ?? null,
+    homepage: manifest?.homepage ?? null,
+    license: manifest?.license ?? null,
+    tags: manifest?.tags ?? [],
+    repository: context.repository,
+    enabled: context.enabled,
+    state: stateOf(snapshot),
+    error: context.error,
+    config: hideSecrets(fields, context.config),
+    fields: fields.map((field) =>
+      field.secret && field.default !== null ? { ...field, default: null } : field,
+    ),
+    exports: manifest?.exports ?? {},
+    docs: manifest?.docs ?? [],
+    dependencies: manifest?.dependencies ?? [],
+    revision: context.revision,
+    installedAt: context.installedAt ?? '',
+    updatedAt: context.updatedAt ?? '',
+    resources,
+  }
+}
+
+/** The event as it may be shown. */
+export function eventView(event: JournalEvent, fieldsOf: (plugin: string) => Field[]): JournalEvent {
+  const { requestKey: _requestKey, ...shown } = event
+  if (shown.type !== 'PluginConfigured') return shown
+  return { ...shown, data: { config: hideSecrets(fieldsOf(shown.plugin), shown.data.config) } }
+}
+
+export function statesAt(state: HostState): PluginStateAt[] {
+  return [...state.plugins.values()].map((snapshot) => ({
+    id: snapshot.context.id,
+    state: stateOf(snapshot),
+    enabled: snapshot.context.enabled,
+    version: snapshot.context.version,
+    revision: snapshot.context.revision,
+    error: snapshot.context.error,
+  }))
+}

@@ -1,0 +1,92 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { systemClock } from './base/clock.ts'
+import { systemFileSystem } from './base/file-system.ts'
+import { createLogger } from './base/log.ts'
+import { messageOf } from './base/problem.ts'
+import { createHost, StartError } from './host.ts'
+import { openJournal } from './journal/journal.ts'
+import { lockDirectory } from './journal/lock.ts'
+import { repairJournal } from './journal/repair.ts'
+import { readSnapshot } from './journal/snapshot.ts'
+import { helpText, parseCommandLine, type Settings, SettingsError } from './settings.ts'
+
+/** The command `lupine`: the only file that touches the process itself. */
+
+const programDirectory = dirname(dirname(fileURLToPath(import.meta.url)))
+const { version: hostVersion } = JSON.parse(readFileSync(join(programDirectory, 'package.json'), 'utf8')) as {
+  version: string
+}
+
+const exitCode = { ok: 0, failed: 1, usage: 2 } as const
+
+function fail(message: string, code: number): never {
+  process.stderr.write(`lupine: ${message}\n`)
+  process.exit(code)
+}
+
+async function start(settings: Settings): Promise<void> {
+  const logger = createLogger({ level: settings.logLevel, format: settings.logFormat })
+  let stopping = false
+  const signals = ['SIGTERM', 'SIGINT'] as const
+  let close: (() => Promise<void>) | undefined
+  const stop = (signal: string): void => {
+    if (stopping) process.exit(exitCode.failed)
+    stopping = true
+    logger.info('stopping', { signal })
+    // A signal during the start takes effect as soon as there is something to close.
+    if (close !== undefined) void end(close)
+  }
+  const end = async (closeHost: () => Promise<void>): Promise<void> => {
+    try {
+      await closeHost()
+      logger.info('stopped')
+      process.exit(exitCode.ok)
+    } catch (error) {
+      logger.error('The host did not stop in order', { error: messageOf(error) })
+      process.exit(exitCode.failed)
+    }
+  }
+  for (const signal of signals) process.on(signal, () => stop(signal))
+  const host = await createHost({ settings, logger, programDirectory, hostVersion, environment: process.env })
+  close = () => host.close()
+  if (stopping) await end(close)
+}
+
+async function repair(settings: Settings): Promise<void> {
+  const directory = resolve(settings.dataDirectory)
+  const logger = createLogger({ level: 'warn', format: 'pretty' })
+  const lock = await lockDirectory(directory)
+  if (lock === undefined) fail(`A host is running in ${directory}; stop it first.`, exitCode.failed)
+  const file = await readSnapshot(systemFileSystem, directory)
+  const done = await repairJournal(directory, systemFileSystem, systemClock.now(), file, async () => {
+    const journal = await openJournal({
+      directory,
+      files: systemFileSystem,
+      clock: systemClock,
+      logger,
+      acknowledged: file?.journal?.seq ?? 0,
+    })
+    await journal.close()
+  })
+  await lock.release({ withFile: false })
+  process.stdout.write(
+    done === undefined
+      ? 'The journal is whole; nothing was changed.\n'
+      : `Cut the journal before line ${done.line} (byte ${done.offset}). The file as it was: ${done.copy}\n`,
+  )
+}
+
+try {
+  const line = parseCommandLine(process.argv.slice(2), process.env, process.stdout.isTTY === true)
+  if (line.command === 'help') process.stdout.write(`${helpText()}\n`)
+  else if (line.command === 'version') process.stdout.write(`${hostVersion}\n`)
+  else if (line.command === 'repair') await repair(line.settings)
+  else await start(line.settings)
+} catch (error) {
+  if (error instanceof SettingsError) fail(error.message, exitCode.usage)
+  if (error instanceof StartError) fail(error.message, exitCode.failed)
+  fail(error instanceof Error ? (error.stack ?? error.message) : String(error), exitCode.failed)
+}

@@ -1,0 +1,211 @@
+import type { MessagePort } from 'node:worker_threads'
+import Type, { type Static, type TSchema } from 'typebox'
+import type { Json } from '../base/json.ts'
+import { createParser, type Parsed } from './parser.ts'
+import { type Config, LogEntry, Resources } from './plugin.ts'
+
+/**
+ * What the host and a plugin worker say to each other (`src/sandbox/README.md` tells how). A worker holds
+ * isolates by number. What a worker says is parsed; the host's own words are trusted by the worker.
+ */
+
+const Bytes = Type.Refine(Type.Unsafe<Uint8Array>({}), (value) => value instanceof Uint8Array)
+const AnyJson = Type.Unsafe<Json>({})
+const Count = Type.Integer({ minimum: 0 })
+const PointKind = Type.Union([Type.Literal('sensor'), Type.Literal('control')])
+const DeliveryOptions = Type.Object({
+  qos: Type.Union([Type.Literal(0), Type.Literal(1), Type.Literal(2)]),
+  retain: Type.Boolean(),
+})
+
+/** An entry of a key-value store; `expiresAt` in milliseconds since the epoch, absent: for ever. */
+export const KeyValue = Type.Object({
+  value: AnyJson,
+  expiresAt: Type.Optional(Type.Number()),
+  secure: Type.Optional(Type.Boolean()),
+})
+export type KeyValue = Static<typeof KeyValue>
+
+/** What a plugin asks of the host, by `kind`. They travel in batches, in the order in which Lua made them. */
+export const operationSchemas = {
+  log: Type.Object({ kind: Type.Literal('log'), entry: LogEntry }),
+  emit: Type.Object({
+    kind: Type.Literal('emit'),
+    name: Type.String(),
+    data: Type.Optional(AnyJson),
+    options: DeliveryOptions,
+  }),
+  publish: Type.Object({
+    kind: Type.Literal('publish'),
+    topic: Type.String(),
+    payload: Bytes,
+    options: DeliveryOptions,
+  }),
+  subscribeEvent: Type.Object({ kind: Type.Literal('subscribeEvent'), name: Type.String() }),
+  unsubscribeEvent: Type.Object({ kind: Type.Literal('unsubscribeEvent'), name: Type.String() }),
+  subscribeTopic: Type.Object({
+    kind: Type.Literal('subscribeTopic'),
+    subscription: Count,
+    filter: Type.String(),
+  }),
+  unsubscribeTopic: Type.Object({ kind: Type.Literal('unsubscribeTopic'), subscription: Count }),
+  /** Without `value`: the object is removed. */
+  setObject: Type.Object({
+    kind: Type.Literal('setObject'),
+    path: Type.String(),
+    value: Type.Optional(AnyJson),
+  }),
+  /** Without `value`: the getter has given none yet. */
+  setPoint: Type.Object({
+    kind: Type.Literal('setPoint'),
+    point: PointKind,
+    id: Type.String(),
+    value: Type.Optional(AnyJson),
+  }),
+  removePoint: Type.Object({ kind: Type.Literal('removePoint'), point: PointKind, id: Type.String() }),
+  /** Without `entry`: the key is deleted. */
+  setKeyValue: Type.Object({
+    kind: Type.Literal('setKeyValue'),
+    key: Type.String(),
+    entry: Type.Optional(KeyValue),
+  }),
+  /** Counted from the isolate's own tables; sent when a count has changed. */
+  resources: Type.Object({ kind: Type.Literal('resources'), resources: Resources }),
+} as const
+
+type OperationKind = keyof typeof operationSchemas
+export type Operation = { [K in OperationKind]: Static<(typeof operationSchemas)[K]> }[OperationKind]
+
+/** Something that the worker waits for, synchronously. */
+export const Question = Type.Object({ kind: Type.Literal('lookUpObject'), fullPath: Type.String() })
+export type Question = Static<typeof Question>
+
+const Isolate = { isolate: Count }
+const Failure = Type.Object({ message: Type.String(), traceback: Type.String() })
+
+/** What a worker says to the host, by `kind`. */
+export const workerMessageSchemas = {
+  ready: Type.Object({ kind: Type.Literal('ready') }),
+  pong: Type.Object({ kind: Type.Literal('pong'), sequence: Count }),
+  loaded: Type.Object({ kind: Type.Literal('loaded'), ...Isolate }),
+  loadFailed: Type.Object({
+    kind: Type.Literal('loadFailed'),
+    ...Isolate,
+    code: Type.Union([
+      Type.Literal('lua_error'),
+      Type.Literal('plugin_id_mismatch'),
+      Type.Literal('load_timeout'),
+    ]),
+    failure: Failure,
+  }),
+  /** Each operation is parsed by its own schema, so that one bad one does not take the others along. */
+  batch: Type.Object({ kind: Type.Literal('batch'), ...Isolate, operations: Type.Array(Type.Unknown()) }),
+  controlAnswered: Type.Object({
+    kind: Type.Literal('controlAnswered'),
+    ...Isolate,
+    request: Count,
+    outcome: Type.Union([
+      Type.Object({ ok: Type.Literal(true), value: Type.Optional(AnyJson) }),
+      Type.Object({
+        ok: Type.Literal(false),
+        reason: Type.Union([Type.Literal('unknown'), Type.Literal('refused')]),
+        message: Type.String(),
+      }),
+    ]),
+  }),
+  /** The last word of an isolate; `resources` is what its tables hold after the clean-up. */
+  unloaded: Type.Object({ kind: Type.Literal('unloaded'), ...Isolate, resources: Resources }),
+  question: Type.Object({ kind: Type.Literal('question'), ...Isolate, number: Count, question: Question }),
+} as const
+
+type WorkerMessageKind = keyof typeof workerMessageSchemas
+export type WorkerMessage = {
+  [K in WorkerMessageKind]: Static<(typeof workerMessageSchemas)[K]>
+}[WorkerMessageKind]
+/** What a worker says of one isolate. */
+export type IsolateMessage = Extract<WorkerMessage, { isolate: number }>
+
+/** All that an isolate needs to run. */
+export interface LoadSource {
+  id: string
+  shortId: string
+  namespace: string
+  name: string
+  version: string
+  description: string | null
+  files: Record<string, Uint8Array>
+  config: Config
+  secrets: string[]
+  keyValues: Record<string, KeyValue>
+  controls: { id: string; type: string; range?: string | undefined }[]
+}
+
+/** How long each entry into Lua may take, in milliseconds. */
+export interface LuaBudgets {
+  load: number
+  callback: number
+  cleanup: number
+}
+
+/** What the host says to a worker. */
+export type HostMessage =
+  | {
+      kind: 'load'
+      isolate: number
+      source: LoadSource
+      budgets: LuaBudgets
+      /** Bytes that the Lua strings of the isolate may take. */
+      stringLimitBytes: number
+      /** See `flowCells`. */
+      flow: SharedArrayBuffer
+    }
+  | { kind: 'deliverEvent'; isolate: number; name: string; data?: Json; cost: number }
+  | {
+      kind: 'deliverMessage'
+      isolate: number
+      subscription: number
+      topic: string
+      payload: Uint8Array
+      cost: number
+    }
+  | { kind: 'setControl'; isolate: number; request: number; id: string; value: Json }
+  | { kind: 'unload'; isolate: number }
+  /** There is credit again; the number of it is in the flow cells. */
+  | { kind: 'credit'; isolate: number }
+  | { kind: 'ping'; sequence: number }
+
+/** What comes on the port that a worker also reads while it waits. Calls into it will join the answers. */
+export type UrgentMessage =
+  | { kind: 'answer'; number: number; ok: true; value?: Json }
+  | { kind: 'answer'; number: number; ok: false; message: string }
+
+/** What a worker is started with. */
+export interface WorkerSetup {
+  /** Carries `UrgentMessage`s. */
+  urgent: MessagePort
+  /** One Int32 that grows with every urgent message; what a waiting worker sleeps on. */
+  signal: SharedArrayBuffer
+}
+
+/** Int32 cells that the host and one isolate share to hold each other back without a message. */
+export const flowCells = {
+  /** Batches that the isolate may still send before the host has taken earlier ones. */
+  credit: 0,
+  /** Sum of the `cost` of the deliveries that the isolate has handled, modulo 2^32. */
+  handled: 1,
+  count: 2,
+} as const
+
+function createKindParser<T>(schemas: Record<string, TSchema>): (value: unknown) => Parsed<T> {
+  const parsers = new Map(Object.entries(schemas).map(([kind, schema]) => [kind, createParser(schema)]))
+  return (value) => {
+    const kind = typeof value === 'object' && value !== null && 'kind' in value ? value.kind : undefined
+    const parse = typeof kind === 'string' ? parsers.get(kind) : undefined
+    if (parse === undefined) return { ok: false, errors: [{ path: '/kind', message: 'is not a known kind' }] }
+    return parse(value) as Parsed<T>
+  }
+}
+
+export const parseWorkerMessage: (value: unknown) => Parsed<WorkerMessage> =
+  createKindParser(workerMessageSchemas)
+export const parseOperation: (value: unknown) => Parsed<Operation> = createKindParser(operationSchemas)

@@ -1,0 +1,311 @@
+import { parseArgs } from 'node:util'
+import { isJsonObject } from './base/json.ts'
+import { type LogLevel, logLevels } from './base/log.ts'
+import { messageOf } from './base/problem.ts'
+
+/** The settings of the host (contract, section 1). Pure: what the environment and the flags say. */
+
+export interface Settings {
+  /** As given; relative to the working directory. */
+  dataDirectory: string
+  /** undefined: the stored one, or a new random one. */
+  hostId: string | undefined
+  httpBind: string
+  httpPort: number
+  mqttBind: string
+  mqttPort: number
+  /** undefined: the embedded broker. */
+  mqttUrl: string | undefined
+  mqttRoot: string
+  token: string | undefined
+  tokenFile: string | undefined
+  logLevel: LogLevel
+  logFormat: 'pretty' | 'json'
+  isolation: 'dedicated' | 'shared'
+  /** Empty: no Home Assistant discovery. */
+  discoveryPrefix: string
+  /** Origin to origin, for the plugins' own HTTP requests. */
+  httpRewrite: Record<string, string>
+}
+
+/** A setting that cannot be used; the message is one line that says what to do. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError'
+}
+
+interface Definition {
+  flag: string
+  variable: string
+  fallback: string | undefined
+  meaning: string
+}
+
+const definitions = {
+  dataDirectory: {
+    flag: 'data-dir',
+    variable: 'HOST_DATA_DIR',
+    fallback: '.',
+    meaning: 'holds .host.json, the journal, plugins/ and the key-value stores',
+  },
+  hostId: {
+    flag: 'id',
+    variable: 'HOST_ID',
+    fallback: undefined,
+    meaning: 'name of this host in a fleet; default: a stored random id',
+  },
+  httpBind: {
+    flag: 'http-bind',
+    variable: 'HOST_HTTP_BIND',
+    fallback: '127.0.0.1',
+    meaning: 'address of the HTTP API',
+  },
+  httpPort: {
+    flag: 'http-port',
+    variable: 'HOST_HTTP_PORT',
+    fallback: '3000',
+    meaning: 'port of the HTTP API; 0: any free port',
+  },
+  mqttBind: {
+    flag: 'mqtt-bind',
+    variable: 'HOST_MQTT_BIND',
+    fallback: '127.0.0.1',
+    meaning: 'address of the embedded broker',
+  },
+  mqttPort: {
+    flag: 'mqtt-port',
+    variable: 'HOST_MQTT_PORT',
+    fallback: '1883',
+    meaning: 'port of the embedded broker; 0: any free port',
+  },
+  mqttUrl: {
+    flag: 'mqtt-url',
+    variable: 'HOST_MQTT_URL',
+    fallback: undefined,
+    meaning: 'use this external broker instead (mqtt://, mqtts://, ws://, wss://)',
+  },
+  mqttRoot: {
+    flag: 'mqtt-root',
+    variable: 'HOST_MQTT_ROOT',
+    fallback: 'host',
+    meaning: "first level(s) of the host's topics",
+  },
+  token: {
+    flag: 'token',
+    variable: 'HOST_TOKEN',
+    fallback: undefined,
+    meaning: 'bearer token of the HTTP API and password of the broker',
+  },
+  tokenFile: {
+    flag: 'token-file',
+    variable: 'HOST_TOKEN_FILE',
+    fallback: undefined,
+    meaning: 'file that holds the token',
+  },
+  logLevel: {
+    flag: 'log-level',
+    variable: 'HOST_LOG_LEVEL',
+    fallback: 'info',
+    meaning: logLevels.join(', '),
+  },
+  logFormat: {
+    flag: 'log-format',
+    variable: 'HOST_LOG_FORMAT',
+    fallback: undefined,
+    meaning: 'pretty or json; default: pretty on a terminal, else json',
+  },
+  isolation: {
+    flag: 'isolation',
+    variable: 'HOST_ISOLATION',
+    fallback: 'dedicated',
+    meaning: 'dedicated: one worker a plugin; shared: many plugins in few workers',
+  },
+  discoveryPrefix: {
+    flag: 'discovery-prefix',
+    variable: 'HOST_DISCOVERY_PREFIX',
+    fallback: 'homeassistant',
+    meaning: 'first level of Home Assistant discovery; empty: none',
+  },
+  httpRewrite: {
+    flag: 'http-rewrite',
+    variable: 'HOST_HTTP_REWRITE',
+    fallback: undefined,
+    meaning: "JSON map from origin to origin for the plugins' own HTTP requests",
+  },
+} as const satisfies Record<string, Definition>
+
+type SettingName = keyof typeof definitions
+const names = Object.keys(definitions) as SettingName[]
+
+export type CommandLine =
+  | { command: 'start'; settings: Settings }
+  | { command: 'repair'; settings: Settings }
+  | { command: 'help' }
+  | { command: 'version' }
+
+/** Reads flags and environment; a flag wins. Throws `SettingsError`. */
+export function parseCommandLine(
+  commandLine: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+  isTerminal: boolean,
+): CommandLine {
+  const { values, positionals } = readFlags(commandLine)
+  if (values.help === true) return { command: 'help' }
+  if (values.version === true) return { command: 'version' }
+  const [command = 'start', ...rest] = positionals
+  if ((command !== 'start' && command !== 'repair') || rest.length > 0) {
+    throw new SettingsError(`Unknown command "${positionals.join(' ')}"; see lupine --help.`)
+  }
+  const text = (name: SettingName): string | undefined => {
+    const { flag, variable, fallback } = definitions[name]
+    const given = values[flag]
+    return typeof given === 'string' ? given : (environment[variable] ?? fallback)
+  }
+  return { command, settings: readSettings(text, isTerminal) }
+}
+
+function readFlags(commandLine: readonly string[]): {
+  values: Record<string, unknown>
+  positionals: string[]
+} {
+  try {
+    return parseArgs({
+      args: [...commandLine],
+      options: {
+        help: { type: 'boolean', short: 'h' },
+        version: { type: 'boolean', short: 'v' },
+        ...Object.fromEntries(names.map((name) => [definitions[name].flag, { type: 'string' as const }])),
+      },
+      allowPositionals: true,
+    })
+  } catch (error) {
+    throw new SettingsError(`${messageOf(error).split('. ')[0]}; see lupine --help.`)
+  }
+}
+
+function readSettings(text: (name: SettingName) => string | undefined, isTerminal: boolean): Settings {
+  const required = (name: SettingName): string => {
+    const value = text(name)
+    if (value === undefined || value === '') throw bad(name, value, 'a value')
+    return value
+  }
+  return {
+    dataDirectory: required('dataDirectory'),
+    hostId: readHostId(text('hostId')),
+    httpBind: required('httpBind'),
+    httpPort: readPort('httpPort', required('httpPort')),
+    mqttBind: required('mqttBind'),
+    mqttPort: readPort('mqttPort', required('mqttPort')),
+    mqttUrl: readMqttUrl(text('mqttUrl')),
+    mqttRoot: readRoot(required('mqttRoot')),
+    token: text('token') || undefined,
+    tokenFile: text('tokenFile') || undefined,
+    logLevel: oneOf('logLevel', required('logLevel'), logLevels),
+    logFormat: oneOf('logFormat', text('logFormat') || (isTerminal ? 'pretty' : 'json'), ['pretty', 'json']),
+    isolation: oneOf('isolation', required('isolation'), ['dedicated', 'shared']),
+    discoveryPrefix: readPrefix(text('discoveryPrefix') ?? ''),
+    httpRewrite: readRewrite(text('httpRewrite')),
+  }
+}
+
+function bad(name: SettingName, value: string | undefined, expected: string): SettingsError {
+  const { flag, variable } = definitions[name]
+  const shown = value === undefined ? 'missing' : JSON.stringify(value)
+  return new SettingsError(`${variable} (--${flag}) is ${shown}; it must be ${expected}.`)
+}
+
+function readHostId(value: string | undefined): string | undefined {
+  if (value === undefined || value === '') return undefined
+  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(value)) {
+    throw bad('hostId', value, '1 to 64 letters, digits, _ and -')
+  }
+  return value
+}
+
+function readPort(name: 'httpPort' | 'mqttPort', value: string): number {
+  const port = Number(value)
+  if (!/^\d+$/.test(value) || port > 65_535) throw bad(name, value, 'a port number from 0 to 65535')
+  return port
+}
+
+const mqttProtocols = ['mqtt:', 'mqtts:', 'ws:', 'wss:']
+
+function readMqttUrl(value: string | undefined): string | undefined {
+  if (value === undefined || value === '') return undefined
+  if (!URL.canParse(value) || !mqttProtocols.includes(new URL(value).protocol)) {
+    // The value may hold a password: it is not repeated.
+    throw new SettingsError(
+      'HOST_MQTT_URL (--mqtt-url) must be an mqtt://, mqtts://, ws:// or wss:// address.',
+    )
+  }
+  return value
+}
+
+function readRoot(value: string): string {
+  if (/[+#\0]/.test(value) || value.startsWith('$') || value.split('/').includes('')) {
+    throw bad('mqttRoot', value, 'one or more topic levels without +, # or a leading $')
+  }
+  return value
+}
+
+function readPrefix(value: string): string {
+  if (/[+#\0]/.test(value) || (value !== '' && value.split('/').includes(''))) {
+    throw bad('discoveryPrefix', value, 'topic levels without + and #, or empty')
+  }
+  return value
+}
+
+function oneOf<T extends string>(name: SettingName, value: string, allowed: readonly T[]): T {
+  const found = allowed.find((candidate) => candidate === value)
+  if (found === undefined) throw bad(name, value, allowed.join(' or '))
+  return found
+}
+
+function readRewrite(value: string | undefined): Record<string, string> {
+  if (value === undefined || value === '') return {}
+  const expected =
+    'a JSON object from origin to origin, such as {"https://api.example.com": "http://127.0.0.1:8080"}'
+  let map: unknown
+  try {
+    map = JSON.parse(value)
+  } catch {
+    throw bad('httpRewrite', value, expected)
+  }
+  if (!isJsonObject(map)) throw bad('httpRewrite', value, expected)
+  const rewrite: Record<string, string> = {}
+  for (const [from, to] of Object.entries(map)) {
+    if (typeof to !== 'string' || !isOrigin(from) || !isOrigin(to)) throw bad('httpRewrite', value, expected)
+    rewrite[new URL(from).origin] = new URL(to).origin
+  }
+  return rewrite
+}
+
+function isOrigin(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const url = new URL(text)
+  return (url.protocol === 'http:' || url.protocol === 'https:') && url.pathname === '/' && url.search === ''
+}
+
+/** Text of `lupine --help`. */
+export function helpText(): string {
+  const rows = names.map((name) => {
+    const { flag, variable, fallback, meaning } = definitions[name]
+    return {
+      left: `--${flag}`,
+      middle: variable,
+      right: `${meaning}${fallback ? ` (default ${fallback})` : ''}`,
+    }
+  })
+  const width = Math.max(...rows.map(({ left }) => left.length))
+  const middleWidth = Math.max(...rows.map(({ middle }) => middle.length))
+  return [
+    'Usage: lupine [start] [flags]    run the host',
+    '       lupine repair [flags]     cut a damaged journal, keeping a copy',
+    '       lupine --help | --version',
+    '',
+    'Every flag has an environment variable; the flag wins.',
+    '',
+    ...rows.map(
+      ({ left, middle, right }) => `  ${left.padEnd(width)}  ${middle.padEnd(middleWidth)}  ${right}`,
+    ),
+  ].join('\n')
+}

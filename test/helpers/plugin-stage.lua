@@ -1,0 +1,90 @@
+-- A stage for a plugin that lives by the clock: time stands still until `advance` moves it, and what the plugin
+-- emits is written down. It stands in for the few methods that such a plugin uses.
+
+local stage = { now = 0, events = {}, objects = {}, points = {}, timers = {} }
+local nativeTime = os.time
+local instance, init
+
+os.time = function(parts)
+  if parts then
+    return nativeTime(parts)
+  end
+  return math.floor(stage.now)
+end
+
+local methods = {}
+methods.__index = methods
+
+function methods.log() end
+
+function methods.onInit(_, callback)
+  init = callback
+end
+
+function methods.setTimeout(_, milliseconds, callback)
+  table.insert(stage.timers, { due = stage.now + milliseconds / 1000, callback = callback })
+end
+
+function methods.upsertObject(_, path, data)
+  stage.objects[path] = data
+end
+
+function methods.emit(_, name, data)
+  table.insert(stage.events, { name = name, at = math.floor(stage.now), data = data })
+end
+
+function methods.sensor(_, id, getter)
+  stage.points[id] = getter
+  return { notify = function() getter() end }
+end
+
+Plugin = {
+  new = function()
+    instance = setmetatable({}, methods)
+    return instance
+  end,
+}
+
+function stage.start(now, config)
+  stage.now = now
+  require("init")
+  instance.config = config
+  init(config)
+end
+
+function stage.read(id)
+  return stage.points[id]()
+end
+
+function stage.object(path)
+  return stage.objects[path]
+end
+
+-- Moves the time on, and runs every timer that falls due on the way. Answers the events of that span.
+function stage.advance(seconds)
+  stage.events = {}
+  local goal = stage.now + seconds
+  while true do
+    table.sort(stage.timers, function(a, b)
+      return a.due < b.due
+    end)
+    local first = stage.timers[1]
+    if not first or first.due > goal then
+      stage.now = goal
+      return stage.events
+    end
+    table.remove(stage.timers, 1)
+    stage.now = first.due
+    first.callback()
+  end
+end
+
+-- As after a sleep of the computer: the time is suddenly another, and one timer fires.
+function stage.jump(seconds)
+  stage.events = {}
+  stage.now = stage.now + seconds
+  table.remove(stage.timers, 1).callback()
+  return stage.events
+end
+
+return stage

@@ -1,0 +1,35 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import type { Json } from '../../src/base/json.ts'
+import { openLuaModules } from './lua-modules.ts'
+
+export interface StageEvent {
+  name: string
+  /** Unix time in seconds. */
+  at: number
+  data: Record<string, unknown>
+}
+
+/** A plugin that lives by the clock, on a stage where the test is the time. */
+export interface PluginStage {
+  advance(seconds: number): StageEvent[]
+  /** The time is suddenly another, as after a sleep of the computer. */
+  jump(seconds: number): StageEvent[]
+  object(path: string): unknown
+  sensor(id: string): unknown
+}
+
+const stageFile = fileURLToPath(new URL('plugin-stage.lua', import.meta.url))
+
+/** Starts the plugin of a folder at a Unix time in seconds. */
+export function startOnStage(folder: string, now: number, config: Record<string, Json>): PluginStage {
+  const modules = openLuaModules(folder, { stage: readFileSync(stageFile) })
+  modules.call('stage', 'start', now, config)
+  const events = (value: unknown): StageEvent[] => (Array.isArray(value) ? value : [])
+  return {
+    advance: (seconds) => events(modules.call('stage', 'advance', seconds)[0]),
+    jump: (seconds) => events(modules.call('stage', 'jump', seconds)[0]),
+    object: (path) => modules.call('stage', 'object', path)[0],
+    sensor: (id) => modules.call('stage', 'read', id)[0],
+  }
+}

@@ -1,0 +1,144 @@
+import { readFileSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { type Logger, silentLogger } from '../../src/base/log.ts'
+import { createHost, type Host } from '../../src/host.ts'
+import type { Settings } from '../../src/settings.ts'
+import { type FixturePlugin, standardFixtures, writeFixtureRepository } from './fixture-repository.ts'
+
+const programDirectory = join(import.meta.dirname, '..', '..')
+
+/** The host's version, as package.json has it. */
+export const hostVersion: string = JSON.parse(
+  readFileSync(join(programDirectory, 'package.json'), 'utf8'),
+).version
+
+export interface TestAnswer {
+  status: number
+  headers: Headers
+  /** Parsed when it is JSON, else text. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests compare whole answers; a type would only repeat them
+  body: any
+}
+
+export interface TestHost {
+  /** Base URL of the HTTP API. */
+  url: string
+  mqttUrl: string
+  /** The data directory. */
+  directory: string
+  /** Folder of the repository named `fixtures` (namespace `fixtures`). */
+  repository: string
+  host: Host
+  request(
+    method: string,
+    path: string,
+    options?: { body?: unknown; headers?: Record<string, string> },
+  ): Promise<TestAnswer>
+  /** Publishes other plugins, or other versions, in the fixture repository. */
+  publish(plugins: readonly FixturePlugin[]): Promise<void>
+  /** Ends the host and starts one on the same data directory. */
+  restart(): Promise<TestHost>
+  /** Ends the host and removes its directory. Idempotent. */
+  close(): Promise<void>
+}
+
+export interface TestHostOptions {
+  settings?: Partial<Settings>
+  plugins?: readonly FixturePlugin[]
+  /** Content of `.host.json` before the first start; default: the fixture repository and no plugin. */
+  hostFile?: object
+  environment?: Record<string, string>
+  clock?: Clock
+  logger?: Logger
+}
+
+/** A real host in this process, on free ports and in a folder of its own. */
+export async function startTestHost(options: TestHostOptions = {}): Promise<TestHost> {
+  const base = await mkdtemp(join(tmpdir(), 'lupine-host-'))
+  const directory = join(base, 'data')
+  const repository = join(base, 'repository')
+  await writeFixtureRepository(repository, options.plugins ?? standardFixtures)
+  await mkdir(directory)
+  const hostFile = options.hostFile ?? { repositories: [{ name: 'fixtures', url: repository }] }
+  await writeFile(join(directory, '.host.json'), JSON.stringify(hostFile))
+  const remove = (): Promise<void> => rm(base, { recursive: true, force: true })
+  try {
+    return await start(directory, repository, options, remove)
+  } catch (error) {
+    await remove()
+    throw error
+  }
+}
+
+/** Settings of a test host: free ports, nothing from the environment. */
+export function testSettings(dataDirectory: string, changes: Partial<Settings> = {}): Settings {
+  return {
+    dataDirectory,
+    hostId: undefined,
+    httpBind: '127.0.0.1',
+    httpPort: 0,
+    mqttBind: '127.0.0.1',
+    mqttPort: 0,
+    mqttUrl: undefined,
+    mqttRoot: 'host',
+    token: undefined,
+    tokenFile: undefined,
+    logLevel: 'warn',
+    logFormat: 'json',
+    isolation: 'dedicated',
+    discoveryPrefix: '',
+    httpRewrite: {},
+    ...changes,
+  }
+}
+
+async function start(
+  directory: string,
+  repository: string,
+  options: TestHostOptions,
+  remove: () => Promise<void>,
+): Promise<TestHost> {
+  const host = await createHost({
+    settings: testSettings(directory, options.settings),
+    logger: options.logger ?? silentLogger,
+    programDirectory,
+    hostVersion,
+    environment: options.environment ?? {},
+    clock: options.clock ?? systemClock,
+  })
+  const token = options.settings?.token
+  return {
+    url: host.http,
+    mqttUrl: host.mqtt,
+    directory,
+    repository,
+    host,
+    async request(method, path, { body, headers = {} } = {}) {
+      const answer = await fetch(new URL(path, host.http), {
+        method,
+        headers: {
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+        redirect: 'manual',
+      })
+      const text = await answer.text()
+      const isJson = answer.headers.get('content-type')?.includes('json') ?? false
+      return { status: answer.status, headers: answer.headers, body: isJson ? JSON.parse(text) : text }
+    },
+    publish: (plugins) => writeFixtureRepository(repository, plugins),
+    async restart() {
+      await host.close()
+      return start(directory, repository, options, remove)
+    },
+    async close() {
+      await host.close()
+      await remove()
+    },
+  }
+}
