@@ -1,0 +1,37 @@
+import type { Clock } from '../../src/base/clock.ts'
+
+/** A clock that stands still until it is told to go on. */
+export interface ManualClock extends Clock {
+  /** Moves the time on and makes the calls that are due, in their order. */
+  advance(milliseconds: number): void
+  /** Calls that wait. */
+  readonly waiting: number
+}
+
+export function createManualClock(start = Date.parse('2026-01-01T00:00:00Z')): ManualClock {
+  let time = start
+  const calls = new Set<{ at: number; callback: () => void }>()
+  return {
+    now: () => time,
+    monotonic: () => time - start,
+    schedule(milliseconds, callback) {
+      const call = { at: time + Math.max(0, milliseconds), callback }
+      calls.add(call)
+      return { cancel: () => void calls.delete(call) }
+    },
+    advance(milliseconds) {
+      const end = time + milliseconds
+      for (;;) {
+        const [next] = [...calls].filter(({ at }) => at <= end).sort((left, right) => left.at - right.at)
+        if (next === undefined) break
+        calls.delete(next)
+        time = Math.max(time, next.at)
+        next.callback()
+      }
+      time = end
+    },
+    get waiting() {
+      return calls.size
+    },
+  }
+}

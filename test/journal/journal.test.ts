@@ -1,0 +1,418 @@
+import assert from 'node:assert/strict'
+import { appendFile, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import fc from 'fast-check'
+import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts'
+import { silentLogger } from '../../src/base/log.ts'
+import { Problem } from '../../src/base/problem.ts'
+import { fold, type HostState } from '../../src/journal/evolve.ts'
+import { type JournalSettings, journalFileName, openJournal } from '../../src/journal/journal.ts'
+import { DamagedJournalError } from '../../src/journal/journal-file.ts'
+import { decodeLine, encodeLine } from '../../src/journal/journal-line.ts'
+import { repairJournal } from '../../src/journal/repair.ts'
+import { createSnapshotWriter, readSnapshot, snapshotOf } from '../../src/journal/snapshot.ts'
+import type { Fact, PluginFact } from '../../src/schema/journal-event.ts'
+import { failingFileSystem } from '../helpers/failing-file-system.ts'
+import { createManualClock } from '../helpers/manual-clock.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+
+const id = '@fixtures/hello'
+const other = '@fixtures/other'
+
+function installation(plugin: string): PluginFact[] {
+  return [
+    { type: 'PluginInstallRequested', plugin, data: { repository: null, version: '1.0.0' } },
+    {
+      type: 'PluginInstalled',
+      plugin,
+      data: { version: '1.0.0', indexVersion: '1.0.0', repository: null, integrity: {} },
+    },
+  ]
+}
+
+function configured(plugin: string, config: Record<string, unknown>): PluginFact {
+  return { type: 'PluginConfigured', plugin, data: { config } }
+}
+
+function open(directory: string, options: Partial<JournalSettings> = {}) {
+  return openJournal({
+    directory,
+    files: systemFileSystem,
+    clock: createManualClock(),
+    logger: silentLogger,
+    ...options,
+  })
+}
+
+async function journalOf(context: TestContext, facts: Fact[]) {
+  const directory = await temporaryDirectory(context)
+  const journal = await open(directory)
+  await journal.append(facts, 'http')
+  await journal.close()
+  return { directory, path: join(directory, journalFileName) }
+}
+
+/** A state without the machines' inner parts, for comparison. */
+function plain(state: HostState): unknown {
+  return JSON.parse(JSON.stringify({ seq: state.seq, host: state.host, plugins: [...state.plugins] }))
+}
+
+test('an event is numbered, stamped with who asked, and readable as JSON by any tool', async (context) => {
+  const { path } = await journalOf(context, installation(id))
+  const lines = (await readFile(path, 'utf8')).trim().split('\n')
+  const [first] = lines.map((line) => JSON.parse(line))
+  assert.match(first.id, /^[0-9a-f-]{36}$/)
+  assert.match(first.checksum, /^[0-9a-f]{16}$/)
+  assert.deepEqual(
+    { ...first, id: '', checksum: '' },
+    {
+      version: 1,
+      seq: 1,
+      id: '',
+      at: '2026-01-01T00:00:00.000Z',
+      type: 'PluginInstallRequested',
+      plugin: id,
+      data: { repository: null, version: '1.0.0' },
+      revision: 1,
+      by: 'http',
+      state: 'installing',
+      checksum: '',
+    },
+  )
+  assert.equal((await stat(path)).mode & 0o777, 0o600)
+})
+
+test('opening an empty directory writes nothing', async (context) => {
+  const directory = await temporaryDirectory(context)
+  await (await open(directory)).close()
+  await assert.rejects(stat(join(directory, journalFileName)), { code: 'ENOENT' })
+})
+
+test('what was appended is there after opening again, with the same state', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const journal = await open(directory)
+  await journal.append([...installation(id), configured(id, { a: 1 })], 'http', 'key-1')
+  const before = plain(journal.state)
+  await journal.close()
+  const again = await open(directory)
+  context.after(() => again.close())
+  assert.deepEqual(plain(again.state), before)
+  assert.equal(again.recallRequest('key-1'), id)
+})
+
+test('many appends at once are written in one group, and each gets its own events in order', async (context) => {
+  let syncs = 0
+  const files = failingFileSystem((operation) => {
+    if (operation === 'datasync') syncs += 1
+    return false
+  })
+  const journal = await open(await temporaryDirectory(context), { files })
+  context.after(() => journal.close())
+  const plugins = Array.from({ length: 50 }, (_, number) => `@fixtures/p${number}`)
+  const answers = await Promise.all(plugins.map((plugin) => journal.append(installation(plugin), 'http')))
+  assert.deepEqual(
+    answers.map((events) => events.map(({ seq, plugin }) => [seq, plugin])),
+    plugins.map((plugin, index) => [
+      [2 * index + 1, plugin],
+      [2 * index + 2, plugin],
+    ]),
+  )
+  assert.ok(syncs <= 2, `${syncs} syncs for 50 appends`)
+})
+
+test('a fact that the machine refuses is refused alone, and the rest of the group goes through', async (context) => {
+  const journal = await open(await temporaryDirectory(context))
+  context.after(() => journal.close())
+  const results = await Promise.allSettled([
+    journal.append(installation(id), 'http'),
+    journal.append([{ type: 'PluginLoaded', plugin: other, data: {} }], 'http'),
+    journal.append([configured(id, { a: 1 })], 'http'),
+  ])
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
+  assert.equal(journal.state.seq, 3)
+  assert.ok(results[1]?.status === 'rejected' && results[1].reason instanceof Problem)
+  assert.equal(results[1].reason.code, 'invalid_transition')
+})
+
+test('an append with a refused fact in the middle leaves nothing of itself', async (context) => {
+  const journal = await open(await temporaryDirectory(context))
+  context.after(() => journal.close())
+  const facts = [...installation(id), { type: 'PluginLoaded', plugin: id, data: {} } satisfies PluginFact]
+  await assert.rejects(journal.append(facts, 'http'), { code: 'invalid_transition' })
+  assert.deepEqual([journal.state.seq, journal.state.plugins.size], [0, 0])
+})
+
+for (const operation of ['write', 'datasync', 'open'] as const) {
+  test(`when ${operation} fails the append is refused with storage_full, and works again when there is room`, async (context) => {
+    const directory = await temporaryDirectory(context)
+    let full = false
+    const files = failingFileSystem(
+      (name, path) => full && name === operation && path.endsWith(journalFileName),
+    )
+    const journal = await open(directory, { files })
+    if (operation !== 'open') await journal.append(installation(id), 'http')
+    const before = plain(journal.state)
+    full = true
+    await assert.rejects(journal.append(installation(other), 'http'), { code: 'storage_full' })
+    assert.deepEqual(plain(journal.state), before)
+    full = false
+    await journal.append(installation(other), 'http')
+    const after = plain(journal.state)
+    await journal.close()
+    const again = await open(directory)
+    context.after(() => again.close())
+    assert.deepEqual(plain(again.state), after)
+  })
+}
+
+test('bytes that a failed write left are cut off before the next append, even when cutting failed at first', async (context) => {
+  const directory = await temporaryDirectory(context)
+  let full = false
+  const files = failingFileSystem((operation) => full && (operation === 'write' || operation === 'truncate'))
+  const journal = await open(directory, { files })
+  await journal.append(installation(id), 'http')
+  full = true
+  await assert.rejects(journal.append([configured(id, { a: 1 })], 'http'), { code: 'storage_full' })
+  full = false
+  await journal.append([configured(id, { b: 2 })], 'http')
+  await journal.close()
+  const again = await open(directory)
+  context.after(() => again.close())
+  assert.deepEqual(again.state.plugins.get(id)?.context.config, { b: 2 })
+})
+
+test('an incomplete last line is cut off with a warning', async (context) => {
+  const { directory, path } = await journalOf(context, installation(id))
+  const whole = await readFile(path)
+  await appendFile(path, '{"version":1,"seq":3,"id":"')
+  const warnings: string[] = []
+  const journal = await open(directory, {
+    logger: { ...silentLogger, warn: (message) => void warnings.push(message) },
+    acknowledged: 2,
+  })
+  assert.equal(journal.state.seq, 2)
+  assert.equal(warnings.length, 1)
+  await journal.append([configured(id, { a: 1 })], 'http')
+  await journal.close()
+  const content = await readFile(path)
+  assert.deepEqual(content.subarray(0, whole.length), whole)
+  assert.equal(content.toString().trim().split('\n').length, 3)
+})
+
+test('a journal that is shorter than what the snapshot has seen is refused', async (context) => {
+  const { directory } = await journalOf(context, installation(id))
+  await assert.rejects(open(directory, { acknowledged: 3 }), DamagedJournalError)
+})
+
+test('a flipped byte anywhere is found, and told with its line and position', async (context) => {
+  const { directory, path } = await journalOf(context, [...installation(id), configured(id, { a: 1 })])
+  const whole = await readFile(path)
+  const lineOf = (offset: number): number => whole.subarray(0, offset).toString('latin1').split('\n').length
+  await fc.assert(
+    fc.asyncProperty(fc.nat(whole.length - 1), fc.integer({ min: 1, max: 255 }), async (offset, flip) => {
+      const damaged = Buffer.from(whole)
+      damaged[offset] = (damaged[offset] ?? 0) ^ flip
+      await writeFile(path, damaged)
+      await assert.rejects(open(directory, { acknowledged: 3 }), (error) => {
+        assert.ok(error instanceof DamagedJournalError, String(error))
+        assert.equal(error.line, lineOf(offset))
+        assert.match(error.message, /repair/)
+        return true
+      })
+      assert.deepEqual(await readFile(path), damaged)
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('a line that is missing, doubled or out of order is found though every checksum is right', async (context) => {
+  const { directory, path } = await journalOf(context, [...installation(id), configured(id, { a: 1 })])
+  const [first = '', second = '', third = ''] = (await readFile(path, 'utf8')).trim().split('\n')
+  for (const lines of [
+    [first, third],
+    [first, first, second, third],
+    [first, third, second],
+  ]) {
+    await writeFile(path, `${lines.join('\n')}\n`)
+    await assert.rejects(open(directory, { acknowledged: 3 }), DamagedJournalError)
+  }
+})
+
+test('after a repair the host starts, with the settings of the snapshot and a copy of the damaged file', async (context) => {
+  const { directory, path } = await journalOf(context, [...installation(id), configured(id, { a: 1 })])
+  const journal = await open(directory)
+  const writer = createSnapshotWriter({
+    directory,
+    files: systemFileSystem,
+    logger: silentLogger,
+    kept: undefined,
+    state: () => journal.state,
+  })
+  await writer.flush()
+  await journal.close()
+  const damaged = (await readFile(path, 'utf8')).replace('PluginInstalled', 'PluginInstAlled')
+  await writeFile(path, damaged)
+  const snapshot = await readSnapshot(systemFileSystem, directory)
+  const check = async (): Promise<void> => {
+    const opened = await open(directory, { acknowledged: snapshot?.journal?.seq ?? 0 })
+    await opened.close()
+  }
+  const done = await repairJournal(directory, systemFileSystem, 0, snapshot, check)
+  assert.equal(done?.line, 2)
+  assert.equal(await readFile(done?.copy ?? '', 'utf8'), damaged)
+  const file = await readSnapshot(systemFileSystem, directory)
+  assert.deepEqual([file?.journal, file?.plugins], [{}, snapshot?.plugins])
+  const again = await open(directory, { acknowledged: file?.journal?.seq ?? 0 })
+  context.after(() => again.close())
+  assert.equal(again.state.seq, 1)
+})
+
+test('events of an older format are lifted step by step', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const data = { repository: null, version: '1.0.0' }
+  const current = {
+    seq: 1,
+    id: 'x',
+    at: '2026-01-01T00:00:00.000Z',
+    type: 'PluginInstallRequested',
+    plugin: id,
+    data,
+    revision: 1,
+    by: 'http',
+    state: 'installing',
+  }
+  const { data: details, ...old } = current
+  await writeFile(join(directory, journalFileName), `${encodeLine({ version: 0, ...old, details })}\n`)
+  const journal = await open(directory, {
+    upcasters: { 0: ({ details: lifted = null, ...rest }) => ({ ...rest, data: lifted }) },
+  })
+  context.after(() => journal.close())
+  assert.deepEqual(journal.read({ limit: 1 }), [current])
+})
+
+test('an event of a newer format stops the start and says so', async (context) => {
+  const directory = await temporaryDirectory(context)
+  await writeFile(join(directory, journalFileName), `${encodeLine({ version: 2, seq: 1 })}\n`)
+  await assert.rejects(open(directory, { acknowledged: 1 }), /newer Lupine/)
+})
+
+test('a line is decoded to what was encoded, whatever it holds', () => {
+  fc.assert(
+    fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
+      const clean: object = JSON.parse(JSON.stringify({ type: 'x', ...value }))
+      const line = encodeLine(clean)
+      assert.ok(!line.includes('\n'))
+      assert.deepEqual(decodeLine(line), { ok: true, value: clean })
+    }),
+  )
+})
+
+/** Any facts at all: most are refused by the machine, which is part of the law. */
+const anyFact: fc.Arbitrary<Fact> = fc.oneof(
+  fc.constantFrom(id, other).chain((plugin) =>
+    fc.constantFrom<PluginFact>(
+      ...installation(plugin),
+      ...installation(plugin),
+      { type: 'PluginEnabled', plugin, data: {} },
+      { type: 'PluginLoaded', plugin, data: {} },
+      { type: 'PluginLoadRequested', plugin, data: { reason: 'test' } },
+      { type: 'PluginLoadFailed', plugin, data: { error: { code: 'lua_error', message: 'x', at: '' } } },
+      { type: 'PluginCrashed', plugin, data: { error: { code: 'worker_died', message: 'x', at: '' } } },
+      { type: 'PluginDisabled', plugin, data: {} },
+      { type: 'PluginUnloadRequested', plugin, data: { reason: 'test' } },
+      { type: 'PluginUnloaded', plugin, data: {} },
+      configured(plugin, { a: 1 }),
+      configured(plugin, { nested: { list: [1, 'two', null] } }),
+      {
+        type: 'PluginUpdated',
+        plugin,
+        data: { version: '2.0.0', indexVersion: null, repository: null, integrity: {} },
+      },
+      { type: 'PluginRolledBack', plugin, data: { reason: 'test' } },
+      { type: 'PluginUninstalled', plugin, data: { purged: [] } },
+    ),
+  ),
+  fc.constantFrom<Fact>(
+    { type: 'HostStarted', plugin: null, data: { host: 'h', hostVersion: '1.0.0' } },
+    { type: 'HostReady', plugin: null, data: {} },
+    { type: 'HostStopping', plugin: null, data: {} },
+    { type: 'RepositoryAdded', plugin: null, data: { name: 'r', url: './r' } },
+    { type: 'RepositoryRemoved', plugin: null, data: { name: 'r' } },
+  ),
+)
+
+type Step = { do: 'append'; facts: Fact[] } | { do: 'fail'; facts: Fact[]; at: string } | { do: 'restart' }
+
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc
+      .array(anyFact, { minLength: 1, maxLength: 3 })
+      .map((facts): Step => ({ do: 'append', facts })),
+  },
+  {
+    weight: 2,
+    arbitrary: fc
+      .tuple(
+        fc.array(anyFact, { minLength: 1, maxLength: 2 }),
+        fc.constantFrom('write', 'datasync', 'rename', 'sync'),
+      )
+      .map(([facts, at]): Step => ({ do: 'fail', facts, at })),
+  },
+  { weight: 1, arbitrary: fc.constant<Step>({ do: 'restart' }) },
+)
+
+test('law: the fold of the journal is the live state and the snapshot, at every number, whatever fails or restarts', async (context) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 30 }), async (steps) => {
+      const directory = await temporaryDirectory(context)
+      let failing: string | undefined
+      const files: FileSystem = failingFileSystem((operation) => operation === failing)
+      const states: unknown[] = []
+      const start = async () => {
+        const journal = await open(directory, { files })
+        const snapshots = createSnapshotWriter({
+          directory,
+          files,
+          logger: silentLogger,
+          kept: undefined,
+          state: () => journal.state,
+        })
+        journal.subscribe(() => void states.push(plain(journal.state)))
+        return { journal, snapshots }
+      }
+      let { journal, snapshots } = await start()
+      states.push(plain(journal.state))
+      for (const step of steps) {
+        if (step.do === 'restart') {
+          await journal.close()
+          ;({ journal, snapshots } = await start())
+          continue
+        }
+        failing = step.do === 'fail' ? step.at : undefined
+        await journal
+          .append(step.facts, 'http')
+          .catch((error: unknown) => assert.ok(error instanceof Problem))
+        await snapshots.flush()
+        failing = undefined
+      }
+      await snapshots.flush()
+      const live = plain(journal.state)
+      const events = journal.read({ limit: Number.MAX_SAFE_INTEGER })
+      assert.deepEqual(plain(fold(events)), live)
+      assert.equal(events.length, journal.state.seq)
+      for (const seq of states.keys())
+        assert.deepEqual(plain(journal.stateAt(seq)), states[seq], `state at ${seq}`)
+      if (journal.state.seq > 0) {
+        const file = await readSnapshot(systemFileSystem, directory)
+        assert.deepEqual(file, JSON.parse(JSON.stringify(snapshotOf(journal.state))))
+      }
+      await journal.close()
+    }),
+    { numRuns: 60 },
+  )
+})

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { systemFileSystem } from '../../src/base/file-system.ts'
+import { silentLogger } from '../../src/base/log.ts'
+import { initialState } from '../../src/journal/evolve.ts'
+import {
+  createSnapshotWriter,
+  handEdits,
+  readSnapshot,
+  snapshotFileName,
+} from '../../src/journal/snapshot.ts'
+import type { HostFile } from '../../src/schema/host-file.ts'
+import { failingFileSystem } from '../helpers/failing-file-system.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+
+const entry = { id: '@a/b', version: '1.0.0', enabled: false, config: { x: 1 } }
+const written: HostFile = { repositories: [{ name: 'r', url: './r' }], plugins: { installed: [entry] } }
+
+const edits: [title: string, file: HostFile, expected: unknown[]][] = [
+  ['nothing', written, []],
+  ['members that only the host writes', { ...written, journal: { seq: 9 } }, []],
+  ['a file without sections', {}, []],
+  [
+    'a config and the switch',
+    { plugins: { installed: [{ id: '@a/b', enabled: true, config: { x: 2 } }] } },
+    [
+      { kind: 'configured', id: '@a/b', config: { x: 2 } },
+      { kind: 'enabled', id: '@a/b', enabled: true },
+    ],
+  ],
+  ['an entry with only its id', { plugins: { installed: [{ id: '@a/b' }] } }, []],
+  [
+    'an entry removed, another added',
+    { plugins: { installed: [{ id: '@c/d', enabled: true }] } },
+    [
+      { kind: 'pluginAdded', entry: { id: '@c/d', enabled: true } },
+      { kind: 'pluginRemoved', id: '@a/b' },
+    ],
+  ],
+  [
+    'a repository replaced',
+    { repositories: [{ name: 's', url: './s' }] },
+    [
+      { kind: 'repositoryAdded', name: 's', url: './s' },
+      { kind: 'repositoryRemoved', name: 'r' },
+    ],
+  ],
+  [
+    'a repository moved',
+    { repositories: [{ name: 'r', url: './elsewhere' }] },
+    [{ kind: 'repositoryAdded', name: 'r', url: './elsewhere' }],
+  ],
+]
+
+for (const [title, file, expected] of edits) {
+  test(`an edit by hand is seen: ${title}`, () => assert.deepEqual(handEdits(written, file), expected))
+}
+
+const refused: [title: string, content: string, sentence: RegExp][] = [
+  ['no JSON', '{"plugins": ', /not valid JSON/],
+  ['an array', '[]', /must be object/],
+  [
+    'a wrong type, with its place',
+    '{"plugins":{"installed":[{"id":"@a/b","enabled":"yes"}]}}',
+    /\/plugins\/installed\/0\/enabled/,
+  ],
+  ['a short id', '{"plugins":{"installed":[{"id":"clock"}]}}', /\/plugins\/installed\/0\/id/],
+  ['an id twice', '{"plugins":{"installed":[{"id":"@a/b"},{"id":"@a/b"}]}}', /@a\/b twice/],
+  ['a newer version', '{"version":2}', /\/version/],
+]
+
+for (const [title, content, sentence] of refused) {
+  test(`a file that cannot be used is refused with what to do: ${title}`, async (context) => {
+    const directory = await temporaryDirectory(context)
+    await writeFile(join(directory, snapshotFileName), content)
+    await assert.rejects(readSnapshot(systemFileSystem, directory), (error: Error) => {
+      assert.match(error.message, sentence)
+      assert.match(error.message, /Correct it, or move it away/)
+      return true
+    })
+  })
+}
+
+test('the file is written whole, for its owner only, and keeps members that the host does not know', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const kept = { note: 'mine', host: { id: 'h', room: 'cellar' } } as HostFile
+  const writer = createSnapshotWriter({
+    directory,
+    files: systemFileSystem,
+    logger: silentLogger,
+    kept,
+    state: initialState,
+  })
+  await writer.flush()
+  const path = join(directory, snapshotFileName)
+  assert.deepEqual(JSON.parse(await readFile(path, 'utf8')), {
+    note: 'mine',
+    host: { id: 'h', room: 'cellar' },
+    version: 1,
+    repositories: [],
+    plugins: { installed: [] },
+    journal: { seq: 0 },
+  })
+  assert.equal((await stat(path)).mode & 0o777, 0o600)
+})
+
+for (const operation of ['open', 'writeFile', 'sync', 'rename'] as const) {
+  test(`when ${operation} fails the old file stays as it is, nothing is left beside it, and the failure is told`, async (context) => {
+    const directory = await temporaryDirectory(context)
+    const path = join(directory, snapshotFileName)
+    await writeFile(path, '{"old":true}')
+    let full = true
+    const writer = createSnapshotWriter({
+      directory,
+      files: failingFileSystem((name, file) => full && name === operation && file.includes(snapshotFileName)),
+      logger: silentLogger,
+      kept: undefined,
+      state: initialState,
+    })
+    await writer.flush()
+    assert.equal(await readFile(path, 'utf8'), '{"old":true}')
+    assert.deepEqual(await readdir(directory), [snapshotFileName])
+    assert.match(writer.failure ?? '', /ENOSPC/)
+    full = false
+    await writer.flush()
+    assert.equal(writer.failure, undefined)
+    assert.equal(JSON.parse(await readFile(path, 'utf8')).journal.seq, 0)
+  })
+}

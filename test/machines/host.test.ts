@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { initialTransition, transition } from 'xstate'
+import { type HostEvent, host } from '../../machines/host.ts'
+import type { HostFact } from '../../src/schema/journal-event.ts'
+
+const at = '2026-01-01T00:00:00.000Z'
+const started: HostFact = { type: 'HostStarted', plugin: null, data: { host: 'h1', hostVersion: '1.0.0' } }
+const ready: HostFact = { type: 'HostReady', plugin: null, data: {} }
+const stopping: HostFact = { type: 'HostStopping', plugin: null, data: {} }
+const stopped: HostFact = { type: 'HostStopped', plugin: null, data: {} }
+
+function run(...facts: HostFact[]) {
+  return facts.reduce(
+    (snapshot, fact) => transition(host, snapshot, { ...fact, at } as HostEvent)[0],
+    initialTransition(host)[0],
+  )
+}
+
+test('the host goes from stopped over starting, ready and stopping back to stopped', () => {
+  const values = [
+    [],
+    [started],
+    [started, ready],
+    [started, ready, stopping],
+    [started, ready, stopping, stopped],
+  ].map((facts) => run(...facts).value)
+  assert.deepEqual(values, ['stopped', 'starting', 'ready', 'stopping', 'stopped'])
+})
+
+test('a start after a crash begins anew from any state and counts starts that did not get ready', () => {
+  const crashed = run(started, ready, started, started)
+  assert.deepEqual([crashed.value, crashed.context.unfinishedStarts], ['starting', 2])
+  assert.equal(run(started, started, ready).context.unfinishedStarts, 0)
+})
+
+test('repositories are added, replaced by name, and removed', () => {
+  const added = (name: string, url: string): HostFact => ({
+    type: 'RepositoryAdded',
+    plugin: null,
+    data: { name, url },
+  })
+  const removed: HostFact = { type: 'RepositoryRemoved', plugin: null, data: { name: 'a' } }
+  assert.deepEqual(run(added('a', '1'), added('b', '2'), added('b', '3'), removed).context.repositories, [
+    { name: 'b', url: '3' },
+  ])
+})

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { initialTransition, transition } from 'xstate'
+import { pluginLifecycle } from '../../machines/plugin-lifecycle.ts'
+import { evolvePlugin, initialPlugin, type PluginSnapshot, stateOf } from '../../src/journal/evolve.ts'
+import { type PluginFact, pluginFacts } from '../../src/schema/journal-event.ts'
+import { type PluginState, pluginStates } from '../../src/schema/plugin.ts'
+
+const id = '@fixtures/hello'
+const at = '2026-01-01T00:00:00.000Z'
+const release = {
+  version: '1.0.0',
+  indexVersion: '1.0.0',
+  repository: 'fixtures',
+  integrity: { 'init.lua': 'aa' },
+}
+const error = { code: 'lua_error', message: 'init.lua:1: broken', at }
+
+/** A fact of every type, with data that its schema accepts. */
+const facts: { [T in PluginFact['type']]: Extract<PluginFact, { type: T }> } = {
+  PluginInstallRequested: {
+    type: 'PluginInstallRequested',
+    plugin: id,
+    data: { repository: 'fixtures', version: '1.0.0' },
+  },
+  PluginInstallFailed: { type: 'PluginInstallFailed', plugin: id, data: { error } },
+  PluginInstalled: { type: 'PluginInstalled', plugin: id, data: release },
+  PluginEnabled: { type: 'PluginEnabled', plugin: id, data: {} },
+  PluginDisabled: { type: 'PluginDisabled', plugin: id, data: {} },
+  PluginConfigured: { type: 'PluginConfigured', plugin: id, data: { config: { name: 'x' } } },
+  PluginLoadRequested: { type: 'PluginLoadRequested', plugin: id, data: { reason: 'startup' } },
+  PluginLoaded: { type: 'PluginLoaded', plugin: id, data: {} },
+  PluginLoadFailed: { type: 'PluginLoadFailed', plugin: id, data: { error } },
+  PluginUnloadRequested: { type: 'PluginUnloadRequested', plugin: id, data: { reason: 'shutdown' } },
+  PluginUnloaded: { type: 'PluginUnloaded', plugin: id, data: {} },
+  PluginCrashed: { type: 'PluginCrashed', plugin: id, data: { error } },
+  PluginUpdated: { type: 'PluginUpdated', plugin: id, data: { ...release, version: '2.0.0' } },
+  PluginRolledBack: { type: 'PluginRolledBack', plugin: id, data: { reason: 'asked for' } },
+  PluginUninstalled: { type: 'PluginUninstalled', plugin: id, data: { purged: [] } },
+}
+
+type Type = PluginFact['type']
+
+function follow(types: readonly Type[], from: PluginSnapshot = initialPlugin(id)): PluginSnapshot {
+  return types.reduce((snapshot, type) => {
+    const next = evolvePlugin(snapshot, facts[type], at)
+    assert.ok(next, `${type} is refused in ${stateOf(snapshot)}`)
+    return next
+  }, from)
+}
+
+const installed: Type[] = ['PluginInstallRequested', 'PluginInstalled']
+const running: Type[] = [...installed, 'PluginEnabled', 'PluginLoaded']
+
+/** One way into every state. */
+const ways: Record<PluginState, Type[]> = {
+  notInstalled: [],
+  installing: ['PluginInstallRequested'],
+  installed,
+  loading: [...installed, 'PluginEnabled'],
+  running,
+  unloading: [...running, 'PluginDisabled'],
+  unloaded: [...running, 'PluginDisabled', 'PluginUnloaded'],
+  failed: [...installed, 'PluginEnabled', 'PluginLoadFailed'],
+  uninstalled: [...installed, 'PluginUninstalled'],
+}
+
+/** All that may happen, from these ways in; what is not named is refused. */
+const transitions: Record<PluginState, Partial<Record<Type, PluginState>>> = {
+  notInstalled: { PluginInstallRequested: 'installing' },
+  installing: { PluginInstalled: 'installed', PluginInstallFailed: 'notInstalled' },
+  installed: {
+    PluginConfigured: 'installed',
+    PluginEnabled: 'loading',
+    PluginUpdated: 'installed',
+    PluginUninstalled: 'uninstalled',
+  },
+  loading: { PluginLoaded: 'running', PluginLoadFailed: 'failed', PluginUnloaded: 'unloaded' },
+  running: {
+    PluginConfigured: 'running',
+    PluginDisabled: 'unloading',
+    PluginUnloadRequested: 'unloading',
+    PluginCrashed: 'failed',
+    PluginUnloaded: 'unloaded',
+  },
+  unloading: { PluginUnloaded: 'unloaded' },
+  unloaded: {
+    PluginConfigured: 'unloaded',
+    PluginEnabled: 'loading',
+    PluginUpdated: 'unloaded',
+    PluginUninstalled: 'uninstalled',
+  },
+  failed: {
+    PluginConfigured: 'failed',
+    PluginDisabled: 'unloaded',
+    PluginLoadRequested: 'loading',
+    PluginUpdated: 'failed',
+    PluginUninstalled: 'uninstalled',
+  },
+  uninstalled: { PluginInstallRequested: 'installing' },
+}
+
+for (const state of pluginStates) {
+  test(`from ${state} exactly the facts of the table are possible, and lead where it says`, () => {
+    const snapshot = follow(ways[state])
+    assert.equal(stateOf(snapshot), state)
+    const found: Partial<Record<Type, PluginState>> = {}
+    for (const type of Object.keys(pluginFacts) as Type[]) {
+      const next = evolvePlugin(snapshot, facts[type], at)
+      if (next !== undefined) found[type] = stateOf(next)
+    }
+    assert.deepEqual(found, transitions[state])
+  })
+}
+
+/** The rows of the specification's section 3: state before, facts that its trigger makes true, state after. */
+const rows: [title: string, before: Type[], then: Type[], after: PluginState][] = [
+  ['install', [], ['PluginInstallRequested', 'PluginInstalled'], 'installed'],
+  ['toggle on after the installation', installed, ['PluginEnabled', 'PluginLoaded'], 'running'],
+  ['toggle on when disabled', ways.unloaded, ['PluginEnabled', 'PluginLoaded'], 'running'],
+  [
+    'server start with an enabled plugin',
+    [...running, 'PluginUnloadRequested', 'PluginUnloaded'],
+    ['PluginLoadRequested', 'PluginLoaded'],
+    'running',
+  ],
+  ['toggle off', running, ['PluginDisabled', 'PluginUnloaded'], 'unloaded'],
+  ['server shutdown', running, ['PluginUnloadRequested', 'PluginUnloaded'], 'unloaded'],
+  [
+    'config while running',
+    running,
+    ['PluginConfigured', 'PluginUnloadRequested', 'PluginUnloaded', 'PluginLoadRequested', 'PluginLoaded'],
+    'running',
+  ],
+  ['config while installed', installed, ['PluginConfigured'], 'installed'],
+  ['config while disabled', ways.unloaded, ['PluginConfigured'], 'unloaded'],
+  [
+    'delete while running',
+    running,
+    ['PluginUnloadRequested', 'PluginUnloaded', 'PluginUninstalled'],
+    'uninstalled',
+  ],
+  ['delete while installed', installed, ['PluginUninstalled'], 'uninstalled'],
+  ['delete while disabled', ways.unloaded, ['PluginUninstalled'], 'uninstalled'],
+]
+
+for (const [title, before, then, after] of rows) {
+  test(`the specification's row "${title}" ends in ${after}`, () => {
+    assert.equal(stateOf(follow(then, follow(before))), after)
+  })
+}
+
+test('a new installation starts disabled, with an empty config, also after one that had a config', () => {
+  const { context } = follow([...installed, 'PluginConfigured', 'PluginUninstalled', ...installed])
+  assert.deepEqual(
+    {
+      enabled: context.enabled,
+      config: context.config,
+      version: context.version,
+      revision: context.revision,
+    },
+    { enabled: false, config: {}, version: '1.0.0', revision: 6 },
+  )
+})
+
+test('a failed installation of a plugin that was there before leads back to uninstalled', () => {
+  const { value, context } = follow([...ways.uninstalled, 'PluginInstallRequested', 'PluginInstallFailed'])
+  assert.deepEqual({ value, error: context.error }, { value: 'uninstalled', error })
+})
+
+test('a rollback returns to the version before the update, with the config it had', () => {
+  const updated = follow([...installed, 'PluginConfigured', 'PluginUpdated'])
+  const reconfigured = evolvePlugin(
+    updated,
+    { type: 'PluginConfigured', plugin: id, data: { config: { name: 'y' } } },
+    at,
+  )
+  assert.ok(reconfigured)
+  const { context } = follow(['PluginRolledBack'], reconfigured)
+  assert.deepEqual(
+    { version: context.version, config: context.config, previous: context.previous },
+    {
+      version: '1.0.0',
+      config: { name: 'x' },
+      previous: { ...release, version: '2.0.0', config: { name: 'y' } },
+    },
+  )
+})
+
+test('a plugin that never loaded is not loaded at a start while it is disabled', () => {
+  assert.equal(evolvePlugin(follow(ways.unloaded), facts.PluginLoadRequested, at), undefined)
+})
+
+test('the machine is pure: the same fact gives the same snapshot and no action to perform', () => {
+  const [initial] = initialTransition(pluginLifecycle, { id })
+  const event = { ...facts.PluginInstallRequested, at }
+  const [first, actions] = transition(pluginLifecycle, initial, event)
+  const [second] = transition(pluginLifecycle, initial, event)
+  assert.deepEqual(first.toJSON(), second.toJSON())
+  assert.deepEqual(
+    actions.filter(({ type }) => !type.startsWith('xstate.')),
+    [],
+  )
+})
+
+test('machines import nothing that runs but xstate', async () => {
+  for (const file of ['plugin-lifecycle.ts', 'host.ts']) {
+    const source = await readFile(join(import.meta.dirname, '..', '..', 'machines', file), 'utf8')
+    const imports = [...source.matchAll(/^import (?!type ).* from '(.*)'$/gm)].map(([, from]) => from)
+    assert.deepEqual(imports, ['xstate'], file)
+  }
+})

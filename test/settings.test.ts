@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { helpText, parseCommandLine, SettingsError } from '../src/settings.ts'
+
+function settings(commandLine: string[], environment: Record<string, string> = {}) {
+  const line = parseCommandLine(commandLine, environment, false)
+  assert.ok('settings' in line)
+  return line.settings
+}
+
+test('without flags and variables the defaults of the contract hold', () => {
+  assert.deepEqual(settings([]), {
+    dataDirectory: '.',
+    hostId: undefined,
+    httpBind: '127.0.0.1',
+    httpPort: 3000,
+    mqttBind: '127.0.0.1',
+    mqttPort: 1883,
+    mqttUrl: undefined,
+    mqttRoot: 'host',
+    token: undefined,
+    tokenFile: undefined,
+    logLevel: 'info',
+    logFormat: 'json',
+    isolation: 'dedicated',
+    discoveryPrefix: 'homeassistant',
+    httpRewrite: {},
+  })
+})
+
+test('a flag wins over its variable', () => {
+  const { httpPort, mqttPort } = settings(['--http-port', '0'], {
+    HOST_HTTP_PORT: '81',
+    HOST_MQTT_PORT: '82',
+  })
+  assert.deepEqual([httpPort, mqttPort], [0, 82])
+})
+
+test('the log is pretty on a terminal', () => {
+  const line = parseCommandLine([], {}, true)
+  assert.equal('settings' in line && line.settings.logFormat, 'pretty')
+})
+
+test('an empty discovery prefix is kept: it turns discovery off', () => {
+  assert.equal(settings([], { HOST_DISCOVERY_PREFIX: '' }).discoveryPrefix, '')
+})
+
+test('the rewrite map goes from origin to origin', () => {
+  const map = '{"https://api.example.com/": "http://127.0.0.1:8080"}'
+  assert.deepEqual(settings([], { HOST_HTTP_REWRITE: map }).httpRewrite, {
+    'https://api.example.com': 'http://127.0.0.1:8080',
+  })
+})
+
+const refused: [commandLine: string[], environment: Record<string, string>, sentence: RegExp][] = [
+  [['--no-such-flag'], {}, /no-such-flag.*--help/],
+  [['run'], {}, /Unknown command "run"/],
+  [['--http-port', 'http'], {}, /HOST_HTTP_PORT \(--http-port\) is "http"; it must be a port number/],
+  [['--http-port', '65536'], {}, /must be a port number/],
+  [[], { HOST_MQTT_PORT: '-1' }, /HOST_MQTT_PORT/],
+  [[], { HOST_LOG_LEVEL: 'loud' }, /debug or info or warn or error/],
+  [[], { HOST_ISOLATION: 'none' }, /dedicated or shared/],
+  [[], { HOST_MQTT_URL: 'http://user:hunter2@x' }, /^(?!.*hunter2).*HOST_MQTT_URL/],
+  [[], { HOST_MQTT_ROOT: 'a/+/b' }, /HOST_MQTT_ROOT/],
+  [[], { HOST_MQTT_ROOT: '$SYS' }, /HOST_MQTT_ROOT/],
+  [[], { HOST_ID: 'a b' }, /HOST_ID/],
+  [[], { HOST_HTTP_REWRITE: '[]' }, /HOST_HTTP_REWRITE/],
+  [[], { HOST_HTTP_REWRITE: '{"https://a.example/path": "http://127.0.0.1"}' }, /HOST_HTTP_REWRITE/],
+  [['--data-dir', ''], {}, /HOST_DATA_DIR/],
+]
+
+for (const [commandLine, environment, sentence] of refused) {
+  test(`refused with one line: ${[...commandLine, ...Object.values(environment)].join(' ')}`, () => {
+    assert.throws(
+      () => parseCommandLine(commandLine, environment, false),
+      (error) => {
+        assert.ok(error instanceof SettingsError)
+        assert.match(error.message, sentence)
+        assert.ok(!error.message.includes('\n'))
+        return true
+      },
+    )
+  })
+}
+
+test('the help names every flag and variable', () => {
+  const help = helpText()
+  for (const name of [
+    '--data-dir',
+    'HOST_DATA_DIR',
+    '--http-rewrite',
+    'HOST_DISCOVERY_PREFIX',
+    'HOST_TOKEN_FILE',
+  ]) {
+    assert.ok(help.includes(name), name)
+  }
+})
