@@ -1,0 +1,104 @@
+import type { Json } from '../../src/base/json.ts'
+import { Problem } from '../../src/base/problem.ts'
+import type { Announcement, Lifecycle, PointView } from '../../src/lifecycle/lifecycle.ts'
+import { noResources, type Plugin } from '../../src/schema/plugin.ts'
+
+export function pluginNamed(id: string, rest: Partial<Plugin> = {}): Plugin {
+  const [namespace = '', shortId = ''] = id.slice(1).split('/')
+  return {
+    id,
+    shortId,
+    namespace,
+    name: shortId,
+    version: '1.0.0',
+    description: null,
+    author: null,
+    homepage: null,
+    license: null,
+    tags: [],
+    repository: null,
+    enabled: true,
+    state: 'running',
+    error: null,
+    config: {},
+    fields: [],
+    exports: {},
+    docs: [],
+    dependencies: [],
+    revision: 1,
+    installedAt: '2024-01-01T00:00:00.000Z',
+    updatedAt: '2024-01-01T00:00:00.000Z',
+    resources: { ...noResources },
+    ...rest,
+  }
+}
+
+export interface StandInPlugin {
+  plugin: Plugin
+  objects?: Record<string, Json>
+  sensors?: PointView[]
+  controls?: PointView[]
+}
+
+/** Answers like a lifecycle with these plugins, and notes which commands it was given. */
+export function createStandInLifecycle(plugins: Map<string, StandInPlugin>) {
+  const calls: unknown[][] = []
+  const listeners = new Set<(announcement: Announcement) => void>()
+
+  function find(id: string): StandInPlugin {
+    const found = plugins.get(id)
+    if (found === undefined) throw new Problem('plugin_not_installed', `${id} is not installed.`)
+    return found
+  }
+
+  const command =
+    (name: string) =>
+    async (id: string, ...rest: unknown[]): Promise<Plugin> => {
+      calls.push([name, id, ...rest])
+      return find(id).plugin
+    }
+
+  const lifecycle = {
+    lastSeq: 7,
+    resolveId(text) {
+      const matching = [...plugins.keys()].filter((id) => id === text || id.endsWith(`/${text}`))
+      const [id] = matching
+      if (id === undefined) throw new Problem('plugin_not_installed', `No plugin ${text}.`)
+      return id
+    },
+    list: () => [...plugins.values()].map(({ plugin }) => plugin),
+    get: (id) => find(id).plugin,
+    async install(request, context) {
+      calls.push(['install', request, context])
+      return pluginNamed(request.fullId, { state: 'installed', enabled: false })
+    },
+    toggle: command('toggle'),
+    configure: command('configure'),
+    reload: command('reload'),
+    update: command('update'),
+    async uninstall(id, purge, context) {
+      calls.push(['uninstall', id, purge, context])
+      return { id, state: 'uninstalled' }
+    },
+    objects: (id) => find(id).objects ?? {},
+    sensors: (id) => find(id).sensors ?? [],
+    controls: (id) => find(id).controls ?? [],
+    async setControl(id, control, value) {
+      calls.push(['setControl', id, control, value])
+      return { id: control, value }
+    },
+    subscribe(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+  } satisfies Partial<Lifecycle>
+
+  return {
+    lifecycle: lifecycle as unknown as Lifecycle,
+    calls,
+    announce(announcement: Announcement): void {
+      for (const listener of listeners) listener(announcement)
+    },
+    listeners,
+  }
+}
