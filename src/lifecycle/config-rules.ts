@@ -18,9 +18,6 @@ export interface CheckedConfig {
   effective: Config
 }
 
-/** Environment variables that no plugin may read: the host's own credentials. */
-const hostCredentials: ReadonlySet<string> = new Set(['HOST_TOKEN', 'HOST_TOKEN_FILE', 'HOST_MQTT_URL'])
-
 /**
  * `configSchema` and `config` as one list, in the order of the form. Where both describe a key, they are
  * merged, and `config`, the format with validation, has the last word.
@@ -142,7 +139,7 @@ function fromEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
 ): { value?: unknown; problems: string[] } {
   const { env } = field
-  if (env === null || hostCredentials.has(env) || !Object.hasOwn(environment, env)) return { problems: [] }
+  if (env === null || !Object.hasOwn(environment, env)) return { problems: [] }
   const text = environment[env]
   if (text === undefined || text === '') return { problems: [] }
   const choice = field.type === null ? field.enum?.find((candidate) => String(candidate) === text) : undefined

@@ -79,6 +79,8 @@ export interface PluginDirectory {
   /** Reads and validates the manifest and reads the files. Throws `Problem` (`manifest_invalid`, …). */
   read(plugin: PluginIdentifier): Promise<InstalledFiles>
   readManifest(plugin: PluginIdentifier): Promise<Manifest>
+  /** Manifest of the version that `restorePrevious` would put in place; undefined when there is none or it is unusable. */
+  previousManifest(plugin: PluginIdentifier): Promise<Manifest | undefined>
   /** A document that the manifest lists. Throws `doc_not_found`. */
   readDocument(plugin: PluginIdentifier, file: string): Promise<Uint8Array>
   /** Puts the version before the last swap back in place, whole; the present one becomes the previous. */

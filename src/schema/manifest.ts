@@ -18,7 +18,7 @@ export const RelativePath = Type.String({
   minLength: 1,
   maxLength: 255,
   pattern:
-    '^(?!.*%(2[eEfF]|5[cC]|00))(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f]+)*$',
+    '^(?!.*%(2[eEfF]|5[cC]|00))(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f\\ud800-\\udfff]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f\\ud800-\\udfff]+)*$',
   description: 'A relative path with forward slashes that does not leave the directory',
 })
 

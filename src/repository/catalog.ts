@@ -1,0 +1,288 @@
+import { setMaxListeners } from 'node:events'
+import { rm } from 'node:fs/promises'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import { messageOf, Problem } from '../base/problem.ts'
+import type { PluginIdentifier } from '../schema/identifier.ts'
+import type { Manifest } from '../schema/manifest.ts'
+import type { RepositoryEntry } from '../schema/repository-index.ts'
+import { createIndexCache, type OpenRepository, unreachable } from './index-cache.ts'
+import { entriesOf, fullIdOf } from './index-file.ts'
+import { defaultRepositoryLimits, type RepositoryLimits } from './limits.ts'
+import { integrityOf } from './plugin-directory.ts'
+import { pluginPlaces, swapIn } from './plugin-swap.ts'
+import type { Offer, RepositoryCatalog, RepositorySettings, RepositoryStatus } from './repository.ts'
+import { SourceError } from './source.ts'
+import { fetchPlugin, writeStaged } from './staging.ts'
+import { hostSupports, isSameVersion } from './versions.ts'
+
+export interface RepositoryCatalogOptions {
+  /** The data directory; relative paths of repositories start from it. */
+  directory: string
+  /** Relative paths that lead nowhere from the data directory start from here: the starter plugins. */
+  programDirectory?: string
+  clock: Clock
+  logger: Logger
+  hostVersion: string
+  limits?: Partial<RepositoryLimits>
+}
+
+export function createRepositoryCatalog(options: RepositoryCatalogOptions): RepositoryCatalog {
+  const { directory, programDirectory, clock, logger, hostVersion } = options
+  const limits = { ...defaultRepositoryLimits, ...options.limits }
+  const places = pluginPlaces(directory)
+  const closing = new AbortController()
+  // One listener for each request under way; Node takes more than ten for a leak.
+  setMaxListeners(0, closing.signal)
+  const cache = createIndexCache({
+    bases: programDirectory === undefined ? [directory] : [directory, programDirectory],
+    clock,
+    logger,
+    limits,
+    hostVersion,
+    signal: closing.signal,
+  })
+
+  async function open(repository: RepositorySettings, wanted?: { fresh: boolean }): Promise<OpenRepository> {
+    closing.signal.throwIfAborted()
+    return cache.open(repository, wanted)
+  }
+
+  async function statusOf({ name, url }: RepositorySettings): Promise<RepositoryStatus> {
+    try {
+      const { index } = await open({ name, url })
+      return { name, url, namespace: index.namespace, plugins: fullIdsOf(index).length, error: null }
+    } catch (error) {
+      return { name, url, namespace: null, plugins: 0, error: messageOf(error) }
+    }
+  }
+
+  /** Ends with the deadline of a whole plugin, with `close`, or with its first failure. */
+  async function withStageDeadline<T>(task: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const controller = new AbortController()
+    const abort = (): void => controller.abort(closing.signal.reason)
+    if (closing.signal.aborted) abort()
+    closing.signal.addEventListener('abort', abort, { once: true })
+    const seconds = limits.stageTime / 1000
+    const late = new SourceError(`the plugin did not arrive within ${seconds} s; try again later`)
+    const deadline = clock.schedule(limits.stageTime, () => controller.abort(late))
+    try {
+      return await task(controller.signal)
+    } finally {
+      deadline.cancel()
+      closing.signal.removeEventListener('abort', abort)
+      // What is still being fetched after a failure is of no use.
+      controller.abort()
+    }
+  }
+
+  async function stage(
+    repository: RepositorySettings,
+    plugin: PluginIdentifier,
+    version: string | undefined,
+  ): ReturnType<RepositoryCatalog['stage']> {
+    const opened = await open(repository, { fresh: true })
+    const { source } = opened
+    const entry = chooseEntry(opened, repository, plugin, version)
+    requireHost(plugin, entry.minHostVersion)
+    const accept = (manifest: Manifest): void => {
+      requireHost(plugin, manifest.minHostVersion)
+      if (version === undefined) return
+      if (isSameVersion(version, entry.version) || isSameVersion(version, manifest.version)) return
+      throw notOffered(repository, plugin, version, [manifest.version])
+    }
+    const warn = (message: string, file: string): void =>
+      logger.warn(message, { plugin: plugin.fullId, repository: repository.name, file })
+    const { manifest, contents } = await withStageDeadline((signal) =>
+      fetchPlugin({ source, entry, plugin, limits, signal, accept, warn }),
+    ).catch((error: unknown) => {
+      throw unreachable(repository, source.place, error)
+    })
+    closing.signal.throwIfAborted()
+    const staged = await writeStaged(places, plugin, contents)
+    return {
+      manifest,
+      integrity: integrityOf(contents),
+      repository: repository.name,
+      indexVersion: entry.version,
+      swapIn: () => swapIn(places, plugin, staged),
+      discard: () => rm(staged, { recursive: true, force: true }),
+    }
+  }
+
+  function requireHost({ fullId }: PluginIdentifier, minHostVersion: string | undefined): void {
+    if (minHostVersion === undefined || hostSupports(minHostVersion, hostVersion)) return
+    throw new Problem(
+      'host_version_unsupported',
+      `${fullId} needs host version ${minHostVersion} or newer; this is ${hostVersion}. Update the host first.`,
+    )
+  }
+
+  return {
+    async index(repository) {
+      const { index } = await open(repository)
+      return index
+    },
+
+    statuses: (repositories) => Promise.all(repositories.map(statusOf)),
+
+    async offers(repositories) {
+      const read = repositories.map(async (repository) => {
+        try {
+          const { index } = await open(repository)
+          return fullIdsOf(index).flatMap((fullId) =>
+            entriesOf(index, fullId)
+              .slice(0, 1)
+              .map((entry) => offerOf(fullId, entry, repository)),
+          )
+        } catch (error) {
+          logger.debug('A repository is left out of the catalog', {
+            repository: repository.name,
+            error: messageOf(error),
+          })
+          return []
+        }
+      })
+      return (await Promise.all(read)).flat()
+    },
+
+    async choose(repositories, fullId, name) {
+      closing.signal.throwIfAborted()
+      return name === undefined
+        ? chooseByPlugin(repositories, fullId, (repository) => open(repository, { fresh: true }))
+        : chooseByName(repositories, name, open)
+    },
+
+    stage,
+
+    async close() {
+      closing.abort(new Problem('shutting_down', 'The host is shutting down; try again once it is back.'))
+    },
+  }
+}
+
+function fullIdsOf(index: OpenRepository['index']): string[] {
+  const ids = index.plugins.map(({ id }) => fullIdOf(id, index.namespace))
+  return [...new Set(ids.filter((id): id is string => id !== undefined))]
+}
+
+function offerOf(fullId: string, entry: RepositoryEntry, { name }: RepositorySettings): Offer {
+  return {
+    fullId,
+    name: entry.name,
+    version: entry.version,
+    description: entry.description ?? null,
+    author: entry.author ?? null,
+    tags: entry.tags ?? [],
+    minHostVersion: entry.minHostVersion ?? null,
+    repository: name,
+  }
+}
+
+/** By the name it has here, or else by the one that its index gives (its display name). */
+async function chooseByName(
+  repositories: readonly RepositorySettings[],
+  name: string,
+  open: (repository: RepositorySettings) => Promise<OpenRepository>,
+): Promise<RepositorySettings> {
+  const named = repositories.find((repository) => repository.name === name)
+  if (named !== undefined) return named
+  const displayNames = await Promise.all(
+    repositories.map((repository) =>
+      open(repository).then(
+        ({ index }) => index.name,
+        () => undefined,
+      ),
+    ),
+  )
+  const [displayed] = repositories.filter((_, position) => displayNames[position] === name)
+  if (displayed !== undefined) return displayed
+  const known = repositories.map((repository) => `"${repository.name}"`).join(', ')
+  throw new Problem(
+    'repository_unknown',
+    `There is no repository named "${name}". ${known === '' ? 'None is configured; add one first.' : `Known are ${known}.`}`,
+  )
+}
+
+async function chooseByPlugin(
+  repositories: readonly RepositorySettings[],
+  fullId: string,
+  open: (repository: RepositorySettings) => Promise<OpenRepository>,
+): Promise<RepositorySettings> {
+  const failures: string[] = []
+  const offers = await Promise.all(
+    repositories.map(async (repository) => {
+      try {
+        const { index, unusable } = await open(repository)
+        // One that lists it wrongly is chosen too: `stage` then says what is wrong.
+        return entriesOf(index, fullId).length > 0 || unusable.some((entry) => entry.fullId === fullId)
+      } catch (error) {
+        failures.push(messageOf(error))
+        return false
+      }
+    }),
+  )
+  const [first, ...others] = repositories.filter((_, position) => offers[position])
+  if (first !== undefined && others.length === 0) return first
+  if (first !== undefined) {
+    const names = [first, ...others].map(({ name }) => `"${name}"`).join(', ')
+    throw new Problem(
+      'ambiguous_repository',
+      `${fullId} is in ${names}; name the repository to install from.`,
+    )
+  }
+  if (repositories.length === 0) {
+    throw new Problem('plugin_not_in_repository', 'No repository is configured; add one first.')
+  }
+  const unread = failures.length === 0 ? '' : ` ${failures.join(' ')}`
+  throw new Problem(
+    failures.length === repositories.length ? 'repository_unreachable' : 'plugin_not_in_repository',
+    `No repository that could be read has ${fullId}.${unread}`,
+  )
+}
+
+/** The entry of the version asked for, else the newest: its manifest may name the version all the same. */
+function chooseEntry(
+  { index, unusable }: OpenRepository,
+  repository: RepositorySettings,
+  plugin: PluginIdentifier,
+  version: string | undefined,
+): RepositoryEntry {
+  const entries = entriesOf(index, plugin.fullId)
+  const [newest] = entries
+  if (newest === undefined) {
+    const wrong = unusable.find(({ fullId }) => fullId === plugin.fullId)
+    if (wrong === undefined) throw notOffered(repository, plugin, undefined, [])
+    const list = wrong.errors.map(({ path, message }) => `${path} ${message}`).join('; ')
+    throw new Problem(
+      'repository_unreachable',
+      `The entry of ${plugin.fullId} in the repository "${repository.name}" cannot be used: ${list}. Tell its maintainer.`,
+      { errors: wrong.errors },
+    )
+  }
+  if (version === undefined) return newest
+  const exact = entries.find((entry) => isSameVersion(entry.version, version))
+  if (exact !== undefined) return exact
+  // Only a lone entry may disagree with its manifest about the version; a list of versions means what it says.
+  if (entries.length === 1) return newest
+  throw notOffered(
+    repository,
+    plugin,
+    version,
+    entries.map((entry) => entry.version),
+  )
+}
+
+function notOffered(
+  { name }: RepositorySettings,
+  { fullId }: PluginIdentifier,
+  version: string | undefined,
+  available: readonly string[],
+): Problem {
+  return new Problem(
+    'plugin_not_in_repository',
+    version === undefined
+      ? `The repository "${name}" has no ${fullId}; its index may name it otherwise.`
+      : `The repository "${name}" has no version ${version} of ${fullId}; it has ${available.join(', ')}.`,
+  )
+}

@@ -1,0 +1,52 @@
+import { constants } from 'node:fs'
+import { type FileHandle, open, realpath } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+import { Value } from 'typebox/value'
+import { RelativePath } from '../schema/manifest.ts'
+
+/** Why a file was not read although it is there. The message is the rest of a sentence: "init.lua …". */
+export class FileRefused extends Error {
+  override readonly name = 'FileRefused'
+}
+
+/** How much is read from a file at once, in bytes. */
+const chunkBytes = 64 * 1024
+
+/** Whether a path stays inside the directory that it is relative to, however a server may decode it. */
+export function isContainedPath(path: string): boolean {
+  return Value.Check(RelativePath, path)
+}
+
+/**
+ * Reads a file below `root`, at most `limit` bytes. Links are followed as long as they stay inside. Throws
+ * `FileRefused`, or Node's error when it cannot be read (`ENOENT`, …).
+ */
+export async function readContainedFile(root: string, path: string, limit: number): Promise<Uint8Array> {
+  if (!isContainedPath(path)) throw new FileRefused('is not a path inside the directory')
+  const base = await realpath(root)
+  const target = await realpath(join(base, path))
+  if (!target.startsWith(base.endsWith(sep) ? base : base + sep)) {
+    throw new FileRefused('is a link that leads out of the directory')
+  }
+  // Without waiting: opening a pipe that nobody writes to would never return.
+  const file = await open(target, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+  try {
+    if (!(await file.stat()).isFile()) throw new FileRefused('is not a file')
+    return await readAtMost(file, limit)
+  } finally {
+    await file.close()
+  }
+}
+
+/** Goes by what is read and not by the size that the file claims: it may be growing. */
+async function readAtMost(file: FileHandle, limit: number): Promise<Uint8Array> {
+  const chunks: Buffer[] = []
+  let size = 0
+  for (;;) {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(chunkBytes), 0, chunkBytes)
+    if (bytesRead === 0) return Buffer.concat(chunks, size)
+    size += bytesRead
+    if (size > limit) throw new FileRefused(`is larger than ${limit} bytes`)
+    chunks.push(buffer.subarray(0, bytesRead))
+  }
+}

@@ -1,0 +1,132 @@
+import { rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Problem, systemErrorCode } from '../base/problem.ts'
+import type { PluginIdentifier } from '../schema/identifier.ts'
+import { allFiles, luaFiles, type Manifest, manifestFile, parseManifest } from '../schema/manifest.ts'
+import type { RepositoryEntry } from '../schema/repository-index.ts'
+import type { RepositoryLimits } from './limits.ts'
+import { makeStagingDirectory, type PluginPlaces } from './plugin-swap.ts'
+import { type Source, SourceError } from './source.ts'
+import { sha256, syncDirectory, writeDurably, writing } from './storage.ts'
+
+/** A plugin in memory, whole and as the index promised it. */
+export interface FetchedPlugin {
+  manifest: Manifest
+  contents: Map<string, Uint8Array>
+}
+
+export interface FetchOptions {
+  source: Source
+  entry: RepositoryEntry
+  plugin: PluginIdentifier
+  limits: RepositoryLimits
+  signal: AbortSignal
+  /** Is told of documents that are not there. */
+  warn(message: string, file: string): void
+  /** Refuses the manifest by throwing, before anything else is fetched. */
+  accept(manifest: Manifest): void
+}
+
+/** Fetches the manifest and all it names. Nothing is written. Throws `SourceError` and `Problem`. */
+export async function fetchPlugin(options: FetchOptions): Promise<FetchedPlugin> {
+  const { source, entry, plugin, limits, signal, accept, warn } = options
+  const contents = new Map<string, Uint8Array>()
+  let size = 0
+
+  async function fetchFile(file: string): Promise<boolean> {
+    const path = entry.path === '.' ? file : `${entry.path}/${file}`
+    const bytes = await source.readFile(path, limits.fileBytes, signal)
+    if (bytes === undefined) return false
+    size += bytes.length
+    if (size > limits.pluginBytes) {
+      throw new SourceError(
+        `the files of ${plugin.fullId} are larger than ${limits.pluginBytes} bytes together`,
+      )
+    }
+    verify(plugin, entry, file, bytes)
+    contents.set(file, bytes)
+    return true
+  }
+
+  if (!(await fetchFile(manifestFile))) {
+    throw new SourceError(
+      `it lists ${plugin.fullId}, but has no ${entry.path}/${manifestFile}; tell its maintainer`,
+    )
+  }
+  const manifest = parseManifest(contents.get(manifestFile), plugin)
+  accept(manifest)
+  const lua = new Set(luaFiles(manifest))
+  const waiting = allFiles(manifest).filter((file) => file !== manifestFile)
+  if (waiting.length + 1 > limits.pluginFiles) {
+    throw new SourceError(`${plugin.fullId} names more than ${limits.pluginFiles} files`)
+  }
+  const fetchInTurn = async (): Promise<void> => {
+    for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+      if (await fetchFile(file)) continue
+      if (lua.has(file)) {
+        throw new SourceError(`${plugin.fullId} needs ${file}, but it is not there; tell its maintainer`)
+      }
+      // A plugin runs without its documents.
+      warn('A document of a plugin is not in its repository', file)
+    }
+  }
+  await Promise.all(Array.from({ length: limits.parallelRequests }, fetchInTurn))
+  return { manifest, contents }
+}
+
+function verify(
+  { fullId }: PluginIdentifier,
+  { sha256: promised }: RepositoryEntry,
+  file: string,
+  bytes: Uint8Array,
+): void {
+  if (promised === undefined || !Object.hasOwn(promised, file)) return
+  const [wanted, found] = [promised[file]?.toLowerCase(), sha256(bytes)]
+  if (wanted === found) return
+  throw new Problem(
+    'integrity_mismatch',
+    `The file ${file} of ${fullId} is not the one that the index promises. If it has just been published, try again later; if not, tell the maintainer of the repository.`,
+    { errors: [{ path: `/sha256/${file}`, message: `promised is ${wanted}, fetched was ${found}` }] },
+  )
+}
+
+/** The file system cannot take such names, or not side by side. */
+const unstorableNames: ReadonlySet<string | undefined> = new Set([
+  'EEXIST',
+  'EISDIR',
+  'ENOTDIR',
+  'ENAMETOOLONG',
+  'EILSEQ',
+  'EINVAL',
+])
+
+/** Writes a plugin beside the installed ones and waits until it is on disk. Gives its directory. */
+export async function writeStaged(
+  places: PluginPlaces,
+  { fullId }: PluginIdentifier,
+  contents: ReadonlyMap<string, Uint8Array>,
+): Promise<string> {
+  const root = await makeStagingDirectory(places)
+  try {
+    await writing(async () => {
+      const directories = new Set([root])
+      for (const [file, bytes] of contents) {
+        await writeDurably(root, file, bytes)
+        for (let folder = dirname(file); folder !== '.'; folder = dirname(folder)) {
+          directories.add(join(root, folder))
+        }
+      }
+      for (const directory of directories) await syncDirectory(directory)
+    })
+    return root
+  } catch (error) {
+    await rm(root, { recursive: true, force: true }).catch(() => undefined)
+    const code = systemErrorCode(error)
+    if (error instanceof Problem || !unstorableNames.has(code)) throw error
+    throw new Problem(
+      'manifest_invalid',
+      `The manifest of ${fullId} names files that cannot be stored here (${code}).`,
+      { cause: error },
+    )
+  }
+}

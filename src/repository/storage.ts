@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto'
+import { mkdir, open } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { Problem, systemErrorCode } from '../base/problem.ts'
+
+/** Writing to the data directory so that it is on disk, and saying plainly when it cannot be. */
+
+const storageReasons: Readonly<Record<string, string>> = {
+  ENOSPC: 'The disk of the data directory is full; free some space and try again.',
+  EDQUOT: 'The disk quota of the data directory is used up; free some space and try again.',
+  EROFS: 'The data directory is on a read-only file system; mount it writable and try again.',
+  EACCES: 'The host may not write to the data directory; give its user the right to and try again.',
+  EPERM: 'The host may not write to the data directory; give its user the right to and try again.',
+  EIO: 'The disk of the data directory reports an error; check it and try again.',
+}
+
+/** Runs something that writes; what the disk refuses becomes `storage_full`. */
+export async function writing<T>(task: () => Promise<T>): Promise<T> {
+  try {
+    return await task()
+  } catch (error) {
+    const reason = storageReasons[systemErrorCode(error) ?? '']
+    throw reason === undefined ? error : new Problem('storage_full', reason, { cause: error })
+  }
+}
+
+/** Writes a new file below `root`, with the directories that it needs, and waits until it is on disk. */
+export async function writeDurably(root: string, path: string, content: Uint8Array): Promise<void> {
+  const target = join(root, path)
+  await mkdir(dirname(target), { recursive: true })
+  const file = await open(target, 'wx')
+  try {
+    await file.writeFile(content)
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** Some file systems know no fsync of a directory; there it is not needed, or there is no help. */
+const withoutDirectorySync: ReadonlySet<string | undefined> = new Set([
+  'EINVAL',
+  'EISDIR',
+  'ENOTSUP',
+  'EPERM',
+])
+
+/** Waits until the names in a directory are on disk. */
+export async function syncDirectory(path: string): Promise<void> {
+  const directory = await open(path, 'r')
+  try {
+    await directory.sync()
+  } catch (error) {
+    if (!withoutDirectorySync.has(systemErrorCode(error))) throw error
+  } finally {
+    await directory.close()
+  }
+}
+
+/** In hexadecimal. */
+export function sha256(content: Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex')
+}
