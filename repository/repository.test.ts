@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { defaultFiles, type Manifest, parseManifestShape } from '../src/schema/manifest.ts'
+import { parseRepositoryIndex } from '../src/schema/repository-index.ts'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const folder = join(root, 'repository')
+const readJson = (...path: string[]): unknown => JSON.parse(readFileSync(join(root, ...path), 'utf8'))
+
+const plugins = readdirSync(folder, { withFileTypes: true })
+  .filter((entry) => entry.isDirectory())
+  .map(({ name }) => name)
+
+function manifestOf(plugin: string): Manifest {
+  const parsed = parseManifestShape(readJson('repository', plugin, 'plugin.json'))
+  assert.ok(parsed.ok, JSON.stringify(parsed))
+  return parsed.value
+}
+
+test('the index is the one that the plugins make', () => {
+  const script = join(root, 'scripts', 'index-repository.mjs')
+  const { status, stderr } = spawnSync(process.execPath, [script, '--check', folder], { encoding: 'utf8' })
+  assert.deepEqual({ status, stderr }, { status: 0, stderr: '' })
+})
+
+test('the index is one that the host accepts, and lists every plugin', () => {
+  const parsed = parseRepositoryIndex(readJson('repository', 'plugins.json'))
+  assert.ok(parsed.ok, JSON.stringify(parsed))
+  assert.deepEqual(
+    parsed.value.plugins.map(({ id }) => id),
+    plugins,
+  )
+})
+
+test('the installed clock is a copy of the clock in the repository', () => {
+  const installed = join(root, 'plugins', 'starter--clock')
+  const { files = defaultFiles, docs = [] } = manifestOf('clock')
+  const expected = ['plugin.json', ...files, ...docs.map(({ file }) => file)].sort()
+  assert.deepEqual(readdirSync(installed).sort(), expected)
+  for (const file of expected) {
+    assert.deepEqual(readFileSync(join(installed, file)), readFileSync(join(folder, 'clock', file)), file)
+  }
+})
+
+for (const plugin of plugins) {
+  test(`${plugin}: the manifest names every Lua file and its README`, () => {
+    const { files = defaultFiles, docs = [] } = manifestOf(plugin)
+    const lua = readdirSync(join(folder, plugin)).filter((file) => file.endsWith('.lua'))
+    assert.deepEqual([...files].sort(), lua.sort())
+    assert.deepEqual(
+      docs.map(({ file }) => file),
+      ['README.md'],
+    )
+  })
+
+  test(`${plugin}: every setting is explained, in the form and in the README`, () => {
+    const readme = readFileSync(join(folder, plugin, 'README.md'), 'utf8')
+    for (const { key, type, label, description, required, default: fallback } of manifestOf(plugin)
+      .configSchema ?? []) {
+      assert.ok(type && label && description, key)
+      assert.match(
+        readme,
+        new RegExp(`^\\| \`${key}\` +\\| ${type}`, 'm'),
+        `${key} is not in the settings table`,
+      )
+      assert.ok(required !== undefined, key)
+      assert.ok(fallback === undefined || typeof fallback === 'string', `${key}: the default is a string`)
+    }
+  })
+
+  test(`${plugin}: what the manifest exports is in the README`, () => {
+    const readme = readFileSync(join(folder, plugin, 'README.md'), 'utf8')
+    const { objects = {}, sensors = [], controls = [], events = [] } = manifestOf(plugin).exports ?? {}
+    const names = [
+      ...Object.keys(objects),
+      ...[...sensors, ...controls].map(({ id }) => id),
+      ...events.map(({ name }) => name),
+    ]
+    assert.deepEqual(
+      names.filter((name) => !readme.includes(`\`${name}\``)),
+      [],
+    )
+  })
+}
+
+test('both plugins that take a JSON path read it with the same code', () => {
+  assert.equal(
+    readFileSync(join(folder, 'mqtt-bridge', 'jsonpath.lua'), 'utf8'),
+    readFileSync(join(folder, 'threshold', 'jsonpath.lua'), 'utf8'),
+  )
+})
