@@ -1,0 +1,52 @@
+/**
+ * What has to be changed in fengari before its other modules are loaded, because they take these functions
+ * and numbers by value. `defs.js` comes first: the two files need each other, and only this order works.
+ */
+import 'fengari/src/defs.js'
+import strings from 'fengari/src/lstring.js'
+import configuration from 'fengari/src/luaconf.js'
+import { toLatin1 } from './bytes.ts'
+import type { LuaState } from './fengari-types.ts'
+import { numberText } from './number-text.ts'
+
+/**
+ * Slots of one Lua stack. An endless recursion ends here with a Lua error; fengari's own million would take
+ * more memory than a worker has.
+ */
+const stackSlots = 150_000
+/** Bytes of a file name in messages. */
+const sourceNameBytes = 250
+/** Of a shorter string more lies on the heap, which has a limit of its own, than outside. */
+const watchedStringBytes = 256
+
+configuration.LUA_COMPAT_FLOATSTRING = true
+configuration.LUAI_MAXSTACK = stackSlots
+configuration.LUA_IDSIZE = sourceNameBytes
+configuration.lua_number2str = numberText
+configuration.lua_integer2str = numberText
+// No double becomes a 32-bit integer: so bit operations reach `engine-numbers.ts`, and `math.floor` gives
+// back a double.
+configuration.lua_numbertointeger = () => false
+
+type Watcher = (L: LuaState, bytes: number) => void
+let watcher: Watcher | undefined
+
+/** Sets who is told of a string of `watchedStringBytes` or more that is about to be made; it may raise. */
+export function watchStrings(watch: Watcher): void {
+  watcher = watch
+}
+
+const { TString } = strings
+// fengari writes each byte as hexadecimal without leading zero, so that different strings could be one key.
+strings.luaS_hash = (bytes) => `|${toLatin1(bytes)}`
+strings.luaS_hashlongstr = (text) => (text.hash ??= `|${toLatin1(text.realstring)}`)
+strings.luaS_bless = (L, bytes) => {
+  if (bytes.length >= watchedStringBytes) watcher?.(L, bytes.length)
+  return new TString(L, bytes)
+}
+// Not an arrow function: fengari also calls it with `new`.
+strings.luaS_new = function makeString(L, bytes) {
+  if (bytes.length >= watchedStringBytes) watcher?.(L, bytes.length)
+  // A copy in any case; `slice` of a Node buffer would share its memory.
+  return new TString(L, new Uint8Array(bytes))
+}

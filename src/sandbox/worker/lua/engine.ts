@@ -1,0 +1,36 @@
+/** The only door to fengari: what it exports has the changes of the files above already. */
+import './engine-settings.ts'
+import './engine-numbers.ts'
+import definitions from 'fengari/src/defs.js'
+
+export { default as auxiliary } from 'fengari/src/lauxlib.js'
+export { default as debugging } from 'fengari/src/ldebug.js'
+export { default as calls } from 'fengari/src/ldo.js'
+export { default as objects } from 'fengari/src/lobject.js'
+export { default as opcodes } from 'fengari/src/lopcodes.js'
+export { default as strings } from 'fengari/src/lstring.js'
+export { default as tables } from 'fengari/src/ltable.js'
+export { default as lua } from 'fengari/src/lua.js'
+export { default as libraries } from 'fengari/src/lualib.js'
+export { default as machine } from 'fengari/src/lvm.js'
+export { whileCompiling } from './engine-numbers.ts'
+export { watchStrings } from './engine-settings.ts'
+
+const tag = (name: string): number => {
+  const value = definitions.constant_types[name]
+  if (value === undefined) throw new Error(`fengari has no type ${name}`)
+  return value
+}
+
+/** Tags of values; those of functions and numbers have variants. */
+export const tags = {
+  nil: tag('LUA_TNIL'),
+  boolean: tag('LUA_TBOOLEAN'),
+  number: tag('LUA_TNUMFLT'),
+  string: tag('LUA_TLNGSTR'),
+  table: tag('LUA_TTABLE'),
+  jsFunction: tag('LUA_TLCF'),
+}
+
+/** The basic type, without the variant. */
+export const basicType = (type: number): number => type & 0x0f

@@ -1,0 +1,65 @@
+/** The part of fengari's inner objects that this room touches; fengari ships no types of its own. */
+
+/** One Lua value: a tag and what it holds. */
+export interface TaggedValue {
+  type: number
+  value: unknown
+}
+
+export interface TaggedValueClass {
+  new (type: number, value: unknown): TaggedValue
+  prototype: {
+    ttisinteger(this: TaggedValue): boolean
+    ttisfloat(this: TaggedValue): boolean
+  }
+}
+
+export interface LuaString {
+  realstring: Uint8Array
+  hash: string | null
+}
+
+export interface TableEntry {
+  key: TaggedValue
+  value: TaggedValue
+  /** The next entry. */
+  n: TableEntry | undefined
+}
+
+export interface RawTable {
+  /** The first entry, in the order in which `next` gives them. */
+  f: TableEntry | undefined
+  metatable: RawTable | null
+}
+
+export interface Instruction {
+  opcode: number
+  A: number
+  B: number
+  C: number
+}
+
+export interface Prototype {
+  code: Instruction[]
+  p: Prototype[]
+}
+
+/** A Lua thread: the main one, or a coroutine. */
+export interface LuaState {
+  stack: TaggedValue[]
+  top: number
+  ci: { l_base: number }
+  l_G: object
+}
+
+/** A function as fengari calls it; answers how many results it left on the stack. */
+export type RawFunction = (L: LuaState) => number
+export type Continuation = (L: LuaState, status: number, context: number) => number
+
+export interface Activation {
+  name: Uint8Array | null
+  what: Uint8Array
+  short_src: Uint8Array
+  currentline: number
+  linedefined: number
+}

@@ -1,0 +1,107 @@
+import { createByteBuilder } from '../byte-builder.ts'
+import { fromLatin1, toBytes, toLatin1 } from '../bytes.ts'
+import { auxiliary, lua } from '../engine.ts'
+import type { LuaState, RawFunction } from '../fengari-types.ts'
+import { type FormatItem, formatFloat, formatInteger, padText, readItem } from '../format-number.ts'
+import { nonFiniteText, numberText } from '../number-text.ts'
+import { LuaFailure } from '../raw-function.ts'
+import type { LibraryContext } from './libraries.ts'
+
+/** `string.format`; texts are one character a byte in here. */
+export function format({ stringLimit }: LibraryContext): RawFunction {
+  return (L) => {
+    const text = toLatin1(auxiliary.luaL_checkstring(L, 1))
+    const builder = createByteBuilder(stringLimit)
+    let argument = 1
+    let at = 0
+    for (;;) {
+      const percent = text.indexOf('%', at)
+      builder.add(fromLatin1(percent < 0 ? text.slice(at) : text.slice(at, percent)))
+      if (percent < 0) break
+      if (text[percent + 1] === '%') {
+        builder.add(fromLatin1('%'))
+        at = percent + 2
+        continue
+      }
+      const found = readItem(text, percent + 1)
+      if (found === undefined) {
+        throw new LuaFailure(`invalid option '${text.slice(percent, percent + 4)}' to 'format'`)
+      }
+      argument += 1
+      if (argument > lua.lua_gettop(L)) auxiliary.luaL_argerror(L, argument, toBytes('no value'))
+      builder.add(convert(L, found.item, argument))
+      at = found.next
+    }
+    lua.lua_pushstring(L, builder.take())
+    return 1
+  }
+}
+
+function convert(L: LuaState, item: FormatItem, argument: number): Uint8Array {
+  switch (item.conversion) {
+    case 'd':
+    case 'i':
+    case 'u':
+    case 'x':
+    case 'X':
+    case 'o':
+      return fromLatin1(formatInteger(auxiliary.luaL_checknumber(L, argument), item))
+    case 'c': {
+      const character = String.fromCharCode(Math.trunc(auxiliary.luaL_checknumber(L, argument)) & 0xff)
+      return fromLatin1(padText(character, item))
+    }
+    case 'a':
+    case 'A':
+    case 'e':
+    case 'E':
+    case 'f':
+    case 'F':
+    case 'g':
+    case 'G':
+      return fromLatin1(formatFloat(auxiliary.luaL_checknumber(L, argument), item))
+    case 's':
+      return string(L, item, argument)
+    case 'q':
+      return literal(L, argument)
+    default:
+      throw new LuaFailure(`invalid option '%${item.conversion}' to 'format'`)
+  }
+}
+
+function string(L: LuaState, item: FormatItem, argument: number): Uint8Array {
+  const bytes = auxiliary.luaL_tolstring(L, argument)
+  lua.lua_pop(L, 1)
+  if (item.precision === undefined && item.width <= bytes.length) return bytes
+  return fromLatin1(padText(toLatin1(bytes.subarray(0, item.precision ?? bytes.length)), item))
+}
+
+/** A literal that Lua reads back as the same value. */
+function literal(L: LuaState, argument: number): Uint8Array {
+  switch (lua.lua_type(L, argument)) {
+    case lua.LUA_TSTRING:
+      return fromLatin1(`"${toLatin1(auxiliary.luaL_checkstring(L, argument)).replace(unquotable, escaped)}"`)
+    case lua.LUA_TNUMBER: {
+      const value = auxiliary.luaL_checknumber(L, argument)
+      if (Number.isNaN(value)) return fromLatin1('(0/0)')
+      if (nonFiniteText(value) !== undefined) return fromLatin1(value > 0 ? '1e9999' : '-1e9999')
+      return fromLatin1(Number.isInteger(value) ? numberText(value) : String(value))
+    }
+    case lua.LUA_TNIL:
+    case lua.LUA_TBOOLEAN: {
+      const text = auxiliary.luaL_tolstring(L, argument)
+      lua.lua_pop(L, 1)
+      return text
+    }
+    default:
+      return auxiliary.luaL_argerror(L, argument, toBytes('value has no literal form'))
+  }
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what has to be escaped
+const unquotable = /["\\\n]|[\0-\x1f\x7f](?=(\d?))/g
+
+function escaped(character: string, digit: string | undefined): string {
+  if (character === '"' || character === '\\' || character === '\n') return `\\${character}`
+  const decimal = String(character.charCodeAt(0))
+  return `\\${digit ? decimal.padStart(3, '0') : decimal}`
+}

@@ -1,0 +1,39 @@
+import { toBytes } from '../bytes.ts'
+import { auxiliary, libraries, lua } from '../engine.ts'
+import type { LuaState, RawFunction } from '../fengari-types.ts'
+import type { Interrupt } from '../interrupt.ts'
+import { changeBase } from './base-library.ts'
+import { changeCoroutine } from './coroutine-library.ts'
+import { changeMath } from './math-library.ts'
+import { fillOs } from './os-library.ts'
+import { changeString } from './string-library.ts'
+import { changeTable } from './table-library.ts'
+
+/** What the libraries need of their runtime. */
+export interface LibraryContext {
+  print(text: string): void
+  now(): number
+  interrupt: Interrupt
+  /** Bytes. */
+  stringLimit: number
+}
+
+type Change = (L: LuaState, context: LibraryContext) => void
+
+/** Opens what a plugin may use, each library with its changes made while it lies on top of the stack. */
+export function openLibraries(L: LuaState, context: LibraryContext): void {
+  const open = (name: string, implementation: RawFunction, change?: Change): void => {
+    auxiliary.luaL_requiref(L, toBytes(name), implementation, 1)
+    change?.(L, context)
+    lua.lua_pop(L, 1)
+  }
+  open('coroutine', libraries.luaopen_coroutine, changeCoroutine)
+  open('math', libraries.luaopen_math, changeMath)
+  open('string', libraries.luaopen_string, changeString)
+  open('table', libraries.luaopen_table, changeTable)
+  open('utf8', libraries.luaopen_utf8)
+  open('_G', libraries.luaopen_base, (state) => {
+    changeBase(state, context)
+    fillOs(state, context)
+  })
+}

@@ -1,0 +1,103 @@
+import { toBytes, toUnicode } from '../bytes.ts'
+import { type CalendarFields, calendarFields, formatDate, timeOf } from '../calendar.ts'
+import { auxiliary, lua } from '../engine.ts'
+import type { LuaState, RawFunction } from '../fengari-types.ts'
+import { LuaFailure, setFunctions } from '../raw-function.ts'
+import type { LibraryContext } from './libraries.ts'
+
+/** `os` with nothing of the machine in it but the time; into the table at the top of the stack. */
+export function fillOs(L: LuaState, context: LibraryContext): void {
+  lua.lua_pushnil(L)
+  lua.lua_setfield(L, -2, toBytes('os'))
+  lua.lua_createtable(L, 0, 4)
+  setFunctions(L, { time: time(context), date: date(context), clock, difftime })
+  lua.lua_setfield(L, -2, toBytes('os'))
+}
+
+const present = (context: LibraryContext): number => Math.floor(context.now() / 1000)
+
+function time(context: LibraryContext): RawFunction {
+  return (L) => {
+    if (lua.lua_isnoneornil(L, 1)) {
+      lua.lua_pushnumber(L, present(context))
+      return 1
+    }
+    auxiliary.luaL_checktype(L, 1, lua.LUA_TTABLE)
+    lua.lua_settop(L, 1)
+    const seconds = timeOf({
+      year: field(L, 'year'),
+      month: field(L, 'month'),
+      day: field(L, 'day'),
+      hour: field(L, 'hour', 12),
+      min: field(L, 'min', 0),
+      sec: field(L, 'sec', 0),
+      isdst: daylight(L),
+    })
+    if (seconds === undefined) throw new LuaFailure('time result cannot be represented in this installation')
+    // As in C, the fields of the caller come back in order: the 32nd of May is the 1st of June.
+    const fields = calendarFields(seconds, false)
+    if (fields !== undefined) setFields(L, fields)
+    lua.lua_pushnumber(L, seconds)
+    return 1
+  }
+}
+
+function field(L: LuaState, name: string, fallback?: number): number {
+  lua.lua_getfield(L, 1, toBytes(name))
+  const missing = lua.lua_type(L, -1) === lua.LUA_TNIL
+  const value = lua.lua_tonumberx(L, -1)
+  lua.lua_pop(L, 1)
+  if (value !== false && Number.isFinite(value)) return Math.trunc(value)
+  if (!missing) throw new LuaFailure(`field '${name}' is not an integer`)
+  if (fallback === undefined) throw new LuaFailure(`field '${name}' missing in date table`)
+  return fallback
+}
+
+function daylight(L: LuaState): boolean | undefined {
+  lua.lua_getfield(L, 1, toBytes('isdst'))
+  const value = lua.lua_type(L, -1) === lua.LUA_TNIL ? undefined : lua.lua_toboolean(L, -1)
+  lua.lua_pop(L, 1)
+  return value
+}
+
+/** Into the table at the top of the stack. */
+function setFields(L: LuaState, fields: CalendarFields): void {
+  for (const [name, value] of Object.entries(fields)) {
+    if (typeof value === 'boolean') lua.lua_pushboolean(L, value)
+    else lua.lua_pushnumber(L, value)
+    lua.lua_setfield(L, -2, toBytes(name))
+  }
+}
+
+function date(context: LibraryContext): RawFunction {
+  return (L) => {
+    const given = lua.lua_isnoneornil(L, 1) ? '%c' : toUnicode(auxiliary.luaL_checkstring(L, 1))
+    const seconds = lua.lua_isnoneornil(L, 2) ? present(context) : auxiliary.luaL_checknumber(L, 2)
+    const universal = given.startsWith('!')
+    const format = universal ? given.slice(1) : given
+    const fields = calendarFields(Math.floor(seconds), universal)
+    if (fields === undefined) throw new LuaFailure('date result cannot be represented in this installation')
+    if (format.startsWith('*t')) {
+      lua.lua_createtable(L, 0, 9)
+      setFields(L, fields)
+      return 1
+    }
+    const text = formatDate(format, Math.floor(seconds), universal, fields, (letter) =>
+      auxiliary.luaL_argerror(L, 1, toBytes(`invalid conversion specifier '%${letter}'`)),
+    )
+    lua.lua_pushstring(L, toBytes(text))
+    return 1
+  }
+}
+
+function clock(L: LuaState): number {
+  lua.lua_pushnumber(L, performance.now() / 1000)
+  return 1
+}
+
+function difftime(L: LuaState): number {
+  const later = auxiliary.luaL_checknumber(L, 1)
+  const earlier = lua.lua_isnoneornil(L, 2) ? 0 : auxiliary.luaL_checknumber(L, 2)
+  lua.lua_pushnumber(L, later - earlier)
+  return 1
+}

@@ -1,0 +1,194 @@
+import { createByteBuilder } from '../byte-builder.ts'
+import { fromLatin1, toUnicode } from '../bytes.ts'
+import { auxiliary, lua } from '../engine.ts'
+import type { LuaState, RawFunction } from '../fengari-types.ts'
+import { type Capture, createMatcher, type Match, type Matcher } from '../lua-pattern.ts'
+import { guarded, LuaFailure } from '../raw-function.ts'
+import type { LibraryContext } from './libraries.ts'
+
+const special = new Set([...'^$*+?.([%-'].map((character) => character.charCodeAt(0)))
+const percent = 0x25
+
+/** `find`, `match`, `gmatch` and `gsub`. */
+export function patternFunctions(context: LibraryContext): Record<string, RawFunction> {
+  const matcher: MakeMatcher = (L, subject, pattern, anchors) =>
+    createMatcher(subject, pattern, () => context.interrupt.poll(L), anchors)
+  return {
+    find: (L) => find(L, matcher, true),
+    match: (L) => find(L, matcher, false),
+    gmatch: (L) => iterate(L, matcher),
+    gsub: (L) => substitute(L, matcher, context.stringLimit),
+  }
+}
+
+type MakeMatcher = (L: LuaState, subject: Uint8Array, pattern: Uint8Array, anchors?: boolean) => Matcher
+
+/** The offset that argument `index` names, negative from the end; `undefined` behind the end. */
+function startOffset(L: LuaState, index: number, length: number): number | undefined {
+  const given = auxiliary.luaL_optinteger(L, index, 1)
+  const offset = given > 0 ? given - 1 : given === 0 ? 0 : Math.max(0, length + given)
+  return offset > length ? undefined : offset
+}
+
+function pushCapture(L: LuaState, capture: Capture): void {
+  if (typeof capture === 'number') lua.lua_pushnumber(L, capture)
+  else lua.lua_pushstring(L, capture)
+}
+
+function pushCaptures(L: LuaState, captures: readonly Capture[]): number {
+  auxiliary.luaL_checkstack(L, captures.length, fromLatin1('too many captures'))
+  for (const capture of captures) pushCapture(L, capture)
+  return captures.length
+}
+
+function find(L: LuaState, makeMatcher: MakeMatcher, positions: boolean): number {
+  const subject = auxiliary.luaL_checkstring(L, 1)
+  const pattern = auxiliary.luaL_checkstring(L, 2)
+  const start = startOffset(L, 3, subject.length)
+  if (start === undefined) {
+    lua.lua_pushnil(L)
+    return 1
+  }
+  if (positions && (lua.lua_toboolean(L, 4) || !pattern.some((byte) => special.has(byte)))) {
+    return findPlain(L, subject, pattern, start)
+  }
+  const found = makeMatcher(L, subject, pattern).find(start)
+  if (found === undefined) {
+    lua.lua_pushnil(L)
+    return 1
+  }
+  if (!positions) return pushCaptures(L, found.captures)
+  lua.lua_pushnumber(L, found.start + 1)
+  lua.lua_pushnumber(L, found.end)
+  return pushCaptures(L, found.explicit) + 2
+}
+
+function findPlain(L: LuaState, subject: Uint8Array, text: Uint8Array, start: number): number {
+  const view = Buffer.from(subject.buffer, subject.byteOffset, subject.byteLength)
+  const at = view.indexOf(text, start)
+  if (at < 0) {
+    lua.lua_pushnil(L)
+    return 1
+  }
+  lua.lua_pushnumber(L, at + 1)
+  lua.lua_pushnumber(L, at + text.length)
+  return 2
+}
+
+function iterate(L: LuaState, makeMatcher: MakeMatcher): number {
+  const subject = auxiliary.luaL_checkstring(L, 1)
+  const pattern = auxiliary.luaL_checkstring(L, 2)
+  let from = 0
+  let lastEnd = -1
+  const next: RawFunction = (state) => {
+    // Made for each call, since the coroutine that goes on may be another one.
+    const matcher = makeMatcher(state, subject, pattern, false)
+    while (from <= subject.length) {
+      const found = matcher.find(from)
+      if (found === undefined) break
+      if (found.end === lastEnd) {
+        from = found.start + 1
+        continue
+      }
+      from = found.end
+      lastEnd = found.end
+      return pushCaptures(state, found.captures)
+    }
+    from = subject.length + 1
+    lua.lua_pushnil(state)
+    return 1
+  }
+  lua.lua_pushcfunction(L, guarded(next))
+  return 1
+}
+
+function substitute(L: LuaState, makeMatcher: MakeMatcher, stringLimit: number): number {
+  const subject = auxiliary.luaL_checkstring(L, 1)
+  const pattern = auxiliary.luaL_checkstring(L, 2)
+  const kind = lua.lua_type(L, 3)
+  const replacements = [lua.LUA_TNUMBER, lua.LUA_TSTRING, lua.LUA_TTABLE, lua.LUA_TFUNCTION]
+  if (!replacements.includes(kind)) {
+    auxiliary.luaL_argerror(L, 3, fromLatin1('string/function/table expected'))
+  }
+  const most = lua.lua_isnoneornil(L, 4) ? subject.length + 1 : auxiliary.luaL_checkinteger(L, 4)
+  const text = kind === lua.LUA_TNUMBER || kind === lua.LUA_TSTRING ? lua.lua_tostring(L, 3) : null
+  const matcher = makeMatcher(L, subject, pattern)
+  const builder = createByteBuilder(stringLimit)
+  let at = 0
+  let lastEnd = -1
+  let count = 0
+  while (count < most) {
+    const found = matcher.find(at)
+    if (found === undefined) break
+    builder.add(subject.subarray(at, found.start))
+    at = found.start
+    if (found.end !== lastEnd) {
+      count += 1
+      const whole = subject.subarray(found.start, found.end)
+      if (text !== null) expand(text, whole, found.captures, builder.add)
+      else builder.add(replacement(L, kind, found) ?? whole)
+      at = found.end
+      lastEnd = found.end
+    } else if (at < subject.length) {
+      builder.add(subject.subarray(at, at + 1))
+      at += 1
+    } else break
+    if (matcher.anchored) break
+  }
+  builder.add(subject.subarray(Math.min(at, subject.length)))
+  lua.lua_pushstring(L, builder.take())
+  lua.lua_pushnumber(L, count)
+  return 2
+}
+
+const captureBytes = (capture: Capture): Uint8Array =>
+  typeof capture === 'number' ? fromLatin1(String(capture)) : capture
+
+/** `%0` is the whole match, `%1` to `%9` are its captures. */
+function expand(
+  text: Uint8Array,
+  whole: Uint8Array,
+  captures: readonly Capture[],
+  add: (piece: Uint8Array) => void,
+): void {
+  let at = 0
+  for (;;) {
+    const sign = text.indexOf(percent, at)
+    add(sign < 0 ? text.subarray(at) : text.subarray(at, sign))
+    if (sign < 0) return
+    const second = text[sign + 1] ?? 0
+    const digit = second - 0x30
+    if (second === percent) add(text.subarray(sign, sign + 1))
+    else if (digit === 0) add(whole)
+    else if (digit > 0 && digit <= 9) {
+      const capture = captures[digit - 1]
+      if (capture === undefined) {
+        throw new LuaFailure(`invalid capture index %${digit} in replacement string`)
+      }
+      add(captureBytes(capture))
+    } else throw new LuaFailure("invalid use of '%' in replacement string")
+    at = sign + 2
+  }
+}
+
+/** What the table or function puts in place of a match; `undefined`: the match stays. */
+function replacement(L: LuaState, kind: number, found: Match): Uint8Array | undefined {
+  if (kind === lua.LUA_TTABLE) {
+    pushCaptures(L, found.captures.slice(0, 1))
+    lua.lua_gettable(L, 3)
+  } else {
+    lua.lua_pushvalue(L, 3)
+    lua.lua_call(L, pushCaptures(L, found.captures), 1)
+  }
+  if (!lua.lua_toboolean(L, -1)) {
+    lua.lua_pop(L, 1)
+    return undefined
+  }
+  if (!lua.lua_isstring(L, -1)) {
+    const type = toUnicode(auxiliary.luaL_typename(L, -1))
+    throw new LuaFailure(`invalid replacement value (a ${type})`)
+  }
+  const bytes = lua.lua_tostring(L, -1) ?? undefined
+  lua.lua_pop(L, 1)
+  return bytes
+}

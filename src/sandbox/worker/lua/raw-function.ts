@@ -1,0 +1,55 @@
+import { toBytes } from './bytes.ts'
+import { auxiliary, lua } from './engine.ts'
+import type { LuaState, RawFunction } from './fengari-types.ts'
+
+/** A fault of the caller in Lua, thrown by code that knows nothing of a Lua state. */
+export class LuaFailure extends Error {
+  override readonly name = 'LuaFailure'
+}
+
+/** Raises an error with the position of the Lua code that runs, or that called the running function. */
+export function raise(L: LuaState, message: string): never {
+  auxiliary.luaL_where(L, 1)
+  lua.lua_pushstring(L, toBytes(message))
+  lua.lua_concat(L, 2)
+  return lua.lua_error(L)
+}
+
+/** Makes Lua errors of the `LuaFailure`s of a function. */
+export function guarded(implementation: RawFunction): RawFunction {
+  return (L) => {
+    try {
+      return implementation(L)
+    } catch (error) {
+      if (error instanceof LuaFailure) return raise(L, error.message)
+      throw error
+    }
+  }
+}
+
+/** Puts a guarded function into the table at the top of the stack. */
+export function setFunction(L: LuaState, name: string, implementation: RawFunction): void {
+  lua.lua_pushcfunction(L, guarded(implementation))
+  lua.lua_setfield(L, -2, toBytes(name))
+}
+
+export function setFunctions(L: LuaState, functions: Record<string, RawFunction>): void {
+  for (const [name, implementation] of Object.entries(functions)) setFunction(L, name, implementation)
+}
+
+/** Takes fields out of the table at the top of the stack. */
+export function removeFields(L: LuaState, names: readonly string[]): void {
+  for (const name of names) {
+    lua.lua_pushnil(L)
+    lua.lua_setfield(L, -2, toBytes(name))
+  }
+}
+
+/** The JavaScript function in a field of the table at the top of the stack. */
+export function fieldFunction(L: LuaState, name: string): RawFunction {
+  lua.lua_getfield(L, -1, toBytes(name))
+  const implementation = lua.lua_tocfunction(L, -1)
+  lua.lua_pop(L, 1)
+  if (implementation === null) throw new Error(`fengari has no function ${name}`)
+  return implementation
+}

@@ -1,0 +1,53 @@
+import { toBytes, toUnicode } from './bytes.ts'
+import { lua } from './engine.ts'
+import type { LuaState, RawFunction } from './fengari-types.ts'
+
+/** Lines of a traceback; a runaway recursion needs no more to be seen. */
+const mostFrames = 30
+
+const what = toBytes('Slntf')
+
+export interface Traceback {
+  text: string
+  /** The innermost line of Lua code. */
+  file: string | undefined
+  line: number | undefined
+}
+
+/** Walks the Lua frames above `level`. `nameOf` knows the functions that the host made. */
+export function takeTraceback(
+  L: LuaState,
+  level: number,
+  nameOf: (implementation: RawFunction) => string | undefined,
+): Traceback {
+  const lines: string[] = []
+  let file: string | undefined
+  let line: number | undefined
+  const activation = new lua.lua_Debug()
+  for (let depth = level; lua.lua_getstack(L, depth, activation) && lines.length < mostFrames; depth += 1) {
+    lua.lua_getinfo(L, what, activation)
+    const implementation = lua.lua_tocfunction(L, -1)
+    lua.lua_pop(L, 1)
+    if (activation.currentline > 0) {
+      const source = toUnicode(activation.short_src)
+      file ??= source
+      line ??= activation.currentline
+      lines.push(`${source}:${activation.currentline}: in ${functionText(activation)}`)
+    } else if (implementation !== null) {
+      const name =
+        nameOf(implementation) ?? (activation.name === null ? undefined : toUnicode(activation.name))
+      if (name !== undefined) lines.push(`[host]: in function '${name}'`)
+    }
+  }
+  return { text: lines.join('\n'), file, line }
+}
+
+function functionText(activation: {
+  name: Uint8Array | null
+  what: Uint8Array
+  linedefined: number
+}): string {
+  if (toUnicode(activation.what) === 'main') return 'main chunk'
+  if (activation.name !== null) return `function '${toUnicode(activation.name)}'`
+  return `function defined at line ${activation.linedefined}`
+}
