@@ -2,8 +2,7 @@
  * One number type, the double. fengari marks a value as integer or float and wraps integers at 32 bits; here
  * no value counts as an integer, wherever it comes from.
  */
-import './engine-settings.ts'
-import 'fengari/src/lua.js'
+import './engine-core.ts'
 import definitions from 'fengari/src/defs.js'
 import objects from 'fengari/src/lobject.js'
 import metamethods from 'fengari/src/ltm.js'

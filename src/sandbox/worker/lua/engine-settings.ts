@@ -2,7 +2,7 @@
  * What has to be changed in fengari before its other modules are loaded, because they take these functions
  * and numbers by value. `defs.js` comes first: the two files need each other, and only this order works.
  */
-import 'fengari/src/defs.js'
+import definitions from 'fengari/src/defs.js'
 import strings from 'fengari/src/lstring.js'
 import configuration from 'fengari/src/luaconf.js'
 import { toLatin1 } from './bytes.ts'
@@ -14,10 +14,16 @@ import { numberText } from './number-text.ts'
  * more memory than a worker has.
  */
 const stackSlots = 150_000
+/** 5.3, as fengari writes it. */
+const luaVersion = 503
 /** Bytes of a file name in messages. */
 const sourceNameBytes = 250
 /** Of a shorter string more lies on the heap, which has a limit of its own, than outside. */
 const watchedStringBytes = 256
+
+// A use of `defs.js` also keeps a bundler from leaving its import out.
+if (definitions.LUA_VERSION_NUM !== luaVersion)
+  throw new Error('fengari is not the Lua 5.3 that is changed here')
 
 configuration.LUA_COMPAT_FLOATSTRING = true
 configuration.LUAI_MAXSTACK = stackSlots

@@ -1,5 +1,5 @@
 /** The only door to fengari: what it exports has the changes of the files above already. */
-import './engine-settings.ts'
+import './engine-core.ts'
 import './engine-numbers.ts'
 import definitions from 'fengari/src/defs.js'
 
@@ -10,9 +10,9 @@ export { default as objects } from 'fengari/src/lobject.js'
 export { default as opcodes } from 'fengari/src/lopcodes.js'
 export { default as strings } from 'fengari/src/lstring.js'
 export { default as tables } from 'fengari/src/ltable.js'
-export { default as lua } from 'fengari/src/lua.js'
 export { default as libraries } from 'fengari/src/lualib.js'
 export { default as machine } from 'fengari/src/lvm.js'
+export { lua } from './engine-core.ts'
 export { whileCompiling } from './engine-numbers.ts'
 export { watchStrings } from './engine-settings.ts'
 

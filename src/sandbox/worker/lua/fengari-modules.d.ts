@@ -1,5 +1,5 @@
 declare module 'fengari/src/defs.js' {
-  const definitions: { constant_types: Record<string, number> }
+  const definitions: { LUA_VERSION_NUM: number; constant_types: Record<string, number> }
   export default definitions
 }
 
