@@ -1,0 +1,297 @@
+import { randomBytes } from 'node:crypto'
+import mqtt, { type IConnackPacket, type IPublishPacket, type MqttClient } from 'mqtt'
+import { type Clock, type ScheduledCall, withDeadline } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import { messageOf, systemErrorCode } from '../base/problem.ts'
+import { backOffDelay } from './back-off.ts'
+import type { StartableBus } from './bus.ts'
+import { packetBytesLimit } from './embedded-bus.ts'
+import { createInbox, type InboxEntry } from './inbox.ts'
+import { createOutgoingQueue } from './outgoing-queue.ts'
+import { closedProblem, filterProblem, topicProblem } from './problems.ts'
+import { filterMatches, isFilter, isTopic } from './topic-filter.ts'
+import { createTopics } from './topics.ts'
+import { createWarner } from './warning.ts'
+import { refuseUpgrade } from './websocket-upgrade.ts'
+
+/** Seconds between signs of life: a broker that vanished is noticed within one and a half of them. */
+export const keepaliveSeconds = 30
+/** Milliseconds that one attempt to connect may take. */
+export const connectTimeout = 10_000
+/** Milliseconds that the start waits for the broker; after that the host runs without, and goes on trying. */
+export const startTimeout = 5_000
+/** Milliseconds at the end for what is still waiting, and for the last word. */
+export const farewellTimeout = 2_000
+/** Messages under way at a time, unless the broker allows fewer. */
+const defaultWindow = 1_000
+/** Protocol version that tells which subscription a message belongs to; and the one that all brokers speak. */
+const preferredVersion = 5
+const commonVersion = 4
+
+const schemes: ReadonlySet<string> = new Set(['mqtt:', 'mqtts:', 'ws:', 'wss:'])
+
+export interface ExternalBusSettings {
+  /** `mqtt:`, `mqtts:`, `ws:` or `wss:`, with user name and password in it if need be. */
+  url: string
+  /** First level(s) of the host's own topics. */
+  root: string
+  logger: Logger
+  clock: Clock
+  /** 0 up to 1. */
+  random?: () => number
+}
+
+/** All host subscriptions with one filter; for the broker they are one. */
+interface Group {
+  filter: string
+  members: Set<InboxEntry>
+  /** MQTT 5 identifiers of the requests for it, oldest first. */
+  requests: number[]
+}
+
+/** One SUBSCRIBE: what the broker had retained comes back with its identifier, and is for those who asked. */
+interface Request {
+  group: Group
+  asking: readonly InboxEntry[]
+}
+
+/** Identifiers kept for one filter: an answer to an older request than these has long arrived. */
+const requestsKept = 8
+
+/** The bus on a broker elsewhere: reconnects by itself, and keeps order, subscriptions and what waits. */
+export function createExternalBus(settings: ExternalBusSettings): StartableBus {
+  const { root, logger, clock, random = Math.random } = settings
+  const { address, username, password } = parseUrl(settings.url)
+  const topics = createTopics(root)
+  const warn = createWarner(logger, clock)
+  const inbox = createInbox(logger)
+  const queue = createOutgoingQueue(
+    () => warn('A message was dropped: too many wait for the MQTT broker'),
+    (topic, error) => warn('The MQTT broker refused a message', { topic, reason: error.message }),
+  )
+  const groups = new Map<string, Group>()
+  const requests = new Map<number, Request>()
+  const reconnectListeners = new Set<() => void>()
+  // The same for every connection: the broker then ends what is left of the one before, with its last will.
+  const clientId = `lupine_${randomBytes(8).toString('hex')}`
+  let nextIdentifier = 1
+  let protocolVersion: 4 | 5 = preferredVersion
+  let client: MqttClient | undefined
+  let connected = false
+  let connections = 0
+  let failures = 0
+  let retry: ScheduledCall | undefined
+  let starting: Promise<void> | undefined
+  let closing: Promise<void> | undefined
+  let onFirstAttempt = (): void => undefined
+  let endFarewell = (): void => undefined
+
+  function connect(): void {
+    const attempt = mqtt.connect(address, {
+      clientId,
+      protocolVersion,
+      clean: true,
+      keepalive: keepaliveSeconds,
+      connectTimeout,
+      // Attempts, waiting messages and subscriptions are this bus's own business.
+      reconnectPeriod: 0,
+      resubscribe: false,
+      queueQoSZero: false,
+      will: { topic: topics.status, payload: Buffer.from('offline'), qos: 1, retain: true },
+      ...(username === undefined ? {} : { username }),
+      ...(password === undefined ? {} : { password }),
+      ...(protocolVersion === 5 ? { properties: { maximumPacketSize: packetBytesLimit } } : {}),
+    })
+    client = attempt
+    let reason: unknown
+    attempt.on('connect', (packet) => onConnected(attempt, packet))
+    attempt.on('message', (topic, payload, packet) => onMessage(topic, payload, packet))
+    attempt.on('error', (error) => {
+      reason ??= error
+      onEnded(attempt, reason)
+    })
+    attempt.on('close', () => onEnded(attempt, reason))
+  }
+
+  function onConnected(attempt: MqttClient, packet: IConnackPacket): void {
+    if (client !== attempt || closing !== undefined) return
+    connected = true
+    failures = 0
+    connections += 1
+    logger.info('Connected to the MQTT broker', { url: address })
+    requests.clear()
+    for (const group of groups.values()) {
+      group.requests = []
+      requestSubscription(attempt, group, [...group.members])
+    }
+    attempt.publish(topics.status, 'online', { qos: 1, retain: true }, (error) => {
+      if (error && client === attempt) warn('The MQTT broker refused the status', { reason: error.message })
+    })
+    // One less than allowed: the status is under way.
+    const window = Math.min(packet.properties?.receiveMaximum ?? defaultWindow, defaultWindow) - 1
+    queue.open(
+      ({ topic, payload, qos, retain }, done) =>
+        void attempt.publish(topic, payload, { qos, retain }, (error) => done(error ?? undefined)),
+      Math.max(1, window),
+    )
+    onFirstAttempt()
+    if (connections > 1) for (const listener of reconnectListeners) listener()
+  }
+
+  function onEnded(attempt: MqttClient, reason: unknown): void {
+    if (client !== attempt) return
+    const wasConnected = connected
+    client = undefined
+    connected = false
+    queue.pause()
+    attempt.on('error', () => undefined)
+    attempt.end(true)
+    if (closing !== undefined) {
+      endFarewell()
+      return
+    }
+    // An old broker refuses the newer version, or just hangs up. An address at which nobody answers does neither.
+    if (!wasConnected && systemErrorCode(reason) === undefined) {
+      protocolVersion = protocolVersion === preferredVersion ? commonVersion : preferredVersion
+      if (protocolVersion === commonVersion) {
+        connect()
+        return
+      }
+    }
+    // Perhaps a newer one takes its place.
+    if (wasConnected) protocolVersion = preferredVersion
+    const text = reason === undefined ? 'the connection was closed' : messageOf(reason)
+    warn(wasConnected ? 'The MQTT broker is gone' : 'The MQTT broker cannot be reached', {
+      url: address,
+      reason: text,
+    })
+    onFirstAttempt()
+    retry = clock.schedule(backOffDelay(failures, random()), () => {
+      retry = undefined
+      if (closing === undefined) connect()
+    })
+    failures += 1
+  }
+
+  function requestSubscription(through: MqttClient, group: Group, asking: readonly InboxEntry[]): void {
+    const identifier = nextIdentifier++
+    requests.set(identifier, { group, asking })
+    group.requests.push(identifier)
+    for (const old of group.requests.splice(0, group.requests.length - requestsKept)) requests.delete(old)
+    const properties = protocolVersion === 5 ? { properties: { subscriptionIdentifier: identifier } } : {}
+    through.subscribe(group.filter, { qos: 2, ...properties }, (error) => {
+      if (client !== through || !error) return
+      warn('The MQTT broker refused a subscription', { filter: group.filter, reason: error.message })
+    })
+  }
+
+  function onMessage(topic: string, payload: Buffer, packet: IPublishPacket): void {
+    for (const { group, asking } of requestsFor(topic, packet)) {
+      for (const member of packet.retain ? asking : group.members) {
+        // Each its own copy.
+        member.push({ topic, payload: Uint8Array.from(payload), qos: packet.qos, retained: packet.retain })
+      }
+    }
+  }
+
+  function requestsFor(topic: string, packet: IPublishPacket): Request[] {
+    const identifiers = packet.properties?.subscriptionIdentifier
+    if (identifiers === undefined) {
+      // An older broker does not say. Then those who subscribed before see retained messages again; and one
+      // that sends a message once for each of several overlapping filters is taken to have several messages.
+      return [...groups.values()]
+        .filter(({ filter }) => filterMatches(filter, topic))
+        .map((group) => ({ group, asking: [...group.members] }))
+    }
+    const all = Array.isArray(identifiers) ? identifiers : [identifiers]
+    return all.flatMap((identifier: number) => requests.get(identifier) ?? [])
+  }
+
+  async function startAll(): Promise<void> {
+    const attempted = new Promise<void>((resolve) => {
+      onFirstAttempt = resolve
+    })
+    connect()
+    await withDeadline(clock, startTimeout, attempted, () => new Error('late')).catch(() => undefined)
+  }
+
+  async function closeAll(): Promise<void> {
+    inbox.close()
+    retry?.cancel()
+    onFirstAttempt()
+    const last = client
+    if (last !== undefined && connected) {
+      const said = new Promise<void>((resolve) => {
+        endFarewell = resolve
+        const payload = Buffer.from('offline')
+        queue.push({ topic: topics.status, payload, qos: 1, retain: true }, resolve)
+      })
+      await withDeadline(clock, farewellTimeout, said, () => new Error('late')).catch(() => undefined)
+      const ended = last.endAsync(false)
+      await withDeadline(clock, farewellTimeout, ended, () => new Error('late')).catch(() => undefined)
+    }
+    last?.end(true)
+    client = undefined
+    connected = false
+    groups.clear()
+    requests.clear()
+    reconnectListeners.clear()
+  }
+
+  return {
+    start: () => (starting ??= closing === undefined ? startAll() : Promise.reject(closedProblem())),
+    url: address,
+    get connected() {
+      return connected && closing === undefined
+    },
+    clients: 0,
+    onReconnect(listener) {
+      reconnectListeners.add(listener)
+      return () => void reconnectListeners.delete(listener)
+    },
+    async publish(topic, payload, { qos = 0, retain = false } = {}) {
+      if (closing !== undefined) throw closedProblem()
+      if (!isTopic(topic)) throw topicProblem(topic)
+      queue.push({ topic, payload: Buffer.from(payload), qos, retain })
+    },
+    async subscribe(filter, handler) {
+      if (closing !== undefined) throw closedProblem()
+      if (!isFilter(filter)) throw filterProblem(filter)
+      const group = groups.get(filter) ?? { filter, members: new Set<InboxEntry>(), requests: [] }
+      groups.set(filter, group)
+      const member = inbox.open(handler)
+      group.members.add(member)
+      if (client !== undefined && connected) requestSubscription(client, group, [member])
+      return {
+        async close() {
+          if (!member.close()) return
+          group.members.delete(member)
+          if (group.members.size > 0 || groups.get(filter) !== group) return
+          groups.delete(filter)
+          for (const identifier of group.requests) requests.delete(identifier)
+          if (client !== undefined && connected) client.unsubscribe(filter)
+        },
+      }
+    },
+    handleUpgrade(_request, socket) {
+      refuseUpgrade(socket, '503 Service Unavailable', `Connect to the MQTT broker itself: ${address}\n`)
+    },
+    close: () => (closing ??= Promise.resolve().then(closeAll)),
+  }
+}
+
+/** Splits the credentials off, so that no log line and no answer shows them. */
+function parseUrl(text: string): { address: string; username?: string; password?: string } {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || !schemes.has(url.protocol) || url.hostname === '') {
+    throw new Error('HOST_MQTT_URL must be like mqtt://broker:1883 (mqtt, mqtts, ws or wss)')
+  }
+  const { username, password } = url
+  url.username = ''
+  url.password = ''
+  return {
+    address: url.href.replace(/\/$/, ''),
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+  }
+}

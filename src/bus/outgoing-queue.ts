@@ -1,0 +1,121 @@
+/** Messages that may wait for an external broker; then the oldest give way, and later ones are newer news. */
+export const waitingMessagesLimit = 10_000
+/** Bytes of payload that may wait. */
+export const waitingBytesLimit = 32 * 1024 * 1024
+
+/** Messages of QoS 0 that may be on their way to the socket, so that a slow one fills the queue that is bounded. */
+const writesLimit = 1_000
+
+export interface OutgoingMessage {
+  topic: string
+  payload: Buffer
+  qos: 0 | 1 | 2
+  retain: boolean
+}
+
+/** Sends one message; calls back when it is done: written with QoS 0, acknowledged with the others. */
+export type Send = (message: OutgoingMessage, done: (error?: Error) => void) => void
+
+export interface OutgoingQueue {
+  /** Sends it, or keeps it until there is a connection. `onSettled` comes when it was sent, or is lost. */
+  push(message: OutgoingMessage, onSettled?: () => void): void
+  /** There is a connection, on which so many messages may await their acknowledgement. */
+  open(send: Send, window: number): void
+  /** The connection is gone: what was not acknowledged will be sent again, before all others. */
+  pause(): void
+  readonly waiting: number
+}
+
+interface Connection {
+  send: Send
+  window: number
+}
+
+interface Entry {
+  message: OutgoingMessage
+  onSettled: () => void
+}
+
+/** Keeps the order of all messages, whatever their QoS, also across connections. */
+export function createOutgoingQueue(
+  onDropped: () => void,
+  onRefused: (topic: string, error: Error) => void,
+): OutgoingQueue {
+  let waiting: Entry[] = []
+  let waitingBytes = 0
+  let sent = new Set<Entry>()
+  /** How many of those await an acknowledgement. */
+  let handshakes = 0
+  let transmitting = false
+  let connection: Connection | undefined
+
+  function transmit(current: Connection): void {
+    // A message may be done before the call that sends it returns.
+    if (transmitting) return
+    transmitting = true
+    for (let entry = waiting[0]; entry !== undefined && connection === current; entry = waiting[0]) {
+      const { message } = entry
+      // The order counts more than speed: a full window holds back what needs none, too.
+      if (message.qos > 0 ? handshakes >= current.window : sent.size >= writesLimit) break
+      waiting.shift()
+      waitingBytes -= message.payload.length
+      sent.add(entry)
+      if (message.qos > 0) handshakes += 1
+      current.send(message, (error) => settle(current, entry, error))
+    }
+    transmitting = false
+  }
+
+  function settle(current: Connection, entry: Entry, error: Error | undefined): void {
+    // An answer on an old connection, for what has been sent again on a new one, is none.
+    if (connection !== current || !sent.delete(entry)) return
+    if (entry.message.qos > 0) handshakes -= 1
+    if (error) onRefused(entry.message.topic, error)
+    entry.onSettled()
+    transmit(current)
+  }
+
+  function shorten(): void {
+    let dropped = 0
+    while (
+      waiting.length - dropped > waitingMessagesLimit ||
+      (waitingBytes > waitingBytesLimit && waiting.length - dropped > 1)
+    ) {
+      const entry = waiting[dropped]
+      waitingBytes -= entry?.message.payload.length ?? 0
+      dropped += 1
+      onDropped()
+      entry?.onSettled()
+    }
+    if (dropped > 0) waiting = waiting.slice(dropped)
+  }
+
+  return {
+    push(message, onSettled = () => undefined) {
+      waiting.push({ message, onSettled })
+      waitingBytes += message.payload.length
+      if (connection !== undefined) transmit(connection)
+      shorten()
+    },
+    open(send, window) {
+      connection = { send, window }
+      transmit(connection)
+    },
+    pause() {
+      connection = undefined
+      // QoS 0 means at most once: what has been written is not written again.
+      const again = [...sent].filter(({ message, onSettled }) => {
+        if (message.qos === 0) onSettled()
+        return message.qos > 0
+      })
+      sent = new Set()
+      handshakes = 0
+      waiting = [...again, ...waiting]
+      for (const { message } of again) waitingBytes += message.payload.length
+      shorten()
+    },
+    get waiting() {
+      return waiting.length + sent.size
+    },
+  }
+}

@@ -1,0 +1,68 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import type { TestContext } from 'node:test'
+
+const binary = ['/usr/sbin/mosquitto', '/usr/bin/mosquitto', '/usr/local/sbin/mosquitto'].find(existsSync)
+
+/** Why the tests with this broker are skipped, or false. */
+export const mosquittoMissing: string | false = binary === undefined ? 'mosquitto is not installed' : false
+
+export interface Mosquitto {
+  readonly url: string
+  start(): Promise<void>
+  /** Ends it at once, as a power cut would. */
+  kill(): Promise<void>
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+/** A mosquitto that has nothing but what the test gives it; ended and removed after the test. */
+export async function createMosquitto(
+  context: TestContext,
+  lines: string[] = ['allow_anonymous true'],
+): Promise<Mosquitto> {
+  const folder = await mkdtemp(join(tmpdir(), 'lupine-mosquitto-'))
+  const port = await freePort()
+  const config = join(folder, 'mosquitto.conf')
+  const always = [`listener ${port} 127.0.0.1`, 'persistence false', 'log_dest stderr', 'log_type all']
+  await writeFile(config, [...always, ...lines].join('\n'))
+  let child: ChildProcess | undefined
+
+  const mosquitto: Mosquitto = {
+    url: `mqtt://127.0.0.1:${port}`,
+    async start() {
+      const started = spawn(binary ?? '', ['-c', config], { stdio: ['ignore', 'ignore', 'pipe'] })
+      child = started
+      await new Promise<void>((resolve, reject) => {
+        started.once('exit', (code) => reject(new Error(`mosquitto ended with ${code}`)))
+        createInterface({ input: started.stderr }).on('line', (line) => {
+          if (/ running$/.test(line)) resolve()
+        })
+      })
+    },
+    async kill() {
+      const running = child
+      child = undefined
+      if (running === undefined || running.exitCode !== null) return
+      const ended = new Promise((resolve) => running.once('exit', resolve))
+      running.kill('SIGKILL')
+      await ended
+    },
+  }
+  context.after(async () => {
+    await mosquitto.kill()
+    await rm(folder, { recursive: true })
+  })
+  return mosquitto
+}
