@@ -14,7 +14,12 @@ const decoder = new TextDecoder()
 
 /** `extra` adds modules that are not in the folder. */
 export function openLuaModules(folder: string, extra: Record<string, Uint8Array> = {}): LuaModules {
-  const runtime = createLuaRuntime()
+  const runtime = createLuaRuntime({
+    print: () => undefined,
+    now: () => 0,
+    checkInterrupt: () => undefined,
+    stringLimitBytes: 16 * 1024 * 1024,
+  })
   const loaded = new Map<string, LuaValue>()
   const sources = new Map<string, Uint8Array>(Object.entries(extra))
   for (const file of readdirSync(folder)) {
