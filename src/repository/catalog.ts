@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
-import { rm } from 'node:fs/promises'
 import type { Clock } from '../base/clock.ts'
+import type { FileSystem } from '../base/file-system.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import type { PluginIdentifier } from '../schema/identifier.ts'
@@ -21,6 +21,7 @@ export interface RepositoryCatalogOptions {
   directory: string
   /** Relative paths that lead nowhere from the data directory start from here: the starter plugins. */
   programDirectory?: string
+  files?: FileSystem
   clock: Clock
   logger: Logger
   hostVersion: string
@@ -30,7 +31,7 @@ export interface RepositoryCatalogOptions {
 export function createRepositoryCatalog(options: RepositoryCatalogOptions): RepositoryCatalog {
   const { directory, programDirectory, clock, logger, hostVersion } = options
   const limits = { ...defaultRepositoryLimits, ...options.limits }
-  const places = pluginPlaces(directory)
+  const places = pluginPlaces(directory, options.files)
   const closing = new AbortController()
   // One listener for each request under way; Node takes more than ten for a leak.
   setMaxListeners(0, closing.signal)
@@ -106,7 +107,7 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
       repository: repository.name,
       indexVersion: entry.version,
       swapIn: () => swapIn(places, plugin, staged),
-      discard: () => rm(staged, { recursive: true, force: true }),
+      discard: () => places.files.rm(staged, { recursive: true, force: true }),
     }
   }
 

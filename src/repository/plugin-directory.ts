@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { FileSystem } from '../base/file-system.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem, systemErrorCode } from '../base/problem.ts'
 import { directoryName, type PluginIdentifier } from '../schema/identifier.ts'
@@ -19,9 +20,13 @@ export function isMissingFiles(error: unknown): boolean {
 }
 
 /** The plugins on disk, below `plugins/` of the data directory. People may edit them: nothing is trusted. */
-export function createPluginDirectory(options: { directory: string; logger: Logger }): PluginDirectory {
+export function createPluginDirectory(options: {
+  directory: string
+  files?: FileSystem
+  logger: Logger
+}): PluginDirectory {
   const { logger } = options
-  const places = pluginPlaces(options.directory)
+  const places = pluginPlaces(options.directory, options.files)
   const { fileBytes, pluginBytes } = defaultRepositoryLimits
   const folderOf = (plugin: PluginIdentifier): string => join(places.plugins, directoryName(plugin))
 

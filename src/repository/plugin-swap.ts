@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { lstat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { type FileSystem, systemFileSystem } from '../base/file-system.ts'
 import type { Logger } from '../base/log.ts'
 import { Problem } from '../base/problem.ts'
 import { directoryName, type PluginIdentifier } from '../schema/identifier.ts'
@@ -22,15 +23,17 @@ import { syncDirectory, writing } from './storage.ts'
  * step. What lies in `.staging` has no name yet, or none any more, and goes at the start.
  */
 export interface PluginPlaces {
+  files: FileSystem
   plugins: string
   previous: string
   swap: string
   staging: string
 }
 
-export function pluginPlaces(dataDirectory: string): PluginPlaces {
+export function pluginPlaces(dataDirectory: string, files: FileSystem = systemFileSystem): PluginPlaces {
   const plugins = join(dataDirectory, 'plugins')
   return {
+    files,
     plugins,
     previous: join(plugins, '.previous'),
     swap: join(plugins, '.swap'),
@@ -46,9 +49,9 @@ async function isThere(path: string): Promise<boolean> {
 }
 
 /** Gives back the place that was made for a plugin that is being fetched. */
-export async function makeStagingDirectory({ staging }: PluginPlaces): Promise<string> {
+export async function makeStagingDirectory({ files, staging }: PluginPlaces): Promise<string> {
   const path = join(staging, randomUUID())
-  await writing(() => mkdir(path, { recursive: true }))
+  await writing(() => files.mkdir(path, { recursive: true }))
   return path
 }
 
@@ -66,40 +69,55 @@ function pathsOf(places: PluginPlaces, name: string): Paths {
   }
 }
 
-/** Renames, and waits until both directories have it on disk. */
-async function move(from: string, to: string): Promise<void> {
-  await rename(from, to)
-  await syncDirectory(join(to, '..'))
-  await syncDirectory(join(from, '..'))
+/** Waits until a name that moved is on disk in both directories. */
+async function syncMove({ files }: PluginPlaces, from: string, to: string): Promise<void> {
+  await syncDirectory(files, dirname(to))
+  await syncDirectory(files, dirname(from))
+}
+
+async function move(places: PluginPlaces, from: string, to: string): Promise<void> {
+  await places.files.rename(from, to)
+  await syncMove(places, from, to)
 }
 
 /** At once for whoever looks. What cannot be deleted afterwards goes at the next start. */
 async function removeWhole(places: PluginPlaces, path: string): Promise<void> {
   if (!(await isThere(path))) return
-  await mkdir(places.staging, { recursive: true })
+  await places.files.mkdir(places.staging, { recursive: true })
   const condemned = join(places.staging, randomUUID())
-  await move(path, condemned)
-  await rm(condemned, { recursive: true, force: true }).catch(() => undefined)
+  await move(places, path, condemned)
+  await places.files.rm(condemned, { recursive: true, force: true }).catch(() => undefined)
 }
 
 async function replace(places: PluginPlaces, plugin: PluginIdentifier, source: string): Promise<void> {
+  const { files } = places
   const name = directoryName(plugin)
   const { current, previous, swap } = pathsOf(places, name)
   await settle(places, name)
-  await mkdir(places.swap, { recursive: true })
-  await mkdir(places.previous, { recursive: true })
-  if (!(await isThere(current))) return move(source, current)
-  await move(current, swap)
+  for (const path of [places.swap, places.previous, places.staging]) {
+    await files.mkdir(path, { recursive: true })
+  }
+  const moved: [from: string, to: string][] = []
+  const step = async (from: string, to: string): Promise<void> => {
+    await files.rename(from, to)
+    moved.push([from, to])
+    await syncMove(places, from, to)
+  }
+  const condemned = join(places.staging, randomUUID())
   try {
-    await move(source, current)
-    await removeWhole(places, previous)
-    await move(swap, previous)
+    const replaces = await isThere(current)
+    if (replaces) await step(current, swap)
+    await step(source, current)
+    if (replaces) {
+      if (await isThere(previous)) await step(previous, condemned)
+      await step(swap, previous)
+    }
   } catch (error) {
     // Who asked is told that nothing has changed, so nothing may have.
-    if (await isThere(current)) await move(current, source)
-    await move(swap, current)
+    for (const [from, to] of moved.reverse()) await files.rename(to, from)
     throw error
   }
+  await files.rm(condemned, { recursive: true, force: true }).catch(() => undefined)
 }
 
 /** Ends a replacement that was interrupted. Undefined when there was none. */
@@ -107,12 +125,12 @@ async function settle(places: PluginPlaces, name: string): Promise<'completed' |
   const { current, previous, swap } = pathsOf(places, name)
   if (!(await isThere(swap))) return undefined
   if (!(await isThere(current))) {
-    await move(swap, current)
+    await move(places, swap, current)
     return 'undone'
   }
-  await mkdir(places.previous, { recursive: true })
+  await places.files.mkdir(places.previous, { recursive: true })
   await removeWhole(places, previous)
-  await move(swap, previous)
+  await move(places, swap, previous)
   return 'completed'
 }
 
@@ -140,14 +158,14 @@ export function removePlugin(places: PluginPlaces, plugin: PluginIdentifier): Pr
 /** Only for the start: nothing may be fetched at the same time. */
 export async function recoverSwaps(places: PluginPlaces, logger: Logger): Promise<void> {
   await writing(async () => {
-    for (const name of await namesIn(places.swap)) {
+    for (const name of await namesIn(places.files, places.swap)) {
       const outcome = await settle(places, name)
       logger.warn('The replacement of a plugin was interrupted', { directory: name, outcome })
     }
-    await rm(places.staging, { recursive: true, force: true })
+    await places.files.rm(places.staging, { recursive: true, force: true })
   })
 }
 
-async function namesIn(path: string): Promise<string[]> {
-  return (await isThere(path)) ? readdir(path) : []
+async function namesIn(files: FileSystem, path: string): Promise<string[]> {
+  return (await isThere(path)) ? files.readdir(path) : []
 }

@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Problem, systemErrorCode } from '../base/problem.ts'
 import type { PluginIdentifier } from '../schema/identifier.ts'
@@ -111,16 +110,16 @@ export async function writeStaged(
     await writing(async () => {
       const directories = new Set([root])
       for (const [file, bytes] of contents) {
-        await writeDurably(root, file, bytes)
+        await writeDurably(places.files, root, file, bytes)
         for (let folder = dirname(file); folder !== '.'; folder = dirname(folder)) {
           directories.add(join(root, folder))
         }
       }
-      for (const directory of directories) await syncDirectory(directory)
+      for (const directory of directories) await syncDirectory(places.files, directory)
     })
     return root
   } catch (error) {
-    await rm(root, { recursive: true, force: true }).catch(() => undefined)
+    await places.files.rm(root, { recursive: true, force: true }).catch(() => undefined)
     const code = systemErrorCode(error)
     if (error instanceof Problem || !unstorableNames.has(code)) throw error
     throw new Problem(

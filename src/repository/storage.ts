@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { mkdir, open } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { type FileSystem, syncDirectory as syncNames } from '../base/file-system.ts'
 import { Problem, systemErrorCode } from '../base/problem.ts'
 
 /** Writing to the data directory so that it is on disk, and saying plainly when it cannot be. */
@@ -25,10 +25,15 @@ export async function writing<T>(task: () => Promise<T>): Promise<T> {
 }
 
 /** Writes a new file below `root`, with the directories that it needs, and waits until it is on disk. */
-export async function writeDurably(root: string, path: string, content: Uint8Array): Promise<void> {
+export async function writeDurably(
+  files: FileSystem,
+  root: string,
+  path: string,
+  content: Uint8Array,
+): Promise<void> {
   const target = join(root, path)
-  await mkdir(dirname(target), { recursive: true })
-  const file = await open(target, 'wx')
+  await files.mkdir(dirname(target), { recursive: true })
+  const file = await files.open(target, 'wx')
   try {
     await file.writeFile(content)
     await file.sync()
@@ -46,14 +51,11 @@ const withoutDirectorySync: ReadonlySet<string | undefined> = new Set([
 ])
 
 /** Waits until the names in a directory are on disk. */
-export async function syncDirectory(path: string): Promise<void> {
-  const directory = await open(path, 'r')
+export async function syncDirectory(files: FileSystem, path: string): Promise<void> {
   try {
-    await directory.sync()
+    await syncNames(files, path)
   } catch (error) {
     if (!withoutDirectorySync.has(systemErrorCode(error))) throw error
-  } finally {
-    await directory.close()
   }
 }
 

@@ -16,7 +16,7 @@ export function isNewer(candidate: string, current: string): boolean {
 export function isSameVersion(left: string, right: string): boolean {
   const [first, second] = [read(left), read(right)]
   if (first === null || second === null) return left === right
-  return first.compareBuild(second) === 0
+  return first.compare(second) === 0 && first.compareBuild(second) === 0
 }
 
 export function isVersionRange(range: string): boolean {

@@ -1,0 +1,396 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { test } from 'node:test'
+import {
+  clockPlugin,
+  clockRepository,
+  createStage,
+  type Handler,
+  hash,
+  problemOf,
+  readTree,
+  serve,
+  startServer,
+} from './repository-fixture.ts'
+
+const at = (url: string) => ({ name: 'web', url })
+
+test('a plugin from a web server is fetched, named in full, and put in place', async (context) => {
+  const { directory, catalog, plugins } = await createStage(context)
+  const manifest = { files: ['init.lua', 'lib/día (1).lua'] }
+  const files = { 'clock/lib/día (1).lua': 'return 1' }
+  const server = await startServer(context, serve(clockRepository('1.0.0', { manifest, files })))
+  const staged = await catalog.stage(at(server.url), clockPlugin)
+  await staged.swapIn()
+  assert.deepEqual(server.requests.map(({ path }) => path).sort(), [
+    '/clock/init.lua',
+    '/clock/lib/d%C3%ADa%20(1).lua',
+    '/clock/plugin.json',
+    '/plugins.json',
+  ])
+  assert.equal(server.requests[0]?.headers['user-agent'], 'lupine/1.0.0')
+  assert.equal((await plugins.read(clockPlugin)).integrity['lib/día (1).lua'], hash('return 1'))
+  assert.deepEqual(Object.keys(await readTree(directory)), [
+    'plugins/test--clock/init.lua',
+    'plugins/test--clock/lib/día (1).lua',
+    'plugins/test--clock/plugin.json',
+  ])
+})
+
+test('the base address may lack its last slash, name the index, or carry a query', async (context) => {
+  const { catalog } = await createStage(context)
+  const tree = Object.fromEntries(
+    Object.entries(clockRepository()).map(([path, text]) => [`deep/${path}`, text]),
+  )
+  const server = await startServer(context, (request, response) => {
+    request.url = request.url?.replace('?key=1', '') ?? ''
+    serve(tree)(request, response)
+  })
+  for (const end of ['deep', 'deep/', 'deep/plugins.json', 'deep/?key=1']) {
+    await (await catalog.stage(at(server.url + end), clockPlugin)).discard()
+  }
+  assert.equal(server.requests.at(-1)?.path.endsWith('?key=1'), true)
+})
+
+test('credentials in an address go into a header and into no message', async (context) => {
+  const { catalog } = await createStage(context)
+  const server = await startServer(context, (request, response) => {
+    if (request.headers.authorization !== `Basic ${Buffer.from('me:s3cret!').toString('base64')}`) {
+      response.statusCode = 401
+      response.end()
+    } else serve(clockRepository())(request, response)
+  })
+  const withCredentials = server.url.replace('//', '//me:s3cret!@')
+  assert.equal((await catalog.index(at(withCredentials))).namespace, 'test')
+  server.handle = (_, response) => void response.writeHead(500).end()
+  const { message } = await problemOf(catalog.stage(at(`${withCredentials}?token=abc`), clockPlugin))
+  assert.match(message, /answers 500/)
+  assert.doesNotMatch(message, /s3cret|abc/)
+  assert.match((await problemOf(catalog.index(at(`${server.url}x/`)))).message, /answers 500/)
+})
+
+test('the catalog asks a server once in half a minute, and an installation always asks', async (context) => {
+  const { catalog, clock } = await createStage(context)
+  const index = clockRepository()['plugins.json'] ?? ''
+  const server = await startServer(context, (request, response) => {
+    if (!request.url?.endsWith('plugins.json')) return serve(clockRepository())(request, response)
+    if (request.headers['if-none-match'] === '"one"') return void response.writeHead(304).end()
+    response.writeHead(200, { etag: '"one"', 'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT' }).end(index)
+  })
+  const repository = at(server.url)
+  const asked = (): number => server.requests.filter(({ path }) => path === '/plugins.json').length
+
+  await Promise.all([catalog.offers([repository]), catalog.statuses([repository]), catalog.index(repository)])
+  assert.equal(asked(), 1)
+  clock.advance(29_999)
+  await catalog.offers([repository])
+  assert.equal(asked(), 1)
+  clock.advance(1)
+  assert.equal((await catalog.offers([repository])).length, 1)
+  assert.equal(asked(), 2)
+  assert.equal(server.requests.at(-1)?.headers['if-none-match'], '"one"')
+  assert.equal(server.requests.at(-1)?.headers['if-modified-since'], 'Thu, 01 Jan 2026 00:00:00 GMT')
+  await (await catalog.stage(repository, clockPlugin)).discard()
+  assert.equal(asked(), 3)
+})
+
+test('a repository that failed is asked again, and one that fails is left out of the offers', async (context) => {
+  const { catalog } = await createStage(context)
+  const server = await startServer(context, (_, response) => void response.writeHead(503).end())
+  const repository = at(server.url)
+  assert.deepEqual(await catalog.offers([repository]), [])
+  const [status] = await catalog.statuses([repository])
+  assert.equal(
+    status?.error,
+    `The repository "web" (${server.url}) cannot be read: it answers 503 for plugins.json; the server has a fault; try again later.`,
+  )
+  server.handle = serve(clockRepository())
+  assert.equal((await catalog.offers([repository])).length, 1)
+})
+
+/** Answers one path in a bad way, and all others as it should. */
+const spoil =
+  (path: string, handle: Handler): Handler =>
+  (request, response) =>
+    (request.url === path ? handle : serve(clockRepository()))(request, response)
+
+const page = '<!doctype html><title>Not what you look for</title>'
+const badIndexes: Record<string, { handle: Handler; sentence: RegExp }> = {
+  'a missing index': {
+    handle: (_, response) => void response.writeHead(404).end(page),
+    sentence: /has no plugins\.json \(404\); give the address of the folder/,
+  },
+  'a fault of the server': {
+    handle: (_, response) => void response.writeHead(500).end(),
+    sentence: /answers 500.*try again later/,
+  },
+  'a closed door': {
+    handle: (_, response) => void response.writeHead(403).end(),
+    sentence: /answers 403.*credentials/,
+  },
+  'a web page': {
+    handle: (_, response) => void response.writeHead(200, { 'content-type': 'text/html' }).end(page),
+    sentence: /is a web page, not JSON; check the address/,
+  },
+  'an empty answer': { handle: (_, response) => void response.end(), sentence: /plugins\.json is empty/ },
+  'an answer without content': {
+    handle: (_, response) => void response.writeHead(204).end(),
+    sentence: /answers 204/,
+  },
+  'something that is not JSON': {
+    handle: (_, response) => void response.end('{"version": 1,\n  oops'),
+    sentence: /is not valid JSON \(line 2, column 3\)/,
+  },
+  'bytes that are no text': {
+    handle: (_, response) => void response.end(Buffer.from([0x7b, 0xff, 0xfe])),
+    sentence: /is not UTF-8/,
+  },
+  'NUL bytes': { handle: (_, response) => void response.end('{"version":1}\0'), sentence: /NUL bytes/ },
+  'an abyss of brackets': {
+    handle: (_, response) => void response.end('['.repeat(100_000) + ']'.repeat(100_000)),
+    sentence: /nests deeper than 64 levels/,
+  },
+  'more than it promised, without an end': {
+    handle: (_, response) => {
+      const chunk = ' '.repeat(64 * 1024)
+      const pump = (): void => {
+        while (!response.destroyed && response.write(chunk));
+      }
+      response.on('drain', pump)
+      response.on('error', () => undefined)
+      pump()
+    },
+    sentence: /plugins\.json is larger than 1048576 bytes/,
+  },
+  'less than it promised': {
+    handle: (_, response) => {
+      response.writeHead(200, { 'content-length': '1000' })
+      response.write('{"version": 1', () => response.destroy())
+    },
+    sentence: /connection ended too early|cut off/,
+  },
+  'a connection that is cut off': {
+    handle: (_, response) => void response.destroy(),
+    sentence: /connection ended too early|cut off/,
+  },
+  'an answer that was not asked for': {
+    handle: (_, response) => void response.writeHead(304).end(),
+    sentence: /answers 304/,
+  },
+  'a redirect to nowhere': {
+    handle: (_, response) => void response.writeHead(302, { location: 'http://' }).end(),
+    sentence: /redirects to an address that is none/,
+  },
+  'a redirect to another kind of address': {
+    handle: (_, response) => void response.writeHead(302, { location: 'data:application/json,{}' }).end(),
+    sentence: /redirects from http: to data:/,
+  },
+  'a redirect to a file': {
+    handle: (_, response) => void response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
+    sentence: /redirects from http: to file:/,
+  },
+  'a redirect with credentials': {
+    handle: (_, response) => void response.writeHead(302, { location: 'http://a:b@127.0.0.1/' }).end(),
+    sentence: /with credentials/,
+  },
+  'redirects in a circle': {
+    handle: (_, response) => void response.writeHead(302, { location: '/plugins.json' }).end(),
+    sentence: /redirects more than 5 times/,
+  },
+}
+
+for (const [what, { handle, sentence }] of Object.entries(badIndexes)) {
+  test(`for an index, ${what} is told of in one sentence, and nothing is written`, async (context) => {
+    const { directory, catalog, clock } = await createStage(context)
+    const server = await startServer(context, spoil('/plugins.json', handle))
+    const { code, message } = await problemOf(catalog.stage(at(server.url), clockPlugin))
+    assert.equal(code, 'repository_unreachable')
+    assert.match(message, sentence)
+    assert.doesNotMatch(message, /\n/)
+    assert.deepEqual(await readTree(directory), {})
+    assert.equal(clock.waiting, 0)
+  })
+}
+
+test('a server that answers with anything but HTTP is told of', async (context) => {
+  const { catalog } = await createStage(context)
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.end('SSH-2.0-Server\r\n')
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  context.after(() => void server.close())
+  const { code, message } = await problemOf(
+    catalog.index(at(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)),
+  )
+  assert.equal(code, 'repository_unreachable')
+  assert.match(message, /against the rules of HTTP|ended too early/)
+})
+
+test('a server that nobody runs is told of', async (context) => {
+  const { catalog } = await createStage(context)
+  const server = await startServer(context, serve({}))
+  const { url } = server
+  const closed = createServer()
+  closed.listen(0, '127.0.0.1')
+  await once(closed, 'listening')
+  const { port } = closed.address() as AddressInfo
+  closed.close()
+  await once(closed, 'close')
+  assert.match(
+    (await problemOf(catalog.index(at(`http://127.0.0.1:${port}/`)))).message,
+    /nothing answers at its address; check that the server runs/,
+  )
+  assert.match((await problemOf(catalog.index(at(url)))).message, /has no plugins\.json/)
+})
+
+/** What hangs, and at which moment. */
+const hanging: Record<string, Handler> = {
+  'never answers': () => undefined,
+  'stops after the headers': (_, response) => void response.writeHead(200).flushHeaders(),
+  'stops in the middle': (_, response) => {
+    response.writeHead(200, { 'content-length': '1000' })
+    response.write('{"version"')
+  },
+}
+
+for (const [what, handle] of Object.entries(hanging)) {
+  for (const path of ['/plugins.json', '/clock/init.lua']) {
+    test(`a server that ${what} for ${path} is given up after ten seconds`, async (context) => {
+      const { directory, catalog, clock } = await createStage(context)
+      let reached = (): void => undefined
+      const waiting = new Promise<void>((resolve) => {
+        reached = resolve
+      })
+      const server = await startServer(
+        context,
+        spoil(path, (request, response) => {
+          handle(request, response)
+          reached()
+        }),
+      )
+      const outcome = problemOf(catalog.stage(at(server.url), clockPlugin))
+      await waiting
+      clock.advance(9_999)
+      clock.advance(1)
+      const { code, message } = await outcome
+      assert.equal(code, 'repository_unreachable')
+      assert.match(message, /did not arrive within 10 s/)
+      assert.deepEqual(await readTree(directory), {})
+      assert.equal(clock.waiting, 0)
+    })
+  }
+}
+
+test('a plugin that comes file by file, each just in time, is given up after a minute', async (context) => {
+  const { directory, catalog, clock } = await createStage(context, { limits: { parallelRequests: 1 } })
+  const names = Array.from({ length: 20 }, (_, index) => `${index}.lua`)
+  const tree = clockRepository('1.0.0', { manifest: { files: ['init.lua', ...names] } })
+  const server = await startServer(context, (request, response) => {
+    clock.advance(9_000)
+    serve({ ...tree, ...Object.fromEntries(names.map((name) => [`clock/${name}`, ''])) })(request, response)
+  })
+  const { message } = await problemOf(catalog.stage(at(server.url), clockPlugin))
+  assert.match(message, /did not arrive within 60 s/)
+  assert.deepEqual(await readTree(directory), {})
+})
+
+test('the end of the host cuts a fetch off', async (context) => {
+  const { catalog, clock } = await createStage(context)
+  let reached = (): void => undefined
+  const waiting = new Promise<void>((resolve) => {
+    reached = resolve
+  })
+  const server = await startServer(context, () => reached())
+  const outcome = problemOf(catalog.stage(at(server.url), clockPlugin))
+  await waiting
+  await catalog.close()
+  assert.equal((await outcome).code, 'shutting_down')
+  assert.equal(clock.waiting, 0)
+})
+
+test('redirects are followed, to another host without the credentials', async (context) => {
+  const { catalog } = await createStage(context)
+  const target = await startServer(context, serve(clockRepository()))
+  const server = await startServer(context, (request, response) => {
+    const location = request.url?.startsWith('/again')
+      ? target.url + request.url.slice(7)
+      : `/again${request.url}`
+    response.writeHead(302, { location }).end()
+  })
+  const staged = await catalog.stage(at(server.url.replace('//', '//me:secret@')), clockPlugin)
+  assert.equal(staged.manifest.version, '1.0.0')
+  assert.deepEqual(
+    server.requests.map(({ headers }) => headers.authorization !== undefined),
+    server.requests.map(() => true),
+  )
+  assert.deepEqual(
+    target.requests.map(({ path, headers }) => [path, headers.authorization]),
+    [
+      ['/plugins.json', undefined],
+      ['/clock/plugin.json', undefined],
+      ['/clock/init.lua', undefined],
+    ],
+  )
+})
+
+test('a path never leads to another host or out of the base address', async (context) => {
+  const { directory, catalog } = await createStage(context)
+  const other = await startServer(context, serve(clockRepository()))
+  const paths = [
+    '//evil.example/clock',
+    `${other.url}clock`,
+    '/clock',
+    '../clock',
+    'x/../../clock',
+    '%2e%2e/clock',
+    '..%2fclock',
+    '..\\clock',
+    'clock\0',
+    'clock/..',
+  ]
+  for (const path of paths) {
+    const tree = clockRepository('1.0.0', { entry: { path } })
+    const inDepth = Object.fromEntries(Object.entries(tree).map(([name, text]) => [`deep/${name}`, text]))
+    const server = await startServer(context, serve({ ...inDepth, ...clockRepository() }))
+    const { code, message } = await problemOf(catalog.stage(at(`${server.url}deep/`), clockPlugin))
+    assert.equal(code, 'repository_unreachable', path)
+    assert.match(message, /\/plugins\/0\/path/)
+    assert.deepEqual(
+      server.requests.map((request) => request.path),
+      ['/deep/plugins.json'],
+    )
+  }
+  assert.deepEqual(other.requests, [])
+  assert.deepEqual(await readTree(directory), {})
+})
+
+test('what changes between the index and the fetch is caught by the hash', async (context) => {
+  const { directory, catalog } = await createStage(context)
+  const sha256 = { 'plugin.json': hash(clockRepository()['clock/plugin.json'] ?? '') }
+  const index = clockRepository('1.0.0', { entry: { sha256 } })['plugins.json'] ?? ''
+  const server = await startServer(context, serve({ ...clockRepository('1.0.1'), 'plugins.json': index }))
+  const { code } = await problemOf(catalog.stage(at(server.url), clockPlugin))
+  assert.equal(code, 'integrity_mismatch')
+  assert.deepEqual(
+    server.requests.map(({ path }) => path),
+    ['/plugins.json', '/clock/plugin.json'],
+  )
+  assert.deepEqual(await readTree(directory), {})
+})
+
+test('a full disk is told of as such, and what was staged is removed', async (context) => {
+  const { failingFileSystem } = await import('../helpers/failing-file-system.ts')
+  const files = failingFileSystem((operation, path) => operation === 'open' && path.endsWith('init.lua'))
+  const { directory, catalog } = await createStage(context, { files })
+  const server = await startServer(context, serve(clockRepository()))
+  const { code, message } = await problemOf(catalog.stage(at(server.url), clockPlugin))
+  assert.deepEqual(
+    [code, message],
+    ['storage_full', 'The disk of the data directory is full; free some space and try again.'],
+  )
+  assert.deepEqual(await readTree(directory), {})
+})
