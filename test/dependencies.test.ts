@@ -1,0 +1,15 @@
+import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+
+const root = join(import.meta.dirname, '..')
+
+test('docs/dependencies.md explains each dependency of package.json, and no other', () => {
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const rows = readFileSync(join(root, 'docs', 'dependencies.md'), 'utf8').matchAll(/^\| (`.*?) \|/gm)
+  const explained = [...rows].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
+  )
+  assert.deepEqual(explained.sort(), Object.keys({ ...dependencies, ...devDependencies }).sort())
+})
