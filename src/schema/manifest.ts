@@ -15,7 +15,6 @@ export const pluginFileLimit = 200
  * character. `%2e`, `%2f`, `%5c` and `%00` are refused too: some servers decode a path twice.
  */
 export const RelativePath = Type.String({
-  minLength: 1,
   maxLength: 255,
   pattern:
     '^(?!.*%(2[eEfF]|5[cC]|00))(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f\\ud800-\\udfff]+(/(?!\\.{1,2}(/|$))[^/\\\\\\u0000-\\u001f\\u007f\\ud800-\\udfff]+)*$',
