@@ -46,6 +46,11 @@ function expectation(node: object | undefined): string | undefined {
 }
 
 function describe(error: SchemaError, schema: TSchema): ProblemDetail[] {
+  // A member too many is told twice: of the object, and of the member. The second says which.
+  if (error.keyword === 'additionalProperties') return []
+  if (error.keyword === 'boolean' && error.schemaPath.endsWith('/additionalProperties')) {
+    return [{ path: error.instancePath, message: 'is not known here' }]
+  }
   if (
     error.keyword === 'required' &&
     'requiredProperties' in error.params &&

@@ -1,0 +1,108 @@
+import Router from '@koa/router'
+import Koa, { type Context, type Middleware } from 'koa'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import { messageOf, Problem } from '../base/problem.ts'
+import type { Lifecycle } from '../lifecycle/lifecycle.ts'
+import type { Access } from './access.ts'
+import { readJsonBody } from './body.ts'
+import { createIdempotency } from './idempotency.ts'
+import { canonicalPath } from './path.ts'
+import { createProblemAnswers } from './problem-answer.ts'
+import type { Answer, PreparedRequest, Route } from './route.ts'
+
+export interface AppSettings {
+  routes: readonly Route[]
+  lifecycle: Lifecycle
+  access: Access
+  clock: Clock
+  logger: Logger
+  /** Resolves when the state may be asked for; rejects when it never will. */
+  gate: Promise<void>
+}
+
+/** The Koa application: what every request goes through, and the routes. */
+export function createApp({ routes, lifecycle, access, clock, logger, gate }: AppSettings): Koa {
+  const app = new Koa()
+  const router = new Router({ sensitive: true })
+  const idempotency = createIdempotency<Answer | undefined>(clock)
+
+  // Only streams that break off come here: all else becomes an answer.
+  app.on('error', (error: unknown) => logger.debug('A connection broke off', { error: messageOf(error) }))
+  app.use(createProblemAnswers({ clock, logger }))
+  app.use(async (context, next) => {
+    context.set({ 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' })
+    access.checkSender(context.req)
+    if (context.url === '*' && context.method === 'OPTIONS') {
+      context.status = 204
+      return
+    }
+    if (!context.url.startsWith('/')) {
+      throw new Problem('body_invalid', 'The address must begin with a slash.')
+    }
+    context.path = canonicalPath(context.path)
+    await next()
+  })
+  for (const route of routes) {
+    for (const path of route.also === undefined ? [route.path] : [route.path, route.also]) {
+      router.register(path, [route.method], [answerRoute(route)])
+    }
+  }
+  app.use(router.routes())
+  app.use(answerUnmatched(access))
+  return app
+
+  function answerRoute(route: Route): Middleware {
+    return async (context) => {
+      if (route.open !== true) access.checkToken(context.headers)
+      if (route.early !== true) await gate
+      const given = route.body === undefined ? undefined : await readJsonBody(context)
+      const answer = await act(route, context, route.prepare(context, given))
+      if (answer !== undefined) send(context, answer)
+    }
+  }
+
+  function act(route: Route, context: Context, request: PreparedRequest): Promise<Answer | undefined> {
+    const key = context.headers['idempotency-key']
+    if (route.method !== 'POST' || key === undefined) return request.run(undefined)
+    const target = `${route.method} ${targetOf(route, context)}`
+    return idempotency.run({ key: String(key), target, body: request.body }, async (requestKey) => {
+      const done = route.recall === undefined ? undefined : lifecycle.recallRequest(requestKey)
+      const recalled = done === undefined ? undefined : route.recall?.(done.plugin)
+      return recalled ?? request.run(requestKey)
+    })
+  }
+}
+
+/** The route's main path with the parts that were given: the same for both addresses of a route. */
+function targetOf(route: Route, context: Context): string {
+  const parameters: Record<string, string> = context.params
+  return route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
+}
+
+function send(context: Context, { status = 200, body, type, headers = {} }: Answer): void {
+  context.status = status
+  context.set('Content-Type', type ?? 'application/json; charset=utf-8')
+  context.set({ ...headers })
+  context.body = type === undefined ? JSON.stringify(body) : body
+}
+
+/** Addresses below these are no secret to anybody who has a token, and to nobody else. */
+const guarded = /^\/(api|metrics)(\/|$)|^\/plugins\/[^/]+/
+
+function answerUnmatched(access: Access): Middleware {
+  return (context) => {
+    if (guarded.test(context.path)) access.checkToken(context.headers)
+    const matched: { methods: string[] }[] = context.matched ?? []
+    const methods = [...new Set(matched.flatMap((layer) => layer.methods)), 'OPTIONS'].sort()
+    if (matched.length === 0) {
+      throw new Problem('not_found', 'There is nothing at this address; /api/plugins lists the plugins.')
+    }
+    context.set('Allow', methods.join(', '))
+    if (context.method === 'OPTIONS') {
+      context.status = 204
+      return
+    }
+    throw new Problem('method_not_allowed', `This address takes ${methods.join(', ')}.`)
+  }
+}

@@ -1,0 +1,93 @@
+import { isIPv6 } from 'node:net'
+import type { AnyStateMachine } from 'xstate'
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import { Problem } from '../base/problem.ts'
+import type { Bus } from '../bus/bus.ts'
+import type { Lifecycle } from '../lifecycle/lifecycle.ts'
+import { createAccess } from './access.ts'
+import { createApp } from './app.ts'
+import { createEventStream } from './event-stream.ts'
+import { allRoutes } from './routes/all.ts'
+import { createHttpServer } from './server.ts'
+import { createUpgrades } from './upgrades.ts'
+
+export interface Readiness {
+  ready: boolean
+  /** Why not, one sentence each. */
+  reasons: string[]
+}
+
+export interface HttpSettings {
+  lifecycle: Lifecycle
+  /** Takes MQTT over WebSocket. */
+  bus?: Bus
+  logger: Logger
+  clock: Clock
+  bind: string
+  /** 0: any free port. */
+  port: number
+  token: string | undefined
+  hostVersion: string
+  readiness: () => Readiness
+  machines: Readonly<Record<string, AnyStateMachine>>
+  /** Requests about the state wait for this; `/livez` and `/readyz` do not. */
+  gate?: Promise<void>
+}
+
+export interface Http {
+  /** Base URL; only after `start`. */
+  readonly url: string
+  /** Resolves when it listens. Throws an Error that says what to do. */
+  start(): Promise<void>
+  /** Ends every stream and connection. Idempotent. */
+  close(): Promise<void>
+}
+
+export function createHttp(settings: HttpSettings): Http {
+  const { lifecycle, bus, clock, logger, bind, port, token } = settings
+  const access = createAccess({ token, bind, port: () => server.port })
+  const events = createEventStream({ lifecycle, clock, logger })
+  let refuseWaiting: (error: Error) => void = () => undefined
+  const closed = new Promise<never>((_, reject) => {
+    refuseWaiting = reject
+  })
+  const gate = Promise.race([settings.gate ?? Promise.resolve(), closed])
+  // Nobody may be waiting when it closes.
+  gate.catch(() => undefined)
+  closed.catch(() => undefined)
+  const app = createApp({
+    routes: allRoutes({ ...settings, events }),
+    lifecycle,
+    access,
+    clock,
+    logger,
+    gate,
+  })
+  const server = createHttpServer({
+    bind,
+    port,
+    clock,
+    handle: app.callback(),
+    upgrade: createUpgrades({ access, handlers: bus === undefined ? {} : { '/mqtt': bus.handleUpgrade } }),
+  })
+
+  return {
+    get url() {
+      return `http://${hostName(bind)}:${server.port}`
+    },
+    start: () => server.start(),
+    async close() {
+      refuseWaiting(new Problem('shutting_down', 'The host is shutting down; try again when it is back.'))
+      events.close()
+      await server.close()
+    },
+  }
+}
+
+/** A name under which the address can be called: "all addresses" is none. */
+function hostName(bind: string): string {
+  if (bind === '0.0.0.0') return '127.0.0.1'
+  if (bind === '::' || bind === '[::]') return '[::1]'
+  return isIPv6(bind) ? `[${bind}]` : bind
+}

@@ -1,0 +1,77 @@
+/** What may come next in a JSON text. */
+type Expectation =
+  | 'value'
+  | 'value or end of array'
+  | 'key'
+  | 'key or end of object'
+  | 'colon'
+  | 'next'
+  | 'end'
+
+const blank = /[ \t\n\r]*/y
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON has no control characters in strings
+const string = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y
+const literal = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
+
+function end(pattern: RegExp, text: string, start: number): number {
+  pattern.lastIndex = start
+  return pattern.test(text) ? pattern.lastIndex : start
+}
+
+/**
+ * Where a text stops being JSON, as a line and a column from 1: the parser of the platform does not always
+ * say so. The text must be one that is not JSON. Nothing of its content is repeated.
+ */
+export function jsonErrorPlace(text: string): { line: number; column: number } {
+  const before = text.slice(0, errorPosition(text)).split('\n')
+  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
+}
+
+function errorPosition(text: string): number {
+  const open: ('{' | '[')[] = []
+  let expected: Expectation = 'value'
+  let position = end(blank, text, 0)
+  while (position < text.length) {
+    const character = text.charAt(position)
+    const start = position
+    const afterValue = (): Expectation => (open.length === 0 ? 'end' : 'next')
+    if (expected === 'key' || expected === 'key or end of object') {
+      position = end(string, text, start)
+      if (position > start) expected = 'colon'
+      else if (character === '}' && expected !== 'key') {
+        open.pop()
+        expected = afterValue()
+        position += 1
+      }
+    } else if (expected === 'colon') {
+      if (character === ':') position += 1
+      expected = 'value'
+    } else if (expected === 'next') {
+      const inside = open.at(-1)
+      if (character === ',') {
+        expected = inside === '{' ? 'key' : 'value'
+        position += 1
+      } else if (character === (inside === '{' ? '}' : ']')) {
+        open.pop()
+        expected = afterValue()
+        position += 1
+      }
+    } else if (expected !== 'end') {
+      if (character === '{' || character === '[') {
+        open.push(character)
+        expected = character === '{' ? 'key or end of object' : 'value or end of array'
+        position += 1
+      } else if (character === ']' && expected === 'value or end of array') {
+        open.pop()
+        expected = afterValue()
+        position += 1
+      } else {
+        position = Math.max(end(string, text, start), end(literal, text, start))
+        expected = afterValue()
+      }
+    }
+    if (position === start) return start
+    position = end(blank, text, position)
+  }
+  return text.length
+}

@@ -1,0 +1,39 @@
+import type { AnyStateMachine } from 'xstate'
+import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import type { EventStream } from '../event-stream.ts'
+import type { Route } from '../route.ts'
+import { documentRoutes } from './documents.ts'
+import { eventRoutes } from './events.ts'
+import { healthRoutes } from './health.ts'
+import { historyRoutes } from './history.ts'
+import { machineRoutes } from './machines.ts'
+import { pluginCommandRoutes } from './plugin-commands.ts'
+import { pluginViewRoutes } from './plugin-views.ts'
+import { pluginRoutes } from './plugins.ts'
+import { repositoryRoutes } from './repositories.ts'
+import { schemaRoutes } from './schemas.ts'
+
+export interface RouteSettings {
+  lifecycle: Lifecycle
+  events: EventStream
+  machines: Readonly<Record<string, AnyStateMachine>>
+  hostVersion: string
+  readiness: () => { ready: boolean; reasons: string[] }
+}
+
+/** Every address of the API. */
+export function allRoutes(settings: RouteSettings): Route[] {
+  const { lifecycle, events, machines } = settings
+  return [
+    ...pluginRoutes(lifecycle),
+    ...pluginCommandRoutes(lifecycle),
+    ...pluginViewRoutes(lifecycle),
+    ...documentRoutes(lifecycle),
+    ...historyRoutes(lifecycle),
+    ...repositoryRoutes(lifecycle),
+    ...eventRoutes(lifecycle, events),
+    ...machineRoutes(machines),
+    ...schemaRoutes(),
+    ...healthRoutes(settings),
+  ]
+}

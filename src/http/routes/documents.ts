@@ -1,0 +1,25 @@
+import { extname } from 'node:path'
+import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import { DocumentQuery } from '../../schema/api.ts'
+import { plainDocument, renderedDocument } from '../document-answer.ts'
+import { defineRoute, type Route } from '../route.ts'
+import { pluginIdOf } from './plugin-id.ts'
+
+export function documentRoutes(lifecycle: Lifecycle): Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/plugins/:id/doc',
+      summary: 'A document that the manifest lists',
+      query: DocumentQuery,
+      answers: { 200: null },
+      problems: ['plugin_not_installed', 'ambiguous_id', 'doc_not_found'],
+      async handle({ context, parameters, query }) {
+        const document = await lifecycle.document(pluginIdOf(lifecycle, parameters), query.file)
+        if (query.render === 'html') return renderedDocument(document)
+        context.type = extname(document.file)
+        return plainDocument(document, context.response.get('Content-Type') || 'application/octet-stream')
+      },
+    }),
+  ]
+}

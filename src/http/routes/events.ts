@@ -1,0 +1,37 @@
+import { Problem } from '../../base/problem.ts'
+import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import { EventsQuery } from '../../schema/api.ts'
+import type { EventStream } from '../event-stream.ts'
+import { defineRoute, type Route } from '../route.ts'
+import { pluginIdOf } from './plugin-id.ts'
+
+export function eventRoutes(lifecycle: Lifecycle, events: EventStream): Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/events',
+      summary: 'What happens, as server-sent events: lifecycle, log, event, object, sensor, control',
+      query: EventsQuery,
+      answers: { 200: null },
+      problems: ['plugin_not_installed', 'ambiguous_id', 'shutting_down'],
+      handle({ context, query }) {
+        // A browser that connects again sends the header by itself, with a newer number than the address has.
+        const after = lastEventId(context.get('Last-Event-ID')) ?? query.lastEventId
+        const plugin = query.plugin === undefined ? undefined : pluginIdOf(lifecycle, { id: query.plugin })
+        events.open(context, {
+          ...(after === undefined ? {} : { after }),
+          ...(plugin === undefined ? {} : { plugin }),
+        })
+        return undefined
+      },
+    }),
+  ]
+}
+
+function lastEventId(header: string): number | undefined {
+  if (header === '') return undefined
+  if (/^\d{1,15}$/.test(header)) return Number(header)
+  throw new Problem('body_invalid', 'The header Last-Event-ID must be the number of an event.', {
+    errors: [{ path: '', message: 'the header Last-Event-ID is malformed' }],
+  })
+}

@@ -1,0 +1,51 @@
+import { Problem } from '../../base/problem.ts'
+import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import { HistoryAnswer, HistoryQuery, StateAtAnswer } from '../../schema/api.ts'
+import { defineRoute, type Route } from '../route.ts'
+import { pluginIdOf } from './plugin-id.ts'
+
+/** What has happened, and how things stood at any moment. */
+export function historyRoutes(lifecycle: Lifecycle): Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/plugins/:id/history',
+      summary: 'The events of one plugin, oldest first, also after it was uninstalled',
+      query: HistoryQuery,
+      answers: { 200: HistoryAnswer },
+      problems: ['plugin_not_installed', 'ambiguous_id'],
+      handle({ parameters, query }) {
+        const plugin = pluginIdOf(lifecycle, parameters)
+        if (lifecycle.history({ plugin, limit: 1 }).length === 0) lifecycle.get(plugin)
+        return { body: { events: lifecycle.history({ plugin, ...filterOf(query) }) } }
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/history',
+      summary: 'The events of the host and all plugins, oldest first',
+      query: HistoryQuery,
+      answers: { 200: HistoryAnswer },
+      handle: ({ query }) => ({ body: { events: lifecycle.history(filterOf(query)) } }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/history/:seq/state',
+      summary: 'The state of every plugin right after an event',
+      answers: { 200: StateAtAnswer },
+      problems: ['not_found'],
+      handle: ({ parameters }) => ({ body: lifecycle.stateAt(sequenceNumber(parameters.seq ?? '')) }),
+    }),
+  ]
+}
+
+function filterOf({ after, limit }: { after?: number; limit?: number }) {
+  return { ...(after === undefined ? {} : { after }), ...(limit === undefined ? {} : { limit }) }
+}
+
+function sequenceNumber(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text)
+  throw new Problem('body_invalid', 'The address has a bad value for: seq.', {
+    errors: [{ path: '/seq', message: 'must be the number of an event' }],
+  })
+}

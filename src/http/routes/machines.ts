@@ -1,0 +1,38 @@
+import type { AnyStateMachine } from 'xstate'
+import { Problem } from '../../base/problem.ts'
+import { MachineAnswer, MachineQuery, MachinesAnswer } from '../../schema/api.ts'
+import { machineToJson, machineToMermaid, machineToScxml } from '../machine-formats.ts'
+import { defineRoute, type Route } from '../route.ts'
+
+export function machineRoutes(machines: Readonly<Record<string, AnyStateMachine>>): Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/machines',
+      summary: 'Names of the state machines',
+      answers: { 200: MachinesAnswer },
+      handle: () => ({ body: { machines: Object.keys(machines).sort() } }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/machines/:name',
+      summary: 'The definition of a state machine: for XState, as a Mermaid diagram, or as SCXML',
+      query: MachineQuery,
+      answers: { 200: MachineAnswer },
+      problems: ['not_found'],
+      handle({ parameters: { name = '' }, query: { format } }) {
+        const machine = Object.hasOwn(machines, name) ? machines[name] : undefined
+        if (machine === undefined) {
+          throw new Problem('not_found', 'There is no such machine; /api/machines lists their names.')
+        }
+        if (format === 'mermaid') {
+          return { body: machineToMermaid(machine), type: 'text/plain; charset=utf-8' }
+        }
+        if (format === 'scxml') {
+          return { body: machineToScxml(machine), type: 'application/scxml+xml; charset=utf-8' }
+        }
+        return { body: machineToJson(machine) }
+      },
+    }),
+  ]
+}

@@ -1,0 +1,109 @@
+import type { ProblemCode } from '../../base/problem.ts'
+import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import {
+  ConfigBody,
+  ConfigCheckAnswer,
+  EmptyBody,
+  PluginAnswer,
+  ToggleBody,
+  UpdateBody,
+} from '../../schema/api.ts'
+import { defineRoute, type Route } from '../route.ts'
+import { commandContext, pluginAnswer, pluginIdOf } from './plugin-id.ts'
+
+const commandProblems: readonly ProblemCode[] = [
+  'plugin_not_installed',
+  'ambiguous_id',
+  'invalid_transition',
+  'revision_conflict',
+  'shutting_down',
+  'storage_full',
+]
+
+/** What a plugin can be told to do. */
+export function pluginCommandRoutes(lifecycle: Lifecycle): Route[] {
+  const recall = (plugin: string) => pluginAnswer(lifecycle.get(plugin))
+  const common = { method: 'POST', answers: { 200: PluginAnswer }, recall } as const
+  return [
+    defineRoute({
+      ...common,
+      path: '/api/plugins/:id/toggle',
+      also: '/plugins/:id/toggle',
+      summary: 'Enables or disables a plugin; without a body the other way round',
+      body: ToggleBody,
+      problems: commandProblems,
+      async handle(request) {
+        const id = pluginIdOf(lifecycle, request.parameters)
+        const by = commandContext(lifecycle, id, request)
+        return pluginAnswer(await lifecycle.toggle(id, request.body.enabled, by))
+      },
+    }),
+    defineRoute({
+      ...common,
+      path: '/api/plugins/:id/config',
+      also: '/plugins/:id/config',
+      summary: 'Replaces the stored configuration, and reloads the plugin if it is enabled',
+      body: ConfigBody,
+      problems: [...commandProblems, 'config_invalid'],
+      async handle(request) {
+        const id = pluginIdOf(lifecycle, request.parameters)
+        const by = commandContext(lifecycle, id, request)
+        return pluginAnswer(await lifecycle.configure(id, request.body.config, by))
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/plugins/:id/config/check',
+      summary: 'Says whether a configuration would do; saves nothing',
+      body: ConfigBody,
+      answers: { 200: ConfigCheckAnswer },
+      problems: ['plugin_not_installed', 'ambiguous_id'],
+      handle: ({ parameters, body }) => ({
+        body: lifecycle.checkConfig(pluginIdOf(lifecycle, parameters), body.config),
+      }),
+    }),
+    defineRoute({
+      ...common,
+      path: '/api/plugins/:id/reload',
+      summary: 'Unloads and loads a plugin',
+      body: EmptyBody,
+      problems: commandProblems,
+      async handle(request) {
+        const id = pluginIdOf(lifecycle, request.parameters)
+        return pluginAnswer(await lifecycle.reload(id, commandContext(lifecycle, id, request)))
+      },
+    }),
+    defineRoute({
+      ...common,
+      path: '/api/plugins/:id/update',
+      summary: 'Brings a plugin to another version; back by itself if that one does not run',
+      body: UpdateBody,
+      problems: [
+        ...commandProblems,
+        'dependency_unmet',
+        'host_version_unsupported',
+        'integrity_mismatch',
+        'manifest_invalid',
+        'plugin_not_in_repository',
+        'repository_unknown',
+        'repository_unreachable',
+      ],
+      async handle(request) {
+        const id = pluginIdOf(lifecycle, request.parameters)
+        const by = commandContext(lifecycle, id, request)
+        return pluginAnswer(await lifecycle.update(id, request.body.version ?? undefined, by))
+      },
+    }),
+    defineRoute({
+      ...common,
+      path: '/api/plugins/:id/rollback',
+      summary: 'Returns to the version before the last update, with the configuration it had',
+      body: EmptyBody,
+      problems: commandProblems,
+      async handle(request) {
+        const id = pluginIdOf(lifecycle, request.parameters)
+        return pluginAnswer(await lifecycle.rollback(id, commandContext(lifecycle, id, request)))
+      },
+    }),
+  ]
+}

@@ -1,0 +1,63 @@
+import type { Context } from 'koa'
+import { Problem } from '../../base/problem.ts'
+import type { CommandContext, Lifecycle } from '../../lifecycle/lifecycle.ts'
+import { isIdentifierPart, parseFullId } from '../../schema/identifier.ts'
+import type { Plugin } from '../../schema/plugin.ts'
+import { expectedRevision } from '../if-match.ts'
+import type { Answer, RouteRequest } from '../route.ts'
+
+/** Longest part of a wrong id that is repeated in an answer, in characters. */
+const shownLength = 80
+
+/** The full id that a path names. Throws `plugin_not_installed`, `ambiguous_id`. */
+export function pluginIdOf(lifecycle: Lifecycle, parameters: Readonly<Record<string, string>>): string {
+  const text = parameters.id ?? ''
+  if (parseFullId(text) === undefined && !isIdentifierPart(text)) {
+    const shown = text.length > shownLength ? `${text.slice(0, shownLength)}…` : text
+    throw new Problem(
+      'plugin_not_installed',
+      `${JSON.stringify(shown)} is no plugin id: it must be @namespace/shortId, or a short id.`,
+    )
+  }
+  return lifecycle.resolveId(text)
+}
+
+/** Who asks for a change to a plugin, and under which conditions. Throws `revision_conflict`. */
+export function commandContext(
+  lifecycle: Lifecycle,
+  plugin: string,
+  { context, requestKey }: Pick<RouteRequest<unknown, unknown>, 'context' | 'requestKey'>,
+): CommandContext {
+  const revision = askedRevision(lifecycle, plugin, context)
+  return {
+    by: 'http',
+    ...(revision === undefined ? {} : { expectedRevision: revision }),
+    ...(requestKey === undefined ? {} : { requestKey }),
+  }
+}
+
+/** For a change that leaves no fact behind: checks `If-Match` at once. Throws `revision_conflict`. */
+export function requireRevision(lifecycle: Lifecycle, plugin: string, context: Context): void {
+  const asked = askedRevision(lifecycle, plugin, context)
+  const { revision } = lifecycle.get(plugin)
+  if (asked === undefined || asked === revision) return
+  throw new Problem('revision_conflict', `${plugin} is at revision ${revision}, not ${asked}; read it again.`)
+}
+
+function askedRevision(lifecycle: Lifecycle, plugin: string, context: Context): number | undefined {
+  return expectedRevision(context.get('If-Match') || undefined, () => revisionOf(lifecycle, plugin))
+}
+
+function revisionOf(lifecycle: Lifecycle, plugin: string): number | undefined {
+  try {
+    return lifecycle.get(plugin).revision
+  } catch (error) {
+    if (error instanceof Problem && error.code === 'plugin_not_installed') return undefined
+    throw error
+  }
+}
+
+/** The plugin as it is now, with its revision as the entity tag. */
+export function pluginAnswer(plugin: Plugin, status = 200): Answer {
+  return { status, body: plugin, headers: { ETag: `"${plugin.revision}"` } }
+}

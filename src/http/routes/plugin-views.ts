@@ -1,0 +1,94 @@
+import type { Json } from '../../base/json.ts'
+import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import {
+  ControlAnswer,
+  ControlBody,
+  ControlsAnswer,
+  LogsAnswer,
+  LogsQuery,
+  MachineStateAnswer,
+  ObjectsAnswer,
+  SensorsAnswer,
+} from '../../schema/api.ts'
+import { defineRoute, type Route } from '../route.ts'
+import { pluginIdOf, requireRevision } from './plugin-id.ts'
+
+/** What a plugin shows of itself: log, objects, sensors, controls, place in its life. */
+export function pluginViewRoutes(lifecycle: Lifecycle): Route[] {
+  const common = { method: 'GET', problems: ['plugin_not_installed', 'ambiguous_id'] } as const
+  return [
+    defineRoute({
+      ...common,
+      path: '/api/plugins/:id/logs',
+      summary: "The latest lines of a plugin's log, oldest first",
+      query: LogsQuery,
+      answers: { 200: LogsAnswer },
+      handle({ parameters, query: { limit, level } }) {
+        const filter = {
+          ...(limit === undefined ? {} : { limit }),
+          ...(level === undefined ? {} : { level }),
+        }
+        return { body: { logs: lifecycle.logs(pluginIdOf(lifecycle, parameters), filter) } }
+      },
+    }),
+    defineRoute({
+      ...common,
+      path: '/api/plugins/:id/objects',
+      summary: 'The objects that a plugin has in the registry',
+      answers: { 200: ObjectsAnswer },
+      handle: ({ parameters }) => ({
+        body: { objects: lifecycle.objects(pluginIdOf(lifecycle, parameters)) },
+      }),
+    }),
+    defineRoute({
+      ...common,
+      path: '/api/plugins/:id/sensors',
+      summary: 'The sensors of a plugin and their values',
+      answers: { 200: SensorsAnswer },
+      handle: ({ parameters }) => ({
+        body: { sensors: lifecycle.sensors(pluginIdOf(lifecycle, parameters)) },
+      }),
+    }),
+    defineRoute({
+      ...common,
+      path: '/api/plugins/:id/controls',
+      summary: 'The controls of a plugin and their values',
+      answers: { 200: ControlsAnswer },
+      handle: ({ parameters }) => ({
+        body: { controls: lifecycle.controls(pluginIdOf(lifecycle, parameters)) },
+      }),
+    }),
+    defineRoute({
+      method: 'PUT',
+      path: '/api/plugins/:id/controls/:control',
+      summary: 'Sets a control',
+      body: ControlBody,
+      answers: { 200: ControlAnswer },
+      problems: [
+        ...common.problems,
+        'control_unknown',
+        'control_value_invalid',
+        'revision_conflict',
+        'shutting_down',
+      ],
+      async handle(request) {
+        const id = pluginIdOf(lifecycle, request.parameters)
+        requireRevision(lifecycle, id, request.context)
+        // The body is JSON, so what is in it is too.
+        const value = request.body.value as Json
+        return { body: await lifecycle.setControl(id, request.parameters.control ?? '', value) }
+      },
+    }),
+    defineRoute({
+      ...common,
+      path: '/api/plugins/:id/machine',
+      summary: 'The state of a plugin and the events that it would take now',
+      answers: { 200: MachineStateAnswer },
+      handle({ parameters }) {
+        const id = pluginIdOf(lifecycle, parameters)
+        lifecycle.get(id)
+        return { body: lifecycle.machineState(id) }
+      },
+    }),
+  ]
+}

@@ -1,0 +1,126 @@
+import { Problem } from '../../base/problem.ts'
+import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import {
+  InstallBody,
+  PluginAnswer,
+  PluginsAnswer,
+  PluginsQuery,
+  UninstallAnswer,
+  UninstallQuery,
+} from '../../schema/api.ts'
+import { parseFullId } from '../../schema/identifier.ts'
+import type { Plugin } from '../../schema/plugin.ts'
+import { type Answer, defineRoute, type Route } from '../route.ts'
+import { commandContext, pluginAnswer, pluginIdOf } from './plugin-id.ts'
+
+/** Plugins as things: list, read, install, uninstall. */
+export function pluginRoutes(lifecycle: Lifecycle): Route[] {
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/plugins',
+      summary: 'Lists the installed plugins',
+      query: PluginsQuery,
+      answers: { 200: PluginsAnswer },
+      handle: ({ query }) => ({
+        body: { plugins: lifecycle.list().filter((plugin) => matches(plugin, query)) },
+      }),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/plugins/install',
+      summary: 'Installs a plugin from a repository; it is not enabled yet',
+      body: InstallBody,
+      answers: { 201: PluginAnswer },
+      problems: [
+        'already_installed',
+        'ambiguous_repository',
+        'dependency_unmet',
+        'host_version_unsupported',
+        'integrity_mismatch',
+        'invalid_transition',
+        'manifest_invalid',
+        'plugin_not_in_repository',
+        'repository_unknown',
+        'repository_unreachable',
+        'revision_conflict',
+        'shutting_down',
+        'storage_full',
+      ],
+      async handle(request) {
+        const { fullId } = request.body
+        requireSameId(request.body)
+        const by = commandContext(lifecycle, fullId, request)
+        return installed(await lifecycle.install(withoutNulls(request.body), by))
+      },
+      recall(plugin) {
+        const found = lifecycle.list().find(({ id }) => id === plugin)
+        return found === undefined ? undefined : installed(found)
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/plugins/:id',
+      summary: 'One installed plugin',
+      answers: { 200: PluginAnswer },
+      problems: ['plugin_not_installed', 'ambiguous_id'],
+      handle: ({ parameters }) => pluginAnswer(lifecycle.get(pluginIdOf(lifecycle, parameters))),
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: '/api/plugins/:id',
+      also: '/plugins/:id',
+      summary: 'Uninstalls a plugin; its files and its key-value store stay unless purge names them',
+      query: UninstallQuery,
+      answers: { 200: UninstallAnswer },
+      problems: [
+        'plugin_not_installed',
+        'ambiguous_id',
+        'invalid_transition',
+        'revision_conflict',
+        'shutting_down',
+        'storage_full',
+      ],
+      async handle(request) {
+        const id = pluginIdOf(lifecycle, request.parameters)
+        const asked = request.query.purge?.split(',') ?? []
+        const purge = (['kv', 'files'] as const).filter((target) => asked.includes(target))
+        return { body: await lifecycle.uninstall(id, purge, commandContext(lifecycle, id, request)) }
+      },
+    }),
+  ]
+}
+
+function installed(plugin: Plugin): Answer {
+  const answer = pluginAnswer(plugin, 201)
+  const location = `/api/plugins/${encodeURIComponent(plugin.id)}`
+  return { ...answer, headers: { ...answer.headers, Location: location } }
+}
+
+function requireSameId({ fullId, id }: InstallBody): void {
+  const shortId = parseFullId(fullId)?.shortId
+  if (id === undefined || id === null || id === shortId || id === fullId) return
+  throw new Problem('body_invalid', 'id and fullId name different plugins.', {
+    errors: [{ path: '/id', message: `must be ${shortId} to match fullId` }],
+  })
+}
+
+/** Null says the same as leaving the member out. */
+function withoutNulls({ fullId, id, repository, version }: InstallBody) {
+  return {
+    fullId,
+    ...(typeof id === 'string' ? { id } : {}),
+    ...(typeof repository === 'string' ? { repository } : {}),
+    ...(typeof version === 'string' ? { version } : {}),
+  }
+}
+
+function matches(plugin: Plugin, { state, tag, q }: PluginsQuery): boolean {
+  if (state !== undefined && plugin.state !== state) return false
+  if (tag !== undefined && !plugin.tags.includes(tag)) return false
+  if (q === undefined) return true
+  const wanted = q.toLowerCase()
+  return [plugin.id, plugin.name, plugin.description ?? '', plugin.author ?? '', ...plugin.tags].some(
+    (text) => text.toLowerCase().includes(wanted),
+  )
+}

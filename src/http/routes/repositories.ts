@@ -1,0 +1,58 @@
+import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import { CatalogAnswer, CatalogQuery, RepositoriesAnswer, RepositoryBody } from '../../schema/api.ts'
+import { type Answer, defineRoute, type Route } from '../route.ts'
+
+/** Where plugins come from, and what is offered there. */
+export function repositoryRoutes(lifecycle: Lifecycle): Route[] {
+  const path = '/api/repositories'
+  const all = async (): Promise<Answer> => ({ body: { repositories: await lifecycle.repositories() } })
+  return [
+    defineRoute({
+      method: 'GET',
+      path,
+      summary: 'Lists the repositories',
+      answers: { 200: RepositoriesAnswer },
+      handle: all,
+    }),
+    defineRoute({
+      method: 'POST',
+      path,
+      summary: 'Adds a repository, or gives one of this name another address',
+      body: RepositoryBody,
+      answers: { 201: RepositoriesAnswer },
+      problems: ['repository_unreachable', 'shutting_down', 'storage_full'],
+      async handle({ body, requestKey }) {
+        const by = { by: 'http', ...(requestKey === undefined ? {} : { requestKey }) } as const
+        await lifecycle.addRepository(body, by)
+        const headers = { Location: `${path}/${encodeURIComponent(body.name)}` }
+        return { ...(await all()), status: 201, headers }
+      },
+    }),
+    defineRoute({
+      method: 'DELETE',
+      path: `${path}/:name`,
+      summary: 'Forgets a repository; plugins that came from it stay',
+      answers: { 200: RepositoriesAnswer },
+      problems: ['repository_unknown', 'shutting_down', 'storage_full'],
+      async handle({ parameters }) {
+        await lifecycle.removeRepository(parameters.name ?? '', { by: 'http' })
+        return all()
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/catalog',
+      summary: 'What all repositories offer',
+      query: CatalogQuery,
+      answers: { 200: CatalogAnswer },
+      problems: ['repository_unknown'],
+      async handle({ query: { q, repository } }) {
+        const filter = {
+          ...(q === undefined ? {} : { text: q }),
+          ...(repository === undefined ? {} : { repository }),
+        }
+        return { body: { plugins: await lifecycle.catalog(filter) } }
+      },
+    }),
+  ]
+}

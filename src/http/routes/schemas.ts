@@ -1,0 +1,18 @@
+import { Manifest } from '../../schema/manifest.ts'
+import { defineRoute, type Route } from '../route.ts'
+
+/** Schemas for editors: `"$schema"` in a plugin.json may point here. */
+export function schemaRoutes(): Route[] {
+  const schema = { $schema: 'https://json-schema.org/draft/2020-12/schema', ...Manifest }
+  const text = JSON.stringify(schema, null, 2)
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/schema/plugin.json',
+      summary: 'JSON Schema of a plugin manifest',
+      early: true,
+      answers: { 200: null },
+      handle: () => ({ body: text, type: 'application/schema+json; charset=utf-8' }),
+    }),
+  ]
+}

@@ -1,0 +1,173 @@
+import { createServer, type IncomingMessage, type RequestListener, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import type { Clock } from '../base/clock.ts'
+import {
+  messageOf,
+  Problem,
+  type ProblemDocument,
+  problemDocument,
+  systemErrorCode,
+} from '../base/problem.ts'
+import { refuseConnection } from './problem-answer.ts'
+
+/** Most bytes of a request's head: far more than any client of this API sends. */
+const headerLimit = 16 * 1024
+/** How long the head of a request may take, in milliseconds, so that a slow one does not hold a connection. */
+const headersTime = 10_000
+/** How long a whole request may take to arrive, in milliseconds: 1 MiB over a poor line. */
+const requestTime = 30_000
+/** How long an idle connection is kept for the next request, in milliseconds. */
+const keepAliveTime = 5_000
+/** How often the two times above are looked at, in milliseconds. */
+const checkInterval = 2_000
+/** How long answers under way get when the server closes, in milliseconds. */
+const closingGrace = 2_000
+
+export interface ServerSettings {
+  bind: string
+  port: number
+  clock: Clock
+  handle: RequestListener
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+}
+
+export interface Server {
+  /** Port that is listened at; 0 before the start. */
+  readonly port: number
+  /** Throws an Error whose message says what to do. */
+  start(): Promise<void>
+  /** Ends idle connections at once, the others after their answer or a grace time. Idempotent. */
+  close(): Promise<void>
+}
+
+/** An HTTP server that gives a slow, broken or hostile client neither time nor memory. */
+export function createHttpServer({ bind, port, clock, handle, upgrade }: ServerSettings): Server {
+  // Answers that are under way, by connection. Connections that were upgraded belong to somebody else.
+  const connections = new Map<Socket, number>()
+  let closing: Promise<void> | undefined
+  let allGone: (() => void) | undefined
+
+  const server = createServer({
+    maxHeaderSize: headerLimit,
+    headersTimeout: headersTime,
+    requestTimeout: requestTime,
+    keepAliveTimeout: keepAliveTime,
+    connectionsCheckingInterval: checkInterval,
+  })
+  server.on('connection', (socket) => {
+    connections.set(socket, 0)
+    socket.on('close', () => release(socket))
+  })
+  server.on('request', (request, response) => {
+    const { socket } = request
+    connections.set(socket, (connections.get(socket) ?? 0) + 1)
+    if (closing !== undefined) response.shouldKeepAlive = false
+    response.on('close', () => {
+      const left = (connections.get(socket) ?? 1) - 1
+      if (connections.has(socket)) connections.set(socket, left)
+      if (closing !== undefined && left === 0) socket.destroySoon()
+    })
+    handle(request, response)
+  })
+  server.on('upgrade', (request, socket, head) => {
+    if (isOptional(request)) {
+      answerWithoutUpgrade(request)
+      return
+    }
+    release(request.socket)
+    upgrade(request, socket, head)
+  })
+  server.on('clientError', (error, socket) => {
+    const isAnswering = [...connections].some(([known, answers]) => known === socket && answers > 0)
+    if (!socket.writable || isAnswering || systemErrorCode(error) === 'ECONNRESET') socket.destroy()
+    else refuseConnection(socket, malformedRequest(error))
+  })
+
+  /** Node has let go of the connection already: it ends with this answer. */
+  function answerWithoutUpgrade(request: IncomingMessage): void {
+    const { socket } = request
+    const response = new ServerResponse(request)
+    response.shouldKeepAlive = false
+    response.assignSocket(socket)
+    response.on('finish', () => socket.destroySoon())
+    socket.on('error', () => socket.destroy())
+    server.emit('request', request, response)
+  }
+
+  function release(socket: Socket): void {
+    connections.delete(socket)
+    if (connections.size === 0) allGone?.()
+  }
+
+  async function close(): Promise<void> {
+    server.close()
+    for (const [socket, answers] of connections) if (answers === 0) socket.destroy()
+    const grace = clock.schedule(closingGrace, () => {
+      for (const socket of connections.keys()) socket.destroy()
+    })
+    await new Promise<void>((resolve) => {
+      allGone = resolve
+      if (connections.size === 0) resolve()
+    })
+    grace.cancel()
+  }
+
+  return {
+    get port() {
+      const address = server.address()
+      return address !== null && typeof address === 'object' ? address.port : 0
+    },
+    start: () =>
+      new Promise((resolve, reject) => {
+        const fail = (error: Error): void => reject(listenError(error, bind, port))
+        server.once('error', fail)
+        server.listen(port, bare(bind), () => {
+          server.off('error', fail)
+          resolve()
+        })
+      }),
+    close: () => (closing ??= close()),
+  }
+}
+
+/**
+ * An offer of HTTP/2, which some clients make with their first request: HTTP/1.1 may answer as if it were not
+ * there. Node's parser does not give the body of such a request, so one with a body is refused.
+ */
+function isOptional({ headers, method }: IncomingMessage): boolean {
+  return headers.upgrade?.toLowerCase() === 'h2c' && (method === 'GET' || method === 'HEAD')
+}
+
+/** `[::1]` without its brackets, as the operating system wants it. */
+function bare(bind: string): string {
+  return bind.replace(/^\[(.*)\]$/, '$1')
+}
+
+function listenError(error: unknown, bind: string, port: number): Error {
+  const code = systemErrorCode(error)
+  const sentence: Record<string, string> = {
+    EADDRINUSE: `Port ${port} on ${bind} is in use by another program: set HOST_HTTP_PORT to a free port (0 takes any).`,
+    EACCES: `Port ${port} on ${bind} needs more rights: set HOST_HTTP_PORT to a port above 1023.`,
+    EADDRNOTAVAIL: `${bind} is not an address of this machine: correct HOST_HTTP_BIND.`,
+    ENOTFOUND: `${bind} is not an address of this machine: correct HOST_HTTP_BIND.`,
+  }
+  const detail =
+    sentence[code ?? ''] ??
+    `Port ${port} on ${bind} cannot be used (${messageOf(error)}): change HOST_HTTP_PORT or HOST_HTTP_BIND.`
+  return new Error(detail, { cause: error })
+}
+
+/** What is wrong with bytes that are not a request; the parser's own words could repeat the input. */
+function malformedRequest(error: unknown): ProblemDocument {
+  const code = systemErrorCode(error)
+  const document = (detail: string): ProblemDocument => problemDocument(new Problem('body_invalid', detail))
+  if (code === 'HPE_HEADER_OVERFLOW') {
+    const detail = `The head of a request may have ${headerLimit} bytes at most.`
+    return { ...document(detail), status: 431 }
+  }
+  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    return { ...document('The request did not arrive in time.'), status: 408 }
+  }
+  return document('This is not an HTTP/1.1 request.')
+}

@@ -1,0 +1,164 @@
+import Type, { type Static } from 'typebox'
+import { FullId } from './identifier.ts'
+import { Origin } from './journal-event.ts'
+import { Config, LogEntry, Plugin, PluginError, PluginState } from './plugin.ts'
+
+/**
+ * Bodies, queries and answers of the HTTP API (contract, section 3). Requests are checked against these,
+ * and the API's description is generated from them.
+ */
+
+/** A misspelled member of a command would be a command that does something else: it is refused by name. */
+const strict = { additionalProperties: false }
+const Text = Type.Union([Type.String(), Type.Null()])
+const OptionalText = Type.Optional(
+  Type.Union([Type.String({ minLength: 1, maxLength: 256 }), Type.Null()], {
+    description: 'A text of 1 to 256 characters, or null',
+  }),
+)
+
+// Bodies
+
+/** The one command that takes further members: catalogs of others send whole entries. */
+export const InstallBody = Type.Object({
+  fullId: FullId,
+  id: OptionalText,
+  repository: OptionalText,
+  version: OptionalText,
+})
+export type InstallBody = Static<typeof InstallBody>
+export const ToggleBody = Type.Object({ enabled: Type.Optional(Type.Boolean()) }, strict)
+export const ConfigBody = Type.Object({ config: Config }, strict)
+export const UpdateBody = Type.Object({ version: OptionalText }, strict)
+export const EmptyBody = Type.Object({}, strict)
+export const ControlBody = Type.Object({ value: Type.Unknown() }, strict)
+export const RepositoryBody = Type.Object(
+  {
+    name: Type.String({ minLength: 1, maxLength: 128 }),
+    url: Type.String({ minLength: 1, maxLength: 2_048 }),
+  },
+  strict,
+)
+
+// Queries
+
+/** Most events or lines in one answer; a longer history is read page by page with `after`. */
+export const pageLimit = 10_000
+const searchText = Type.Optional(Type.String({ maxLength: 256 }))
+const limit = Type.Optional(Type.Integer({ minimum: 0, maximum: pageLimit }))
+const after = Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
+const pluginFilter = Type.Optional(Type.String({ minLength: 1, maxLength: 256 }))
+
+export const PluginsQuery = Type.Object({
+  state: Type.Optional(PluginState),
+  tag: searchText,
+  q: searchText,
+})
+export type PluginsQuery = Static<typeof PluginsQuery>
+export const UninstallQuery = Type.Object({
+  purge: Type.Optional(
+    Type.String({ pattern: '^(kv|files)(,(kv|files))*$', description: 'Kv, files, or both with a comma' }),
+  ),
+})
+export const DocumentQuery = Type.Object({
+  file: Type.String({ minLength: 1, maxLength: 255 }),
+  render: Type.Optional(Type.Literal('html')),
+})
+export const LogsQuery = Type.Object({ limit, level: Type.Optional(LogEntry.properties.level) })
+export const HistoryQuery = Type.Object({ after, limit })
+export const CatalogQuery = Type.Object({
+  q: searchText,
+  repository: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
+})
+export const EventsQuery = Type.Object({ plugin: pluginFilter, lastEventId: after })
+export const MachineQuery = Type.Object({
+  format: Type.Optional(Type.Union([Type.Literal('json'), Type.Literal('mermaid'), Type.Literal('scxml')])),
+})
+
+// Answers
+
+export const PluginsAnswer = Type.Object({ plugins: Type.Array(Plugin) })
+export const UninstallAnswer = Type.Object({ id: Type.String(), state: Type.Literal('uninstalled') })
+export const ConfigCheckAnswer = Type.Object({
+  valid: Type.Boolean(),
+  errors: Type.Array(Type.Object({ path: Type.String(), message: Type.String() })),
+  effective: Config,
+})
+export const LogsAnswer = Type.Object({ logs: Type.Array(LogEntry) })
+export const JournalEventAnswer = Type.Object({
+  seq: Type.Integer(),
+  id: Type.String(),
+  at: Type.String({ description: 'ISO 8601, UTC' }),
+  type: Type.String(),
+  plugin: Text,
+  revision: Type.Integer(),
+  by: Origin,
+  data: Type.Record(Type.String(), Type.Unknown()),
+  state: Type.String({ description: 'State of the plugin, or of the host, after the event' }),
+})
+export const HistoryAnswer = Type.Object({ events: Type.Array(JournalEventAnswer) })
+export const StateAtAnswer = Type.Object({
+  seq: Type.Integer(),
+  plugins: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      state: PluginState,
+      enabled: Type.Boolean(),
+      version: Text,
+      revision: Type.Integer(),
+      error: Type.Union([PluginError, Type.Null()]),
+    }),
+  ),
+})
+export const ObjectsAnswer = Type.Object({ objects: Type.Record(Type.String(), Type.Unknown()) })
+const Point = Type.Object({
+  id: Type.String(),
+  value: Type.Unknown(),
+  type: Type.Optional(Type.String()),
+  description: Type.Optional(Type.String()),
+  unit: Type.Optional(Type.String()),
+  range: Type.Optional(Type.String()),
+})
+export const SensorsAnswer = Type.Object({ sensors: Type.Array(Point) })
+export const ControlsAnswer = Type.Object({ controls: Type.Array(Point) })
+export const ControlAnswer = Type.Object({ id: Type.String(), value: Type.Unknown() })
+export const MachineStateAnswer = Type.Object({
+  machine: Type.String(),
+  state: PluginState,
+  nextEvents: Type.Array(Type.String()),
+})
+export const MachinesAnswer = Type.Object({ machines: Type.Array(Type.String()) })
+export const MachineAnswer = Type.Record(Type.String(), Type.Unknown(), {
+  description: 'A machine definition as XState takes it; guards and actions by name',
+})
+export const CatalogAnswer = Type.Object({
+  plugins: Type.Array(
+    Type.Object({
+      fullId: Type.String(),
+      name: Type.String(),
+      version: Type.String(),
+      description: Text,
+      author: Text,
+      tags: Type.Array(Type.String()),
+      repository: Type.String(),
+      installedVersion: Text,
+      updateAvailable: Type.Boolean(),
+      compatible: Type.Boolean(),
+    }),
+  ),
+})
+export const RepositoriesAnswer = Type.Object({
+  repositories: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      url: Type.String(),
+      namespace: Text,
+      plugins: Type.Integer({ description: 'How many plugins its index lists' }),
+      error: Text,
+    }),
+  ),
+})
+export const LivenessAnswer = Type.Object({ status: Type.Literal('ok'), version: Type.String() })
+export const ReadinessAnswer = Type.Object({ ready: Type.Boolean(), reasons: Type.Array(Type.String()) })
+
+export { Plugin as PluginAnswer } from './plugin.ts'
