@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { openLuaModules } from '../../test/helpers/lua-modules.ts'
+import { type StarterPlugin, startStarterPlugin } from '../../test/helpers/starter-plugin.ts'
+
+/** A message that never comes is a failure, not a wait without end. */
+const timeout = 30_000
+
+async function setCount(plugin: StarterPlugin, value: unknown) {
+  return plugin.host.request('PUT', '/api/plugins/counter/controls/count', { body: { value } })
+}
+
+async function readTotal(plugin: StarterPlugin): Promise<unknown> {
+  const { body } = await plugin.host.request('GET', '/api/plugins/counter/sensors')
+  return body.sensors.find(({ id }: { id: string }) => id === 'total').value
+}
+
+test('it counts the messages of a topic and tells the last count', { timeout }, async (context) => {
+  const plugin = await startStarterPlugin('counter', { topic: 'door/+', step: 2 })
+  context.after(() => plugin.close())
+  const events = await plugin.listen(`${plugin.topic}/events/counter:changed`)
+  for (const door of ['front', 'back', 'cellar']) await plugin.publish(`door/${door}`, 'opened')
+  let last: unknown
+  do last = await events.nextValue()
+  while ((last as { count: number }).count < 6)
+  assert.deepEqual(last, { count: 6, previous: 4, reason: 'message' })
+  assert.equal(await readTotal(plugin), 6)
+})
+
+test('it counts an event of any plugin', { timeout }, async (context) => {
+  const plugin = await startStarterPlugin('counter', { event: 'lamp:on' })
+  context.after(() => plugin.close())
+  const counts = await plugin.listen(`${plugin.topic}/sensors/total`)
+  await plugin.host.publish([
+    {
+      id: 'lamp',
+      lua: 'local p = Plugin:new("lamp") p:onInit(function() p:emit("lamp:on") end) return p',
+    },
+  ])
+  const fixtures = { name: 'fixtures', url: plugin.host.repository }
+  await plugin.host.request('POST', '/api/repositories', { body: fixtures })
+  await plugin.host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/lamp' } })
+  await plugin.host.request('POST', '/api/plugins/lamp/toggle')
+  let total: unknown
+  do total = await counts.nextValue()
+  while (total !== 1)
+})
+
+test('the control sets the count within its range, and the button sets it back', {
+  timeout,
+}, async (context) => {
+  const plugin = await startStarterPlugin('counter', {})
+  context.after(() => plugin.close())
+  assert.deepEqual((await setCount(plugin, 41)).body, { id: 'count', value: 41 })
+  assert.equal(await readTotal(plugin), 41)
+  assert.equal((await setCount(plugin, -1)).status, 422)
+  assert.equal(await readTotal(plugin), 41)
+  const reset = await plugin.host.request('PUT', '/api/plugins/counter/controls/reset', {
+    body: { value: true },
+  })
+  assert.equal(reset.status, 200)
+  assert.equal(await readTotal(plugin), 0)
+})
+
+test('the control can be set over MQTT', { timeout }, async (context) => {
+  const plugin = await startStarterPlugin('counter', {})
+  context.after(() => plugin.close())
+  const counts = await plugin.listen(`${plugin.topic}/controls/count`)
+  await plugin.publish(`${plugin.topic}/controls/count/set`, '100')
+  let count: unknown
+  do count = await counts.nextValue()
+  while (count !== 100)
+})
+
+test('the count outlives a restart and another configuration', { timeout }, async (context) => {
+  const plugin = await startStarterPlugin('counter', { topic: 'door' })
+  context.after(() => plugin.close())
+  await setCount(plugin, 12)
+  await plugin.restart()
+  assert.equal(await readTotal(plugin), 12)
+  await plugin.host.request('POST', '/api/plugins/counter/config', { body: { config: { step: 5 } } })
+  assert.equal(await readTotal(plugin), 12)
+})
+
+test('it refuses to count its own event', { timeout }, async (context) => {
+  const plugin = await startStarterPlugin('counter', { event: 'counter:changed' })
+  context.after(() => plugin.close())
+  const { body } = await plugin.host.request('GET', '/api/plugins/counter/logs?level=error')
+  assert.match(body.logs[0].message, /cannot count counter:changed/)
+  await setCount(plugin, 3)
+  assert.equal(await readTotal(plugin), 3)
+})
+
+const tally = openLuaModules(fileURLToPath(new URL('.', import.meta.url)))
+
+test('counting down ends at zero, counting up at the top of the range', () => {
+  const add = (count: number, step: number) => tally.call('tally', 'add', count, step)[0]
+  assert.deepEqual([add(3, -2), add(1, -2), add(999_999_999, 5)], [1, 0, 1_000_000_000])
+})
+
+test('a daily count of another date starts over', () => {
+  const isStale = (date: string | undefined, daily: boolean) =>
+    tally.call('tally', 'isStale', date, '2026-06-21', daily)[0]
+  assert.deepEqual(
+    [
+      isStale('2026-06-20', true),
+      isStale('2026-06-21', true),
+      isStale(undefined, true),
+      isStale('2026-06-20', false),
+    ],
+    [true, false, false, false],
+  )
+})
