@@ -58,6 +58,11 @@ export interface IsolateServices {
   setPoint(point: PointState): void
   removePoint(kind: 'sensor' | 'control', id: string): void
   setKeyValue(key: string, entry: KeyValueEntry | undefined): void
+  /**
+   * Resolves when what was emitted and published so far has left the host. A plugin that floods gets no
+   * further credit before that (nor later than a second from then). Absent: everything leaves at once.
+   */
+  drained?(): Promise<void>
   /** Synchronous for Lua: an object of any plugin by its full path `plugins.<ns>.<short>.<path>`. */
   lookUpObject(fullPath: string): Json | undefined
 }

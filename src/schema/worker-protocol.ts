@@ -156,7 +156,7 @@ export type HostMessage =
       budgets: LuaBudgets
       /** Bytes that the Lua strings of the isolate may take. */
       stringLimitBytes: number
-      /** See `flowCells`. */
+      /** See `flow-cells.ts`. */
       flow: SharedArrayBuffer
     }
   | { kind: 'deliverEvent'; isolate: number; name: string; data?: Json; cost: number }
@@ -186,15 +186,6 @@ export interface WorkerSetup {
   /** One Int32 that grows with every urgent message; what a waiting worker sleeps on. */
   signal: SharedArrayBuffer
 }
-
-/** Int32 cells that the host and one isolate share to hold each other back without a message. */
-export const flowCells = {
-  /** Batches that the isolate may still send before the host has taken earlier ones. */
-  credit: 0,
-  /** Sum of the `cost` of the deliveries that the isolate has handled, modulo 2^32. */
-  handled: 1,
-  count: 2,
-} as const
 
 function createKindParser<T>(schemas: Record<string, TSchema>): (value: unknown) => Parsed<T> {
   const parsers = new Map(Object.entries(schemas).map(([kind, schema]) => [kind, createParser(schema)]))

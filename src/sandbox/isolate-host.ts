@@ -1,0 +1,254 @@
+import { type Clock, withDeadline } from '../base/clock.ts'
+import { approximateSize } from '../base/json-size.ts'
+import type { Logger } from '../base/log.ts'
+import { messageOf, Problem } from '../base/problem.ts'
+import { type LogEntry, noResources, type Resources } from '../schema/plugin.ts'
+import { type IsolateMessage, type Operation, parseOperation } from '../schema/worker-protocol.ts'
+import { createDeferred, type Deferred } from './deferred.ts'
+import { createFlow } from './flow.ts'
+import { createHeldThings } from './held-things.ts'
+import { type Isolate, IsolateError, type IsolateServices, type IsolateSource } from './isolate.ts'
+import type { SandboxLimits } from './limits.ts'
+import { perform } from './operations.ts'
+import type { WorkerThread } from './worker-thread.ts'
+
+/** Bytes that a delivery takes besides its content, roughly. */
+const deliveryOverhead = 128
+
+type ControlOutcome = Extract<IsolateMessage, { kind: 'controlAnswered' }>['outcome']
+
+export interface IsolateHostSettings {
+  clock: Clock
+  logger: Logger
+  limits: SandboxLimits
+  thread: WorkerThread
+  /** Its number in the worker. */
+  number: number
+  source: IsolateSource
+  services: IsolateServices
+}
+
+/** The host's side of one isolate, from its load to its end. */
+export interface IsolateHost extends Isolate {
+  /** Resolves when the plugin runs. Rejects with `IsolateError`; then it has ended. */
+  load(): Promise<void>
+  /** Unloads it, or ends it at once when it is still being loaded. */
+  close(): Promise<void>
+}
+
+export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
+  const { clock, logger, limits, thread, number, source, services } = settings
+  const flow = createFlow(limits.batchCredit, limits.deliveryBytes)
+  const held = createHeldThings()
+  const loaded = createDeferred<void>()
+  const unloaded = createDeferred<void>()
+  const ended = createDeferred<IsolateError | undefined>()
+  const controlRequests = new Map<number, Deferred<ControlOutcome>>()
+  let counts: Resources = { ...noResources }
+  let lastRequest = 0
+  let dropped = 0
+  let running = false
+  let over = false
+  let unloading: Promise<void> | undefined
+
+  /** A service that throws is the host's fault, and no reason to stop what comes after it. */
+  function serve(operation: Operation): void {
+    held.note(operation)
+    try {
+      if (operation.kind === 'resources') counts = operation.resources
+      else perform(services, operation)
+    } catch (error) {
+      logger.error('A service of the sandbox failed', {
+        plugin: source.id,
+        operation: operation.kind,
+        reason: messageOf(error),
+      })
+    }
+  }
+
+  function say(level: LogEntry['level'], message: string): void {
+    serve({ kind: 'log', entry: { at: new Date(clock.now()).toISOString(), level, message } })
+  }
+
+  function takeBatch(operations: readonly unknown[]): void {
+    for (const value of operations) {
+      const parsed = parseOperation(value)
+      if (parsed.ok) serve(parsed.value)
+      else logger.error('A plugin worker asked for nonsense', { plugin: source.id, errors: parsed.errors })
+    }
+    // Not within this turn of the event loop: others want to be served between two batches of a flood.
+    const giveCredit = (): void => void setImmediate(returnCredit)
+    const drained = services.drained?.()
+    if (drained === undefined) giveCredit()
+    else {
+      const late = (): Error => new Error('the host could not pass it on in time')
+      withDeadline(clock, limits.drainDeadline, drained, late).then(giveCredit, giveCredit)
+    }
+  }
+
+  function returnCredit(): void {
+    if (over) return
+    flow.giveCredit()
+    thread.post({ kind: 'credit', isolate: number })
+  }
+
+  /** The one way out: takes back what is left, ends the worker, and says so. */
+  async function end(error: IsolateError | undefined): Promise<void> {
+    if (over) return
+    for (const operation of held.release()) serve(operation)
+    over = true
+    running = false
+    counts = { ...noResources }
+    thread.detach(number)
+    for (const request of controlRequests.values()) request.reject(notRunning())
+    controlRequests.clear()
+    await thread.close()
+    const failure = error ?? new IsolateError('worker_died', 'the plugin was unloaded before it had loaded')
+    loaded.reject(failure)
+    unloaded.resolve()
+    ended.resolve(error)
+  }
+
+  function notRunning(): Problem {
+    return new Problem('invalid_transition', `The plugin ${source.id} is not running.`)
+  }
+
+  function unload(): Promise<void> {
+    if (!over) unloading ??= cleanUp()
+    return unloading ?? ended.promise.then(() => undefined)
+  }
+
+  async function cleanUp(): Promise<void> {
+    running = false
+    thread.watch(false)
+    thread.post({ kind: 'unload', isolate: number })
+    const late = (): Error => new Error(`onCleanup did not end within ${limits.luaCleanup / 1000} s`)
+    try {
+      await withDeadline(clock, limits.unloadDeadline, unloaded.promise, late)
+    } catch (error) {
+      say('error', `${messageOf(error)}; the plugin was ended by force`)
+    }
+    await end(undefined)
+  }
+
+  /** Answers whether there was room for it; a plugin that is far behind loses what comes. */
+  function makeRoom(cost: number): boolean {
+    if (!running) return false
+    if (!flow.takeRoom(cost)) {
+      dropped += 1
+      if (dropped === 1)
+        say('warn', 'events and messages are dropped: the plugin handles them more slowly than they come')
+      return false
+    }
+    if (dropped > 0) say('warn', `${dropped} events and messages were dropped`)
+    dropped = 0
+    return true
+  }
+
+  thread.attach(number, {
+    receive(message) {
+      switch (message.kind) {
+        case 'batch':
+          takeBatch(message.operations)
+          break
+        case 'loaded':
+          loaded.resolve()
+          break
+        case 'loadFailed':
+          void end(new IsolateError(message.code, message.failure.message, message.failure.traceback))
+          break
+        case 'controlAnswered':
+          controlRequests.get(message.request)?.resolve(message.outcome)
+          break
+        case 'unloaded':
+          reportLeftovers(message.resources)
+          unloaded.resolve()
+          break
+      }
+    },
+    answer: (question) => services.lookUpObject(question.fullPath),
+    died(error) {
+      if (unloading !== undefined) say('error', `onCleanup: ${error.message}`)
+      void end(unloading === undefined ? error : undefined)
+    },
+  })
+
+  function reportLeftovers(resources: Resources): void {
+    counts = resources
+    if (Object.values(resources).some((count) => count > 0)) {
+      logger.error('A plugin still held something after its clean-up', { plugin: source.id, resources })
+    }
+  }
+
+  return {
+    ended: ended.promise,
+    resources: () => ({ ...counts }),
+    async load() {
+      thread.post({
+        kind: 'load',
+        isolate: number,
+        source,
+        budgets: { load: limits.luaLoad, callback: limits.luaCallback, cleanup: limits.luaCleanup },
+        stringLimitBytes: limits.stringBytes,
+        flow: flow.buffer,
+      })
+      const late = (): IsolateError =>
+        new IsolateError(
+          'load_timeout',
+          `init.lua and onInit took longer than ${limits.loadDeadline / 1000} s`,
+        )
+      try {
+        await withDeadline(clock, limits.loadDeadline, loaded.promise, late)
+      } catch (error) {
+        await end(error instanceof IsolateError ? error : new IsolateError('worker_died', messageOf(error)))
+        throw error
+      }
+      running = true
+      thread.watch(true)
+    },
+    deliverEvent(name, data) {
+      const cost = deliveryOverhead + name.length + approximateSize(data)
+      if (!makeRoom(cost)) return
+      thread.post({
+        kind: 'deliverEvent',
+        isolate: number,
+        name,
+        cost,
+        ...(data === undefined ? {} : { data }),
+      })
+    },
+    deliverMessage(subscription, topic, payload) {
+      const cost = deliveryOverhead + topic.length + payload.byteLength
+      if (!makeRoom(cost)) return
+      // A copy of its own: a view would take its whole buffer along, which may be the broker's.
+      const bytes = new Uint8Array(payload)
+      thread.post({ kind: 'deliverMessage', isolate: number, subscription, topic, payload: bytes, cost })
+    },
+    async setControl(id, value) {
+      if (!running) throw notRunning()
+      lastRequest += 1
+      const request = lastRequest
+      const answer = createDeferred<ControlOutcome>()
+      controlRequests.set(request, answer)
+      thread.post({ kind: 'setControl', isolate: number, request, id, value })
+      const late = (): Problem =>
+        new Problem(
+          'internal',
+          `The control ${id} did not take the value within ${limits.controlDeadline / 1000} s.`,
+        )
+      try {
+        const outcome = await withDeadline(clock, limits.controlDeadline, answer.promise, late)
+        if (outcome.ok) return outcome.value
+        const code = outcome.reason === 'unknown' ? 'control_unknown' : 'control_value_invalid'
+        throw new Problem(code, outcome.message)
+      } finally {
+        controlRequests.delete(request)
+      }
+    },
+    unload,
+    close() {
+      if (running || unloading !== undefined || over) return unload()
+      return end(new IsolateError('worker_died', 'the host stopped while the plugin was loading'))
+    },
+  }
+}

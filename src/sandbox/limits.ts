@@ -1,0 +1,51 @@
+/** What a plugin may take. Times in milliseconds. */
+export interface SandboxLimits {
+  /** From the start of the worker until the init callback has come back. */
+  loadDeadline: number
+  /** From the request to unload until the worker is ended by force. */
+  unloadDeadline: number
+  /** For a control's setter, from the request to the answer. */
+  controlDeadline: number
+  /** Lua's own limits: the chunk with the init callback, any other callback, the clean-up callback. */
+  luaLoad: number
+  luaCallback: number
+  luaCleanup: number
+  /** How often a worker is asked for a sign of life, and after how much silence it is ended. */
+  heartbeatInterval: number
+  unresponsiveAfter: number
+  /** How long a batch may wait for what the host does with it before the worker gets credit again. */
+  drainDeadline: number
+  /** Batches that a plugin may send before the host has taken the earlier ones. */
+  batchCredit: number
+  /** Bytes of events and messages, roughly, that may wait for a slow plugin; further ones are dropped. */
+  deliveryBytes: number
+  /** Bytes of Lua strings, which the worker's heap limit does not see. */
+  stringBytes: number
+  /** Megabytes of a worker's heap: an idle plugin takes about 12. */
+  oldGenerationMegabytes: number
+  youngGenerationMegabytes: number
+  codeMegabytes: number
+  stackMegabytes: number
+}
+
+export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
+  // Longer than Lua's own limit, so that the error with the line comes first.
+  loadDeadline: 30_000,
+  luaLoad: 20_000,
+  // The time for onCleanup, and some to let go of everything afterwards.
+  luaCleanup: 5_000,
+  unloadDeadline: 7_000,
+  controlDeadline: 5_000,
+  luaCallback: 5_000,
+  heartbeatInterval: 2_000,
+  // Longer than a callback may take: who is stopped by Lua's own limit need not be ended.
+  unresponsiveAfter: 8_000,
+  drainDeadline: 1_000,
+  batchCredit: 8,
+  deliveryBytes: 4 * 1024 * 1024,
+  stringBytes: 64 * 1024 * 1024,
+  oldGenerationMegabytes: 128,
+  youngGenerationMegabytes: 16,
+  codeMegabytes: 32,
+  stackMegabytes: 4,
+})

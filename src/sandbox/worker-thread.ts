@@ -1,0 +1,176 @@
+import type { Readable } from 'node:stream'
+import { Worker } from 'node:worker_threads'
+import type { Clock } from '../base/clock.ts'
+import type { Json } from '../base/json.ts'
+import type { Logger } from '../base/log.ts'
+import { messageOf, systemErrorCode } from '../base/problem.ts'
+import {
+  type HostMessage,
+  type IsolateMessage,
+  parseWorkerMessage,
+  type Question,
+} from '../schema/worker-protocol.ts'
+import { createHeartbeat } from './heartbeat.ts'
+import { IsolateError } from './isolate.ts'
+import type { SandboxLimits } from './limits.ts'
+import { createQuestionDesk } from './question-desk.ts'
+import { workerEntry } from './worker-entry.ts'
+
+/** Characters that a worker may write to its standard streams at a time; plugins have no way to do it. */
+const outputLimit = 2_000
+
+/** What hears of one isolate in a worker. */
+export interface IsolateListener {
+  receive(message: Exclude<IsolateMessage, { kind: 'question' }>): void
+  answer(question: Question): Json | undefined | Promise<Json | undefined>
+  /** The worker is gone; nothing is heard of the isolate after that. */
+  died(error: IsolateError): void
+}
+
+/** One worker thread, which holds isolates by number. */
+export interface WorkerThread {
+  attach(isolate: number, listener: IsolateListener): void
+  detach(isolate: number): void
+  /** Does nothing when the worker is gone. */
+  post(message: HostMessage): void
+  /** Ends the worker when it does not answer any more. A load and an unload have deadlines of their own. */
+  watch(enabled: boolean): void
+  /** Ends the worker at once. Idempotent. */
+  close(): Promise<void>
+}
+
+export interface WorkerThreadSettings {
+  clock: Clock
+  logger: Logger
+  limits: SandboxLimits
+  /** Shown by debuggers. */
+  name: string
+}
+
+/** Starts a worker. Throws `IsolateError` when the system has no room for one more. */
+export function createWorkerThread({ clock, logger, limits, name }: WorkerThreadSettings): WorkerThread {
+  const listeners = new Map<number, IsolateListener>()
+  const desk = createQuestionDesk()
+  const worker = startWorker()
+  let gone = false
+  let exited: Promise<unknown> | undefined
+
+  function startWorker(): Worker {
+    try {
+      return new Worker(workerEntry(), {
+        name,
+        workerData: desk.setup,
+        transferList: [desk.setup.urgent],
+        // Nothing of the host's surroundings: no environment, no options, no streams.
+        env: {},
+        execArgv: [],
+        argv: [],
+        stdin: true,
+        stdout: true,
+        stderr: true,
+        resourceLimits: {
+          maxOldGenerationSizeMb: limits.oldGenerationMegabytes,
+          maxYoungGenerationSizeMb: limits.youngGenerationMegabytes,
+          codeRangeSizeMb: limits.codeMegabytes,
+          stackSizeMb: limits.stackMegabytes,
+        },
+      })
+    } catch (error) {
+      desk.close()
+      throw new IsolateError('worker_died', `no worker thread could be started: ${messageOf(error)}`)
+    }
+  }
+
+  const heartbeat = createHeartbeat({
+    clock,
+    interval: limits.heartbeatInterval,
+    limit: limits.unresponsiveAfter,
+    ping: (sequence) => post({ kind: 'ping', sequence }),
+    waiting: () => desk.owing,
+    unresponsive: () =>
+      die(
+        new IsolateError(
+          'unresponsive',
+          `the plugin did not answer for ${limits.unresponsiveAfter / 1000} s, as in an endless loop, and was ended`,
+        ),
+      ),
+  })
+
+  function post(message: HostMessage): void {
+    if (!gone) worker.postMessage(message)
+  }
+
+  function die(error: IsolateError): void {
+    if (gone) return
+    void close()
+    for (const listener of [...listeners.values()]) listener.died(error)
+    listeners.clear()
+  }
+
+  function close(): Promise<void> {
+    gone = true
+    heartbeat.stop()
+    desk.close()
+    exited ??= worker.terminate()
+    return exited.then(() => undefined)
+  }
+
+  function receive(value: unknown): void {
+    if (gone) return
+    const parsed = parseWorkerMessage(value)
+    if (!parsed.ok) {
+      logger.error('A worker said something that is not in the protocol', {
+        worker: name,
+        errors: parsed.errors,
+      })
+      return
+    }
+    const message = parsed.value
+    if (message.kind === 'ready') return
+    if (message.kind === 'pong') {
+      heartbeat.pong(message.sequence)
+      return
+    }
+    const listener = listeners.get(message.isolate)
+    if (message.kind === 'question') {
+      desk.answer(message.number, () => listener?.answer(message.question))
+    } else listener?.receive(message)
+  }
+
+  function captureOutput(stream: Readable, kind: 'stdout' | 'stderr'): void {
+    stream.on('data', (chunk: Buffer) => {
+      logger.warn('A worker wrote to a standard stream', {
+        worker: name,
+        stream: kind,
+        text: chunk.toString('utf8').slice(0, outputLimit),
+      })
+    })
+  }
+
+  worker.on('message', receive)
+  worker.on('messageerror', (error) =>
+    die(new IsolateError('worker_died', `unreadable message: ${error.message}`)),
+  )
+  worker.on('error', (error) => die(deathOf(error, limits)))
+  worker.on('exit', (code) =>
+    die(new IsolateError('worker_died', `the worker ended by itself with code ${code}`)),
+  )
+  captureOutput(worker.stdout, 'stdout')
+  captureOutput(worker.stderr, 'stderr')
+
+  return {
+    attach: (isolate, listener) => void listeners.set(isolate, listener),
+    detach: (isolate) => void listeners.delete(isolate),
+    post,
+    watch: (enabled) => (enabled && !gone ? heartbeat.start() : heartbeat.stop()),
+    close,
+  }
+}
+
+function deathOf(error: unknown, limits: SandboxLimits): IsolateError {
+  if (systemErrorCode(error) === 'ERR_WORKER_OUT_OF_MEMORY') {
+    const message = `the plugin used more than its ${limits.oldGenerationMegabytes} MB of memory and was ended`
+    return new IsolateError('out_of_memory', message)
+  }
+  return new IsolateError('worker_died', `the worker failed: ${messageOf(error)}`)
+}

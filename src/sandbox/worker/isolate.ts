@@ -1,0 +1,222 @@
+import { systemClock } from '../../base/clock.ts'
+import { flowCells } from '../../schema/flow-cells.ts'
+import type { Resources } from '../../schema/plugin.ts'
+import type { HostMessage, Operation, WorkerMessage } from '../../schema/worker-protocol.ts'
+import { createInbox } from './inbox.ts'
+import { createLuaRuntime } from './lua/lua-runtime.ts'
+import type { LuaRuntime } from './lua/lua-value.ts'
+import { fromPlain, toPlain } from './lua/plain.ts'
+import { createLuaEntry } from './lua-entry.ts'
+import { createOutbox } from './outbox.ts'
+import { isTable, typeName } from './plugin-api/arguments.ts'
+import { installPluginApi } from './plugin-api/plugin-api.ts'
+import type { PluginContext } from './plugin-context.ts'
+import { createPluginLog, failureOf } from './plugin-log.ts'
+import type { QuestionChannel } from './question-channel.ts'
+import { createRedactor } from './redaction.ts'
+import { createResourceRegistry } from './resource-registry.ts'
+import { createTimeBudget } from './time-budget.ts'
+
+type LoadMessage = Extract<HostMessage, { kind: 'load' }>
+/** What the host says to one isolate after its load. */
+export type DeliveredMessage = Exclude<Extract<HostMessage, { isolate: number }>, LoadMessage>
+
+/** One plugin in its Lua state. */
+export interface WorkerIsolate {
+  /** Runs the chunk and the init callback, and says what came of it. */
+  load(): void
+  receive(message: DeliveredMessage): void
+}
+
+export interface WorkerIsolateSettings {
+  message: LoadMessage
+  post(message: WorkerMessage): void
+  questions: QuestionChannel
+  /** Called once, when nothing of the isolate is left. */
+  closed(): void
+}
+
+const entryFile = 'init.lua'
+
+export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsolate {
+  const { message: setup, post, questions } = settings
+  const { isolate, source, budgets } = setup
+  const flow = new Int32Array(setup.flow)
+  const clock = systemClock
+  const budget = createTimeBudget(clock.monotonic)
+  const resources = createResourceRegistry()
+  const inbox = createInbox(clock.monotonic)
+  const redactor = createRedactor(source.secrets)
+  const outbox = createOutbox({ isolate, flow: setup.flow, post, complete: changedResources })
+  const log = createPluginLog(outbox.send, redactor)
+  const afterInit: (() => void)[] = []
+  let sentCounts = ''
+
+  const runtime: LuaRuntime = createLuaRuntime({
+    print: (line) => log.write('info', line),
+    now: clock.now,
+    checkInterrupt: budget.check,
+    stringLimitBytes: setup.stringLimitBytes,
+  })
+  const entry = createLuaEntry({
+    runtime,
+    budget,
+    milliseconds: budgets.callback,
+    log,
+    left: () => {
+      if (!budget.inside) outbox.schedule()
+    },
+  })
+  const pluginClass = runtime.newTable()
+
+  const context: PluginContext = {
+    runtime,
+    source,
+    clock,
+    entry,
+    log,
+    redactor,
+    resources,
+    pluginClass,
+    send: outbox.send,
+    touch: outbox.schedule,
+    ask: (question) => {
+      // What Lua did before it asked has happened when the host answers.
+      outbox.flush()
+      return budget.excuse(() => questions.ask(isolate, question))
+    },
+    addMethod(name, implementation) {
+      const method = runtime.wrap(`plugin:${name}`, (self, ...args) => {
+        if (!isTable(self)) {
+          throw new Error(
+            `call it with a colon, plugin:${name}(…): the first argument is a ${typeName(self)}`,
+          )
+        }
+        return implementation(...args)
+      })
+      pluginClass.set(name, method)
+    },
+    toJson: (value) => toPlain(value),
+    fromJson: (value) => (value === undefined ? undefined : fromPlain(runtime, value)),
+    afterInit: (callback) => void afterInit.push(callback),
+  }
+  const api = installPluginApi(context)
+
+  function changedResources(): Operation[] {
+    const counts: Resources = resources.counts()
+    const text = JSON.stringify(counts)
+    if (text === sentCounts) return []
+    sentCounts = text
+    return [{ kind: 'resources', resources: counts }]
+  }
+
+  /** Why the plugin does not run, or undefined when it does. */
+  function start(): Extract<WorkerMessage, { kind: 'loadFailed' }> | undefined {
+    const failed = (code: 'lua_error' | 'plugin_id_mismatch' | 'load_timeout', error: unknown) => {
+      const { message, traceback } = failureOf(error)
+      const failure = { message: redactor.redact(message), traceback: redactor.redact(traceback) }
+      return { kind: 'loadFailed' as const, isolate, code, failure }
+    }
+    const chunk = source.files[entryFile]
+    if (chunk === undefined) return failed('lua_error', `the manifest's files name no ${entryFile}`)
+    try {
+      return budget.run(budgets.load, () => {
+        runtime.run(chunk, entryFile)
+        const { claimedId } = api.plugin
+        if (claimedId === undefined) {
+          return failed(
+            'lua_error',
+            `${entryFile} did not call Plugin:new("${source.shortId}", …), so there is no plugin`,
+          )
+        }
+        if (claimedId !== source.id && claimedId !== source.shortId) {
+          return failed(
+            'plugin_id_mismatch',
+            `${entryFile} calls Plugin:new("${claimedId}"), but the manifest names ${source.id}; use "${source.shortId}"`,
+          )
+        }
+        api.plugin.runInit()
+        return undefined
+      })
+    } catch (error) {
+      return failed(budget.exceeded ? 'load_timeout' : 'lua_error', error)
+    }
+  }
+
+  function releaseEverything(): void {
+    inbox.close()
+    for (const error of resources.releaseAll()) log.failure('clean-up', error)
+  }
+
+  function finish(last: WorkerMessage): void {
+    outbox.flush()
+    outbox.close()
+    post(last)
+    settings.closed()
+  }
+
+  function unload(): void {
+    inbox.close()
+    try {
+      budget.run(budgets.cleanup, () => api.plugin.runCleanup())
+    } catch (error) {
+      log.failure('onCleanup', error)
+    }
+    releaseEverything()
+    finish({ kind: 'unloaded', isolate, resources: resources.counts() })
+  }
+
+  function handled(cost: number): void {
+    Atomics.add(flow, flowCells.handled, cost)
+  }
+
+  return {
+    load() {
+      const failure = start()
+      if (failure === undefined) {
+        for (const callback of afterInit) callback()
+        outbox.flush()
+        post({ kind: 'loaded', isolate })
+        return
+      }
+      releaseEverything()
+      finish(failure)
+    },
+    receive(message) {
+      switch (message.kind) {
+        case 'deliverEvent':
+          inbox.add(() => {
+            handled(message.cost)
+            api.events.deliver(message.name, message.data)
+          })
+          break
+        case 'deliverMessage':
+          inbox.add(() => {
+            handled(message.cost)
+            api.mqtt.deliver(message.subscription, message.topic, message.payload)
+          })
+          break
+        case 'setControl': {
+          const outcome = api.points.setControl(message.id, message.value)
+          const { request } = message
+          outbox.flush()
+          post({
+            kind: 'controlAnswered',
+            isolate,
+            request,
+            outcome: outcome.ok
+              ? { ok: true, ...(outcome.value === undefined ? {} : { value: outcome.value }) }
+              : { ...outcome, message: redactor.redact(outcome.message) },
+          })
+          break
+        }
+        case 'unload':
+          unload()
+          break
+        case 'credit':
+          outbox.schedule()
+          break
+      }
+    },
+  }
+}

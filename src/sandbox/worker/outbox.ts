@@ -1,0 +1,145 @@
+import { approximateSize } from '../../base/json-size.ts'
+import { flowCells } from '../../schema/flow-cells.ts'
+import type { Operation, WorkerMessage } from '../../schema/worker-protocol.ts'
+
+/** Operations in one batch; enough to make a message cheap, few enough for the host to stay nimble. */
+export const batchOperationLimit = 256
+/** Bytes in one batch, roughly; one operation may be larger. */
+export const batchByteLimit = 256 * 1024
+/** Milliseconds that a plugin which floods waits for the host before what can be lost is lost. */
+export const creditDeadline = 5_000
+
+/** What only tells of a moment; losing one leaves nothing wrong for ever. */
+const losable: ReadonlySet<Operation['kind']> = new Set(['log', 'emit', 'publish'])
+
+/**
+ * Collects what Lua asks of the host and sends it in batches, once a turn. The host gives credit for a few
+ * batches; who uses it up waits for the host, so a plugin that floods is only as fast as the host.
+ */
+export interface Outbox {
+  send(operation: Operation): void
+  /** Sends what is there at the end of this turn. */
+  schedule(): void
+  /** Sends all of it now, on credit if need be: an answer or a question follows that must not overtake. */
+  flush(): void
+  /** Stops for ever; what has not been sent is lost. */
+  close(): void
+}
+
+export interface OutboxSettings {
+  isolate: number
+  flow: SharedArrayBuffer
+  post(message: WorkerMessage): void
+  /** Operations to add to each batch: what has changed without saying so. */
+  complete(): Operation[]
+}
+
+export function createOutbox({ isolate, flow, post, complete }: OutboxSettings): Outbox {
+  const cells = new Int32Array(flow)
+  let pending: Operation[] = []
+  let pendingBytes = 0
+  let scheduled: NodeJS.Immediate | undefined
+  let lost = 0
+  let closed = false
+
+  function takeCredit(): boolean {
+    for (;;) {
+      const credit = Atomics.load(cells, flowCells.credit)
+      if (credit <= 0) return false
+      if (Atomics.compareExchange(cells, flowCells.credit, credit, credit - 1) === credit) return true
+    }
+  }
+
+  function waitForCredit(): boolean {
+    const deadline = performance.now() + creditDeadline
+    while (!takeCredit()) {
+      const remaining = deadline - performance.now()
+      if (remaining <= 0) return false
+      Atomics.wait(cells, flowCells.credit, 0, remaining)
+    }
+    return true
+  }
+
+  function gather(): void {
+    pending.push(...complete())
+    if (lost > 0) pending.push(lossWarning(lost))
+    lost = 0
+  }
+
+  function postPending(): void {
+    const operations = pending
+    pending = []
+    pendingBytes = 0
+    post({ kind: 'batch', isolate, operations })
+  }
+
+  function flushOnCredit(): void {
+    scheduled = undefined
+    gather()
+    // Without credit it stays until the host says that there is some.
+    if (pending.length > 0 && takeCredit()) postPending()
+  }
+
+  function schedule(): void {
+    if (!closed) scheduled ??= setImmediate(flushOnCredit)
+  }
+
+  return {
+    send(operation) {
+      if (closed) return
+      if (pending.length >= batchOperationLimit || pendingBytes >= batchByteLimit) {
+        if (waitForCredit()) postPending()
+        else if (losable.has(operation.kind)) {
+          lost += 1
+          return
+        }
+      }
+      pending.push(operation)
+      pendingBytes += operationSize(operation)
+      schedule()
+    },
+    schedule,
+    flush() {
+      if (closed) return
+      gather()
+      if (pending.length === 0) return
+      // What goes without credit is bounded: a batch for each answer or question.
+      takeCredit()
+      postPending()
+    },
+    close() {
+      closed = true
+      pending = []
+      if (scheduled !== undefined) clearImmediate(scheduled)
+    },
+  }
+}
+
+function lossWarning(count: number): Operation {
+  return {
+    kind: 'log',
+    entry: {
+      at: new Date().toISOString(),
+      level: 'warn',
+      message: `${count} log lines, events and messages were lost: the plugin sends them faster than the host can take them`,
+    },
+  }
+}
+
+function operationSize(operation: Operation): number {
+  switch (operation.kind) {
+    case 'log':
+      return operation.entry.message.length
+    case 'emit':
+      return approximateSize(operation.data)
+    case 'publish':
+      return operation.payload.byteLength
+    case 'setObject':
+    case 'setPoint':
+      return approximateSize(operation.value)
+    case 'setKeyValue':
+      return approximateSize(operation.entry?.value)
+    default:
+      return 0
+  }
+}

@@ -1,0 +1,101 @@
+import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
+
+/** Reading the arguments that Lua gives. What is wrong is thrown in the words Lua itself would use. */
+
+const encoder = new TextEncoder()
+// The byte order mark is text like any other here.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
+export function bytesOf(text: string): Uint8Array {
+  return encoder.encode(text)
+}
+
+/** Bytes as text; what is not UTF-8 shows as U+FFFD. */
+export function textOf(bytes: Uint8Array): string {
+  return decoder.decode(bytes)
+}
+
+export function typeName(value: LuaValue): string {
+  if (value === undefined) return 'nil'
+  if (value instanceof Uint8Array) return 'string'
+  return typeof value === 'object' ? value.kind : typeof value
+}
+
+export function isTable(value: LuaValue): value is LuaTable {
+  return typeof value === 'object' && !(value instanceof Uint8Array) && value.kind === 'table'
+}
+
+export function isFunction(value: LuaValue): value is LuaFunction {
+  return typeof value === 'object' && !(value instanceof Uint8Array) && value.kind === 'function'
+}
+
+/** A number as Lua 5.1 writes it. */
+export function numberText(value: number): string {
+  if (Number.isNaN(value)) return 'nan'
+  if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf'
+  return Object.is(value, -0) ? '-0' : String(value)
+}
+
+/** Text of a string or number; undefined for everything else. */
+export function optionalText(value: LuaValue): string | undefined {
+  if (value instanceof Uint8Array) return textOf(value)
+  return typeof value === 'number' ? numberText(value) : undefined
+}
+
+function wrongArgument(method: string, position: number, expected: string, value: LuaValue): Error {
+  return new Error(`bad argument #${position} to '${method}' (${expected} expected, got ${typeName(value)})`)
+}
+
+/** A string that is not empty, or a number as text. */
+export function textArgument(method: string, position: number, value: LuaValue): string {
+  const text = optionalText(value)
+  if (text === undefined) throw wrongArgument(method, position, 'string', value)
+  if (text === '') throw new Error(`bad argument #${position} to '${method}' (the string is empty)`)
+  return text
+}
+
+export function functionArgument(method: string, position: number, value: LuaValue): LuaFunction {
+  if (!isFunction(value)) throw wrongArgument(method, position, 'function', value)
+  return value
+}
+
+export function tableArgument(method: string, position: number, value: LuaValue): LuaTable {
+  if (!isTable(value)) throw wrongArgument(method, position, 'table', value)
+  return value
+}
+
+const decimal = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i
+const hexadecimal = /^\s*[+-]?0x[0-9a-f]+\s*$/i
+
+/** A number, or the number that a string writes; undefined for everything else, NaN too. */
+export function optionalNumber(value: LuaValue): number | undefined {
+  if (typeof value === 'number') return Number.isNaN(value) ? undefined : value
+  if (!(value instanceof Uint8Array)) return undefined
+  const text = textOf(value)
+  if (decimal.test(text)) return Number(text)
+  if (!hexadecimal.test(text)) return undefined
+  const digits = text.trim()
+  return digits.startsWith('-') ? -Number(digits.slice(1)) : Number(digits.replace('+', ''))
+}
+
+export function numberArgument(method: string, position: number, value: LuaValue): number {
+  const number = optionalNumber(value)
+  if (number === undefined) throw wrongArgument(method, position, 'number', value)
+  return number
+}
+
+/** What Lua takes for true: everything but nil and false. */
+export function isTruthy(value: LuaValue): boolean {
+  return value !== undefined && value !== false
+}
+
+/** A member of an options table; undefined without a table. */
+export function option(options: LuaValue, name: string): LuaValue {
+  return isTable(options) ? options.get(name) : undefined
+}
+
+/** `{ qos, retain }` of an options table, as MQTT knows them; what makes no sense is the default. */
+export function deliveryOptions(options: LuaValue): { qos: 0 | 1 | 2; retain: boolean } {
+  const qos = optionalNumber(option(options, 'qos'))
+  return { qos: qos === 1 || qos === 2 ? qos : 0, retain: isTruthy(option(options, 'retain')) }
+}

@@ -1,0 +1,108 @@
+import { isJsonObject, type Json } from '../../../base/json.ts'
+import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import {
+  deliveryOptions,
+  functionArgument,
+  isTable,
+  isTruthy,
+  option,
+  optionalNumber,
+  optionalText,
+  textArgument,
+} from './arguments.ts'
+import { assertMessageSize, createListeners } from './listeners.ts'
+import { createThrottle } from './throttle.ts'
+
+/** Event listeners at one time. */
+export const listenerLimit = 10_000
+
+interface OutgoingEvent {
+  name: string
+  data: Json | undefined
+  options: { qos: 0 | 1 | 2; retain: boolean }
+}
+
+export interface PluginEvents {
+  deliver(name: string, data: Json | undefined): void
+}
+
+/** `plugin:emit`, `plugin:on` and `EventBus` (plugin API, section 6). */
+export function installEvents(context: PluginContext): PluginEvents {
+  const { runtime, entry, resources } = context
+  const listeners = createListeners(listenerLimit)
+
+  const throttle = createThrottle<OutgoingEvent>(context.clock, ({ name, data, options }) => {
+    context.send({ kind: 'emit', name, ...(data === undefined ? {} : { data }), options })
+    context.touch()
+  })
+
+  context.addMethod('emit', (name, value, options) => {
+    const event = textArgument('emit', 1, name)
+    const data = context.toJson(value)
+    assertMessageSize(data)
+    const outgoing = { name: event, data, options: deliveryOptions(options) }
+    const key = optionalText(option(options, 'key'))
+    const coalesce = option(options, 'coalesce')
+    const milliseconds =
+      optionalNumber(option(options, 'throttle')) ?? (typeof coalesce === 'number' ? coalesce : 0)
+    if (milliseconds <= 0) {
+      context.send({
+        kind: 'emit',
+        name: event,
+        ...(data === undefined ? {} : { data }),
+        options: outgoing.options,
+      })
+      return true
+    }
+    const window = JSON.stringify([event, key ?? null])
+    if (isTruthy(coalesce) && key !== undefined) {
+      const field = isJsonObject(data) ? data[key] : undefined
+      if (field === undefined) return false
+      throttle.collect(window, milliseconds, field, (fields) => ({
+        ...outgoing,
+        data: { [`${key}s`]: fields },
+      }))
+      return false
+    }
+    return throttle.offer(window, milliseconds, isTruthy(option(options, 'trailing')), outgoing)
+  })
+
+  function subscribe(name: LuaValue, callback: LuaValue): LuaFunction {
+    const event = textArgument('on', 1, name)
+    const listener = listeners.add(event, functionArgument('on', 2, callback))
+    if (listener.first) context.send({ kind: 'subscribeEvent', name: event })
+    return runtime.wrap('unsubscribe', () => {
+      if (listener.remove()) context.send({ kind: 'unsubscribeEvent', name: event })
+    })
+  }
+
+  context.addMethod('on', subscribe)
+  const eventBus = runtime.newTable()
+  for (const name of ['on', 'subscribe']) {
+    // `EventBus:on(…)` and `EventBus.on(…)` are both seen.
+    const callable = runtime.wrap(`EventBus:${name}`, (...args) => {
+      const [event, callback] = isTable(args[0]) ? args.slice(1) : args
+      return subscribe(event, callback)
+    })
+    eventBus.set(name, callable)
+  }
+  runtime.globals.set('EventBus', eventBus)
+
+  resources.add('throttles', { count: throttle.count, release: throttle.clear })
+  resources.add('eventSubscriptions', {
+    count: listeners.count,
+    release() {
+      for (const name of listeners.clear()) context.send({ kind: 'unsubscribeEvent', name })
+    },
+  })
+
+  return {
+    deliver(name, data) {
+      // Each listener has a copy of its own: what one changes the next one does not see.
+      listeners.each(name, (callback) =>
+        entry.call(`listener of '${name}'`, callback, context.fromJson(data)),
+      )
+    },
+  }
+}

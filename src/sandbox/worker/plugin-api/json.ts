@@ -1,0 +1,48 @@
+import type { Json } from '../../../base/json.ts'
+import type { LuaValue } from '../lua/lua-value.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import { bytesOf, isTable, textOf, typeName } from './arguments.ts'
+
+/** `plugin:jsonDecode`, `plugin:jsonEncode` and `JSON` (plugin API, section 4). */
+export function installJson(context: PluginContext): void {
+  const { runtime } = context
+
+  function decode(text: LuaValue): LuaValue | LuaValue[] {
+    if (!(text instanceof Uint8Array)) {
+      return [undefined, bytesOf(`JSON text must be a string, not ${typeName(text)}`)]
+    }
+    try {
+      return context.fromJson(JSON.parse(textOf(text)) as Json)
+    } catch (error) {
+      return [undefined, bytesOf(`not valid JSON: ${messageText(error)}`)]
+    }
+  }
+
+  function encode(value: LuaValue): LuaValue | LuaValue[] {
+    try {
+      const json = value === undefined ? null : context.toJson(value)
+      if (json === undefined) return [undefined, bytesOf(`a ${typeName(value)} cannot be written as JSON`)]
+      return bytesOf(JSON.stringify(json))
+    } catch (error) {
+      return [undefined, bytesOf(messageText(error))]
+    }
+  }
+
+  context.addMethod('jsonDecode', decode)
+  context.addMethod('jsonEncode', encode)
+
+  const json = runtime.newTable()
+  for (const [name, implementation] of Object.entries({ decode, encode })) {
+    // `JSON:encode(value)` and `JSON.encode(value)` are both seen.
+    const callable = runtime.wrap(`JSON:${name}`, (...args) => {
+      const [first, second] = args
+      return implementation(isTable(first) && first.is(json) ? second : first)
+    })
+    json.set(name, callable)
+  }
+  runtime.globals.set('JSON', json)
+}
+
+function messageText(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,94 @@
+import { isJsonObject, type Json } from '../../../base/json.ts'
+import type { KeyValue } from '../../../schema/worker-protocol.ts'
+import type { LuaValue } from '../lua/lua-value.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import { bytesOf, isTruthy, option, optionalNumber, optionalText, textArgument } from './arguments.ts'
+
+/** Bytes of a plugin's key-value store, keys and values as JSON text. */
+export const keyValueLimit = 1024 * 1024
+
+/** `kvGet`, `kvSet`, `kvDelete`, `kvHas`, `kvList`, `kvGetAll` (plugin API, section 8). */
+export function installKeyValues(context: PluginContext): void {
+  const { clock, redactor, source, runtime } = context
+  const entries = new Map<string, KeyValue>(Object.entries(source.keyValues))
+  let bytes = 0
+  for (const [key, entry] of entries) {
+    bytes += entrySize(key, entry.value)
+    if (entry.secure === true) hideStrings(entry.value)
+  }
+
+  function hideStrings(value: Json): void {
+    if (typeof value === 'string') redactor.hide(value)
+    else if (Array.isArray(value)) value.forEach(hideStrings)
+    else if (isJsonObject(value)) Object.values(value).forEach(hideStrings)
+  }
+
+  function remove(key: string): boolean {
+    const entry = entries.get(key)
+    if (entry === undefined) return false
+    entries.delete(key)
+    bytes -= entrySize(key, entry.value)
+    context.send({ kind: 'setKeyValue', key })
+    return true
+  }
+
+  /** The entry of a key, unless its time has passed. */
+  function find(key: string): KeyValue | undefined {
+    const entry = entries.get(key)
+    if (entry?.expiresAt === undefined || entry.expiresAt > clock.now()) return entry
+    remove(key)
+    return undefined
+  }
+
+  function set(key: string, value: Json, options: LuaValue): LuaValue | LuaValue[] {
+    const before = find(key)
+    const size = bytes - (before === undefined ? 0 : entrySize(key, before.value)) + entrySize(key, value)
+    if (size > keyValueLimit) {
+      return [false, bytesOf(`key-value store is full: ${size} of at most ${keyValueLimit} bytes`)]
+    }
+    const seconds = optionalNumber(option(options, 'ttl'))
+    const secure = isTruthy(option(options, 'secure'))
+    const entry: KeyValue = {
+      value,
+      ...(seconds !== undefined && seconds > 0 ? { expiresAt: clock.now() + seconds * 1000 } : {}),
+      ...(secure ? { secure } : {}),
+    }
+    if (secure) hideStrings(value)
+    entries.set(key, entry)
+    bytes = size
+    context.send({ kind: 'setKeyValue', key, entry })
+    return true
+  }
+
+  const sortedKeys = (prefix: string): string[] =>
+    [...entries.keys()].filter((key) => key.startsWith(prefix) && find(key) !== undefined).sort()
+
+  context.addMethod('kvGet', (key, fallback) => {
+    const entry = find(textArgument('kvGet', 1, key))
+    return entry === undefined ? fallback : context.fromJson(entry.value)
+  })
+  context.addMethod('kvSet', (key, value, options) => {
+    const name = textArgument('kvSet', 1, key)
+    const json = context.toJson(value)
+    if (json === undefined || json === null) {
+      remove(name)
+      return true
+    }
+    return set(name, json, options)
+  })
+  context.addMethod('kvDelete', (key) => {
+    const name = textArgument('kvDelete', 1, key)
+    return find(name) !== undefined && remove(name)
+  })
+  context.addMethod('kvHas', (key) => find(textArgument('kvHas', 1, key)) !== undefined)
+  context.addMethod('kvList', (prefix) => context.fromJson(sortedKeys(optionalText(prefix) ?? '')))
+  context.addMethod('kvGetAll', () => {
+    const all = runtime.newTable()
+    for (const key of sortedKeys('')) all.set(key, context.fromJson(find(key)?.value))
+    return all
+  })
+}
+
+function entrySize(key: string, value: Json): number {
+  return Buffer.byteLength(key) + Buffer.byteLength(JSON.stringify(value))
+}

@@ -1,0 +1,45 @@
+import type { LogEntry } from '../../../schema/plugin.ts'
+import type { LuaValue } from '../lua/lua-value.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import { isSecretFieldName, maskValue } from '../redaction.ts'
+import { isTable, optionalText, textOf } from './arguments.ts'
+
+/** `plugin:log`, `plugin:logSafe` and `Logger` (plugin API, section 3). */
+export function installLogging(context: PluginContext): void {
+  const { runtime, log } = context
+  const text = (value: LuaValue): string => runtime.toText(value)
+
+  context.addMethod('log', (level, message) => {
+    log.write(levelOf(level), text(message))
+    return undefined
+  })
+
+  context.addMethod('logSafe', (level, message, fields, redact) => {
+    const parts = [text(message)]
+    const pairs = isTable(fields)
+      ? fields.entries().map(([key, value]) => [text(key), text(value)] as const)
+      : []
+    for (const [key, value] of pairs.sort(([a], [b]) => (a < b ? -1 : 1))) {
+      parts.push(`${key}=${redact !== false && isSecretFieldName(key) ? maskValue(value) : value}`)
+    }
+    log.write(levelOf(level), parts.join(' '))
+    return undefined
+  })
+
+  const logger = runtime.newTable()
+  for (const level of ['debug', 'info', 'warn', 'error'] as const) {
+    const write = runtime.wrap(`Logger:${level}`, (...args) => {
+      const [first, second] = args
+      // `Logger:info(message)` and `Logger.info(message)` are both seen.
+      log.write(level, text(isTable(first) && first.is(logger) ? second : first))
+      return undefined
+    })
+    logger.set(level, write)
+  }
+  runtime.globals.set('Logger', logger)
+}
+
+function levelOf(value: LuaValue): LogEntry['level'] {
+  const level = value instanceof Uint8Array ? textOf(value).toLowerCase() : optionalText(value)
+  return level === 'debug' || level === 'warn' || level === 'error' ? level : 'info'
+}

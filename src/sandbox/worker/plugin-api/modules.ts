@@ -1,0 +1,37 @@
+import type { LuaValue } from '../lua/lua-value.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import { textArgument } from './arguments.ts'
+
+/** `require` of the plugin's own files (plugin API, section 9): each runs once, in the plugin's environment. */
+export function installModules(context: PluginContext): void {
+  const { runtime, source } = context
+  const loaded = new Map<string, LuaValue>()
+  const running = new Set<string>()
+
+  const require = runtime.wrap('require', (name) => {
+    const module = textArgument('require', 1, name)
+    const file = fileOf(module)
+    const content = Object.hasOwn(source.files, file) ? source.files[file] : undefined
+    if (content === undefined) {
+      throw new Error(`module '${module}' not found: the manifest's files name no '${file}'`)
+    }
+    if (loaded.has(file)) return loaded.get(file)
+    if (running.has(file)) throw new Error(`module '${module}' requires itself, directly or through others`)
+    running.add(file)
+    try {
+      const [value] = runtime.run(content, file)
+      // As in Lua: a module that returns nothing counts as true.
+      const result = value === undefined ? true : value
+      loaded.set(file, result)
+      return result
+    } finally {
+      running.delete(file)
+    }
+  })
+  runtime.globals.set('require', require)
+}
+
+/** `lib.helpers` and `lib/helpers` are the file `lib/helpers.lua`. */
+function fileOf(module: string): string {
+  return module.endsWith('.lua') ? module : `${module.replaceAll('.', '/')}.lua`
+}

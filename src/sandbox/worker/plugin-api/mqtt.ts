@@ -1,0 +1,88 @@
+import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import { bytesOf, deliveryOptions, functionArgument, isTable, textArgument, typeName } from './arguments.ts'
+import { messageSizeLimit } from './listeners.ts'
+
+/** MQTT subscriptions of one plugin at one time. */
+export const topicSubscriptionLimit = 1_000
+/** Bytes of a topic, as MQTT writes its length. */
+const topicLengthLimit = 65_535
+
+export interface PluginMqtt {
+  deliver(subscription: number, topic: string, payload: Uint8Array): void
+}
+
+/** `mqttPublish` and `mqttSubscribe` (plugin API, section 8). Topics are used as written. */
+export function installMqtt(context: PluginContext): PluginMqtt {
+  const { runtime, entry, resources } = context
+  const subscriptions = new Map<number, LuaFunction>()
+  let lastSubscription = 0
+
+  context.addMethod('mqttPublish', (topic, payload, options) => {
+    const name = textArgument('mqttPublish', 1, topic)
+    assertTopic(name)
+    if (/[+#]/.test(name)) throw new Error(`cannot publish to '${name}': a topic has no wildcards`)
+    const bytes = payloadOf(context, payload)
+    if (bytes.byteLength > messageSizeLimit) {
+      throw new Error(`the payload is too large: ${bytes.byteLength} of at most ${messageSizeLimit} bytes`)
+    }
+    context.send({ kind: 'publish', topic: name, payload: bytes, options: deliveryOptions(options) })
+    return true
+  })
+
+  context.addMethod('mqttSubscribe', (filter, callback) => {
+    const pattern = textArgument('mqttSubscribe', 1, filter)
+    assertFilter(pattern)
+    const receive = functionArgument('mqttSubscribe', 2, callback)
+    if (subscriptions.size >= topicSubscriptionLimit) {
+      throw new Error(`too many subscriptions: a plugin may have ${topicSubscriptionLimit} at one time`)
+    }
+    lastSubscription += 1
+    const subscription = lastSubscription
+    subscriptions.set(subscription, receive)
+    context.send({ kind: 'subscribeTopic', subscription, filter: pattern })
+    return runtime.wrap('unsubscribe', () => {
+      if (subscriptions.delete(subscription)) context.send({ kind: 'unsubscribeTopic', subscription })
+    })
+  })
+
+  resources.add('mqttSubscriptions', {
+    count: () => subscriptions.size,
+    release() {
+      for (const subscription of subscriptions.keys())
+        context.send({ kind: 'unsubscribeTopic', subscription })
+      subscriptions.clear()
+    },
+  })
+
+  return {
+    deliver(subscription, topic, payload) {
+      const receive = subscriptions.get(subscription)
+      if (receive !== undefined) entry.call(`subscriber of '${topic}'`, receive, bytesOf(topic), payload)
+    },
+  }
+}
+
+function payloadOf(context: PluginContext, payload: LuaValue): Uint8Array {
+  if (payload instanceof Uint8Array) return payload
+  if (payload === undefined) return new Uint8Array()
+  if (isTable(payload)) return bytesOf(JSON.stringify(context.toJson(payload)))
+  if (typeof payload === 'object') throw new Error(`cannot publish a ${typeName(payload)}`)
+  return bytesOf(context.runtime.toText(payload))
+}
+
+function assertTopic(topic: string): void {
+  if (Buffer.byteLength(topic) > topicLengthLimit) throw new Error('the topic is too long')
+  if (topic.includes('\0')) throw new Error('a topic may not contain a NUL character')
+}
+
+/** `+` stands for a whole level, `#` for the last ones. */
+function assertFilter(filter: string): void {
+  assertTopic(filter)
+  const levels = filter.split('/')
+  for (const [index, level] of levels.entries()) {
+    const plusWithin = level.includes('+') && level !== '+'
+    const hashMisplaced = level.includes('#') && (level !== '#' || index !== levels.length - 1)
+    if (plusWithin || hashMisplaced) throw new Error(`not a valid topic filter: '${filter}'`)
+  }
+}

@@ -1,0 +1,140 @@
+import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
+import { approximateSize } from '../../../base/json-size.ts'
+import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import { bytesOf, isTable, optionalText, textArgument, typeName } from './arguments.ts'
+import { closestName } from './closest-name.ts'
+
+/** Objects of one plugin. */
+export const objectLimit = 10_000
+/** Bytes of all objects of one plugin, roughly; the host holds a copy of them. */
+export const objectBytesLimit = 8 * 1024 * 1024
+
+/** Fields that may be added to any object. */
+const alwaysAllowed = new Set(['lastError', 'error', 'lastUpdate', 'updated'])
+
+/** `upsertObject`, `updateObject`, `getObject`, `createObject` (plugin API, sections 4 and 7). */
+export function installObjects(context: PluginContext): void {
+  const { runtime, source, log } = context
+  const objects = new Map<string, Json>()
+  const sizes = new Map<string, number>()
+  let bytes = 0
+  const ownPrefix = `plugins.${source.namespace}.${source.shortId}.`
+
+  function refuse(method: string, message: string): LuaValue[] {
+    log.write('warn', `${method}: ${message}`)
+    return [false, bytesOf(message)]
+  }
+
+  /** Why the object cannot be stored, or undefined when it has been. */
+  function store(path: string, value: Json): string | undefined {
+    const size = path.length + approximateSize(value)
+    const total = bytes - (sizes.get(path) ?? 0) + size
+    if (!objects.has(path) && objects.size >= objectLimit)
+      return `a plugin may have ${objectLimit} objects at most`
+    if (total > objectBytesLimit) return `the objects of a plugin may take ${objectBytesLimit} bytes at most`
+    objects.set(path, value)
+    sizes.set(path, size)
+    bytes = total
+    context.send({ kind: 'setObject', path, value })
+    return undefined
+  }
+
+  function upsert(method: string, path: LuaValue, data: LuaValue): LuaValue | LuaValue[] {
+    const name = textArgument(method, 1, path)
+    const value = context.toJson(data)
+    if (value === undefined || value === null) {
+      throw new Error(`bad argument #2 to '${method}' (table expected, got ${typeName(data)})`)
+    }
+    const refusal = store(name, value)
+    return refusal === undefined ? true : refuse(method, refusal)
+  }
+
+  context.addMethod('upsertObject', (path, data) => upsert('upsertObject', path, data))
+
+  context.addMethod('updateObject', (path, patch) => {
+    const name = textArgument('updateObject', 1, path)
+    const present = objects.get(name)
+    if (present === undefined) return refuse('updateObject', `object not found: ${name}`)
+    const changes = isTable(patch) ? context.toJson(patch) : undefined
+    if (changes === undefined)
+      throw new Error(`bad argument #2 to 'updateObject' (table expected, got ${typeName(patch)})`)
+    // An empty table has no fields, whichever kind of JSON it would be.
+    const fields = isJsonObject(changes) ? changes : {}
+    if (!isJsonObject(present) && !isEmptyArray(present)) {
+      return refuse('updateObject', `object has no fields: ${name}`)
+    }
+    const known = isJsonObject(present) ? present : {}
+    for (const field of Object.keys(fields)) {
+      if (Object.hasOwn(known, field) || alwaysAllowed.has(field)) continue
+      const near = closestName(field, Object.keys(known))
+      const hint = near === undefined ? '' : ` (did you mean: '${near}'?)`
+      return refuse('updateObject', `unknown field '${field}'${hint}`)
+    }
+    const refusal = store(name, { ...known, ...fields })
+    return refusal === undefined ? true : refuse('updateObject', refusal)
+  })
+
+  context.addMethod('getObject', (path) => {
+    const name = textArgument('getObject', 1, path)
+    const own =
+      objects.get(name) ??
+      (name.startsWith(ownPrefix) ? objects.get(name.slice(ownPrefix.length)) : undefined)
+    if (own !== undefined) return context.fromJson(own)
+    if (!name.startsWith('plugins.') || name.startsWith(ownPrefix)) return undefined
+    return context.fromJson(context.ask({ kind: 'lookUpObject', fullPath: name }))
+  })
+
+  function mirrorOf(path: string): LuaTable {
+    const fieldsNow = (): JsonObject => {
+      const value = objects.get(path)
+      return isJsonObject(value) ? value : {}
+    }
+    const metatable = runtime.newTable()
+    metatable.set(
+      '__index',
+      runtime.wrap('object.__index', (_self, key) => {
+        const field = optionalText(key)
+        const fields = fieldsNow()
+        return field !== undefined && Object.hasOwn(fields, field)
+          ? context.fromJson(fields[field])
+          : undefined
+      }),
+    )
+    metatable.set(
+      '__newindex',
+      runtime.wrap('object.__newindex', (_self, key, value) => {
+        const field = textArgument('object', 1, key)
+        const { [field]: _replaced, ...others } = fieldsNow()
+        const json = context.toJson(value)
+        const refusal = store(
+          path,
+          json === undefined || json === null ? others : { ...others, [field]: json },
+        )
+        if (refusal !== undefined) refuse('createObject', refusal)
+      }),
+    )
+    const mirror = runtime.newTable()
+    mirror.metatable = metatable
+    return mirror
+  }
+
+  context.addMethod('createObject', (path, data) => {
+    const stored = upsert('createObject', path, data ?? runtime.newTable())
+    return stored === true ? mirrorOf(textArgument('createObject', 1, path)) : stored
+  })
+
+  context.resources.add('objects', {
+    count: () => objects.size,
+    release() {
+      for (const path of objects.keys()) context.send({ kind: 'setObject', path })
+      objects.clear()
+      sizes.clear()
+      bytes = 0
+    },
+  })
+}
+
+function isEmptyArray(value: Json): boolean {
+  return Array.isArray(value) && value.length === 0
+}

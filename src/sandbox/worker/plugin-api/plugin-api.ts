@@ -1,0 +1,40 @@
+import type { PluginContext } from '../plugin-context.ts'
+import { installCoercion } from './coercion.ts'
+import { installEvents, type PluginEvents } from './events.ts'
+import { installJson } from './json.ts'
+import { installKeyValues } from './key-value.ts'
+import { installLogging } from './logging.ts'
+import { installModules } from './modules.ts'
+import { installMqtt, type PluginMqtt } from './mqtt.ts'
+import { installObjects } from './objects.ts'
+import { installPlugin, type PluginInstances } from './plugin.ts'
+import { installPoints, type PluginPoints } from './points.ts'
+import { installTimers } from './timers.ts'
+import { installWebHelpers } from './web-helpers.ts'
+
+/** What the host side can ask of the parts. */
+export interface PluginApi {
+  plugin: PluginInstances
+  events: PluginEvents
+  mqtt: PluginMqtt
+  points: PluginPoints
+}
+
+/** Puts the whole plugin API into a Lua state: one part a file, each on its own. */
+export function installPluginApi(context: PluginContext): PluginApi {
+  context.runtime.globals.set('Plugin', context.pluginClass)
+  installLogging(context)
+  installTimers(context)
+  installKeyValues(context)
+  installCoercion(context)
+  installJson(context)
+  installWebHelpers(context)
+  installObjects(context)
+  installModules(context)
+  return {
+    plugin: installPlugin(context),
+    events: installEvents(context),
+    mqtt: installMqtt(context),
+    points: installPoints(context),
+  }
+}

@@ -1,0 +1,87 @@
+import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import {
+  bytesOf,
+  functionArgument,
+  isFunction,
+  isTable,
+  optionalText,
+  textArgument,
+  typeName,
+} from './arguments.ts'
+
+/** `Plugin:new`, the instance and its fields, `onInit` and `onCleanup` (plugin API, section 2). */
+export interface PluginInstances {
+  /** The id that the chunk gave to `Plugin:new`; undefined when it never called it. */
+  readonly claimedId: string | undefined
+  runInit(): void
+  /** Does nothing when the plugin has no clean-up callback. */
+  runCleanup(): void
+}
+
+export function installPlugin(context: PluginContext): PluginInstances {
+  const { runtime, source, pluginClass, entry, log } = context
+  const config = context.fromJson(source.config as never)
+  let instance: LuaTable | undefined
+  let claimedId: string | undefined
+  const stored: { onInit?: LuaFunction; onCleanup?: LuaFunction } = {}
+
+  const metatable = runtime.newTable()
+  metatable.set('__index', pluginClass)
+  metatable.set('__name', bytesOf('Plugin'))
+
+  function create(id: LuaValue, meta: LuaValue): LuaTable {
+    const text = optionalText(id)
+    if (text === undefined) {
+      throw new Error(`bad argument #1 to 'Plugin:new' (the plugin's id expected, got ${typeName(id)})`)
+    }
+    if (claimedId !== undefined) log.write('warn', 'Plugin:new was called a second time; the last one counts')
+    claimedId = text
+    const created = runtime.newTable()
+    created.set('id', bytesOf(source.id))
+    created.set('shortId', bytesOf(source.shortId))
+    created.set('name', bytesOf(source.name))
+    created.set('version', bytesOf(source.version))
+    if (source.description !== null) created.set('description', bytesOf(source.description))
+    created.set('meta', isTable(meta) ? meta : runtime.newTable())
+    created.set('config', config)
+    created.metatable = metatable
+    instance = created
+    return created
+  }
+
+  pluginClass.set(
+    'new',
+    runtime.wrap('Plugin:new', (...args) => {
+      // `Plugin:new(id)` and `Plugin.new(id)` are both seen.
+      const [id, meta] = isTable(args[0]) ? args.slice(1) : args
+      return create(id, meta)
+    }),
+  )
+  for (const name of ['onInit', 'onCleanup'] as const) {
+    context.addMethod(name, (callback) => {
+      stored[name] = functionArgument(name, 1, callback)
+    })
+  }
+
+  context.addMethod('getConfig', (key, fallback) => {
+    const value = isTable(config) ? config.get(textArgument('getConfig', 1, key)) : undefined
+    return value === undefined ? fallback : value
+  })
+
+  /** A function assigned to the instance is a method; one that was handed over is a plain function. */
+  function run(name: 'onInit' | 'onCleanup', ...args: LuaValue[]): void {
+    const assigned = instance?.get(name)
+    const callback = stored[name]
+    if (isFunction(assigned)) entry.attempt(assigned, instance, ...args)
+    else if (callback !== undefined) entry.attempt(callback, ...args)
+  }
+
+  return {
+    get claimedId() {
+      return claimedId
+    },
+    runInit: () => run('onInit', config),
+    runCleanup: () => run('onCleanup'),
+  }
+}

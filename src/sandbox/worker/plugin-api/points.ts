@@ -1,0 +1,228 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { ScheduledCall } from '../../../base/clock.ts'
+import type { Json } from '../../../base/json.ts'
+import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import { failureOf } from '../plugin-log.ts'
+import { bytesOf, functionArgument, isTable, optionalText, textArgument } from './arguments.ts'
+import { convertControlValue } from './control-value.ts'
+import { assertMessageSize, createListeners } from './listeners.ts'
+
+type PointKind = 'sensor' | 'control'
+
+/** Sensors and controls of one plugin, each. */
+export const pointLimit = 10_000
+/** Listeners of one sensor or control. */
+const changeListenerLimit = 1_000
+/** Milliseconds between two readings of a getter that nobody announces with `_notify`. */
+export const readInterval = 1_000
+
+/** What a control's setter said. */
+export type SetOutcome =
+  | { ok: true; value: Json | undefined }
+  | { ok: false; reason: 'unknown' | 'refused'; message: string }
+
+export interface PluginPoints {
+  /** Runs the setter and answers the value afterwards. */
+  setControl(id: string, value: Json): SetOutcome
+}
+
+interface Point {
+  table: LuaTable
+  read(): void
+  set(value: Json): void
+  value(): Json | undefined
+  close(): void
+}
+
+/** `plugin:sensor`, `plugin:control`, `plugin:get` (plugin API, section 7). */
+export function installPoints(context: PluginContext): PluginPoints {
+  const { runtime, entry, resources, clock } = context
+  const points: Record<PointKind, Map<string, Point>> = { sensor: new Map(), control: new Map() }
+  /** The latest of each id, whichever kind it is. */
+  const latest = new Map<string, LuaTable>()
+  let initialised = false
+  let reading: ScheduledCall | undefined
+
+  const count = (): number => points.sensor.size + points.control.size
+
+  function readAll(): void {
+    reading = undefined
+    for (const group of [points.sensor, points.control]) for (const point of [...group.values()]) point.read()
+    armReading(readInterval)
+  }
+
+  function armReading(milliseconds: number): void {
+    if (initialised && count() > 0) reading ??= clock.schedule(milliseconds, readAll)
+  }
+
+  function register(kind: PointKind, id: LuaValue, getter: LuaValue, setter: LuaValue): LuaTable {
+    const name = textArgument(kind, 1, id)
+    const readLua = functionArgument(kind, 2, getter)
+    const writeLua = kind === 'control' ? functionArgument(kind, 3, setter) : undefined
+    const group = points[kind]
+    const replaced = group.get(name)
+    if (replaced === undefined && group.size >= pointLimit) {
+      throw new Error(`too many ${kind}s: a plugin may have ${pointLimit}`)
+    }
+    replaced?.close()
+    const point = createPoint(context, kind, name, readLua, writeLua)
+    group.set(name, point)
+    latest.set(name, point.table)
+    // The host knows of it at once; its value comes with the first reading.
+    if (replaced === undefined) context.send({ kind: 'setPoint', point: kind, id: name })
+    if (initialised) {
+      reading?.cancel()
+      reading = undefined
+      armReading(0)
+    }
+    return point.table
+  }
+
+  context.addMethod('sensor', (id, getter) => register('sensor', id, getter, undefined))
+  context.addMethod('control', (id, getter, setter) => register('control', id, getter, setter))
+  context.addMethod('get', (id) => latest.get(optionalText(id) ?? ''))
+
+  context.afterInit(() => {
+    initialised = true
+    if (count() > 0) readAll()
+  })
+
+  const release = (kind: PointKind): void => {
+    reading?.cancel()
+    reading = undefined
+    initialised = false
+    for (const [id, point] of points[kind]) {
+      point.close()
+      latest.delete(id)
+      context.send({ kind: 'removePoint', point: kind, id })
+    }
+    points[kind].clear()
+  }
+  resources.add('sensors', { count: () => points.sensor.size, release: () => release('sensor') })
+  resources.add('controls', { count: () => points.control.size, release: () => release('control') })
+
+  const declaredTypes = new Map(context.source.controls.map(({ id, type }) => [id, type]))
+  return {
+    setControl(id, value) {
+      const point = points.control.get(id)
+      if (point === undefined) return { ok: false, reason: 'unknown', message: `there is no control '${id}'` }
+      const type = declaredTypes.get(id)
+      const typed = type === undefined ? value : convertControlValue(type, value)
+      if (typed === undefined) {
+        return {
+          ok: false,
+          reason: 'refused',
+          message: `${JSON.stringify(value)} is not a value of type ${type}`,
+        }
+      }
+      try {
+        point.set(typed)
+      } catch (error) {
+        context.log.failure(`setter of '${id}'`, error)
+        return { ok: false, reason: 'refused', message: failureOf(error).message }
+      }
+      return { ok: true, value: point.value() }
+    },
+  }
+
+  function createPoint(
+    { log, send }: PluginContext,
+    kind: PointKind,
+    id: string,
+    getter: LuaFunction,
+    setter: LuaFunction | undefined,
+  ): Point {
+    const listeners = createListeners(changeListenerLimit)
+    const table = runtime.newTable()
+    let closed = false
+    let told = false
+    let last: Json | undefined
+    let failureLogged = false
+
+    /** What the getter gives; undefined when it fails, which is logged once until it works again. */
+    function readGetter(...args: LuaValue[]): LuaValue {
+      try {
+        const [value] = entry.attempt(getter, ...args)
+        failureLogged = false
+        return value
+      } catch (error) {
+        if (!failureLogged) log.failure(`getter of '${id}'`, error)
+        failureLogged = true
+        return undefined
+      }
+    }
+
+    function tell(value: Json | undefined): void {
+      told = true
+      last = value
+      send({ kind: 'setPoint', point: kind, id, ...(value === undefined ? {} : { value }) })
+      listeners.each('OnChange', (callback) => {
+        entry.call(`OnChange of '${id}'`, callback, context.fromJson(value))
+      })
+    }
+
+    function read(): void {
+      if (closed) return
+      const value = plain(readGetter())
+      if (!told || !isDeepStrictEqual(value, last)) tell(value)
+    }
+
+    function plain(value: LuaValue): Json | undefined {
+      try {
+        const json = context.toJson(value)
+        assertMessageSize(json)
+        return json
+      } catch (error) {
+        if (!failureLogged) log.failure(`value of '${id}'`, error)
+        failureLogged = true
+        return undefined
+      }
+    }
+
+    function listen(callback: LuaValue): LuaFunction {
+      const listener = listeners.add('OnChange', functionArgument('onChange', 1, callback))
+      return runtime.wrap('unsubscribe', () => void listener.remove())
+    }
+
+    function write(...args: LuaValue[]): void {
+      if (setter === undefined) throw new Error(`'${id}' is a sensor: it cannot be set`)
+      entry.attempt(setter, ...args)
+      read()
+    }
+
+    const field = (name: string, implementation: (...args: LuaValue[]) => unknown): void => {
+      // With a colon or with a dot: `s:get()` and `s.get()` are both seen.
+      const callable = runtime.wrap(`${kind}:${name}`, (...args) => {
+        const [first, ...others] = args
+        return implementation(...(isTable(first) && first.is(table) ? others : args)) as LuaValue | undefined
+      })
+      table.set(name, callable)
+    }
+    table.set('_id', bytesOf(id))
+    table.set('_type', bytesOf(kind))
+    field('get', (feature) => readGetter(feature))
+    field('_notify', read)
+    field('notify', read)
+    field('onChange', listen)
+    field('on', (event, callback) => (optionalText(event) === 'OnChange' ? listen(callback) : undefined))
+    field('emit', (event, value) => {
+      if (!closed && optionalText(event) === 'OnChange') tell(plain(value))
+    })
+    if (setter !== undefined) {
+      // `set(feature, value)`: the setter has the value first in either case, and the feature after it.
+      field('set', (...args) => (args.length > 1 ? write(args[1], args[0]) : write(args[0])))
+    }
+
+    return {
+      table,
+      read,
+      set: (value) => write(context.fromJson(value)),
+      value: () => last,
+      close() {
+        closed = true
+        listeners.clear()
+      },
+    }
+  }
+}

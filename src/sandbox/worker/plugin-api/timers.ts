@@ -1,0 +1,76 @@
+import type { ScheduledCall } from '../../../base/clock.ts'
+import type { LuaValue } from '../lua/lua-value.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import { functionArgument, numberArgument } from './arguments.ts'
+
+/** Timers at one time; a plugin that makes one in a loop is told so before memory runs out. */
+export const timerLimit = 10_000
+/** Milliseconds; an interval of zero would leave no time for anything else. */
+const shortestInterval = 1
+/** Milliseconds; about 285,000 years, the longest that milliseconds as a double count exactly. */
+const longestDelay = Number.MAX_SAFE_INTEGER
+
+/** `setTimeout`, `setInterval`, `clearTimer` (plugin API, section 5). */
+export function installTimers(context: PluginContext): void {
+  const { clock, entry, resources } = context
+  const timers = new Map<number, ScheduledCall>()
+  let lastId = 0
+
+  function nextId(): number {
+    if (timers.size >= timerLimit)
+      throw new Error(`too many timers: a plugin may have ${timerLimit} at one time`)
+    lastId += 1
+    return lastId
+  }
+
+  context.addMethod('setTimeout', (milliseconds, callback) => {
+    const delay = delayOf('setTimeout', milliseconds)
+    const run = functionArgument('setTimeout', 2, callback)
+    const id = nextId()
+    const scheduled = clock.schedule(delay, () => {
+      timers.delete(id)
+      entry.call('timer', run)
+    })
+    timers.set(id, scheduled)
+    return id
+  })
+
+  context.addMethod('setInterval', (milliseconds, callback) => {
+    const period = Math.max(shortestInterval, delayOf('setInterval', milliseconds))
+    const run = functionArgument('setInterval', 2, callback)
+    const id = nextId()
+    let due = clock.monotonic()
+    const arm = (): void => {
+      const now = clock.monotonic()
+      // Runs that were missed are left out; the others stay on the beat, however long the callback takes.
+      due = Math.max(due + period, now)
+      timers.set(
+        id,
+        clock.schedule(due - now, () => {
+          arm()
+          entry.call('timer', run)
+        }),
+      )
+    }
+    arm()
+    return id
+  })
+
+  context.addMethod('clearTimer', (id) => {
+    if (typeof id !== 'number') return
+    timers.get(id)?.cancel()
+    timers.delete(id)
+  })
+
+  resources.add('timers', {
+    count: () => timers.size,
+    release() {
+      for (const timer of timers.values()) timer.cancel()
+      timers.clear()
+    },
+  })
+}
+
+function delayOf(method: string, value: LuaValue): number {
+  return Math.min(longestDelay, Math.max(0, numberArgument(method, 1, value)))
+}

@@ -1,0 +1,48 @@
+import type { LuaValue } from '../lua/lua-value.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import { bytesOf, isTable, textArgument } from './arguments.ts'
+
+/** `plugin:url`, `plugin:basicAuth`, `plugin:bearerAuth` (plugin API, section 4). */
+export function installWebHelpers(context: PluginContext): void {
+  const { runtime } = context
+  const raw = (value: LuaValue): Uint8Array =>
+    value instanceof Uint8Array ? value : bytesOf(value === undefined ? '' : runtime.toText(value))
+
+  context.addMethod('url', (base, parameters) => {
+    const address = textArgument('url', 1, base)
+    const query = isTable(parameters) ? queryOf(parameters.entries().map(([k, v]) => [raw(k), raw(v)])) : ''
+    return bytesOf(appendQuery(address, query))
+  })
+  context.addMethod('basicAuth', (user, password) =>
+    bytesOf(`Basic ${Buffer.concat([raw(user), bytesOf(':'), raw(password)]).toString('base64')}`),
+  )
+  context.addMethod('bearerAuth', (token) => bytesOf(`Bearer ${Buffer.from(raw(token)).toString('utf8')}`))
+}
+
+/** Pairs as an urlencoded query: sorted bytewise by key, encoded by RFC 3986 (a blank is `%20`). */
+export function queryOf(pairs: [key: Uint8Array, value: Uint8Array][]): string {
+  return pairs
+    .toSorted(([a], [b]) => Buffer.compare(a, b))
+    .map(([key, value]) => `${percentEncode(key)}=${percentEncode(value)}`)
+    .join('&')
+}
+
+function appendQuery(address: string, query: string): string {
+  if (query === '') return address
+  // A fragment comes last in a URL, so what is added goes before it.
+  const [base = '', ...fragment] = address.split('#')
+  const separator = !base.includes('?') ? '?' : base.endsWith('?') || base.endsWith('&') ? '' : '&'
+  return [`${base}${separator}${query}`, ...fragment].join('#')
+}
+
+/** Everything but the unreserved characters of RFC 3986, byte by byte. */
+export function percentEncode(bytes: Uint8Array): string {
+  let encoded = ''
+  for (const byte of bytes) {
+    const character = String.fromCharCode(byte)
+    encoded += /[A-Za-z0-9._~-]/.test(character)
+      ? character
+      : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+  }
+  return encoded
+}

@@ -1,0 +1,35 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Json } from '../../base/json.ts'
+import type { LoadSource, Operation, Question } from '../../schema/worker-protocol.ts'
+import type { HostFunction, LuaRuntime, LuaTable, LuaValue } from './lua/lua-value.ts'
+import type { LuaEntry } from './lua-entry.ts'
+import type { PluginLog } from './plugin-log.ts'
+import type { Redactor } from './redaction.ts'
+import type { ResourceRegistry } from './resource-registry.ts'
+
+/** What each part of the plugin API is built from. A part is a file of `plugin-api/` with one `install…`. */
+export interface PluginContext {
+  readonly runtime: LuaRuntime
+  readonly source: LoadSource
+  readonly clock: Clock
+  readonly entry: LuaEntry
+  readonly log: PluginLog
+  readonly redactor: Redactor
+  readonly resources: ResourceRegistry
+  /** The global `Plugin`: what is in it is a method of every instance. */
+  readonly pluginClass: LuaTable
+  /** Sends an operation to the host, in order. */
+  send(operation: Operation): void
+  /** Says that a count of `resources` may have changed outside Lua. */
+  touch(): void
+  /** Asks the host and waits. Throws when there is no answer. */
+  ask(question: Question): Json | undefined
+  /** Adds `plugin:name(…)`; the implementation gets the arguments after the instance. */
+  addMethod(name: string, implementation: HostFunction): void
+  /** A plain copy of a Lua value, functions left out. Throws on a cycle. */
+  toJson(value: LuaValue): Json | undefined
+  /** A fresh Lua value; JSON null is nil. */
+  fromJson(value: Json | undefined): LuaValue
+  /** Runs once the init callback has come back. */
+  afterInit(callback: () => void): void
+}

@@ -1,0 +1,69 @@
+import type { Resources } from '../../schema/plugin.ts'
+
+/**
+ * What a plugin can hold, in the order in which it is released at unload (specification 3, plugin API 2.6).
+ * An exposure is counted with the sensor or control it shows.
+ */
+const releaseOrder = [
+  'pollers',
+  'timers',
+  'throttles',
+  'eventSubscriptions',
+  'mqttSubscriptions',
+  'httpRequests',
+  'sensors',
+  'controls',
+  'exposures',
+  'objects',
+] as const
+export type ReleaseStage = (typeof releaseOrder)[number]
+
+/** One table of something that a plugin holds. */
+export interface ResourceCollection {
+  count(): number
+  /** Lets go of all of it, without calling Lua. */
+  release(): void
+}
+
+export interface ResourceRegistry {
+  add(stage: ReleaseStage, collection: ResourceCollection): void
+  /** Counted now, from the collections themselves. */
+  counts(): Resources
+  /** Releases everything, stage by stage. A failing one does not stop the others; what failed is returned. */
+  releaseAll(): unknown[]
+}
+
+export function createResourceRegistry(): ResourceRegistry {
+  const collections = new Map<ReleaseStage, ResourceCollection[]>()
+  const count = (stage: ReleaseStage): number =>
+    (collections.get(stage) ?? []).reduce((sum, collection) => sum + collection.count(), 0)
+  return {
+    add(stage, collection) {
+      collections.set(stage, [...(collections.get(stage) ?? []), collection])
+    },
+    counts: () => ({
+      timers: count('timers'),
+      pollers: count('pollers'),
+      eventSubscriptions: count('eventSubscriptions'),
+      mqttSubscriptions: count('mqttSubscriptions'),
+      objects: count('objects'),
+      sensors: count('sensors'),
+      controls: count('controls'),
+      throttles: count('throttles'),
+      httpRequests: count('httpRequests'),
+    }),
+    releaseAll() {
+      const errors: unknown[] = []
+      for (const stage of releaseOrder) {
+        for (const collection of collections.get(stage) ?? []) {
+          try {
+            collection.release()
+          } catch (error) {
+            errors.push(error)
+          }
+        }
+      }
+      return errors
+    },
+  }
+}

@@ -1,0 +1,239 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { linesOf, pluginSource, withPlugin } from './stage.ts'
+
+test('§7 upsertObject creates or replaces, and copies', async () => {
+  await withPlugin(
+    pluginSource(`
+      local data = { value = 1, nested = { list = { 1, 2 } } }
+      print(plugin:upsertObject("a.b", data))
+      data.value = 2
+      print(plugin:getObject("a.b").value, plugin:getObject("plugins.test.probe.a.b").nested.list[2], plugin:getObject("none"))
+      local copy = plugin:getObject("a.b") copy.value = 3
+      print(plugin:getObject("a.b").value)
+      plugin:upsertObject("a.b", { other = true })
+      print(plugin:getObject("a.b").value)
+    `),
+    ({ recorder }) => {
+      assert.deepEqual(recorder.logs(), ['info true', 'info 1\t2\tnil', 'info 1', 'info nil'])
+      assert.deepEqual(recorder.named('setObject'), [
+        ['a.b', { value: 1, nested: { list: [1, 2] } }],
+        ['a.b', { other: true }],
+      ])
+    },
+  )
+})
+
+test('§7 updateObject merges all or nothing, and says what it refused', async () => {
+  await withPlugin(
+    pluginSource(`
+      plugin:upsertObject("w", { value = 1, unit = "C" })
+      print(plugin:updateObject("w", { value = 2, lastError = "none", error = "e", lastUpdate = 1, updated = 2 }))
+      print(plugin:updateObject("w", { unit = "F", valuee = 3 }))
+      print(plugin:updateObject("w", { somethingElse = 3 }))
+      print(plugin:updateObject("x", { value = 3 }))
+      print(plugin:getObject("w").unit, plugin:getObject("w").value)
+    `),
+    ({ recorder }) => {
+      assert.deepEqual(recorder.logs(), [
+        'info true',
+        "warn updateObject: unknown field 'valuee' (did you mean: 'value'?)",
+        "info false\tunknown field 'valuee' (did you mean: 'value'?)",
+        "warn updateObject: unknown field 'somethingElse'",
+        "info false\tunknown field 'somethingElse'",
+        'warn updateObject: object not found: x',
+        'info false\tobject not found: x',
+        'info C\t2',
+      ])
+      assert.equal(recorder.named('setObject').length, 2)
+    },
+  )
+})
+
+test('§7 getObject finds an object of another plugin by its full path', async () => {
+  await withPlugin(
+    pluginSource(`
+      plugin:setTimeout(0, function()
+        plugin:upsertObject("own", { value = 1 })
+        print(plugin:getObject("plugins.other.sun.now").elevation, plugin:getObject("plugins.other.sun.later"))
+      end)
+    `),
+    async ({ recorder }) => {
+      recorder.foreignObjects.set('plugins.other.sun.now', { elevation: 12.5 })
+      await recorder.logged('12.5')
+      assert.deepEqual(recorder.calls, [
+        ['setObject', 'own', { value: 1 }],
+        ['log', 'info', '12.5\tnil'],
+      ])
+    },
+  )
+})
+
+test('§4 createObject gives a table that reads and writes through', async () => {
+  await withPlugin(
+    pluginSource(`
+      local lamp = plugin:createObject("lamp", { on = false })
+      lamp.on = true
+      lamp.level = 50
+      print(lamp.on, lamp.level, lamp.none, plugin:getObject("lamp").level)
+      lamp.level = nil
+    `),
+    ({ recorder }) => {
+      assert.deepEqual(recorder.logs(), ['info true\t50\tnil\t50'])
+      assert.deepEqual(recorder.named('setObject').at(-1), ['lamp', { on: true }])
+    },
+  )
+})
+
+test('§7 an object that is too large, or one too many bytes, is refused', async () => {
+  await withPlugin(
+    pluginSource(`
+      print(plugin:upsertObject("big", { text = ("x"):rep(9 * 1024 * 1024) }))
+    `),
+    ({ recorder, isolate }) => {
+      assert.match(recorder.logs()[1] ?? '', /false\tthe objects of a plugin may take 8388608 bytes/)
+      assert.equal(isolate.resources().objects, 0)
+    },
+  )
+})
+
+test('§7 a sensor is read after init and on _notify, and tells only what changed, always the first time', async () => {
+  await withPlugin(
+    pluginSource(`
+      local value = { t = 20 }
+      local s = plugin:sensor("warm", function() return value end)
+      print(s == plugin:get("warm"), plugin:get("none"), s._id, s._type, s and s._notify ~= nil, s.set)
+      s:on("OnChange", function(now) print("on", now.t) end)
+      local off = s:onChange(function(now) print("change", now.t) end)
+      plugin:setTimeout(0, function()
+        s:_notify() s._notify() s.notify()
+        value = { t = 21 } s:_notify()
+        off()
+        s:emit("OnChange", { t = 99 })
+        print(s:get().t, s.get().t)
+      end)
+    `),
+    async ({ recorder }) => {
+      await recorder.logged('21\t21')
+      assert.deepEqual(recorder.logs(), [
+        'info true\tnil\twarm\tsensor\ttrue\tnil',
+        'info on\t20',
+        'info change\t20',
+        'info on\t21',
+        'info change\t21',
+        'info on\t99',
+        'info 21\t21',
+      ])
+      assert.deepEqual(recorder.named('setPoint'), [
+        ['sensor', 'warm', undefined],
+        ['sensor', 'warm', { t: 20 }],
+        ['sensor', 'warm', { t: 21 }],
+        ['sensor', 'warm', { t: 99 }],
+      ])
+    },
+  )
+})
+
+test('§7 a getter is read every second, and one that fails is logged once and gives no value', async () => {
+  await withPlugin(
+    pluginSource(`
+      local count = 0
+      plugin:sensor("count", function() count = count + 1 return count end)
+      plugin:sensor("bad", function() error("no reading") end)
+    `),
+    async ({ recorder }) => {
+      await recorder.until(() => recorder.named('setPoint').find(([, , value]) => value === 3))
+      assert.equal(recorder.logs().length, 1)
+      assert.match(recorder.logs()[0] ?? '', /^error getter of 'bad': init\.lua:4: no reading/)
+      assert.deepEqual(
+        recorder.named('setPoint').filter(([, id]) => id === 'bad'),
+        [
+          ['sensor', 'bad', undefined],
+          ['sensor', 'bad', undefined],
+        ],
+      )
+    },
+  )
+})
+
+test('§7 a second sensor of the same id replaces the first', async () => {
+  await withPlugin(
+    pluginSource(`
+      local old = plugin:sensor("x", function() return 1 end)
+      plugin:sensor("x", function() return 2 end)
+      old:_notify()
+    `),
+    async ({ recorder, isolate }) => {
+      await recorder.until(() => recorder.named('setPoint').find(([, , value]) => value === 2))
+      assert.deepEqual(recorder.named('setPoint').at(-1), ['sensor', 'x', 2])
+      assert.equal(
+        recorder.named('setPoint').some(([, , value]) => value === 1),
+        false,
+      )
+      assert.equal(isolate.resources().sensors, 1)
+    },
+  )
+})
+
+test('§7 a control is set from outside with a typed value, and answers the value afterwards', async () => {
+  await withPlugin(
+    pluginSource(
+      `
+      local on, level, free = false, 0, nil
+      plugin:control("lamp", function() return on end, function(v) print(type(v), v) on = v end)
+      plugin:control("dim", function() return level end, function(v) print(type(v), v) level = math.min(v, 100) end)
+      plugin:control("any", function() return free end, function(v) free = v end)
+      plugin:control("bad", function() return 0 end, function() error("jammed") end)
+    `,
+      {
+        controls: [
+          { id: 'lamp', type: 'switch' },
+          { id: 'dim', type: 'number' },
+          { id: 'bad', type: 'number' },
+        ],
+      },
+    ),
+    async ({ recorder, isolate }) => {
+      assert.equal(await isolate.setControl('lamp', 'ON'), true)
+      assert.equal(await isolate.setControl('lamp', 0), false)
+      assert.equal(await isolate.setControl('dim', '150'), 100)
+      assert.deepEqual(await isolate.setControl('any', { a: [1] }), { a: [1] })
+      await assert.rejects(isolate.setControl('dim', 'much'), { code: 'control_value_invalid' })
+      await assert.rejects(isolate.setControl('bad', 1), {
+        code: 'control_value_invalid',
+        message: /init\.lua:6: jammed/,
+      })
+      await assert.rejects(isolate.setControl('none', 1), { code: 'control_unknown' })
+      assert.deepEqual(
+        recorder.logs().filter((line) => line.startsWith('info')),
+        ['info boolean\ttrue', 'info boolean\tfalse', 'info number\t150'],
+      )
+    },
+  )
+})
+
+test('§7 a control’s setter that never ends is refused in time', async () => {
+  await withPlugin(
+    pluginSource('plugin:control("x", function() return 1 end, function() while true do end end)'),
+    async ({ isolate }) => {
+      await assert.rejects(isolate.setControl('x', 1), {
+        code: 'control_value_invalid',
+        message: /longer than 0\.1 s/,
+      })
+    },
+    { luaCallback: 100 },
+  )
+})
+
+test('§7 Lua sets a control with a value, or with a feature and a value', async () => {
+  const lines = await linesOf(
+    pluginSource(`
+      local state = {}
+      local c = plugin:control("lamp", function(feature) return feature and state[feature] or state.state end,
+        function(value, feature) state[feature or "state"] = value end)
+      c:set(true) c.set("brightness", 40) c:set("hue", 7)
+      print(c:get(), c:get("brightness"), c.get("hue"))
+    `),
+  )
+  assert.deepEqual(lines, ['true\t40\t7'])
+})

@@ -1,0 +1,165 @@
+import { systemClock, withDeadline } from '../../src/base/clock.ts'
+import type { Json } from '../../src/base/json.ts'
+import { silentLogger } from '../../src/base/log.ts'
+import type { Isolate, IsolateServices, IsolateSource, Sandbox } from '../../src/sandbox/isolate.ts'
+import type { SandboxLimits } from '../../src/sandbox/limits.ts'
+import { createSandbox, type SandboxSettings } from '../../src/sandbox/sandbox.ts'
+
+/** Milliseconds after which a test gives up waiting; a plugin that works needs a fraction of it. */
+const patience = 30_000
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+/** A call that the plugin made to the host, as the test wants to read it. */
+export type Call = readonly [name: string, ...details: unknown[]]
+
+/** The host as a plugin sees it: writes down what the plugin asks for, and hands events to whoever listens. */
+export interface Recorder {
+  readonly services: IsolateServices
+  readonly calls: Call[]
+  /** Details of the calls of this name. */
+  named(name: string): unknown[][]
+  /** Log lines as `level message`. */
+  logs(): string[]
+  /** Resolves with what `probe` gives as soon as it is not undefined; asked after every call. */
+  until<T>(probe: () => T | undefined): Promise<T>
+  /** Resolves when a log line contains this text; with the line. */
+  logged(text: string): Promise<string>
+  /** Objects of other plugins, by full path. */
+  readonly foreignObjects: Map<string, Json>
+  isolate: Isolate | undefined
+}
+
+export function createRecorder(): Recorder {
+  const calls: Call[] = []
+  const lines: string[] = []
+  const listening = new Set<string>()
+  const foreignObjects = new Map<string, Json>()
+  const watchers = new Set<() => void>()
+  const record = (...call: Call): void => {
+    calls.push(call)
+    for (const watcher of [...watchers]) watcher()
+  }
+  const recorder: Recorder = {
+    calls,
+    foreignObjects,
+    isolate: undefined,
+    logs: () => lines,
+    named: (name) => calls.filter((call) => call[0] === name).map(([, ...details]) => details),
+    until<T>(probe: () => T | undefined): Promise<T> {
+      const waiting = new Promise<T>((resolve) => {
+        const watcher = (): void => {
+          const found = probe()
+          if (found === undefined) return
+          watchers.delete(watcher)
+          resolve(found)
+        }
+        watchers.add(watcher)
+        watcher()
+      })
+      return withDeadline(
+        systemClock,
+        patience,
+        waiting,
+        () => new Error(`waited in vain; the plugin did: ${JSON.stringify(calls.slice(-20), undefined, 1)}`),
+      )
+    },
+    logged: (text) => recorder.until(() => lines.find((line) => line.includes(text))),
+    services: {
+      log(entry) {
+        lines.push(`${entry.level} ${entry.message}`)
+        record('log', entry.level, entry.message, ...(entry.fields === undefined ? [] : [entry.fields]))
+      },
+      emit(name, data, options) {
+        record('emit', name, data, options)
+        if (listening.has(name)) recorder.isolate?.deliverEvent(name, data)
+      },
+      publish: (topic, payload, options) => record('publish', topic, decoder.decode(payload), options),
+      subscribeEvent(name) {
+        listening.add(name)
+        record('subscribeEvent', name)
+      },
+      unsubscribeEvent(name) {
+        listening.delete(name)
+        record('unsubscribeEvent', name)
+      },
+      subscribeTopic: (subscription, filter) => record('subscribeTopic', subscription, filter),
+      unsubscribeTopic: (subscription) => record('unsubscribeTopic', subscription),
+      setObject: (path, value) => record('setObject', path, value),
+      setPoint: ({ kind, id, value }) => record('setPoint', kind, id, value),
+      removePoint: (kind, id) => record('removePoint', kind, id),
+      setKeyValue: (key, entry) => record('setKeyValue', key, entry),
+      lookUpObject: (fullPath) => foreignObjects.get(fullPath),
+    },
+  }
+  return recorder
+}
+
+/** A source with this init.lua; `Plugin:new` is called in front of it, as `plugin`, in the same line. */
+export function pluginSource(lua: string, overrides: Partial<IsolateSource> = {}): IsolateSource {
+  return rawSource(`local plugin = Plugin:new("probe") ${lua}`, overrides)
+}
+
+/** A source with exactly this init.lua. */
+export function rawSource(lua: string, overrides: Partial<IsolateSource> = {}): IsolateSource {
+  return {
+    id: '@test/probe',
+    shortId: 'probe',
+    namespace: 'test',
+    name: 'Probe',
+    version: '1.2.3',
+    description: 'A plugin under test',
+    config: {},
+    secrets: [],
+    keyValues: {},
+    controls: [],
+    ...overrides,
+    files: { 'init.lua': encoder.encode(lua), ...overrides.files },
+  }
+}
+
+export interface Running {
+  recorder: Recorder
+  isolate: Isolate
+  sandbox: Sandbox
+}
+
+/** A sandbox of the system clock with a silent log. */
+export function testSandbox(
+  limits: Partial<SandboxLimits> = {},
+  more: Partial<SandboxSettings> = {},
+): Sandbox {
+  return createSandbox({ clock: systemClock, logger: silentLogger, limits, ...more })
+}
+
+/** Loads a plugin, hands it over, and leaves nothing behind. */
+export async function withPlugin(
+  source: IsolateSource,
+  use: (running: Running) => Promise<void> | void,
+  limits: Partial<SandboxLimits> = {},
+): Promise<void> {
+  const sandbox = testSandbox(limits)
+  const recorder = createRecorder()
+  try {
+    const isolate = await sandbox.load(source, recorder.services)
+    recorder.isolate = isolate
+    await use({ recorder, isolate, sandbox })
+  } finally {
+    await sandbox.close()
+  }
+}
+
+/** Log lines at info of a plugin that says all it has to say while it loads. */
+export async function linesOf(source: IsolateSource): Promise<string[]> {
+  const lines: string[] = []
+  await withPlugin(source, ({ recorder }) => {
+    lines.push(
+      ...recorder
+        .logs()
+        .filter((line) => line.startsWith('info '))
+        .map((line) => line.slice(5)),
+    )
+  })
+  return lines
+}
