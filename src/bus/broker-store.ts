@@ -122,6 +122,25 @@ export function createBrokerStore({ root, isConnected, warn }: BrokerStoreSettin
     }
   }
 
+  /**
+   * For the broker, which sends these one by one and reads ahead: each tells what is retained at the moment it
+   * is sent. Otherwise a subscriber could get a new message first, and the one that it replaced afterwards.
+   */
+  function* retainedViews(filters: readonly string[]): Generator<object> {
+    for (const { cmd, topic } of retainedMatching(filters)) {
+      yield {
+        cmd,
+        topic,
+        get qos() {
+          return retained.get(topic)?.qos ?? 0
+        },
+        get payload() {
+          return retained.get(topic)?.payload ?? Buffer.alloc(0)
+        },
+      }
+    }
+  }
+
   function sessionOf(clientId: string): Session {
     const present = sessions.get(clientId)
     if (present !== undefined) return present
@@ -168,8 +187,8 @@ export function createBrokerStore({ root, isConnected, warn }: BrokerStoreSettin
       keepRetained(packet)
       return settled(undefined)
     },
-    createRetainedStream: (filter: string): Readable => Readable.from(retainedMatching([filter])),
-    createRetainedStreamCombi: (filters: string[]): Readable => Readable.from(retainedMatching(filters)),
+    createRetainedStream: (filter: string): Readable => Readable.from(retainedViews([filter])),
+    createRetainedStreamCombi: (filters: string[]): Readable => Readable.from(retainedViews(filters)),
 
     async addSubscriptions(client: ClientKey, subscriptions: StoredSubscription[]): Promise<void> {
       const session = sessionOf(client.id)

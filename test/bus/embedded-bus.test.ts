@@ -167,6 +167,34 @@ test('Host subscriptions get retained messages first and flagged, each its own c
   assert.notEqual(one.all[0]?.payload, two.all[0]?.payload)
 })
 
+test('A subscriber never gets a retained message after the one that replaced it', async (t) => {
+  const bus = await startBus(t)
+  const count = 60
+  for (let number = 0; number < count; number += 1) await bus.publish(`x/${number}`, 'old', { retain: true })
+  const client = await connect(t, bus.url)
+  const newest = new Map<string, string>()
+  const replaced = new Promise<void>((resolve) => {
+    client.on('message', (topic, payload) => {
+      // The first retained messages are here, the others under way.
+      if (newest.size === 0) {
+        for (let number = 0; number < count; number += 1) {
+          void bus.publish(`x/${number}`, 'new', { retain: true })
+        }
+        void bus.publish('x/end', '')
+      }
+      newest.set(topic, payload.toString())
+      if (newest.size === count + 1) resolve()
+    })
+  })
+  await client.subscribeAsync('x/#')
+  await replaced
+  // Acknowledged after everything that was sent before.
+  const late = collect(client)
+  await bus.publish('x/late', '')
+  await late.take(1)
+  for (let number = 0; number < count; number += 1) assert.equal(newest.get(`x/${number}`), 'new')
+})
+
 test('A retained message is forgotten with an empty one', async (t) => {
   const bus = await startBus(t)
   await bus.publish('x', 'kept', { retain: true })

@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type Collector, collect, connect, type Received } from '../bus/bus-fixture.ts'
+import { startTestHost } from '../helpers/test-host.ts'
+
+/** The MQTT face of a whole host: a real plugin, seen and driven by a client of the broker. */
+
+const demo = '@fixtures/demo'
+const base = `host/plugins/${demo}`
+
+async function start(t: TestContext, transport: 'tcp' | 'websocket' = 'tcp') {
+  const host = await startTestHost()
+  t.after(() => host.close())
+  const address =
+    transport === 'tcp' ? host.mqttUrl : `${host.url.replace('http', 'ws').replace(/\/$/, '')}/mqtt`
+  const client = await connect(t, address)
+  const received = collect(client)
+  await client.subscribeAsync(['host/#', 'demo/out'], { qos: 1 })
+  let transaction = 0
+
+  async function request(verb: string, body: object) {
+    transaction += 1
+    await client.publishAsync(`host/request/${verb}`, JSON.stringify({ ...body, transaction }), { qos: 1 })
+    const answer = await until(received, ({ topic, text }) => {
+      return topic === `host/response/${verb}` && JSON.parse(text).transaction === transaction
+    })
+    return JSON.parse(answer.text)
+  }
+
+  /** What a client that comes now gets at once. */
+  async function retained(): Promise<Record<string, unknown>> {
+    const visitor = await connect(t, host.mqttUrl)
+    const all = collect(visitor)
+    // The youngest of what is retained comes last.
+    await visitor.publishAsync('end/mark', '', { retain: true, qos: 1 })
+    await visitor.publishAsync('end/mark', 'now', { retain: true, qos: 1 })
+    await visitor.subscribeAsync(['host/#', 'end/+'])
+    await until(all, ({ topic, retain }) => topic === 'end/mark' && retain)
+    const values = all.all
+      .filter(({ topic, retain }) => retain && topic !== 'end/mark')
+      .map(({ topic, text }) => [topic, text])
+    return Object.fromEntries(values)
+  }
+
+  return { host, client, received, request, retained }
+}
+
+async function until(
+  received: Collector<Received>,
+  wanted: (message: Received) => boolean,
+): Promise<Received> {
+  for (let count = 1; ; count += 1) {
+    const found = (await received.take(count)).find(wanted)
+    if (found !== undefined) return found
+  }
+}
+
+const shown = (text: unknown): unknown => JSON.parse(String(text))
+
+for (const transport of ['tcp', 'websocket'] as const) {
+  test(`A plugin is installed, driven and removed over MQTT alone (${transport})`, async (t) => {
+    const { client, received, request, retained } = await start(t, transport)
+
+    const installed = await request('install', { plugin: demo })
+    assert.deepEqual([installed.status, installed.data?.state], ['ok', 'installed'])
+    const enabled = await request('toggle', { plugin: 'demo', enabled: true })
+    assert.deepEqual([enabled.status, enabled.data?.state], ['ok', 'running'])
+
+    await until(received, ({ topic, text }) => topic === `${base}/sensors/double` && text === '10')
+    await until(received, ({ topic, text }) => topic === `${base}/controls/level` && text === '5')
+    const before = await retained()
+    assert.deepEqual(Object.keys(before).sort(), [
+      `${base}/controls/level`,
+      `${base}/objects/room.lamp`,
+      `${base}/sensors/double`,
+      `${base}/state`,
+      'host/status',
+    ])
+    assert.deepEqual(shown(before[`${base}/objects/room.lamp`]), { on: false, level: 5 })
+    const state = shown(before[`${base}/state`]) as { seq: number }
+    assert.deepEqual(state, {
+      state: 'running',
+      enabled: true,
+      version: '1.0.0',
+      error: null,
+      seq: state.seq,
+    })
+
+    client.publish(`${base}/controls/level/set`, '7')
+    client.publish(`${base}/controls/level/set`, '99')
+    const event = await until(received, ({ topic }) => topic === `${base}/events/demo:level`)
+    assert.deepEqual([shown(event.text), event.retain], [{ level: 7 }, false])
+    await until(received, ({ topic, text }) => topic === `${base}/sensors/double` && text === '14')
+
+    client.publish('demo/in', Buffer.from('ping'))
+    assert.equal((await until(received, ({ topic }) => topic === 'demo/out')).text, 'ping')
+
+    const disabled = await request('toggle', { plugin: demo, enabled: false })
+    assert.equal(disabled.data?.state, 'unloaded')
+    const log = await until(
+      received,
+      ({ topic, text }) => topic === `${base}/log` && text.includes('cleaned up'),
+    )
+    assert.deepEqual(Object.keys(shown(log.text) as object).sort(), ['at', 'level', 'message'])
+    assert.deepEqual(Object.keys(await retained()).sort(), [`${base}/state`, 'host/status'])
+
+    const removed = await request('uninstall', { plugin: demo })
+    assert.deepEqual(removed.data, { id: demo, state: 'uninstalled' })
+    assert.deepEqual(Object.keys(await retained()), ['host/status'])
+
+    const facts = received.all
+      .filter(({ topic }) => topic === 'host/lifecycle')
+      .map(({ text }) => JSON.parse(text))
+    assert.deepEqual(
+      facts.map(({ seq }) => seq),
+      facts.map((_, index) => facts[0].seq + index),
+    )
+    const types = facts.map(({ type }) => type).filter((type) => !String(type).endsWith('Requested'))
+    assert.deepEqual(types, [
+      'PluginInstalled',
+      'PluginEnabled',
+      'PluginLoaded',
+      'PluginDisabled',
+      'PluginUnloaded',
+      'PluginUninstalled',
+    ])
+    assert.equal(
+      facts.every(({ by }) => by === 'mqtt'),
+      true,
+    )
+  })
+}
+
+test('A value outside the range is refused over MQTT, and Lua is not asked', async (t) => {
+  const { client, received, request } = await start(t)
+  await request('install', { plugin: demo })
+  await request('toggle', { plugin: demo })
+  for (const value of ['11', 'loud', '3']) {
+    await client.publishAsync(`${base}/controls/level/set`, value, { qos: 1 })
+  }
+  await until(received, ({ topic }) => topic === `${base}/events/demo:level`)
+  const objects = received.all.filter(({ topic }) => topic === `${base}/objects/room.lamp`)
+  assert.deepEqual(
+    objects.map(({ text }) => shown(text)),
+    [
+      { on: false, level: 5 },
+      { on: false, level: 3 },
+    ],
+  )
+})
+
+test('A load that fails shows its reason in the retained state', async (t) => {
+  const { request, retained } = await start(t)
+  await request('install', { plugin: '@fixtures/faulty' })
+  const answer = await request('toggle', { plugin: 'faulty', enabled: true })
+  assert.deepEqual([answer.status, answer.data?.enabled, answer.data?.state], ['ok', true, 'failed'])
+  const state = shown((await retained())['host/plugins/@fixtures/faulty/state']) as {
+    error: { message: string }
+  }
+  assert.match(state.error.message, /broken on purpose/)
+})
+
+test('A client that forges the host’s own topics stays connected and changes nothing', async (t) => {
+  const { client, request, retained } = await start(t)
+  for (const topic of ['host/status', 'host/lifecycle', 'host/plugins/@x/y/state', '$SYS/x']) {
+    await client.publishAsync(topic, 'forged', { qos: 1, retain: true })
+  }
+  assert.equal((await request('list', {})).status, 'ok')
+  assert.deepEqual(await retained(), { 'host/status': 'online' })
+})
+
+test('At the end of the host its clients are told, and its plugins were unloaded before', async (t) => {
+  const { host, received, request } = await start(t)
+  await request('install', { plugin: demo })
+  await request('toggle', { plugin: demo })
+  await host.close()
+  const last = received.all.slice(-1).map(({ topic, text }) => `${topic} ${text}`)
+  assert.deepEqual(last, ['host/status offline'])
+  const states = received.all
+    .filter(({ topic }) => topic === `${base}/state`)
+    .map(({ text }) => JSON.parse(text).state)
+  assert.deepEqual(states.at(-1), 'unloaded')
+})
