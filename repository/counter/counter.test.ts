@@ -7,13 +7,8 @@ import { type StarterPlugin, startStarterPlugin } from '../../test/helpers/start
 /** A message that never comes is a failure, not a wait without end. */
 const timeout = 30_000
 
-async function setCount(plugin: StarterPlugin, value: unknown) {
-  return plugin.host.request('PUT', '/api/plugins/counter/controls/count', { body: { value } })
-}
-
 async function readTotal(plugin: StarterPlugin): Promise<unknown> {
-  const { body } = await plugin.host.request('GET', '/api/plugins/counter/sensors')
-  return body.sensors.find(({ id }: { id: string }) => id === 'total').value
+  return (await plugin.sensors()).total
 }
 
 test('it counts the messages of a topic and tells the last count', { timeout }, async (context) => {
@@ -47,21 +42,22 @@ test('it counts an event of any plugin', { timeout }, async (context) => {
   while (total !== 1)
 })
 
-test('the control sets the count within its range, and the button sets it back', {
-  timeout,
-}, async (context) => {
-  const plugin = await startStarterPlugin('counter', {})
-  context.after(() => plugin.close())
-  assert.deepEqual((await setCount(plugin, 41)).body, { id: 'count', value: 41 })
-  assert.equal(await readTotal(plugin), 41)
-  assert.equal((await setCount(plugin, -1)).status, 422)
-  assert.equal(await readTotal(plugin), 41)
-  const reset = await plugin.host.request('PUT', '/api/plugins/counter/controls/reset', {
-    body: { value: true },
-  })
-  assert.equal(reset.status, 200)
-  assert.equal(await readTotal(plugin), 0)
-})
+test(
+  'the control sets the count within its range, the button sets it to 0',
+  {
+    timeout,
+  },
+  async (context) => {
+    const plugin = await startStarterPlugin('counter', {})
+    context.after(() => plugin.close())
+    assert.deepEqual((await plugin.setControl('count', 41)).body, { id: 'count', value: 41 })
+    assert.equal(await readTotal(plugin), 41)
+    assert.equal((await plugin.setControl('count', -1)).status, 422)
+    assert.equal(await readTotal(plugin), 41)
+    assert.equal((await plugin.setControl('reset', true)).status, 200)
+    assert.equal(await readTotal(plugin), 0)
+  },
+)
 
 test('the control can be set over MQTT', { timeout }, async (context) => {
   const plugin = await startStarterPlugin('counter', {})
@@ -76,7 +72,7 @@ test('the control can be set over MQTT', { timeout }, async (context) => {
 test('the count outlives a restart and another configuration', { timeout }, async (context) => {
   const plugin = await startStarterPlugin('counter', { topic: 'door' })
   context.after(() => plugin.close())
-  await setCount(plugin, 12)
+  await plugin.setControl('count', 12)
   await plugin.restart()
   assert.equal(await readTotal(plugin), 12)
   await plugin.host.request('POST', '/api/plugins/counter/config', { body: { config: { step: 5 } } })
@@ -86,9 +82,8 @@ test('the count outlives a restart and another configuration', { timeout }, asyn
 test('it refuses to count its own event', { timeout }, async (context) => {
   const plugin = await startStarterPlugin('counter', { event: 'counter:changed' })
   context.after(() => plugin.close())
-  const { body } = await plugin.host.request('GET', '/api/plugins/counter/logs?level=error')
-  assert.match(body.logs[0].message, /cannot count counter:changed/)
-  await setCount(plugin, 3)
+  assert.match((await plugin.logs('error')).join(), /cannot count counter:changed/)
+  await plugin.setControl('count', 3)
   assert.equal(await readTotal(plugin), 3)
 })
 

@@ -33,18 +33,17 @@ test('messages go on under their new name, changed as the rule says', { timeout 
 test('wrong lines are logged and listed by number, and the others work', { timeout }, async (context) => {
   const plugin = await startStarterPlugin('mqtt-bridge', { rules: '# lamps\nnonsense\na -> home/a\nb -> b' })
   context.after(() => plugin.close())
-  const { body: logs } = await plugin.host.request('GET', '/api/plugins/mqtt-bridge/logs?level=error')
+  assert.deepEqual(await plugin.logs('error'), [
+    'line 2: expected: from/topic -> to/topic [options]',
+    "line 4: 'b' lies within 'b': the bridge would feed itself",
+  ])
+  const { active, refused } = (await plugin.objects()).rules as {
+    active: number
+    refused: { line: number }[]
+  }
+  assert.equal(active, 1)
   assert.deepEqual(
-    logs.logs.map(({ message }: { message: string }) => message),
-    [
-      'line 2: expected: from/topic -> to/topic [options]',
-      "line 4: 'b' lies within 'b': the bridge would feed itself",
-    ],
-  )
-  const { body: objects } = await plugin.host.request('GET', '/api/plugins/mqtt-bridge/objects')
-  assert.equal(objects.objects.rules.active, 1)
-  assert.deepEqual(
-    objects.objects.rules.refused.map(({ line }: { line: number }) => line),
+    refused.map(({ line }) => line),
     [2, 4],
   )
   const home = await plugin.listen('home/a')
@@ -52,28 +51,32 @@ test('wrong lines are logged and listed by number, and the others work', { timeo
   assert.deepEqual(await home.next(), { topic: 'home/a', payload: 'works' })
 })
 
-test('two rules in opposite directions keep two topics alike without a loop', {
-  timeout,
-}, async (context) => {
-  const plugin = await startStarterPlugin('mqtt-bridge', {
-    rules: 'left -> right; right -> left; end -> ended',
-  })
-  context.after(() => plugin.close())
-  const all = await plugin.listen('+')
-  const seen: string[] = []
-  const collect = async (): Promise<string> => {
-    const { topic, payload } = await all.next()
-    seen.push(`${topic} ${payload}`)
-    return topic
-  }
-  await plugin.publish('left', '1')
-  await plugin.publish('right', '2')
-  for (let count = 0; count < 4; count++) await collect()
-  // The copies have come back to the bridge before this does: what it made of them would come before `ended`.
-  await plugin.publish('end', 'now')
-  while ((await collect()) !== 'ended');
-  assert.deepEqual(seen.sort(), ['end now', 'ended now', 'left 1', 'left 2', 'right 1', 'right 2'])
-})
+test(
+  'two rules in opposite directions keep two topics alike without a loop',
+  {
+    timeout,
+  },
+  async (context) => {
+    const plugin = await startStarterPlugin('mqtt-bridge', {
+      rules: 'left -> right; right -> left; end -> ended',
+    })
+    context.after(() => plugin.close())
+    const all = await plugin.listen('+')
+    const seen: string[] = []
+    const collect = async (): Promise<string> => {
+      const { topic, payload } = await all.next()
+      seen.push(`${topic} ${payload}`)
+      return topic
+    }
+    await plugin.publish('left', '1')
+    await plugin.publish('right', '2')
+    for (let count = 0; count < 4; count++) await collect()
+    // The copies have come back to the bridge before this does: what it made of them would come before `ended`.
+    await plugin.publish('end', 'now')
+    while ((await collect()) !== 'ended');
+    assert.deepEqual(seen.sort(), ['end now', 'ended now', 'left 1', 'left 2', 'right 1', 'right 2'])
+  },
+)
 
 test('a message that a rule cannot use is reported once', { timeout }, async (context) => {
   const plugin = await startStarterPlugin('mqtt-bridge', { rules: 'a -> home/a scale=2' })
@@ -81,11 +84,7 @@ test('a message that a rule cannot use is reported once', { timeout }, async (co
   const home = await plugin.listen('home/a')
   for (const payload of ['off', 'off', '21']) await plugin.publish('a', payload)
   assert.equal((await home.next()).payload, '42')
-  const { body } = await plugin.host.request('GET', '/api/plugins/mqtt-bridge/logs?level=warn')
-  assert.deepEqual(
-    body.logs.map(({ message }: { message: string }) => message),
-    ['line 1: a: scale, offset and round need a number'],
-  )
+  assert.deepEqual(await plugin.logs('warn'), ['line 1: a: scale, offset and round need a number'])
 })
 
 test('a deleted retained message is deleted at the target, too', { timeout }, async (context) => {

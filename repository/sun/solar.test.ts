@@ -65,7 +65,7 @@ test('at solar noon the sun stands as high as latitude and season say', () => {
   ]
   for (const [place, date, height] of heights) {
     const { noon } = dayOf(date, '+00:00', place)
-    assert.ok(Math.abs(position(noon, place).trueElevation - height) < 0.05, `${place} ${date}`)
+    assert.ok(Math.abs(position(noon, place).trueElevation - height) < 0.05, `${place.join()} ${date}`)
   }
 })
 

@@ -27,7 +27,7 @@ test('without a hysteresis every crossing counts', () => {
 })
 
 const document = { climate: { temperature: 21.5 }, rooms: [{ power: 3 }, { power: 4 }] }
-const paths: [path: string, value: unknown][] = [
+const paths: [path: string, value: number | undefined][] = [
   ['climate.temperature', 21.5],
   ['$.climate.temperature', 21.5],
   ['rooms[0].power', 3],
@@ -38,7 +38,7 @@ const paths: [path: string, value: unknown][] = [
 ]
 
 for (const [path, value] of paths) {
-  test(`the path ${path} finds ${value}`, () => {
+  test(`the path ${path} finds ${value ?? 'nothing'}`, () => {
     const [steps] = lua.call('jsonpath', 'parse', path)
     assert.equal(lua.call('jsonpath', 'find', document, steps as Json)[0], value)
   })

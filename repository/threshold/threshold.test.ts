@@ -17,7 +17,7 @@ test('crossings become events, and the state is an object and a sensor', { timeo
   const told: unknown[] = []
   for (const _ of ['above', 'below']) {
     const { topic, payload } = await events.next()
-    const { timestamp, ...crossing } = JSON.parse(payload)
+    const { timestamp, ...crossing } = JSON.parse(payload) as Record<string, unknown>
     assert.equal(typeof timestamp, 'number')
     told.push([topic.split('/').pop(), crossing])
   }
@@ -26,13 +26,8 @@ test('crossings become events, and the state is an object and a sensor', { timeo
     ['threshold:below', { state: 'below', value: -17.2, limit: -15, topic: 'cellar/freezer' }],
   ])
 
-  const { body: objects } = await plugin.host.request('GET', '/api/plugins/threshold/objects')
-  assert.equal(objects.objects.crossing.state, 'below')
-  const { body: sensors } = await plugin.host.request('GET', '/api/plugins/threshold/sensors')
-  assert.deepEqual(
-    Object.fromEntries(sensors.sensors.map(({ id, value }: { id: string; value: unknown }) => [id, value])),
-    { state: 'below', value: -17.2 },
-  )
+  assert.equal((await plugin.objects()).crossing?.state, 'below')
+  assert.deepEqual(await plugin.sensors(), { state: 'below', value: -17.2 })
 })
 
 test('a message without a number is passed over and reported once', { timeout }, async (context) => {
@@ -41,16 +36,11 @@ test('a message without a number is passed over and reported once', { timeout },
   const events = await plugin.listen(`${plugin.topic}/events/+`)
   for (const payload of ['5', 'full', 'full', '', '12']) await plugin.publish('tank', payload)
   assert.equal((await events.next()).topic, `${plugin.topic}/events/threshold:above`)
-  const { body } = await plugin.host.request('GET', '/api/plugins/threshold/logs?level=warn')
-  assert.deepEqual(
-    body.logs.map(({ message }: { message: string }) => message),
-    ['tank: the payload is not a number'],
-  )
+  assert.deepEqual(await plugin.logs('warn'), ['tank: the payload is not a number'])
 })
 
 test('a path that cannot be read is said in the log', { timeout }, async (context) => {
   const plugin = await startStarterPlugin('threshold', { topic: 'tank', path: 'a..b', limit: 10 })
   context.after(() => plugin.close())
-  const { body } = await plugin.host.request('GET', '/api/plugins/threshold/logs?level=error')
-  assert.match(body.logs[0].message, /cannot read the path 'a\.\.b'/)
+  assert.match((await plugin.logs('error')).join(), /cannot read the path 'a\.\.b'/)
 })

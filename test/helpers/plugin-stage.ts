@@ -25,7 +25,7 @@ const stageFile = fileURLToPath(new URL('plugin-stage.lua', import.meta.url))
 export function startOnStage(folder: string, now: number, config: Record<string, Json>): PluginStage {
   const modules = openLuaModules(folder, { stage: readFileSync(stageFile) })
   modules.call('stage', 'start', now, config)
-  const events = (value: unknown): StageEvent[] => (Array.isArray(value) ? value : [])
+  const events = (value: unknown): StageEvent[] => (Array.isArray(value) ? (value as StageEvent[]) : [])
   return {
     advance: (seconds) => events(modules.call('stage', 'advance', seconds)[0]),
     jump: (seconds) => events(modules.call('stage', 'jump', seconds)[0]),

@@ -1,7 +1,9 @@
 import { join } from 'node:path'
 import mqtt from 'mqtt'
 import type { Json } from '../../src/base/json.ts'
-import { startTestHost, type TestHost } from './test-host.ts'
+import type { PointView } from '../../src/lifecycle/lifecycle.ts'
+import type { LogEntry, Plugin } from '../../src/schema/plugin.ts'
+import { startTestHost, type TestAnswer, type TestHost } from './test-host.ts'
 
 /** One of the starter plugins in a real host, with an MQTT client beside it. */
 export interface StarterPlugin {
@@ -11,6 +13,12 @@ export interface StarterPlugin {
   publish(topic: string, payload: string, options?: { retain?: boolean }): Promise<void>
   /** Collects what is published from now on (and what is retained). */
   listen(filter: string): Promise<Inbox>
+  /** Values by id, as HTTP answers them. */
+  sensors(): Promise<Record<string, unknown>>
+  objects(): Promise<Record<string, Record<string, unknown>>>
+  /** Messages of one level, oldest first. */
+  logs(level: 'warn' | 'error'): Promise<string[]>
+  setControl(id: string, value: Json): Promise<TestAnswer>
   /** Ends the host and starts it again on the same state. */
   restart(): Promise<void>
   close(): Promise<void>
@@ -29,6 +37,7 @@ export async function startStarterPlugin(name: string, config: Record<string, Js
   let host = await startTestHost({
     hostFile: { repositories: [{ name: 'starter', url: starterRepository }] },
   })
+  const path = `/api/plugins/@starter/${name}`
   const clients: mqtt.MqttClient[] = []
   let client: mqtt.MqttClient
 
@@ -43,11 +52,10 @@ export async function startStarterPlugin(name: string, config: Record<string, Js
 
   try {
     client = await connect()
-    const path = `/api/plugins/@starter/${name}`
     await expectAnswer(host, 201, 'POST', '/api/plugins/install', { fullId: `@starter/${name}` })
     await expectAnswer(host, 200, 'POST', `${path}/config`, { config })
-    const plugin = await expectAnswer(host, 200, 'POST', `${path}/toggle`)
-    if (plugin.state !== 'running') throw new Error(`${name} is ${plugin.state}: ${plugin.error?.message}`)
+    const { state, error } = (await expectAnswer(host, 200, 'POST', `${path}/toggle`)) as Plugin
+    if (state !== 'running') throw new Error(`${name} is ${state}: ${error?.message ?? 'no reason'}`)
   } catch (error) {
     await disconnect()
     await host.close()
@@ -68,6 +76,23 @@ export async function startStarterPlugin(name: string, config: Record<string, Js
       await listener.subscribeAsync(filter)
       return inbox
     },
+    async sensors() {
+      const { sensors } = (await expectAnswer(host, 200, 'GET', `${path}/sensors`)) as {
+        sensors: PointView[]
+      }
+      return Object.fromEntries(sensors.map(({ id, value }) => [id, value]))
+    },
+    async objects() {
+      type Answer = { objects: Record<string, Record<string, unknown>> }
+      return ((await expectAnswer(host, 200, 'GET', `${path}/objects`)) as Answer).objects
+    },
+    async logs(level) {
+      const { logs } = (await expectAnswer(host, 200, 'GET', `${path}/logs?level=${level}`)) as {
+        logs: LogEntry[]
+      }
+      return logs.map(({ message }) => message)
+    },
+    setControl: (id, value) => host.request('PUT', `${path}/controls/${id}`, { body: { value } }),
     async restart() {
       await disconnect()
       host = await host.restart()
@@ -80,7 +105,13 @@ export async function startStarterPlugin(name: string, config: Record<string, Js
   }
 }
 
-async function expectAnswer(host: TestHost, status: number, method: string, path: string, body?: unknown) {
+async function expectAnswer(
+  host: TestHost,
+  status: number,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<unknown> {
   const answer = await host.request(method, path, body === undefined ? {} : { body })
   if (answer.status !== status) {
     throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(answer.body)}`)
@@ -102,5 +133,5 @@ function createInbox(client: mqtt.MqttClient): Inbox {
       arrived.shift() ?? new Promise<{ topic: string; payload: string }>((resolve) => waiting.push(resolve))
     )
   }
-  return { next, nextValue: async () => JSON.parse((await next()).payload) }
+  return { next, nextValue: async () => JSON.parse((await next()).payload) as unknown }
 }
