@@ -11,6 +11,7 @@ import { isLoopback } from './base/loopback.ts'
 import { messageOf, systemErrorCode } from './base/problem.ts'
 import { createScope } from './base/scope.ts'
 import { createEmbeddedBus } from './bus/embedded-bus.ts'
+import { createExternalBus } from './bus/external-bus.ts'
 import { createHttp } from './http/http.ts'
 import { openJournal } from './journal/journal.ts'
 import { lockDirectory } from './journal/lock.ts'
@@ -86,27 +87,30 @@ export async function createHost(options: HostOptions): Promise<Host> {
       state: () => journal.state,
     })
 
-    const bus = createEmbeddedBus({
-      bind: settings.mqttBind,
-      port: settings.mqttPort,
-      token,
-      root,
-      logger,
-      clock,
-    })
+    const bus =
+      settings.mqttUrl === undefined
+        ? createEmbeddedBus({ bind: settings.mqttBind, port: settings.mqttPort, token, root, logger, clock })
+        : createExternalBus({ url: settings.mqttUrl, root, logger, clock })
     scope.add(() => bus.close())
     await asStartError(bus.start())
 
     const sandbox = createSandbox({ clock, logger, isolation: settings.isolation })
     scope.add(() => sandbox.close())
-    const repositories = createRepositoryCatalog({ directory, programDirectory, clock, logger, hostVersion })
+    const repositories = createRepositoryCatalog({
+      directory,
+      programDirectory,
+      files,
+      clock,
+      logger,
+      hostVersion,
+    })
     scope.add(() => repositories.close())
     const lifecycle = createLifecycle({
       directory,
       files,
       journal,
       snapshots,
-      pluginDirectory: createPluginDirectory({ directory, logger }),
+      pluginDirectory: createPluginDirectory({ directory, files, logger }),
       repositories,
       sandbox,
       bus,

@@ -6,7 +6,7 @@ import { systemClock } from './base/clock.ts'
 import { systemFileSystem } from './base/file-system.ts'
 import { createLogger } from './base/log.ts'
 import { messageOf } from './base/problem.ts'
-import { createHost, StartError } from './host.ts'
+import { createHost, type Host, StartError } from './host.ts'
 import { openJournal } from './journal/journal.ts'
 import { lockDirectory } from './journal/lock.ts'
 import { repairJournal } from './journal/repair.ts'
@@ -29,19 +29,10 @@ function fail(message: string, code: number): never {
 
 async function start(settings: Settings): Promise<void> {
   const logger = createLogger({ level: settings.logLevel, format: settings.logFormat })
-  let stopping = false
-  const signals = ['SIGTERM', 'SIGINT'] as const
-  let close: (() => Promise<void>) | undefined
-  const stop = (signal: string): void => {
-    if (stopping) process.exit(exitCode.failed)
-    stopping = true
-    logger.info('stopping', { signal })
-    // A signal during the start takes effect as soon as there is something to close.
-    if (close !== undefined) void end(close)
-  }
-  const end = async (closeHost: () => Promise<void>): Promise<void> => {
+  const life: { stopping: boolean; host: Host | undefined } = { stopping: false, host: undefined }
+  const end = async (host: Host): Promise<void> => {
     try {
-      await closeHost()
+      await host.close()
       logger.info('stopped')
       process.exit(exitCode.ok)
     } catch (error) {
@@ -49,10 +40,17 @@ async function start(settings: Settings): Promise<void> {
       process.exit(exitCode.failed)
     }
   }
-  for (const signal of signals) process.on(signal, () => stop(signal))
-  const host = await createHost({ settings, logger, programDirectory, hostVersion, environment: process.env })
-  close = () => host.close()
-  if (stopping) await end(close)
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (life.stopping) process.exit(exitCode.failed)
+      life.stopping = true
+      logger.info('stopping', { signal })
+      // A signal during the start takes effect as soon as there is something to close.
+      if (life.host !== undefined) void end(life.host)
+    })
+  }
+  life.host = await createHost({ settings, logger, programDirectory, hostVersion, environment: process.env })
+  if (life.stopping) await end(life.host)
 }
 
 async function repair(settings: Settings): Promise<void> {
@@ -80,7 +78,7 @@ async function repair(settings: Settings): Promise<void> {
 }
 
 try {
-  const line = parseCommandLine(process.argv.slice(2), process.env, process.stdout.isTTY === true)
+  const line = parseCommandLine(process.argv.slice(2), process.env, process.stdout.isTTY)
   if (line.command === 'help') process.stdout.write(`${helpText()}\n`)
   else if (line.command === 'version') process.stdout.write(`${hostVersion}\n`)
   else if (line.command === 'repair') await repair(line.settings)

@@ -159,7 +159,7 @@ export function createBrokerStore({ root, isConnected, warn }: BrokerStoreSettin
 
   function removeFromQueue(session: Session, index: number): StoredPacket | undefined {
     const [packet] = session.queue.splice(index, 1)
-    if (packet !== undefined) session.queuedBytes -= packet.payload?.length ?? 0
+    if (packet !== undefined) session.queuedBytes -= packet.payload.length
     return packet
   }
 
@@ -243,7 +243,7 @@ export function createBrokerStore({ root, isConnected, warn }: BrokerStoreSettin
           return
         }
         if (packet.messageId !== undefined && queued.messageId === packet.messageId) {
-          session.queuedBytes -= queued.payload?.length ?? 0
+          session.queuedBytes -= queued.payload.length
           session.queue[index] = packet
           return
         }

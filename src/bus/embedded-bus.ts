@@ -39,7 +39,8 @@ export const farewellTimeout = 1_000
 /** Where refused messages go: nobody can subscribe to it. */
 const refusedTopic = '$SYS/refused'
 /** CONNACK return code of MQTT 3.1.1 for a bad user name or password. */
-const badCredentials = 4
+// eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- a const enum of a declaration file cannot be imported
+const badCredentials = 4 as AuthenticateError['returnCode']
 
 export interface EmbeddedBusSettings {
   /** Address to listen at. */
@@ -84,7 +85,10 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     // The store keeps nothing but the message id of what awaits its release, and there are 65,535 of them.
     maxInflightInbound: 0,
     authenticate(_client, _username, password, done) {
-      if (token === undefined || isToken(password)) return done(null, true)
+      if (token === undefined || isToken(password)) {
+        done(null, true)
+        return
+      }
       warn('An MQTT client was refused: its password is not the token of this host')
       done(authenticationError(), false)
     },

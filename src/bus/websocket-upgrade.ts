@@ -35,7 +35,7 @@ export function createWebSocketUpgrade(
   })
   return {
     handle(request, socket, head) {
-      const offered = String(request.headers['sec-websocket-protocol'] ?? '').split(',')
+      const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',')
       if (!offered.some((protocol) => protocol.trim() === subprotocol)) {
         refuseUpgrade(socket, '400 Bad Request', 'Ask for the WebSocket subprotocol "mqtt".\n')
         return

@@ -30,7 +30,7 @@ export function pluginIn(state: HostState, id: string): PluginSnapshot {
 
 /** The machine has no nested states, so its state value is a name. */
 export function stateOf(snapshot: PluginSnapshot): PluginState {
-  return snapshot.value as PluginState
+  return snapshot.value
 }
 
 /** The next snapshot, or undefined when the machine does not take this fact now. */
@@ -63,7 +63,7 @@ export function applyFact(
     const event = { ...fact, at }
     if (!state.host.can(event)) return undefined
     const next = transition(host, state.host, event)[0]
-    return { state: { seq, host: next, plugins: draft }, value: String(next.value), revision: 0 }
+    return { state: { seq, host: next, plugins: draft }, value: next.value, revision: 0 }
   }
   const next = evolvePlugin(draft.get(fact.plugin) ?? initialPlugin(fact.plugin), fact, at)
   if (next === undefined) return undefined

@@ -54,7 +54,7 @@ export async function openJournalFile(
     const content = await handle.readFile()
     const offsets = [0]
     let torn = false
-    for (let start = 0; start < content.length && !torn; ) {
+    for (let start = 0; start < content.length && !torn;) {
       const end = content.indexOf(lineFeed, start)
       const number = offsets.length
       const reason =
@@ -148,7 +148,7 @@ function createJournalFile(
       if (dirty) await cutOff(handle)
       const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''))
       try {
-        for (let written = 0; written < bytes.length; ) {
+        for (let written = 0; written < bytes.length;) {
           const { bytesWritten } = await handle.write(bytes, written, bytes.length - written, end + written)
           written += bytesWritten
         }

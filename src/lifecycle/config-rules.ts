@@ -116,10 +116,12 @@ export function checkConfig(
 
 /** Such a value could not be written as JSON without overflowing the stack. */
 function nestsTooDeep(value: unknown): boolean {
-  let level = [value]
+  let level: unknown[] = [value]
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth === jsonDepthLimit) return true
-    level = level.flatMap((item) => (typeof item === 'object' && item !== null ? Object.values(item) : []))
+    level = level.flatMap((item) =>
+      typeof item === 'object' && item !== null ? (Object.values(item) as unknown[]) : [],
+    )
   }
   return false
 }

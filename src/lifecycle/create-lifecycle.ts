@@ -13,6 +13,7 @@ import { isInstalled, type SnapshotWriter } from '../journal/snapshot.ts'
 import type { PluginDirectory, RepositoryCatalog } from '../repository/repository.ts'
 import { hostSupports, isNewer } from '../repository/versions.ts'
 import type { Sandbox } from '../sandbox/isolate.ts'
+import type { Field } from '../schema/field.ts'
 import type { HostFile } from '../schema/host-file.ts'
 import { identifierOf, isIdentifierPart, parseFullId } from '../schema/identifier.ts'
 import type { HostFact, Origin, PluginFact } from '../schema/journal-event.ts'
@@ -31,7 +32,7 @@ import { createObjectRegistry, type PointKind } from './object-registry.ts'
 import { createPluginEffects } from './plugin-effects.ts'
 import { createPluginLogs } from './plugin-logs.ts'
 import { decideRestart, defaultRestartPolicy, type RestartPolicy } from './restart-policy.ts'
-import { hideSecrets, restoreSecrets } from './secrets.ts'
+import { hideSecrets, restoreHidden, restoreSecrets } from './secrets.ts'
 import { applyHandEdits, loadEnabledPlugins, recoverPlugins, unloadAllPlugins } from './startup.ts'
 import { eventView, pluginView, statesAt } from './views.ts'
 
@@ -110,8 +111,12 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   let stopping: Promise<void> | undefined
 
   const stopListening = journal.subscribe((event) => {
-    announcements.announce({ kind: 'lifecycle', event: eventView(event, manifests.fields) })
+    announcements.announce({ kind: 'lifecycle', event: eventView(event, shownFields) })
   })
+
+  function shownFields(id: string): Field[] | undefined {
+    return manifests.get(id) === undefined ? undefined : manifests.fields(id)
+  }
 
   async function recoverFromCrash(id: string): Promise<void> {
     try {
@@ -247,7 +252,11 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     incoming: Config,
   ): { stored: Config; check: ReturnType<typeof checkConfig> } {
     const fields = manifests.fields(id)
-    const stored = restoreSecrets(fields, incoming, snapshotOfPlugin(context, id).context.config)
+    const before = snapshotOfPlugin(context, id).context.config
+    const stored =
+      manifests.get(id) === undefined
+        ? restoreHidden(incoming, before)
+        : restoreSecrets(fields, incoming, before)
     return { stored, check: checkConfig(fields, stored, context.environment) }
   }
 
@@ -398,7 +407,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
         ...(after === undefined ? {} : { after }),
         limit: Math.min(limit, historyLimit),
       })
-      return events.map((event) => eventView(event, manifests.fields))
+      return events.map((event) => eventView(event, shownFields))
     },
     stateAt: (seq) => ({ seq, plugins: statesAt(journal.stateAt(seq)) }),
     machineState(id) {

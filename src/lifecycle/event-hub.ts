@@ -1,8 +1,10 @@
 import type { Json } from '../base/json.ts'
 
+type Deliver = (name: string, data: Json | undefined) => void
+
 /** Carries `plugin:emit()` to the plugins that listen. Names have no namespace: all plugins share them. */
 export interface EventHub {
-  subscribe(plugin: string, name: string, deliver: (name: string, data: Json | undefined) => void): void
+  subscribe(plugin: string, name: string, deliver: Deliver): void
   unsubscribe(plugin: string, name: string): void
   unsubscribeAll(plugin: string): void
   emit(name: string, data: Json | undefined): void
@@ -12,7 +14,7 @@ export interface EventHub {
 
 export function createEventHub(): EventHub {
   /** By event name, then by plugin. */
-  const listeners = new Map<string, Map<string, (name: string, data: Json | undefined) => void>>()
+  const listeners = new Map<string, Map<string, Deliver>>()
 
   function remove(plugin: string, name: string): void {
     const ofName = listeners.get(name)
@@ -21,7 +23,7 @@ export function createEventHub(): EventHub {
 
   return {
     subscribe(plugin, name, deliver) {
-      const ofName = listeners.get(name) ?? new Map()
+      const ofName = listeners.get(name) ?? new Map<string, Deliver>()
       listeners.set(name, ofName.set(plugin, deliver))
     },
     unsubscribe: remove,

@@ -82,12 +82,12 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
         const version = staged.manifest.version
         await journal.append(decide(snapshot, { type: 'install', repository: from.name, version }), by)
         let outcome: PluginFact
-        let failure: unknown
+        let failure: Error | undefined
         try {
           await staged.swapIn()
           outcome = { type: 'PluginInstalled', plugin: id, data: releaseData(staged) }
         } catch (error) {
-          failure = error
+          failure = error instanceof Error ? error : new Error(messageOf(error))
           const code = error instanceof Problem ? error.code : 'internal'
           const data = { error: pluginError(context, code, messageOf(error)) }
           outcome = { type: 'PluginInstallFailed', plugin: id, data }

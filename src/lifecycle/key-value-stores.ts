@@ -86,7 +86,7 @@ export function createKeyValueStores(settings: {
   async function write(plugin: string, store: Store): Promise<void> {
     if (!store.dirty) return
     store.dirty = false
-    const entries: Record<string, KeyValueEntry> = Object.create(null)
+    const entries = Object.create(null) as Record<string, KeyValueEntry>
     for (const [key, entry] of store.entries) if (isAlive(entry)) entries[key] = entry
     try {
       await files.mkdir(folder, { recursive: true, mode: folderMode })
@@ -134,7 +134,7 @@ export function createKeyValueStores(settings: {
       const entries = stores.get(plugin)?.entries ?? (await read(plugin))
       if (!stores.has(plugin))
         stores.set(plugin, { entries, dirty: false, timer: undefined, writing: Promise.resolve() })
-      const alive: Record<string, KeyValueEntry> = Object.create(null)
+      const alive = Object.create(null) as Record<string, KeyValueEntry>
       for (const [key, entry] of entries) if (isAlive(entry)) alive[key] = entry
       return alive
     },

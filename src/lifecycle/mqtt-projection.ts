@@ -194,18 +194,17 @@ export function createMqttProjection({
   async function clearStale(): Promise<void> {
     const marker = topics.allPlugins.replace(/\/#$/, '')
     stopInspection()
-    let subscription: BusSubscription | undefined
-    let ended = false
+    const inspection: { subscription?: BusSubscription; ended: boolean } = { ended: false }
     const end = (): void => {
-      ended = true
-      void subscription?.close()
+      inspection.ended = true
+      void inspection.subscription?.close()
     }
-    subscription = await bus.subscribe(topics.allPlugins, (message) => {
+    inspection.subscription = await bus.subscribe(topics.allPlugins, (message) => {
       if (message.topic === marker && !message.retained) end()
       else if (!closed) clearIfStale(message)
     })
     stopInspection = end
-    if (ended) end()
+    if (inspection.ended) end()
     publish(marker, '', { qos: 1 })
   }
 

@@ -103,3 +103,10 @@ function mapMembers(
       .filter(([, value]) => value !== absent),
   )
 }
+
+/** As `restoreSecrets` where no manifest says what is secret: every placeholder keeps the stored value. */
+export function restoreHidden(incoming: Config, stored: Config): Config {
+  return mapMembers(incoming, (key, value) =>
+    value === hiddenValue && Object.hasOwn(stored, key) ? stored[key] : value,
+  )
+}

@@ -4,9 +4,9 @@ import type { Field } from '../schema/field.ts'
 import { identifierOf } from '../schema/identifier.ts'
 import type { JournalEvent } from '../schema/journal-event.ts'
 import type { Manifest } from '../schema/manifest.ts'
-import type { Plugin, Resources } from '../schema/plugin.ts'
+import type { Config, Plugin, Resources } from '../schema/plugin.ts'
 import type { PluginStateAt } from './lifecycle.ts'
-import { hideSecrets } from './secrets.ts'
+import { hiddenValue, hideSecrets } from './secrets.ts'
 
 /** What callers see: projections of the fold, with secrets hidden. Pure. */
 
@@ -34,7 +34,7 @@ export function pluginView(
     enabled: context.enabled,
     state: stateOf(snapshot),
     error: context.error,
-    config: hideSecrets(fields, context.config),
+    config: shownConfig(context.config, manifest === undefined ? undefined : fields),
     fields: fields.map((field) =>
       field.secret && field.default !== null ? { ...field, default: null } : field,
     ),
@@ -48,11 +48,25 @@ export function pluginView(
   }
 }
 
-/** The event as it may be shown. */
-export function eventView(event: JournalEvent, fieldsOf: (plugin: string) => Field[]): JournalEvent {
+/** Without a manifest nobody knows which fields are marked as secrets, so every text is hidden. */
+function shownConfig(config: Config, fields: Field[] | undefined): Config {
+  if (fields !== undefined) return hideSecrets(fields, config)
+  return Object.fromEntries(
+    Object.entries(config).map(([key, value]) => [
+      key,
+      typeof value === 'number' || typeof value === 'boolean' ? value : hiddenValue,
+    ]),
+  )
+}
+
+/** The event as it may be shown. `fieldsOf`: undefined when the plugin's manifest is not known. */
+export function eventView(
+  event: JournalEvent,
+  fieldsOf: (plugin: string) => Field[] | undefined,
+): JournalEvent {
   const { requestKey: _requestKey, ...shown } = event
   if (shown.type !== 'PluginConfigured') return shown
-  return { ...shown, data: { config: hideSecrets(fieldsOf(shown.plugin), shown.data.config) } }
+  return { ...shown, data: { config: shownConfig(shown.data.config, fieldsOf(shown.plugin)) } }
 }
 
 export function statesAt(state: HostState): PluginStateAt[] {

@@ -180,7 +180,7 @@ async function readBody(response: Response, path: string, limit: number): Promis
   const chunks: Uint8Array[] = []
   let size = 0
   if (response.body === null) return new Uint8Array()
-  for await (const chunk of response.body) {
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
     size += chunk.length
     // Leaving the loop cancels the transfer.
     if (size > limit) throw new SourceError(`${path} is larger than ${limit} bytes`)

@@ -93,7 +93,7 @@ export function escapePointer(token: string): string {
 export function createParser<S extends TSchema>(schema: S): Parser<Static<S>> {
   const validator = Compile(schema)
   return (value) => {
-    if (validator.Check(value)) return { ok: true, value: value as Static<S> }
+    if (validator.Check(value)) return { ok: true, value: value }
     const seen = new Set<string>()
     const errors = withoutBranches(validator.Errors(value), schema)
       .flatMap((error) => describe(error, schema))

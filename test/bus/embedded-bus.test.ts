@@ -99,7 +99,7 @@ test('Nobody can subscribe to the broker’s internals, and a refused filter doe
   const client = await connect(t, bus.url)
   const granted = await client
     .subscribeAsync(['$SYS/#', 'open/#'])
-    .catch((error: { packet?: { granted: number[] } }) => error.packet?.granted)
+    .catch((error: unknown) => (error as { packet?: { granted: number[] } }).packet?.granted)
   assert.deepEqual(granted, [128, 0])
   const received = collect(client)
   await connect(t, bus.url)

@@ -19,7 +19,6 @@ export interface TestAnswer {
   status: number
   headers: Headers
   /** Parsed when it is JSON, else text. */
-  // biome-ignore lint/suspicious/noExplicitAny: tests compare whole answers; a type would only repeat them
   body: any
 }
 

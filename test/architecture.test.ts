@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, normalize, relative } from 'node:path'
+import { test } from 'node:test'
+
+/** The rules of the rooms, read off the import lines. */
+
+const root = join(import.meta.dirname, '..')
+
+interface Import {
+  file: string
+  from: string
+  /** The import is of types alone and leaves no trace when the program runs. */
+  typeOnly: boolean
+}
+
+const sources = ['src', 'machines'].flatMap((folder) =>
+  readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
+    .map((name) => join(folder, name)),
+)
+
+const imports: Import[] = sources.flatMap((file) => {
+  const text = readFileSync(join(root, file), 'utf8')
+  return [...text.matchAll(/^(?:import|export)\s+(type\s)?(?:[^'"]*?\sfrom\s)?['"]([^'"]+)['"]/gm)].map(
+    ([, typeOnly, from = '']) => ({ file, from, typeOnly: typeOnly !== undefined }),
+  )
+})
+
+/** The room of a file: `src/bus/acl.ts` → bus; the worker is a room of its own inside the sandbox. */
+function roomOf(file: string): string {
+  const [top = '', second = '', third = ''] = file.split('/')
+  if (top === 'machines') return 'machines'
+  if (second === 'sandbox' && third === 'worker') return 'worker'
+  return second.endsWith('.ts') ? second.slice(0, -3) : second
+}
+
+/** What each room may import of the others. */
+const allowed: Record<string, string[]> = {
+  base: [],
+  schema: ['base'],
+  machines: ['schema'],
+  journal: ['base', 'schema', 'machines'],
+  repository: ['base', 'schema'],
+  sandbox: ['base', 'schema'],
+  worker: ['base', 'schema', 'sandbox'],
+  bus: ['base', 'schema'],
+  lifecycle: ['base', 'schema', 'machines', 'journal', 'repository', 'sandbox', 'bus'],
+  http: ['base', 'schema', 'machines', 'bus', 'lifecycle'],
+  settings: ['base'],
+  host: [
+    'base',
+    'schema',
+    'machines',
+    'journal',
+    'repository',
+    'sandbox',
+    'bus',
+    'lifecycle',
+    'http',
+    'settings',
+  ],
+  main: ['base', 'host', 'journal', 'settings'],
+}
+
+test('imports between the rooms run one way', () => {
+  assert.ok(imports.length > sources.length, 'the import lines were read')
+  const offences = imports
+    .filter(({ from }) => from.startsWith('.'))
+    .map(({ file, from }) => ({
+      file,
+      target: relative(root, join(root, normalize(join(dirname(file), from)))),
+    }))
+    .filter(({ target }) => target.startsWith('src') || target.startsWith('machines'))
+    .filter(({ file, target }) => {
+      const [here, there] = [roomOf(file), roomOf(target)]
+      return here !== there && !allowed[here]?.includes(there)
+    })
+  assert.deepEqual(offences, [])
+})
+
+/** Packages that belong to one room, and the rooms that may use each of the others. */
+const packageRooms: Record<string, string[]> = {
+  aedes: ['bus'],
+  mqtt: ['bus'],
+  koa: ['http'],
+  '@koa/router': ['http'],
+  'koa-body': ['http'],
+  fengari: ['worker'],
+  semver: ['repository'],
+  xstate: ['machines', 'journal', 'http'],
+  pino: ['base'],
+  'pino-pretty': ['base'],
+  'fs-native-extensions': ['journal'],
+}
+
+test('one dependency is used in one room', () => {
+  const offences = imports.filter(({ file, from }) => {
+    const name = from.startsWith('@') ? from.split('/').slice(0, 2).join('/') : (from.split('/')[0] ?? '')
+    const rooms = packageRooms[name]
+    return rooms !== undefined && !rooms.includes(roomOf(file))
+  })
+  assert.deepEqual(offences, [])
+})
+
+test('the worker side reaches no file, network or process', () => {
+  const forbidden =
+    /^(node:)?(fs|net|http|https|http2|tls|dgram|dns|child_process|cluster|os|process|vm|module|inspector)(\/|$)/
+  const offences = imports.filter(({ file, from }) => roomOf(file) === 'worker' && forbidden.test(from))
+  assert.deepEqual(offences, [])
+})
+
+test('of the sandbox the worker side uses types alone', () => {
+  const offences = imports.filter(
+    ({ file, from, typeOnly }) =>
+      roomOf(file) === 'worker' &&
+      from.startsWith('.') &&
+      roomOf(normalize(join(dirname(file), from))) === 'sandbox' &&
+      !typeOnly,
+  )
+  assert.deepEqual(offences, [])
+})
+
+test('only main and the log touch the process', () => {
+  const offences = sources.filter((file) => {
+    if (file === 'src/main.ts' || file === 'src/base/log.ts') return false
+    return /\bprocess\.(env|argv|exit|on|stdout|stderr|cwd)\b/.test(readFileSync(join(root, file), 'utf8'))
+  })
+  assert.deepEqual(offences, [])
+})
+
+test('every package that the program imports is explained in docs/dependencies.md', () => {
+  const { dependencies, devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const page = readFileSync(join(root, 'docs', 'dependencies.md'), 'utf8')
+  const missing = Object.keys({ ...dependencies, ...devDependencies }).filter(
+    (name) => !page.includes(`\`${name}\``),
+  )
+  assert.deepEqual(missing, [])
+})

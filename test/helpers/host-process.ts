@@ -1,0 +1,80 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+
+/** The built program, as `npm start` runs it. */
+export const programPath = join(import.meta.dirname, '..', '..', 'dist', 'main.js')
+
+export interface HostProcess {
+  http: string
+  mqtt: string
+  /** The `ready` line. */
+  ready: Record<string, unknown>
+  process: ChildProcess
+  /** Everything it has written so far. */
+  output(): string
+  /** Sends a signal and waits for the end; answers the exit code, or null when the signal ended it. */
+  stop(signal: NodeJS.Signals): Promise<number | null>
+}
+
+/** Runs the command without waiting for `ready`; resolves with exit code and output when it ends. */
+export async function runProgram(
+  flags: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [programPath, ...flags], {
+    env: { PATH: process.env.PATH ?? '', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const text = { stdout: '', stderr: '' }
+  child.stdout.on('data', (chunk) => {
+    text.stdout += chunk
+  })
+  child.stderr.on('data', (chunk) => {
+    text.stderr += chunk
+  })
+  const [code] = await once(child, 'close')
+  return { code, ...text }
+}
+
+/** Starts a host in a process of its own, on free ports, and waits until it is ready. */
+export async function startHostProcess(
+  directory: string,
+  options: { flags?: readonly string[]; environment?: Record<string, string> } = {},
+): Promise<HostProcess> {
+  const flags = ['--data-dir', directory, '--http-port', '0', '--mqtt-port', '0', '--log-format', 'json']
+  const child = spawn(process.execPath, [programPath, ...flags, ...(options.flags ?? [])], {
+    env: { PATH: process.env.PATH ?? '', ...options.environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let output = ''
+  child.stderr.on('data', (chunk) => {
+    output += chunk
+  })
+  const ready = await new Promise<Record<string, unknown>>((resolve, reject) => {
+    child.once('exit', (code) =>
+      reject(new Error(`The host ended with ${code} before it was ready:\n${output}`)),
+    )
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      output += `${line}\n`
+      if (!line.startsWith('{')) return
+      const parsed: Record<string, unknown> = JSON.parse(line)
+      if (parsed.msg === 'ready') resolve(parsed)
+    })
+  })
+  return {
+    http: String(ready.http),
+    mqtt: String(ready.mqtt),
+    ready,
+    process: child,
+    output: () => output,
+    async stop(signal) {
+      if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
+      const exited = once(child, 'exit')
+      child.kill(signal)
+      const [code] = await exited
+      return code
+    },
+  }
+}
