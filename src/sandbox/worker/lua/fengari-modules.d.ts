@@ -172,6 +172,7 @@ declare module 'fengari/src/lua.js' {
     lua_tocfunction(L: State, index: number): RawFunction | null
     lua_tonumberx(L: State, index: number): number | false
     lua_tostring(L: State, index: number): Uint8Array | null
+    lua_tothread(L: State, index: number): State | null
     lua_touserdata(L: State, index: number): unknown
     lua_type(L: State, index: number): number
   }

@@ -1,6 +1,7 @@
 import { toBytes } from './bytes.ts'
-import { auxiliary, calls, lua } from './engine.ts'
+import { calls, lua } from './engine.ts'
 import type { LuaState } from './fengari-types.ts'
+import type { Traceback } from './traceback.ts'
 
 /** Instructions between two questions whether to go on: about a millisecond of Lua. */
 const instructionsPerCheck = 10_000
@@ -21,34 +22,33 @@ export interface Interrupt {
  * An interrupt passes every `pcall`: the wrappers around the protecting functions raise it again, and so does
  * each following check. `onRaise` sees the stack before it is unwound.
  */
-export function createInterrupt(check: () => string | undefined, onRaise: (L: LuaState) => void): Interrupt {
-  let pending: string | undefined
+export function createInterrupt(check: () => string | undefined, onRaise: (L: LuaState) => Traceback): Interrupt {
+  /** The message with the position where Lua was first interrupted. */
+  let pending: Uint8Array | undefined
   let depth = 0
 
   // Not `lua_error`: that would first run a message handler of the plugin's, with the hook switched off.
-  function raise(L: LuaState, message: string, level: number): never {
-    auxiliary.luaL_where(L, level)
-    lua.lua_pushstring(L, toBytes(message))
-    lua.lua_concat(L, 2)
+  function raise(L: LuaState, message: Uint8Array): never {
+    lua.lua_pushstring(L, message)
     return calls.luaD_throw(L, lua.LUA_ERRRUN)
   }
 
-  function ask(L: LuaState, level: number): void {
-    if (pending === undefined) {
-      pending = check()
-      if (pending === undefined) return
-      onRaise(L)
-    }
-    raise(L, pending, level)
+  function ask(L: LuaState): void {
+    if (pending !== undefined) raise(L, pending)
+    const message = check()
+    if (message === undefined) return
+    const { file, line } = onRaise(L)
+    pending = toBytes(file === undefined ? message : `${file}:${line}: ${message}`)
+    raise(L, pending)
   }
 
   return {
     install(L) {
-      lua.lua_sethook(L, (state) => ask(state, 0), lua.LUA_MASKCOUNT, instructionsPerCheck)
+      lua.lua_sethook(L, ask, lua.LUA_MASKCOUNT, instructionsPerCheck)
     },
-    poll: (L) => ask(L, 1),
+    poll: ask,
     rethrow(L) {
-      if (pending !== undefined) raise(L, pending, 1)
+      if (pending !== undefined) raise(L, pending)
     },
     enter() {
       depth += 1

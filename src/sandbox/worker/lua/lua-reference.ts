@@ -83,13 +83,10 @@ export function createReferences(L: LuaState, stringLimit: number): References {
       case tags.table:
         return asTable(value.value as RawTable)
       case basicType(tags.jsFunction):
-        return facade(
-          value,
-          (): LuaFunction => ({
-            kind: 'function',
-            is: (other) => same(value.value, other),
-          }),
-        )
+        return facade(value, (): LuaFunction => ({
+          kind: 'function',
+          is: (other) => same(value.value, other),
+        }))
       default:
         // A thread: the host has no use for one.
         return undefined

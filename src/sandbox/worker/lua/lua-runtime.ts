@@ -1,7 +1,8 @@
 import { toBytes, toUnicode } from './bytes.ts'
+import { guardConcatenations } from './concat-guard.ts'
 import { auxiliary, lua, objects, tags, whileCompiling } from './engine.ts'
 import { describeException, errorText, exceptionText, protectedText } from './error-value.ts'
-import type { LuaState, RawFunction } from './fengari-types.ts'
+import type { LuaState, Prototype, RawFunction } from './fengari-types.ts'
 import { createInterrupt } from './interrupt.ts'
 import { openLibraries } from './library/libraries.ts'
 import { createReferences } from './lua-reference.ts'
@@ -16,7 +17,7 @@ import {
 import { numberText } from './number-text.ts'
 import { raise } from './raw-function.ts'
 import { defaultStringLimit, limitStrings } from './string-limit.ts'
-import { type Traceback, takeTraceback } from './traceback.ts'
+import { joinTracebacks, type Traceback, takeTraceback } from './traceback.ts'
 
 export interface LuaRuntimeOptions {
   /** Gets what `print` was given, joined by tabs. */
@@ -44,9 +45,16 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
   const references = createReferences(main, stringLimit)
   const names = new WeakMap<RawFunction, string>()
   let trace: Traceback | undefined
+  /** Of a coroutine whose error is on its way through the thread that resumed it. */
+  let innerTrace: Traceback | undefined
 
-  const takeTrace = (L: LuaState, level: number): void => {
-    trace = takeTraceback(L, level, (implementation) => names.get(implementation))
+  const tracebackOf = (L: LuaState, level: number): Traceback =>
+    takeTraceback(L, level, (implementation) => names.get(implementation))
+  const takeTrace = (L: LuaState, level: number): Traceback => {
+    const taken = joinTracebacks(innerTrace, tracebackOf(L, level))
+    trace = taken
+    innerTrace = undefined
+    return taken
   }
   const interrupt = createInterrupt(
     () => options.checkInterrupt?.(),
@@ -54,7 +62,23 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
   )
   limitStrings(main, stringLimit)
   lua.lua_atnativeerror(main, describeException)
-  openLibraries(main, { ...options, interrupt, stringLimit })
+  openLibraries(main, {
+    print: options.print,
+    now: options.now,
+    interrupt,
+    stringLimit,
+    threads: {
+      enter(thread) {
+        running = thread
+      },
+      failed(thread) {
+        innerTrace = joinTracebacks(innerTrace, tracebackOf(thread, 0))
+      },
+      caught() {
+        innerTrace = undefined
+      },
+    },
+  })
   interrupt.install(main)
 
   const push = (L: LuaState, value: LuaValue): void => {
@@ -99,6 +123,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
       lua.lua_pushcfunction(L, messageHandler)
       const argumentCount = prepare(L)
       trace = undefined
+      innerTrace = undefined
       const status = lua.lua_pcall(L, argumentCount, lua.LUA_MULTRET, top + 1)
       if (status !== lua.LUA_OK) throw luaError(L, trace)
       return take(L, top + 2)
@@ -124,6 +149,8 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
         auxiliary.luaL_loadbufferx(L, text, text.length, toBytes(`@${chunkName}`), textOnly),
       )
       if (status !== lua.LUA_OK) throw luaError(L, undefined)
+      const closure = L.stack[L.top - 1]?.value as { p: Prototype }
+      guardConcatenations(closure.p, { thread: () => running, stringLimit })
       return 0
     })
   }

@@ -1,5 +1,5 @@
 import { toBytes } from './bytes.ts'
-import { auxiliary, lua } from './engine.ts'
+import { auxiliary, lua, strings, tags } from './engine.ts'
 import type { LuaState, RawFunction } from './fengari-types.ts'
 
 /** A fault of the caller in Lua, thrown by code that knows nothing of a Lua state. */
@@ -35,6 +35,16 @@ export function setFunction(L: LuaState, name: string, implementation: RawFuncti
 
 export function setFunctions(L: LuaState, functions: Record<string, RawFunction>): void {
   for (const [name, implementation] of Object.entries(functions)) setFunction(L, name, implementation)
+}
+
+/** Pushes a string that nobody else will write to, without a copy. */
+export function pushOwned(L: LuaState, bytes: Uint8Array): void {
+  const text = strings.luaS_bless(L, bytes)
+  lua.lua_pushnil(L)
+  const top = L.stack[L.top - 1]
+  if (top === undefined) return
+  top.type = tags.string
+  top.value = text
 }
 
 /** Takes fields out of the table at the top of the stack. */

@@ -42,6 +42,16 @@ export function takeTraceback(
   return { text: lines.join('\n'), file, line }
 }
 
+/** One below the other, as when a coroutine's error goes on in the thread that resumed it. */
+export function joinTracebacks(inner: Traceback | undefined, outer: Traceback): Traceback {
+  if (inner === undefined || inner.text === '') return outer
+  return {
+    text: `${inner.text}\n(in a coroutine)\n${outer.text}`,
+    file: inner.file ?? outer.file,
+    line: inner.line ?? outer.line,
+  }
+}
+
 function functionText(activation: {
   name: Uint8Array | null
   what: Uint8Array

@@ -2,7 +2,6 @@ import { fromLatin1, toBytes, toLatin1, toUnicode } from '../bytes.ts'
 import { auxiliary, lua } from '../engine.ts'
 import { replaceException } from '../error-value.ts'
 import type { LuaState, RawFunction } from '../fengari-types.ts'
-import type { Interrupt } from '../interrupt.ts'
 import { readInteger, readNumeral } from '../number-text.ts'
 import { removeFields, setFunctions } from '../raw-function.ts'
 import type { LibraryContext } from './libraries.ts'
@@ -15,7 +14,7 @@ export function changeBase(L: LuaState, context: LibraryContext): void {
   setFunctions(L, {
     print: print(context),
     tonumber,
-    ...protectedCalls(context.interrupt),
+    ...protectedCalls(context),
   })
   // The 5.1 name.
   lua.lua_getfield(L, -1, toBytes('table'))
@@ -59,10 +58,11 @@ function numberOfBase(L: LuaState): number | undefined {
 }
 
 /** `pcall` and `xpcall` that an interrupt passes, and that never hand a JavaScript exception to Lua. */
-function protectedCalls(interrupt: Interrupt): Record<string, RawFunction> {
+function protectedCalls({ interrupt, threads }: LibraryContext): Record<string, RawFunction> {
   const finish = (L: LuaState, status: number, extra: number): number => {
     if (status === lua.LUA_OK || status === lua.LUA_YIELD) return lua.lua_gettop(L) - extra
     interrupt.rethrow(L)
+    threads.caught()
     replaceException(L)
     lua.lua_pushboolean(L, false)
     lua.lua_pushvalue(L, -2)

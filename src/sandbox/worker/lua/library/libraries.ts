@@ -9,11 +9,22 @@ import { fillOs } from './os-library.ts'
 import { changeString } from './string-library.ts'
 import { changeTable } from './table-library.ts'
 
+/** What the runtime has to know of coroutines. */
+export interface Threads {
+  /** This thread runs from now on. */
+  enter(thread: LuaState): void
+  /** This one ended with an error, which goes on in the thread that resumed it. */
+  failed(thread: LuaState): void
+  /** An error was caught, and what led to it is of no interest any more. */
+  caught(): void
+}
+
 /** What the libraries need of their runtime. */
 export interface LibraryContext {
   print(text: string): void
   now(): number
   interrupt: Interrupt
+  threads: Threads
   /** Bytes. */
   stringLimit: number
 }

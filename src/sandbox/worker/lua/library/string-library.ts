@@ -1,15 +1,21 @@
 import { toBytes } from '../bytes.ts'
 import { auxiliary, lua } from '../engine.ts'
 import type { LuaState, RawFunction } from '../fengari-types.ts'
-import { LuaFailure, removeFields, setFunctions } from '../raw-function.ts'
+import { LuaFailure, pushOwned, removeFields, setFunctions } from '../raw-function.ts'
 import { tooLong } from '../string-limit.ts'
 import { format } from './format.ts'
 import type { LibraryContext } from './libraries.ts'
+import { packFunctions } from './pack.ts'
 import { patternFunctions } from './pattern-functions.ts'
 
 export function changeString(L: LuaState, context: LibraryContext): void {
   removeFields(L, ['dump'])
-  setFunctions(L, { format: format(context), rep: rep(context.stringLimit), ...patternFunctions(context) })
+  setFunctions(L, {
+    format: format(context),
+    rep: rep(context.stringLimit),
+    ...patternFunctions(context),
+    ...packFunctions(context),
+  })
   // All strings share one metatable: out of reach.
   lua.lua_pushstring(L, new Uint8Array())
   lua.lua_getmetatable(L, -1)
@@ -37,7 +43,7 @@ function rep(stringLimit: number): RawFunction {
     unit.set(separator, text.length)
     const result = new Uint8Array(length)
     if (piece > 0) Buffer.from(result.buffer).fill(unit)
-    lua.lua_pushstring(L, result)
+    pushOwned(L, result)
     return 1
   }
 }
