@@ -40,8 +40,8 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   const { clock, logger, limits, thread, number, source, services } = settings
   const flow = createFlow(limits.batchCredit, limits.deliveryBytes)
   const held = createHeldThings()
-  const loaded = createDeferred<void>()
-  const unloaded = createDeferred<void>()
+  const loaded = createDeferred<undefined>()
+  const unloaded = createDeferred<undefined>()
   const ended = createDeferred<IsolateError | undefined>()
   const controlRequests = new Map<number, Deferred<ControlOutcome>>()
   let counts: Resources = { ...noResources }
@@ -105,7 +105,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     await thread.close()
     const failure = error ?? new IsolateError('worker_died', 'the plugin was unloaded before it had loaded')
     loaded.reject(failure)
-    unloaded.resolve()
+    unloaded.resolve(undefined)
     ended.resolve(error)
   }
 
@@ -152,7 +152,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
           takeBatch(message.operations)
           break
         case 'loaded':
-          loaded.resolve()
+          loaded.resolve(undefined)
           break
         case 'loadFailed':
           void end(new IsolateError(message.code, message.failure.message, message.failure.traceback))
@@ -162,7 +162,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
           break
         case 'unloaded':
           reportLeftovers(message.resources)
-          unloaded.resolve()
+          unloaded.resolve(undefined)
           break
       }
     },

@@ -19,7 +19,7 @@ export interface SandboxLimits {
   batchCredit: number
   /** Bytes of events and messages, roughly, that may wait for a slow plugin; further ones are dropped. */
   deliveryBytes: number
-  /** Bytes of Lua strings, which the worker's heap limit does not see. */
+  /** Bytes of one Lua string; how many bytes all of them may have is for `worker/lua/` to say. */
   stringBytes: number
   /** Megabytes of a worker's heap: an idle plugin takes about 12. */
   oldGenerationMegabytes: number
@@ -43,7 +43,8 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   drainDeadline: 1_000,
   batchCredit: 8,
   deliveryBytes: 4 * 1024 * 1024,
-  stringBytes: 64 * 1024 * 1024,
+  // More than any page or payload that a plugin may fetch.
+  stringBytes: 16 * 1024 * 1024,
   oldGenerationMegabytes: 128,
   youngGenerationMegabytes: 16,
   codeMegabytes: 32,

@@ -54,3 +54,9 @@ test('§3 a long word costs no time worth telling', () => {
   const word = 'a'.repeat(100_000)
   assert.equal(redact(word), word)
 })
+
+test('§3 a secret that is learned is hidden from then on, and those of the configuration for ever', () => {
+  const { redact, hide } = createRedactor(['configured'])
+  for (let index = 0; index < 1_000; index += 1) hide(`learned-${index}-end`)
+  assert.equal(redact('configured learned-999-end'), '*** ***')
+})

@@ -152,3 +152,55 @@ test('§6 what is held back at unload is dropped', async () => {
     },
   )
 })
+
+test('§5 a poller goes by the number of arguments of done, and tells its stats', async () => {
+  await withPlugin(
+    pluginSource(`
+      local function try(name, ...)
+        local args, count = { ... }, select("#", ...)
+        local p = plugin:poller("same name", { onTick = function(done) done((unpack or table.unpack)(args, 1, count)) end,
+          onError = function(err, stats) print(name, err, stats.errorCount, stats.inFlight) end })
+        p:poll()
+        local stats = p:stats()
+        print(name, stats.tickCount, stats.errorCount, stats.running, stats.lastError, stats.lastTick <= os.time())
+      end
+      try("none") try("nil", nil) try("error", "bad") try("result", { 1 }, nil) try("both", nil, "worse") try("false", false)
+    `),
+    ({ recorder, isolate }) => {
+      assert.deepEqual(recorder.logs(), [
+        'info none\t1\t0\tfalse\tnil\ttrue',
+        'info nil\t1\t0\tfalse\tnil\ttrue',
+        'info error\tbad\t1\tfalse',
+        'info error\t1\t1\tfalse\tbad\ttrue',
+        'info result\t1\t0\tfalse\tnil\ttrue',
+        'info both\tworse\t1\tfalse',
+        'info both\t1\t1\tfalse\tworse\ttrue',
+        'info false\t1\t0\tfalse\tnil\ttrue',
+      ])
+      assert.equal(isolate.resources().pollers, 0)
+    },
+  )
+})
+
+test('§5 a poller retries what raises, times out, and is released at unload', async () => {
+  await withPlugin(
+    pluginSource(`
+      local attempts = 0
+      local p = plugin:poller("flaky", { interval = 60000, immediate = true, retry = { attempts = 3, backoff = 5 },
+        onTick = function(done) attempts = attempts + 1 if attempts < 3 then error("attempt " .. attempts) end print("third") done() end })
+      p:start() p:start()
+      plugin:poller("slow", { interval = 0, timeout = 20, onTick = function() end, onError = function(err) print(err) end }):poll()
+    `),
+    async ({ recorder, isolate }) => {
+      await recorder.logged('third')
+      await recorder.logged('info timeout')
+      assert.deepEqual(
+        recorder.logs().filter((line) => line.startsWith('error')),
+        [],
+      )
+      await recorder.until(() => (isolate.resources().pollers === 1 ? true : undefined))
+      await isolate.unload()
+      assert.equal(isolate.resources().pollers, 0)
+    },
+  )
+})

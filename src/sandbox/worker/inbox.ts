@@ -10,7 +10,8 @@ export interface Inbox {
   close(): void
 }
 
-export function createInbox(monotonic: () => number): Inbox {
+/** `failed` hears of a delivery that throws; the next ones go on. */
+export function createInbox(monotonic: () => number, failed: (error: unknown) => void): Inbox {
   let waiting: (() => void)[] = []
   let scheduled: NodeJS.Immediate | undefined
   let closed = false
@@ -21,7 +22,11 @@ export function createInbox(monotonic: () => number): Inbox {
     for (const deliver of waiting) {
       if (closed) return
       done += 1
-      deliver()
+      try {
+        deliver()
+      } catch (error) {
+        failed(error)
+      }
       if (monotonic() >= end) break
     }
     waiting = waiting.slice(done)

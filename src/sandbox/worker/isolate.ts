@@ -45,10 +45,10 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   const clock = systemClock
   const budget = createTimeBudget(clock.monotonic)
   const resources = createResourceRegistry()
-  const inbox = createInbox(clock.monotonic)
   const redactor = createRedactor(source.secrets)
   const outbox = createOutbox({ isolate, flow: setup.flow, post, complete: changedResources })
   const log = createPluginLog(outbox.send, redactor)
+  const inbox = createInbox(clock.monotonic, (error) => log.failure('delivery', error))
   const afterInit: (() => void)[] = []
   let sentCounts = ''
 

@@ -6,6 +6,8 @@ const shownPrefix = 5
 const wholeLimit = 8
 /** Shorter secrets are not searched for in log lines: hiding every `1` would leave nothing to read. */
 const searchableSecretLength = 3
+/** Secrets learned on the way (each is looked for in every line); the oldest is forgotten for a new one. */
+const learnedLimit = 200
 
 const secretFieldName = /token|pass|secret|key|auth|bearer/i
 // The length of the scheme is bounded, or a long word without one would cost quadratic time.
@@ -29,19 +31,17 @@ export interface Redactor {
 }
 
 export function createRedactor(secrets: readonly string[]): Redactor {
-  const hidden = new Set<string>()
-  /** Longest first, so that a secret within another does not leave the rest of it readable. */
-  let ordered: string[] = []
-  function hide(secret: string): void {
-    if (secret.length < searchableSecretLength || hidden.has(secret)) return
-    for (const form of [secret, percentEncoded(secret), JSON.stringify(secret).slice(1, -1)]) {
-      hidden.add(form)
-    }
-    ordered = [...hidden].sort((a, b) => b.length - a.length)
-  }
-  for (const secret of secrets) hide(secret)
+  const given = new Set(secrets.flatMap(formsOf))
+  const learned = new Map<string, string[]>()
+  let ordered = longestFirst(given)
   return {
-    hide,
+    hide(secret) {
+      if (learned.has(secret)) return
+      learned.set(secret, formsOf(secret))
+      const [oldest] = learned.keys()
+      if (learned.size > learnedLimit && oldest !== undefined) learned.delete(oldest)
+      ordered = longestFirst([...given, ...[...learned.values()].flat()])
+    },
     redact(text) {
       let redacted = text.replace(credentialsInUrl, `$1${mask}@`)
       for (const secret of ordered) redacted = redacted.replaceAll(secret, mask)
@@ -50,7 +50,18 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   }
 }
 
-/** As it stands in a query; without lone surrogates, which have no encoding. */
+/** A secret as it is, as it stands in a query, and within JSON. */
+function formsOf(secret: string): string[] {
+  if (secret.length < searchableSecretLength) return []
+  return [...new Set([secret, percentEncoded(secret), JSON.stringify(secret).slice(1, -1)])]
+}
+
+/** So that a secret within another does not leave the rest of it readable. */
+function longestFirst(texts: Iterable<string>): string[] {
+  return [...texts].sort((a, b) => b.length - a.length)
+}
+
+/** Without lone surrogates, which have no encoding. */
 function percentEncoded(text: string): string {
   return encodeURIComponent(Buffer.from(text).toString())
 }

@@ -1,4 +1,5 @@
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import { numberText } from '../lua/number-text.ts'
 
 /** Reading the arguments that Lua gives. What is wrong is thrown in the words Lua itself would use. */
 
@@ -27,13 +28,6 @@ export function isTable(value: LuaValue): value is LuaTable {
 
 export function isFunction(value: LuaValue): value is LuaFunction {
   return typeof value === 'object' && !(value instanceof Uint8Array) && value.kind === 'function'
-}
-
-/** A number as Lua 5.1 writes it. */
-export function numberText(value: number): string {
-  if (Number.isNaN(value)) return 'nan'
-  if (!Number.isFinite(value)) return value > 0 ? 'inf' : '-inf'
-  return Object.is(value, -0) ? '-0' : String(value)
 }
 
 /** Text of a string or number; undefined for everything else. */

@@ -8,6 +8,7 @@ import { installModules } from './modules.ts'
 import { installMqtt, type PluginMqtt } from './mqtt.ts'
 import { installObjects } from './objects.ts'
 import { installPlugin, type PluginInstances } from './plugin.ts'
+import { installPollers } from './pollers.ts'
 import { installPoints, type PluginPoints } from './points.ts'
 import { installTimers } from './timers.ts'
 import { installWebHelpers } from './web-helpers.ts'
@@ -25,6 +26,7 @@ export function installPluginApi(context: PluginContext): PluginApi {
   context.runtime.globals.set('Plugin', context.pluginClass)
   installLogging(context)
   installTimers(context)
+  installPollers(context)
   installKeyValues(context)
   installCoercion(context)
   installJson(context)
