@@ -14,7 +14,7 @@ import { createHeartbeat } from './heartbeat.ts'
 import { IsolateError } from './isolate.ts'
 import type { SandboxLimits } from './limits.ts'
 import { createQuestionDesk } from './question-desk.ts'
-import { workerEntry } from './worker-entry.ts'
+import { workerProgram } from './worker-entry.ts'
 
 /** Characters that a worker may write to its standard streams at a time; plugins have no way to do it. */
 const outputLimit = 2_000
@@ -57,7 +57,9 @@ export function createWorkerThread({ clock, logger, limits, name }: WorkerThread
 
   function startWorker(): Worker {
     try {
-      return new Worker(workerEntry(), {
+      const { program, eval: isText } = workerProgram()
+      return new Worker(program, {
+        eval: isText,
         name,
         workerData: desk.setup,
         transferList: [desk.setup.urgent],

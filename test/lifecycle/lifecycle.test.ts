@@ -1,0 +1,433 @@
+import assert from 'node:assert/strict'
+import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { connectAsync } from 'mqtt'
+import type { FixturePlugin } from '../helpers/fixture-repository.ts'
+import { startTestHost, type TestHost, type TestHostOptions } from '../helpers/test-host.ts'
+
+async function start(context: TestContext, options: TestHostOptions = {}): Promise<TestHost> {
+  const host = await startTestHost(options)
+  context.after(() => host.close())
+  return host
+}
+
+/** Sends a command and gives the plugin it answers. */
+async function command(host: TestHost, path: string, body?: unknown) {
+  const answer = await host.request('POST', `/api/plugins/${path}`, body === undefined ? {} : { body })
+  assert.ok(answer.status < 300, `${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
+  return answer.body
+}
+
+async function install(host: TestHost, id: string) {
+  return command(host, 'install', { fullId: `@fixtures/${id}` })
+}
+
+async function plugin(host: TestHost, id: string) {
+  return (await host.request('GET', `/api/plugins/${id}`)).body
+}
+
+async function types(host: TestHost, id: string, after = 0): Promise<string[]> {
+  const { body } = await host.request('GET', `/api/plugins/@fixtures/${id}/history?after=${after}`)
+  return body.events.map(
+    (event: { type: string; state: string; by: string }) => `${event.type} ${event.state} ${event.by}`,
+  )
+}
+
+function lua(id: string, body: string): string {
+  return `local p = Plugin:new("${id}")\np:onInit(function(config)\n${body}\nend)\n`
+}
+
+/** Waits for the next lifecycle event that `matches`; the host's own announcements are the clock of these tests. */
+async function event(host: TestHost, matches: (type: string) => boolean): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const stop = host.host.lifecycle.subscribe((announcement) => {
+      if (announcement.kind !== 'lifecycle' || !matches(announcement.event.type)) return
+      stop()
+      resolve()
+    })
+  })
+}
+
+const idle = {
+  timers: 0,
+  pollers: 0,
+  eventSubscriptions: 0,
+  mqttSubscriptions: 0,
+  objects: 0,
+  sensors: 0,
+  controls: 0,
+  throttles: 0,
+  httpRequests: 0,
+}
+
+test('the whole way: install, configure, enable, reconfigure, disable, uninstall, each step a fact', async (context) => {
+  const host = await start(context)
+  assert.deepEqual((await install(host, 'demo')).state, 'installed')
+  await command(host, 'demo/config', { config: { any: 1 } })
+  const running = await command(host, 'demo/toggle')
+  assert.deepEqual(
+    [running.state, running.enabled, running.resources],
+    [
+      'running',
+      true,
+      {
+        ...idle,
+        timers: 1,
+        eventSubscriptions: 1,
+        mqttSubscriptions: 1,
+        objects: 1,
+        sensors: 1,
+        controls: 1,
+      },
+    ],
+  )
+  await command(host, 'demo/config', { config: { any: 2 } })
+  const disabled = await command(host, 'demo/toggle')
+  assert.deepEqual([disabled.state, disabled.enabled, disabled.resources], ['unloaded', false, idle])
+  const removed = await host.request('DELETE', '/api/plugins/demo')
+  assert.deepEqual([removed.status, removed.body], [200, { id: '@fixtures/demo', state: 'uninstalled' }])
+  assert.deepEqual(await types(host, 'demo'), [
+    'PluginInstallRequested installing http',
+    'PluginInstalled installed http',
+    'PluginConfigured installed http',
+    'PluginEnabled loading http',
+    'PluginLoaded running http',
+    'PluginConfigured running http',
+    'PluginUnloadRequested unloading http',
+    'PluginUnloaded unloaded http',
+    'PluginLoadRequested loading http',
+    'PluginLoaded running http',
+    'PluginDisabled unloading http',
+    'PluginUnloaded unloaded http',
+    'PluginUninstalled uninstalled http',
+  ])
+  assert.ok((await readdir(join(host.directory, 'plugins'))).includes('fixtures--demo'), 'the files stay')
+})
+
+test('delete while running unloads first; a reinstallation starts with an empty config', async (context) => {
+  const host = await start(context)
+  await install(host, 'demo')
+  await command(host, 'demo/config', { config: { any: 1 } })
+  await command(host, 'demo/toggle')
+  const before = host.host.lifecycle.lastSeq
+  await host.request('DELETE', '/api/plugins/demo?purge=kv,files')
+  assert.deepEqual(await types(host, 'demo', before), [
+    'PluginUnloadRequested unloading http',
+    'PluginUnloaded unloaded http',
+    'PluginUninstalled uninstalled http',
+  ])
+  assert.ok(
+    !(await readdir(join(host.directory, 'plugins'))).includes('fixtures--demo'),
+    'the files are purged',
+  )
+  assert.deepEqual((await install(host, 'demo')).config, {})
+})
+
+test('a restart loads what is enabled, leaves the rest, and keeps every config', async (context) => {
+  const host = await start(context)
+  await install(host, 'hello')
+  await install(host, 'demo')
+  await command(host, 'hello/config', { config: { name: 'moon', interval: 5 } })
+  await command(host, 'hello/toggle')
+  const again = await host.restart()
+  context.after(() => again.close())
+  const found = (await again.request('GET', '/api/plugins')).body.plugins
+  assert.deepEqual(
+    found.map(({ id, state, config }: { id: string; state: string; config: object }) => [id, state, config]),
+    [
+      ['@fixtures/demo', 'installed', {}],
+      ['@fixtures/hello', 'running', { name: 'moon', interval: 5 }],
+    ],
+  )
+  assert.deepEqual((await types(again, 'hello')).slice(-4), [
+    'PluginUnloadRequested unloading shutdown',
+    'PluginUnloaded unloaded shutdown',
+    'PluginLoadRequested loading startup',
+    'PluginLoaded running startup',
+  ])
+})
+
+const failures: [id: string, code: string, message: RegExp][] = [
+  ['faulty', 'lua_error', /init\.lua:\d+: broken on purpose/],
+  ['syntax', 'lua_error', /init\.lua:1:/],
+  ['needy', 'config_invalid', /\/config\/city/],
+  ['dependent', 'dependency_unmet', /@fixtures\/hello/],
+]
+
+for (const [id, code, message] of failures) {
+  test(`a load that fails answers 200 with the reason and leaves nothing: ${id}`, async (context) => {
+    const host = await start(context)
+    if (id === 'dependent') {
+      await install(host, 'hello')
+      await install(host, id)
+      await host.request('DELETE', '/api/plugins/hello')
+    } else await install(host, id)
+    const failed = await command(host, `${id}/toggle`)
+    assert.deepEqual(
+      [failed.enabled, failed.state, failed.error.code, failed.resources],
+      [true, 'failed', code, idle],
+    )
+    assert.match(failed.error.message, message)
+    assert.deepEqual((await types(host, id)).at(-1), 'PluginLoadFailed failed http')
+    const disabled = await command(host, `${id}/toggle`, { enabled: false })
+    assert.deepEqual([disabled.state, disabled.error], ['unloaded', null])
+  })
+}
+
+test('a config that is completed brings a failed plugin up', async (context) => {
+  const host = await start(context)
+  await install(host, 'needy')
+  await command(host, 'needy/toggle')
+  const running = await command(host, 'needy/config', { config: { city: 'Bern' } })
+  assert.deepEqual([running.state, running.error], ['running', null])
+  const refused = await host.request('POST', '/api/plugins/needy/config', { body: { config: { mode: 'z' } } })
+  assert.deepEqual(
+    [refused.status, refused.body.code, refused.body.errors.map(({ path }: { path: string }) => path).sort()],
+    [422, 'config_invalid', ['/config/city', '/config/mode']],
+  )
+  assert.deepEqual((await plugin(host, 'needy')).config, { city: 'Bern' })
+})
+
+test('a disabled plugin may be configured bit by bit, but not with wrong values', async (context) => {
+  const host = await start(context)
+  await install(host, 'needy')
+  assert.equal((await command(host, 'needy/config', { config: {} })).state, 'installed')
+  const refused = await host.request('POST', '/api/plugins/needy/config', { body: { config: { city: 1 } } })
+  assert.equal(refused.body.code, 'config_invalid')
+})
+
+test('a secret is hidden everywhere, kept when its placeholder comes back, and on disk for the owner alone', async (context) => {
+  const host = await start(context)
+  await install(host, 'hello')
+  await command(host, 'hello/config', { config: { apiKey: 'canary-1', name: 'a' } })
+  assert.equal((await plugin(host, 'hello')).config.apiKey, '********')
+  await command(host, 'hello/config', { config: { apiKey: '********', name: 'b' } })
+  const file = JSON.parse(await readFile(join(host.directory, '.host.json'), 'utf8'))
+  assert.deepEqual(file.plugins.installed[0].config, { apiKey: 'canary-1', name: 'b' })
+  const history = JSON.stringify((await host.request('GET', '/api/history')).body)
+  assert.ok(history.includes('PluginConfigured') && !history.includes('canary-1'))
+  await rm(join(host.directory, 'plugins', 'fixtures--hello'), { recursive: true })
+  const again = await host.restart()
+  context.after(() => again.close())
+  const shown = await plugin(again, 'hello')
+  assert.deepEqual(
+    shown.config,
+    { apiKey: '********', name: '********' },
+    'without a manifest nothing is known',
+  )
+})
+
+test('an update that runs is kept, and a rollback returns to the version before with its config', async (context) => {
+  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
+  await install(host, 'x')
+  await command(host, 'x/toggle')
+  await command(host, 'x/config', { config: { a: 1 } })
+  await host.publish([{ id: 'x', version: '1.1.0', lua: lua('x', 'p:log("info", "fresh")') }])
+  const updated = await command(host, 'x/update', {})
+  assert.deepEqual([updated.version, updated.state, updated.config], ['1.1.0', 'running', { a: 1 }])
+  await command(host, 'x/config', { config: { a: 2 } })
+  const back = await command(host, 'x/rollback')
+  assert.deepEqual([back.version, back.state, back.config], ['1.0.0', 'running', { a: 1 }])
+  assert.doesNotMatch(
+    await readFile(join(host.directory, 'plugins', 'fixtures--x', 'init.lua'), 'utf8'),
+    /new/,
+  )
+})
+
+test('an update that does not run goes back by itself, to the files and the config before', async (context) => {
+  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
+  await install(host, 'x')
+  await command(host, 'x/config', { config: { a: 1 } })
+  await command(host, 'x/toggle')
+  await host.publish([{ id: 'x', version: '2.0.0', lua: lua('x', 'error("worse")') }])
+  const before = host.host.lifecycle.lastSeq
+  const after = await command(host, 'x/update', {})
+  assert.deepEqual(
+    [after.version, after.state, after.config, after.error],
+    ['1.0.0', 'running', { a: 1 }, null],
+  )
+  assert.deepEqual(await types(host, 'x', before), [
+    'PluginUnloadRequested unloading http',
+    'PluginUnloaded unloaded http',
+    'PluginUpdated unloaded http',
+    'PluginLoadRequested loading http',
+    'PluginLoadFailed failed http',
+    'PluginRolledBack failed supervisor',
+    'PluginLoadRequested loading supervisor',
+    'PluginLoaded running supervisor',
+  ])
+})
+
+test('a rollback without an update before it is refused', async (context) => {
+  const host = await start(context)
+  await install(host, 'hello')
+  const refused = await host.request('POST', '/api/plugins/hello/rollback')
+  assert.deepEqual([refused.status, refused.body.code], [409, 'invalid_transition'])
+})
+
+test('a plugin whose worker dies is a fact, is cleaned up, and starts again', async (context) => {
+  const bomb =
+    'p:upsertObject("x", {a = 1})\np:control("go", function() return 0 end, function() local t = {} while true do t[#t + 1] = {{}, {}} end end)'
+  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', bomb) }] })
+  await install(host, 'x')
+  await command(host, 'x/toggle')
+  const crashed = event(host, (type) => type === 'PluginCrashed')
+  const back = event(host, (type) => type === 'PluginLoaded')
+  void host.request('PUT', '/api/plugins/x/controls/go', { body: { value: 1 } }).catch(() => undefined)
+  await crashed
+  assert.deepEqual((await plugin(host, 'x')).resources, idle)
+  await back
+  assert.equal((await plugin(host, 'x')).state, 'running')
+  const story = (await types(host, 'x')).slice(-3)
+  assert.deepEqual(story, [
+    'PluginCrashed failed supervisor',
+    'PluginLoadRequested loading supervisor',
+    'PluginLoaded running supervisor',
+  ])
+})
+
+test('dependencies load first, whatever their names, and a start says which are missing', async (context) => {
+  const order: FixturePlugin[] = [
+    { id: 'a', lua: lua('a', ''), manifest: { dependencies: ['@fixtures/b'] } },
+    { id: 'b', lua: lua('b', ''), manifest: { dependencies: [{ id: '@fixtures/c', version: '^1.0.0' }] } },
+    { id: 'c', lua: lua('c', '') },
+  ]
+  const host = await start(context, { plugins: order })
+  const refused = await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/a' } })
+  assert.equal(refused.body.code, 'dependency_unmet')
+  for (const id of ['c', 'b', 'a']) {
+    await install(host, id)
+    await command(host, `${id}/toggle`)
+  }
+  const before = host.host.lifecycle.lastSeq
+  const again = await host.restart()
+  context.after(() => again.close())
+  const { events } = (await again.request('GET', `/api/history?after=${before}`)).body
+  const of = (type: string): string[] =>
+    events.flatMap((entry: { type: string; plugin: string }) =>
+      entry.type === type ? [entry.plugin.slice(-1)] : [],
+    )
+  assert.deepEqual(
+    [of('PluginUnloaded'), of('PluginLoaded')],
+    [
+      ['a', 'b', 'c'],
+      ['c', 'b', 'a'],
+    ],
+  )
+})
+
+test('edits of .host.json made while the host was stopped become facts by file', async (context) => {
+  const host = await start(context)
+  await install(host, 'hello')
+  await install(host, 'demo')
+  await command(host, 'demo/toggle')
+  await host.host.close()
+  const path = join(host.directory, '.host.json')
+  const file = JSON.parse(await readFile(path, 'utf8'))
+  const hello = file.plugins.installed.find(({ id }: { id: string }) => id === '@fixtures/hello')
+  hello.config = { name: 'by hand' }
+  hello.enabled = true
+  file.plugins.installed = [hello, { id: '@fixtures/needy', enabled: true, config: { city: 'Bern' } }]
+  await writeFile(path, JSON.stringify(file))
+  const again = await host.restart()
+  context.after(() => again.close())
+  const found = (await again.request('GET', '/api/plugins')).body.plugins
+  assert.deepEqual(
+    found.map(({ id, state, config }: { id: string; state: string; config: object }) => [id, state, config]),
+    [
+      ['@fixtures/hello', 'running', { name: 'by hand' }],
+      ['@fixtures/needy', 'running', { city: 'Bern' }],
+    ],
+  )
+  assert.deepEqual((await types(again, 'demo')).at(-1), 'PluginUninstalled uninstalled file')
+  assert.deepEqual((await types(again, 'needy')).slice(0, 4), [
+    'PluginInstallRequested installing file',
+    'PluginInstalled installed file',
+    'PluginConfigured installed file',
+    'PluginEnabled loading file',
+  ])
+})
+
+test('a folder that somebody deleted is fetched again when the plugin is loaded', async (context) => {
+  const host = await start(context)
+  await install(host, 'hello')
+  await command(host, 'hello/toggle')
+  await rm(join(host.directory, 'plugins'), { recursive: true })
+  assert.equal((await command(host, 'hello/reload')).state, 'running')
+})
+
+test('files that changed since the installation are told in the log, and the plugin runs', async (context) => {
+  const warnings: string[] = []
+  const logger = {
+    debug: () => undefined,
+    info: () => undefined,
+    warn: (message: string) => void warnings.push(message),
+    error: () => undefined,
+  }
+  const host = await start(context, { logger })
+  await install(host, 'hello')
+  await appendFile(join(host.directory, 'plugins', 'fixtures--hello', 'init.lua'), '\n-- changed\n')
+  assert.equal((await command(host, 'hello/toggle')).state, 'running')
+  assert.deepEqual(
+    warnings.filter((message) => message.startsWith('Files of a plugin')),
+    ['Files of a plugin have changed since it was installed'],
+  )
+})
+
+test('commands for one plugin run one after another, and for several side by side', async (context) => {
+  const host = await start(context)
+  await install(host, 'hello')
+  const answers = await Promise.all(
+    Array.from({ length: 10 }, (_, index) => command(host, 'hello/toggle', { enabled: index % 2 === 0 })),
+  )
+  assert.deepEqual(
+    answers.map(({ enabled }) => enabled),
+    Array.from({ length: 10 }, (_, index) => index % 2 === 0),
+  )
+  assert.equal((await plugin(host, 'hello')).state, 'unloaded')
+})
+
+test('the state at every number of the journal can be asked for', async (context) => {
+  const host = await start(context)
+  await install(host, 'hello')
+  const seq = host.host.lifecycle.lastSeq
+  await command(host, 'hello/toggle')
+  const { body } = await host.request('GET', `/api/history/${seq}/state`)
+  assert.deepEqual(body, {
+    seq,
+    plugins: [
+      {
+        id: '@fixtures/hello',
+        state: 'installed',
+        enabled: false,
+        version: '1.0.0',
+        revision: 2,
+        error: null,
+      },
+    ],
+  })
+  assert.equal((await host.request('GET', '/api/history/99999/state')).body.code, 'not_found')
+})
+
+test('nothing retained of a plugin is left after it was disabled', async (context) => {
+  const host = await start(context)
+  await install(host, 'demo')
+  await command(host, 'demo/toggle')
+  await command(host, 'demo/toggle')
+  const client = await connectAsync(host.mqttUrl)
+  context.after(() => client.endAsync(true))
+  const retained: string[] = []
+  client.on('message', (topic) => void retained.push(topic))
+  await client.subscribeAsync('host/#')
+  // The answer to a request comes after everything that was retained.
+  const answered = new Promise<void>((resolve) => {
+    client.on('message', (topic) => topic === 'host/response/list' && resolve())
+  })
+  await client.publishAsync('host/request/list', '{}')
+  await answered
+  assert.deepEqual(
+    retained.filter((topic) => topic.startsWith('host/plugins/')),
+    ['host/plugins/@fixtures/demo/state'],
+  )
+})
