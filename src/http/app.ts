@@ -76,7 +76,7 @@ export function createApp({ routes, lifecycle, access, clock, logger, gate }: Ap
 
 /** The route's main path with the parts that were given: the same for both addresses of a route. */
 function targetOf(route: Route, context: Context): string {
-  const parameters: Record<string, string> = context.params
+  const parameters = context.params as Record<string, string>
   return route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
 }
 
@@ -93,7 +93,7 @@ const guarded = /^\/(api|metrics)(\/|$)|^\/plugins\/[^/]+/
 function answerUnmatched(access: Access): Middleware {
   return (context) => {
     if (guarded.test(context.path)) access.checkToken(context.headers)
-    const matched: { methods: string[] }[] = context.matched ?? []
+    const matched = (context.matched as { methods: string[] }[] | undefined) ?? []
     const methods = [...new Set(matched.flatMap((layer) => layer.methods)), 'OPTIONS'].sort()
     if (matched.length === 0) {
       throw new Problem('not_found', 'There is nothing at this address; /api/plugins lists the plugins.')

@@ -48,7 +48,8 @@ export async function readJsonBody(context: Context): Promise<unknown> {
   } catch (error) {
     throw readingProblem(error)
   }
-  const bytes = Buffer.from(String(context.request.body ?? ''), 'latin1')
+  const { body } = context.request
+  const bytes = Buffer.from(typeof body === 'string' ? body : '', 'latin1')
   return bytes.length === 0 ? undefined : parseBody(bytes)
 }
 

@@ -149,7 +149,10 @@ export function createEventStream(settings: {
 
 function drained(response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
-    if (response.destroyed) return resolve()
+    if (response.destroyed) {
+      resolve()
+      return
+    }
     const done = (): void => {
       response.off('drain', done).off('close', done)
       resolve()
@@ -178,6 +181,10 @@ function announcementData(announcement: Exclude<Announcement, { kind: 'lifecycle
       const { path, value } = announcement
       return { plugin, path, value: value ?? null, removed: value === undefined }
     }
+    case 'exposure':
+      return { plugin, id: announcement.id, exposure: announcement.exposure ?? null }
+    case 'exposed':
+      return { plugin, id: announcement.id, state: announcement.state }
     default: {
       const { id, value, removed } = announcement
       return { plugin, id, value: value ?? null, removed }

@@ -64,11 +64,12 @@ export function createHttp(settings: HttpSettings): Http {
     logger,
     gate,
   })
+  const answer = app.callback()
   const server = createHttpServer({
     bind,
     port,
     clock,
-    handle: app.callback(),
+    handle: (request, response) => void answer(request, response),
     upgrade: createUpgrades({ access, handlers: bus === undefined ? {} : { '/mqtt': bus.handleUpgrade } }),
   })
 

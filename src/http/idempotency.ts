@@ -71,7 +71,7 @@ export function createIdempotency<T>(clock: Clock): Idempotency<T> {
         throw new Problem('body_invalid', 'Idempotency-Key must be 1 to 255 visible ASCII characters.')
       }
       forgetOld()
-      const fingerprint = hash(`${target}\n${JSON.stringify(body) ?? ''}`)
+      const fingerprint = hash(`${target}\n${body === undefined ? '' : JSON.stringify(body)}`)
       const known = answers.get(key)
       if (known === undefined) {
         const answer = act(hash(`${target}\n${key}`))

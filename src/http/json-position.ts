@@ -1,15 +1,8 @@
 /** What may come next in a JSON text. */
 type Expectation =
-  | 'value'
-  | 'value or end of array'
-  | 'key'
-  | 'key or end of object'
-  | 'colon'
-  | 'next'
-  | 'end'
+  'value' | 'value or end of array' | 'key' | 'key or end of object' | 'colon' | 'next' | 'end'
 
 const blank = /[ \t\n\r]*/y
-// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON has no control characters in strings
 const string = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y
 const literal = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 

@@ -242,6 +242,5 @@ function escapeXml(text: string): string {
 
 /** Control characters cannot be in XML at all, not even escaped. */
 function xmlCharacters(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
   return text.replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, '\ufffd')
 }

@@ -1,7 +1,6 @@
 import { Problem } from '../base/problem.ts'
 
 /** Control characters, of which NUL is the one that cuts a path short in other programs. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const controlCharacter = /[\u0000-\u001f\u007f]/
 
 /**

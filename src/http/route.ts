@@ -78,7 +78,7 @@ export function defineRoute<Body extends TSchema = TObject, Query extends TObjec
         throw new Problem('body_invalid', detail, { errors: parsed.errors })
       }
       const body = parsed?.value as Static<Body>
-      const parameters: Record<string, string> = context.params
+      const parameters = context.params as Record<string, string>
       return {
         body,
         run: async (requestKey) => handle({ context, parameters, query, body, requestKey }),

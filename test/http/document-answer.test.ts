@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { renderedDocument } from '../../src/http/document-answer.ts'
+
+function render(file: string, text: string): string {
+  const { body } = renderedDocument({ file, title: 'A & B', content: new TextEncoder().encode(text) })
+  const [head, ...rest] = String(body).split('</title>\n')
+  assert.equal(head, '<!doctype html>\n<meta charset="utf-8">\n<title>A &amp; B')
+  return rest.join('').trimEnd()
+}
+
+test('what acts is taken out of Markdown and HTML', () => {
+  const cases: [string, string][] = [
+    ['# T\n\n<script>steal()</script>', '<h1>T</h1>'],
+    ['<img src="https://x.y/z.png" onerror="steal()">', '<img src="https://x.y/z.png" />'],
+    ['[a](javascript:steal\\(\\))', '<p><a rel="noopener noreferrer">a</a></p>'],
+    ['[a](JaVaScRiPt:steal)', '<p><a rel="noopener noreferrer">a</a></p>'],
+    ['<a href="&#106;avascript:steal()">a</a>', '<p><a rel="noopener noreferrer">a</a></p>'],
+    ['<iframe src="/api/plugins"></iframe>', ''],
+    ['<form action="/x"><input name="a"></form>', '<input type="checkbox" disabled />'],
+    ['<svg><script>steal()</script></svg>', '<p></p>'],
+    ['<style>body { display: none }</style>', ''],
+    ['<p style="position:fixed">a</p>', '<p>a</p>'],
+    ['<meta http-equiv="refresh" content="0;url=https://x.y">', ''],
+    ['<base href="https://x.y">', ''],
+  ]
+  for (const [text, html] of cases) {
+    assert.equal(render('README.md', text), html, text)
+    if (text.startsWith('<')) assert.ok(!render('page.html', text).includes('steal'), text)
+  }
+})
+
+test('links to files beside a document lead to where those documents are served', () => {
+  const links = {
+    'setup.md': 'doc?file=docs%2Fsetup.md&amp;render=html',
+    '../README.md#top': 'doc?file=README.md&amp;render=html#top',
+    './a%20b.md': 'doc?file=docs%2Fa%20b.md&amp;render=html',
+    '#part': '#part',
+    'https://x.y/z': 'https://x.y/z',
+    'mailto:a@b.c': 'mailto:a@b.c',
+  }
+  for (const [link, href] of Object.entries(links)) {
+    assert.equal(
+      render('docs/index.md', `[a](${link})`),
+      `<p><a rel="noopener noreferrer" href="${href}">a</a></p>`,
+    )
+  }
+  assert.equal(
+    render('docs/index.md', '![a](img/b.png)'),
+    '<p><img alt="a" src="doc?file=docs%2Fimg%2Fb.png" /></p>',
+  )
+})
+
+test('a text that is neither is shown as it is', () => {
+  assert.equal(render('notes.txt', '<b>&\'"'), '<pre>&lt;b&gt;&amp;&#39;&quot;</pre>')
+})
+
+test('a document that takes too long, or nests too deeply, is shown as its text', () => {
+  // The first keeps the parser busy for more than a minute, the second overflows the stack.
+  for (const text of ['_a'.repeat(256 * 1024), '>'.repeat(64 * 1024)]) {
+    assert.match(render('README.md', text), /^<pre>/)
+  }
+})

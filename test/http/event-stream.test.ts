@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { test } from 'node:test'
+import type { Announcement } from '../../src/lifecycle/lifecycle.ts'
+import type { JournalEvent } from '../../src/schema/journal-event.ts'
+import { createManualClock } from '../helpers/manual-clock.ts'
+import { startTestHost } from '../helpers/test-host.ts'
+import { readEvents, type ServerSentEvent } from './clients.ts'
+import { startHttp } from './http-over.ts'
+
+const last = (event: ServerSentEvent) => event.data?.type === 'PluginUninstalled'
+const lifecycleOnly = (events: ServerSentEvent[]) => events.filter(({ event }) => event === 'lifecycle')
+
+test('the stream tells what happens: lifecycle with its number, log, event, object, sensor and control', async () => {
+  const host = await startTestHost()
+  try {
+    await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/demo' } })
+    const reader = await readEvents(`${host.url}/api/events`)
+    assert.deepEqual(
+      [reader.status, reader.headers.get('content-type'), reader.headers.get('cache-control')],
+      [200, 'text/event-stream; charset=utf-8', 'no-store'],
+    )
+    assert.deepEqual(await reader.next(), { retry: '2000' })
+    await host.request('POST', '/api/plugins/demo/toggle')
+    await host.request('PUT', '/api/plugins/demo/controls/level', { body: { value: 7 } })
+    await host.request('DELETE', '/api/plugins/demo')
+    const events = await reader.until(last)
+    const history = (await host.request('GET', '/api/history')).body.events as JournalEvent[]
+    const enabled = history.findIndex(({ type }) => type === 'PluginEnabled')
+    assert.deepEqual(
+      lifecycleOnly(events),
+      history.slice(enabled).map((event) => ({ id: String(event.seq), event: 'lifecycle', data: event })),
+    )
+    const plugin = '@fixtures/demo'
+    const others = events.filter(({ event }) => event !== 'lifecycle' && event !== undefined)
+    const expected: ServerSentEvent[] = [
+      {
+        event: 'object',
+        data: { plugin, path: 'room.lamp', value: { on: false, level: 7 }, removed: false },
+      },
+      { event: 'sensor', data: { plugin, id: 'double', value: 14, removed: false } },
+      { event: 'control', data: { plugin, id: 'level', value: 7, removed: false } },
+      { event: 'event', data: { plugin, name: 'demo:level', data: { level: 7 } } },
+      { event: 'object', data: { plugin, path: 'room.lamp', value: null, removed: true } },
+    ]
+    for (const event of expected) {
+      assert.ok(
+        others.some((other) => JSON.stringify(other) === JSON.stringify(event)),
+        `${JSON.stringify(event)} is in ${JSON.stringify(others)}`,
+      )
+    }
+    const log = others.find(({ event, data }) => event === 'log' && data.message === 'cleaned up')
+    assert.deepEqual(
+      { ...log?.data, at: undefined },
+      { plugin, level: 'info', message: 'cleaned up', at: undefined },
+    )
+    await reader.close()
+  } finally {
+    await host.close()
+  }
+})
+
+test('a client that comes back gets what it missed and what follows, each event once, in order', async () => {
+  const host = await startTestHost()
+  try {
+    await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/hello' } })
+    // Commands go on while the client connects.
+    const commands = (async () => {
+      for (let round = 0; round < 3; round += 1) {
+        await host.request('POST', '/api/plugins/hello/config', { body: { config: { name: `${round}` } } })
+      }
+      await host.request('DELETE', '/api/plugins/hello')
+    })()
+    const readers = await Promise.all([
+      readEvents(`${host.url}/api/events`, { 'last-event-id': '0' }),
+      readEvents(`${host.url}/api/events?lastEventId=2`),
+      // What the browser says by itself is newer than what is in the address.
+      readEvents(`${host.url}/api/events?lastEventId=0`, { 'last-event-id': '2' }),
+      readEvents(`${host.url}/api/events?lastEventId=0&plugin=hello`),
+    ])
+    const streams = await Promise.all(readers.map(async (reader) => lifecycleOnly(await reader.until(last))))
+    await commands
+    const history = (await host.request('GET', '/api/history')).body.events as JournalEvent[]
+    const numbers = (events: JournalEvent[]) => events.map(({ seq }) => String(seq))
+    assert.deepEqual(
+      streams.map((events) => events.map(({ id }) => id)),
+      [
+        numbers(history),
+        numbers(history.slice(2)),
+        numbers(history.slice(2)),
+        numbers(history.filter(({ plugin }) => plugin === '@fixtures/hello')),
+      ],
+    )
+    assert.deepEqual(
+      streams[0]?.map(({ data }) => [data.seq, data.type, data.plugin, data.revision, data.state]),
+      history.map(({ seq, type, plugin, revision, state }) => [seq, type, plugin, revision, state]),
+    )
+    await Promise.all(readers.map((reader) => reader.close()))
+  } finally {
+    await host.close()
+  }
+})
+
+/** The HTTP side with announcements and a journal that the test makes. */
+async function streamOf(clock = createManualClock()) {
+  const listeners = new Set<(announcement: Announcement) => void>()
+  const journal: JournalEvent[] = []
+  const http = await startHttp(
+    {
+      subscribe(listener) {
+        listeners.add(listener)
+        return () => void listeners.delete(listener)
+      },
+      history: ({ after = 0, limit = Number.POSITIVE_INFINITY, plugin }) =>
+        journal
+          .filter((event) => event.seq > after && (plugin === undefined || event.plugin === plugin))
+          .slice(0, limit),
+      get lastSeq() {
+        return journal.length
+      },
+    },
+    { clock },
+  )
+  const append = (plugin = '@a/b'): JournalEvent => {
+    const event = { seq: journal.length + 1, type: 'PluginLoaded', plugin, data: {} } as JournalEvent
+    journal.push(event)
+    return event
+  }
+  const announce = (announcement: Announcement): void => {
+    for (const listener of listeners) listener(announcement)
+  }
+  return { http, clock, listeners, append, announce }
+}
+
+const logLine = (plugin: string, message: string): Announcement => ({
+  kind: 'log',
+  plugin,
+  entry: { at: '2026-01-01T00:00:00.000Z', level: 'info', message },
+})
+
+test('an event that was read from the journal is not sent again when it is announced', async () => {
+  const { http, append, announce } = await streamOf()
+  append()
+  const late = append()
+  const reader = await readEvents(`${http.url}/api/events?lastEventId=0`)
+  const missed = await reader.until(({ id }) => id === '2')
+  announce({ kind: 'lifecycle', event: late })
+  announce({ kind: 'lifecycle', event: append() })
+  const following = await reader.until(({ id }) => id === '3')
+  assert.deepEqual(
+    [...missed, ...following].map(({ id }) => id),
+    [undefined, '1', '2', '3'],
+  )
+  await http.close()
+})
+
+test('a number from another journal does not silence the stream', async () => {
+  const { http, append, announce } = await streamOf()
+  append()
+  const reader = await readEvents(`${http.url}/api/events?lastEventId=999`)
+  await reader.next()
+  announce({ kind: 'lifecycle', event: append() })
+  assert.equal((await reader.next())?.id, '2')
+  await http.close()
+})
+
+test('a long history is sent page by page', async () => {
+  const { http, append } = await streamOf()
+  for (let count = 0; count < 1_234; count += 1) append()
+  const reader = await readEvents(`${http.url}/api/events`, { 'last-event-id': '0' })
+  const events = lifecycleOnly(await reader.until(({ id }) => id === '1234'))
+  assert.deepEqual(
+    events.map(({ id }) => Number(id)),
+    Array.from({ length: 1_234 }, (_, index) => index + 1),
+  )
+  await http.close()
+})
+
+test('a stream of one plugin tells of no other', async () => {
+  const { http, append, announce } = await streamOf()
+  const reader = await readEvents(`${http.url}/api/events?plugin=@a/b`)
+  await reader.next()
+  announce(logLine('@a/c', 'other'))
+  announce({ kind: 'lifecycle', event: append('@a/c') })
+  announce({ kind: 'lifecycle', event: append('@a/b') })
+  announce(logLine('@a/b', 'own'))
+  const events = [await reader.next(), await reader.next()]
+  assert.deepEqual(
+    events.map((event) => [event?.event, event?.data.plugin]),
+    [
+      ['lifecycle', '@a/b'],
+      ['log', '@a/b'],
+    ],
+  )
+  await http.close()
+})
+
+test('a line break in a message does not break the stream', async () => {
+  const { http, announce } = await streamOf()
+  const reader = await readEvents(`${http.url}/api/events`)
+  await reader.next()
+  announce(logLine('@a/b', 'one\n\nevent: lifecycle\ndata: {}\r\u2028'))
+  assert.equal((await reader.next())?.data.message, 'one\n\nevent: lifecycle\ndata: {}\r\u2028')
+  await http.close()
+})
+
+test('a quiet stream is kept alive every fifteen seconds, and its timer goes with the last client', async () => {
+  const { http, clock } = await streamOf()
+  const reader = await readEvents(`${http.url}/api/events`)
+  await reader.next()
+  clock.advance(14_999)
+  clock.advance(1)
+  assert.deepEqual(await reader.next(), { comment: 'still here' })
+  clock.advance(15_000)
+  assert.deepEqual(await reader.next(), { comment: 'still here' })
+  await http.close()
+  assert.equal(await reader.next(), undefined)
+  assert.equal(clock.waiting, 0)
+})
+
+test('a client that does not read is cut off, and the others go on', async () => {
+  const { http, announce, listeners } = await streamOf()
+  const { port, host } = new URL(http.url)
+  const slow = connect(Number(port), '127.0.0.1')
+  slow.write(`GET /api/events HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+  await once(slow, 'readable')
+  const reader = await readEvents(`${http.url}/api/events`)
+  await reader.next()
+  const message = 'x'.repeat(256 * 1024)
+  let cut = false
+  slow.on('close', () => (cut = true))
+  slow.on('error', () => (cut = true))
+  // More than the kernel's buffers of both ends and the limit hold together; the other client keeps up.
+  for (let count = 0; count < 100; count += 1) {
+    announce(logLine('@a/b', message))
+    assert.equal((await reader.next())?.data.message.length, message.length)
+  }
+  slow.resume()
+  if (!cut) await once(slow, 'close')
+  announce(logLine('@a/b', 'last'))
+  assert.equal((await reader.next())?.data.message, 'last')
+  assert.equal(listeners.size, 1)
+  await http.close()
+  assert.equal(listeners.size, 0)
+})

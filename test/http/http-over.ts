@@ -1,0 +1,67 @@
+import { host as hostMachine } from '../../machines/host.ts'
+import { pluginLifecycle } from '../../machines/plugin-lifecycle.ts'
+import { systemClock } from '../../src/base/clock.ts'
+import { silentLogger } from '../../src/base/log.ts'
+import { createHttp, type Http, type HttpSettings } from '../../src/http/http.ts'
+import type { Lifecycle } from '../../src/lifecycle/lifecycle.ts'
+
+/** A lifecycle of which only the members that a test is about do something. */
+export function lifecycleWith(members: Partial<Lifecycle>): Lifecycle {
+  const missing = (name: string) => (): never => {
+    throw new Error(`The test does not expect ${name}`)
+  }
+  const base: Lifecycle = {
+    resolveId: (text) => text,
+    list: missing('list'),
+    get: missing('get'),
+    install: missing('install'),
+    toggle: missing('toggle'),
+    configure: missing('configure'),
+    checkConfig: missing('checkConfig'),
+    reload: missing('reload'),
+    update: missing('update'),
+    rollback: missing('rollback'),
+    uninstall: missing('uninstall'),
+    document: missing('document'),
+    logs: missing('logs'),
+    objects: missing('objects'),
+    sensors: missing('sensors'),
+    controls: missing('controls'),
+    setControl: missing('setControl'),
+    exposures: () => [],
+    setExposed: missing('setExposed'),
+    history: () => [],
+    stateAt: missing('stateAt'),
+    machineState: missing('machineState'),
+    catalog: missing('catalog'),
+    repositories: missing('repositories'),
+    addRepository: missing('addRepository'),
+    removeRepository: missing('removeRepository'),
+    recallRequest: () => undefined,
+    subscribe: () => () => undefined,
+    lastSeq: 0,
+  }
+  // A spread would read `lastSeq` once and for all.
+  return Object.defineProperties(base, Object.getOwnPropertyDescriptors(members))
+}
+
+/** The HTTP side alone, listening on a free port. */
+export async function startHttp(
+  members: Partial<Lifecycle>,
+  settings: Partial<HttpSettings> = {},
+): Promise<Http> {
+  const http = createHttp({
+    lifecycle: lifecycleWith(members),
+    logger: silentLogger,
+    clock: systemClock,
+    bind: '127.0.0.1',
+    port: 0,
+    token: undefined,
+    hostVersion: '1.2.3',
+    readiness: () => ({ ready: true, reasons: [] }),
+    machines: { [pluginLifecycle.id]: pluginLifecycle, [hostMachine.id]: hostMachine },
+    ...settings,
+  })
+  await http.start()
+  return http
+}
