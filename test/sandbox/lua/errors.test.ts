@@ -122,6 +122,15 @@ describe('errors', () => {
     ])
   })
 
+  test('a text that only looks like a position is none', () => {
+    const error = failure('\nerror("broker:1883: refused", 0)')
+    assert.deepEqual([error.message, error.file, error.line], ['broker:1883: refused', 'init.lua', 2])
+  })
+
+  test('error(…, 2) blames the caller', () => {
+    assert.equal(failure('local function check()\n error("bad use", 2)\nend\ncheck()').line, 4)
+  })
+
   test('a host function shows in the traceback under its name', () => {
     assert.match(
       failure('boom()', withHost()).traceback,

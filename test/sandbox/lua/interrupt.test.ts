@@ -9,14 +9,18 @@ const message = 'took too long'
 function createLimited(): { runtime: LuaRuntime; again(): void } {
   let questions = 0
   const runtime = createState({ checkInterrupt: () => (++questions > 2 ? message : undefined) })
-  runtime.globals.set('protect', runtime.wrap('protect', (callback) => {
-    try {
-      if (typeof callback === 'object' && 'kind' in callback && callback.kind === 'function') runtime.call(callback)
-    } catch (error) {
-      return bytes(String(error))
-    }
-    return undefined
-  }))
+  runtime.globals.set(
+    'protect',
+    runtime.wrap('protect', (callback) => {
+      try {
+        if (typeof callback === 'object' && 'kind' in callback && callback.kind === 'function')
+          runtime.call(callback)
+      } catch (error) {
+        return bytes(String(error))
+      }
+      return undefined
+    }),
+  )
   return {
     runtime,
     again() {
@@ -29,25 +33,49 @@ const loop = 'while true do end'
 const endless: [title: string, source: string][] = [
   ['an endless loop', loop],
   ['a loop of protected loops', `while true do pcall(function() ${loop} end) end`],
-  ['protected loops in protected loops', `local function f() ${loop} end while true do pcall(pcall, pcall, f) end`],
+  [
+    'protected loops in protected loops',
+    `local function f() ${loop} end while true do pcall(pcall, pcall, f) end`,
+  ],
   ['a message handler that loops', `xpcall(error, function() ${loop} end) ${loop}`],
-  ['a message handler for the interrupt', `while true do xpcall(function() ${loop} end, function() ${loop} end) end`],
+  [
+    'a message handler for the interrupt',
+    `while true do xpcall(function() ${loop} end, function() ${loop} end) end`,
+  ],
   ['a coroutine', `coroutine.wrap(function() ${loop} end)()`],
   ['a loop of coroutines', `while true do coroutine.resume(coroutine.create(function() ${loop} end)) end`],
-  ['a coroutine in a coroutine', `local w = coroutine.wrap while true do pcall(w(function() w(function() ${loop} end)() end)) end`],
-  ['a coroutine that yields for ever', 'local f = coroutine.wrap(function() while true do coroutine.yield() end end) while true do f() end'],
-  ['a protected call in a coroutine after a yield', `
-    local f = coroutine.wrap(function() pcall(function() coroutine.yield() ${loop} end) ${loop} end) f() pcall(f) ${loop}`],
-  ['a metamethod', `local t = setmetatable({}, {__index = function() while true do pcall(error) end end}) while true do pcall(function() return t.x end) end`],
+  [
+    'a coroutine in a coroutine',
+    `local w = coroutine.wrap while true do pcall(w(function() w(function() ${loop} end)() end)) end`,
+  ],
+  [
+    'a coroutine that yields for ever',
+    'local f = coroutine.wrap(function() while true do coroutine.yield() end end) while true do f() end',
+  ],
+  [
+    'a protected call in a coroutine after a yield',
+    `
+    local f = coroutine.wrap(function() pcall(function() coroutine.yield() ${loop} end) ${loop} end) f() pcall(f) ${loop}`,
+  ],
+  [
+    'a metamethod',
+    `local t = setmetatable({}, {__index = function() while true do pcall(error) end end}) while true do pcall(function() return t.x end) end`,
+  ],
   ['a comparison of sort', `table.sort({3, 2, 1}, function() ${loop} end)`],
   ['a replacement of gsub', `("x"):gsub("x", function() ${loop} end)`],
   ['a __tostring', `tostring(setmetatable({}, {__tostring = function() ${loop} end}))`],
-  ['a callback of the host, whose error the host swallows', `while true do protect(function() ${loop} end) end`],
+  [
+    'a callback of the host, whose error the host swallows',
+    `while true do protect(function() ${loop} end) end`,
+  ],
   ['one find that goes back and forth', '("a"):rep(40):find(("a?"):rep(40) .. ("a"):rep(41))'],
   ['one match with nested repetitions', '("a"):rep(30000):match(".-.-.-.-b")'],
   ['one gsub over much text', 'while true do ("a"):rep(1000):gsub("a*b", "") end'],
   ['one balanced match after the other', '("("):rep(100000):gsub("%b()", "")'],
-  ['protected patterns', 'while true do pcall(string.find, ("a"):rep(40), ("a?"):rep(40) .. ("a"):rep(41)) end'],
+  [
+    'protected patterns',
+    'while true do pcall(string.find, ("a"):rep(40), ("a?"):rep(40) .. ("a"):rep(41)) end',
+  ],
 ]
 
 describe('interrupts', () => {
@@ -59,11 +87,10 @@ describe('interrupts', () => {
         (error) => error instanceof LuaError && /^init\.lua:\d+: took too long$/.test(error.message),
       )
       again()
-      assert.deepEqual(evaluate('local n = 0 for i = 1, 100000 do n = n + 1 end return n, pcall(error, "x")', runtime), [
-        100_000,
-        false,
-        'x',
-      ])
+      assert.deepEqual(
+        evaluate('local n = 0 for i = 1, 100000 do n = n + 1 end return n, pcall(error, "x")', runtime),
+        [100_000, false, 'x'],
+      )
     })
   }
 
@@ -71,7 +98,8 @@ describe('interrupts', () => {
     const { runtime } = createLimited()
     assert.throws(
       () => evaluate(`local function busy()\n  ${loop}\nend\npcall(busy)`, runtime),
-      (error) => error instanceof LuaError && error.line === 2 && /init\.lua:2: in function/.test(error.traceback),
+      (error) =>
+        error instanceof LuaError && error.line === 2 && /init\.lua:2: in function/.test(error.traceback),
     )
   })
 
@@ -87,10 +115,16 @@ describe('interrupts', () => {
 
   test('an inner entry does not end the interrupt of the outer one', () => {
     const { runtime, again } = createLimited()
-    runtime.globals.set('forgive', runtime.wrap('forgive', () => {
-      again()
-      return undefined
-    }))
-    assert.throws(() => evaluate(`protect(function() ${loop} end) forgive() return 1`, runtime), /took too long/)
+    runtime.globals.set(
+      'forgive',
+      runtime.wrap('forgive', () => {
+        again()
+        return undefined
+      }),
+    )
+    assert.throws(
+      () => evaluate(`protect(function() ${loop} end) forgive() return 1`, runtime),
+      /took too long/,
+    )
   })
 })

@@ -13,7 +13,10 @@ const makers: [title: string, source: string][] = [
   ['a concatenation', `${big} return big .. big`],
   ['a concatenation in a loop', 'local s = "x" while true do s = s .. s end'],
   ['a long concatenation', `${big} return ${Array(150).fill('big').join(' .. ')}`],
-  ['a long concatenation in a coroutine', `${big} return coroutine.wrap(function() return big .. "-" .. big end)()`],
+  [
+    'a long concatenation in a coroutine',
+    `${big} return coroutine.wrap(function() return big .. "-" .. big end)()`,
+  ],
   ['table.concat', `${big} return table.concat({big, big})`],
   ['table.concat with a separator', `${big} return table.concat({1, 2, 3}, big)`],
   ['gsub', `${big} return (big:gsub("x", "xxxx"))`],
@@ -31,7 +34,10 @@ describe('limits', () => {
   }
 
   test('a string of exactly the limit is allowed', () => {
-    assert.deepEqual(evaluate('return #("x"):rep(100000), #(("x"):rep(99999) .. "y")', limited()), [limit, limit])
+    assert.deepEqual(evaluate('return #("x"):rep(100000), #(("x"):rep(99999) .. "y")', limited()), [
+      limit,
+      limit,
+    ])
   })
 
   test('long concatenations below the limit work, numbers in them too', () => {
@@ -40,7 +46,9 @@ describe('limits', () => {
 
   test('a long concatenation honours __concat', () => {
     assert.deepEqual(
-      evaluate('local t = setmetatable({}, {__concat = function(a, b) return "T" end}) return "a" .. t .. "b" .. "c"'),
+      evaluate(
+        'local t = setmetatable({}, {__concat = function(a, b) return "T" end}) return "a" .. t .. "b" .. "c"',
+      ),
       ['aT'],
     )
   })
@@ -62,7 +70,10 @@ describe('limits', () => {
   test('what the host hands over is limited too', () => {
     const runtime = limited()
     assert.throws(() => runtime.globals.set('text', new Uint8Array(limit + 1)), /string too long/)
-    runtime.globals.set('give', runtime.wrap('give', () => new Uint8Array(limit + 1)))
+    runtime.globals.set(
+      'give',
+      runtime.wrap('give', () => new Uint8Array(limit + 1)),
+    )
     assert.throws(() => runtime.run(bytes('return give()'), 'init.lua'), /init\.lua:1: string too long/)
   })
 

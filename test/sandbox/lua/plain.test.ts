@@ -11,7 +11,11 @@ function plainOf(expression: string): Json | undefined {
 
 const cases: [title: string, expression: string, expected: Json | undefined][] = [
   ['a table with keys 1 to n is an array', '{1, "two", true}', [1, 'two', true]],
-  ['the order of insertion does not matter', '(function() local t = {} t[2] = "b" t[1] = "a" return t end)()', ['a', 'b']],
+  [
+    'the order of insertion does not matter',
+    '(function() local t = {} t[2] = "b" t[1] = "a" return t end)()',
+    ['a', 'b'],
+  ],
   ['a table with a gap is an object', '{[1] = "a", [3] = "c"}', { 1: 'a', 3: 'c' }],
   ['a table with other keys too is an object', '{"a", x = 1.0}', { 1: 'a', x: 1 }],
   ['an empty table is an object', '{}', {}],
@@ -25,8 +29,16 @@ const cases: [title: string, expression: string, expected: Json | undefined][] =
   ['strings are UTF-8', '"gr\\u{fc}n"', 'grün'],
   ['bytes that are no UTF-8 become the replacement character', '"a\\255"', 'a\ufffd'],
   ['nil is nothing', 'nil', undefined],
-  ['metatables do not matter', 'setmetatable({a = 1}, {__index = error, __pairs = error, __len = error})', { a: 1 }],
-  ['one table in two places is no cycle', '(function() local t = {1} return {a = t, b = t} end)()', { a: [1], b: [1] }],
+  [
+    'metatables do not matter',
+    'setmetatable({a = 1}, {__index = error, __pairs = error, __len = error})',
+    { a: 1 },
+  ],
+  [
+    'one table in two places is no cycle',
+    '(function() local t = {1} return {a = t, b = t} end)()',
+    { a: [1], b: [1] },
+  ],
 ]
 
 describe('plain values', () => {
@@ -54,7 +66,11 @@ describe('plain values', () => {
     assert.equal(({} as { polluted?: boolean }).polluted, undefined)
     const runtime = createState()
     runtime.globals.set('t', fromPlain(runtime, JSON.parse('{"__proto__": 1, "toString": 2}')))
-    assert.deepEqual(runtime.run(bytes('return t.__proto__, t.toString, t.valueOf'), 'x.lua'), [1, 2, undefined])
+    assert.deepEqual(runtime.run(bytes('return t.__proto__, t.toString, t.valueOf'), 'x.lua'), [
+      1,
+      2,
+      undefined,
+    ])
   })
 
   test('what was [] stays [] while it is empty', () => {
@@ -85,7 +101,10 @@ describe('plain values', () => {
         fc.maxSafeInteger(),
         fc.array(tie('value'), { maxLength: 5 }),
         // Keys that are whole numbers are text in JSON and in Lua alike.
-        fc.dictionary(fc.string({ unit: 'grapheme', minLength: 1 }), tie('value'), { maxKeys: 5, noNullPrototype: true }),
+        fc.dictionary(fc.string({ unit: 'grapheme', minLength: 1 }), tie('value'), {
+          maxKeys: 5,
+          noNullPrototype: true,
+        }),
       ),
     }))
     fc.assert(fc.property(value, (json) => assert.deepEqual(toPlain(fromPlain(runtime, json)), json)))

@@ -28,7 +28,10 @@ describe('values', () => {
   test('different byte strings are different keys, and compare byte by byte', () => {
     const runtime = createState()
     const law = asFunction(
-      runtime.run(bytes('return function(a, b) local t = {[a] = 1} return t[b] == 1, a == b, a < b end'), 'x.lua')[0],
+      runtime.run(
+        bytes('return function(a, b) local t = {[a] = 1} return t[b] == 1, a == b, a < b end'),
+        'x.lua',
+      )[0],
     )
     const small = fc.uint8Array({ maxLength: 4, max: 20 })
     fc.assert(
@@ -58,8 +61,16 @@ describe('values', () => {
     table.set('ключ', 1)
     table.set(1, true)
     table.set(2.5, bytes('half'))
-    assert.deepEqual([table.get('ключ'), table.get(1), table.get('absent'), table.length], [1, true, undefined, 1])
-    assert.deepEqual(evaluate('return t["ключ"], t[1.0], t[2.5], t.absent', runtime), [1, true, 'half', 'meta'])
+    assert.deepEqual(
+      [table.get('ключ'), table.get(1), table.get('absent'), table.length],
+      [1, true, undefined, 1],
+    )
+    assert.deepEqual(evaluate('return t["ключ"], t[1.0], t[2.5], t.absent', runtime), [
+      1,
+      true,
+      'half',
+      'meta',
+    ])
     table.set('ключ', undefined)
     assert.deepEqual(
       table.entries().map(([key, value]) => [readable(key), readable(value)]),
@@ -79,7 +90,10 @@ describe('values', () => {
     table.metatable = meta
     runtime.globals.set('t', table)
     assert.deepEqual(evaluate('return t.x', runtime), [null])
-    meta.set('__index', runtime.wrap('index', (_table, key) => [key]))
+    meta.set(
+      '__index',
+      runtime.wrap('index', (_table, key) => [key]),
+    )
     assert.deepEqual(evaluate('return t.x', runtime), ['x'])
     assert.ok(table.metatable?.is(meta))
     table.metatable = undefined
@@ -97,21 +111,36 @@ describe('values', () => {
     runtime.globals.set('g', host)
     assert.deepEqual(evaluate('return f == g, f == print', runtime), [true, false])
     assert.ok(host.is(runtime.globals.get('f')))
-    const [shadow] = runtime.run(bytes('return setmetatable({}, {__eq = function() return true end})'), 'x.lua')
+    const [shadow] = runtime.run(
+      bytes('return setmetatable({}, {__eq = function() return true end})'),
+      'x.lua',
+    )
     assert.ok(!asTable(shadow).is(first))
   })
 
   test('a host function takes all arguments and gives none, one or more results', () => {
     const runtime = createState()
     const seen: unknown[] = []
-    runtime.globals.set('record', runtime.wrap('record', (...values) => {
-      seen.push(values.map(readable))
-      return [1, undefined, bytes('x')]
-    }))
-    runtime.globals.set('none', runtime.wrap('none', () => []))
-    runtime.globals.set('nothing', runtime.wrap('nothing', () => undefined))
+    runtime.globals.set(
+      'record',
+      runtime.wrap('record', (...values) => {
+        seen.push(values.map(readable))
+        return [1, undefined, bytes('x')]
+      }),
+    )
+    runtime.globals.set(
+      'none',
+      runtime.wrap('none', () => []),
+    )
+    runtime.globals.set(
+      'nothing',
+      runtime.wrap('nothing', () => undefined),
+    )
     assert.deepEqual(
-      evaluate('return select("#", record(nil, 2, nil)), select("#", none()), select("#", nothing())', runtime),
+      evaluate(
+        'return select("#", record(nil, 2, nil)), select("#", none()), select("#", nothing())',
+        runtime,
+      ),
       [3, 0, 1],
     )
     assert.deepEqual(seen, [[null, 2, null]])
@@ -125,7 +154,9 @@ describe('values', () => {
   test('a method may be called with many arguments', () => {
     const runtime = createState()
     const many = Array.from({ length: 5000 }, (_unused, index) => index)
-    const count = asFunction(runtime.run(bytes('return function(...) return select("#", ...), (select(-1, ...)) end'), 'x.lua')[0])
+    const count = asFunction(
+      runtime.run(bytes('return function(...) return select("#", ...), (select(-1, ...)) end'), 'x.lua')[0],
+    )
     assert.deepEqual(runtime.call(count, ...many), [5000, 4999])
   })
 })

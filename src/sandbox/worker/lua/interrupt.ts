@@ -22,7 +22,10 @@ export interface Interrupt {
  * An interrupt passes every `pcall`: the wrappers around the protecting functions raise it again, and so does
  * each following check. `onRaise` sees the stack before it is unwound.
  */
-export function createInterrupt(check: () => string | undefined, onRaise: (L: LuaState) => Traceback): Interrupt {
+export function createInterrupt(
+  check: () => string | undefined,
+  onRaise: (L: LuaState) => Traceback,
+): Interrupt {
   /** The message with the position where Lua was first interrupted. */
   let pending: Uint8Array | undefined
   let depth = 0

@@ -2,6 +2,7 @@
  * Lua patterns on bytes. An own matcher, because fengari's cannot be stopped: a pattern may take time that is
  * exponential in its length, and here every so many steps somebody is asked whether to go on.
  */
+import { inClass, isDigit } from './character-class.ts'
 import { LuaFailure } from './raw-function.ts'
 
 /** Steps between two calls of `poll`: some hundred microseconds. */
@@ -29,7 +30,6 @@ const question = code('?')
 const frontier = code('f')
 const balance = code('b')
 const zero = code('0')
-const nine = code('9')
 
 /** A captured piece of the subject, or a position in it, from 1. */
 export type Capture = Uint8Array | number
@@ -50,40 +50,6 @@ export interface Matcher {
   /** A match that starts exactly at `from`. */
   matchAt(from: number): Match | undefined
   readonly anchored: boolean
-}
-
-const isLetter = (c: number): boolean => (c >= 65 && c <= 90) || (c >= 97 && c <= 122)
-const isDigit = (c: number): boolean => c >= zero && c <= nine
-const isVisible = (c: number): boolean => c > 32 && c < 127
-
-const classes: Record<string, (c: number) => boolean> = {
-  a: isLetter,
-  c: (c) => c < 32 || c === 127,
-  d: isDigit,
-  g: isVisible,
-  l: (c) => c >= 97 && c <= 122,
-  p: (c) => isVisible(c) && !isLetter(c) && !isDigit(c),
-  s: (c) => c === 32 || (c >= 9 && c <= 13),
-  u: (c) => c >= 65 && c <= 90,
-  w: (c) => isLetter(c) || isDigit(c),
-  x: (c) => isDigit(c) || (c >= 65 && c <= 70) || (c >= 97 && c <= 102),
-  z: (c) => c === 0,
-}
-
-/** What a letter behind `%` matches: 256 answers. */
-const classTables = new Map<number, Uint8Array>()
-for (const [letter, holds] of Object.entries(classes)) {
-  const table = Uint8Array.from({ length: 256 }, (_unused, c) => (holds(c) ? 1 : 0))
-  classTables.set(code(letter), table)
-  classTables.set(
-    code(letter.toUpperCase()),
-    table.map((bit) => 1 - bit),
-  )
-}
-
-function inClass(c: number, letter: number): boolean {
-  const table = classTables.get(letter)
-  return table === undefined ? letter === c : table[c] === 1
 }
 
 /** `poll` is called now and then, and may throw. Without `anchors` a caret at the beginning is a plain one. */

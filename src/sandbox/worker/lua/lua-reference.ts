@@ -94,7 +94,7 @@ export function createReferences(L: LuaState, stringLimit: number): References {
   }
 
   function toTagged(value: LuaValue): TaggedValue {
-    if (value === undefined || value === null) return tagged(tags.nil, null)
+    if (value === undefined) return tagged(tags.nil, null)
     if (typeof value === 'boolean') return tagged(tags.boolean, value)
     if (typeof value === 'number') return tagged(tags.number, value)
     if (value instanceof Uint8Array) return taggedString(new Uint8Array(value))

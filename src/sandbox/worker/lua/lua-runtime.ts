@@ -44,6 +44,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
   const stringLimit = options.stringLimitBytes ?? defaultStringLimit
   const references = createReferences(main, stringLimit)
   const names = new WeakMap<RawFunction, string>()
+  const chunkNames = new Set<string>()
   let trace: Traceback | undefined
   /** Of a coroutine whose error is on its way through the thread that resumed it. */
   let innerTrace: Traceback | undefined
@@ -107,10 +108,10 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
   /** The error value at the top of the stack as an exception. */
   function luaError(L: LuaState, found: Traceback | undefined): LuaError {
     const message = errorText(L)
-    const position = /^([^\n:]+):(\d+): /.exec(message)
-    const file = position?.[1] ?? found?.file
-    const line = position?.[2] === undefined ? found?.line : Number(position[2])
-    return new LuaError(message, found?.text, file, line)
+    const [, file = '', line] = /^([^\n:]+):(\d+): /.exec(message) ?? []
+    // `error(message, 2)` blames the caller; but not every text that looks like a position is one.
+    if (chunkNames.has(file)) return new LuaError(message, found?.text, file, Number(line))
+    return new LuaError(message, found?.text, found?.file, found?.line)
   }
 
   /** Runs what `prepare` pushed: a function and its arguments, whose number it answers. */
@@ -143,6 +144,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
   }
 
   function run(source: Uint8Array, chunkName: string): LuaValue[] {
+    chunkNames.add(chunkName)
     return enter(0, (L) => {
       const text = withoutPreamble(source)
       const status = whileCompiling(() =>

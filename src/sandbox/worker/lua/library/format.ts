@@ -97,7 +97,6 @@ function literal(L: LuaState, argument: number): Uint8Array {
   }
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what has to be escaped
 const unquotable = /["\\\n]|[\0-\x1f\x7f](?=(\d?))/g
 
 function escaped(character: string, digit: string | undefined): string {

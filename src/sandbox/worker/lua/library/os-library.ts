@@ -62,7 +62,7 @@ function daylight(L: LuaState): boolean | undefined {
 
 /** Into the table at the top of the stack. */
 function setFields(L: LuaState, fields: CalendarFields): void {
-  for (const [name, value] of Object.entries(fields)) {
+  for (const [name, value] of Object.entries<number | boolean>({ ...fields })) {
     if (typeof value === 'boolean') lua.lua_pushboolean(L, value)
     else lua.lua_pushnumber(L, value)
     lua.lua_setfield(L, -2, toBytes(name))

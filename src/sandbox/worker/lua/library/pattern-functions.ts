@@ -6,7 +6,7 @@ import { type Capture, createMatcher, type Match, type Matcher } from '../lua-pa
 import { guarded, LuaFailure } from '../raw-function.ts'
 import type { LibraryContext } from './libraries.ts'
 
-const special = new Set([...'^$*+?.([%-'].map((character) => character.charCodeAt(0)))
+const special = new Set(fromLatin1('^$*+?.([%-'))
 const percent = 0x25
 
 /** `find`, `match`, `gmatch` and `gsub`. */
