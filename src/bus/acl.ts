@@ -9,13 +9,15 @@ export function isBrokerInternal(topic: string): boolean {
 
 /**
  * Whether a client or a plugin may publish to this topic: anywhere, except to what the host and the broker
- * say themselves. Below the root only commands are open: `…/controls/<id>/set` and `R/request/<verb>`.
+ * say themselves. Below the root only commands are open: `…/controls/<id>/set`,
+ * `…/exposed/<id>/<feature>/set` and `R/request/<verb>`.
  */
 export function mayPublish(root: string, topic: string): boolean {
   if (!isTopic(topic) || isBrokerInternal(topic)) return false
   if (topic !== root && !topic.startsWith(`${root}/`)) return true
   const topics = createTopics(root)
-  return topics.parseControlSet(topic) !== undefined || topics.parseRequest(topic) !== undefined
+  const parsers = [topics.parseControlSet, topics.parseExposedSet, topics.parseRequest]
+  return parsers.some((parse) => parse(topic) !== undefined)
 }
 
 /** Whether a client or a plugin may subscribe. The broker's `$SYS` tells of other clients; nobody sees it. */

@@ -61,6 +61,9 @@ export function createTopics(root: string) {
     sensor: (plugin: string, id: string) => `${ofPlugin(plugin)}/sensors/${encodeLevel(id)}`,
     control: (plugin: string, id: string) => `${ofPlugin(plugin)}/controls/${encodeLevel(id)}`,
     controlSet: (plugin: string, id: string) => `${ofPlugin(plugin)}/controls/${encodeLevel(id)}/set`,
+    exposed: (plugin: string, id: string) => `${ofPlugin(plugin)}/exposed/${encodeLevel(id)}`,
+    exposedSet: (plugin: string, id: string, feature: string) =>
+      `${ofPlugin(plugin)}/exposed/${encodeLevel(id)}/${encodeLevel(feature)}/set`,
     log: (plugin: string) => `${ofPlugin(plugin)}/log`,
     request: (verb: string) => `${requestPrefix}${verb}`,
     response: (verb: string) => `${root}/response/${verb}`,
@@ -68,6 +71,7 @@ export function createTopics(root: string) {
     /** Filters for what the host listens to. */
     allPlugins: `${pluginsPrefix}#`,
     allControlSets: `${pluginsPrefix}+/+/controls/+/set`,
+    allExposedSets: `${pluginsPrefix}+/+/exposed/+/+/set`,
     allRequests: `${requestPrefix}+`,
 
     /** The plugin of any topic below `R/plugins/`, and the rest of the topic. */
@@ -83,6 +87,18 @@ export function createTopics(root: string) {
       return control === undefined || control === '' ? undefined : { plugin: parsed.plugin, control }
     },
 
+    /** What `P/exposed/<id>/<feature>/set` is about; undefined for every other topic. */
+    parseExposedSet(topic: string): { plugin: string; exposure: string; feature: string } | undefined {
+      const parsed = parsePlugin(topic)
+      if (parsed === undefined) return undefined
+      const [kind, first, second, action, ...more] = parsed.rest.split('/')
+      if (kind !== 'exposed' || first === undefined || second === undefined) return undefined
+      if (action !== 'set' || more.length > 0) return undefined
+      const exposure = decodeLevel(first)
+      const feature = decodeLevel(second)
+      return exposure && feature ? { plugin: parsed.plugin, exposure, feature } : undefined
+    },
+
     /** The verb of `R/request/<verb>`; undefined for every other topic. */
     parseRequest(topic: string): string | undefined {
       if (!topic.startsWith(requestPrefix)) return undefined
@@ -92,12 +108,16 @@ export function createTopics(root: string) {
   }
 }
 
-/** Home Assistant's device discovery; its node ids take nothing but letters, digits, `_` and `-`. */
+/** A plugin to Home Assistant, whose node ids take nothing but letters, digits, `_` and `-`. */
+export function discoveryNode(host: string, plugin: { namespace: string; shortId: string }): string {
+  return `${host}_${plugin.namespace}_${plugin.shortId}`.replace(/[^A-Za-z0-9_-]/g, '_')
+}
+
+/** Home Assistant's device discovery. */
 export function discoveryTopic(
   prefix: string,
   host: string,
   plugin: { namespace: string; shortId: string },
 ): string {
-  const node = `${host}_${plugin.namespace}_${plugin.shortId}`.replace(/[^A-Za-z0-9_-]/g, '_')
-  return `${prefix}/device/${node}/config`
+  return `${prefix}/device/${discoveryNode(host, plugin)}/config`
 }

@@ -13,6 +13,7 @@ import { isInstalled, type SnapshotWriter } from '../journal/snapshot.ts'
 import type { PluginDirectory, RepositoryCatalog } from '../repository/repository.ts'
 import { hostSupports, isNewer } from '../repository/versions.ts'
 import type { Sandbox } from '../sandbox/isolate.ts'
+import type { Exposure } from '../schema/exposure.ts'
 import type { Field } from '../schema/field.ts'
 import type { HostFile } from '../schema/host-file.ts'
 import { identifierOf, isIdentifierPart, parseFullId } from '../schema/identifier.ts'
@@ -23,6 +24,8 @@ import { checkConfig } from './config-rules.ts'
 import { configuredRepositories, type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import { checkControlValue } from './control-value.ts'
 import { createEventHub } from './event-hub.ts'
+import { checkExposedControl, checkExposedValue } from './exposed-value.ts'
+import { createExposureRegistry } from './exposure-registry.ts'
 import { createInstaller } from './installer.ts'
 import { createKeyValueStores } from './key-value-stores.ts'
 import type { CommandContext, ConfigCheck, Lifecycle, PluginDocument, PointView } from './lifecycle.ts'
@@ -76,6 +79,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const random = settings.random ?? Math.random
   const announcements = createAnnouncements(logger)
   const registry = createObjectRegistry()
+  const exposures = createExposureRegistry()
   const logs = createPluginLogs()
   const stores = createKeyValueStores(settings)
   const manifests = createManifests(settings.pluginDirectory, logger)
@@ -84,6 +88,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     ...settings,
     events: createEventHub(),
     registry,
+    exposures,
     logs,
     stores,
     announcements,
@@ -170,21 +175,29 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     restarts.delete(id)
   }
 
-  /** Runs a command for one plugin after those before it; answers when all is on disk. */
-  async function command(
-    id: string,
+  /** Runs a command for one plugin after those before it; answers its outcome when all is on disk. */
+  async function command<T>(
     { expectedRevision }: CommandContext,
+    id: string,
     task: () => Promise<void>,
-  ): Promise<void> {
+    outcome: () => T,
+  ): Promise<T> {
     requireRunning()
-    await mutex.run(id, async () => {
+    const result = await mutex.run(id, async () => {
       requireRunning()
       requireRevision(snapshotOfPlugin(context, id), expectedRevision)
       await loader.settle(id)
       forgetCrashes(id)
       await task()
+      // Before the next command changes it again.
+      return outcome()
     })
     await snapshots.flush()
+    return result
+  }
+
+  function pluginCommand(context: CommandContext, id: string, task: () => Promise<void>): Promise<Plugin> {
+    return command(context, id, task, () => get(id))
   }
 
   function requireRunning(): void {
@@ -235,7 +248,8 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       (kind === 'sensor' ? exports?.sensors : exports?.controls)?.map((entry) => [entry.id, entry]),
     )
     return [...registry.points(id, kind)].map(([point, value]) => {
-      const { type, description, unit, range }: Partial<PointView> = declared.get(point) ?? {}
+      const { description, unit, range, ...more }: Partial<PointView> = declared.get(point) ?? {}
+      const type = more.type ?? (kind === 'control' ? exposureOf(id, point)?.type : undefined)
       return {
         id: point,
         value: value ?? null,
@@ -245,6 +259,11 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
         ...(range === undefined ? {} : { range }),
       }
     })
+  }
+
+  /** How a control is exposed, if it is. */
+  function exposureOf(id: string, control: string): Exposure | undefined {
+    return exposures.list(id).find(({ exposure }) => exposure.control === control)?.exposure
   }
 
   function checkedConfig(
@@ -307,11 +326,10 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
         const errors = [{ path: '/id', message: `must be ${identifier.shortId}, to match fullId` }]
         throw new Problem('body_invalid', `id and fullId name different plugins.`, { errors })
       }
-      await command(identifier.fullId, by, () => installer.install(request, by))
-      return get(identifier.fullId)
+      return pluginCommand(by, identifier.fullId, () => installer.install(request, by))
     },
     async toggle(id, enabled, by) {
-      await command(id, by, async () => {
+      return pluginCommand(by, id, async () => {
         const facts = decide(snapshotOfPlugin(context, id), { type: 'toggle', enabled })
         if (facts.length === 0) return
         await journal.append(facts, by.by, by.requestKey)
@@ -319,10 +337,9 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
         if (state === 'loading') await loader.finishLoading(id, by.by)
         if (state === 'unloading') await loader.finishUnloading(id, by.by)
       })
-      return get(id)
     },
     async configure(id, config, by) {
-      await command(id, by, async () => {
+      return pluginCommand(by, id, async () => {
         const snapshot = snapshotOfPlugin(context, id)
         requireInstalled(snapshot)
         const { stored, check } = checkedConfig(id, config)
@@ -339,37 +356,35 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
         }
         await reloadWith(id, decide(snapshot, { type: 'configure', config: stored }), 'config', by)
       })
-      return get(id)
     },
     checkConfig: checkConfigOf,
     async reload(id, by) {
-      await command(id, by, async () => {
+      return pluginCommand(by, id, async () => {
         decide(snapshotOfPlugin(context, id), { type: 'reload' })
         await reloadWith(id, [], 'reload', by)
       })
-      return get(id)
     },
     async update(id, version, by) {
-      await command(id, by, () => {
+      return pluginCommand(by, id, () => {
         requireInstalled(snapshotOfPlugin(context, id))
         return installer.update(id, version, by)
       })
-      return get(id)
     },
     async rollback(id, by) {
-      await command(id, by, () => {
+      return pluginCommand(by, id, () => {
         requireInstalled(snapshotOfPlugin(context, id))
         return installer.rollback(id, 'asked for', by)
       })
-      return get(id)
     },
     async uninstall(id, purge, by) {
-      await command(id, by, () => {
+      const task = (): Promise<void> => {
         requireInstalled(snapshotOfPlugin(context, id))
         return installer.uninstall(id, purge, by)
+      }
+      return command(by, id, task, () => {
+        logs.forget(id)
+        return { id, state: 'uninstalled' as const }
       })
-      logs.forget(id)
-      return { id, state: 'uninstalled' }
     },
 
     async document(id, file): Promise<PluginDocument> {
@@ -397,8 +412,23 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
         throw new Problem('control_unknown', `${id} has no control ${JSON.stringify(control)} now.`)
       }
       checkControlValue(found.range, value)
-      const after: Json | undefined = await effects.setControl(id, control, value)
+      const shown = exposureOf(id, control)
+      const typed = shown === undefined ? value : checkExposedControl(shown, value)
+      const after: Json | undefined = await effects.setControl(id, control, typed)
       return { id: control, value: after ?? null }
+    },
+    exposures(id) {
+      get(id)
+      return exposures.list(id)
+    },
+    async setExposed(id, exposed, feature, value) {
+      requireRunning()
+      get(id)
+      const found = exposures.get(id, exposed)
+      if (found === undefined) {
+        throw new Problem('control_unknown', `${id} exposes nothing as ${JSON.stringify(exposed)} now.`)
+      }
+      await effects.setExposed(id, exposed, feature, checkExposedValue(found.exposure, feature, value))
     },
 
     history({ plugin, after, limit = historyLimit }) {

@@ -1,8 +1,10 @@
 import type { Json } from '../base/json.ts'
 import type { ProblemDetail } from '../base/problem.ts'
 import type { RepositoryStatus } from '../repository/repository.ts'
+import type { ExposedState, Exposure } from '../schema/exposure.ts'
 import type { JournalEvent, Origin } from '../schema/journal-event.ts'
 import type { Config, LogEntry, Plugin, PluginError, PluginState } from '../schema/plugin.ts'
+import type { ExposureView } from './exposure-registry.ts'
 
 /** Commands and questions about plugins, for HTTP, MQTT and the start-up. Everything throws `Problem`s. */
 
@@ -78,6 +80,10 @@ export type Announcement =
   | { kind: 'event'; plugin: string; name: string; data: Json | undefined; qos: 0 | 1 | 2; retain: boolean }
   | { kind: 'object'; plugin: string; path: string; value: Json | undefined }
   | { kind: 'sensor' | 'control'; plugin: string; id: string; value: Json | undefined; removed: boolean }
+  /** Without `exposure`: it is not exposed any more. */
+  | { kind: 'exposure'; plugin: string; id: string; exposure: Exposure | undefined }
+  /** All values of an exposure; of an event, what has just happened. */
+  | { kind: 'exposed'; plugin: string; id: string; exposure: Exposure; state: ExposedState }
 
 export interface Lifecycle {
   /** The full id of any accepted form. Throws `plugin_not_installed`, `ambiguous_id`. */
@@ -104,6 +110,9 @@ export interface Lifecycle {
   sensors(id: string): PointView[]
   controls(id: string): PointView[]
   setControl(id: string, control: string, value: Json): Promise<{ id: string; value: Json }>
+  exposures(id: string): ExposureView[]
+  /** Sets a feature of an exposure. Throws `control_unknown`, `control_value_invalid`. */
+  setExposed(id: string, exposure: string, feature: string, value: Json): Promise<void>
 
   /** Events of one plugin (also one that was uninstalled), or of the host and all plugins. Oldest first. */
   history(filter: { plugin?: string; after?: number; limit?: number }): JournalEvent[]

@@ -13,6 +13,7 @@ import {
 } from '../schema/mqtt-request.ts'
 import type { Parser } from '../schema/parser.ts'
 import { controlValueFromText } from './control-value.ts'
+import { exposedValueFromText } from './exposed-value.ts'
 import type { Lifecycle } from './lifecycle.ts'
 
 /** Requests that may be under way at a time; each may fetch files. More are not even answered. */
@@ -33,7 +34,7 @@ export interface MqttCommandsSettings {
   logger: Logger
 }
 
-/** Commands over MQTT: `R/request/<verb>` with an answer, `P/controls/<id>/set` without one. */
+/** Commands over MQTT: `R/request/<verb>` with an answer; `P/controls/<id>/set` and `P/exposed/…/set` without. */
 export interface MqttCommands {
   start(): Promise<void>
   /** Takes no more commands; those under way are the lifecycle's to finish. Idempotent. */
@@ -161,6 +162,16 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
     await lifecycle.setControl(plugin, control, value)
   }
 
+  async function setExposed({ topic, payload, retained }: BusMessage): Promise<void> {
+    const command = topics.parseExposedSet(topic)
+    if (command === undefined || retained) return
+    const { plugin, exposure: id, feature } = command
+    const found = lifecycle.exposures(plugin).find((view) => view.id === id)
+    const text = Buffer.from(payload).toString()
+    const value = found === undefined ? text : exposedValueFromText(text, found.exposure, feature)
+    await lifecycle.setExposed(plugin, id, feature, value)
+  }
+
   function guarded(handler: (message: BusMessage) => Promise<void>): (message: BusMessage) => void {
     return (message) => {
       if (closed) return
@@ -175,6 +186,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
     subscriptions = await Promise.all([
       bus.subscribe(topics.allRequests, guarded(onRequest)),
       bus.subscribe(topics.allControlSets, guarded(setControl)),
+      bus.subscribe(topics.allExposedSets, guarded(setExposed)),
     ])
   }
 

@@ -28,7 +28,7 @@ export interface MqttProjection {
 interface Retained {
   state: boolean
   events: Set<string>
-  /** Objects, sensors and controls: they go when the plugin is unloaded. */
+  /** Objects, sensors, controls and what is exposed: they go when the plugin is unloaded. */
   values: Set<string>
 }
 
@@ -84,6 +84,18 @@ export function createMqttProjection({
       values.add(topic)
       publish(topic, JSON.stringify(value ?? null), { retain: true })
     }
+  }
+
+  /** An event has happened once: whoever comes later must not take it for a new one. */
+  function publishExposed({
+    plugin,
+    id,
+    exposure,
+    state,
+  }: Pick<Announcement & { kind: 'exposed' }, 'plugin' | 'id' | 'exposure' | 'state'>): void {
+    const topic = topics.exposed(plugin, id)
+    if (exposure.component === 'event') publish(topic, JSON.stringify(state))
+    else publishValue(plugin, topic, state, false)
   }
 
   function clearValues(plugin: string): void {
@@ -149,7 +161,11 @@ export function createMqttProjection({
     else if (kind === 'object') {
       const { plugin, path, value } = announcement
       publishValue(plugin, topics.object(plugin, path), value, value === undefined)
-    } else {
+    } else if (kind === 'exposure') {
+      const { plugin, id, exposure } = announcement
+      if (exposure === undefined) publishValue(plugin, topics.exposed(plugin, id), undefined, true)
+    } else if (kind === 'exposed') publishExposed(announcement)
+    else {
       const { plugin, id, value, removed } = announcement
       publishValue(plugin, topics[kind](plugin, id), value, removed)
     }
@@ -167,6 +183,9 @@ export function createMqttProjection({
       for (const { id, value } of lifecycle.controls(plugin.id)) {
         publishValue(plugin.id, topics.control(plugin.id, id), value ?? undefined, false)
       }
+      for (const { id, exposure, state } of lifecycle.exposures(plugin.id)) {
+        if (Object.keys(state).length > 0) publishExposed({ plugin: plugin.id, id, exposure, state })
+      }
     }
   }
 
@@ -181,7 +200,7 @@ export function createMqttProjection({
       // An event that a plugin wanted to be retained outlives the host.
       if (rest.startsWith('events/')) return void retainedOf(plugin).events.add(topic)
       // Somebody else's; it is not carried out, but not the host's to remove either.
-      if (topics.parseControlSet(topic) !== undefined) return
+      if ((topics.parseControlSet(topic) ?? topics.parseExposedSet(topic)) !== undefined) return
     }
     clear(topic)
   }

@@ -11,6 +11,7 @@ import type { Config, LogEntry, PluginError, Resources } from '../schema/plugin.
 import { noResources } from '../schema/plugin.ts'
 import type { Announcements } from './announcements.ts'
 import type { EventHub } from './event-hub.ts'
+import type { ExposureRegistry } from './exposure-registry.ts'
 import type { KeyValueStores } from './key-value-stores.ts'
 import type { ObjectRegistry } from './object-registry.ts'
 import type { PluginLogs } from './plugin-logs.ts'
@@ -24,6 +25,7 @@ export interface PluginEffects {
   isLoaded(id: string): boolean
   resources(id: string): Resources
   setControl(id: string, control: string, value: Json): Promise<Json | undefined>
+  setExposed(id: string, exposure: string, feature: string, value: Json): Promise<void>
 }
 
 export interface LoadRequest {
@@ -46,6 +48,7 @@ export interface PluginEffectsSettings {
   logger: Logger
   events: EventHub
   registry: ObjectRegistry
+  exposures: ExposureRegistry
   logs: PluginLogs
   stores: KeyValueStores
   announcements: Announcements
@@ -62,7 +65,8 @@ interface LoadedPlugin {
 }
 
 export function createPluginEffects(settings: PluginEffectsSettings): PluginEffects {
-  const { sandbox, bus, root, clock, logger, events, registry, logs, stores, announcements } = settings
+  const { sandbox, bus, root, clock, logger, events, registry, exposures, logs, stores, announcements } =
+    settings
   const loaded = new Map<string, LoadedPlugin>()
 
   function log(plugin: string, entry: LogEntry): void {
@@ -133,9 +137,24 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         registry.removePoint(id, kind, point)
         announcements.announce({ kind, plugin: id, id: point, value: undefined, removed: true })
       },
+      setExposure(exposed, exposure) {
+        exposures.set(id, exposed, exposure)
+        announcements.announce({ kind: 'exposure', plugin: id, id: exposed, exposure })
+      },
+      removeExposure: (exposed) => removeExposure(id, exposed),
+      setExposedState(exposed, state) {
+        const exposure = exposures.setState(id, exposed, state)
+        if (exposure !== undefined)
+          announcements.announce({ kind: 'exposed', plugin: id, id: exposed, exposure, state })
+      },
       setKeyValue: (key, entry) => stores.set(id, key, entry),
       lookUpObject: (fullPath) => registry.lookUp(fullPath),
     }
+  }
+
+  function removeExposure(id: string, exposed: string): void {
+    if (!exposures.remove(id, exposed)) return
+    announcements.announce({ kind: 'exposure', plugin: id, id: exposed, exposure: undefined })
   }
 
   async function closeSubscription(
@@ -159,6 +178,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
       if (kind === 'object') announcements.announce({ kind, plugin: id, path: name, value: undefined })
       else announcements.announce({ kind, plugin: id, id: name, value: undefined, removed: true })
     })
+    for (const { id: exposed } of exposures.list(id)) removeExposure(id, exposed)
     await stores.release(id)
     if (loaded.get(id) === plugin) loaded.delete(id)
   }
@@ -248,6 +268,12 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
       if (isolate === undefined)
         throw new Problem('control_unknown', `${id} is not running, so it has no controls.`)
       return isolate.setControl(control, value)
+    },
+    async setExposed(id, exposure, feature, value) {
+      const isolate = loaded.get(id)?.isolate
+      if (isolate === undefined)
+        throw new Problem('control_unknown', `${id} is not running, so it exposes nothing.`)
+      await isolate.setExposed(exposure, feature, value)
     },
   }
 }

@@ -16,6 +16,7 @@ export function createHeldThings(): HeldThings {
   const topics = new Set<number>()
   const sensors = new Set<string>()
   const controls = new Set<string>()
+  const exposures = new Set<string>()
   const objects = new Set<string>()
   const pointsOf = (kind: 'sensor' | 'control'): Set<string> => (kind === 'sensor' ? sensors : controls)
   return {
@@ -39,6 +40,12 @@ export function createHeldThings(): HeldThings {
         case 'removePoint':
           pointsOf(operation.point).delete(operation.id)
           break
+        case 'setExposure':
+          exposures.add(operation.id)
+          break
+        case 'removeExposure':
+          exposures.delete(operation.id)
+          break
         case 'setObject':
           if (operation.value === undefined) objects.delete(operation.path)
           else objects.add(operation.path)
@@ -51,9 +58,10 @@ export function createHeldThings(): HeldThings {
         ...[...topics].map((subscription): Operation => ({ kind: 'unsubscribeTopic', subscription })),
         ...[...sensors].map((id): Operation => ({ kind: 'removePoint', point: 'sensor', id })),
         ...[...controls].map((id): Operation => ({ kind: 'removePoint', point: 'control', id })),
+        ...[...exposures].map((id): Operation => ({ kind: 'removeExposure', id })),
         ...[...objects].map((path): Operation => ({ kind: 'setObject', path })),
       ]
-      for (const set of [events, topics, sensors, controls, objects]) set.clear()
+      for (const set of [events, topics, sensors, controls, exposures, objects]) set.clear()
       return operations
     },
   }

@@ -1,9 +1,15 @@
 import { type Clock, withDeadline } from '../base/clock.ts'
+import type { Json } from '../base/json.ts'
 import { approximateSize } from '../base/json-size.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import { type LogEntry, noResources, type Resources } from '../schema/plugin.ts'
-import { type IsolateMessage, type Operation, parseOperation } from '../schema/worker-protocol.ts'
+import {
+  type HostMessage,
+  type IsolateMessage,
+  type Operation,
+  parseOperation,
+} from '../schema/worker-protocol.ts'
 import { createDeferred, type Deferred } from './deferred.ts'
 import { createFlow } from './flow.ts'
 import { createHeldThings } from './held-things.ts'
@@ -173,6 +179,26 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     },
   })
 
+  /** Has a setter called, and answers what it answered. */
+  async function ask(id: string, message: (request: number) => HostMessage): Promise<Json | undefined> {
+    if (!running) throw notRunning()
+    lastRequest += 1
+    const request = lastRequest
+    const answer = createDeferred<ControlOutcome>()
+    controlRequests.set(request, answer)
+    thread.post(message(request))
+    const late = (): Problem =>
+      new Problem('internal', `${id} did not take the value within ${limits.controlDeadline / 1000} s.`)
+    try {
+      const outcome = await withDeadline(clock, limits.controlDeadline, answer.promise, late)
+      if (outcome.ok) return outcome.value
+      const code = outcome.reason === 'unknown' ? 'control_unknown' : 'control_value_invalid'
+      throw new Problem(code, outcome.message)
+    } finally {
+      controlRequests.delete(request)
+    }
+  }
+
   function reportLeftovers(resources: Resources): void {
     counts = resources
     if (Object.values(resources).some((count) => count > 0)) {
@@ -224,26 +250,10 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       const bytes = new Uint8Array(payload)
       thread.post({ kind: 'deliverMessage', isolate: number, subscription, topic, payload: bytes, cost })
     },
-    async setControl(id, value) {
-      if (!running) throw notRunning()
-      lastRequest += 1
-      const request = lastRequest
-      const answer = createDeferred<ControlOutcome>()
-      controlRequests.set(request, answer)
-      thread.post({ kind: 'setControl', isolate: number, request, id, value })
-      const late = (): Problem =>
-        new Problem(
-          'internal',
-          `The control ${id} did not take the value within ${limits.controlDeadline / 1000} s.`,
-        )
-      try {
-        const outcome = await withDeadline(clock, limits.controlDeadline, answer.promise, late)
-        if (outcome.ok) return outcome.value
-        const code = outcome.reason === 'unknown' ? 'control_unknown' : 'control_value_invalid'
-        throw new Problem(code, outcome.message)
-      } finally {
-        controlRequests.delete(request)
-      }
+    setControl: (id, value) =>
+      ask(id, (request) => ({ kind: 'setControl', isolate: number, request, id, value })),
+    async setExposed(id, feature, value) {
+      await ask(id, (request) => ({ kind: 'setExposed', isolate: number, request, id, feature, value }))
     },
     unload,
     close() {

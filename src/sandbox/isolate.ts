@@ -1,4 +1,5 @@
 import type { Json } from '../base/json.ts'
+import type { ExposedState, Exposure } from '../schema/exposure.ts'
 import type { Config, LogEntry, Resources } from '../schema/plugin.ts'
 
 /** The host's side of one plugin's isolate: what `lifecycle` sees of `sandbox`. */
@@ -57,6 +58,11 @@ export interface IsolateServices {
   setObject(path: string, value: Json | undefined): void
   setPoint(point: PointState): void
   removePoint(kind: 'sensor' | 'control', id: string): void
+  /** Also when it was exposed before and is another now. */
+  setExposure(id: string, exposure: Exposure): void
+  removeExposure(id: string): void
+  /** All values of an exposure, after `setExposure`; of an event, what has just happened. */
+  setExposedState(id: string, state: ExposedState): void
   setKeyValue(key: string, entry: KeyValueEntry | undefined): void
   /**
    * Resolves when what was emitted and published so far has left the host. A plugin that floods gets no
@@ -96,6 +102,8 @@ export interface Isolate {
   deliverMessage(subscription: number, topic: string, payload: Uint8Array): void
   /** Runs the control's setter; answers the value afterwards. Rejects with `Problem` when Lua refuses. */
   setControl(id: string, value: Json): Promise<Json | undefined>
+  /** Sets a feature of an exposure to a value that fits it. Rejects with `Problem` when Lua refuses. */
+  setExposed(id: string, feature: string, value: Json): Promise<void>
   /**
    * onCleanup, then everything the plugin has, then the worker. Always finishes, within seconds; what the
    * plugin still held afterwards is zero by count. Idempotent.

@@ -37,6 +37,15 @@ export function perform(
     case 'removePoint':
       services.removePoint(operation.point, operation.id)
       break
+    case 'setExposure':
+      services.setExposure(operation.id, operation.exposure)
+      break
+    case 'removeExposure':
+      services.removeExposure(operation.id)
+      break
+    case 'setExposedState':
+      services.setExposedState(operation.id, operation.state)
+      break
     case 'setKeyValue':
       services.setKeyValue(operation.key, operation.entry)
       break

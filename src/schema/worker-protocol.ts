@@ -1,6 +1,7 @@
 import type { MessagePort } from 'node:worker_threads'
 import Type, { type Static, type TSchema } from 'typebox'
 import type { Json } from '../base/json.ts'
+import { ExposedState, Exposure } from './exposure.ts'
 import { createParser, type Parsed } from './parser.ts'
 import { type Config, LogEntry, Resources } from './plugin.ts'
 
@@ -63,6 +64,15 @@ export const operationSchemas = {
     value: Type.Optional(AnyJson),
   }),
   removePoint: Type.Object({ kind: Type.Literal('removePoint'), point: PointKind, id: Type.String() }),
+  /** Exposes it, or says that it is another now: it has more features, or turned out to be on or off. */
+  setExposure: Type.Object({ kind: Type.Literal('setExposure'), id: Type.String(), exposure: Exposure }),
+  removeExposure: Type.Object({ kind: Type.Literal('removeExposure'), id: Type.String() }),
+  /** All values of an exposure; of an event, what has just happened. */
+  setExposedState: Type.Object({
+    kind: Type.Literal('setExposedState'),
+    id: Type.String(),
+    state: ExposedState,
+  }),
   /** Without `entry`: the key is deleted. */
   setKeyValue: Type.Object({
     kind: Type.Literal('setKeyValue'),
@@ -169,6 +179,8 @@ export type HostMessage =
       cost: number
     }
   | { kind: 'setControl'; isolate: number; request: number; id: string; value: Json }
+  /** Answered as a control is, with `controlAnswered`; the value is typed and within its bounds. */
+  | { kind: 'setExposed'; isolate: number; request: number; id: string; feature: string; value: Json }
   | { kind: 'unload'; isolate: number }
   /** There is credit again; the number of it is in the flow cells. */
   | { kind: 'credit'; isolate: number }

@@ -1,5 +1,6 @@
 import type { Json } from '../../src/base/json.ts'
 import { Problem } from '../../src/base/problem.ts'
+import type { ExposureView } from '../../src/lifecycle/exposure-registry.ts'
 import type { Announcement, Lifecycle, PointView } from '../../src/lifecycle/lifecycle.ts'
 import { noResources, type Plugin } from '../../src/schema/plugin.ts'
 
@@ -38,6 +39,7 @@ export interface StandInPlugin {
   objects?: Record<string, Json>
   sensors?: PointView[]
   controls?: PointView[]
+  exposures?: ExposureView[]
 }
 
 /** Answers like a lifecycle with these plugins, and notes which commands it was given. */
@@ -86,6 +88,10 @@ export function createStandInLifecycle(plugins: Map<string, StandInPlugin>) {
     async setControl(id, control, value) {
       calls.push(['setControl', id, control, value])
       return { id: control, value }
+    },
+    exposures: (id) => find(id).exposures ?? [],
+    async setExposed(id, exposure, feature, value) {
+      calls.push(['setExposed', id, exposure, feature, value])
     },
     subscribe(listener) {
       listeners.add(listener)

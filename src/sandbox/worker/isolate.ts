@@ -10,6 +10,7 @@ import { createLuaEntry } from './lua-entry.ts'
 import { createOutbox } from './outbox.ts'
 import { isTable, typeName } from './plugin-api/arguments.ts'
 import { installPluginApi } from './plugin-api/plugin-api.ts'
+import type { SetOutcome } from './plugin-api/points.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { createPluginLog, failureOf } from './plugin-log.ts'
 import type { QuestionChannel } from './question-channel.ts'
@@ -170,6 +171,18 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     Atomics.add(flow, flowCells.handled, cost)
   }
 
+  function answer(request: number, outcome: SetOutcome): void {
+    outbox.flush()
+    post({
+      kind: 'controlAnswered',
+      isolate,
+      request,
+      outcome: outcome.ok
+        ? { ok: true, ...(outcome.value === undefined ? {} : { value: outcome.value }) }
+        : { ...outcome, message: redactor.redact(outcome.message) },
+    })
+  }
+
   return {
     load() {
       const failure = start()
@@ -196,20 +209,12 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
             api.mqtt.deliver(message.subscription, message.topic, message.payload)
           })
           break
-        case 'setControl': {
-          const outcome = api.points.setControl(message.id, message.value)
-          const { request } = message
-          outbox.flush()
-          post({
-            kind: 'controlAnswered',
-            isolate,
-            request,
-            outcome: outcome.ok
-              ? { ok: true, ...(outcome.value === undefined ? {} : { value: outcome.value }) }
-              : { ...outcome, message: redactor.redact(outcome.message) },
-          })
+        case 'setControl':
+          answer(message.request, api.points.setControl(message.id, message.value))
           break
-        }
+        case 'setExposed':
+          answer(message.request, api.exposures.set(message.id, message.feature, message.value))
+          break
         case 'unload':
           unload()
           break

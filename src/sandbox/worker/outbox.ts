@@ -137,6 +137,8 @@ function operationSize(operation: Operation): number {
     case 'setObject':
     case 'setPoint':
       return approximateSize(operation.value)
+    case 'setExposedState':
+      return approximateSize(operation.state)
     case 'setKeyValue':
       return approximateSize(operation.entry?.value)
     default:

@@ -1,6 +1,7 @@
 import type { PluginContext } from '../plugin-context.ts'
 import { installCoercion } from './coercion.ts'
 import { installEvents, type PluginEvents } from './events.ts'
+import { installExpose, type PluginExposures } from './expose.ts'
 import { installJson } from './json.ts'
 import { installKeyValues } from './key-value.ts'
 import { installLogging } from './logging.ts'
@@ -19,6 +20,7 @@ export interface PluginApi {
   events: PluginEvents
   mqtt: PluginMqtt
   points: PluginPoints
+  exposures: PluginExposures
 }
 
 /** Puts the whole plugin API into a Lua state: one part a file, each on its own. */
@@ -33,10 +35,12 @@ export function installPluginApi(context: PluginContext): PluginApi {
   installWebHelpers(context)
   installObjects(context)
   installModules(context)
+  const points = installPoints(context)
   return {
     plugin: installPlugin(context),
     events: installEvents(context),
     mqtt: installMqtt(context),
-    points: installPoints(context),
+    points,
+    exposures: installExpose(context, points),
   }
 }

@@ -19,12 +19,13 @@ export const readInterval = 1_000
 
 /** What a control's setter said. */
 export type SetOutcome =
-  | { ok: true; value: Json | undefined }
-  | { ok: false; reason: 'unknown' | 'refused'; message: string }
+  { ok: true; value: Json | undefined } | { ok: false; reason: 'unknown' | 'refused'; message: string }
 
 export interface PluginPoints {
   /** Runs the setter and answers the value afterwards. */
   setControl(id: string, value: Json): SetOutcome
+  /** The id of the control that this table is; undefined for every other table. */
+  controlId(table: LuaTable): string | undefined
 }
 
 interface Point {
@@ -104,6 +105,7 @@ export function installPoints(context: PluginContext): PluginPoints {
 
   const declaredTypes = new Map(context.source.controls.map(({ id, type }) => [id, type]))
   return {
+    controlId: (table) => [...points.control].find(([, point]) => point.table.is(table))?.[0],
     setControl(id, value) {
       const point = points.control.get(id)
       if (point === undefined) return { ok: false, reason: 'unknown', message: `there is no control '${id}'` }

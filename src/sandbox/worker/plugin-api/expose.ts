@@ -1,0 +1,151 @@
+import type { ScheduledCall } from '../../../base/clock.ts'
+import type { Json } from '../../../base/json.ts'
+import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import { option, optionalText, tableArgument } from './arguments.ts'
+import { createExposedEntry, type ExposedEntry } from './exposed-entry.ts'
+import { createObjectAccess, type ExposedObject } from './exposed-object.ts'
+import { exposureTextLimit } from './exposure-options.ts'
+import { type PluginPoints, readInterval, type SetOutcome } from './points.ts'
+
+/** Exposures of one plugin; each is an entity of Home Assistant's. */
+export const exposureLimit = 1_000
+
+export interface PluginExposures {
+  /** Sets a feature to a value of its kind. */
+  set(id: string, feature: string, value: Json): SetOutcome
+}
+
+/** The global `expose` (plugin API, section 10). */
+export function installExpose(context: PluginContext, points: PluginPoints): PluginExposures {
+  const { runtime, clock, log, resources } = context
+  const access = createObjectAccess(context)
+  const entries = new Map<string, ExposedEntry>()
+  const fresh = new Set<ExposedEntry>()
+  let initialised = false
+  let released = false
+  let polling: ScheduledCall | undefined
+  let starting: ScheduledCall | undefined
+
+  function poll(): void {
+    polling = undefined
+    for (const entry of [...entries.values()]) if (entry.polled) entry.update()
+    schedulePoll()
+  }
+
+  function schedulePoll(): void {
+    if (released || ![...entries.values()].some((entry) => entry.polled)) return
+    polling ??= clock.schedule(readInterval, poll)
+  }
+
+  function updateFresh(): void {
+    starting = undefined
+    const waiting = [...fresh]
+    fresh.clear()
+    for (const entry of waiting) entry.update()
+    schedulePoll()
+  }
+
+  /** Getters are read once the plugin has had the time to make what they need. */
+  function scheduleFresh(): void {
+    if (initialised && !released && fresh.size > 0) starting ??= clock.schedule(0, updateFresh)
+  }
+
+  function expose(table: LuaTable, type: LuaValue, options: LuaValue): void {
+    const object = access(table)
+    const id = identityOf(table, object, optionalText(type), options)
+    const replaced = entries.get(id)
+    if (replaced === undefined && entries.size >= exposureLimit)
+      throw new Error(`too many exposures: a plugin may have ${exposureLimit}`)
+    if (replaced !== undefined) fresh.delete(replaced)
+    replaced?.close({ unsubscribe: true })
+    const control = points.controlId(table)
+    const entry = createExposedEntry(context, {
+      id,
+      table,
+      object,
+      control,
+      type: typeOf(type, control),
+      options,
+    })
+    entries.set(id, entry)
+    fresh.add(entry)
+    scheduleFresh()
+  }
+
+  function typeOf(type: LuaValue, control: string | undefined): string {
+    const given = optionalText(type)?.trim().toLowerCase()
+    if (given !== undefined) return given
+    return context.source.controls.find(({ id }) => id === control)?.type ?? 'sensor'
+  }
+
+  function identityOf(
+    table: LuaTable,
+    object: ExposedObject,
+    type: string | undefined,
+    options: LuaValue,
+  ): string {
+    const own =
+      optionalText(option(options, 'id')) ??
+      (object.has('getId') ? optionalText(object.call('getId')[0]) : undefined) ??
+      object.field('_id')
+    if (own !== undefined && own !== '') return own.slice(0, exposureTextLimit)
+    const slug = identifierOf(
+      optionalText(option(options, 'name')) ?? object.field('name') ?? type ?? 'sensor',
+    )
+    // Two lamps of one name are two.
+    for (let number = 1; ; number += 1) {
+      const id = number === 1 ? slug : `${slug}_${number}`
+      const taken = entries.get(id)
+      if (taken === undefined || taken.table.is(table)) return id
+    }
+  }
+
+  runtime.globals.set(
+    'expose',
+    runtime.wrap('expose', (object, type, options) => {
+      if (object === undefined) {
+        log.write('warn', `expose: there is no object to expose`)
+        return undefined
+      }
+      expose(tableArgument('expose', 1, object), type, options)
+      return object
+    }),
+  )
+  context.afterInit(() => {
+    initialised = true
+    updateFresh()
+  })
+  resources.add('exposures', {
+    count: () => entries.size,
+    release() {
+      released = true
+      polling?.cancel()
+      starting?.cancel()
+      fresh.clear()
+      for (const [id, entry] of entries) {
+        entry.close({ unsubscribe: false })
+        context.send({ kind: 'removeExposure', id })
+      }
+      entries.clear()
+    },
+  })
+
+  return {
+    set: (id, feature, value) =>
+      entries.get(id)?.set(feature, value) ?? {
+        ok: false,
+        reason: 'unknown',
+        message: `nothing is exposed as '${id}'`,
+      },
+  }
+}
+
+/** A name as an id: letters and digits of any script in lower case, all else as underscores. */
+function identifierOf(name: string): string {
+  const id = name
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '_')
+    .replace(/^_+|_+$/g, '')
+  return id === '' ? 'exposed' : id.slice(0, exposureTextLimit)
+}

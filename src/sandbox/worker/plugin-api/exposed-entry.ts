@@ -1,0 +1,264 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Json, JsonObject } from '../../../base/json.ts'
+import { type ExposedComponent, type Exposure, featuresOf } from '../../../schema/exposure.ts'
+import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import { failureOf } from '../plugin-log.ts'
+import { bytesOf, isFunction, isTable } from './arguments.ts'
+import { createFeatureReader, type ExposedObject } from './exposed-object.ts'
+import { exposureOptionsLimit, readExposureOptions } from './exposure-options.ts'
+import { exposedType } from './exposure-type.ts'
+import { isBinary, toBoolean, toEvent } from './exposure-value.ts'
+import { assertMessageSize } from './listeners.ts'
+import type { SetOutcome } from './points.ts'
+
+/** Percent of a fan, steps of a light, percent of a cover that is open, unless `max` says otherwise. */
+const fullLevels: Partial<Record<ExposedComponent, readonly [feature: string, full: number]>> = {
+  fan: ['speed', 100],
+  light: ['brightness', 255],
+}
+const coverOpen = 100
+
+/** One thing that a plugin exposes. */
+export interface ExposedEntry {
+  readonly table: LuaTable
+  /** Reads the object and tells what is new. */
+  update(): void
+  set(feature: string, value: Json): SetOutcome
+  /** Whether nobody but the clock says when it has changed. */
+  readonly polled: boolean
+  /** `unsubscribe`: also tell the object; it calls Lua. */
+  close(how: { unsubscribe: boolean }): void
+}
+
+export interface ExposedEntrySettings {
+  id: string
+  table: LuaTable
+  object: ExposedObject
+  /** Id of the plugin's own control, if the object is one. */
+  control: string | undefined
+  type: string
+  options: LuaValue
+}
+
+export function createExposedEntry(context: PluginContext, settings: ExposedEntrySettings): ExposedEntry {
+  const { id, table, object, control, type } = settings
+  const { log, entry: lua, runtime } = context
+  const settable = object.has('set')
+  const switchable = object.has('switchOn') && object.has('switchOff')
+  const pressable = type === 'button' && (object.has('press') || object.has('switchOn'))
+  const writable = settable || switchable || pressable
+  const resolved = exposedType(type, writable)
+  const declared = context.source.controls.find((entry) => entry.id === control)
+  const fixed = readExposureOptions(settings, resolved, declared?.range)
+  const readable = object.has('get') && resolved.component !== 'button'
+  if (resolved.unknown)
+    log.write('warn', `expose: '${id}' has the unknown type '${type}'; it is shown as a sensor`)
+  if (!readable && !writable) log.write('warn', `expose: '${id}' has neither get nor set`)
+  let component: ExposedComponent = resolved.component
+  const reader = createFeatureReader(object, component, writable, context.toJson)
+  const [level, full] = fullLevels[component] ?? []
+  /** Undefined until a sensor's first value; then whether all of them were on or off. */
+  let binary: boolean | undefined
+  const seenFeatures = new Set<string>()
+  const seenOptions = new Set<string>()
+  let sent: Exposure | undefined
+  let sentState: JsonObject | undefined
+  /** As the object gave it, without what follows from it. */
+  let own: JsonObject = {}
+  let failureLogged = false
+  let closed = false
+  let unsubscribe: LuaFunction | undefined
+  let subscribed = false
+
+  function read(): JsonObject {
+    if (!readable) return {}
+    try {
+      const state = reader.read()
+      assertMessageSize(state)
+      failureLogged = false
+      return state
+    } catch (error) {
+      if (!failureLogged) log.failure(`get of '${id}'`, error)
+      failureLogged = true
+      return {}
+    }
+  }
+
+  /** A sensor that only ever gave 0, 1 or booleans is on or off; one that gave anything else is not any more. */
+  function reconsider(state: JsonObject): JsonObject {
+    if (type !== 'sensor' || (component !== 'sensor' && component !== 'binary_sensor')) return state
+    const value = state.value ?? null
+    if (value === null) return component === 'binary_sensor' ? {} : state
+    const measured = fixed.unit !== undefined || fixed.stateClass !== undefined
+    binary = binary !== false && isBinary(value, measured)
+    component = binary ? 'binary_sensor' : 'sensor'
+    return binary ? { state: toBoolean(value) } : state
+  }
+
+  /** A dimmer knows its level; that it is on follows. */
+  function complete(state: JsonObject): JsonObject {
+    const value = level === undefined ? undefined : state[level]
+    return typeof value === 'number' && state.state === undefined ? { ...state, state: value > 0 } : state
+  }
+
+  function announce(state: JsonObject): void {
+    for (const feature of Object.keys(state)) seenFeatures.add(feature)
+    const known = Object.keys(featuresOf(component))
+    const features = known.filter((feature) => seenFeatures.has(feature))
+    const exposure: Exposure = {
+      ...fixed,
+      component,
+      features: features.length > 0 ? features : known.slice(0, 1),
+      writable: writableFeatures(features),
+      ...optionsNow(),
+    }
+    if (isDeepStrictEqual(exposure, sent)) return
+    sent = exposure
+    context.send({ kind: 'setExposure', id, exposure })
+  }
+
+  function optionsNow(): { options?: string[] } {
+    if (fixed.options !== undefined || seenOptions.size === 0) return {}
+    return { options: [...seenOptions] }
+  }
+
+  function writableFeatures(features: readonly string[]): string[] {
+    const commanded = Object.entries(featuresOf(component)).filter(([, { commanded }]) => commanded)
+    return commanded
+      .map(([feature]) => feature)
+      .filter((feature) => {
+        if (feature === 'press') return settable || pressable
+        if (feature === 'state') return settable || switchable
+        // What the object has never shown it may not have at all; a single feature it must have.
+        return settable && (features.includes(feature) || commanded.length === 1)
+      })
+  }
+
+  function noteOption(value: Json | undefined): void {
+    if (typeof value === 'string' && seenOptions.size < exposureOptionsLimit) seenOptions.add(value)
+  }
+
+  function update(): void {
+    if (closed) return
+    own = reconsider(read())
+    const state = complete(own)
+    if (component === 'event') {
+      announce({})
+      const last = sentState
+      sentState = state
+      // The first reading tells what was before; an event is what happens from now on.
+      if (last !== undefined && !isDeepStrictEqual(last, state)) happen(state.event ?? null)
+      return
+    }
+    if (component === 'select') noteOption(state.value)
+    announce(state)
+    if (component === 'button') return
+    const whole = Object.fromEntries(
+      (sent?.features ?? []).map((feature) => [feature, state[feature] ?? null]),
+    )
+    if (isDeepStrictEqual(whole, sentState)) return
+    sentState = whole
+    context.send({ kind: 'setExposedState', id, state: whole })
+  }
+
+  function happen(value: Json): void {
+    const event = toEvent(value)
+    if (event === null) return
+    noteOption(event.event_type)
+    announce({})
+    context.send({ kind: 'setExposedState', id, state: event })
+  }
+
+  function changed(...args: LuaValue[]): void {
+    // Before the first reading nobody has seen what it changes from.
+    if (closed || sent === undefined) return
+    if (component !== 'event') {
+      update()
+      return
+    }
+    // With a colon or without: the value is the last one that is not the object itself.
+    const value = args.findLast((argument) => !(isTable(argument) && argument.is(table)))
+    happen((value === undefined ? read().event : context.toJson(value)) ?? null)
+  }
+
+  function subscribe(): void {
+    if (!object.has('onChange')) return
+    const listener = runtime.wrap('exposed.onChange', (...args) => {
+      changed(...args)
+      return undefined
+    })
+    try {
+      const [answer] = object.call('onChange', listener)
+      unsubscribe = isFunction(answer) ? answer : undefined
+      subscribed = true
+    } catch (error) {
+      log.failure(`onChange of '${id}'`, error)
+    }
+  }
+
+  function write(feature: string, value: Json): void {
+    if (feature === 'press') press()
+    else if (feature !== 'state') setFeature(feature, value)
+    else if (typeof value === 'boolean' && switchable) object.call(value ? 'switchOn' : 'switchOff')
+    else if (level !== undefined && knowsOnly(level))
+      setFeature(level, value === true ? (fixed.max ?? full ?? 1) : 0)
+    else if (component === 'cover') move(value)
+    else setFeature(feature, value)
+  }
+
+  function press(): void {
+    if (object.has('press')) object.call('press')
+    else if (object.has('switchOn')) object.call('switchOn')
+    else object.call('set', bytesOf('press'), true)
+  }
+
+  /** `open`, `close` or `stop`, as far as the object knows of it. */
+  function move(value: Json): void {
+    const raw = reader.rawOf('state')
+    const isPosition = knowsOnly('position')
+    if (value === 'stop' && (isPosition || typeof raw === 'boolean'))
+      throw new Error('this cover is open or closed; it cannot be stopped')
+    if (isPosition) setFeature('position', value === 'open' ? coverOpen : 0)
+    else setFeature('state', typeof raw === 'boolean' ? value === 'open' : value)
+  }
+
+  /** Whether the object has this feature, and no state. */
+  function knowsOnly(feature: string): boolean {
+    return seenFeatures.has(feature) && own.state === undefined
+  }
+
+  function setFeature(feature: string, value: Json): void {
+    object.call('set', bytesOf(reader.nameOf(feature)), context.fromJson(value))
+  }
+
+  subscribe()
+  return {
+    table,
+    update,
+    get polled() {
+      return readable && !subscribed
+    },
+    set(feature, value) {
+      if (!(sent?.writable.includes(feature) ?? false))
+        return {
+          ok: false,
+          reason: 'unknown',
+          message: `'${id}' has no feature '${feature}' that can be set`,
+        }
+      try {
+        write(feature, value)
+      } catch (error) {
+        log.failure(`set of '${id}'`, error)
+        return { ok: false, reason: 'refused', message: failureOf(error).message }
+      }
+      if (component !== 'event') update()
+      return { ok: true, value: undefined }
+    },
+    close(how) {
+      closed = true
+      if (how.unsubscribe && unsubscribe !== undefined) lua.call(`unsubscribe of '${id}'`, unsubscribe)
+      unsubscribe = undefined
+    },
+  }
+}

@@ -1,0 +1,66 @@
+import type { Exposure } from '../../../schema/exposure.ts'
+import type { LuaValue } from '../lua/lua-value.ts'
+import { isTable, option, optionalNumber, optionalText } from './arguments.ts'
+import type { ExposedObject } from './exposed-object.ts'
+import type { ExposedType } from './exposure-type.ts'
+
+/** Characters of an id, a name or another option; they are levels of topics and names on screens. */
+export const exposureTextLimit = 128
+/** Values of a select, or types of an event. */
+export const exposureOptionsLimit = 200
+
+const rangePattern = /^(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)$/
+
+/** What does not change of an exposure: what the options say, the type implies, or the manifest declares. */
+export type ExposureDescription = Omit<Exposure, 'component' | 'features' | 'writable'>
+
+interface Described {
+  id: string
+  object: ExposedObject
+  control: string | undefined
+  type: string
+  options: LuaValue
+}
+
+/** `range`: what the manifest declares of the control, `<min>-<max>`. */
+export function readExposureOptions(
+  { id, object, control, type, options }: Described,
+  implied: ExposedType,
+  range: string | undefined,
+): ExposureDescription {
+  const text = (name: string): string | undefined =>
+    optionalText(option(options, name))?.slice(0, exposureTextLimit)
+  const number = (name: string): number | undefined => {
+    const value = optionalNumber(option(options, name))
+    return Number.isFinite(value) ? value : undefined
+  }
+  const [, least, most] = rangePattern.exec(range ?? '') ?? []
+  const all = {
+    type,
+    name: text('name') ?? object.field('name')?.slice(0, exposureTextLimit) ?? id,
+    control,
+    area: text('area'),
+    unit: text('unit') ?? implied.unit,
+    min: number('min') ?? (least === undefined ? undefined : Number(least)),
+    max: number('max') ?? (most === undefined ? undefined : Number(most)),
+    step: number('step'),
+    icon: text('icon'),
+    deviceClass: text('device_class') ?? implied.deviceClass,
+    stateClass: text('state_class') ?? implied.stateClass,
+    options: listOf(option(options, 'options')),
+  }
+  // What is not said is left out: it would be a member all the same.
+  return Object.fromEntries(
+    Object.entries(all).filter(([, value]) => value !== undefined),
+  ) as ExposureDescription
+}
+
+function listOf(value: LuaValue): string[] | undefined {
+  if (!isTable(value)) return undefined
+  const list: string[] = []
+  for (let index = 1; index <= Math.min(value.length, exposureOptionsLimit); index += 1) {
+    const text = optionalText(value.get(index))
+    if (text !== undefined) list.push(text.slice(0, exposureTextLimit))
+  }
+  return list.length === 0 ? undefined : list
+}
