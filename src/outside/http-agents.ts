@@ -1,0 +1,57 @@
+import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici'
+import { isLoopback } from '../base/loopback.ts'
+import type { HttpAddress } from './http-address.ts'
+
+/** Milliseconds until a server that does not pick up counts as absent; a request may set itself less. */
+const connectTimeout = 10_000
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Keeps the connections of all plugins: through the proxy of the environment, or directly. */
+export interface HttpAgents {
+  /** `insecure`: whoever holds the certificate. Throws when the environment names an impossible proxy. */
+  agentFor(address: HttpAddress, insecure: boolean): Dispatcher
+  /** Ends every connection at once. */
+  close(): Promise<void>
+}
+
+export function createHttpAgents(environment: Environment): HttpAgents {
+  const agents = new Map<string, Dispatcher>()
+
+  // undici reads the process's environment where it is given nothing, so it is given an empty text.
+  const variable = (name: string): string => environment[name.toLowerCase()] ?? environment[name] ?? ''
+  const proxy = (name: string): string => {
+    const value = variable(name).trim()
+    return value === '' || value.includes('://') ? value : `http://${value}`
+  }
+
+  function create(direct: boolean, insecure: boolean): Dispatcher {
+    const connect = { timeout: connectTimeout, rejectUnauthorized: !insecure }
+    if (direct) return new Agent({ connect })
+    return new EnvHttpProxyAgent({
+      connect,
+      requestTls: connect,
+      // Only https goes through a tunnel: proxies commonly refuse one to any other port.
+      proxyTunnel: false,
+      httpProxy: proxy('HTTP_PROXY'),
+      httpsProxy: proxy('HTTPS_PROXY'),
+      noProxy: variable('NO_PROXY'),
+    })
+  }
+
+  return {
+    agentFor(address, insecure) {
+      // What is this machine's own a proxy elsewhere cannot reach.
+      const direct = isLoopback(address.hostname)
+      const key = `${direct} ${insecure}`
+      const agent = agents.get(key) ?? create(direct, insecure)
+      agents.set(key, agent)
+      return agent
+    },
+    async close() {
+      const all = [...agents.values()]
+      agents.clear()
+      await Promise.all(all.map((agent) => agent.destroy()))
+    },
+  }
+}

@@ -1,0 +1,204 @@
+import type { Dispatcher } from 'undici'
+import type { Clock } from '../base/clock.ts'
+import { messageOf } from '../base/problem.ts'
+import type { HttpAnswer, HttpRequest } from '../schema/outside.ts'
+import { type HttpAddress, parseHttpAddress } from './http-address.ts'
+import { createHttpAgents, type Environment } from './http-agents.ts'
+import { acceptedEncodings, BodyError, decodeBody, readBody } from './http-body.ts'
+import { type Hop, redirected, redirectTarget } from './http-redirect.ts'
+import { createLanes } from './lanes.ts'
+import { type NetworkFailure, networkFailure } from './network-error.ts'
+
+/** Requests of one plugin at the same time: enough to be quick, too few to be a nuisance to a server. */
+export const requestsInFlight = 8
+/** Requests of one plugin that wait for their turn; a plugin that has more has lost count. */
+export const requestsWaiting = 1_000
+/** Redirects that one request follows. */
+export const redirectLimit = 10
+/** Bytes of a redirect's body that are read to keep the connection; with more it is given up. */
+const redirectBodyLimit = 64 * 1024
+
+/** Why a request was cut short, when it was not cancelled. */
+const tooLate = Symbol('timeout')
+
+/** What undici sets by itself, from the body and the connection. */
+const ownHeaders = new Set([
+  'connection',
+  'content-length',
+  'expect',
+  'keep-alive',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+export interface HttpClientSettings {
+  clock: Clock
+  /** Sent as `User-Agent: lupine/<version>`. */
+  hostVersion: string
+  /** Where `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` are looked up. */
+  environment: Environment
+  /** Origins that are answered by another one: a stand-in, or a proxy of its own. */
+  rewrite: Readonly<Record<string, string>>
+}
+
+export interface HttpClient {
+  /** Always answers; `signal` cuts it short. Requests of one plugin wait for each other, in order. */
+  request(plugin: string, request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer>
+  /** Cuts everything short. */
+  close(): Promise<void>
+}
+
+/** Makes the HTTP requests of all plugins. */
+export function createHttpClient({
+  clock,
+  hostVersion,
+  environment,
+  rewrite,
+}: HttpClientSettings): HttpClient {
+  const agents = createHttpAgents(environment)
+  const lanes = createLanes({ width: requestsInFlight, waiting: requestsWaiting })
+  const controllers = new Set<AbortController>()
+  const running = new Set<Promise<HttpAnswer>>()
+  let closed = false
+
+  /** The place that answers for this address. */
+  function standInFor(address: HttpAddress): HttpAddress {
+    const origin = rewrite[address.origin]
+    const place = origin === undefined ? undefined : parseHttpAddress(origin)
+    return place === undefined ? address : { ...place, path: address.path }
+  }
+
+  /** Headers of one hop, flat; what the plugin gave wins over what is generated. */
+  function headersOf(hop: Hop, wire: HttpAddress): string[] {
+    const given = hop.headers.filter(([name]) => !ownHeaders.has(name.toLowerCase()))
+    const names = new Set(given.map(([name]) => name.toLowerCase()))
+    const generated: Record<string, string | undefined> = {
+      'user-agent': `lupine/${hostVersion}`,
+      accept: '*/*',
+      'accept-encoding': acceptedEncodings,
+      authorization: hop.address.authorization,
+      // One stand-in can serve for several hosts.
+      'x-forwarded-host': wire.origin === hop.address.origin ? undefined : hop.address.host,
+    }
+    const missing = Object.entries(generated).flatMap(([name, value]) =>
+      value === undefined || names.has(name) ? [] : [name, value],
+    )
+    return [...given.flat(), ...missing]
+  }
+
+  function send(hop: Hop, wire: HttpAddress, insecure: boolean, signal: AbortSignal) {
+    return agents.agentFor(wire, insecure).request({
+      origin: wire.origin,
+      path: wire.path,
+      method: hop.method,
+      headers: headersOf(hop, wire),
+      body: hop.body ?? null,
+      signal,
+      // The whole request has a limit already.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    })
+  }
+
+  async function exchange(request: HttpRequest, signal: AbortSignal): Promise<Exchange> {
+    const address = parseHttpAddress(request.url)
+    if (address === undefined) return failure('the url must be absolute and start with http:// or https://')
+    let hop: Hop = { address, method: request.method, headers: request.headers, body: request.body }
+    try {
+      for (let followed = 0; ; followed += 1) {
+        const wire = standInFor(hop.address)
+        const response = await send(hop, wire, request.insecure, signal)
+        const status = response.statusCode
+        const headers = flatHeaders(response.headers)
+        const target = redirectTarget(hop.address, status, valueOf(headers, 'location'))
+        if (target === undefined)
+          return { status, headers, body: await bodyOf(hop.method, headers, response) }
+        await response.body.dump({ limit: redirectBodyLimit, signal })
+        if (followed === redirectLimit) return failure(`more than ${redirectLimit} redirects`)
+        // A stand-in may name itself where the place it stands for would name itself.
+        const { path, authorization } = target
+        const meant = target.origin === wire.origin ? { ...hop.address, path, authorization } : target
+        hop = redirected(hop, status, meant)
+      }
+    } catch (error) {
+      if (signal.aborted) throw error
+      if (error instanceof BodyError) return failure(error.message)
+      return { ...unanswered, error: networkFailure(error, hop.address.host) }
+    }
+  }
+
+  async function attempt(request: HttpRequest, cancelled: AbortSignal): Promise<Exchange> {
+    if (cancelled.aborted || closed) return failure('the request was cancelled')
+    const controller = new AbortController()
+    const cancel = (): void => controller.abort()
+    cancelled.addEventListener('abort', cancel, { once: true })
+    controllers.add(controller)
+    const timer = clock.schedule(request.timeout, () => controller.abort(tooLate))
+    try {
+      return await exchange(request, controller.signal)
+    } catch {
+      return controller.signal.reason === tooLate
+        ? failure(`timeout after ${request.timeout} ms`, 'timeout')
+        : failure('the request was cancelled')
+    } finally {
+      timer.cancel()
+      controllers.delete(controller)
+      cancelled.removeEventListener('abort', cancel)
+    }
+  }
+
+  async function timed(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+    const begun = clock.monotonic()
+    const outcome = await attempt(request, signal)
+    return { ...outcome, elapsed: Math.round(clock.monotonic() - begun) }
+  }
+
+  return {
+    request(plugin, request, signal) {
+      const answer = lanes
+        .run(plugin, () => timed(request, signal))
+        .catch((error: unknown): HttpAnswer => ({ ...failure(messageOf(error)), elapsed: 0 }))
+      running.add(answer)
+      void answer.then(() => running.delete(answer))
+      return answer
+    },
+    async close() {
+      closed = true
+      for (const controller of controllers) controller.abort()
+      await Promise.all(running)
+      await agents.close()
+    },
+  }
+}
+
+type Exchange = Omit<HttpAnswer, 'elapsed'>
+
+const unanswered: Exchange = { status: 0, headers: [], body: new Uint8Array() }
+
+function failure(message: string, code: NetworkFailure['code'] = 'network'): Exchange {
+  return { ...unanswered, error: { code, message } }
+}
+
+async function bodyOf(
+  method: string,
+  headers: HttpAnswer['headers'],
+  response: Dispatcher.ResponseData,
+): Promise<Uint8Array> {
+  const bytes = await readBody(response.body)
+  return method === 'HEAD' ? bytes : decodeBody(bytes, valueOf(headers, 'content-encoding') ?? '')
+}
+
+function valueOf(headers: HttpAnswer['headers'], name: string): string | undefined {
+  return headers.find(([key]) => key === name)?.[1]
+}
+
+function flatHeaders(headers: Record<string, string | string[] | undefined>): HttpAnswer['headers'] {
+  return Object.entries(headers).map(([name, value]) => [
+    name.toLowerCase(),
+    Array.isArray(value) ? value.join(', ') : (value ?? ''),
+  ])
+}

@@ -1,0 +1,53 @@
+import type { HttpMethod } from '../schema/outside.ts'
+import { type HttpAddress, parseHttpAddress } from './http-address.ts'
+
+/** One request on its way: what changes from redirect to redirect. */
+export interface Hop {
+  address: HttpAddress
+  method: HttpMethod
+  headers: [name: string, value: string][]
+  body: Uint8Array | undefined
+}
+
+const redirectStatuses = new Set([301, 302, 303, 307, 308])
+/** Meant for one host alone. */
+const hostBound = new Set(['authorization', 'cookie', 'host'])
+const bodyBound = /^content-/
+
+/** Where an answer leads; undefined when it does not, or to something that is not http. */
+export function redirectTarget(
+  from: HttpAddress,
+  status: number,
+  location: string | undefined,
+): HttpAddress | undefined {
+  if (!redirectStatuses.has(status) || location === undefined) return undefined
+  const absolute = parseHttpAddress(location)
+  if (absolute !== undefined) return absolute
+  try {
+    return parseHttpAddress(new URL(location, from.origin + from.path).href)
+  } catch {
+    return undefined
+  }
+}
+
+/** The request that follows a redirect. */
+export function redirected(hop: Hop, status: number, target: HttpAddress): Hop {
+  // As browsers do: what was posted is not posted again elsewhere, unless the server insists (307, 308).
+  const asGet = (status === 303 && hop.method !== 'HEAD') || (status <= 302 && hop.method === 'POST')
+  const crosses = !sameHost(hop.address, target)
+  const keeps = (name: string): boolean =>
+    !(crosses && hostBound.has(name)) && !(asGet && bodyBound.test(name))
+  const authorization = target.authorization ?? (crosses ? undefined : hop.address.authorization)
+  return {
+    address: { ...target, authorization },
+    method: asGet ? 'GET' : hop.method,
+    headers: hop.headers.filter(([name]) => keeps(name.toLowerCase())),
+    body: asGet ? undefined : hop.body,
+  }
+}
+
+/** Host and port; the step up from http to https on the usual ports stays at home. */
+function sameHost(from: HttpAddress, to: HttpAddress): boolean {
+  const usualPorts = from.host === from.hostname && to.host === to.hostname
+  return from.origin === to.origin || (usualPorts && from.host === to.host && to.protocol === 'https:')
+}

@@ -1,0 +1,139 @@
+import type { Clock, ScheduledCall } from '../base/clock.ts'
+import type { ModbusAnswer, ModbusRequest } from '../schema/outside.ts'
+import { createModbusLink, ModbusDisconnect, type ModbusLink, ModbusTimeout } from './modbus-link.ts'
+import { ModbusError } from './modbus-telegram.ts'
+import { networkFailure } from './network-error.ts'
+
+/** Milliseconds for one attempt, when the plugin names none: a slow serial line behind a gateway needs two. */
+export const modbusTimeout = 5_000
+/** Attempts when no answer comes. */
+const attempts = 2
+/** Milliseconds after which an unused connection is closed: many gateways take only a handful. */
+export const idleLimit = 300_000
+/** Requests of one plugin that wait for one gateway; a plugin that has more asks faster than it is answered. */
+export const modbusWaiting = 500
+/** Connections at the same time; no home has that many gateways. */
+export const gatewayLimit = 256
+
+export interface ModbusGateways {
+  /** Always answers. When `signal` comes first, a request that waits is never sent. */
+  request(plugin: string, request: ModbusRequest, signal: AbortSignal): Promise<ModbusAnswer>
+  /** Ends every connection. */
+  close(): Promise<void>
+}
+
+interface Job {
+  request: ModbusRequest
+  signal: AbortSignal
+  answer(answer: ModbusAnswer): void
+}
+
+interface Gateway {
+  key: string
+  link: ModbusLink
+  /** What waits, by plugin; plugins take turns. */
+  waiting: Map<string, Job[]>
+  working: boolean
+  idle: ScheduledCall | undefined
+}
+
+/** Keeps one connection to each gateway, on which one request at a time goes out, whichever plugin it is from. */
+export function createModbusGateways({ clock }: { clock: Clock }): ModbusGateways {
+  const gateways = new Map<string, Gateway>()
+  let closed = false
+
+  function forget(gateway: Gateway): void {
+    gateway.idle?.cancel()
+    gateway.link.drop()
+    if (gateways.get(gateway.key) === gateway) gateways.delete(gateway.key)
+  }
+
+  function gatewayFor(host: string, port: number): Gateway | undefined {
+    const key = `${host.toLowerCase()}:${port}`
+    const known = gateways.get(key)
+    if (known !== undefined) return known
+    if (gateways.size >= gatewayLimit) {
+      const unused = [...gateways.values()].find(({ working }) => !working)
+      if (unused === undefined) return undefined
+      forget(unused)
+    }
+    const link = createModbusLink(host, port, clock)
+    const gateway = { key, link, waiting: new Map<string, Job[]>(), working: false, idle: undefined }
+    gateways.set(key, gateway)
+    return gateway
+  }
+
+  function nextJob(gateway: Gateway): Job | undefined {
+    const [first] = gateway.waiting
+    if (first === undefined) return undefined
+    const [plugin, jobs] = first
+    const job = jobs.shift()
+    gateway.waiting.delete(plugin)
+    if (jobs.length > 0) gateway.waiting.set(plugin, jobs)
+    return job
+  }
+
+  async function work(gateway: Gateway): Promise<void> {
+    gateway.working = true
+    gateway.idle?.cancel()
+    for (let job = nextJob(gateway); job !== undefined; job = nextJob(gateway)) {
+      job.answer(await perform(gateway, job))
+    }
+    gateway.working = false
+    if (closed) forget(gateway)
+    else gateway.idle = clock.schedule(idleLimit, () => forget(gateway))
+  }
+
+  async function perform(gateway: Gateway, { request, signal }: Job): Promise<ModbusAnswer> {
+    const milliseconds = request.timeout ?? modbusTimeout
+    for (let attempt = 1; ; attempt += 1) {
+      if (signal.aborted || closed) return { ok: false, message: 'the request was cancelled' }
+      try {
+        return { ok: true, values: await gateway.link.ask(request, milliseconds) }
+      } catch (error) {
+        const worthAnother =
+          error instanceof ModbusTimeout || (error instanceof ModbusDisconnect && error.proven)
+        if (worthAnother && attempt < attempts) continue
+        // Perhaps it is the connection that is dead, and not the device.
+        if (error instanceof ModbusTimeout) gateway.link.drop()
+        return { ok: false, message: wordsFor(error, gateway.key) }
+      }
+    }
+  }
+
+  return {
+    request(plugin, request, signal) {
+      return new Promise((answer) => {
+        const refuse = (message: string): void => answer({ ok: false, message })
+        if (closed) {
+          refuse('the request was cancelled')
+          return
+        }
+        const gateway = gatewayFor(request.host, request.port)
+        if (gateway === undefined) {
+          refuse(`too many gateways: at most ${gatewayLimit} at one time`)
+          return
+        }
+        const waiting = gateway.waiting.get(plugin) ?? []
+        if (waiting.length >= modbusWaiting) {
+          refuse(`too many requests are waiting for ${gateway.key}: at most ${modbusWaiting}`)
+          return
+        }
+        waiting.push({ request, signal, answer })
+        gateway.waiting.set(plugin, waiting)
+        if (!gateway.working) void work(gateway)
+      })
+    },
+    async close() {
+      closed = true
+      for (const gateway of [...gateways.values()]) forget(gateway)
+    },
+  }
+}
+
+function wordsFor(error: unknown, place: string): string {
+  if (error instanceof ModbusError) return error.message
+  if (error instanceof ModbusTimeout || error instanceof ModbusDisconnect)
+    return `${error.message} (${place})`
+  return networkFailure(error, place).message
+}

@@ -1,0 +1,36 @@
+import { messageOf, systemErrorCode } from '../base/problem.ts'
+
+export interface NetworkFailure {
+  code: 'timeout' | 'network'
+  message: string
+}
+
+const untrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_|ERR_TLS_CERT_)/
+
+/** What went wrong on the way to `host`, in words; the system's own name for it stays, for those who search. */
+export function networkFailure(error: unknown, host: string): NetworkFailure {
+  const code = systemErrorCode(error) ?? ''
+  const network = (words: string): NetworkFailure => ({
+    code: 'network',
+    message: code === '' ? words : `${words} (${code})`,
+  })
+  switch (code) {
+    case 'UND_ERR_CONNECT_TIMEOUT':
+    case 'ETIMEDOUT':
+      return { code: 'timeout', message: `timeout: ${host} does not answer (${code})` }
+    case 'ECONNREFUSED':
+      return network(`connection refused by ${host}`)
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return network(`host not found: ${host}`)
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+      return network(`no way to ${host}`)
+    case 'ECONNRESET':
+    case 'EPIPE':
+    case 'UND_ERR_SOCKET':
+      return network(`${host} closed the connection before the answer was complete`)
+  }
+  if (untrusted.test(code)) return network(`the certificate of ${host} is not trusted: ${messageOf(error)}`)
+  return network(messageOf(error) || `the request to ${host} failed`)
+}

@@ -1,0 +1,37 @@
+import type { Clock } from '../base/clock.ts'
+import type { OutsideAnswer, OutsideCall } from '../schema/outside.ts'
+import type { Environment } from './http-agents.ts'
+import { createHttpClient } from './http-client.ts'
+import { createModbusGateways } from './modbus-gateways.ts'
+
+/** The way of plugins to machines elsewhere. */
+export interface Outside {
+  /** Always answers, sooner when `signal` says that nobody waits any more. */
+  request(plugin: string, call: OutsideCall, signal: AbortSignal): Promise<OutsideAnswer>
+  /** Ends what is under way, and every connection. */
+  close(): Promise<void>
+}
+
+export interface OutsideSettings {
+  clock: Clock
+  hostVersion: string
+  /** Where a proxy is looked up. */
+  environment: Environment
+  /** Origins that another one stands in for, of the plugins' HTTP requests. */
+  rewrite: Readonly<Record<string, string>>
+}
+
+export function createOutside(settings: OutsideSettings): Outside {
+  const http = createHttpClient(settings)
+  const modbus = createModbusGateways(settings)
+  return {
+    async request(plugin, call, signal) {
+      return call.service === 'http'
+        ? { service: 'http', answer: await http.request(plugin, call.request, signal) }
+        : { service: 'modbus', answer: await modbus.request(plugin, call.request, signal) }
+    },
+    async close() {
+      await Promise.all([http.close(), modbus.close()])
+    },
+  }
+}
