@@ -196,8 +196,8 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     return result
   }
 
-  function pluginCommand(context: CommandContext, id: string, task: () => Promise<void>): Promise<Plugin> {
-    return command(context, id, task, () => get(id))
+  function pluginCommand(by: CommandContext, id: string, task: () => Promise<void>): Promise<Plugin> {
+    return command(by, id, task, () => get(id))
   }
 
   function requireRunning(): void {

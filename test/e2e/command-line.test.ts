@@ -1,0 +1,165 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { writeFixtureRepository } from '../helpers/fixture-repository.ts'
+import { runProgram, startHostProcess } from '../helpers/host-process.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+
+/** A port that somebody else has. */
+async function takenPort(context: TestContext): Promise<number> {
+  const server = createServer()
+  context.after(() => server.close())
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  return address.port
+}
+
+const free = ['--http-port', '0', '--mqtt-port', '0']
+
+for (const [setting, others] of [
+  ['http-port', ['--mqtt-port', '0']],
+  ['mqtt-port', ['--http-port', '0']],
+] as const) {
+  test(`a ${setting} in use ends the start with one line and code 1, and nothing on disk`, async (context) => {
+    const directory = join(await temporaryDirectory(context), 'data')
+    const port = await takenPort(context)
+    const flags = ['--data-dir', directory, `--${setting}`, String(port), ...others]
+    const { code, stderr } = await runProgram(flags)
+    assert.equal(code, 1)
+    assert.match(
+      stderr,
+      new RegExp(`^lupine: .*${port}.*HOST_${setting.toUpperCase().replace('-', '_')}.*\n$`),
+    )
+    assert.deepEqual(await readdir(directory).catch(() => []), [])
+  })
+}
+
+test('a second host on the same data directory ends with one line and code 1, and the first goes on', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const first = await startHostProcess(directory)
+  context.after(() => first.stop('SIGKILL'))
+  const before = await readFile(join(directory, '.host.journal'), 'utf8')
+  const { code, stderr } = await runProgram(['--data-dir', directory, ...free])
+  assert.equal(code, 1)
+  assert.match(stderr, /^lupine: Another host is running in .*HOST_DATA_DIR.*\n$/)
+  assert.equal(await readFile(join(directory, '.host.journal'), 'utf8'), before)
+  assert.equal((await fetch(`${first.http}/livez`)).status, 200)
+})
+
+test('a data directory that cannot be made ends with one line and code 1', async (context) => {
+  const file = join(await temporaryDirectory(context), 'file')
+  await writeFile(file, '')
+  const { code, stderr } = await runProgram(['--data-dir', join(file, 'data'), ...free])
+  assert.equal(code, 1)
+  assert.match(stderr, /^lupine: The data directory .* cannot be written.*HOST_DATA_DIR.*\n$/)
+})
+
+test(
+  'a data directory without the right to write ends with one line and code 1',
+  { skip: process.getuid?.() === 0 ? 'root may write everywhere' : false },
+  async (context) => {
+    const directory = await temporaryDirectory(context)
+    await chmod(directory, 0o500)
+    const { code, stderr } = await runProgram(['--data-dir', directory, ...free])
+    assert.equal(code, 1)
+    assert.match(stderr, /cannot be written/)
+  },
+)
+
+const usage: [title: string, flags: string[], environment: Record<string, string>, sentence: RegExp][] = [
+  ['an unknown flag', ['--nonsense'], {}, /--nonsense/],
+  ['a bad port', [], { HOST_HTTP_PORT: 'x' }, /HOST_HTTP_PORT/],
+]
+
+for (const [title, flags, environment, sentence] of usage) {
+  test(`${title} ends with one line and code 2`, async () => {
+    const { code, stderr, stdout } = await runProgram(flags, environment)
+    assert.deepEqual([code, stdout], [2, ''])
+    assert.match(stderr, sentence)
+    assert.equal(stderr.trim().split('\n').length, 1)
+  })
+}
+
+test('an address that others can reach needs a token', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const { code, stderr } = await runProgram(['--data-dir', directory, '--http-bind', '0.0.0.0', ...free])
+  assert.equal(code, 1)
+  assert.match(stderr, /HOST_HTTP_BIND.*HOST_TOKEN/)
+  assert.deepEqual(await readdir(directory), [])
+})
+
+test('the ready line has the addresses, the plugins by state and the time; SIGTERM unloads and ends with 0', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const repository = join(await temporaryDirectory(context), 'repository')
+  await writeFixtureRepository(repository, [
+    { id: 'x', lua: 'local p = Plugin:new("x")\np:onCleanup(function() p:log("info", "goodbye") end)' },
+  ])
+  const file = {
+    repositories: [{ name: 'fixtures', url: repository }],
+    plugins: { installed: [{ id: '@fixtures/x', enabled: true, config: {} }] },
+  }
+  await writeFile(join(directory, '.host.json'), JSON.stringify(file))
+  const host = await startHostProcess(directory)
+  context.after(() => host.stop('SIGKILL'))
+  const { http, mqtt, plugins, startupMs, msg } = host.ready
+  assert.match(String(http), /^http:\/\/127\.0\.0\.1:\d+$/)
+  assert.match(String(mqtt), /^mqtt:\/\/127\.0\.0\.1:\d+$/)
+  assert.deepEqual([msg, plugins, typeof startupMs], ['ready', { running: 1 }, 'number'])
+  assert.equal(await host.stop('SIGTERM'), 0)
+  assert.match(host.output(), /goodbye/)
+  const snapshot = JSON.parse(await readFile(join(directory, '.host.json'), 'utf8'))
+  assert.equal(snapshot.plugins.installed[0].state, 'unloaded')
+  assert.equal((await stat(join(directory, '.host.json'))).mode & 0o777, 0o600)
+  const lines = (await readFile(join(directory, '.host.journal'), 'utf8')).trim().split('\n')
+  assert.equal(JSON.parse(lines.at(-1) ?? '').type, 'HostStopped')
+  assert.equal(JSON.parse(lines.at(-1) ?? '').seq, snapshot.journal.seq)
+})
+
+test('a second signal ends a stop that takes long at once', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const repository = join(await temporaryDirectory(context), 'repository')
+  await writeFixtureRepository(repository, [
+    { id: 'x', lua: 'local p = Plugin:new("x")\np:onCleanup(function() while true do end end)' },
+  ])
+  await mkdir(directory, { recursive: true })
+  const file = {
+    repositories: [{ name: 'fixtures', url: repository }],
+    plugins: { installed: [{ id: '@fixtures/x', enabled: true }] },
+  }
+  await writeFile(join(directory, '.host.json'), JSON.stringify(file))
+  const host = await startHostProcess(directory)
+  context.after(() => host.stop('SIGKILL'))
+  const stopping = new Promise<void>((resolve) => {
+    host.process.stdout?.on('data', (chunk) => String(chunk).includes('"stopping"') && resolve())
+  })
+  host.process.kill('SIGTERM')
+  await stopping
+  assert.equal(await host.stop('SIGTERM'), 1)
+})
+
+test('a damaged journal stops the start with its place and the command that repairs it, and the repair works', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const first = await startHostProcess(directory)
+  await first.stop('SIGTERM')
+  const path = join(directory, '.host.journal')
+  const damaged = (await readFile(path, 'utf8')).replace('HostReady', 'HostRaedy')
+  await writeFile(path, damaged)
+  const refused = await runProgram(['--data-dir', directory, ...free])
+  assert.equal(refused.code, 1)
+  assert.match(
+    refused.stderr,
+    /^lupine: .*\.host\.journal is damaged at line \d+ \(byte \d+\).*lupine repair.*\n$/,
+  )
+  const repaired = await runProgram(['repair', '--data-dir', directory])
+  assert.deepEqual([repaired.code, repaired.stderr], [0, ''])
+  assert.match(repaired.stdout, /Cut the journal before line/)
+  const again = await startHostProcess(directory)
+  assert.equal(await again.stop('SIGTERM'), 0)
+  const whole = await runProgram(['repair', '--data-dir', directory])
+  assert.match(whole.stdout, /nothing was changed/)
+})
