@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts'
 import { type Logger, silentLogger } from '../../src/base/log.ts'
 import { createHost, type Host } from '../../src/host.ts'
 import type { Settings } from '../../src/settings.ts'
@@ -52,6 +53,8 @@ export interface TestHostOptions {
   environment?: Record<string, string>
   clock?: Clock
   logger?: Logger
+  /** A file system that fails, for instance. */
+  files?: FileSystem
 }
 
 /** A real host in this process, on free ports and in a folder of its own. */
@@ -107,6 +110,7 @@ async function start(
     hostVersion,
     environment: options.environment ?? {},
     clock: options.clock ?? systemClock,
+    files: options.files ?? systemFileSystem,
   })
   const token = options.settings?.token
   return {

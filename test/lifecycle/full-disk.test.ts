@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type FileOperation, failingFileSystem } from '../helpers/failing-file-system.ts'
+import { startTestHost } from '../helpers/test-host.ts'
+
+/** A host whose disk is full whenever `disk.full` says so. */
+async function startWithDisk(context: TestContext) {
+  const disk: { full: false | ((operation: FileOperation, path: string) => boolean) } = { full: false }
+  const files = failingFileSystem((operation, path) => disk.full !== false && disk.full(operation, path))
+  const host = await startTestHost({ files })
+  context.after(() => host.close())
+  const post = (path: string, body?: unknown) =>
+    host.request('POST', `/api/plugins/${path}`, body === undefined ? {} : { body })
+  return { host, disk, post }
+}
+
+const writes: ReadonlySet<FileOperation> = new Set(['write', 'writeFile', 'datasync', 'sync'])
+const anyWrite = (operation: FileOperation): boolean => writes.has(operation)
+
+test('on a full disk a command is refused with 507 and changes nothing, reading goes on, and later it works', async (context) => {
+  const { host, disk, post } = await startWithDisk(context)
+  await post('install', { fullId: '@fixtures/hello' })
+  await post('hello/config', { config: { name: 'before' } })
+  const before = (await host.request('GET', '/api/plugins/hello')).body
+  const file = await readFile(join(host.directory, '.host.json'), 'utf8')
+  disk.full = anyWrite
+  for (const [path, body] of [
+    ['hello/config', { config: { name: 'after' } }],
+    ['hello/toggle', undefined],
+    ['install', { fullId: '@fixtures/demo' }],
+  ] as const) {
+    const refused = await post(path, body)
+    assert.deepEqual([path, refused.status, refused.body.code], [path, 507, 'storage_full'])
+  }
+  assert.deepEqual((await host.request('GET', '/api/plugins/hello')).body, before)
+  assert.equal(await readFile(join(host.directory, '.host.json'), 'utf8'), file)
+  disk.full = false
+  const after = await post('hello/config', { config: { name: 'after' } })
+  assert.deepEqual([after.status, after.body.config.name], [200, 'after'])
+  assert.equal((await post('install', { fullId: '@fixtures/demo' })).status, 201)
+})
+
+test('a load whose outcome cannot be written down does not run, and can be repeated', async (context) => {
+  const { host, disk, post } = await startWithDisk(context)
+  await post('install', { fullId: '@fixtures/demo' })
+  let appends = 0
+  disk.full = (operation, path) => {
+    if (operation !== 'datasync' || !path.endsWith('.host.journal')) return false
+    appends += 1
+    return appends === 2
+  }
+  const refused = await post('demo/toggle', { enabled: true })
+  assert.deepEqual([refused.status, refused.body.code], [507, 'storage_full'])
+  const { enabled, resources } = (await host.request('GET', '/api/plugins/demo')).body
+  assert.deepEqual([enabled, resources.timers, resources.objects], [true, 0, 0])
+  disk.full = false
+  const again = await post('demo/reload')
+  assert.deepEqual([again.status, again.body.state], [200, 'running'])
+})
+
+test('a snapshot that cannot be written is no loss: the journal has the change, and readyz says what is wrong', async (context) => {
+  const { host, disk, post } = await startWithDisk(context)
+  await post('install', { fullId: '@fixtures/hello' })
+  disk.full = (operation, path) => operation === 'rename' && path.endsWith('.host.json')
+  assert.equal((await post('hello/config', { config: { name: 'kept' } })).status, 200)
+  const readiness = await host.request('GET', '/readyz')
+  assert.equal(readiness.status, 503)
+  assert.match(JSON.stringify(readiness.body), /\.host\.json cannot be written/)
+  disk.full = false
+  const again = await host.restart()
+  context.after(() => again.close())
+  assert.equal((await again.request('GET', '/api/plugins/hello')).body.config.name, 'kept')
+})
+
+test('while the host stops a command is refused with 503', async (context) => {
+  const { host, post } = await startWithDisk(context)
+  await post('install', { fullId: '@fixtures/demo' })
+  await post('demo/toggle')
+  const refused = new Promise<{ status: number; body: { code: string } }>((resolve, reject) => {
+    host.host.lifecycle.subscribe((announcement) => {
+      if (announcement.kind !== 'lifecycle' || announcement.event.type !== 'PluginUnloadRequested') return
+      post('demo/toggle').then(resolve, reject)
+    })
+  })
+  const closing = host.host.close()
+  const { status, body } = await refused
+  assert.deepEqual([status, body.code], [503, 'shutting_down'])
+  await closing
+})
