@@ -19,6 +19,7 @@ import { createSnapshotWriter, readSnapshot } from './journal/snapshot.ts'
 import { createLifecycle, type RunningLifecycle } from './lifecycle/create-lifecycle.ts'
 import { createMqttCommands } from './lifecycle/mqtt-commands.ts'
 import { createMqttProjection } from './lifecycle/mqtt-projection.ts'
+import { createOutside } from './outside/outside.ts'
 import { createRepositoryCatalog } from './repository/catalog.ts'
 import { createPluginDirectory } from './repository/plugin-directory.ts'
 import { createSandbox } from './sandbox/sandbox.ts'
@@ -94,6 +95,13 @@ export async function createHost(options: HostOptions): Promise<Host> {
     scope.add(() => bus.close())
     await asStartError(bus.start())
 
+    const outside = createOutside({
+      clock,
+      hostVersion,
+      environment: options.environment,
+      rewrite: settings.httpRewrite,
+    })
+    scope.add(() => outside.close())
     const sandbox = createSandbox({ clock, logger, isolation: settings.isolation })
     scope.add(() => sandbox.close())
     const repositories = createRepositoryCatalog({
@@ -114,6 +122,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       repositories,
       sandbox,
       bus,
+      outside,
       root,
       clock,
       logger,

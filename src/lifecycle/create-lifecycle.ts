@@ -10,6 +10,7 @@ import { decide, requireInstalled, requireRevision } from '../journal/decide.ts'
 import { stateOf } from '../journal/evolve.ts'
 import type { Journal } from '../journal/journal.ts'
 import { isInstalled, type SnapshotWriter } from '../journal/snapshot.ts'
+import type { Outside } from '../outside/outside.ts'
 import type { PluginDirectory, RepositoryCatalog } from '../repository/repository.ts'
 import { hostSupports, isNewer } from '../repository/versions.ts'
 import type { Sandbox } from '../sandbox/isolate.ts'
@@ -52,6 +53,7 @@ export interface LifecycleSettings {
   repositories: RepositoryCatalog
   sandbox: Sandbox
   bus: Bus
+  outside: Outside
   root: string
   clock: Clock
   logger: Logger

@@ -4,6 +4,7 @@ import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import { mayPublish } from '../bus/acl.ts'
 import type { Bus, BusSubscription } from '../bus/bus.ts'
+import type { Outside } from '../outside/outside.ts'
 import type { InstalledFiles } from '../repository/repository.ts'
 import { type Isolate, IsolateError, type IsolateServices, type Sandbox } from '../sandbox/isolate.ts'
 import { identifierOf } from '../schema/identifier.ts'
@@ -42,6 +43,7 @@ export type CrashListener = (id: string, error: PluginError) => void
 export interface PluginEffectsSettings {
   sandbox: Sandbox
   bus: Bus
+  outside: Outside
   /** First levels of the host's own topics, which plugins may not publish to. */
   root: string
   clock: Clock
@@ -65,8 +67,20 @@ interface LoadedPlugin {
 }
 
 export function createPluginEffects(settings: PluginEffectsSettings): PluginEffects {
-  const { sandbox, bus, root, clock, logger, events, registry, exposures, logs, stores, announcements } =
-    settings
+  const {
+    sandbox,
+    bus,
+    outside,
+    root,
+    clock,
+    logger,
+    events,
+    registry,
+    exposures,
+    logs,
+    stores,
+    announcements,
+  } = settings
   const loaded = new Map<string, LoadedPlugin>()
 
   function log(plugin: string, entry: LogEntry): void {
@@ -148,6 +162,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
           announcements.announce({ kind: 'exposed', plugin: id, id: exposed, exposure, state })
       },
       setKeyValue: (key, entry) => stores.set(id, key, entry),
+      request: (call, signal) => outside.request(id, call, signal),
       lookUpObject: (fullPath) => registry.lookUp(fullPath),
     }
   }

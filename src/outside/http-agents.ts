@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici'
+import type { Dispatcher } from 'undici'
 import { isLoopback } from '../base/loopback.ts'
 import type { HttpAddress } from './http-address.ts'
 
@@ -9,14 +9,14 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Keeps the connections of all plugins: through the proxy of the environment, or directly. */
 export interface HttpAgents {
-  /** `insecure`: whoever holds the certificate. Throws when the environment names an impossible proxy. */
-  agentFor(address: HttpAddress, insecure: boolean): Dispatcher
+  /** `insecure`: whoever holds the certificate. Rejects when the environment names an impossible proxy. */
+  agentFor(address: HttpAddress, insecure: boolean): Promise<Dispatcher>
   /** Ends every connection at once. */
   close(): Promise<void>
 }
 
 export function createHttpAgents(environment: Environment): HttpAgents {
-  const agents = new Map<string, Dispatcher>()
+  const agents = new Map<string, Promise<Dispatcher>>()
 
   // undici reads the process's environment where it is given nothing, so it is given an empty text.
   const variable = (name: string): string => environment[name.toLowerCase()] ?? environment[name] ?? ''
@@ -25,7 +25,9 @@ export function createHttpAgents(environment: Environment): HttpAgents {
     return value === '' || value.includes('://') ? value : `http://${value}`
   }
 
-  function create(direct: boolean, insecure: boolean): Dispatcher {
+  async function create(direct: boolean, insecure: boolean): Promise<Dispatcher> {
+    // Loading it takes longer than half of a start, and many hosts never need it.
+    const { Agent, EnvHttpProxyAgent } = await import('undici')
     const connect = { timeout: connectTimeout, rejectUnauthorized: !insecure }
     if (direct) return new Agent({ connect })
     return new EnvHttpProxyAgent({
@@ -51,7 +53,7 @@ export function createHttpAgents(environment: Environment): HttpAgents {
     async close() {
       const all = [...agents.values()]
       agents.clear()
-      await Promise.all(all.map((agent) => agent.destroy()))
+      await Promise.allSettled(all.map(async (agent) => (await agent).destroy()))
     },
   }
 }

@@ -90,8 +90,9 @@ export function createHttpClient({
     return [...given.flat(), ...missing]
   }
 
-  function send(hop: Hop, wire: HttpAddress, insecure: boolean, signal: AbortSignal) {
-    return agents.agentFor(wire, insecure).request({
+  async function send(hop: Hop, wire: HttpAddress, insecure: boolean, signal: AbortSignal) {
+    const agent = await agents.agentFor(wire, insecure)
+    return agent.request({
       origin: wire.origin,
       path: wire.path,
       method: hop.method,

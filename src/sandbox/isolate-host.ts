@@ -16,6 +16,7 @@ import { createHeldThings } from './held-things.ts'
 import { type Isolate, IsolateError, type IsolateServices, type IsolateSource } from './isolate.ts'
 import type { SandboxLimits } from './limits.ts'
 import { perform } from './operations.ts'
+import { createOpenCalls } from './outside-calls.ts'
 import type { WorkerThread } from './worker-thread.ts'
 
 /** Bytes that a delivery takes besides its content, roughly. */
@@ -50,11 +51,20 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   const unloaded = createDeferred<undefined>()
   const ended = createDeferred<IsolateError | undefined>()
   const controlRequests = new Map<number, Deferred<ControlOutcome>>()
+  const calls = createOpenCalls({
+    clock,
+    request: (call, signal) => services.request(call, signal),
+    answer(answered, answer) {
+      if (!over) thread.post({ kind: 'result', isolate: number, number: answered, answer })
+    },
+  })
   let counts: Resources = { ...noResources }
   let lastRequest = 0
   let dropped = 0
   let running = false
   let over = false
+  /** The plugin has said its last word. */
+  let released = false
   let unloading: Promise<void> | undefined
 
   /** A service that throws is the host's fault, and no reason to stop what comes after it. */
@@ -62,6 +72,8 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     held.note(operation)
     try {
       if (operation.kind === 'resources') counts = operation.resources
+      else if (operation.kind === 'call') calls.start(operation.number, operation.call)
+      else if (operation.kind === 'cancel') calls.cancel(operation.number)
       else perform(services, operation)
     } catch (error) {
       logger.error('A service of the sandbox failed', {
@@ -108,7 +120,12 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     thread.detach(number)
     for (const request of controlRequests.values()) request.reject(notRunning())
     controlRequests.clear()
-    await thread.close()
+    // What onCleanup asked for last is still done; everything else has been cancelled.
+    if (released) await Promise.all([thread.close(), calls.finish(limits.lastWordsDeadline)])
+    else {
+      calls.abort()
+      await thread.close()
+    }
     const failure = error ?? new IsolateError('worker_died', 'the plugin was unloaded before it had loaded')
     loaded.reject(failure)
     unloaded.resolve(undefined)
@@ -167,6 +184,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
           controlRequests.get(message.request)?.resolve(message.outcome)
           break
         case 'unloaded':
+          released = true
           reportLeftovers(message.resources)
           unloaded.resolve(undefined)
           break

@@ -1,5 +1,6 @@
 import type { Json } from '../base/json.ts'
 import type { ExposedState, Exposure } from '../schema/exposure.ts'
+import type { OutsideAnswer, OutsideCall } from '../schema/outside.ts'
 import type { Config, LogEntry, Resources } from '../schema/plugin.ts'
 
 /** The host's side of one plugin's isolate: what `lifecycle` sees of `sandbox`. */
@@ -69,6 +70,8 @@ export interface IsolateServices {
    * further credit before that (nor later than a second from then). Absent: everything leaves at once.
    */
   drained?(): Promise<void>
+  /** Takes its time; `signal` says that nobody waits for the answer any more. */
+  request(call: OutsideCall, signal: AbortSignal): Promise<OutsideAnswer>
   /** Synchronous for Lua: an object of any plugin by its full path `plugins.<ns>.<short>.<path>`. */
   lookUpObject(fullPath: string): Json | undefined
 }

@@ -4,6 +4,8 @@ export interface SandboxLimits {
   loadDeadline: number
   /** From the request to unload until the worker is ended by force. */
   unloadDeadline: number
+  /** How long what onCleanup sends to machines elsewhere may take; the worker has ended then. */
+  lastWordsDeadline: number
   /** For a control's setter, from the request to the answer. */
   controlDeadline: number
   /** Lua's own limits: the chunk with the init callback, any other callback, the clean-up callback. */
@@ -35,6 +37,8 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   // The time for onCleanup, and some to let go of everything afterwards.
   luaCleanup: 5_000,
   unloadDeadline: 7_000,
+  // A switch on the local network answers at once; one that is gone must not hold up the unload.
+  lastWordsDeadline: 2_000,
   controlDeadline: 5_000,
   luaCallback: 5_000,
   heartbeatInterval: 2_000,

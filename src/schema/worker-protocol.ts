@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import Type, { type Static, type TSchema } from 'typebox'
 import type { Json } from '../base/json.ts'
 import { ExposedState, Exposure } from './exposure.ts'
+import { type OutsideAnswer, OutsideCall } from './outside.ts'
 import { createParser, type Parsed } from './parser.ts'
 import { type Config, LogEntry, Resources } from './plugin.ts'
 
@@ -79,6 +80,10 @@ export const operationSchemas = {
     key: Type.String(),
     entry: Type.Optional(KeyValue),
   }),
+  /** Answered later, with `result` of the same number. */
+  call: Type.Object({ kind: Type.Literal('call'), number: Count, call: OutsideCall }),
+  /** Nobody waits for the answer any more. */
+  cancel: Type.Object({ kind: Type.Literal('cancel'), number: Count }),
   /** Counted from the isolate's own tables; sent when a count has changed. */
   resources: Type.Object({ kind: Type.Literal('resources'), resources: Resources }),
 } as const
@@ -181,6 +186,7 @@ export type HostMessage =
   | { kind: 'setControl'; isolate: number; request: number; id: string; value: Json }
   /** Answered as a control is, with `controlAnswered`; the value is typed and within its bounds. */
   | { kind: 'setExposed'; isolate: number; request: number; id: string; feature: string; value: Json }
+  | { kind: 'result'; isolate: number; number: number; answer: OutsideAnswer }
   | { kind: 'unload'; isolate: number }
   /** There is credit again; the number of it is in the flow cells. */
   | { kind: 'credit'; isolate: number }

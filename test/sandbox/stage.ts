@@ -2,6 +2,7 @@ import { systemClock, withDeadline } from '../../src/base/clock.ts'
 import type { Json } from '../../src/base/json.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import type { Isolate, IsolateServices, IsolateSource, Sandbox } from '../../src/sandbox/isolate.ts'
+import { failedAnswer } from '../../src/schema/outside.ts'
 import type { SandboxLimits } from '../../src/sandbox/limits.ts'
 import { createSandbox, type SandboxSettings } from '../../src/sandbox/sandbox.ts'
 
@@ -29,6 +30,8 @@ export interface Recorder {
   /** Objects of other plugins, by full path. */
   readonly foreignObjects: Map<string, Json>
   isolate: Isolate | undefined
+  /** What answers the plugin's requests to machines elsewhere; without one they fail. */
+  outside: IsolateServices['request']
 }
 
 export function createRecorder(): Recorder {
@@ -45,6 +48,7 @@ export function createRecorder(): Recorder {
     calls,
     foreignObjects,
     isolate: undefined,
+    outside: ({ service }) => Promise.resolve(failedAnswer(service, 'there is no network here')),
     logs: () => lines,
     named: (name) => calls.filter((call) => call[0] === name).map(([, ...details]) => details),
     until<T>(probe: () => T | undefined): Promise<T> {
@@ -93,6 +97,7 @@ export function createRecorder(): Recorder {
       removeExposure: (id) => record('removeExposure', id),
       setExposedState: (id, state) => record('setExposedState', id, state),
       setKeyValue: (key, entry) => record('setKeyValue', key, entry),
+      request: (call, signal) => recorder.outside(call, signal),
       lookUpObject: (fullPath) => foreignObjects.get(fullPath),
     },
   }

@@ -8,6 +8,7 @@ import type { LuaRuntime } from './lua/lua-value.ts'
 import { fromPlain, toPlain } from './lua/plain.ts'
 import { createLuaEntry } from './lua-entry.ts'
 import { createOutbox } from './outbox.ts'
+import { createOutsideCalls } from './outside-calls.ts'
 import { isTable, typeName } from './plugin-api/arguments.ts'
 import { installPluginApi } from './plugin-api/plugin-api.ts'
 import type { SetOutcome } from './plugin-api/points.ts'
@@ -50,6 +51,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   const outbox = createOutbox({ isolate, flow: setup.flow, post, complete: changedResources })
   const log = createPluginLog(outbox.send, redactor)
   const inbox = createInbox(clock.monotonic, (error) => log.failure('delivery', error))
+  const calls = createOutsideCalls(outbox.send, outbox.schedule)
   const afterInit: (() => void)[] = []
   let sentCounts = ''
 
@@ -78,6 +80,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     log,
     redactor,
     resources,
+    calls,
     pluginClass,
     send: outbox.send,
     touch: outbox.schedule,
@@ -158,6 +161,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
 
   function unload(): void {
     inbox.close()
+    calls.giveUp()
     try {
       budget.run(budgets.cleanup, () => api.plugin.runCleanup())
     } catch (error) {
@@ -214,6 +218,9 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
           break
         case 'setExposed':
           answer(message.request, api.exposures.set(message.id, message.feature, message.value))
+          break
+        case 'result':
+          inbox.add(() => calls.receive(message.number, message.answer))
           break
         case 'unload':
           unload()

@@ -134,6 +134,8 @@ function operationSize(operation: Operation): number {
       return approximateSize(operation.data)
     case 'publish':
       return operation.payload.byteLength
+    case 'call':
+      return operation.call.service === 'http' ? (operation.call.request.body?.byteLength ?? 0) : 0
     case 'setObject':
     case 'setPoint':
       return approximateSize(operation.value)

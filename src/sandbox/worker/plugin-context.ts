@@ -3,6 +3,7 @@ import type { Json } from '../../base/json.ts'
 import type { LoadSource, Operation, Question } from '../../schema/worker-protocol.ts'
 import type { HostFunction, LuaRuntime, LuaTable, LuaValue } from './lua/lua-value.ts'
 import type { LuaEntry } from './lua-entry.ts'
+import type { OutsideCalls } from './outside-calls.ts'
 import type { PluginLog } from './plugin-log.ts'
 import type { Redactor } from './redaction.ts'
 import type { ResourceRegistry } from './resource-registry.ts'
@@ -16,6 +17,8 @@ export interface PluginContext {
   readonly log: PluginLog
   readonly redactor: Redactor
   readonly resources: ResourceRegistry
+  /** To services of the host that take their time. */
+  readonly calls: OutsideCalls
   /** The global `Plugin`: what is in it is a method of every instance. */
   readonly pluginClass: LuaTable
   /** Sends an operation to the host, in order. */

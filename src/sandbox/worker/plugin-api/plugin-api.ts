@@ -2,9 +2,11 @@ import type { PluginContext } from '../plugin-context.ts'
 import { installCoercion } from './coercion.ts'
 import { installEvents, type PluginEvents } from './events.ts'
 import { installExpose, type PluginExposures } from './expose.ts'
+import { installHttp } from './http.ts'
 import { installJson } from './json.ts'
 import { installKeyValues } from './key-value.ts'
 import { installLogging } from './logging.ts'
+import { installModbus } from './modbus.ts'
 import { installModules } from './modules.ts'
 import { installMqtt, type PluginMqtt } from './mqtt.ts'
 import { installObjects } from './objects.ts'
@@ -33,6 +35,8 @@ export function installPluginApi(context: PluginContext): PluginApi {
   installCoercion(context)
   installJson(context)
   installWebHelpers(context)
+  installHttp(context)
+  installModbus(context)
   installObjects(context)
   installModules(context)
   const points = installPoints(context)

@@ -1,0 +1,115 @@
+import type { Operation } from '../../schema/worker-protocol.ts'
+import {
+  failedAnswer,
+  type OutsideAnswer,
+  type OutsideCall,
+  type OutsideService,
+} from '../../schema/outside.ts'
+
+/** Hears of the answer, later and once. */
+export type Settle = (answer: OutsideAnswer) => void
+
+/** Calls of the plugin to services of the host that take their time. */
+export interface OutsideCalls {
+  start(call: OutsideCall, settle: Settle): void
+  /** Settles with a failure, later, without asking the host. */
+  refuse(service: OutsideService, message: string, settle: Settle): void
+  receive(number: number, answer: OutsideAnswer): void
+  /** Calls to this service whose answer is still to come. */
+  count(service: OutsideService): number
+  /**
+   * Nobody waits for an answer any more: what is under way is given up. What is started from now on goes out
+   * all the same, as a last word.
+   */
+  giveUp(): void
+}
+
+/** Calls that are with the host at one time; the answers of so many can be waiting for a busy plugin. */
+const inFlightLimits: Readonly<Record<OutsideService, number>> = { http: 8, modbus: 500 }
+/** Calls that wait here, and bytes of their bodies: a plugin with more has lost count of them. */
+const waitingLimit = 1_000
+const waitingBytes = 16 * 1024 * 1024
+/** Calls that can be started while nobody waits any more. */
+const lastWordsLimit = 100
+
+interface Pending {
+  call: OutsideCall | undefined
+  settle: Settle
+  sent: boolean
+}
+
+export function createOutsideCalls(send: (operation: Operation) => void, touch: () => void): OutsideCalls {
+  const pending = new Map<number, Pending>()
+  /** Numbers of those that wait for their turn, in order. */
+  const waiting: Record<OutsideService, number[]> = { http: [], modbus: [] }
+  const inFlight: Record<OutsideService, number> = { http: 0, modbus: 0 }
+  let bytes = 0
+  let lastNumber = 0
+  let lastWords: number | undefined
+
+  function sendWaiting(service: OutsideService): void {
+    while (inFlight[service] < inFlightLimits[service]) {
+      const number = waiting[service].shift()
+      const next = number === undefined ? undefined : pending.get(number)
+      if (number === undefined || next?.call === undefined) return
+      inFlight[service] += 1
+      bytes -= bodySize(next.call)
+      next.sent = true
+      send({ kind: 'call', number, call: next.call })
+    }
+  }
+
+  function refuse(service: OutsideService, message: string, settle: Settle): void {
+    lastNumber += 1
+    const number = lastNumber
+    pending.set(number, { call: undefined, settle, sent: false })
+    setImmediate(() => receive(number, failedAnswer(service, message)))
+  }
+
+  function receive(number: number, answer: OutsideAnswer): void {
+    const found = pending.get(number)
+    if (found === undefined) return
+    pending.delete(number)
+    touch()
+    if (found.sent) {
+      inFlight[answer.service] -= 1
+      sendWaiting(answer.service)
+    }
+    found.settle(answer)
+  }
+
+  return {
+    refuse,
+    receive,
+    start(call, settle) {
+      const { service } = call
+      if (lastWords !== undefined) {
+        lastWords += 1
+        lastNumber += 1
+        if (lastWords <= lastWordsLimit) send({ kind: 'call', number: lastNumber, call })
+        return
+      }
+      const size = bodySize(call)
+      if (waiting[service].length >= waitingLimit || bytes + size > waitingBytes) {
+        refuse(service, 'too many requests are waiting for their turn', settle)
+        return
+      }
+      lastNumber += 1
+      pending.set(lastNumber, { call, settle, sent: false })
+      bytes += size
+      waiting[service].push(lastNumber)
+      sendWaiting(service)
+    },
+    count: (service) => [...pending.values()].filter(({ call }) => call?.service === service).length,
+    giveUp() {
+      lastWords ??= 0
+      for (const [number, { sent }] of pending) if (sent) send({ kind: 'cancel', number })
+      pending.clear()
+      for (const queue of Object.values(waiting)) queue.length = 0
+    },
+  }
+}
+
+function bodySize(call: OutsideCall): number {
+  return call.service === 'http' ? (call.request.body?.byteLength ?? 0) : 0
+}

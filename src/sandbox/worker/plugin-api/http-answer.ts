@@ -1,0 +1,97 @@
+import { isJsonObject, type Json } from '../../../base/json.ts'
+import type { HttpAnswer } from '../../../schema/outside.ts'
+import type { LuaTable } from '../lua/lua-value.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import { bytesOf, isTable, textOf } from './arguments.ts'
+import type { JsonMode } from './http-options.ts'
+
+/** Characters of a server's own description in `err`. */
+const descriptionLimit = 1_000
+/** Statuses that have no body. */
+const bodiless = new Set([204, 205, 304])
+
+/** What a plugin is told of a request; `table` is the first argument of its callback, `err` the second. */
+export interface AnswerTable {
+  table: LuaTable
+  err: string | undefined
+}
+
+interface Verdict {
+  json?: Json | undefined
+  err?: string
+  errCode?: string
+}
+
+/** Makes the tables in which plugins get their answers. */
+export function createAnswerTables(
+  context: PluginContext,
+): (answer: HttpAnswer, method: string, mode: JsonMode) => AnswerTable {
+  const { runtime } = context
+  const anyCase = runtime.newTable()
+  const find = runtime.wrap('headers', (headers, name) =>
+    isTable(headers) && name instanceof Uint8Array ? headers.get(textOf(name).toLowerCase()) : undefined,
+  )
+  anyCase.set('__index', find)
+
+  function headersOf(answer: HttpAnswer): LuaTable {
+    const headers = runtime.newTable()
+    for (const [name, value] of answer.headers) headers.set(name, bytesOf(value))
+    headers.metatable = anyCase
+    return headers
+  }
+
+  return (answer, method, mode) => {
+    const { json, err, errCode } = judge(answer, method, mode)
+    const table = runtime.newTable()
+    table.set('status', answer.status)
+    table.set('code', answer.status)
+    table.set('ok', answer.error === undefined && isSuccess(answer.status))
+    table.set('body', answer.body)
+    table.set('headers', headersOf(answer))
+    table.set('elapsed', answer.elapsed)
+    if (json !== undefined) table.set('json', context.fromJson(json))
+    if (err !== undefined) table.set('err', bytesOf(err))
+    if (errCode !== undefined) table.set('errCode', bytesOf(errCode))
+    return { table, err }
+  }
+}
+
+function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300
+}
+
+function judge(answer: HttpAnswer, method: string, mode: JsonMode): Verdict {
+  const { status, body, error } = answer
+  if (error !== undefined) return { err: error.message, errCode: error.code }
+  if (status >= 400) {
+    const parsed = parseBody(body)
+    const description = parsed.ok ? descriptionIn(parsed.json) : ''
+    return {
+      err: `HTTP ${status}${description === '' ? '' : `: ${description}`}`,
+      errCode: status >= 500 ? 'http_5xx' : 'http_4xx',
+      json: parsed.ok && mode !== 'never' ? parsed.json : undefined,
+    }
+  }
+  if (mode === 'never' || (mode === 'success' && !isSuccess(status))) return {}
+  if (body.byteLength === 0 && (method === 'HEAD' || bodiless.has(status))) return {}
+  const parsed = parseBody(body)
+  if (parsed.ok) return { json: parsed.json }
+  return mode === 'always' ? {} : { err: `the body is not JSON: ${parsed.message}`, errCode: 'parse' }
+}
+
+function parseBody(body: Uint8Array): { ok: true; json: Json } | { ok: false; message: string } {
+  try {
+    // Some servers put a byte order mark in front.
+    return { ok: true, json: JSON.parse(textOf(body).replace(/^\uFEFF/, '')) as Json }
+  } catch (error) {
+    return { ok: false, message: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+function descriptionIn(json: Json): string {
+  if (!isJsonObject(json)) return ''
+  const words = [json['description'], json['message'], json['error']].find(
+    (value) => typeof value === 'string' && value !== '',
+  )
+  return typeof words === 'string' ? words.slice(0, descriptionLimit) : ''
+}

@@ -1,0 +1,132 @@
+import { type HttpMethod, httpMethods, type HttpRequest } from '../../../schema/outside.ts'
+import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import { bytesOf, isTable, isTruthy, optionalNumber, optionalText, typeName } from './arguments.ts'
+import { queryOf } from './web-helpers.ts'
+
+/** Milliseconds for a whole request when the plugin names none. */
+export const defaultTimeout = 30_000
+/** Milliseconds; more is no limit any more. */
+const longestTimeout = 24 * 3_600_000
+/** Bytes of a body that is sent. */
+const sentBodyLimit = 5 * 1024 * 1024
+
+/** When a body is read as JSON; see the plugin API. */
+export type JsonMode = 'success' | 'always' | 'never'
+
+export interface HttpOptions {
+  request: HttpRequest
+  parseJson: JsonMode
+  /** What the debug line says; `undefined`: there is none. */
+  log: { redact: boolean } | undefined
+}
+
+/** The options of a request as the host takes them. Throws `Error` with what is wrong with them. */
+export function readHttpOptions(context: PluginContext, options: LuaTable): HttpOptions {
+  const url = optionalText(options.get('url'))
+  if (url === undefined || url === '') throw new Error('the request has no url')
+  const content = readContent(context, options)
+  if (content !== undefined && content.bytes.byteLength > sentBodyLimit) {
+    throw new Error(`the body is larger than ${sentBodyLimit / 1024 / 1024} MiB`)
+  }
+  const headers = readHeaders(context, options.get('headers'))
+  const named = headers.some(([name]) => name.toLowerCase() === 'content-type')
+  if (content?.type !== undefined && !named) headers.push(['Content-Type', content.type])
+  return {
+    request: {
+      url,
+      method: readMethod(options.get('method')),
+      headers,
+      ...(content === undefined ? {} : { body: content.bytes }),
+      timeout: readTimeout(options.get('timeout')),
+      insecure: isTruthy(options.get('insecureSkipVerify')) || options.get('verifySSL') === false,
+    },
+    parseJson: readJsonMode(options.get('parseJson')),
+    log: readLog(options.get('log')),
+  }
+}
+
+function readMethod(value: LuaValue): HttpMethod {
+  const name = value === undefined ? 'GET' : (optionalText(value) ?? typeName(value)).toUpperCase()
+  const method = httpMethods.find((known) => known === name)
+  if (method === undefined) throw new Error(`the method ${name} is not one of ${httpMethods.join(', ')}`)
+  return method
+}
+
+function readTimeout(value: LuaValue): number {
+  const milliseconds = optionalNumber(value)
+  return milliseconds !== undefined && milliseconds > 0
+    ? Math.min(milliseconds, longestTimeout)
+    : defaultTimeout
+}
+
+function readJsonMode(value: LuaValue): JsonMode {
+  if (value === true) return 'success'
+  const mode = optionalText(value)
+  return mode === 'success' || mode === 'always' ? mode : 'never'
+}
+
+function readLog(value: LuaValue): HttpOptions['log'] {
+  if (value === false) return undefined
+  return { redact: !isTable(value) || value.get('redact') !== false }
+}
+
+function readHeaders(context: PluginContext, value: LuaValue): [string, string][] {
+  if (value === undefined) return []
+  if (!isTable(value)) throw new Error(`the headers must be a table, not a ${typeName(value)}`)
+  const headers: [string, string][] = []
+  for (const [key, content] of value.entries()) {
+    const name = optionalText(key)
+    if (name === undefined || content === false) continue
+    // An array is a header that comes more than once.
+    const values = isTable(content) ? content.entries().map(([, item]) => item) : [content]
+    for (const item of values) headers.push([name, latin1(rawText(context, item))])
+  }
+  return headers
+}
+
+/** The bytes as the characters of the same numbers, as headers go over the wire. */
+function latin1(bytes: Uint8Array): string {
+  return Buffer.from(bytes).toString('latin1')
+}
+
+function rawText(context: PluginContext, value: LuaValue): Uint8Array {
+  return value instanceof Uint8Array ? value : bytesOf(context.runtime.toText(value))
+}
+
+interface Content {
+  bytes: Uint8Array
+  type?: string
+}
+
+function readContent(context: PluginContext, options: LuaTable): Content | undefined {
+  const [json, form, body] = [options.get('json'), options.get('form'), options.get('body')]
+  if (json !== undefined) {
+    const value = context.toJson(json)
+    if (value === undefined) throw new Error(`a ${typeName(json)} cannot be sent as JSON`)
+    return { bytes: bytesOf(JSON.stringify(value)), type: 'application/json' }
+  }
+  if (form !== undefined) {
+    if (!isTable(form)) throw new Error(`the form must be a table, not a ${typeName(form)}`)
+    const pairs = form
+      .entries()
+      .map(([key, value]): [Uint8Array, Uint8Array] => [rawText(context, key), rawText(context, value)])
+    return { bytes: bytesOf(queryOf(pairs)), type: 'application/x-www-form-urlencoded' }
+  }
+  if (body === undefined) return undefined
+  if (typeof body === 'object' && !(body instanceof Uint8Array)) {
+    throw new Error(`the body must be a string, not a ${typeName(body)}; json = … sends a table`)
+  }
+  return { bytes: rawText(context, body) }
+}
+
+/** A URL for the log: values of parameters that are called like a secret are hidden. */
+export function withoutSecrets(
+  url: string,
+  isSecret: (name: string) => boolean,
+  mask: (text: string) => string,
+) {
+  return url.replace(/([?&;])([^=&;#?]+)=([^&;#]*)/g, (whole, sign: string, name: string, value: string) =>
+    isSecret(name) ? `${sign}${name}=${mask(value)}` : whole,
+  )
+}

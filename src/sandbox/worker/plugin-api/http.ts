@@ -1,0 +1,98 @@
+import type { HttpAnswer } from '../../../schema/outside.ts'
+import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import { isSecretFieldName, maskValue } from '../redaction.ts'
+import { bytesOf, functionArgument, isTable, tableArgument, textArgument } from './arguments.ts'
+import { createAnswerTables } from './http-answer.ts'
+import { type HttpOptions, readHttpOptions, withoutSecrets } from './http-options.ts'
+
+/** `httpRequest`, and the older `httpGet` and `httpPost` (plugin API, section 4). */
+export function installHttp(context: PluginContext): void {
+  const { runtime, entry, calls, log, resources } = context
+  const toTable = createAnswerTables(context)
+
+  function writeLine({ request, log: line }: HttpOptions, answer: HttpAnswer): void {
+    if (line === undefined) return
+    const url = line.redact ? withoutSecrets(request.url, isSecretFieldName, maskValue) : request.url
+    const outcome = answer.error === undefined ? String(answer.status) : answer.error.message
+    log.write('debug', `${request.method} ${url}: ${outcome} (${answer.elapsed} ms)`)
+  }
+
+  /** `told` makes of the answer what the callback gets. */
+  function start(
+    name: string,
+    options: LuaTable,
+    callback: LuaFunction | undefined,
+    told: (table: LuaTable, err: string | undefined) => LuaValue[],
+  ): void {
+    let read: HttpOptions | undefined
+    const settle = (answer: HttpAnswer): void => {
+      if (read !== undefined) writeLine(read, answer)
+      const { table, err } = toTable(answer, read?.request.method ?? '', read?.parseJson ?? 'never')
+      if (callback !== undefined) entry.call(`callback of ${name}`, callback, ...told(table, err))
+    }
+    const heard: Parameters<typeof calls.start>[1] = (reply) => {
+      if (reply.service === 'http') settle(reply.answer)
+    }
+    try {
+      read = readHttpOptions(context, options)
+    } catch (error) {
+      calls.refuse('http', error instanceof Error ? error.message : String(error), heard)
+      return
+    }
+    calls.start({ service: 'http', request: read.request }, heard)
+  }
+
+  context.addMethod('httpRequest', (options, callback) => {
+    const run = optionalCallback('httpRequest', 2, callback)
+    start('httpRequest', optionsOf('httpRequest', options), run, (table, err) => [
+      table,
+      err === undefined ? undefined : bytesOf(err),
+    ])
+    return true
+  })
+
+  /** The older functions know of a status only that it is in the answer. */
+  function older(name: string, options: LuaTable, callback: LuaFunction | undefined): void {
+    start(name, options, callback, (table, err) => {
+      if (err === undefined || table.get('status') === 0)
+        return [table, err === undefined ? undefined : bytesOf(err)]
+      table.set('err', undefined)
+      table.set('errCode', undefined)
+      return [table]
+    })
+  }
+
+  context.addMethod('httpGet', (url, callback) => {
+    textArgument('httpGet', 1, url)
+    older('httpGet', tableOf({ url }), optionalCallback('httpGet', 2, callback))
+    return true
+  })
+  context.addMethod('httpPost', (url, data, callback) => {
+    textArgument('httpPost', 1, url)
+    const content = isTable(data) ? { json: data } : { body: data }
+    const options = tableOf({ url, method: bytesOf('POST'), ...content })
+    older('httpPost', options, optionalCallback('httpPost', 3, callback))
+    return true
+  })
+
+  function tableOf(members: Record<string, LuaValue>): LuaTable {
+    const table = runtime.newTable()
+    for (const [key, value] of Object.entries(members)) table.set(key, value)
+    return table
+  }
+
+  /** A bare URL will do. */
+  function optionsOf(name: string, options: LuaValue): LuaTable {
+    return options instanceof Uint8Array ? tableOf({ url: options }) : tableArgument(name, 1, options)
+  }
+
+  resources.add('httpRequests', {
+    count: () => calls.count('http'),
+    release: () => calls.giveUp(),
+  })
+}
+
+function optionalCallback(name: string, position: number, callback: LuaValue): LuaFunction | undefined {
+  return callback === undefined ? undefined : functionArgument(name, position, callback)
+}
