@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type FixturePlugin, writeFixtureRepository } from '../helpers/fixture-repository.ts'
@@ -18,7 +18,7 @@ const seed = Number(process.env.LUPINE_KILL_SEED ?? Date.now() % 1_000_000)
 const longestRound = 700
 
 const shortIds = ['one', 'two', 'three']
-const versions = ['1.0.0', '2.0.0']
+const versions = ['1.0.0', '2.0.0'] as const
 
 /** What callers were told of a plugin, or, with `undefined`, that it is not installed. */
 type Known = { enabled: boolean; config: Record<string, unknown>; version: string } | undefined
@@ -49,17 +49,25 @@ test(`after kill -9 at ${rounds} random moments every acknowledged command is th
   const pick = <T>(list: readonly T[]): T => list[Math.floor(random() * list.length)] as T
   const directory = await temporaryDirectory(context)
   const data = await temporaryDirectory(context)
+  // A repository for each plugin, in two versions; which one it offers is a link that changes at once.
   const repositories = await Promise.all(
-    versions.map(async (version) => {
-      const path = join(directory, version)
-      await writeFixtureRepository(
-        path,
-        shortIds.map((id) => fixture(id, version)),
-        'kill',
-      )
-      return { name: `v${version[0]}`, url: path }
+    shortIds.map(async (id) => {
+      for (const version of versions) {
+        await writeFixtureRepository(join(directory, id, version), [fixture(id, version)], 'kill')
+      }
+      await symlink(join(directory, id, versions[0]), join(directory, id, 'current'))
+      return { name: id, url: join(directory, id, 'current') }
     }),
   )
+  const offered = new Map<string, string>(shortIds.map((id) => [id, versions[0]]))
+
+  async function offer(id: string, version: string): Promise<void> {
+    const link = join(directory, id, 'next')
+    await symlink(join(directory, id, version), link)
+    await rename(link, join(directory, id, 'current'))
+    offered.set(id, version)
+  }
+
   await writeFile(join(data, '.host.json'), JSON.stringify({ repositories }))
 
   /** Acknowledged, and what an unanswered command may have made of it. */
@@ -84,10 +92,9 @@ test(`after kill -9 at ${rounds} random moments every acknowledged command is th
     let after: Known
     let answer: Promise<Response>
     if (before === undefined) {
-      const repository = pick(repositories).name
-      after = { enabled: false, config: {}, version: repository === 'v1' ? '1.0.0' : '2.0.0' }
+      after = { enabled: false, config: {}, version: offered.get(id) ?? '' }
       known.set(id, [before, after])
-      answer = send(base, 'POST', '/install', { fullId: `@kill/${id}`, repository })
+      answer = send(base, 'POST', '/install', { fullId: `@kill/${id}` })
     } else {
       const choice = random()
       if (choice < 0.4) {
@@ -99,13 +106,10 @@ test(`after kill -9 at ${rounds} random moments every acknowledged command is th
         known.set(id, [before, after])
         answer = send(base, 'POST', `${path}/config`, { config: after.config })
       } else if (choice < 0.9) {
-        await writeFixtureRepository(
-          join(directory, before.version),
-          shortIds.map((other) => fixture(other, before.version)),
-          'kill',
-        )
-        answer = send(base, 'POST', `${path}/reload`)
-        after = before
+        await offer(id, pick(versions))
+        after = { ...before, version: offered.get(id) ?? '' }
+        known.set(id, [before, after])
+        answer = send(base, 'POST', `${path}/update`, {})
       } else {
         after = undefined
         known.set(id, [before, after])
@@ -114,7 +118,6 @@ test(`after kill -9 at ${rounds} random moments every acknowledged command is th
     }
     const response = await answer
     const text = await response.text()
-    if (response.status === 409 && before?.enabled === false) return void known.set(id, [before])
     assert.ok(response.ok, `${response.status} ${text}`)
     known.set(id, [after])
     acknowledged += 1
