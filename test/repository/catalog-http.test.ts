@@ -75,7 +75,7 @@ test('the catalog asks a server once in half a minute, and an installation alway
   const { catalog, clock } = await createStage(context)
   const index = clockRepository()['plugins.json'] ?? ''
   const server = await startServer(context, (request, response) => {
-    if (!request.url?.endsWith('plugins.json')) return serve(clockRepository())(request, response)
+    if (!request.url?.endsWith('plugins.json')) return void serve(clockRepository())(request, response)
     if (request.headers['if-none-match'] === '"one"') return void response.writeHead(304).end()
     response.writeHead(200, { etag: '"one"', 'last-modified': 'Thu, 01 Jan 2026 00:00:00 GMT' }).end(index)
   })
