@@ -17,6 +17,7 @@ import { openJournal } from './journal/journal.ts'
 import { lockDirectory } from './journal/lock.ts'
 import { createSnapshotWriter, readSnapshot } from './journal/snapshot.ts'
 import { createLifecycle, type RunningLifecycle } from './lifecycle/create-lifecycle.ts'
+import { createHomeAssistant } from './lifecycle/home-assistant/home-assistant.ts'
 import { createMqttCommands } from './lifecycle/mqtt-commands.ts'
 import { createMqttProjection } from './lifecycle/mqtt-projection.ts'
 import { createOutside } from './outside/outside.ts'
@@ -187,6 +188,19 @@ export async function createHost(options: HostOptions): Promise<Host> {
     const commands = createMqttCommands({ lifecycle, bus, root, logger })
     scope.add(() => commands.close())
     await commands.start()
+    if (settings.discoveryPrefix !== '') {
+      const homeAssistant = createHomeAssistant({
+        lifecycle,
+        bus,
+        root,
+        prefix: settings.discoveryPrefix,
+        hostId: id,
+        hostVersion,
+        logger,
+      })
+      scope.add(() => homeAssistant.close())
+      await homeAssistant.start()
+    }
     await lifecycle.record([{ type: 'HostReady', plugin: null, data: {} }], 'startup')
     await snapshots.flush()
     reasons.delete('starting')

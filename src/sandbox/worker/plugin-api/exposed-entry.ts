@@ -64,6 +64,8 @@ export function createExposedEntry(context: PluginContext, settings: ExposedEntr
   const seenOptions = new Set<string>()
   let sent: Exposure | undefined
   let sentState: JsonObject | undefined
+  /** Of a dimmer: the last level at which it was on, to which it comes back. */
+  let litLevel: number | undefined
   /** As the object gave it, without what follows from it. */
   let own: JsonObject = {}
   let failureLogged = false
@@ -99,6 +101,7 @@ export function createExposedEntry(context: PluginContext, settings: ExposedEntr
   /** A dimmer knows its level; that it is on follows. */
   function complete(state: JsonObject): JsonObject {
     const value = level === undefined ? undefined : state[level]
+    if (typeof value === 'number' && value > 0) litLevel = value
     return typeof value === 'number' && state.state === undefined ? { ...state, state: value > 0 } : state
   }
 
@@ -202,7 +205,7 @@ export function createExposedEntry(context: PluginContext, settings: ExposedEntr
     else if (feature !== 'state') setFeature(feature, value)
     else if (typeof value === 'boolean' && switchable) object.call(value ? 'switchOn' : 'switchOff')
     else if (level !== undefined && knowsOnly(level))
-      setFeature(level, value === true ? (fixed.max ?? full ?? 1) : 0)
+      setFeature(level, value === true ? (litLevel ?? fixed.max ?? full ?? 1) : 0)
     else if (component === 'cover') move(value)
     else setFeature(feature, value)
   }
@@ -229,6 +232,7 @@ export function createExposedEntry(context: PluginContext, settings: ExposedEntr
   }
 
   function setFeature(feature: string, value: Json): void {
+    if (feature === level && typeof value === 'number' && value > 0) litLevel = value
     object.call('set', bytesOf(reader.nameOf(feature)), context.fromJson(value))
   }
 
