@@ -40,6 +40,10 @@ export interface RouteDefinition<Body extends TSchema, Query extends TObject> {
   body?: Body
   /** Schemas of the answers by status; null when an answer is not JSON. */
   answers: Readonly<Record<number, TSchema | null>>
+  /** Content types of the answers that are not JSON. */
+  produces?: readonly string[]
+  /** A page of the user interface: not part of the API, and not in its description. */
+  page?: boolean
   /** Codes that this route raises, beside those that any route does. */
   problems?: readonly ProblemCode[]
   /** Undefined when it has taken the connection over itself. */

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { type ProblemCode, problemTable } from '../base/problem.ts'
 import { FullId } from './identifier.ts'
 import { Origin } from './journal-event.ts'
 import { Config, LogEntry, Plugin, PluginError, PluginState } from './plugin.ts'
@@ -7,6 +8,8 @@ import { Config, LogEntry, Plugin, PluginError, PluginState } from './plugin.ts'
  * Bodies, queries and answers of the HTTP API (contract, section 3). Requests are checked against these,
  * and the API's description is generated from them.
  */
+
+const problemCodes = Object.keys(problemTable) as ProblemCode[]
 
 /** A misspelled member of a command would be a command that does something else: it is refused by name. */
 const strict = { additionalProperties: false }
@@ -161,4 +164,32 @@ export const RepositoriesAnswer = Type.Object({
 export const LivenessAnswer = Type.Object({ status: Type.Literal('ok'), version: Type.String() })
 export const ReadinessAnswer = Type.Object({ ready: Type.Boolean(), reasons: Type.Array(Type.String()) })
 
-export { Plugin as PluginAnswer } from './plugin.ts'
+/** Problem details (RFC 9457) of a refusal or failure. */
+export const ProblemAnswer = Type.Object({
+  type: Type.String({ description: 'A URN that ends with the code' }),
+  title: Type.String(),
+  status: Type.Integer(),
+  detail: Type.String({ description: 'What is wrong, and what to do' }),
+  instance: Type.Optional(Type.String({ description: 'Path of the request' })),
+  code: Type.Union(problemCodes.map((code) => Type.Literal(code))),
+  errors: Type.Optional(
+    Type.Array(
+      Type.Object({
+        path: Type.String({ description: 'JSON pointer into the body or the query' }),
+        message: Type.String(),
+      }),
+    ),
+  ),
+})
+export const DescriptionAnswer = Type.Object({
+  openapi: Type.Literal('3.1.0'),
+  info: Type.Record(Type.String(), Type.Unknown()),
+  paths: Type.Record(Type.String(), Type.Unknown()),
+  components: Type.Record(Type.String(), Type.Unknown()),
+})
+
+export {
+  LogEntry as LogEntryAnswer,
+  Plugin as PluginAnswer,
+  PluginState as PluginStateAnswer,
+} from './plugin.ts'

@@ -2,6 +2,7 @@ import type { AnyStateMachine } from 'xstate'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
 import type { EventStream } from '../event-stream.ts'
 import type { Route } from '../route.ts'
+import { descriptionRoutes } from './description.ts'
 import { documentRoutes } from './documents.ts'
 import { eventRoutes } from './events.ts'
 import { healthRoutes } from './health.ts'
@@ -12,6 +13,7 @@ import { pluginViewRoutes } from './plugin-views.ts'
 import { pluginRoutes } from './plugins.ts'
 import { repositoryRoutes } from './repositories.ts'
 import { schemaRoutes } from './schemas.ts'
+import { webSocketRoutes } from './web-sockets.ts'
 
 export interface RouteSettings {
   lifecycle: Lifecycle
@@ -23,8 +25,8 @@ export interface RouteSettings {
 
 /** Every address of the API. */
 export function allRoutes(settings: RouteSettings): Route[] {
-  const { lifecycle, events, machines } = settings
-  return [
+  const { lifecycle, events, machines, hostVersion } = settings
+  const routes: Route[] = [
     ...pluginRoutes(lifecycle),
     ...pluginCommandRoutes(lifecycle),
     ...pluginViewRoutes(lifecycle),
@@ -35,5 +37,8 @@ export function allRoutes(settings: RouteSettings): Route[] {
     ...machineRoutes(machines),
     ...schemaRoutes(),
     ...healthRoutes(settings),
+    ...webSocketRoutes(),
+    ...descriptionRoutes(() => routes, hostVersion),
   ]
+  return routes
 }

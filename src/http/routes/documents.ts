@@ -13,6 +13,7 @@ export function documentRoutes(lifecycle: Lifecycle): Route[] {
       summary: 'A document that the manifest lists',
       query: DocumentQuery,
       answers: { 200: null },
+      produces: ['text/markdown', 'text/html', 'text/plain', 'application/octet-stream'],
       problems: ['plugin_not_installed', 'ambiguous_id', 'doc_not_found'],
       async handle({ context, parameters, query }) {
         const document = await lifecycle.document(pluginIdOf(lifecycle, parameters), query.file)

@@ -13,6 +13,7 @@ export function eventRoutes(lifecycle: Lifecycle, events: EventStream): Route[] 
       summary: 'What happens, as server-sent events: lifecycle, log, event, object, sensor, control',
       query: EventsQuery,
       answers: { 200: null },
+      produces: ['text/event-stream'],
       problems: ['plugin_not_installed', 'ambiguous_id', 'shutting_down'],
       handle({ context, query }) {
         // A browser that connects again sends the header by itself, with a newer number than the address has.

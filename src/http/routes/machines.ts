@@ -19,6 +19,7 @@ export function machineRoutes(machines: Readonly<Record<string, AnyStateMachine>
       summary: 'The definition of a state machine: for XState, as a Mermaid diagram, or as SCXML',
       query: MachineQuery,
       answers: { 200: MachineAnswer },
+      produces: ['text/plain', 'application/scxml+xml'],
       problems: ['not_found'],
       handle({ parameters: { name = '' }, query: { format } }) {
         const machine = Object.hasOwn(machines, name) ? machines[name] : undefined

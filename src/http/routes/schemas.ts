@@ -12,6 +12,7 @@ export function schemaRoutes(): Route[] {
       summary: 'JSON Schema of a plugin manifest',
       early: true,
       answers: { 200: null },
+      produces: ['application/schema+json'],
       handle: () => ({ body: text, type: 'application/schema+json; charset=utf-8' }),
     }),
   ]

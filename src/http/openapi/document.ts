@@ -1,0 +1,204 @@
+import type { TSchema } from 'typebox'
+import { type ProblemCode, problemTable } from '../../base/problem.ts'
+import {
+  JournalEventAnswer,
+  LogEntryAnswer,
+  PluginAnswer,
+  PluginStateAnswer,
+  ProblemAnswer,
+} from '../../schema/api.ts'
+import type { Route } from '../route.ts'
+import { createSchemaTranslator, type SchemaTranslator } from './schema-translator.ts'
+
+/** Described once, whatever answers hold them. */
+const namedSchemas: Readonly<Record<string, TSchema>> = {
+  Plugin: PluginAnswer,
+  PluginState: PluginStateAnswer,
+  JournalEvent: JournalEventAnswer,
+  LogEntry: LogEntryAnswer,
+  Problem: ProblemAnswer,
+}
+
+/** What the named parts of the addresses are. */
+const parameterMeanings: Readonly<Record<string, string>> = {
+  id: 'A full id, @namespace/shortId, as one percent-encoded segment or as two raw ones; or a short id that only one plugin has',
+  control: 'Id of the control',
+  name: 'Name, as the list has it',
+  seq: 'Number of an event of the journal',
+}
+
+/** Codes that any request may be answered with. */
+const commonProblems: readonly ProblemCode[] = ['forbidden', 'internal']
+/** Codes of requests that carry something to check. */
+const inputProblems: readonly ProblemCode[] = ['body_invalid']
+const bodyProblems: readonly ProblemCode[] = ['body_invalid', 'body_too_large', 'unsupported_media_type']
+
+/** The description of the API (OpenAPI 3.1), from the routes and the schemas that check them. */
+export function openApiDocument(routes: readonly Route[], hostVersion: string): object {
+  const schemas = createSchemaTranslator(namedSchemas)
+  const paths: Record<string, Record<string, object>> = {}
+  for (const route of routes) {
+    if (route.page === true) continue
+    for (const path of route.also === undefined ? [route.path] : [route.path, route.also]) {
+      const key = path.replace(/:(\w+)/g, '{$1}')
+      paths[key] = { ...paths[key], [route.method.toLowerCase()]: operationOf(route, path, schemas) }
+    }
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Lupine',
+      version: hostVersion,
+      description:
+        'Plugins written in Lua, their life and what they show. Without a token every request from this ' +
+        'machine is served; with one, requests need it as a bearer token, or the session cookie of a login.',
+      license: { name: 'MIT', identifier: 'MIT' },
+    },
+    servers: [{ url: '/' }],
+    security: [{ bearer: [] }, { session: [] }, {}],
+    tags: [...new Set(Object.keys(paths).map(tagOf))].sort().map((name) => ({ name })),
+    paths,
+    components: {
+      schemas: schemas.components(),
+      securitySchemes: {
+        bearer: { type: 'http', scheme: 'bearer', description: 'The token of the host' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'lupine-session-<port>',
+          description: 'Set by POST /api/session',
+        },
+      },
+    },
+  }
+}
+
+function operationOf(route: Route, path: string, schemas: SchemaTranslator): object {
+  const { method, summary, query, body, open } = route
+  return {
+    operationId: operationId(method, path),
+    summary,
+    tags: [tagOf(path)],
+    ...(open === true ? { security: [] } : {}),
+    parameters: [
+      ...pathParameters(path),
+      ...(query === undefined ? [] : queryParameters(query, schemas)),
+      ...headerParameters(route),
+    ],
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            required: requiredOf(body).length > 0,
+            content: { 'application/json': { schema: schemas.translate(body) } },
+          },
+        }),
+    responses: { ...successes(route, schemas), ...failures(route, schemas) },
+  }
+}
+
+/** `GET /api/plugins/:id/logs` → `getApiPluginsIdLogs`. */
+function operationId(method: string, path: string): string {
+  const words = path.split(/[^A-Za-z0-9]+/).filter((word) => word !== '')
+  return method.toLowerCase() + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join('')
+}
+
+/** The first word of the address: `plugins`, `history`, `livez`. */
+function tagOf(path: string): string {
+  return path.replace(/^\/(api\/)?/, '').split(/[/.]/)[0] ?? ''
+}
+
+function pathParameters(path: string): object[] {
+  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: name === 'seq' ? 'integer' : 'string' },
+    ...(parameterMeanings[name] === undefined ? {} : { description: parameterMeanings[name] }),
+  }))
+}
+
+function requiredOf(schema: TSchema): string[] {
+  return 'required' in schema && Array.isArray(schema.required) ? schema.required.map(String) : []
+}
+
+function queryParameters(query: NonNullable<Route['query']>, schemas: SchemaTranslator): object[] {
+  const required = requiredOf(query)
+  return Object.entries(query.properties).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: required.includes(name),
+    schema: schemas.translate(schema),
+  }))
+}
+
+function headerParameters({ method, problems, produces }: Route): object[] {
+  const header = (name: string, description: string): object => ({
+    name,
+    in: 'header',
+    required: false,
+    schema: { type: 'string' },
+    description,
+  })
+  return [
+    ...(problems?.includes('revision_conflict') === true
+      ? [header('If-Match', 'The revision that the caller has seen, in double quotes; else 412')]
+      : []),
+    ...(method === 'POST'
+      ? [header('Idempotency-Key', 'The same key answers the same result and acts once')]
+      : []),
+    ...(produces?.includes('text/event-stream') === true
+      ? [
+          header(
+            'Last-Event-ID',
+            'Number of the last lifecycle event that was seen; those after it come first',
+          ),
+        ]
+      : []),
+  ]
+}
+
+const successTexts: Readonly<Record<number, string>> = {
+  101: 'The connection speaks WebSocket from here on',
+  200: 'Done',
+  201: 'Made',
+  503: 'Not now',
+}
+
+function successes({ answers, produces = [] }: Route, schemas: SchemaTranslator): Record<string, object> {
+  return Object.fromEntries(
+    Object.entries(answers).map(([status, schema]) => {
+      const content = {
+        ...(schema === null ? {} : { 'application/json': { schema: schemas.translate(schema) } }),
+        ...Object.fromEntries(produces.map((type) => [type, { schema: { type: 'string' } }])),
+      }
+      const description = successTexts[Number(status)] ?? 'Answered'
+      return [status, { description, ...(Object.keys(content).length === 0 ? {} : { content }) }]
+    }),
+  )
+}
+
+function failures(route: Route, schemas: SchemaTranslator): Record<string, object> {
+  const codes = new Set<ProblemCode>([
+    ...commonProblems,
+    ...(route.open === true ? [] : (['unauthorized'] as const)),
+    ...(route.query === undefined ? [] : inputProblems),
+    ...(route.body === undefined ? [] : bodyProblems),
+    ...(route.problems ?? []),
+  ])
+  const byStatus = new Map<number, ProblemCode[]>()
+  for (const code of [...codes].sort()) {
+    const { status } = problemTable[code]
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code])
+  }
+  const content = { 'application/problem+json': { schema: schemas.translate(ProblemAnswer) } }
+  return Object.fromEntries(
+    [...byStatus]
+      // A status that also has an ordinary answer keeps that one.
+      .filter(([status]) => route.answers[status] === undefined)
+      .map(([status, named]) => [
+        String(status),
+        { description: named.map((code) => `\`${code}\`: ${problemTable[code].title}`).join('. '), content },
+      ]),
+  )
+}
