@@ -63,6 +63,8 @@ function toLua(runtime: LuaRuntime, value: Json | undefined): LuaValue {
 function fromLua(value: LuaValue): unknown {
   if (value instanceof Uint8Array) return decoder.decode(value)
   if (typeof value !== 'object' || value.kind === 'function') return value
-  const pairs = value.entries().map(([key, item]) => [fromLua(key), fromLua(item)] as const)
-  return value.length > 0 ? pairs.map(([, item]) => item) : Object.fromEntries(pairs)
+  // By index: a table's own order is that of its making, which for `{ a, b }` is from the last to the first.
+  if (value.length > 0)
+    return Array.from({ length: value.length }, (_, index) => fromLua(value.get(index + 1)))
+  return Object.fromEntries(value.entries().map(([key, item]) => [fromLua(key), fromLua(item)]))
 }

@@ -3,6 +3,7 @@ import mqtt from 'mqtt'
 import type { Json } from '../../src/base/json.ts'
 import type { PointView } from '../../src/lifecycle/lifecycle.ts'
 import type { LogEntry, Plugin } from '../../src/schema/plugin.ts'
+import type { Settings } from '../../src/settings.ts'
 import { startTestHost, type TestAnswer, type TestHost } from './test-host.ts'
 
 /** One of the starter plugins in a real host, with an MQTT client beside it. */
@@ -33,8 +34,14 @@ export interface Inbox {
 
 const starterRepository = join(import.meta.dirname, '..', '..', 'repository')
 
-export async function startStarterPlugin(name: string, config: Record<string, Json>): Promise<StarterPlugin> {
+/** `settings` are the host's: `httpRewrite` leads a plugin's fixed address to a stand-in. */
+export async function startStarterPlugin(
+  name: string,
+  config: Record<string, Json>,
+  settings: Partial<Settings> = {},
+): Promise<StarterPlugin> {
   let host = await startTestHost({
+    settings,
     hostFile: { repositories: [{ name: 'starter', url: starterRepository }] },
   })
   const path = `/api/plugins/@starter/${name}`
