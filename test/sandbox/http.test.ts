@@ -1,0 +1,567 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { noResources } from '../../src/schema/plugin.ts'
+import { type Respond, startWebServer, type WebServer } from '../outside/web-server.ts'
+import { type OutsideOptions, printedBy, withOutside } from './outside-stage.ts'
+import { pluginSource } from './stage.ts'
+
+const ok: Respond = (_seen, response) => response.end('fine')
+
+/** Answers that the path describes: `/404/{"message":"gone"}`. */
+const described: Respond = ({ target }, response) => {
+  const [, status = '200', body = ''] = /^\/(\d+)\/?(.*)$/.exec(decodeURIComponent(target)) ?? []
+  response.writeHead(Number(status), { 'X-Probe-Header': 'One', 'Content-Type': 'text/plain' }).end(body)
+}
+
+async function withServer(
+  respond: Respond,
+  use: (server: WebServer) => Promise<void>,
+  tls = false,
+): Promise<void> {
+  const server = await startWebServer(respond, { tls })
+  try {
+    await use(server)
+  } finally {
+    await server.close()
+  }
+}
+
+/** Lua that makes the requests one after another and shows the answer of each. */
+function inTurn(base: string, requests: string[], show: string): string {
+  return `
+    local base = "${base}"
+    local requests = { ${requests.join(', ')} }
+    local function run(index)
+      if index > #requests then print("done") return end
+      plugin:httpRequest(requests[index], function(answer, err)
+        print(${show})
+        run(index + 1)
+      end)
+    end
+    plugin:onInit(function() run(1) end)
+  `
+}
+
+async function answers(
+  respond: Respond,
+  requests: (base: string) => string[],
+  show: string,
+  options?: OutsideOptions,
+): Promise<string[]> {
+  let lines: string[] = []
+  await withServer(respond, async ({ url }) => {
+    lines = await printedBy(pluginSource(inTurn(url, requests(url), show)), options)
+  })
+  return lines
+}
+
+test('§4 httpRequest answers at once; the callback comes later, once, and always with a table', async () => {
+  await withServer(ok, async ({ url }) => {
+    const lines = await printedBy(
+      pluginSource(`
+        local calls = 0
+        plugin:onInit(function()
+          plugin:httpRequest({ url = "${url}" }, function(answer, err)
+            calls = calls + 1
+            print("answer", calls, type(answer), answer.status, err)
+            plugin:httpRequest({ url = "nonsense" }, function(wrong, why)
+              print("wrong", type(wrong), wrong.status, wrong.ok, why == wrong.err, why)
+              plugin:setTimeout(20, function() print("calls", calls) print("done") end)
+            end)
+            print("asked wrongly")
+          end)
+          print("asked")
+        end)
+      `),
+    )
+    assert.deepEqual(lines, [
+      'asked',
+      'answer\t1\ttable\t200\tnil',
+      'asked wrongly',
+      'wrong\ttable\t0\tfalse\ttrue\tthe url must be absolute and start with http:// or https://',
+      'calls\t1',
+    ])
+  })
+})
+
+test('§4 an answer has status, code, ok, body in bytes, headers in any case, and the time it took', async () => {
+  const bytes: Respond = (_seen, response) => {
+    response.writeHead(201, { 'X-Probe-Header': 'ü' }).end(Buffer.from([0, 1, 255]))
+  }
+  const show = `answer.status, answer.code, answer.ok, #answer.body, answer.body:byte(1, 3)`
+  assert.deepEqual(await answers(bytes, () => ['{ url = base }'], show), ['201\t201\ttrue\t3\t0\t1\t255'])
+  const headers = `answer.headers["X-Probe-Header"], answer.headers["x-probe-header"], answer.headers["X-PROBE-HEADER"], answer.headers.missing, answer.headers[1]`
+  assert.deepEqual(await answers(described, () => ['{ url = base .. "/200/x" }'], headers), [
+    'One\tOne\tOne\tnil\tnil',
+  ])
+  const rest = `math.type(answer.elapsed) or type(answer.elapsed), answer.elapsed >= 0, answer.err, answer.errCode, answer.json`
+  const [line = ''] = await answers(described, () => ['{ url = base .. "/200/x" }'], rest)
+  assert.match(line, /^\w+\ttrue\tnil\tnil\tnil$/)
+})
+
+test('§4 the url goes out as written, and user:pass@ becomes Basic authentication', async () => {
+  await withServer(ok, async (server) => {
+    const source = inTurn(
+      server.url,
+      [
+        '{ url = base .. "/a(b),c%20d?x=1,2&y=(z)" }',
+        `{ url = "http://user:p%40ss@127.0.0.1:${server.port}/" }`,
+        `{ url = "http://user:pass@127.0.0.1:${server.port}/", headers = { authorization = plugin:bearerAuth("token") } }`,
+        '{ url = plugin:url(base, { q = "a b", z = 1, m = "ä" }) }',
+      ],
+      'answer.status',
+    )
+    await printedBy(pluginSource(source))
+    assert.deepEqual(
+      server.seen.map(({ target, headers }) => [target, headers.authorization]),
+      [
+        ['/a(b),c%20d?x=1,2&y=(z)', undefined],
+        ['/', `Basic ${Buffer.from('user:p@ss').toString('base64')}`],
+        ['/', 'Bearer token'],
+        ['/?m=%C3%A4&q=a%20b&z=1', undefined],
+      ],
+    )
+  })
+})
+
+test('§4 methods are taken in any case, GET is the default, and others are refused', async () => {
+  await withServer(ok, async (server) => {
+    const methods = ['get', 'Post', 'PUT', 'patch', 'delete', 'HEAD', 'BREW']
+    const requests = ['{ url = base }', ...methods.map((method) => `{ url = base, method = "${method}" }`)]
+    const lines = await printedBy(pluginSource(inTurn(server.url, requests, 'err')))
+    assert.deepEqual(
+      server.seen.map(({ method }) => method),
+      ['GET', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'],
+    )
+    assert.deepEqual(lines.slice(-2), [
+      'nil',
+      'the method BREW is not one of GET, POST, PUT, PATCH, DELETE, HEAD',
+    ])
+  })
+})
+
+test('§4 body, json and form are sent, and an explicit header wins over a generated one', async () => {
+  await withServer(ok, async (server) => {
+    const requests = [
+      `{ url = base, method = "POST", body = "raw \\0 bytes" }`,
+      `{ url = base, method = "POST", json = { n = 2, list = { 1, 2.0 }, empty = {} } }`,
+      `{ url = base, method = "POST", json = { 1 }, headers = { ["content-type"] = "application/vnd.api+json", ["User-Agent"] = "mine", ["X-Number"] = 10 / 2 } }`,
+      `{ url = base, method = "POST", form = { b = "x y", a = 10 / 2, ["ü"] = true, ["0"] = "&=" } }`,
+      `{ url = base, method = "POST", form = {} }`,
+      `{ url = base, method = "POST" }`,
+      `{ url = base, method = "POST", body = 12.0 }`,
+    ]
+    await printedBy(pluginSource(inTurn(server.url, requests, 'err')))
+    assert.deepEqual(
+      server.seen.map(({ body, headers }) => [body, headers['content-type']]),
+      [
+        ['raw \0 bytes', undefined],
+        // The order of a table's keys is Lua's own affair.
+        [server.seen[1]?.body, 'application/json'],
+        ['[1]', 'application/vnd.api+json'],
+        ['0=%26%3D&a=5&b=x%20y&%C3%BC=true', 'application/x-www-form-urlencoded'],
+        ['', 'application/x-www-form-urlencoded'],
+        ['', undefined],
+        ['12', undefined],
+      ],
+    )
+    assert.deepEqual(JSON.parse(server.seen[1]?.body ?? ''), { n: 2, list: [1, 2], empty: {} })
+    assert.deepEqual(
+      [server.seen[2]?.headers['user-agent'], server.seen[2]?.headers['x-number']],
+      ['mine', '5'],
+    )
+    assert.equal(server.seen[0]?.headers['user-agent'], 'lupine/1.2.3')
+  })
+})
+
+test('§4 options that make no sense are told to the callback, and raise nothing', async () => {
+  const requests = () => [
+    '{}',
+    '{ url = base, headers = "x" }',
+    '{ url = base, form = "x" }',
+    '{ url = base, body = {} }',
+    '{ url = base, json = print }',
+    '(function() local t = { url = base } t.json = t return t end)()',
+    '{ url = base, method = "POST", body = string.rep("x", 5 * 1024 * 1024 + 1) }',
+    '{ url = base, headers = { ["X-Bad"] = "a\\r\\nb" } }',
+  ]
+  const lines = await answers(ok, requests, 'answer.status, answer.errCode, err')
+  assert.deepEqual(lines.slice(0, 7), [
+    '0\tnetwork\tthe request has no url',
+    '0\tnetwork\tthe headers must be a table, not a string',
+    '0\tnetwork\tthe form must be a table, not a string',
+    '0\tnetwork\tthe body must be a string, not a table; json = … sends a table',
+    '0\tnetwork\ta function cannot be sent as JSON',
+    '0\tnetwork\tcycle: the table contains itself',
+    '0\tnetwork\tthe body is larger than 5 MiB',
+  ])
+  assert.match(lines[7] ?? '', /^0\tnetwork\t.*header/)
+})
+
+test('§4 parseJson is never by default, and true is success', async () => {
+  const requests = (mode: string) => () => [
+    `{ url = base .. '/200/{"a":[1,null,2.5],"n":null}' ${mode} }`,
+    `{ url = base .. '/200/not json' ${mode} }`,
+    `{ url = base .. '/302/{"a":[7]}' ${mode} }`,
+    `{ url = base .. '/204' ${mode} }`,
+    `{ url = base .. '/200/{"a":[1]}', method = "HEAD" ${mode} }`,
+  ]
+  const show = `answer.status, answer.ok, answer.json and answer.json.a[1], answer.json and answer.json.n, answer.errCode, err and err:sub(1, 20)`
+  const nothing = [
+    '200\ttrue\tnil\tnil\tnil\tnil',
+    '200\ttrue\tnil\tnil\tnil\tnil',
+    '302\tfalse\tnil\tnil\tnil\tnil',
+    '204\ttrue\tnil\tnil\tnil\tnil',
+    '200\ttrue\tnil\tnil\tnil\tnil',
+  ]
+  const parsed = '200\ttrue\t1\tnil\tnil\tnil'
+  const success = [parsed, '200\ttrue\tnil\tnil\tparse\tthe body is not JSON', ...nothing.slice(2)]
+  for (const mode of ['', ', parseJson = "never"', ', parseJson = false']) {
+    assert.deepEqual(await answers(described, requests(mode), show), nothing, mode)
+  }
+  for (const mode of [', parseJson = "success"', ', parseJson = true']) {
+    assert.deepEqual(await answers(described, requests(mode), show), success, mode)
+  }
+  assert.deepEqual(await answers(described, requests(', parseJson = "always"'), show), [
+    parsed,
+    nothing[1],
+    '302\tfalse\t7\tnil\tnil\tnil',
+    ...nothing.slice(3),
+  ])
+})
+
+test('§4 a status of 400 and above is an err with what the server says, and body and json are there', async () => {
+  const requests = () => [
+    `{ url = base .. '/404' }`,
+    `{ url = base .. '/401/{"error":"bad token"}', parseJson = "success" }`,
+    `{ url = base .. '/429/{"message":"slow down","error":"x"}', parseJson = "always" }`,
+    `{ url = base .. '/400/{"description":"Bad Request: chat not found","message":"m"}', parseJson = "success" }`,
+    `{ url = base .. '/500/oops', parseJson = "success" }`,
+    `{ url = base .. '/503/{"error":{"code":1}}' }`,
+    `{ url = base .. '/418/[1]' }`,
+    `{ url = base .. '/304' }`,
+  ]
+  const show = `answer.status, answer.ok, answer.errCode, answer.body, answer.json ~= nil, answer.err == err, err`
+  assert.deepEqual(await answers(described, requests, show), [
+    '404\tfalse\thttp_4xx\t\tfalse\ttrue\tHTTP 404',
+    '401\tfalse\thttp_4xx\t{"error":"bad token"}\ttrue\ttrue\tHTTP 401: bad token',
+    '429\tfalse\thttp_4xx\t{"message":"slow down","error":"x"}\ttrue\ttrue\tHTTP 429: slow down',
+    '400\tfalse\thttp_4xx\t{"description":"Bad Request: chat not found","message":"m"}\ttrue\ttrue\tHTTP 400: Bad Request: chat not found',
+    '500\tfalse\thttp_5xx\toops\tfalse\ttrue\tHTTP 500',
+    '503\tfalse\thttp_5xx\t{"error":{"code":1}}\tfalse\ttrue\tHTTP 503',
+    '418\tfalse\thttp_4xx\t[1]\tfalse\ttrue\tHTTP 418',
+    '304\tfalse\tnil\t\tfalse\ttrue\tnil',
+  ])
+})
+
+test('§4 a request that takes too long ends with timeout, and a server that is not there with network', async () => {
+  const gone = await startWebServer(ok)
+  await gone.close()
+  const lines = await answers(
+    () => undefined,
+    () => ['{ url = base, timeout = 50 }', `{ url = "${gone.url}" }`],
+    'answer.status, answer.ok, answer.body, next(answer.headers), answer.errCode, err',
+  )
+  assert.deepEqual(lines, [
+    '0\tfalse\t\tnil\ttimeout\ttimeout after 50 ms',
+    `0\tfalse\t\tnil\tnetwork\tconnection refused by 127.0.0.1:${gone.port} (ECONNREFUSED)`,
+  ])
+})
+
+test('§4 insecureSkipVerify or verifySSL = false accepts a self-signed certificate, and nothing else does', async () => {
+  await withServer(
+    ok,
+    async (server) => {
+      const requests = [
+        '{ url = base, insecureSkipVerify = true }',
+        '{ url = base, verifySSL = false }',
+        '{ url = base, verifySSL = true }',
+        '{ url = base }',
+      ]
+      const lines = await printedBy(
+        pluginSource(inTurn(server.url, requests, 'answer.status, err and err:match("not trusted")')),
+      )
+      assert.deepEqual(lines, ['200\tnil', '200\tnil', '0\tnot trusted', '0\tnot trusted'])
+    },
+    true,
+  )
+})
+
+test('§4 redirects are followed, and gzip is unpacked', async () => {
+  const respond: Respond = ({ target }, response) => {
+    if (target === '/start') response.writeHead(302, { Location: '/end' }).end()
+    else response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(gzipSync('{"packed":true}'))
+  }
+  const lines = await answers(
+    respond,
+    () => ['{ url = base .. "/start", parseJson = true }'],
+    'answer.status, answer.json.packed',
+  )
+  assert.deepEqual(lines, ['200\ttrue'])
+})
+
+test('§4 each request writes one debug line without secrets, and log = false none', async () => {
+  await withServer(ok, async ({ port }) => {
+    const at = `127.0.0.1:${port}`
+    const source = inTurn(
+      `http://user:pass@${at}`,
+      [
+        '{ url = base .. "/a?api_key=abcdefghijkl&q=visible&token=short" }',
+        '{ url = base .. "/b?api_key=abcdefghijkl", log = { redact = false } }',
+        '{ url = base .. "/bot12345:secret-of-config/c" }',
+        '{ url = base .. "/silent", log = false }',
+        '{ url = "nonsense?password=hunter2" }',
+      ],
+      'answer.status',
+    )
+    await withOutside(pluginSource(source, { secrets: ['12345:secret-of-config'] }), async ({ recorder }) => {
+      await recorder.logged('info done')
+      const lines = recorder.logs().filter((line) => line.startsWith('debug '))
+      assert.deepEqual(
+        lines.map((line) => line.replace(/\d+ ms/, '… ms')),
+        [
+          `debug GET http://***@${at}/a?api_key=abcde***&q=visible&token=***: 200 (… ms)`,
+          `debug GET http://***@${at}/b?api_key=abcdefghijkl: 200 (… ms)`,
+          `debug GET http://***@${at}/bot***/c: 200 (… ms)`,
+          'debug GET nonsense?password=***: the url must be absolute and start with http:// or https:// (… ms)',
+        ],
+      )
+    })
+  })
+})
+
+test('§4 eight requests are in flight, the rest waits in order and is counted', async () => {
+  const waiting: (() => void)[] = []
+  let arrived = (): void => undefined
+  const hold: Respond = (_seen, response) => {
+    waiting.push(() => response.end())
+    arrived()
+  }
+  const until = (count: number) =>
+    new Promise<void>((resolve) => {
+      arrived = () => {
+        if (waiting.length >= count) resolve()
+      }
+      arrived()
+    })
+  await withServer(hold, async (server) => {
+    const source = `
+      plugin:onInit(function()
+        local open = 11
+        for index = 1, 11 do
+          plugin:httpRequest({ url = "${server.url}/" .. index }, function()
+            open = open - 1
+            if open == 0 then print("done") end
+          end)
+        end
+      end)`
+    await withOutside(pluginSource(source), async ({ recorder, isolate }) => {
+      await until(8)
+      assert.equal(server.seen.length, 8)
+      assert.equal(isolate.resources().httpRequests, 11)
+      waiting[0]?.()
+      await until(9)
+      assert.equal(server.seen[8]?.target, '/9')
+      for (let count = 9; count <= 11; count += 1) {
+        await until(count)
+        waiting[count - 2]?.()
+      }
+      for (const end of waiting) end()
+      await recorder.logged('info done')
+      assert.deepEqual(
+        server.seen.slice(8).map(({ target }) => target),
+        ['/9', '/10', '/11'],
+      )
+    })
+  })
+})
+
+test('§2.7 a callback that raises is logged with its request, and the next ones come', async () => {
+  await withServer(ok, async ({ url }) => {
+    const source = `
+      plugin:httpRequest({ url = "${url}" }, function() error("broken") end)
+      plugin:httpRequest("${url}", function(answer) print("bare url", answer.status) print("done") end)
+      plugin:httpRequest({ url = "${url}" })`
+    await withOutside(pluginSource(source), async ({ recorder }) => {
+      await recorder.logged('info done')
+      const lines = recorder.logs().filter((line) => !line.startsWith('debug'))
+      assert.ok(lines.some((line) => /^error callback of httpRequest: init\.lua:2: broken/.test(line)))
+      assert.ok(lines.includes('info bare url\t200'))
+    })
+  })
+})
+
+test('§2.6 an unload cuts requests short, their callbacks never come, and none is counted', async () => {
+  let arrived = (): void => undefined
+  let gone = (): void => undefined
+  const silent: Respond = (_seen, _response, request) => {
+    request.socket.on('close', () => gone())
+    arrived()
+  }
+  await withServer(silent, async (server) => {
+    const there = new Promise<void>((resolve) => (arrived = resolve))
+    const closed = new Promise<void>((resolve) => (gone = resolve))
+    const source = `
+      plugin:onInit(function()
+        for index = 1, 10 do
+          plugin:httpRequest({ url = "${server.url}" }, function() print("never") end)
+        end
+      end)
+      plugin:onCleanup(function() print("bye") end)`
+    await withOutside(pluginSource(source), async ({ recorder, isolate }) => {
+      await there
+      assert.equal(isolate.resources().httpRequests, 10)
+      await isolate.unload()
+      await closed
+      assert.deepEqual(recorder.logs(), ['info bye'])
+      assert.deepEqual(isolate.resources(), noResources)
+      assert.ok(server.seen.length <= 8, 'what was waiting is never sent')
+    })
+  })
+})
+
+test('§2.6 an HTTP request that onCleanup starts is really sent, and its callback never comes', async () => {
+  await withServer(
+    ({ target }, response) => {
+      if (target.startsWith('/bye')) response.end()
+    },
+    async (server) => {
+      const source = `
+        plugin:onInit(function()
+          for index = 1, 9 do plugin:httpRequest({ url = "${server.url}/held" }, function() print("never") end) end
+        end)
+        plugin:onCleanup(function()
+          for index = 1, 10 do
+            plugin:httpRequest({ url = "${server.url}/bye" .. index, method = "PUT", json = { off = true } }, function() print("never") end)
+          end
+        end)`
+      await withOutside(pluginSource(source), async ({ recorder, isolate }) => {
+        await isolate.unload()
+        const last = server.seen.filter(({ target }) => target.startsWith('/bye'))
+        assert.deepEqual(
+          last.map(({ target }) => target).sort(),
+          Array.from({ length: 10 }, (_, index) => `/bye${index + 1}`).sort(),
+        )
+        assert.equal(last[0]?.body, '{"off":true}')
+        assert.deepEqual(recorder.logs(), [])
+      })
+    },
+  )
+})
+
+test('§2.6 a server that never answers what onCleanup asks holds the unload up for a moment at most', async () => {
+  let arrived = (): void => undefined
+  await withServer(
+    () => arrived(),
+    async (server) => {
+      const there = new Promise<void>((resolve) => (arrived = resolve))
+      const source = `plugin:onCleanup(function() plugin:httpRequest({ url = "${server.url}" }) end)`
+      await withOutside(
+        pluginSource(source),
+        async ({ isolate }) => {
+          const unload = isolate.unload()
+          await there
+          await unload
+          assert.equal(server.seen.length, 1)
+        },
+        { limits: { lastWordsDeadline: 100 } },
+      )
+    },
+  )
+})
+
+test('§2.5 requests of a load that fails are cut short', async () => {
+  let arrived = (): void => undefined
+  let gone = (): void => undefined
+  const silent: Respond = (_seen, _response, request) => {
+    request.socket.on('close', () => gone())
+    arrived()
+  }
+  await withServer(silent, async (server) => {
+    const closed = new Promise<void>((resolve) => (gone = resolve))
+    const source = `
+      plugin:onInit(function()
+        plugin:httpRequest({ url = "${server.url}" }, print)
+        while not plugin:getObject("plugins.test.server.asked") do end
+        error("no")
+      end)`
+    const prepare: OutsideOptions['prepare'] = ({ foreignObjects }) => {
+      arrived = () => void foreignObjects.set('plugins.test.server.asked', true)
+    }
+    await assert.rejects(
+      withOutside(pluginSource(source), () => undefined, { prepare }),
+      /init\.lua:5: no/,
+    )
+    await closed
+  })
+})
+
+test('§4 a plugin that starts more requests than can wait is told so, and keeps the others', async () => {
+  await withServer(ok, async ({ url }) => {
+    const source = `
+      plugin:onInit(function()
+        local open, refused = 1100, 0
+        for index = 1, 1100 do
+          plugin:httpRequest({ url = "${url}", log = false }, function(answer, err)
+            open = open - 1
+            if err and err:find("too many requests") then refused = refused + 1 end
+            if open == 0 then print(refused) print("done") end
+          end)
+        end
+      end)`
+    assert.deepEqual(await printedBy(pluginSource(source)), ['92'])
+  })
+})
+
+test('§4 httpGet and httpPost hand over the answer, and a status of 400 is no err', async () => {
+  const gone = await startWebServer(ok)
+  await gone.close()
+  await withServer(described, async (server) => {
+    const lines = await printedBy(
+      pluginSource(`
+        local url = "${server.url}"
+        plugin:httpGet(url .. "/404/missing", function(response, err)
+          print(response.status, response.body, response.err, response.errCode, err)
+          plugin:httpPost(url .. "/500/{}", { a = 1 }, function(response, err)
+            print(response.status, response.ok, err)
+            plugin:httpPost(url .. "/200/fine", "a=1", function(response, err)
+              print(response.status, response.ok, response.body, err)
+              plugin:httpGet("${gone.url}", function(response, err)
+                print(response.status, err == response.err, err ~= nil)
+                print("done")
+              end)
+            end)
+          end)
+        end)
+      `),
+    )
+    assert.deepEqual(lines, [
+      '404\tmissing\tnil\tnil\tnil',
+      '500\tfalse\tnil',
+      '200\ttrue\tfine\tnil',
+      '0\ttrue\ttrue',
+    ])
+    assert.deepEqual(
+      server.seen.map(({ method, body, headers }) => [method, body, headers['content-type']]),
+      [
+        ['GET', '', undefined],
+        ['POST', '{"a":1}', 'application/json'],
+        ['POST', 'a=1', undefined],
+      ],
+    )
+  })
+})
+
+test('§4 an origin with a stand-in is answered by it', async () => {
+  await withServer(ok, async (server) => {
+    const lines = await printedBy(
+      pluginSource(
+        inTurn(server.url, ['{ url = "https://api.example.com/v1?x=(1)" }'], 'answer.status, answer.body'),
+      ),
+      { outside: { rewrite: { 'https://api.example.com': server.url } } },
+    )
+    assert.deepEqual(lines, ['200\tfine'])
+    assert.equal(server.seen[0]?.target, '/v1?x=(1)')
+  })
+})

@@ -1,0 +1,53 @@
+import { systemClock } from '../../src/base/clock.ts'
+import { createOutside, type OutsideSettings } from '../../src/outside/outside.ts'
+import type { IsolateSource } from '../../src/sandbox/isolate.ts'
+import type { SandboxLimits } from '../../src/sandbox/limits.ts'
+import { createRecorder, type Recorder, type Running, testSandbox } from './stage.ts'
+
+export interface OutsideOptions {
+  outside?: Partial<OutsideSettings>
+  limits?: Partial<SandboxLimits>
+  /** Before the load. */
+  prepare?(recorder: Recorder): void
+}
+
+/** Loads a plugin that can reach servers, hands it over, and leaves nothing behind. */
+export async function withOutside(
+  source: IsolateSource,
+  use: (running: Running) => Promise<void> | void,
+  options: OutsideOptions = {},
+): Promise<void> {
+  const sandbox = testSandbox(options.limits)
+  const outside = createOutside({
+    clock: systemClock,
+    hostVersion: '1.2.3',
+    environment: {},
+    rewrite: {},
+    ...options.outside,
+  })
+  const recorder = createRecorder()
+  recorder.outside = (call, signal) => outside.request(source.id, call, signal)
+  options.prepare?.(recorder)
+  try {
+    const isolate = await sandbox.load(source, recorder.services)
+    recorder.isolate = isolate
+    await use({ recorder, isolate, sandbox })
+  } finally {
+    await sandbox.close()
+    await outside.close()
+  }
+}
+
+/** What the plugin prints until it prints `done`. */
+export async function printedBy(source: IsolateSource, options: OutsideOptions = {}): Promise<string[]> {
+  const lines: string[] = []
+  await withOutside(
+    source,
+    async ({ recorder }) => {
+      await recorder.logged('info done')
+      lines.push(...recorder.logs().filter((line) => !line.startsWith('debug ')))
+    },
+    options,
+  )
+  return lines.filter((line) => line !== 'info done').map((line) => line.replace(/^info /, ''))
+}
