@@ -93,7 +93,10 @@ test('every plugin is in the order once, and after what it needs unless they nee
       for (const { id, dependencies } of list) {
         for (const needed of dependencies.map((name) => `@a/${name}`)) {
           const together = cycles.some((cycle) => cycle.includes(id) && cycle.includes(needed))
-          assert.ok(together || order.indexOf(needed) < order.indexOf(id), `${needed} before ${id}: ${order.join()}`)
+          assert.ok(
+            together || order.indexOf(needed) < order.indexOf(id),
+            `${needed} before ${id}: ${order.join()}`,
+          )
         }
       }
     }),
