@@ -7,6 +7,8 @@ const Bytes = Type.Refine(Type.Unsafe<Uint8Array>({}), (value) => value instance
 export const httpMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'] as const
 export type HttpMethod = (typeof httpMethods)[number]
 
+/** Headers of one request; more than any server takes. */
+export const headerLimit = 200
 /** A header; several of one name are several entries. The value's characters are bytes (Latin-1). */
 const Header = Type.Tuple([Type.String(), Type.String()])
 
@@ -14,7 +16,7 @@ export const HttpRequest = Type.Object({
   /** Absolute, as the plugin wrote it; may hold `user:pass@`. */
   url: Type.String(),
   method: Type.Enum([...httpMethods]),
-  headers: Type.Array(Header, { maxItems: 200 }),
+  headers: Type.Array(Header, { maxItems: headerLimit }),
   body: Type.Optional(Bytes),
   /** Milliseconds for the whole of it, redirects and body too. */
   timeout: Type.Number({ exclusiveMinimum: 0 }),

@@ -184,10 +184,11 @@ test('§4 options that make no sense are told to the callback, and raise nothing
     '{ url = base, json = print }',
     '(function() local t = { url = base } t.json = t return t end)()',
     '{ url = base, method = "POST", body = string.rep("x", 5 * 1024 * 1024 + 1) }',
+    '(function() local h = {} for i = 1, 300 do h["X-" .. i] = i end return { url = base, headers = h } end)()',
     '{ url = base, headers = { ["X-Bad"] = "a\\r\\nb" } }',
   ]
   const lines = await answers(ok, requests, 'answer.status, answer.errCode, err')
-  assert.deepEqual(lines.slice(0, 7), [
+  assert.deepEqual(lines.slice(0, 8), [
     '0\tnetwork\tthe request has no url',
     '0\tnetwork\tthe headers must be a table, not a string',
     '0\tnetwork\tthe form must be a table, not a string',
@@ -195,8 +196,9 @@ test('§4 options that make no sense are told to the callback, and raise nothing
     '0\tnetwork\ta function cannot be sent as JSON',
     '0\tnetwork\tcycle: the table contains itself',
     '0\tnetwork\tthe body is larger than 5 MiB',
+    '0\tnetwork\tthere are more than 199 headers',
   ])
-  assert.match(lines[7] ?? '', /^0\tnetwork\t.*header/)
+  assert.match(lines[8] ?? '', /^0\tnetwork\t.*header/)
 })
 
 test('§4 parseJson is never by default, and true is success', async () => {
@@ -229,6 +231,25 @@ test('§4 parseJson is never by default, and true is success', async () => {
     '302\tfalse\t7\tnil\tnil\tnil',
     ...nothing.slice(3),
   ])
+})
+
+test('§4 JSON that is nested too deeply to be of use is no JSON, and the callback comes', async () => {
+  const deep: Respond = ({ target }, response) => {
+    response.writeHead(target === '/wrong' ? 400 : 200).end('['.repeat(5_000) + ']'.repeat(5_000))
+  }
+  const requests = () => [
+    '{ url = base, parseJson = "success" }',
+    '{ url = base, parseJson = "always" }',
+    '{ url = base .. "/wrong", parseJson = "always" }',
+  ]
+  assert.deepEqual(
+    await answers(deep, requests, 'answer.status, answer.json, answer.errCode, err, #answer.body'),
+    [
+      '200\tnil\tparse\tthe body is not JSON: the value is nested more than 100 levels deep\t10000',
+      '200\tnil\tnil\tnil\t10000',
+      '400\tnil\thttp_4xx\tHTTP 400\t10000',
+    ],
+  )
 })
 
 test('§4 a status of 400 and above is an err with what the server says, and body and json are there', async () => {

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json } from '../../../base/json.ts'
 import type { HttpAnswer } from '../../../schema/outside.ts'
-import type { LuaTable } from '../lua/lua-value.ts'
+import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, textOf } from './arguments.ts'
 import type { JsonMode } from './http-options.ts'
@@ -17,7 +17,7 @@ export interface AnswerTable {
 }
 
 interface Verdict {
-  json?: Json | undefined
+  json?: LuaValue
   err?: string
   errCode?: string
 }
@@ -40,8 +40,18 @@ export function createAnswerTables(
     return headers
   }
 
+  function parseBody(body: Uint8Array): Parsed {
+    try {
+      // Some servers put a byte order mark in front.
+      const json = JSON.parse(textOf(body).replace(/^\uFEFF/, '')) as Json
+      return { ok: true, json, value: context.fromJson(json) }
+    } catch (error) {
+      return { ok: false, message: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
   return (answer, method, mode) => {
-    const { json, err, errCode } = judge(answer, method, mode)
+    const { json, err, errCode } = judge(answer, method, mode, parseBody)
     const table = runtime.newTable()
     table.set('status', answer.status)
     table.set('code', answer.status)
@@ -49,7 +59,7 @@ export function createAnswerTables(
     table.set('body', answer.body)
     table.set('headers', headersOf(answer))
     table.set('elapsed', answer.elapsed)
-    if (json !== undefined) table.set('json', context.fromJson(json))
+    table.set('json', json)
     if (err !== undefined) table.set('err', bytesOf(err))
     if (errCode !== undefined) table.set('errCode', bytesOf(errCode))
     return { table, err }
@@ -60,7 +70,14 @@ function isSuccess(status: number): boolean {
   return status >= 200 && status < 300
 }
 
-function judge(answer: HttpAnswer, method: string, mode: JsonMode): Verdict {
+type Parsed = { ok: true; json: Json; value: LuaValue } | { ok: false; message: string }
+
+function judge(
+  answer: HttpAnswer,
+  method: string,
+  mode: JsonMode,
+  parseBody: (body: Uint8Array) => Parsed,
+): Verdict {
   const { status, body, error } = answer
   if (error !== undefined) return { err: error.message, errCode: error.code }
   if (status >= 400) {
@@ -69,23 +86,14 @@ function judge(answer: HttpAnswer, method: string, mode: JsonMode): Verdict {
     return {
       err: `HTTP ${status}${description === '' ? '' : `: ${description}`}`,
       errCode: status >= 500 ? 'http_5xx' : 'http_4xx',
-      json: parsed.ok && mode !== 'never' ? parsed.json : undefined,
+      json: parsed.ok && mode !== 'never' ? parsed.value : undefined,
     }
   }
   if (mode === 'never' || (mode === 'success' && !isSuccess(status))) return {}
   if (body.byteLength === 0 && (method === 'HEAD' || bodiless.has(status))) return {}
   const parsed = parseBody(body)
-  if (parsed.ok) return { json: parsed.json }
+  if (parsed.ok) return { json: parsed.value }
   return mode === 'always' ? {} : { err: `the body is not JSON: ${parsed.message}`, errCode: 'parse' }
-}
-
-function parseBody(body: Uint8Array): { ok: true; json: Json } | { ok: false; message: string } {
-  try {
-    // Some servers put a byte order mark in front.
-    return { ok: true, json: JSON.parse(textOf(body).replace(/^\uFEFF/, '')) as Json }
-  } catch (error) {
-    return { ok: false, message: error instanceof Error ? error.message : String(error) }
-  }
 }
 
 function descriptionIn(json: Json): string {

@@ -1,4 +1,4 @@
-import { type HttpMethod, httpMethods, type HttpRequest } from '../../../schema/outside.ts'
+import { headerLimit, type HttpMethod, httpMethods, type HttpRequest } from '../../../schema/outside.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, isTruthy, optionalNumber, optionalText, typeName } from './arguments.ts'
@@ -30,6 +30,7 @@ export function readHttpOptions(context: PluginContext, options: LuaTable): Http
     throw new Error(`the body is larger than ${sentBodyLimit / 1024 / 1024} MiB`)
   }
   const headers = readHeaders(context, options.get('headers'))
+  if (headers.length >= headerLimit) throw new Error(`there are more than ${headerLimit - 1} headers`)
   const named = headers.some(([name]) => name.toLowerCase() === 'content-type')
   if (content?.type !== undefined && !named) headers.push(['Content-Type', content.type])
   return {
