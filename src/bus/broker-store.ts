@@ -34,6 +34,11 @@ export interface StoredPacket {
   messageId?: number | undefined
 }
 
+/** Bytes of payload; an acknowledgement has none. */
+function lengthOf({ payload }: { payload?: Buffer }): number {
+  return payload?.length ?? 0
+}
+
 export interface StoredSubscription {
   topic: string
   qos: 0 | 1 | 2
@@ -89,22 +94,22 @@ export function createBrokerStore({ root, isConnected, warn }: BrokerStoreSettin
     retained.delete(topic)
     if (!isForeign(topic)) return
     foreignRetained -= 1
-    foreignRetainedBytes -= packet.payload.length
+    foreignRetainedBytes -= lengthOf(packet)
   }
 
   function keepRetained(packet: StoredPacket): void {
     dropRetained(packet.topic)
-    if (packet.payload.length === 0) return
+    if (lengthOf(packet) === 0) return
     if (isForeign(packet.topic)) {
       if (
         foreignRetained >= retainedLimit ||
-        foreignRetainedBytes + packet.payload.length > retainedBytesLimit
+        foreignRetainedBytes + lengthOf(packet) > retainedBytesLimit
       ) {
         warn('A message was delivered but not retained: the broker holds as many as it may')
         return
       }
       foreignRetained += 1
-      foreignRetainedBytes += packet.payload.length
+      foreignRetainedBytes += lengthOf(packet)
     }
     // Copied: what came from the network is a slice of a much larger buffer.
     retained.set(packet.topic, { ...packet, payload: Buffer.from(packet.payload) })
@@ -159,14 +164,14 @@ export function createBrokerStore({ root, isConnected, warn }: BrokerStoreSettin
 
   function removeFromQueue(session: Session, index: number): StoredPacket | undefined {
     const [packet] = session.queue.splice(index, 1)
-    if (packet !== undefined) session.queuedBytes -= packet.payload.length
+    if (packet !== undefined) session.queuedBytes -= lengthOf(packet)
     return packet
   }
 
   function enqueue(clientId: string, packet: StoredPacket): void {
     const session = sessionOf(clientId)
     session.queue.push({ ...packet })
-    session.queuedBytes += packet.payload.length
+    session.queuedBytes += lengthOf(packet)
     while (session.queue.length > sessionQueueLimit || session.queuedBytes > sessionQueueBytesLimit) {
       removeFromQueue(session, 0)
       warn('A message for a client that is away was forgotten: too many wait for it')
@@ -243,7 +248,7 @@ export function createBrokerStore({ root, isConnected, warn }: BrokerStoreSettin
           return
         }
         if (packet.messageId !== undefined && queued.messageId === packet.messageId) {
-          session.queuedBytes -= queued.payload.length
+          session.queuedBytes -= lengthOf(queued)
           session.queue[index] = packet
           return
         }
