@@ -7,6 +7,7 @@ import { pluginLifecycle } from '../machines/plugin-lifecycle.ts'
 import { type Clock, systemClock } from './base/clock.ts'
 import { type FileSystem, systemFileSystem } from './base/file-system.ts'
 import type { Logger } from './base/log.ts'
+import { countLines } from './base/log-counter.ts'
 import { isLoopback } from './base/loopback.ts'
 import { messageOf, systemErrorCode } from './base/problem.ts'
 import { createScope } from './base/scope.ts'
@@ -60,7 +61,8 @@ const starterRepository = { name: 'starter', url: './repository' }
 
 /** Builds the host from its parts and starts them; ready when it resolves. */
 export async function createHost(options: HostOptions): Promise<Host> {
-  const { settings, logger, programDirectory, hostVersion } = options
+  const { settings, programDirectory, hostVersion } = options
+  const logger = countLines(options.logger)
   const clock = options.clock ?? systemClock
   const files = options.files ?? systemFileSystem
   const startedAt = clock.monotonic()
@@ -152,6 +154,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
         if (snapshots.failure !== undefined) all.push(`.host.json cannot be written: ${snapshots.failure}`)
         return { ready: all.length === 0, reasons: all }
       },
+      isolates: () => sandbox.usage(),
+      logLines: logger.counts,
+      hostId: () => journal.state.host.context.id,
       machines: { [pluginLifecycle.id]: pluginLifecycle, [hostMachine.id]: hostMachine },
     })
     scope.add(() => http.close())

@@ -23,6 +23,8 @@ export interface PublishOptions {
 }
 
 export interface Bus {
+  /** Whether the broker is in this process. */
+  readonly kind: 'embedded' | 'external'
   /** `mqtt://…` address at which clients reach the broker. */
   readonly url: string
   /**
@@ -48,6 +50,8 @@ export interface Bus {
   readonly connected: boolean
   /** Clients connected to the embedded broker. */
   readonly clients: number
+  /** Messages since the start: from clients (or the external broker) to here, and of the host's own. */
+  readonly messages: { received: number; published: number }
   /** Says `offline`, ends every connection and stops listening. Idempotent. */
   close(): Promise<void>
 }

@@ -72,6 +72,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   let starting: Promise<void> | undefined
   let closing: Promise<void> | undefined
   let pending = 0
+  const messages = { received: 0, published: 0 }
 
   const store = createBrokerStore({ root, isConnected: (id) => clientIds.has(id), warn })
   const clientIds = new Set<string>()
@@ -93,6 +94,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
       done(authenticationError(), false)
     },
     authorizePublish(client, packet, done) {
+      messages.received += 1
       if (!mayPublish(root, packet.topic)) {
         warn('A message of an MQTT client was refused: only the host publishes there', {
           client: client?.id,
@@ -224,6 +226,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   }
 
   return {
+    kind: 'embedded',
     start: () => (starting ??= closing === undefined ? listen() : Promise.reject(closedProblem())),
     get url() {
       const address = tcpServer?.address()
@@ -235,6 +238,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     get clients() {
       return clientIds.size
     },
+    messages,
     onReconnect: () => () => undefined,
     async publish(topic, payload, options = {}) {
       if (closing !== undefined || tcpServer === undefined) throw closedProblem()
@@ -244,6 +248,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
         warn('Messages were dropped: more are published than subscribers read')
         return
       }
+      messages.published += 1
       deliver(topic, payload, options).catch((error: unknown) => {
         if (closing === undefined)
           logger.error('A message could not be published', { topic, reason: String(error) })

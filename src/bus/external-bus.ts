@@ -79,6 +79,7 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
   let client: MqttClient | undefined
   let connected = false
   let connections = 0
+  const messages = { received: 0, published: 0 }
   let failures = 0
   let retry: ScheduledCall | undefined
   let starting: Promise<void> | undefined
@@ -186,6 +187,7 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
   }
 
   function onMessage(topic: string, payload: Buffer, packet: IPublishPacket): void {
+    messages.received += 1
     for (const { group, asking } of requestsFor(topic, packet)) {
       for (const member of packet.retain ? asking : group.members) {
         // Each its own copy.
@@ -239,12 +241,14 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
   }
 
   return {
+    kind: 'external',
     start: () => (starting ??= closing === undefined ? startAll() : Promise.reject(closedProblem())),
     url: address,
     get connected() {
       return connected && closing === undefined
     },
     clients: 0,
+    messages,
     onReconnect(listener) {
       reconnectListeners.add(listener)
       return () => void reconnectListeners.delete(listener)
@@ -252,6 +256,7 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
     async publish(topic, payload, { qos = 0, retain = false } = {}) {
       if (closing !== undefined) throw closedProblem()
       if (!isTopic(topic)) throw topicProblem(topic)
+      messages.published += 1
       queue.push({ topic, payload: Buffer.from(payload), qos, retain })
     },
     async subscribe(filter, handler) {

@@ -7,6 +7,7 @@ import type { Lifecycle } from '../lifecycle/lifecycle.ts'
 import type { Access } from './access.ts'
 import { readJsonBody } from './body.ts'
 import { createIdempotency } from './idempotency.ts'
+import type { HandledRequest } from './metrics/metrics.ts'
 import { canonicalPath } from './path.ts'
 import { createProblemAnswers } from './problem-answer.ts'
 import type { Answer, PreparedRequest, Route } from './route.ts'
@@ -17,18 +18,29 @@ export interface AppSettings {
   access: Access
   clock: Clock
   logger: Logger
+  /** Hears of every request when it has been answered. */
+  handled(request: HandledRequest): void
   /** Resolves when the state may be asked for; rejects when it never will. */
   gate: Promise<void>
 }
 
 /** The Koa application: what every request goes through, and the routes. */
-export function createApp({ routes, lifecycle, access, clock, logger, gate }: AppSettings): Koa {
+export function createApp({ routes, lifecycle, access, clock, logger, handled, gate }: AppSettings): Koa {
   const app = new Koa()
   const router = new Router({ sensitive: true })
   const idempotency = createIdempotency<Answer | undefined>(clock)
 
   // Only streams that break off come here: all else becomes an answer.
   app.on('error', (error: unknown) => logger.debug('A connection broke off', { error: messageOf(error) }))
+  app.use(async (context, next) => {
+    const start = clock.monotonic()
+    await next()
+    const { method, status, respond } = context
+    const route = context.state.route as string | undefined
+    // One that took the connection over (`respond`) goes on.
+    const duration = respond === false ? undefined : (clock.monotonic() - start) / 1_000
+    handled({ method, route, status, duration })
+  })
   app.use(createProblemAnswers({ clock, logger }))
   app.use(async (context, next) => {
     context.set({ 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' })
@@ -54,6 +66,7 @@ export function createApp({ routes, lifecycle, access, clock, logger, gate }: Ap
 
   function answerRoute(route: Route): Middleware {
     return async (context) => {
+      context.state.route = route.path
       if (route.open !== true) access.checkToken(context.headers)
       if (route.early !== true) await gate
       const given = route.body === undefined ? undefined : await readJsonBody(context)

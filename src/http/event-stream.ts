@@ -19,6 +19,8 @@ const retryDelay = 2_000
 export interface EventStream {
   /** Takes the connection over. `after` is the last event that the client has seen. */
   open(context: Context, options: { plugin?: string; after?: number }): void
+  /** How many are connected. */
+  readonly clients: number
   /** Ends all streams. Idempotent. */
   close(): void
 }
@@ -137,6 +139,9 @@ export function createEventStream(settings: {
         logger.error('Missed events could not be read', { error: messageOf(error) })
         response.destroy()
       })
+    },
+    get clients() {
+      return clients.size
     },
     close() {
       closed = true

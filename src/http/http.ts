@@ -1,15 +1,19 @@
 import { isIPv6 } from 'node:net'
 import type { AnyStateMachine } from 'xstate'
 import type { Clock } from '../base/clock.ts'
-import type { Logger } from '../base/log.ts'
+import type { Logger, LogLevel } from '../base/log.ts'
 import { Problem } from '../base/problem.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Lifecycle } from '../lifecycle/lifecycle.ts'
+import type { IsolateUsage } from '../schema/system.ts'
 import { createAccess } from './access.ts'
 import { createApp } from './app.ts'
 import { createEventStream } from './event-stream.ts'
+import { createMetrics } from './metrics/metrics.ts'
+import { createProcessUsage } from './process-usage.ts'
 import { allRoutes } from './routes/all.ts'
 import { createHttpServer } from './server.ts'
+import { createSystemView } from './system-view.ts'
 import { createUpgrades } from './upgrades.ts'
 
 export interface Readiness {
@@ -31,6 +35,14 @@ export interface HttpSettings {
   hostVersion: string
   readiness: () => Readiness
   machines: Readonly<Record<string, AnyStateMachine>>
+  /** What every plugin's isolate takes. */
+  isolates?: () => IsolateUsage[]
+  /** Lines given to the log so far, by level. */
+  logLines?: Readonly<Record<LogLevel, number>>
+  /** Name of this host; null before it is known. */
+  hostId?: () => string | null
+  /** Why no plugin is loaded; null in ordinary operation. */
+  safeMode?: () => string | null
   /** Requests about the state wait for this; `/livez` and `/readyz` do not. */
   gate?: Promise<void>
 }
@@ -48,6 +60,21 @@ export function createHttp(settings: HttpSettings): Http {
   const { lifecycle, bus, clock, logger, bind, port, token } = settings
   const access = createAccess({ token, bind, port: () => server.port })
   const events = createEventStream({ lifecycle, clock, logger })
+  const processUsage = createProcessUsage(clock)
+  const shared = {
+    ...settings,
+    bus,
+    processUsage,
+    isolates: settings.isolates ?? (() => []),
+    clients: () => ({ eventStreams: events.clients, inspectors: 0 }),
+  }
+  const metrics = createMetrics({ ...shared, logLines: settings.logLines })
+  const system = createSystemView({
+    ...shared,
+    url: baseUrl,
+    hostId: settings.hostId ?? (() => null),
+    safeMode: settings.safeMode ?? (() => null),
+  })
   let refuseWaiting: (error: Error) => void = () => undefined
   const closed = new Promise<never>((_, reject) => {
     refuseWaiting = reject
@@ -57,11 +84,12 @@ export function createHttp(settings: HttpSettings): Http {
   gate.catch(() => undefined)
   closed.catch(() => undefined)
   const app = createApp({
-    routes: allRoutes({ ...settings, events }),
+    routes: allRoutes({ ...settings, events, metrics, system }),
     lifecycle,
     access,
     clock,
     logger,
+    handled: metrics.requestHandled,
     gate,
   })
   const answer = app.callback()
@@ -73,14 +101,20 @@ export function createHttp(settings: HttpSettings): Http {
     upgrade: createUpgrades({ access, handlers: bus === undefined ? {} : { '/mqtt': bus.handleUpgrade } }),
   })
 
+  function baseUrl(): string {
+    return `http://${hostName(bind)}:${server.port}`
+  }
+
   return {
     get url() {
-      return `http://${hostName(bind)}:${server.port}`
+      return baseUrl()
     },
     start: () => server.start(),
     async close() {
       refuseWaiting(new Problem('shutting_down', 'The host is shutting down; try again when it is back.'))
       events.close()
+      metrics.close()
+      processUsage.close()
       await server.close()
     },
   }

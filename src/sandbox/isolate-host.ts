@@ -227,6 +227,11 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   return {
     ended: ended.promise,
     resources: () => ({ ...counts }),
+    usage: () => ({
+      plugin: source.id,
+      memoryLimit: limits.oldGenerationMegabytes * 1024 * 1024,
+      ...thread.usage(),
+    }),
     async load() {
       thread.post({
         kind: 'load',

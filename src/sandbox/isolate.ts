@@ -2,6 +2,7 @@ import type { Json } from '../base/json.ts'
 import type { ExposedState, Exposure } from '../schema/exposure.ts'
 import type { OutsideAnswer, OutsideCall } from '../schema/outside.ts'
 import type { Config, LogEntry, Resources } from '../schema/plugin.ts'
+import type { IsolateUsage } from '../schema/system.ts'
 
 /** The host's side of one plugin's isolate: what `lifecycle` sees of `sandbox`. */
 
@@ -101,6 +102,8 @@ export type IsolateErrorCode =
 export interface Isolate {
   /** Counted in the worker, as of the last message from it. */
   resources(): Resources
+  /** Memory and load, as of the last sign of life from the worker. */
+  usage(): IsolateUsage
   deliverEvent(name: string, data: Json | undefined): void
   deliverMessage(subscription: number, topic: string, payload: Uint8Array): void
   /** Runs the control's setter; answers the value afterwards. Rejects with `Problem` when Lua refuses. */
@@ -117,6 +120,8 @@ export interface Isolate {
 }
 
 export interface Sandbox {
+  /** What every isolate takes, by the order in which they were started. */
+  usage(): IsolateUsage[]
   /** Runs the chunk and onInit. Rejects with `IsolateError`; then everything is cleaned up already. */
   load(source: IsolateSource, services: IsolateServices): Promise<Isolate>
   close(): Promise<void>

@@ -43,6 +43,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
       await isolate.load()
       return isolate
     },
+    usage: () => [...isolates].map((isolate) => isolate.usage()),
     async close() {
       closed = true
       await Promise.all([...isolates].map((isolate) => isolate.close()))

@@ -27,6 +27,13 @@ export interface IsolateListener {
   died(error: IsolateError): void
 }
 
+export interface WorkerUsage {
+  /** Bytes; null before the first sign of life. */
+  memory: number | null
+  /** Share of the time in which it was busy, 0 to 1, between the last two signs of life. */
+  load: number | null
+}
+
 /** One worker thread, which holds isolates by number. */
 export interface WorkerThread {
   attach(isolate: number, listener: IsolateListener): void
@@ -35,6 +42,8 @@ export interface WorkerThread {
   post(message: HostMessage): void
   /** Ends the worker when it does not answer any more. A load and an unload have deadlines of their own. */
   watch(enabled: boolean): void
+  /** What it takes of memory and processor, as of its last sign of life. */
+  usage(): WorkerUsage
   /** Ends the worker at once. Idempotent. */
   close(): Promise<void>
 }
@@ -53,6 +62,8 @@ export function createWorkerThread({ clock, logger, limits, name }: WorkerThread
   const desk = createQuestionDesk()
   const worker = startWorker()
   let gone = false
+  let measured = worker.performance.eventLoopUtilization()
+  let usage: WorkerUsage = { memory: null, load: null }
   let exited: Promise<unknown> | undefined
 
   function startWorker(): Worker {
@@ -102,6 +113,13 @@ export function createWorkerThread({ clock, logger, limits, name }: WorkerThread
     if (!gone) worker.postMessage(message)
   }
 
+  function measure(memory: number | undefined): void {
+    const now = worker.performance.eventLoopUtilization()
+    const { utilization } = worker.performance.eventLoopUtilization(now, measured)
+    measured = now
+    usage = { memory: memory ?? null, load: Number.isFinite(utilization) ? utilization : null }
+  }
+
   function die(error: IsolateError): void {
     if (gone) return
     void close()
@@ -131,6 +149,7 @@ export function createWorkerThread({ clock, logger, limits, name }: WorkerThread
     if (message.kind === 'ready') return
     if (message.kind === 'pong') {
       heartbeat.pong(message.sequence)
+      measure(message.memory)
       return
     }
     const listener = listeners.get(message.isolate)
@@ -164,6 +183,7 @@ export function createWorkerThread({ clock, logger, limits, name }: WorkerThread
     attach: (isolate, listener) => void listeners.set(isolate, listener),
     detach: (isolate) => void listeners.delete(isolate),
     post,
+    usage: () => usage,
     watch: (enabled) => (enabled && !gone ? heartbeat.start() : heartbeat.stop()),
     close,
   }

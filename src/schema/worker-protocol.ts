@@ -101,7 +101,8 @@ const Failure = Type.Object({ message: Type.String(), traceback: Type.String() }
 /** What a worker says to the host, by `kind`. */
 export const workerMessageSchemas = {
   ready: Type.Object({ kind: Type.Literal('ready') }),
-  pong: Type.Object({ kind: Type.Literal('pong'), sequence: Count }),
+  /** `memory`: bytes of the worker's own heap, and of what it keeps outside of it. */
+  pong: Type.Object({ kind: Type.Literal('pong'), sequence: Count, memory: Type.Optional(Count) }),
   loaded: Type.Object({ kind: Type.Literal('loaded'), ...Isolate }),
   loadFailed: Type.Object({
     kind: Type.Literal('loadFailed'),

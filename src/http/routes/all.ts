@@ -1,6 +1,8 @@
 import type { AnyStateMachine } from 'xstate'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import type { System } from '../../schema/system.ts'
 import type { EventStream } from '../event-stream.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { Route } from '../route.ts'
 import { descriptionRoutes } from './description.ts'
 import { documentRoutes } from './documents.ts'
@@ -8,16 +10,20 @@ import { eventRoutes } from './events.ts'
 import { healthRoutes } from './health.ts'
 import { historyRoutes } from './history.ts'
 import { machineRoutes } from './machines.ts'
+import { metricsRoutes } from './metrics.ts'
 import { pluginCommandRoutes } from './plugin-commands.ts'
 import { pluginViewRoutes } from './plugin-views.ts'
 import { pluginRoutes } from './plugins.ts'
 import { repositoryRoutes } from './repositories.ts'
 import { schemaRoutes } from './schemas.ts'
+import { systemRoutes } from './system.ts'
 import { webSocketRoutes } from './web-sockets.ts'
 
 export interface RouteSettings {
   lifecycle: Lifecycle
   events: EventStream
+  metrics: Metrics
+  system: () => System
   machines: Readonly<Record<string, AnyStateMachine>>
   hostVersion: string
   readiness: () => { ready: boolean; reasons: string[] }
@@ -25,7 +31,7 @@ export interface RouteSettings {
 
 /** Every address of the API. */
 export function allRoutes(settings: RouteSettings): Route[] {
-  const { lifecycle, events, machines, hostVersion } = settings
+  const { lifecycle, events, metrics, system, machines, hostVersion } = settings
   const routes: Route[] = [
     ...pluginRoutes(lifecycle),
     ...pluginCommandRoutes(lifecycle),
@@ -37,6 +43,8 @@ export function allRoutes(settings: RouteSettings): Route[] {
     ...machineRoutes(machines),
     ...schemaRoutes(),
     ...healthRoutes(settings),
+    ...systemRoutes(system),
+    ...metricsRoutes(metrics),
     ...webSocketRoutes(),
     ...descriptionRoutes(() => routes, hostVersion),
   ]

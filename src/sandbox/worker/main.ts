@@ -1,3 +1,4 @@
+import { getHeapStatistics } from 'node:v8'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { HostMessage, WorkerMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
 import { createWorkerIsolate, type WorkerIsolate } from './isolate.ts'
@@ -12,10 +13,16 @@ const post = (message: WorkerMessage): void => port.postMessage(message)
 const questions = createQuestionChannel(workerData as WorkerSetup, post)
 const isolates = new Map<number, WorkerIsolate>()
 
+/** Strings of Lua are byte arrays, which are outside the heap. */
+function memory(): number {
+  const { used_heap_size: heap, external_memory: outside } = getHeapStatistics()
+  return heap + outside
+}
+
 port.on('message', (message: HostMessage) => {
   switch (message.kind) {
     case 'ping':
-      post({ kind: 'pong', sequence: message.sequence })
+      post({ kind: 'pong', sequence: message.sequence, memory: memory() })
       break
     case 'load': {
       const number = message.isolate

@@ -1,0 +1,193 @@
+import type { Clock } from '../../base/clock.ts'
+import type { LogLevel } from '../../base/log.ts'
+import type { Bus } from '../../bus/bus.ts'
+import type { Announcement, Lifecycle } from '../../lifecycle/lifecycle.ts'
+import { type Plugin, pluginStates, type Resources } from '../../schema/plugin.ts'
+import type { IsolateUsage } from '../../schema/system.ts'
+import type { ProcessUsage } from '../process-usage.ts'
+import { createCounter, createHistogram } from './counters.ts'
+import { exposition, type Family, type Sample } from './exposition.ts'
+
+/** Upper ends of the buckets for how long requests take, in seconds: from a look-up to an installation. */
+export const durationBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+
+export interface HandledRequest {
+  method: string
+  /** The address as it was declared; undefined when there is none like it. */
+  route: string | undefined
+  status: number
+  /** Seconds; undefined for one that goes on, as a stream does. */
+  duration: number | undefined
+}
+
+export interface Metrics {
+  requestHandled(request: HandledRequest): void
+  /** Everything, in the format of Prometheus. */
+  text(): string
+  /** Stops counting. Idempotent. */
+  close(): void
+}
+
+export interface MetricsSettings {
+  lifecycle: Lifecycle
+  bus: Bus | undefined
+  clock: Clock
+  hostVersion: string
+  processUsage: ProcessUsage
+  logLines: Readonly<Record<LogLevel, number>> | undefined
+  isolates: () => IsolateUsage[]
+  readiness: () => { ready: boolean }
+  clients: () => { eventStreams: number; inspectors: number }
+}
+
+/** Counts from the call on; counters live as long as the host. */
+export function createMetrics(settings: MetricsSettings): Metrics {
+  const { lifecycle, bus, clock, hostVersion, processUsage, logLines, isolates, readiness, clients } =
+    settings
+  const startedAt = clock.now()
+  const requests = createCounter()
+  const durations = createHistogram(durationBounds)
+  const facts = createCounter()
+  const loads = createCounter()
+  const crashes = createCounter()
+  const emitted = createCounter()
+  const pluginLines = createCounter()
+  const stopListening = lifecycle.subscribe(count)
+
+  function count(announcement: Announcement): void {
+    if (announcement.kind === 'event') emitted.add({ plugin: announcement.plugin })
+    else if (announcement.kind === 'log') {
+      pluginLines.add({ plugin: announcement.plugin, level: announcement.entry.level })
+    } else if (announcement.kind === 'lifecycle') {
+      const { type, plugin } = announcement.event
+      facts.add({ type })
+      if (type === 'PluginLoaded') loads.add({ plugin, outcome: 'loaded' })
+      else if (type === 'PluginLoadFailed') loads.add({ plugin, outcome: 'failed' })
+      else if (type === 'PluginCrashed') crashes.add({ plugin })
+    }
+  }
+
+  function families(): Family[] {
+    const plugins = lifecycle.list()
+    const used = isolates()
+    const { eventStreams, inspectors } = clients()
+    return [
+      ...processFamilies(processUsage, startedAt),
+      gauge('lupine_info', 'The host that is running', [
+        { labels: { version: hostVersion, node: process.version }, value: 1 },
+      ]),
+      gauge('lupine_ready', 'Whether the host does its work', [{ value: readiness().ready ? 1 : 0 }]),
+      gauge('lupine_plugins', 'Plugins by state', byState(plugins)),
+      gauge('lupine_plugin_resources', 'What each plugin holds', plugins.flatMap(resourceSamples)),
+      gauge(
+        'lupine_plugin_memory_bytes',
+        'Heap and strings of the worker that runs a plugin',
+        used.flatMap(({ plugin, memory }) =>
+          memory === null ? [] : [{ labels: { plugin }, value: memory }],
+        ),
+      ),
+      gauge(
+        'lupine_plugin_load_ratio',
+        'Share of the time in which the worker of a plugin was busy of late',
+        used.flatMap(({ plugin, load }) => (load === null ? [] : [{ labels: { plugin }, value: load }])),
+      ),
+      counter('lupine_plugin_loads_total', 'Times that a plugin was loaded', loads.samples()),
+      counter('lupine_plugin_crashes_total', 'Times that a plugin ended by itself', crashes.samples()),
+      counter('lupine_plugin_events_total', 'Events that plugins have emitted', emitted.samples()),
+      counter('lupine_plugin_log_lines_total', 'Lines that plugins have logged', pluginLines.samples()),
+      counter(
+        'lupine_log_lines_total',
+        'Lines given to the log, also those below its level',
+        Object.entries(logLines ?? {}).map(([level, value]) => ({ labels: { level }, value })),
+      ),
+      gauge('lupine_journal_seq', 'Number of the last event of the journal', [{ value: lifecycle.lastSeq }]),
+      counter(
+        'lupine_journal_events_total',
+        'Events written to the journal since the start',
+        facts.samples(),
+      ),
+      ...(bus === undefined ? [] : brokerFamilies(bus)),
+      counter('lupine_http_requests_total', 'Requests that were answered', requests.samples()),
+      {
+        name: 'lupine_http_request_duration_seconds',
+        help: 'From the head of a request to its answer; without streams',
+        type: 'histogram',
+        samples: durations.samples(),
+      },
+      gauge('lupine_event_stream_clients', 'Clients of the event stream', [{ value: eventStreams }]),
+      gauge('lupine_inspector_clients', 'Clients of the inspector', [{ value: inspectors }]),
+    ]
+  }
+
+  return {
+    requestHandled({ method, route = 'none', status, duration }) {
+      requests.add({ method, route, status: String(status) })
+      if (duration !== undefined) durations.observe({ method, route }, duration)
+    },
+    text: () => exposition(families()),
+    close: stopListening,
+  }
+}
+
+function gauge(name: string, help: string, samples: readonly Sample[]): Family {
+  return { name, help, type: 'gauge', samples }
+}
+
+function counter(name: string, help: string, samples: readonly Sample[]): Family {
+  return { name, help, type: 'counter', samples }
+}
+
+/** Under the names that dashboards for Node programs look for. */
+function processFamilies(processUsage: ProcessUsage, startedAt: number): Family[] {
+  const usage = processUsage.read()
+  const { mean, median, p99, longest } = usage.delay
+  const one = (value: number): Sample[] => [{ value }]
+  return [
+    counter('process_cpu_user_seconds_total', 'Time in the program, of all threads', one(usage.cpuUser)),
+    counter('process_cpu_system_seconds_total', 'Time in the system, of all threads', one(usage.cpuSystem)),
+    gauge('process_resident_memory_bytes', 'Memory of the whole process', one(usage.resident)),
+    gauge('process_start_time_seconds', 'Start of the host since the epoch', one(startedAt / 1_000)),
+    gauge('nodejs_heap_size_used_bytes', "The host's own heap in use", one(usage.heapUsed)),
+    gauge('nodejs_heap_size_total_bytes', "The host's own heap", one(usage.heapTotal)),
+    gauge('nodejs_external_memory_bytes', 'What the host keeps outside its heap', one(usage.outsideHeap)),
+    counter(
+      'lupine_event_loop_active_seconds_total',
+      "Time in which the host's thread worked",
+      one(usage.active),
+    ),
+    counter(
+      'lupine_event_loop_idle_seconds_total',
+      "Time in which the host's thread waited",
+      one(usage.idle),
+    ),
+    gauge('nodejs_eventloop_lag_mean_seconds', 'Delay of the event loop of late', one(mean)),
+    gauge('nodejs_eventloop_lag_p50_seconds', 'Delay of the event loop of late, median', one(median)),
+    gauge('nodejs_eventloop_lag_p99_seconds', 'Delay of the event loop of late, 99th percentile', one(p99)),
+    gauge('nodejs_eventloop_lag_max_seconds', 'Delay of the event loop of late, longest', one(longest)),
+  ]
+}
+
+function brokerFamilies({ connected, clients, messages: { received, published } }: Bus): Family[] {
+  return [
+    gauge('lupine_broker_connected', 'Whether messages can be sent', [{ value: connected ? 1 : 0 }]),
+    gauge('lupine_broker_clients', 'Clients of the embedded broker', [{ value: clients }]),
+    counter('lupine_broker_messages_total', 'Messages from clients, and of the host', [
+      { labels: { direction: 'received' }, value: received },
+      { labels: { direction: 'published' }, value: published },
+    ]),
+  ]
+}
+
+function byState(plugins: readonly Plugin[]): Sample[] {
+  return pluginStates.map((state) => ({
+    labels: { state },
+    value: plugins.filter((plugin) => plugin.state === state).length,
+  }))
+}
+
+function resourceSamples({ id, resources }: Plugin): Sample[] {
+  return Object.entries<Resources[keyof Resources]>(resources).map(([resource, value]) => ({
+    labels: { plugin: id, resource },
+    value,
+  }))
+}

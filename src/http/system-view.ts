@@ -1,0 +1,70 @@
+import { arch, platform } from 'node:os'
+import type { Clock } from '../base/clock.ts'
+import type { Bus } from '../bus/bus.ts'
+import type { Lifecycle } from '../lifecycle/lifecycle.ts'
+import type { IsolateUsage, System } from '../schema/system.ts'
+import type { ProcessUsage } from './process-usage.ts'
+
+export interface SystemViewSettings {
+  lifecycle: Lifecycle
+  bus: Bus | undefined
+  clock: Clock
+  hostVersion: string
+  processUsage: ProcessUsage
+  url: () => string
+  hostId: () => string | null
+  safeMode: () => string | null
+  isolates: () => IsolateUsage[]
+  readiness: () => { ready: boolean; reasons: string[] }
+  clients: () => { eventStreams: number; inspectors: number }
+}
+
+/** `GET /api/system`. Its uptime counts from the call. */
+export function createSystemView(settings: SystemViewSettings): () => System {
+  const { lifecycle, bus, clock, hostVersion, processUsage } = settings
+  const startedAt = new Date(clock.now()).toISOString()
+  const start = clock.monotonic()
+  return () => {
+    const usage = processUsage.read()
+    const isEmbedded = bus?.kind !== 'external'
+    return {
+      host: {
+        id: settings.hostId(),
+        startedAt,
+        uptime: Math.round(clock.monotonic() - start) / 1_000,
+        safeMode: settings.safeMode(),
+      },
+      versions: {
+        host: hostVersion,
+        node: process.versions.node,
+        v8: process.versions.v8,
+        platform: platform(),
+        architecture: arch(),
+      },
+      process: {
+        memory: usage.resident,
+        heap: usage.heapUsed,
+        cpuSeconds: usage.cpuUser + usage.cpuSystem,
+        eventLoopDelay: usage.delay.p99,
+      },
+      broker: {
+        kind: isEmbedded ? 'embedded' : 'external',
+        url: bus?.url ?? '',
+        connected: bus?.connected ?? false,
+        clients: isEmbedded ? (bus?.clients ?? 0) : null,
+        messages: { ...(bus?.messages ?? { received: 0, published: 0 }) },
+      },
+      http: { url: settings.url(), ...settings.clients() },
+      journal: { seq: lifecycle.lastSeq },
+      plugins: countByState(lifecycle),
+      isolates: settings.isolates(),
+      health: settings.readiness(),
+    }
+  }
+}
+
+function countByState(lifecycle: Lifecycle): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { state } of lifecycle.list()) counts[state] = (counts[state] ?? 0) + 1
+  return counts
+}

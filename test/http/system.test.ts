@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { hostVersion, startTestHost, type TestHost } from '../helpers/test-host.ts'
+
+let host: TestHost
+before(async () => {
+  host = await startTestHost()
+})
+after(() => host.close())
+
+test('the host says what it is, how it is, and what its plugins take', async () => {
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/demo' } })
+  const idle = (await host.request('GET', '/api/system')).body
+  assert.deepEqual([idle.isolates, idle.plugins], [[], { installed: 1 }])
+  await host.request('POST', '/api/plugins/demo/toggle')
+  const { body } = await host.request('GET', '/api/system')
+  const { startedAt, uptime, ...known } = body.host
+  assert.match(startedAt, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+  assert.ok(uptime > 0)
+  assert.deepEqual(known, { id: host.host.id, safeMode: null })
+  assert.deepEqual(
+    {
+      versions: [body.versions.host, body.versions.node],
+      broker: { ...body.broker, messages: undefined },
+      http: body.http,
+      journal: body.journal,
+      plugins: body.plugins,
+      isolates: body.isolates.map(({ plugin, memoryLimit }: any) => [plugin, memoryLimit]),
+      health: body.health,
+    },
+    {
+      versions: [hostVersion, process.versions.node],
+      broker: { kind: 'embedded', url: host.mqttUrl, connected: true, clients: 0, messages: undefined },
+      http: { url: host.url, eventStreams: 0, inspectors: 0 },
+      journal: { seq: host.host.lifecycle.lastSeq },
+      plugins: { running: 1 },
+      isolates: [['@fixtures/demo', 128 * 1024 * 1024]],
+      health: { ready: true, reasons: [] },
+    },
+  )
+  assert.ok(body.process.memory > 1024 * 1024 && body.process.cpuSeconds > 0)
+})
+
+test('an external broker is named without its password', async () => {
+  const other = await startTestHost({ settings: { mqttUrl: 'mqtt://me:hunter2@127.0.0.1:1' } })
+  try {
+    const { body } = await other.request('GET', '/api/system')
+    assert.deepEqual(
+      [body.broker.kind, body.broker.url, body.broker.connected, body.broker.clients, body.health.ready],
+      ['external', 'mqtt://127.0.0.1:1', false, null, false],
+    )
+    assert.ok(!JSON.stringify(body).includes('hunter2'))
+  } finally {
+    await other.close()
+  }
+})
