@@ -101,10 +101,7 @@ export function createBrokerStore({ root, isConnected, warn }: BrokerStoreSettin
     dropRetained(packet.topic)
     if (lengthOf(packet) === 0) return
     if (isForeign(packet.topic)) {
-      if (
-        foreignRetained >= retainedLimit ||
-        foreignRetainedBytes + lengthOf(packet) > retainedBytesLimit
-      ) {
+      if (foreignRetained >= retainedLimit || foreignRetainedBytes + lengthOf(packet) > retainedBytesLimit) {
         warn('A message was delivered but not retained: the broker holds as many as it may')
         return
       }
