@@ -4,7 +4,7 @@ import typescript from 'typescript-eslint'
 export default defineConfig(
   globalIgnores(['dist', 'plugins']),
   {
-    files: ['**/*.ts'],
+    files: ['**/*.{ts,tsx}'],
     extends: [typescript.configs.strictTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     linterOptions: { reportUnusedDisableDirectives: 'error' },

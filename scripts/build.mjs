@@ -1,6 +1,6 @@
-// Builds dist/: the host in one file and the worker in another. Both carry all they need, because looking up
-// some hundred files takes longer than everything else that a start does.
-import { rm } from 'node:fs/promises'
+// Builds dist/: the host in one file, the worker in another, and the user interface. The first two carry all
+// they need, because looking up some hundred files takes longer than everything else that a start does.
+import { readFile, rm } from 'node:fs/promises'
 import { build } from 'esbuild'
 
 const common = {
@@ -33,4 +33,10 @@ await Promise.all([
     external: ['fs-native-extensions', 'esbuild'],
   }),
   build({ ...common, entryPoints: { worker: 'src/sandbox/worker/main.ts' } }),
+  build({
+    ...JSON.parse(await readFile('src/web/esbuild.json', 'utf8')),
+    entryPoints: ['src/web/main.tsx'],
+    outdir: 'dist/web',
+    logLevel: 'warning',
+  }),
 ])

@@ -16,7 +16,7 @@ interface Import {
 
 const sources = ['src', 'machines'].flatMap((folder) =>
   readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts') && !name.endsWith('.d.ts'))
+    .filter((name) => /\.tsx?$/.test(name) && !name.endsWith('.d.ts'))
     .map((name) => join(folder, name)),
 )
 
@@ -48,6 +48,7 @@ const allowed: Record<string, string[]> = {
   outside: ['base', 'schema'],
   lifecycle: ['base', 'schema', 'machines', 'journal', 'repository', 'sandbox', 'bus', 'outside'],
   http: ['base', 'schema', 'machines', 'bus', 'lifecycle'],
+  web: ['base', 'schema'],
   settings: ['base'],
   host: [
     'base',
@@ -90,11 +91,17 @@ const packageRooms: Record<string, string[]> = {
   'koa-body': ['http'],
   fengari: ['worker'],
   semver: ['repository'],
+  ws: ['http', 'bus'],
+  marked: ['http'],
+  'sanitize-html': ['http'],
   undici: ['outside'],
   xstate: ['machines', 'journal', 'http'],
   pino: ['base'],
   'pino-pretty': ['base'],
   'fs-native-extensions': ['journal'],
+  preact: ['web'],
+  '@preact/signals': ['web'],
+  '@dagrejs/dagre': ['web'],
 }
 
 test('one dependency is used in one room', () => {

@@ -17,6 +17,7 @@ import { pluginRoutes } from './plugins.ts'
 import { repositoryRoutes } from './repositories.ts'
 import { schemaRoutes } from './schemas.ts'
 import { systemRoutes } from './system.ts'
+import { webRoutes } from './web.ts'
 import { webSocketRoutes } from './web-sockets.ts'
 
 export interface RouteSettings {
@@ -46,6 +47,7 @@ export function allRoutes(settings: RouteSettings): Route[] {
     ...systemRoutes(system),
     ...metricsRoutes(metrics),
     ...webSocketRoutes(),
+    ...webRoutes(),
     ...descriptionRoutes(() => routes, hostVersion),
   ]
   return routes

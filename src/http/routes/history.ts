@@ -26,7 +26,11 @@ export function historyRoutes(lifecycle: Lifecycle): Route[] {
       summary: 'The events of the host and all plugins, oldest first',
       query: HistoryQuery,
       answers: { 200: HistoryAnswer },
-      handle: ({ query }) => ({ body: { events: lifecycle.history(filterOf(query)) } }),
+      handle: ({ query }) => ({
+        body: { events: lifecycle.history(filterOf(query)) },
+        // For whoever wants the newest events first, and would else have to read all.
+        headers: { 'Last-Seq': String(lifecycle.lastSeq) },
+      }),
     }),
     defineRoute({
       method: 'GET',

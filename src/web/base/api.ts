@@ -1,0 +1,86 @@
+import { signal } from '@preact/signals'
+
+/** The way to the host's API. */
+
+/** Longest wait for an answer, in milliseconds: an installation over a slow line takes its time. */
+const requestTime = 120_000
+
+/** The host wants a token that this browser has not given. */
+export const needsToken = signal(false)
+
+/** What the host refused, in its own words. */
+export class ApiError extends Error {
+  override readonly name = 'ApiError'
+  readonly status: number
+  readonly code: string
+  readonly errors: readonly { path: string; message: string }[]
+
+  constructor(status: number, code: string, message: string, errors: ApiError['errors'] = []) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.errors = errors
+  }
+}
+
+interface RequestOptions {
+  body?: unknown
+  signal?: AbortSignal
+}
+
+export interface ApiAnswer<T> {
+  body: T
+  headers: Headers
+}
+
+export async function request<T>(
+  method: string,
+  path: string,
+  { body, signal: abort }: RequestOptions = {},
+): Promise<ApiAnswer<T>> {
+  const deadline = AbortSignal.timeout(requestTime)
+  let answer: Response
+  try {
+    answer = await fetch(path, {
+      method,
+      signal: abort === undefined ? deadline : AbortSignal.any([abort, deadline]),
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
+    })
+  } catch (error) {
+    if (abort?.aborted === true) throw error
+    throw new ApiError(0, 'unreachable', 'The host does not answer. It may be restarting; try again.')
+  }
+  const isJson = answer.headers.get('content-type')?.includes('json') ?? false
+  const content: unknown = isJson ? await answer.json() : await answer.text()
+  if (answer.ok) return { body: content as T, headers: answer.headers }
+  const problem = (isJson ? content : {}) as Partial<{
+    code: string
+    detail: string
+    title: string
+    errors: ApiError['errors']
+  }>
+  if (answer.status === 401) needsToken.value = true
+  const text = problem.detail ?? problem.title ?? `The host answered ${answer.status}.`
+  throw new ApiError(answer.status, problem.code ?? 'unknown', text, problem.errors)
+}
+
+export async function get<T>(path: string, abort?: AbortSignal): Promise<T> {
+  return (await request<T>('GET', path, abort === undefined ? {} : { signal: abort })).body
+}
+
+export async function send<T>(method: 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<T> {
+  return (await request<T>(method, path, body === undefined ? {} : { body })).body
+}
+
+/** `/api/plugins/@ns/short`, with what follows. */
+export function pluginApi(id: string, rest = ''): string {
+  return `/api/plugins/${id.split('/').map(encodeURIComponent).join('/').replaceAll('%40', '@')}${rest}`
+}
+
+/** What went wrong, as a sentence for people. */
+export function wordsOf(error: unknown): string {
+  if (error instanceof ApiError) return error.message
+  return error instanceof Error ? error.message : String(error)
+}

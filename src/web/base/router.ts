@@ -1,0 +1,58 @@
+import { signal } from '@preact/signals'
+
+/** The address bar is the state of the page: every view can be linked to, and survives a reload. */
+
+export interface Place {
+  path: string
+  query: URLSearchParams
+}
+
+function here(): Place {
+  return { path: location.pathname, query: new URLSearchParams(location.search) }
+}
+
+export const place = signal<Place>(here())
+
+/** `replace`: a change of the same view, which the back button should skip. */
+export function go(target: string, options: { replace?: boolean } = {}): void {
+  const before = place.peek().path
+  if (options.replace === true) history.replaceState(null, '', target)
+  else history.pushState(null, '', target)
+  place.value = here()
+  if (place.peek().path !== before) scrollTo(0, 0)
+}
+
+/** The same view with other parameters; an empty one is removed. */
+export function setQuery(changes: Readonly<Record<string, string>>): void {
+  const { path, query } = place.peek()
+  const next = new URLSearchParams(query)
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === '') next.delete(key)
+    else next.set(key, value)
+  }
+  // An `@` and a slash may stand in a query as they are, and links stay readable.
+  const text = next.toString().replaceAll('%40', '@').replaceAll('%2F', '/')
+  go(text === '' ? path : `${path}?${text}`, { replace: true })
+}
+
+export function pluginPath(id: string, tab = ''): string {
+  return `/plugins/${id}${tab === '' ? '' : `/${tab}`}`
+}
+
+/** Follows links within this page without loading it again. */
+export function followLinks(): void {
+  addEventListener('popstate', () => {
+    place.value = here()
+  })
+  addEventListener('click', (event) => {
+    const plain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey
+    if (!plain || event.defaultPrevented || !(event.target instanceof Element)) return
+    const link = event.target.closest('a')
+    if (link === null || link.target !== '' || link.hasAttribute('download')) return
+    const url = new URL(link.href)
+    if (url.origin !== location.origin || /^\/(api|assets|metrics)\b/.test(url.pathname)) return
+    if (url.hash !== '' && url.pathname === location.pathname) return
+    event.preventDefault()
+    go(url.pathname + url.search)
+  })
+}

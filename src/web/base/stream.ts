@@ -1,0 +1,85 @@
+import { batch, signal } from '@preact/signals'
+import { needsToken } from './api.ts'
+import type { JournalEvent, LogEntry } from './types.ts'
+
+/** The one stream of everything that the host announces. */
+
+export type Announcement =
+  | { kind: 'lifecycle'; event: JournalEvent }
+  | { kind: 'log'; plugin: string; entry: LogEntry }
+  | { kind: 'event'; plugin: string; name: string; data: unknown }
+  | { kind: 'object'; plugin: string; path: string; value: unknown; removed: boolean }
+  | { kind: 'sensor' | 'control'; plugin: string; id: string; value: unknown; removed: boolean }
+
+export type Connection = 'connecting' | 'connected' | 'disconnected'
+
+/** How long announcements are collected before they are shown, in milliseconds. */
+const collectTime = 100
+/** Wait before another try when the browser has given up by itself, in milliseconds. */
+const retryTime = 2_000
+
+export const connection = signal<Connection>('connecting')
+/** Counts the connections: who shows what is not resumed (logs, values) reads it again. */
+export const connections = signal(0)
+
+const listeners = new Set<(announcements: readonly Announcement[]) => void>()
+let waiting: Announcement[] = []
+let planned = false
+let source: EventSource | undefined
+let lastSeq: number | undefined
+
+/** Listens to batches of announcements; a batch is one change of the page. Returns the way to stop. */
+export function onAnnouncements(listener: (announcements: readonly Announcement[]) => void): () => void {
+  listeners.add(listener)
+  return () => void listeners.delete(listener)
+}
+
+/** `after`: the last lifecycle event that is known already. */
+export function openStream(after: number | undefined): void {
+  lastSeq = after ?? lastSeq
+  source?.close()
+  const opened = new EventSource(`/api/events${lastSeq === undefined ? '' : `?lastEventId=${lastSeq}`}`)
+  source = opened
+  opened.addEventListener('open', () => {
+    batch(() => {
+      connection.value = 'connected'
+      connections.value += 1
+    })
+  })
+  opened.addEventListener('error', () => {
+    connection.value = 'disconnected'
+    // After an answer that is no stream the browser does not try again by itself.
+    if (opened.readyState !== EventSource.CLOSED || opened !== source) return
+    setTimeout(() => {
+      if (opened === source && !needsToken.peek()) openStream(undefined)
+    }, retryTime)
+  })
+  opened.addEventListener('lifecycle', ({ data }) => {
+    const event = JSON.parse(String(data)) as JournalEvent
+    lastSeq = event.seq
+    collect({ kind: 'lifecycle', event })
+  })
+  opened.addEventListener('log', ({ data }) => {
+    const { plugin, ...entry } = JSON.parse(String(data)) as LogEntry & { plugin: string }
+    collect({ kind: 'log', plugin, entry })
+  })
+  for (const kind of ['event', 'object', 'sensor', 'control'] as const) {
+    opened.addEventListener(kind, ({ data }) => {
+      collect({ kind, ...(JSON.parse(String(data)) as object) } as Announcement)
+    })
+  }
+}
+
+function collect(announcement: Announcement): void {
+  waiting.push(announcement)
+  if (planned) return
+  planned = true
+  setTimeout(() => {
+    planned = false
+    const announcements = waiting
+    waiting = []
+    batch(() => {
+      for (const listener of listeners) listener(announcements)
+    })
+  }, collectTime)
+}

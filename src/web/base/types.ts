@@ -1,0 +1,85 @@
+import type { Field } from '../../schema/field.ts'
+import type { LogEntry, Plugin, PluginError, PluginState } from '../../schema/plugin.ts'
+
+/** What the API answers, as the pages use it. */
+
+export type { Field, LogEntry, Plugin, PluginError, PluginState }
+
+export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
+
+/** A line of the journal. */
+export interface JournalEvent {
+  seq: number
+  id: string
+  /** ISO 8601, UTC. */
+  at: string
+  type: string
+  plugin: string | null
+  revision: number
+  by: string
+  data: Record<string, unknown>
+  state: string
+}
+
+export interface CatalogEntry {
+  fullId: string
+  name: string
+  version: string
+  description: string | null
+  author: string | null
+  tags: string[]
+  repository: string
+  installedVersion: string | null
+  updateAvailable: boolean
+  compatible: boolean
+}
+
+export interface Repository {
+  name: string
+  url: string
+  namespace: string | null
+  plugins: number
+  error: string | null
+}
+
+/** A sensor or a control. */
+export interface Point {
+  id: string
+  value: unknown
+  type?: string
+  description?: string
+  unit?: string
+  range?: string
+}
+
+export interface ConfigCheck {
+  valid: boolean
+  errors: { path: string; message: string }[]
+  effective: Record<string, unknown>
+}
+
+export interface PluginStateAt {
+  id: string
+  state: PluginState
+  enabled: boolean
+  version: string | null
+  revision: number
+  error: PluginError | null
+}
+
+/** A machine as XState takes it; only what the drawing needs. */
+export interface MachineDefinition {
+  id: string
+  description?: string
+  initial?: string
+  on?: Record<string, TransitionDefinition | TransitionDefinition[]>
+  states: Record<string, StateDefinition>
+}
+
+export interface StateDefinition {
+  description?: string
+  on?: Record<string, TransitionDefinition | TransitionDefinition[]>
+}
+
+export type TransitionDefinition =
+  string | { target?: string; guard?: string; actions?: string | string[]; description?: string }

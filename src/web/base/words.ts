@@ -1,0 +1,97 @@
+import type { JournalEvent } from './types.ts'
+
+/** What the host says in names, in plain words. */
+
+const stateWords: Readonly<Record<string, string>> = {
+  notInstalled: 'Not installed',
+  installing: 'Installing…',
+  installed: 'Installed, off',
+  loading: 'Starting…',
+  running: 'Running',
+  unloading: 'Stopping…',
+  unloaded: 'Off',
+  failed: 'Failed',
+  uninstalled: 'Uninstalled',
+}
+
+export function stateInWords(state: string): string {
+  return stateWords[state] ?? state
+}
+
+export type Tone = 'good' | 'bad' | 'busy' | 'quiet'
+
+export function toneOf(state: string): Tone {
+  if (state === 'running' || state === 'ready') return 'good'
+  if (state === 'failed') return 'bad'
+  return /ing$/.test(state) ? 'busy' : 'quiet'
+}
+
+const originWords: Readonly<Record<string, string>> = {
+  http: 'over HTTP or this page',
+  mqtt: 'over MQTT',
+  startup: 'at the start of the host',
+  shutdown: 'at the end of the host',
+  supervisor: 'by the host itself',
+  file: 'by an edit of the host file',
+}
+
+export function originInWords(by: string): string {
+  return originWords[by] ?? by
+}
+
+const eventWords: Readonly<Record<string, string>> = {
+  PluginInstallRequested: 'Installation asked for',
+  PluginInstallFailed: 'Installation failed',
+  PluginInstalled: 'Installed',
+  PluginEnabled: 'Switched on',
+  PluginDisabled: 'Switched off',
+  PluginConfigured: 'Settings saved',
+  PluginLoadRequested: 'Start asked for',
+  PluginLoaded: 'Started',
+  PluginLoadFailed: 'Could not start',
+  PluginUnloadRequested: 'Stop asked for',
+  PluginUnloaded: 'Stopped',
+  PluginCrashed: 'Crashed',
+  PluginUpdated: 'Updated',
+  PluginRolledBack: 'Went back to the version before',
+  PluginUninstalled: 'Uninstalled',
+  HostStarted: 'Host started',
+  HostReady: 'Host ready',
+  HostStopping: 'Host is stopping',
+  HostStopped: 'Host stopped',
+  RepositoryAdded: 'Repository added',
+  RepositoryRemoved: 'Repository removed',
+}
+
+export function eventInWords(type: string): string {
+  return eventWords[type] ?? type
+}
+
+/** Why it happened or what came with it, as far as the event says. */
+export function detailOf({ data }: JournalEvent): string {
+  const { error, reason, version, name } = data
+  if (typeof error === 'object' && error !== null && 'message' in error) return String(error.message)
+  if (typeof reason === 'string') return `because of: ${reason}`
+  if (typeof version === 'string') return `version ${version}`
+  return typeof name === 'string' ? name : ''
+}
+
+export function timeOf(at: string): string {
+  return new Date(at).toLocaleTimeString(undefined, { hour12: false })
+}
+
+export function dateTimeOf(at: string): string {
+  const date = new Date(at)
+  if (Number.isNaN(date.getTime())) return '–'
+  return date.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium', hour12: false })
+}
+
+/** A value as one line of text. */
+export function valueText(value: unknown): string {
+  if (value === null || value === undefined) return '–'
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+export function countOf(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`
+}

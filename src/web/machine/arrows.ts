@@ -1,0 +1,70 @@
+import type { MachineDefinition, TransitionDefinition } from '../base/types.ts'
+
+/** The arrows of a machine's picture. Pure. */
+
+export interface Arrow {
+  from: string
+  to: string
+  events: string[]
+}
+
+/** Where a transition of the machine as a whole begins. */
+export const anyState = 'any state'
+
+export interface ChartParts {
+  states: string[]
+  arrows: Arrow[]
+  /** Events that change something of a state, but not the state. */
+  staying: ReadonlyMap<string, string[]>
+}
+
+export function chartParts({ states, on = {} }: MachineDefinition): ChartParts {
+  const arrows = new Map<string, Arrow>()
+  const staying = new Map<string, string[]>()
+  const add = (from: string, event: string, transition: TransitionDefinition): void => {
+    const target = targetOf(transition)
+    if (target === undefined || target === from) {
+      staying.set(from, [...(staying.get(from) ?? []), event])
+      return
+    }
+    const key = `${from} ${target}`
+    const arrow = arrows.get(key) ?? { from, to: target, events: [] }
+    arrows.set(key, arrow)
+    arrow.events.push(event)
+  }
+  for (const [state, definition] of Object.entries(states)) {
+    for (const [event, transition] of transitionsOf(definition.on ?? {})) add(state, event, transition)
+  }
+  for (const [event, transition] of transitionsOf(on)) add(anyState, event, transition)
+  const names = Object.keys(states)
+  const fromAny = [...arrows.values()].some(({ from }) => from === anyState)
+  return { states: fromAny ? [anyState, ...names] : names, arrows: [...arrows.values()], staying }
+}
+
+function transitionsOf(on: NonNullable<MachineDefinition['on']>): [string, TransitionDefinition][] {
+  return Object.entries(on).flatMap(([event, given]) =>
+    (Array.isArray(given) ? given : [given]).map(
+      (transition) => [event, transition] as [string, TransitionDefinition],
+    ),
+  )
+}
+
+function targetOf(transition: TransitionDefinition): string | undefined {
+  const target = typeof transition === 'string' ? transition : transition.target
+  return target?.replace(/^\./, '')
+}
+
+/** The state that the event was taken in: the one after the event before. */
+export function arrowOf(
+  arrows: readonly Arrow[],
+  event: string,
+  before: string | undefined,
+  after: string,
+): Arrow | undefined {
+  const fitting = arrows.filter((arrow) => arrow.to === after && arrow.events.includes(event))
+  return (
+    fitting.find(({ from }) => from === before) ??
+    fitting.find(({ from }) => from === anyState) ??
+    (before === undefined ? fitting[0] : undefined)
+  )
+}

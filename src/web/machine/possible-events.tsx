@@ -1,0 +1,72 @@
+import { useState } from 'preact/hooks'
+import { pluginApi } from '../base/api.ts'
+import { pluginPath } from '../base/router.ts'
+import type { Plugin } from '../base/types.ts'
+import { eventInWords } from '../base/words.ts'
+import { UninstallDialog } from '../plugin/uninstall-dialog.tsx'
+import { busy, reload, rollback, toggle, update } from '../store/commands.ts'
+import { useRemote } from '../store/remote.ts'
+
+type Action = (id: string) => Promise<boolean>
+
+/** Commands that bring an event about. The others only the host reports, after it has done something. */
+const commands: Readonly<Record<string, { label: string; run: Action } | undefined>> = {
+  PluginEnabled: { label: 'Switch on', run: (id) => toggle(id, true) },
+  PluginDisabled: { label: 'Switch off', run: (id) => toggle(id, false) },
+  PluginLoadRequested: { label: 'Start again', run: reload },
+  PluginUnloadRequested: { label: 'Reload', run: reload },
+  PluginUpdated: { label: 'Update', run: (id) => update(id) },
+  PluginRolledBack: { label: 'Back to the version before', run: rollback },
+}
+
+/** What may happen to a plugin now. */
+export function PossibleEvents({ plugin }: { plugin: Plugin }) {
+  const { value, reload: read } = useRemote<{ state: string; nextEvents: string[] }>(
+    pluginApi(plugin.id, `/machine?revision=${plugin.revision}`),
+  )
+  const [removing, setRemoving] = useState(false)
+  const doing = busy.value.get(plugin.id)
+  const events = value?.nextEvents ?? []
+  if (value !== undefined && value.state !== plugin.state) setTimeout(read)
+  return (
+    <div class="possible">
+      <h3>Possible now</h3>
+      <ul class="event-buttons" aria-label="Events that are possible now">
+        {events.map((event) => {
+          const command = commands[event]
+          return (
+            <li key={event}>
+              {event === 'PluginConfigured' ? (
+                <a class="button" href={pluginPath(plugin.id, 'settings')}>
+                  Change the settings <small>{event}</small>
+                </a>
+              ) : event === 'PluginUninstalled' ? (
+                <button type="button" disabled={doing !== undefined} onClick={() => setRemoving(true)}>
+                  Uninstall <small>{event}</small>
+                </button>
+              ) : command === undefined ? (
+                <span class="reported">
+                  {eventInWords(event)} <small>reported by the host</small>
+                </span>
+              ) : (
+                <button
+                  type="button"
+                  disabled={doing !== undefined}
+                  onClick={() => void command.run(plugin.id)}
+                >
+                  {command.label} <small>{event}</small>
+                </button>
+              )}
+            </li>
+          )
+        })}
+      </ul>
+      {doing === undefined ? null : (
+        <p class="hint" role="status">
+          {doing}
+        </p>
+      )}
+      {removing ? <UninstallDialog plugin={plugin} onClose={() => setRemoving(false)} /> : null}
+    </div>
+  )
+}

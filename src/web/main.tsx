@@ -1,0 +1,99 @@
+import { render } from 'preact'
+import { useEffect } from 'preact/hooks'
+import { needsToken } from './base/api.ts'
+import { followLinks, go, place } from './base/router.ts'
+import { connections, openStream } from './base/stream.ts'
+import { applyTheme } from './base/theme.ts'
+import { CatalogPage } from './pages/catalog-page.tsx'
+import { HistoryPage } from './pages/history-page.tsx'
+import { LoginPage } from './pages/login-page.tsx'
+import { MachinesPage } from './pages/machines-page.tsx'
+import { PluginPage } from './pages/plugin-page.tsx'
+import { PluginsPage } from './pages/plugins-page.tsx'
+import { RepositoriesPage } from './pages/repositories-page.tsx'
+import { SystemPage } from './pages/system-page.tsx'
+import { Empty } from './parts/feedback.tsx'
+import { Frame } from './parts/frame.tsx'
+import { tellFailure } from './parts/notices.tsx'
+import { Page } from './parts/page.tsx'
+import './style/base.css'
+import './style/frame.css'
+import './style/parts.css'
+import './style/pages.css'
+import './style/machine.css'
+import { followJournal, loadJournal } from './store/journal.ts'
+import { followEmittedEvents } from './store/live.ts'
+import { followPlugins, loadPlugins } from './store/plugins.ts'
+
+function App() {
+  return <Frame>{needsToken.value ? <LoginPage onDone={begin} /> : <Current />}</Frame>
+}
+
+function Current() {
+  const { path } = place.value
+  const [, page = '', ...rest] = path.split('/').map((part) => decodeURIComponent(part))
+  switch (page) {
+    case '':
+      return <Redirect to="/plugins" />
+    case 'plugins':
+      if (rest.length === 0 || rest[0] === '') return <PluginsPage />
+      return rest[0]?.startsWith('@') === true && !rest[0].includes('/') ? (
+        <PluginPage id={`${rest[0]}/${rest[1] ?? ''}`} tab={rest[2] ?? ''} />
+      ) : (
+        <PluginPage id={rest[0] ?? ''} tab={rest[1] ?? ''} />
+      )
+    case 'catalog':
+      return <CatalogPage />
+    case 'machines':
+      return <MachinesPage key={rest[0]} name={rest[0] ?? 'plugin-lifecycle'} />
+    case 'history':
+      return <HistoryPage />
+    case 'repositories':
+      return <RepositoriesPage />
+    case 'system':
+      return <SystemPage />
+    default:
+      return (
+        <Page title="Nothing here">
+          <Empty>
+            There is no such page. <a href="/plugins">Go to the plugins</a>.
+          </Empty>
+        </Page>
+      )
+  }
+}
+
+function Redirect({ to }: { to: string }) {
+  useEffect(() => go(to, { replace: true }), [to])
+  return null
+}
+
+/** Reads how things stand, and listens from there on. */
+async function start(): Promise<void> {
+  const [lastSeq] = await Promise.all([loadJournal(), loadPlugins()])
+  openStream(lastSeq)
+}
+
+function begin(): void {
+  start().catch((error: unknown) => {
+    if (needsToken.peek()) return
+    tellFailure(error)
+    setTimeout(begin, 3_000)
+  })
+}
+
+// What is not in the journal may have changed during a break.
+let known = 0
+connections.subscribe((count) => {
+  if (count > 1 && count !== known) void loadPlugins()
+  known = count
+})
+
+applyTheme()
+followLinks()
+followPlugins()
+followJournal()
+followEmittedEvents()
+const root = document.getElementById('app')
+if (root !== null) render(<App />, root)
+begin()

@@ -1,0 +1,147 @@
+import { useEffect, useState } from 'preact/hooks'
+import { place, pluginPath, setQuery } from '../base/router.ts'
+import type { CatalogEntry } from '../base/types.ts'
+import { countOf } from '../base/words.ts'
+import { Empty, Failure, Loading } from '../parts/feedback.tsx'
+import { useGrowing } from '../parts/growing.tsx'
+import { Page } from '../parts/page.tsx'
+import { SearchBox } from '../parts/search-box.tsx'
+import { UpdateDialog } from '../plugin/update-dialog.tsx'
+import { busy, install } from '../store/commands.ts'
+import { plugins } from '../store/plugins.ts'
+import { useRemote } from '../store/remote.ts'
+
+export function CatalogPage() {
+  const { value, error, reload } = useRemote<{ plugins: CatalogEntry[] }>('/api/catalog')
+  const { query } = place.value
+  const wanted = query.get('q') ?? ''
+  const repository = query.get('repository') ?? ''
+  const [updating, setUpdating] = useState<CatalogEntry | undefined>(undefined)
+  // What is installed has changed: so has what the catalog says of it.
+  const versions = [...(plugins.value?.values() ?? [])].map(({ id, version }) => `${id} ${version}`).join()
+  useEffect(reload, [versions])
+  const entries = value?.plugins ?? []
+  const repositories = [...new Set(entries.map((entry) => entry.repository))].sort()
+  const shown = entries.filter(
+    (entry) => (repository === '' || entry.repository === repository) && matches(entry, wanted),
+  )
+  const growing = useGrowing(shown.length)
+  return (
+    <Page title="Catalog" aside={<span class="count">{countOf(shown.length, 'plugin')}</span>}>
+      <div class="toolbar">
+        <SearchBox label="Search the catalog" value={wanted} onInput={(q) => setQuery({ q })} />
+        <select
+          aria-label="Repository"
+          value={repository}
+          onChange={({ currentTarget }) => setQuery({ repository: currentTarget.value })}
+        >
+          <option value="">All repositories</option>
+          {repositories.map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </div>
+      {error === '' ? null : <Failure text={error} onRetry={reload} />}
+      {value === undefined && error === '' ? <Loading what="the repositories" /> : null}
+      {value !== undefined && shown.length === 0 ? (
+        <Empty>
+          {entries.length === 0 ? (
+            <>
+              No repository offers anything. <a href="/repositories">See the repositories</a>.
+            </>
+          ) : (
+            'No plugin fits the search.'
+          )}
+        </Empty>
+      ) : null}
+      <ul class="cards" aria-label="Plugins on offer">
+        {shown.slice(0, growing.shown).map((entry) => (
+          <Offer
+            key={`${entry.repository} ${entry.fullId}`}
+            entry={entry}
+            doing={busy.value.get(entry.fullId) ?? ''}
+            onUpdate={() => setUpdating(entry)}
+          />
+        ))}
+      </ul>
+      {growing.end}
+      {updating === undefined ? null : (
+        <UpdateDialog entry={updating} onClose={() => setUpdating(undefined)} />
+      )}
+    </Page>
+  )
+}
+
+interface OfferProps {
+  entry: CatalogEntry
+  doing: string
+  onUpdate(): void
+}
+
+function Offer({ entry, doing, onUpdate }: OfferProps) {
+  const { fullId, name, version, description, author, tags, repository, compatible } = entry
+  const installed = plugins.value?.get(fullId)?.version ?? entry.installedVersion
+  return (
+    <li class="card">
+      <h2>{name}</h2>
+      <p class="id">
+        {fullId} · {version}
+      </p>
+      <p class="card-text">{description ?? ''}</p>
+      <p class="hint">
+        {author === null ? '' : `By ${author}, from `}
+        {author === null ? 'From ' : ''}
+        {repository}
+      </p>
+      {tags.length === 0 ? null : (
+        <p class="tag-line">
+          {tags.map((tag) => (
+            <span key={tag} class="tag">
+              {tag}
+            </span>
+          ))}
+        </p>
+      )}
+      <div class="actions">
+        {doing !== '' ? (
+          <span class="progress" role="status">
+            <progress aria-label={`${name}: ${doing}`} /> {doing}
+          </span>
+        ) : installed === null ? (
+          <button
+            type="button"
+            class="primary"
+            disabled={!compatible}
+            aria-label={`Install ${name}`}
+            onClick={() => void install(fullId, repository)}
+          >
+            Install
+          </button>
+        ) : (
+          <>
+            <a class="button" href={pluginPath(fullId)} aria-label={`Open ${name}`}>
+              Open
+            </a>
+            {entry.updateAvailable ? (
+              <button type="button" class="primary" onClick={onUpdate} aria-label={`Update ${name}`}>
+                Update to {version}
+              </button>
+            ) : (
+              <span class="hint">Installed, {installed}</span>
+            )}
+          </>
+        )}
+        {compatible ? null : <span class="row-error">Needs a newer version of the host.</span>}
+      </div>
+    </li>
+  )
+}
+
+function matches(entry: CatalogEntry, wanted: string): boolean {
+  const text = wanted.trim().toLowerCase()
+  return [entry.fullId, entry.name, entry.description ?? '', entry.author ?? '', ...entry.tags].some((part) =>
+    part.toLowerCase().includes(text),
+  )
+}

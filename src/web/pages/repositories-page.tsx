@@ -1,0 +1,131 @@
+import { useState } from 'preact/hooks'
+import { ApiError, send, wordsOf } from '../base/api.ts'
+import type { Repository } from '../base/types.ts'
+import { countOf } from '../base/words.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Empty, Failure, Loading } from '../parts/feedback.tsx'
+import { tell, tellFailure } from '../parts/notices.tsx'
+import { Page } from '../parts/page.tsx'
+import { useRemote } from '../store/remote.ts'
+
+interface Answer {
+  repositories: Repository[]
+}
+
+export function RepositoriesPage() {
+  const { value, error, reload, set } = useRemote<Answer>('/api/repositories')
+  const [removing, setRemoving] = useState<string | undefined>(undefined)
+
+  async function remove(name: string): Promise<void> {
+    setRemoving(undefined)
+    try {
+      set(await send<Answer>('DELETE', `/api/repositories/${encodeURIComponent(name)}`))
+      tell(`${name} is removed. Plugins that came from it stay.`)
+    } catch (failure) {
+      tellFailure(failure)
+    }
+  }
+
+  return (
+    <Page title="Repositories">
+      {error === '' ? null : <Failure text={error} onRetry={reload} />}
+      {value === undefined && error === '' ? <Loading what="the repositories" /> : null}
+      {value?.repositories.length === 0 ? <Empty>There is no repository yet.</Empty> : null}
+      <ul class="rows" aria-label="Repositories">
+        {value?.repositories.map((repository) => (
+          <li key={repository.name} class="row">
+            <div class="row-text">
+              <a class="row-name" href={`/catalog?repository=${encodeURIComponent(repository.name)}`}>
+                {repository.name}
+              </a>
+              <span class="id">
+                {repository.url}
+                {repository.namespace === null ? '' : ` · @${repository.namespace}`}
+              </span>
+              {repository.error === null ? (
+                <p class="row-hint">{countOf(repository.plugins, 'plugin')}</p>
+              ) : (
+                <p class="row-error">{repository.error}</p>
+              )}
+            </div>
+            <button
+              type="button"
+              aria-label={`Remove ${repository.name}`}
+              onClick={() => setRemoving(repository.name)}
+            >
+              Remove
+            </button>
+          </li>
+        ))}
+      </ul>
+      <AddRepository onAdded={set} />
+      {removing === undefined ? null : (
+        <Dialog title={`Remove ${removing}?`} onClose={() => setRemoving(undefined)}>
+          <p>Its plugins leave the catalog. Those that are installed stay, but get no updates from it.</p>
+          <div class="actions">
+            <button type="button" class="danger" onClick={() => void remove(removing)}>
+              Remove
+            </button>
+            <button type="button" onClick={() => setRemoving(undefined)}>
+              Keep it
+            </button>
+          </div>
+        </Dialog>
+      )}
+    </Page>
+  )
+}
+
+function AddRepository({ onAdded }: { onAdded(answer: Answer): void }) {
+  const [name, setName] = useState('')
+  const [url, setUrl] = useState('')
+  const [problem, setProblem] = useState('')
+  const [sending, setSending] = useState(false)
+
+  async function add(event: Event): Promise<void> {
+    event.preventDefault()
+    setSending(true)
+    try {
+      onAdded(await send<Answer>('POST', '/api/repositories', { name: name.trim(), url: url.trim() }))
+      tell(`${name} is added.`)
+      setName('')
+      setUrl('')
+      setProblem('')
+    } catch (error) {
+      const details = error instanceof ApiError ? error.errors.map(({ message }) => message) : []
+      setProblem([wordsOf(error), ...details].join(' '))
+    } finally {
+      setSending(false)
+    }
+  }
+
+  return (
+    <form class="panel" onSubmit={(event) => void add(event)}>
+      <h2>Add a repository</h2>
+      <label class="field">
+        Name
+        <input
+          value={name}
+          required
+          maxLength={128}
+          onInput={({ currentTarget }) => setName(currentTarget.value)}
+        />
+      </label>
+      <label class="field">
+        Address: a web address, or a folder of the machine that the host runs on
+        <input
+          value={url}
+          required
+          maxLength={2048}
+          onInput={({ currentTarget }) => setUrl(currentTarget.value)}
+        />
+      </label>
+      {problem === '' ? null : <Failure text={problem} />}
+      <div class="actions">
+        <button type="submit" class="primary" disabled={sending || name.trim() === '' || url.trim() === ''}>
+          {sending ? 'Reading its index…' : 'Add'}
+        </button>
+      </div>
+    </form>
+  )
+}

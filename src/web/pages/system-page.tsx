@@ -1,0 +1,163 @@
+import { useEffect } from 'preact/hooks'
+import type { System } from '../../schema/system.ts'
+import { pluginPath } from '../base/router.ts'
+import { countOf, dateTimeOf } from '../base/words.ts'
+import { Failure, Loading } from '../parts/feedback.tsx'
+import { Page } from '../parts/page.tsx'
+import { useRemote } from '../store/remote.ts'
+
+/** How often the numbers are read again, in milliseconds. */
+const readInterval = 3_000
+
+export function SystemPage() {
+  const { value, error, reload } = useRemote<System>('/api/system')
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') reload()
+    }, readInterval)
+    return () => clearInterval(timer)
+  }, [])
+  return (
+    <Page title="System">
+      {error === '' ? null : <Failure text={error} onRetry={reload} />}
+      {value === undefined ? error === '' ? <Loading what="the system" /> : null : <Details system={value} />}
+    </Page>
+  )
+}
+
+function Details({ system }: { system: System }) {
+  const { host, versions, process, broker, http, journal, isolates, health } = system
+  return (
+    <>
+      {host.safeMode === null ? null : <Failure text={`Safe mode: ${host.safeMode}`} />}
+      <div class="columns">
+        <section class="panel">
+          <h2>Health</h2>
+          <p>
+            <span class={`chip tone-${health.ready ? 'good' : 'bad'}`}>
+              {health.ready ? 'All is well' : 'Not ready'}
+            </span>
+          </p>
+          {health.reasons.length === 0 ? null : (
+            <ul>
+              {health.reasons.map((reason) => (
+                <li key={reason}>{reason}</li>
+              ))}
+            </ul>
+          )}
+          <dl class="facts">
+            <dt>Host</dt>
+            <dd>{host.id ?? 'starting'}</dd>
+            <dt>Started</dt>
+            <dd>
+              {dateTimeOf(host.startedAt)}, {duration(host.uptime)} ago
+            </dd>
+            <dt>Plugins</dt>
+            <dd>
+              {Object.entries(system.plugins)
+                .map(([state, count]) => `${count} ${state}`)
+                .join(', ') || 'none'}
+            </dd>
+            <dt>Journal</dt>
+            <dd>
+              <a href="/history">{countOf(journal.seq, 'event')}</a>
+            </dd>
+          </dl>
+        </section>
+        <section class="panel">
+          <h2>Versions</h2>
+          <dl class="facts">
+            <dt>Lupine</dt>
+            <dd>{versions.host}</dd>
+            <dt>Node</dt>
+            <dd>{versions.node}</dd>
+            <dt>V8</dt>
+            <dd>{versions.v8}</dd>
+            <dt>Platform</dt>
+            <dd>
+              {versions.platform}, {versions.architecture}
+            </dd>
+          </dl>
+        </section>
+        <section class="panel">
+          <h2>Broker</h2>
+          <p>
+            <span class={`chip tone-${broker.connected ? 'good' : 'bad'}`}>
+              {broker.connected ? 'Connected' : 'Not connected'}
+            </span>
+          </p>
+          <dl class="facts">
+            <dt>Kind</dt>
+            <dd>{broker.kind === 'embedded' ? 'built in' : 'external'}</dd>
+            <dt>Address</dt>
+            <dd>{broker.url}</dd>
+            <dt>Clients</dt>
+            <dd>{broker.clients ?? 'it does not say'}</dd>
+            <dt>Messages received</dt>
+            <dd>{broker.messages.received}</dd>
+            <dt>Messages published</dt>
+            <dd>{broker.messages.published}</dd>
+          </dl>
+        </section>
+        <section class="panel">
+          <h2>Process</h2>
+          <dl class="facts">
+            <dt>Memory</dt>
+            <dd>{megabytes(process.memory)}</dd>
+            <dt>Own heap</dt>
+            <dd>{megabytes(process.heap)}</dd>
+            <dt>Processor time</dt>
+            <dd>{process.cpuSeconds.toFixed(1)} s</dd>
+            <dt>Delay of the event loop</dt>
+            <dd>{(process.eventLoopDelay * 1000).toFixed(1)} ms</dd>
+            <dt>Address</dt>
+            <dd>{http.url}</dd>
+            <dt>Open pages</dt>
+            <dd>
+              {http.eventStreams}, {countOf(http.inspectors, 'inspector')}
+            </dd>
+          </dl>
+        </section>
+      </div>
+      <section class="panel">
+        <h2>Isolates</h2>
+        {isolates.length === 0 ? <p class="hint">No plugin is loaded.</p> : null}
+        <ul class="isolates" aria-label="Isolates">
+          {isolates.map(({ plugin, memory, memoryLimit, load }) => (
+            <li key={plugin}>
+              <a class="id" href={pluginPath(plugin)}>
+                {plugin}
+              </a>
+              <span class="gauge">
+                <meter
+                  aria-label={`Memory of ${plugin}`}
+                  min={0}
+                  max={memoryLimit}
+                  high={memoryLimit * 0.8}
+                  value={memory ?? 0}
+                />
+                {memory === null ? 'not known yet' : `${megabytes(memory)} of ${megabytes(memoryLimit)}`}
+              </span>
+              <span class="gauge">
+                <meter aria-label={`Load of ${plugin}`} min={0} max={1} high={0.8} value={load ?? 0} />
+                {load === null ? 'not known yet' : `${(load * 100).toFixed(1)} % busy`}
+              </span>
+            </li>
+          ))}
+        </ul>
+      </section>
+    </>
+  )
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1024 / 1024).toFixed(1)} MiB`
+}
+
+function duration(seconds: number): string {
+  const minutes = Math.floor(seconds / 60)
+  if (minutes < 1) return countOf(Math.floor(seconds), 'second')
+  if (minutes < 120) return countOf(minutes, 'minute')
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? countOf(hours, 'hour') : countOf(Math.floor(hours / 24), 'day')
+}

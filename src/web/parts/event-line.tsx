@@ -1,0 +1,27 @@
+import { detailOf, dateTimeOf, eventInWords, originInWords } from '../base/words.ts'
+import type { JournalEvent } from '../base/types.ts'
+import { StateChip } from './state-chip.tsx'
+
+/** A line of the journal, with the way to the picture of that moment. */
+export function EventLine({ event, withPlugin }: { event: JournalEvent; withPlugin: boolean }) {
+  const { seq, plugin, type, by, at, state } = event
+  const machine =
+    plugin === null ? `/machines/host?seq=${seq}` : `/machines/plugin-lifecycle?plugin=${plugin}&seq=${seq}`
+  const detail = detailOf(event)
+  return (
+    <li class="event-line">
+      <a href={machine} aria-label={`Event ${seq}: ${eventInWords(type)}. Show that moment`}>
+        #{seq}
+      </a>
+      <span class="event-what">
+        <strong>{eventInWords(type)}</strong>
+        {withPlugin && plugin !== null ? <span class="id">{plugin}</span> : null}
+        {detail === '' ? null : <span class="detail">{detail}</span>}
+      </span>
+      <StateChip state={state} />
+      <span class="event-when">
+        <time dateTime={at}>{dateTimeOf(at)}</time>, {originInWords(by)}
+      </span>
+    </li>
+  )
+}

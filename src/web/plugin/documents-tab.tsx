@@ -1,0 +1,73 @@
+import { useEffect, useRef } from 'preact/hooks'
+import { pluginApi } from '../base/api.ts'
+import { place, setQuery } from '../base/router.ts'
+import type { Plugin } from '../base/types.ts'
+import { Empty, Failure, Loading } from '../parts/feedback.tsx'
+import { useRemote } from '../store/remote.ts'
+
+export function DocumentsTab({ plugin }: { plugin: Plugin }) {
+  const { docs } = plugin
+  const file = place.value.query.get('file') ?? docs[0]?.file
+  if (file === undefined) return <Empty>{plugin.name} has no documents.</Empty>
+  return (
+    <div class="documents">
+      <div class="tags" role="group" aria-label="Documents">
+        {docs.map((document) => (
+          <button
+            key={document.file}
+            type="button"
+            class="tag"
+            aria-pressed={document.file === file}
+            onClick={() => setQuery({ file: document.file })}
+          >
+            {document.title}
+          </button>
+        ))}
+      </div>
+      <DocumentView plugin={plugin} file={file} />
+    </div>
+  )
+}
+
+/** The host has taken out all that acts; this shows the rest in the colours of the page. */
+function DocumentView({ plugin, file }: { plugin: Plugin; file: string }) {
+  const path = pluginApi(plugin.id, `/doc?file=${encodeURIComponent(file)}&render=html`)
+  const { value, error, reload } = useRemote<string>(path)
+  const element = useRef<HTMLElement>(null)
+  useEffect(() => {
+    if (value !== undefined) element.current?.replaceChildren(...contentOf(value, plugin))
+  }, [value, plugin])
+  if (error !== '') return <Failure text={error} onRetry={reload} />
+  if (value === undefined) return <Loading what="the document" />
+  return <article ref={element} class="panel document" />
+}
+
+function contentOf(html: string, plugin: Plugin): Node[] {
+  const parsed = new DOMParser().parseFromString(html, 'text/html')
+  parsed
+    .querySelectorAll('script, style, link, meta, iframe, object, embed, form, base')
+    .forEach((found) => found.remove())
+  const api = pluginApi(plugin.id, '/')
+  for (const found of parsed.body.querySelectorAll('*')) {
+    for (const { name } of [...found.attributes]) if (/^on|^style$/i.test(name)) found.removeAttribute(name)
+    // Ids of the document must not be mistaken for those of the page.
+    if (found.id !== '') found.id = `document-${found.id}`
+  }
+  for (const link of parsed.body.querySelectorAll('a[href]')) {
+    const href = link.getAttribute('href') ?? ''
+    if (href.startsWith('#')) link.setAttribute('href', `#document-${href.slice(1)}`)
+    else if (href.startsWith('doc?')) {
+      const target = new URLSearchParams(href.slice(4).replace(/#.*$/, '')).get('file') ?? ''
+      link.setAttribute('href', `/plugins/${plugin.id}/documents?file=${encodeURIComponent(target)}`)
+    } else if (/^https?:/i.test(href)) link.setAttribute('target', '_blank')
+  }
+  for (const image of parsed.body.querySelectorAll('img[src]')) {
+    const source = image.getAttribute('src') ?? ''
+    if (source.startsWith('doc?')) image.setAttribute('src', api + source)
+  }
+  for (const box of parsed.body.querySelectorAll('input'))
+    box.setAttribute('aria-label', box.checked ? 'Done' : 'To do')
+  // Wide ones scroll by themselves, also with the keys.
+  for (const wide of parsed.body.querySelectorAll('pre, table')) wide.setAttribute('tabindex', '0')
+  return [...parsed.body.childNodes].map((node) => document.importNode(node, true))
+}

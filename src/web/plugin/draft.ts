@@ -1,0 +1,74 @@
+import { signal } from '@preact/signals'
+import type { Field, Plugin } from '../base/types.ts'
+
+/**
+ * What somebody has typed into a form and not saved yet. It outlives a restart of the host, another page, and
+ * a reload of this one; secrets are kept in memory alone.
+ */
+
+/** What the API shows, and takes back, for a secret that is stored. */
+export const hiddenValue = '********'
+
+/** By key; undefined: the stored value is to be removed. */
+export type Draft = ReadonlyMap<string, unknown>
+
+const drafts = signal<ReadonlyMap<string, Draft>>(new Map())
+const nothing: Draft = new Map()
+
+function storageKey(id: string): string {
+  return `draft ${id}`
+}
+
+export function draftOf(id: string): Draft {
+  return drafts.value.get(id) ?? stored(id)
+}
+
+function stored(id: string): Draft {
+  const text = sessionStorage.getItem(storageKey(id))
+  if (text === null) return nothing
+  const entries = JSON.parse(text) as [string, { value?: unknown }][]
+  return new Map(entries.map(([key, { value }]) => [key, value]))
+}
+
+export function setDraft(plugin: Plugin, draft: Draft): void {
+  drafts.value = new Map(drafts.peek()).set(plugin.id, draft)
+  const secrets = new Set(plugin.fields.filter(({ secret }) => secret).map(({ key }) => key))
+  const open = [...draft].filter(([key]) => !secrets.has(key)).map(([key, value]) => [key, { value }])
+  if (open.length === 0) sessionStorage.removeItem(storageKey(plugin.id))
+  else sessionStorage.setItem(storageKey(plugin.id), JSON.stringify(open))
+}
+
+/** The configuration as it would be saved. */
+export function withDraft(config: Readonly<Record<string, unknown>>, draft: Draft): Record<string, unknown> {
+  const result = new Map(Object.entries(config))
+  for (const [key, value] of draft) {
+    if (value === undefined) result.delete(key)
+    else result.set(key, value)
+  }
+  return Object.fromEntries(result)
+}
+
+export interface Difference {
+  label: string
+  before: string
+  after: string
+}
+
+/** What saving would change, field by field. */
+export function differences(plugin: Plugin, draft: Draft): Difference[] {
+  return [...draft].flatMap(([key, value]) => {
+    const before = plugin.config[key]
+    if (JSON.stringify(before) === JSON.stringify(value)) return []
+    const field = plugin.fields.find((candidate) => candidate.key === key)
+    return [{ label: field?.label ?? key, before: shown(field, before), after: shown(field, value) }]
+  })
+}
+
+function shown(field: Field | undefined, value: unknown): string {
+  if (value === undefined)
+    return field === undefined || field.default === null
+      ? 'not set'
+      : `default (${JSON.stringify(field.default)})`
+  if (field?.secret === true) return value === hiddenValue ? 'stored secret' : 'new secret'
+  return JSON.stringify(value)
+}

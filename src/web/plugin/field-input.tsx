@@ -1,0 +1,117 @@
+import { useState } from 'preact/hooks'
+import type { Field } from '../base/types.ts'
+import { valueText } from '../base/words.ts'
+import { Switch } from '../parts/switch.tsx'
+import { hiddenValue } from './draft.ts'
+
+interface FieldInputProps {
+  field: Field
+  id: string
+  /** As it would be saved; undefined when nothing is. */
+  value: unknown
+  /** The value comes from the secret that is stored, not from what was typed. */
+  storedSecret: boolean
+  describedBy: string
+  invalid: boolean
+  onChange(value: unknown): void
+}
+
+/** What one types a value into, by the type of the field. */
+export function FieldInput(props: FieldInputProps) {
+  const { field } = props
+  if (field.enum !== null) return <ChoiceInput {...props} choices={field.enum} />
+  if (field.type === 'boolean') return <BooleanInput {...props} />
+  return field.secret ? <SecretInput {...props} /> : <TextInput {...props} />
+}
+
+function ChoiceInput({
+  field,
+  id,
+  value,
+  describedBy,
+  invalid,
+  onChange,
+  choices,
+}: FieldInputProps & { choices: unknown[] }) {
+  const index = choices.findIndex((choice) => JSON.stringify(choice) === JSON.stringify(value))
+  return (
+    <select
+      id={id}
+      value={String(index)}
+      aria-describedby={describedBy}
+      aria-invalid={invalid}
+      onChange={({ currentTarget }) => onChange(choices[Number(currentTarget.value)])}
+    >
+      <option value="-1">
+        {field.default === null ? 'Not set' : `Default: ${valueText(field.default)}`}
+      </option>
+      {choices.map((choice, position) => (
+        <option key={position} value={String(position)}>
+          {String(choice)}
+        </option>
+      ))}
+    </select>
+  )
+}
+
+function BooleanInput({ field, value, onChange }: FieldInputProps) {
+  const on = typeof value === 'boolean' ? value : field.default === true
+  return <Switch label={field.label} on={on} onChange={onChange} />
+}
+
+function TextInput({ field, id, value, describedBy, invalid, onChange }: FieldInputProps) {
+  const numeric = field.type === 'number'
+  return (
+    <input
+      id={id}
+      value={value === undefined || value === null ? '' : valueText(value)}
+      placeholder={field.default === null ? '' : valueText(field.default)}
+      inputMode={numeric ? 'decimal' : 'text'}
+      autocomplete="off"
+      spellcheck={false}
+      aria-describedby={describedBy}
+      aria-invalid={invalid}
+      onInput={({ currentTarget }) => onChange(typed(currentTarget.value, numeric))}
+    />
+  )
+}
+
+/** An empty field is no value. What is no number stays text, and the host says what is wrong with it. */
+function typed(text: string, numeric: boolean): unknown {
+  if (text === '') return undefined
+  const number = Number(text)
+  // `1.` and `1.50` would change under the fingers.
+  return numeric && String(number) === text.trim() ? number : text
+}
+
+function SecretInput({ field, id, value, storedSecret, describedBy, invalid, onChange }: FieldInputProps) {
+  const [revealed, setRevealed] = useState(false)
+  const text = storedSecret || value === undefined || value === null ? '' : valueText(value)
+  return (
+    <div class="secret">
+      <input
+        id={id}
+        {...(revealed && text !== '' ? { type: 'text' as const } : { type: 'password' as const })}
+        value={text}
+        placeholder={storedSecret ? 'Stored; type to replace it' : ''}
+        autocomplete="new-password"
+        aria-describedby={describedBy}
+        aria-invalid={invalid}
+        onInput={({ currentTarget }) =>
+          onChange(
+            currentTarget.value === '' ? hiddenValue : typed(currentTarget.value, field.type === 'number'),
+          )
+        }
+      />
+      <button
+        type="button"
+        aria-pressed={revealed}
+        disabled={text === ''}
+        onClick={() => setRevealed(!revealed)}
+        aria-label={`Show what was typed for ${field.label}`}
+      >
+        {revealed ? 'Hide' : 'Show'}
+      </button>
+    </div>
+  )
+}

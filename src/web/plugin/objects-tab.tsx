@@ -1,0 +1,76 @@
+import { useEffect, useState } from 'preact/hooks'
+import { pluginApi } from '../base/api.ts'
+import { onAnnouncements } from '../base/stream.ts'
+import type { Plugin } from '../base/types.ts'
+import { valueText } from '../base/words.ts'
+import { Empty, Failure } from '../parts/feedback.tsx'
+import { useRemote } from '../store/remote.ts'
+
+export function ObjectsTab({ plugin }: { plugin: Plugin }) {
+  const { id, state } = plugin
+  const { value, error, reload } = useRemote<{ objects: Record<string, unknown> }>(pluginApi(id, '/objects'))
+  const [changes, setChanges] = useState<ReadonlyMap<string, { value: unknown; removed: boolean }>>(new Map())
+  useEffect(
+    () =>
+      onAnnouncements((announcements) => {
+        const own = announcements.flatMap((announcement) =>
+          announcement.kind === 'object' && announcement.plugin === id ? [announcement] : [],
+        )
+        if (own.length > 0)
+          setChanges((before) => new Map([...before, ...own.map((change) => [change.path, change] as const)]))
+      }),
+    [id],
+  )
+  useEffect(() => {
+    setChanges(new Map())
+    reload()
+  }, [state])
+  const objects = new Map(Object.entries(value?.objects ?? {}))
+  for (const [path, change] of changes) {
+    if (change.removed) objects.delete(path)
+    else objects.set(path, change.value)
+  }
+  const paths = [...objects.keys()].sort()
+  return (
+    <section class="panel">
+      <h2>Objects</h2>
+      {error === '' ? null : <Failure text={error} onRetry={reload} />}
+      {paths.length === 0 ? (
+        <Empty>
+          {plugin.name} has no objects{state === 'running' ? '' : ' while it is not running'}.
+        </Empty>
+      ) : null}
+      <ul class="objects" aria-label="Objects">
+        {paths.map((path) => (
+          <li key={path}>
+            <h3 class="id">{path}</h3>
+            <ObjectValue value={objects.get(path)} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function ObjectValue({ value }: { value: unknown }) {
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return <code>{valueText(value)}</code>
+  return (
+    <dl class="facts">
+      {Object.entries(value as Record<string, unknown>).map(([key, member]) => (
+        <Member key={key} name={key} value={member} />
+      ))}
+    </dl>
+  )
+}
+
+function Member({ name, value }: { name: string; value: unknown }) {
+  return (
+    <>
+      <dt>{name}</dt>
+      <dd>
+        <code>{valueText(value)}</code>
+      </dd>
+    </>
+  )
+}

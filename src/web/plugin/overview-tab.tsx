@@ -1,0 +1,92 @@
+import type { Plugin } from '../base/types.ts'
+import { dateTimeOf } from '../base/words.ts'
+import { busy, reload, rollback } from '../store/commands.ts'
+
+const resourceWords: Readonly<Record<string, string>> = {
+  timers: 'Timers',
+  pollers: 'Pollers',
+  eventSubscriptions: 'Events listened to',
+  mqttSubscriptions: 'MQTT topics listened to',
+  objects: 'Objects',
+  sensors: 'Sensors',
+  controls: 'Controls',
+  throttles: 'Throttled events',
+  httpRequests: 'HTTP requests under way',
+}
+
+export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninstall(): void }) {
+  const { description, author, homepage, license, tags, repository, dependencies, resources, enabled } =
+    plugin
+  const doing = busy.value.has(plugin.id)
+  return (
+    <div class="columns">
+      <section class="panel">
+        <h2>About</h2>
+        <p>{description ?? 'Its author says nothing about it.'}</p>
+        <dl class="facts">
+          <dt>Author</dt>
+          <dd>{author ?? '–'}</dd>
+          <dt>Licence</dt>
+          <dd>{license ?? '–'}</dd>
+          <dt>Home page</dt>
+          <dd>
+            {/^https?:/i.test(homepage ?? '') ? (
+              <a href={homepage ?? ''} rel="noreferrer noopener" target="_blank">
+                {homepage}
+              </a>
+            ) : (
+              (homepage ?? '–')
+            )}
+          </dd>
+          <dt>Repository</dt>
+          <dd>{repository ?? '–'}</dd>
+          <dt>Tags</dt>
+          <dd>{tags.length === 0 ? '–' : tags.join(', ')}</dd>
+          <dt>Needs</dt>
+          <dd>
+            {dependencies.length === 0 ? 'no other plugin' : dependencies.map(dependencyText).join(', ')}
+          </dd>
+          <dt>Installed</dt>
+          <dd>{dateTimeOf(plugin.installedAt)}</dd>
+          <dt>Last change</dt>
+          <dd>
+            {dateTimeOf(plugin.updatedAt)} (revision {plugin.revision})
+          </dd>
+        </dl>
+        <div class="actions">
+          <button type="button" disabled={doing || !enabled} onClick={() => void reload(plugin.id)}>
+            Reload
+          </button>
+          <button type="button" disabled={doing} onClick={() => void rollback(plugin.id)}>
+            Back to the version before
+          </button>
+          <button type="button" class="danger" disabled={doing} onClick={onUninstall}>
+            Uninstall
+          </button>
+        </div>
+      </section>
+      <section class="panel">
+        <h2>What it holds now</h2>
+        <dl class="facts">
+          {Object.entries(resources).map(([name, count]) => (
+            <Resource key={name} name={name} count={count} />
+          ))}
+        </dl>
+      </section>
+    </div>
+  )
+}
+
+function Resource({ name, count }: { name: string; count: number }) {
+  return (
+    <>
+      <dt>{resourceWords[name] ?? name}</dt>
+      <dd class="number">{count}</dd>
+    </>
+  )
+}
+
+function dependencyText(dependency: string | { id: string; version?: string }): string {
+  if (typeof dependency === 'string') return dependency
+  return dependency.version === undefined ? dependency.id : `${dependency.id} ${dependency.version}`
+}

@@ -1,0 +1,48 @@
+import { useState } from 'preact/hooks'
+import { go } from '../base/router.ts'
+import type { Plugin } from '../base/types.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { uninstall } from '../store/commands.ts'
+
+export function UninstallDialog({ plugin, onClose }: { plugin: Plugin; onClose(): void }) {
+  const [values, setValues] = useState(false)
+  const [files, setFiles] = useState(false)
+
+  async function remove(): Promise<void> {
+    onClose()
+    const purge = [...(values ? ['kv'] : []), ...(files ? ['files'] : [])]
+    if (await uninstall(plugin.id, purge)) go('/plugins')
+  }
+
+  return (
+    <Dialog title={`Uninstall ${plugin.name}?`} onClose={onClose}>
+      <p>
+        It stops, and its settings are gone. What it has stored stays for the next time, unless you say so:
+      </p>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={values}
+          onChange={({ currentTarget }) => setValues(currentTarget.checked)}
+        />
+        Remove the values that it has stored
+      </label>
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={files}
+          onChange={({ currentTarget }) => setFiles(currentTarget.checked)}
+        />
+        Remove its files
+      </label>
+      <div class="actions">
+        <button type="button" class="danger" onClick={() => void remove()}>
+          Uninstall
+        </button>
+        <button type="button" onClick={onClose}>
+          Keep it
+        </button>
+      </div>
+    </Dialog>
+  )
+}

@@ -1,0 +1,79 @@
+import { signal } from '@preact/signals'
+import { pluginApi, send } from '../base/api.ts'
+import type { Plugin } from '../base/types.ts'
+import { tell, tellFailure } from '../parts/notices.tsx'
+import { putPlugin, removePlugin } from './plugins.ts'
+
+/** What plugins can be told from any page. All say what came of it, and none throws. */
+
+/** Plugins for which a command is under way, with what it does. */
+export const busy = signal<ReadonlyMap<string, string>>(new Map())
+
+async function run(id: string, doing: string, command: () => Promise<string>): Promise<boolean> {
+  if (busy.peek().has(id)) return false
+  busy.value = new Map(busy.peek()).set(id, doing)
+  try {
+    tell(await command())
+    return true
+  } catch (error) {
+    tellFailure(error)
+    return false
+  } finally {
+    const left = new Map(busy.peek())
+    left.delete(id)
+    busy.value = left
+  }
+}
+
+async function command(id: string, path: string, body?: unknown): Promise<Plugin> {
+  const plugin = await send<Plugin>('POST', pluginApi(id, path), body)
+  putPlugin(plugin)
+  return plugin
+}
+
+/** What a plugin is up to after a command, in words. */
+function outcome({ name, state, error }: Plugin): string {
+  if (state === 'failed') return `${name} could not start: ${error?.message ?? 'the reason is not known'}`
+  return state === 'running' ? `${name} is running.` : `${name} is off.`
+}
+
+export function toggle(id: string, enabled: boolean): Promise<boolean> {
+  return run(id, enabled ? 'Switching on…' : 'Switching off…', async () =>
+    outcome(await command(id, '/toggle', { enabled })),
+  )
+}
+
+export function reload(id: string): Promise<boolean> {
+  return run(id, 'Reloading…', async () => outcome(await command(id, '/reload')))
+}
+
+export function update(id: string, version?: string): Promise<boolean> {
+  return run(id, 'Updating…', async () => {
+    const plugin = await command(id, '/update', version === undefined ? {} : { version })
+    return `${plugin.name} is at version ${plugin.version}. ${outcome(plugin)}`
+  })
+}
+
+export function rollback(id: string): Promise<boolean> {
+  return run(id, 'Going back…', async () => {
+    const plugin = await command(id, '/rollback')
+    return `${plugin.name} is back at version ${plugin.version}.`
+  })
+}
+
+export function install(fullId: string, repository: string): Promise<boolean> {
+  return run(fullId, 'Installing…', async () => {
+    const plugin = await send<Plugin>('POST', '/api/plugins/install', { fullId, repository })
+    putPlugin(plugin)
+    return `${plugin.name} ${plugin.version} is installed. It is off until you switch it on.`
+  })
+}
+
+export function uninstall(id: string, purge: readonly string[]): Promise<boolean> {
+  return run(id, 'Uninstalling…', async () => {
+    const query = purge.length === 0 ? '' : `?purge=${purge.join(',')}`
+    await send('DELETE', pluginApi(id, query))
+    removePlugin(id)
+    return `${id} is uninstalled.`
+  })
+}

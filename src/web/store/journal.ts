@@ -1,0 +1,65 @@
+import { signal } from '@preact/signals'
+import { pluginApi, request } from '../base/api.ts'
+import { onAnnouncements } from '../base/stream.ts'
+import type { JournalEvent } from '../base/types.ts'
+
+/** The part of the journal that has been read so far; it grows backwards on demand. */
+
+/** How many events are read at a time. */
+export const pageSize = 300
+/** Most events that are kept in the page: more than anybody scrolls through. */
+const keptLimit = 20_000
+
+export interface Journal {
+  /** Oldest first, without gaps. */
+  events: readonly JournalEvent[]
+  lastSeq: number
+}
+
+export const journal = signal<Journal>({ events: [], lastSeq: 0 })
+
+/** Reads the newest page. Answers the number of the last event. */
+export async function loadJournal(): Promise<number> {
+  const { headers } = await request('GET', '/api/history?limit=1')
+  const lastSeq = Number(headers.get('last-seq') ?? 0)
+  const events = await readEvents(Math.max(0, lastSeq - pageSize), pageSize)
+  journal.value = { events, lastSeq: events.at(-1)?.seq ?? lastSeq }
+  return journal.value.lastSeq
+}
+
+/** Reads on backwards until `seq` is there. */
+export async function reachBack(seq: number): Promise<void> {
+  for (;;) {
+    const { events, lastSeq } = journal.peek()
+    const first = events[0]?.seq ?? lastSeq + 1
+    if (seq >= first || first <= 1) return
+    const from = Math.max(0, Math.min(seq - 1, first - 1 - pageSize))
+    const older = await readEvents(from, first - 1 - from)
+    const now = journal.peek()
+    if (now.events[0]?.seq !== first) continue
+    journal.value = { events: [...older, ...now.events], lastSeq: now.lastSeq }
+    if (older.length === 0) return
+  }
+}
+
+async function readEvents(after: number, limit: number): Promise<JournalEvent[]> {
+  if (limit === 0) return []
+  return (await request<{ events: JournalEvent[] }>('GET', `/api/history?after=${after}&limit=${limit}`)).body
+    .events
+}
+
+export async function pluginHistory(id: string): Promise<JournalEvent[]> {
+  return (await request<{ events: JournalEvent[] }>('GET', pluginApi(id, '/history'))).body.events
+}
+
+export function followJournal(): void {
+  onAnnouncements((announcements) => {
+    const { events, lastSeq } = journal.peek()
+    const fresh = announcements.flatMap((announcement) =>
+      announcement.kind === 'lifecycle' && announcement.event.seq > lastSeq ? [announcement.event] : [],
+    )
+    if (fresh.length === 0) return
+    const all = [...events, ...fresh]
+    journal.value = { events: all.slice(-keptLimit), lastSeq: all.at(-1)?.seq ?? lastSeq }
+  })
+}

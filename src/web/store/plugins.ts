@@ -1,0 +1,75 @@
+import { signal } from '@preact/signals'
+import { ApiError, get, pluginApi } from '../base/api.ts'
+import { onAnnouncements } from '../base/stream.ts'
+import type { JournalEvent, Plugin, PluginState } from '../base/types.ts'
+
+/** The installed plugins, kept up to date by the lifecycle events of the stream. */
+
+/** From this many changed plugins on the whole list is read instead of each. */
+const manyChanged = 4
+/** How long changes are collected before plugins are read again, in milliseconds. */
+const collectTime = 150
+
+export const plugins = signal<ReadonlyMap<string, Plugin> | undefined>(undefined)
+export const pluginsError = signal('')
+
+const changed = new Set<string>()
+let planned = false
+
+export async function loadPlugins(): Promise<void> {
+  try {
+    const answer = await get<{ plugins: Plugin[] }>('/api/plugins')
+    plugins.value = new Map(answer.plugins.map((plugin) => [plugin.id, plugin]))
+    pluginsError.value = ''
+  } catch (error) {
+    pluginsError.value = error instanceof Error ? error.message : String(error)
+  }
+}
+
+/** Takes over what a command has answered, before the stream tells of it. */
+export function putPlugin(plugin: Plugin): void {
+  plugins.value = new Map(plugins.peek() ?? []).set(plugin.id, plugin)
+}
+
+export function removePlugin(id: string): void {
+  const next = new Map(plugins.peek() ?? [])
+  if (next.delete(id)) plugins.value = next
+}
+
+export async function readPlugin(id: string): Promise<void> {
+  try {
+    putPlugin(await get<Plugin>(pluginApi(id)))
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 404) removePlugin(id)
+  }
+}
+
+export function followPlugins(): void {
+  onAnnouncements((announcements) => {
+    const events = announcements.flatMap((announcement) =>
+      announcement.kind === 'lifecycle' && announcement.event.plugin !== null ? [announcement.event] : [],
+    )
+    if (events.length === 0) return
+    showStates(events)
+    for (const { plugin } of events) if (plugin !== null) changed.add(plugin)
+    if (planned) return
+    planned = true
+    setTimeout(() => {
+      planned = false
+      const ids = [...changed]
+      changed.clear()
+      if (ids.length >= manyChanged) void loadPlugins()
+      else for (const id of ids) void readPlugin(id)
+    }, collectTime)
+  })
+}
+
+/** The state at once; all else when the plugin has been read. */
+function showStates(events: readonly JournalEvent[]): void {
+  const next = new Map(plugins.peek() ?? [])
+  for (const { plugin, state } of events) {
+    const present = plugin === null ? undefined : next.get(plugin)
+    if (present !== undefined) next.set(present.id, { ...present, state: state as PluginState })
+  }
+  plugins.value = next
+}
