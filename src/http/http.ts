@@ -9,6 +9,7 @@ import type { IsolateUsage } from '../schema/system.ts'
 import { createAccess } from './access.ts'
 import { createApp } from './app.ts'
 import { createEventStream } from './event-stream.ts'
+import { createInspector } from './inspect/inspector.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { createProcessUsage } from './process-usage.ts'
 import { allRoutes } from './routes/all.ts'
@@ -60,13 +61,18 @@ export function createHttp(settings: HttpSettings): Http {
   const { lifecycle, bus, clock, logger, bind, port, token } = settings
   const access = createAccess({ token, bind, port: () => server.port })
   const events = createEventStream({ lifecycle, clock, logger })
+  const { host, 'plugin-lifecycle': plugin } = settings.machines
+  const inspector =
+    host === undefined || plugin === undefined
+      ? undefined
+      : createInspector({ lifecycle, machines: { host, plugin }, clock, logger })
   const processUsage = createProcessUsage(clock)
   const shared = {
     ...settings,
     bus,
     processUsage,
     isolates: settings.isolates ?? (() => []),
-    clients: () => ({ eventStreams: events.clients, inspectors: 0 }),
+    clients: () => ({ eventStreams: events.clients, inspectors: inspector?.clients ?? 0 }),
   }
   const metrics = createMetrics({ ...shared, logLines: settings.logLines })
   const system = createSystemView({
@@ -98,7 +104,13 @@ export function createHttp(settings: HttpSettings): Http {
     port,
     clock,
     handle: (request, response) => void answer(request, response),
-    upgrade: createUpgrades({ access, handlers: bus === undefined ? {} : { '/mqtt': bus.handleUpgrade } }),
+    upgrade: createUpgrades({
+      access,
+      handlers: {
+        ...(bus === undefined ? {} : { '/mqtt': bus.handleUpgrade }),
+        ...(inspector === undefined ? {} : { '/api/inspect': inspector.handleUpgrade }),
+      },
+    }),
   })
 
   function baseUrl(): string {
@@ -113,6 +125,7 @@ export function createHttp(settings: HttpSettings): Http {
     async close() {
       refuseWaiting(new Problem('shutting_down', 'The host is shutting down; try again when it is back.'))
       events.close()
+      await inspector?.close()
       metrics.close()
       processUsage.close()
       await server.close()

@@ -21,7 +21,7 @@ export function createUpgrades({ access, handlers }: UpgradeSettings): UpgradeHa
       if (path.startsWith('/api/')) access.checkToken(request.headers)
       const handler = Object.hasOwn(handlers, path) ? handlers[path] : undefined
       if (handler === undefined || request.headers.upgrade?.toLowerCase() !== 'websocket') {
-        throw new Problem('not_found', 'No WebSocket is served at this address; /mqtt speaks MQTT.')
+        throw new Problem('not_found', 'No WebSocket is served at this address; /mqtt and /api/inspect are.')
       }
       handler(request, socket, head)
     } catch (error) {

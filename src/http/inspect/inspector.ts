@@ -1,0 +1,175 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { type WebSocket, WebSocketServer } from 'ws'
+import type { AnyStateMachine } from 'xstate'
+import type { Clock, ScheduledCall } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { Problem } from '../../base/problem.ts'
+import type { Lifecycle, PluginStateAt } from '../../lifecycle/lifecycle.ts'
+import type { JournalEvent } from '../../schema/journal-event.ts'
+import {
+  actorMessage,
+  definitionOf,
+  eventMessage,
+  eventOf,
+  hostSnapshot,
+  type InspectionMessage,
+  pluginSnapshot,
+  snapshotMessage,
+  subjectOf,
+} from './messages.ts'
+
+/** How many may look at the same time; each costs a message for every fact. */
+export const inspectorClientsLimit = 16
+/** Bytes that may wait for one client; one that reads more slowly is cut off. */
+const clientBufferLimit = 1024 * 1024
+/** Bytes that a client may say at a time: what it says is not listened to. */
+const messageLimit = 64 * 1024
+/** How often a client is asked for a sign of life, in milliseconds. */
+const heartbeatInterval = 30_000
+/** How long, in milliseconds, a client may take to say goodbye at the end. */
+const closingGrace = 500
+
+/** `GET /api/inspect`: shows the machines of the host and of every plugin at work. */
+export interface Inspector {
+  handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+  /** How many are connected. */
+  readonly clients: number
+  /** Ends all connections. Idempotent. */
+  close(): Promise<void>
+}
+
+export interface InspectorSettings {
+  lifecycle: Lifecycle
+  /** The machines `host` and `plugin`. */
+  machines: { host: AnyStateMachine; plugin: AnyStateMachine }
+  clock: Clock
+  logger: Logger
+}
+
+interface Client {
+  socket: WebSocket
+  /** Answered the last sign of life that was asked for. */
+  alive: boolean
+}
+
+export function createInspector({ lifecycle, machines, clock, logger }: InspectorSettings): Inspector {
+  const definitions = { host: definitionOf(machines.host), plugin: definitionOf(machines.plugin) }
+  const clients = new Set<Client>()
+  const server = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: messageLimit,
+  })
+  let heartbeat: ScheduledCall | undefined
+  let closing: Promise<void> | undefined
+  /** Plugins that have been introduced to every client, and the state of the host, while there are clients. */
+  const known = new Set<string>()
+  let hostState = 'starting'
+  const stopListening = lifecycle.subscribe((announcement) => {
+    if (announcement.kind !== 'lifecycle') return
+    const { event } = announcement
+    if (event.plugin === null) hostState = event.state
+    if (clients.size > 0) tell(messagesOf(event))
+  })
+
+  function messagesOf(fact: JournalEvent): InspectionMessage[] {
+    const subject = subjectOf(fact)
+    const event = eventOf(fact)
+    if (fact.plugin === null) {
+      return [eventMessage(fact), snapshotMessage(subject, event, hostSnapshot(fact.state, fact.seq))]
+    }
+    const plugin = lifecycle.stateAt(fact.seq).plugins.find(({ id }) => id === fact.plugin)
+    if (plugin === undefined) return []
+    const snapshot = pluginSnapshot(plugin)
+    const introduction = known.has(plugin.id) ? [] : [actorMessage(subject, definitions.plugin, snapshot)]
+    known.add(plugin.id)
+    return [...introduction, eventMessage(fact), snapshotMessage(subject, event, snapshot)]
+  }
+
+  /** Everything as it is now. */
+  function introduction(): InspectionMessage[] {
+    const { seq, plugins } = lifecycle.stateAt(lifecycle.lastSeq)
+    const at = clock.now()
+    const start = { type: 'xstate.init' }
+    const host = hostSnapshot(hostState, seq)
+    const subject = (plugin: PluginStateAt | null) => ({ plugin: plugin?.id ?? null, at, seq })
+    for (const { id } of plugins) known.add(id)
+    return [
+      actorMessage(subject(null), definitions.host, host),
+      snapshotMessage(subject(null), start, host),
+      ...plugins.flatMap((plugin) => [
+        actorMessage(subject(plugin), definitions.plugin, pluginSnapshot(plugin)),
+        snapshotMessage(subject(plugin), start, pluginSnapshot(plugin)),
+      ]),
+    ]
+  }
+
+  function tell(messages: readonly InspectionMessage[], to: Iterable<Client> = clients): void {
+    const texts = messages.map((message) => JSON.stringify(message))
+    for (const { socket } of to) {
+      for (const text of texts) socket.send(text)
+      if (socket.bufferedAmount > clientBufferLimit) {
+        logger.warn('A client of the inspector reads too slowly and was cut off')
+        socket.terminate()
+      }
+    }
+  }
+
+  function accept(socket: WebSocket): void {
+    const client: Client = { socket, alive: true }
+    clients.add(client)
+    socket.on('pong', () => {
+      client.alive = true
+    })
+    socket.on('error', () => socket.terminate())
+    socket.on('close', () => {
+      clients.delete(client)
+      if (clients.size > 0) return
+      heartbeat?.cancel()
+      heartbeat = undefined
+      known.clear()
+    })
+    heartbeat ??= clock.schedule(heartbeatInterval, beat)
+    // The first messages are one whole, however many plugins there are: only what follows may be cut off.
+    for (const message of introduction()) socket.send(JSON.stringify(message))
+  }
+
+  function beat(): void {
+    for (const client of clients) {
+      if (!client.alive) client.socket.terminate()
+      client.alive = false
+      client.socket.ping()
+    }
+    heartbeat = clock.schedule(heartbeatInterval, beat)
+  }
+
+  async function close(): Promise<void> {
+    stopListening()
+    heartbeat?.cancel()
+    const ended = [...clients].map(
+      ({ socket }) => new Promise<void>((resolve) => void socket.once('close', () => resolve())),
+    )
+    for (const { socket } of clients) socket.close(1001, 'The host is shutting down')
+    const grace = clock.schedule(closingGrace, () => {
+      for (const { socket } of clients) socket.terminate()
+    })
+    await Promise.all(ended)
+    grace.cancel()
+    server.close()
+  }
+
+  return {
+    handleUpgrade(request, socket, head) {
+      if (closing !== undefined || clients.size >= inspectorClientsLimit) {
+        throw new Problem('shutting_down', 'The inspector takes no more connections now; close another one.')
+      }
+      server.handleUpgrade(request, socket, head, accept)
+    },
+    get clients() {
+      return clients.size
+    },
+    close: () => (closing ??= close()),
+  }
+}
