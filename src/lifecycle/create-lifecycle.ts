@@ -98,6 +98,11 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       loader.recordCrash(id, error)
       void recoverFromCrash(id)
     },
+    listPlugins: () =>
+      installedIds().map((id) => {
+        const { shortId, name, version, description, enabled } = get(id)
+        return { id, shortId, name, version, description, enabled }
+      }),
   })
   const context: LifecycleContext = {
     journal,

@@ -10,6 +10,7 @@ import { type Isolate, IsolateError, type IsolateServices, type Sandbox } from '
 import { identifierOf } from '../schema/identifier.ts'
 import type { Config, LogEntry, PluginError, Resources } from '../schema/plugin.ts'
 import { noResources } from '../schema/plugin.ts'
+import type { PluginSummary } from '../schema/plugin-call.ts'
 import type { Announcements } from './announcements.ts'
 import type { EventHub } from './event-hub.ts'
 import type { ExposureRegistry } from './exposure-registry.ts'
@@ -55,6 +56,8 @@ export interface PluginEffectsSettings {
   stores: KeyValueStores
   announcements: Announcements
   onCrash: CrashListener
+  /** All installed plugins, for `Plugin.list()`. */
+  listPlugins(): PluginSummary[]
 }
 
 interface LoadedPlugin {
@@ -164,6 +167,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
       setKeyValue: (key, entry) => stores.set(id, key, entry),
       request: (call, signal) => outside.request(id, call, signal),
       lookUpObject: (fullPath) => registry.lookUp(fullPath),
+      listPlugins: () => settings.listPlugins(),
     }
   }
 

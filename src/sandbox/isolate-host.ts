@@ -9,6 +9,7 @@ import {
   type IsolateMessage,
   type Operation,
   parseOperation,
+  type Question,
 } from '../schema/worker-protocol.ts'
 import { createDeferred, type Deferred } from './deferred.ts'
 import { createFlow } from './flow.ts'
@@ -17,6 +18,8 @@ import { type Isolate, IsolateError, type IsolateServices, type IsolateSource } 
 import type { SandboxLimits } from './limits.ts'
 import { perform } from './operations.ts'
 import { createOpenCalls } from './outside-calls.ts'
+import type { PluginCalls } from './plugin-calls.ts'
+import type { Reply } from './question-desk.ts'
 import type { WorkerThread } from './worker-thread.ts'
 
 /** Bytes that a delivery takes besides its content, roughly. */
@@ -33,6 +36,8 @@ export interface IsolateHostSettings {
   number: number
   source: IsolateSource
   services: IsolateServices
+  /** From one plugin to another. */
+  pluginCalls: PluginCalls
 }
 
 /** The host's side of one isolate, from its load to its end. */
@@ -44,7 +49,7 @@ export interface IsolateHost extends Isolate {
 }
 
 export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
-  const { clock, logger, limits, thread, number, source, services } = settings
+  const { clock, logger, limits, thread, number, source, services, pluginCalls } = settings
   const flow = createFlow(limits.batchCredit, limits.deliveryBytes)
   const held = createHeldThings()
   const loaded = createDeferred<undefined>()
@@ -118,6 +123,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     running = false
     counts = { ...noResources }
     thread.detach(number)
+    pluginCalls.leave(number)
     for (const request of controlRequests.values()) request.reject(notRunning())
     controlRequests.clear()
     // What onCleanup asked for last is still done; everything else has been cancelled.
@@ -143,6 +149,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
 
   async function cleanUp(): Promise<void> {
     running = false
+    pluginCalls.publish(number, false)
     thread.watch(false)
     thread.post({ kind: 'unload', isolate: number })
     const late = (): Error => new Error(`onCleanup did not end within ${limits.luaCleanup / 1000} s`)
@@ -168,6 +175,12 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     return true
   }
 
+  pluginCalls.join({
+    isolate: number,
+    id: source.id,
+    shortId: source.shortId,
+    post: (message) => thread.postUrgent(message),
+  })
   thread.attach(number, {
     receive(message) {
       switch (message.kind) {
@@ -188,14 +201,37 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
           reportLeftovers(message.resources)
           unloaded.resolve(undefined)
           break
+        case 'callAnswered':
+          pluginCalls.answered(number, message.call, message.outcome)
+          break
+        case 'release':
+          pluginCalls.release(number, message.releases)
+          break
       }
     },
-    answer: (question) => services.lookUpObject(question.fullPath),
+    answer,
     died(error) {
       if (unloading !== undefined) say('error', `onCleanup: ${error.message}`)
       void end(unloading === undefined ? error : undefined)
     },
   })
+
+  function answer(question: Question, reply: Reply): void {
+    switch (question.kind) {
+      case 'lookUpObject':
+        reply.succeed(services.lookUpObject(question.fullPath))
+        break
+      case 'listPlugins':
+        reply.succeed(services.listPlugins())
+        break
+      case 'findPlugin':
+        reply.succeed(pluginCalls.find(number, question.id))
+        break
+      case 'callPlugin':
+        pluginCalls.call(number, question, reply)
+        break
+    }
+  }
 
   /** Has a setter called, and answers what it answered. */
   async function ask(id: string, message: (request: number) => HostMessage): Promise<Json | undefined> {
@@ -237,7 +273,12 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
         kind: 'load',
         isolate: number,
         source,
-        budgets: { load: limits.luaLoad, callback: limits.luaCallback, cleanup: limits.luaCleanup },
+        budgets: {
+          load: limits.luaLoad,
+          callback: limits.luaCallback,
+          cleanup: limits.luaCleanup,
+          call: limits.callDeadline,
+        },
         stringLimitBytes: limits.stringBytes,
         flow: flow.buffer,
       })
@@ -253,6 +294,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
         throw error
       }
       running = true
+      pluginCalls.publish(number, true)
       thread.watch(true)
     },
     deliverEvent(name, data) {

@@ -3,6 +3,7 @@ import type { ExposedState, Exposure } from '../schema/exposure.ts'
 import type { OutsideAnswer, OutsideCall } from '../schema/outside.ts'
 import type { Config, LogEntry, Resources } from '../schema/plugin.ts'
 import type { IsolateUsage } from '../schema/system.ts'
+import type { PluginSummary } from '../schema/plugin-call.ts'
 
 /** The host's side of one plugin's isolate: what `lifecycle` sees of `sandbox`. */
 
@@ -75,6 +76,8 @@ export interface IsolateServices {
   request(call: OutsideCall, signal: AbortSignal): Promise<OutsideAnswer>
   /** Synchronous for Lua: an object of any plugin by its full path `plugins.<ns>.<short>.<path>`. */
   lookUpObject(fullPath: string): Json | undefined
+  /** Synchronous for Lua: all installed plugins, for `Plugin.list()`. */
+  listPlugins(): PluginSummary[]
 }
 
 /** Why a plugin did not load, or stopped without being asked. `code` goes into the plugin's `error`. */
@@ -122,6 +125,8 @@ export interface Isolate {
 export interface Sandbox {
   /** What every isolate takes, by the order in which they were started. */
   usage(): IsolateUsage[]
+  /** Functions and tables of plugins that are in the hands of other plugins now. */
+  readonly references: number
   /** Runs the chunk and onInit. Rejects with `IsolateError`; then everything is cleaned up already. */
   load(source: IsolateSource, services: IsolateServices): Promise<Isolate>
   close(): Promise<void>

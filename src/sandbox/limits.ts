@@ -8,6 +8,8 @@ export interface SandboxLimits {
   lastWordsDeadline: number
   /** For a control's setter, from the request to the answer. */
   controlDeadline: number
+  /** For the answer of another plugin, or of the host, that a plugin waits for. */
+  callDeadline: number
   /** Lua's own limits: the chunk with the init callback, any other callback, the clean-up callback. */
   luaLoad: number
   luaCallback: number
@@ -40,6 +42,8 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   // A switch on the local network answers at once; one that is gone must not hold up the unload.
   lastWordsDeadline: 2_000,
   controlDeadline: 5_000,
+  // A plugin that waits cannot do anything else.
+  callDeadline: 5_000,
   luaCallback: 5_000,
   heartbeatInterval: 2_000,
   // Longer than a callback may take: who is stopped by Lua's own limit need not be ended.

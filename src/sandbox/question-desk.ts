@@ -1,16 +1,26 @@
 import { MessageChannel } from 'node:worker_threads'
-import type { Json } from '../base/json.ts'
 import { messageOf } from '../base/problem.ts'
-import type { UrgentMessage, WorkerSetup } from '../schema/worker-protocol.ts'
+import type { Answer, UrgentMessage, WorkerSetup } from '../schema/worker-protocol.ts'
 
-/** The host's end of the channel on which a waiting worker gets its answers. */
+/** The answer to one question, to be given once; a second one, or one that comes too late, does nothing. */
+export interface Reply {
+  succeed(value: Answer): void
+  /** `gone`: the number of the isolate that should have answered, when it has ended. */
+  fail(message: string, gone?: number): void
+  /** Called when nobody waits for the answer any more. */
+  whenAbandoned(callback: () => void): void
+}
+
+/** The host's end of the channel on which a waiting worker gets its answers, and calls of other plugins. */
 export interface QuestionDesk {
   /** For `workerData`; `urgent` has to be transferred. */
   readonly setup: WorkerSetup
-  /** Answers a question with what `reply` gives or throws, now or later. */
-  answer(number: number, reply: () => Json | undefined | Promise<Json | undefined>): void
+  /** Has a question answered, now or later; what `handle` throws is the answer too. */
+  open(isolate: number, number: number, handle: (reply: Reply) => void): void
+  abandon(number: number): void
   /** Whether an answer is owed. */
   readonly owing: boolean
+  post(message: UrgentMessage): void
   close(): void
 }
 
@@ -18,7 +28,8 @@ export function createQuestionDesk(): QuestionDesk {
   const { port1: port, port2: urgent } = new MessageChannel()
   const signal = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
   const cell = new Int32Array(signal)
-  let owed = 0
+  /** Questions whose answer is owed, and what wants to know when it is not wanted any more. */
+  const open = new Map<number, () => void>()
   // The worker keeps the host running, not this port.
   port.unref()
 
@@ -29,34 +40,38 @@ export function createQuestionDesk(): QuestionDesk {
     Atomics.notify(cell, 0)
   }
 
-  function succeed(number: number, value: Json | undefined): void {
-    owed -= 1
-    post({ kind: 'answer', number, ok: true, ...(value === undefined ? {} : { value }) })
-  }
-
-  function fail(number: number, error: unknown): void {
-    owed -= 1
-    post({ kind: 'answer', number, ok: false, message: messageOf(error) })
-  }
-
   return {
     setup: { urgent, signal },
-    answer(number, reply) {
-      owed += 1
+    post,
+    open(isolate, number, handle) {
+      open.set(number, () => undefined)
+      const reply: Reply = {
+        succeed(value) {
+          if (!open.delete(number)) return
+          post({ kind: 'answer', isolate, number, ok: true, ...(value === undefined ? {} : { value }) })
+        },
+        fail(message, gone) {
+          if (!open.delete(number)) return
+          const failure = { kind: 'answer', isolate, number, ok: false, message } as const
+          post(gone === undefined ? failure : { ...failure, gone })
+        },
+        whenAbandoned(callback) {
+          if (open.has(number)) open.set(number, callback)
+        },
+      }
       try {
-        const value = reply()
-        if (value instanceof Promise) {
-          value.then(
-            (later) => succeed(number, later),
-            (error: unknown) => fail(number, error),
-          )
-        } else succeed(number, value)
+        handle(reply)
       } catch (error) {
-        fail(number, error)
+        reply.fail(messageOf(error))
       }
     },
+    abandon(number) {
+      const callback = open.get(number)
+      open.delete(number)
+      callback?.()
+    },
     get owing() {
-      return owed > 0
+      return open.size > 0
     },
     close: () => port.close(),
   }

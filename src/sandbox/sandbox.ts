@@ -3,6 +3,7 @@ import type { Logger } from '../base/log.ts'
 import { IsolateError, type Sandbox } from './isolate.ts'
 import { createIsolateHost, type IsolateHost } from './isolate-host.ts'
 import { defaultLimits, type SandboxLimits } from './limits.ts'
+import { createPluginCalls } from './plugin-calls.ts'
 import { createWorkerThread } from './worker-thread.ts'
 
 export interface SandboxSettings {
@@ -18,6 +19,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
   const { clock, logger } = settings
   const limits: SandboxLimits = { ...defaultLimits, ...settings.limits }
   const isolates = new Set<IsolateHost>()
+  const pluginCalls = createPluginCalls()
   let lastNumber = 0
   let closed = false
   if (settings.isolation === 'shared') {
@@ -25,6 +27,9 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
   }
 
   return {
+    get references() {
+      return pluginCalls.references
+    },
     async load(source, services) {
       if (closed) throw new IsolateError('worker_died', 'the host is shutting down')
       lastNumber += 1
@@ -37,6 +42,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
         number: lastNumber,
         source,
         services,
+        pluginCalls,
       })
       isolates.add(isolate)
       void isolate.ended.then(() => isolates.delete(isolate))

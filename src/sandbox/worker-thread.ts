@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream'
 import { Worker } from 'node:worker_threads'
 import type { Clock } from '../base/clock.ts'
-import type { Json } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 import {
@@ -9,11 +8,12 @@ import {
   type IsolateMessage,
   parseWorkerMessage,
   type Question,
+  type UrgentMessage,
 } from '../schema/worker-protocol.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import { IsolateError } from './isolate.ts'
 import type { SandboxLimits } from './limits.ts'
-import { createQuestionDesk } from './question-desk.ts'
+import { createQuestionDesk, type Reply } from './question-desk.ts'
 import { workerProgram } from './worker-entry.ts'
 
 /** Characters that a worker may write to its standard streams at a time; plugins have no way to do it. */
@@ -21,8 +21,9 @@ const outputLimit = 2_000
 
 /** What hears of one isolate in a worker. */
 export interface IsolateListener {
-  receive(message: Exclude<IsolateMessage, { kind: 'question' }>): void
-  answer(question: Question): Json | undefined | Promise<Json | undefined>
+  receive(message: Exclude<IsolateMessage, { kind: 'question' | 'abandon' }>): void
+  /** What it throws is the answer too. */
+  answer(question: Question, reply: Reply): void
   /** The worker is gone; nothing is heard of the isolate after that. */
   died(error: IsolateError): void
 }
@@ -40,6 +41,8 @@ export interface WorkerThread {
   detach(isolate: number): void
   /** Does nothing when the worker is gone. */
   post(message: HostMessage): void
+  /** The same for what a worker reads also while it waits for an answer. */
+  postUrgent(message: UrgentMessage): void
   /** Ends the worker when it does not answer any more. A load and an unload have deadlines of their own. */
   watch(enabled: boolean): void
   /** What it takes of memory and processor, as of its last sign of life. */
@@ -154,8 +157,12 @@ export function createWorkerThread({ clock, logger, limits, name }: WorkerThread
     }
     const listener = listeners.get(message.isolate)
     if (message.kind === 'question') {
-      desk.answer(message.number, () => listener?.answer(message.question))
-    } else listener?.receive(message)
+      desk.open(message.isolate, message.number, (reply) => {
+        if (listener === undefined) throw new Error('the plugin is not running')
+        listener.answer(message.question, reply)
+      })
+    } else if (message.kind === 'abandon') desk.abandon(message.number)
+    else listener?.receive(message)
   }
 
   function captureOutput(stream: Readable, kind: 'stdout' | 'stderr'): void {
@@ -183,6 +190,9 @@ export function createWorkerThread({ clock, logger, limits, name }: WorkerThread
     attach: (isolate, listener) => void listeners.set(isolate, listener),
     detach: (isolate) => void listeners.delete(isolate),
     post,
+    postUrgent(message) {
+      if (!gone) desk.post(message)
+    },
     usage: () => usage,
     watch: (enabled) => (enabled && !gone ? heartbeat.start() : heartbeat.stop()),
     close,

@@ -5,6 +5,14 @@ import { ExposedState, Exposure } from './exposure.ts'
 import { type OutsideAnswer, OutsideCall } from './outside.ts'
 import { createParser, type Parsed } from './parser.ts'
 import { type Config, LogEntry, Resources } from './plugin.ts'
+import {
+  type Parcel,
+  PluginCall,
+  PluginCallOutcome,
+  type PluginSummary,
+  type Reference,
+  Release,
+} from './plugin-call.ts'
 
 /**
  * What the host and a plugin worker say to each other (`src/sandbox/README.md` tells how). A worker holds
@@ -92,8 +100,23 @@ type OperationKind = keyof typeof operationSchemas
 export type Operation = { [K in OperationKind]: Static<(typeof operationSchemas)[K]> }[OperationKind]
 
 /** Something that the worker waits for, synchronously. */
-export const Question = Type.Object({ kind: Type.Literal('lookUpObject'), fullPath: Type.String() })
+export const Question = Type.Union([
+  Type.Object({ kind: Type.Literal('lookUpObject'), fullPath: Type.String() }),
+  Type.Object({ kind: Type.Literal('listPlugins') }),
+  /** A running plugin by its full id, or by its short id when only one has it. */
+  Type.Object({ kind: Type.Literal('findPlugin'), id: Type.String() }),
+  PluginCall,
+])
 export type Question = Static<typeof Question>
+
+/** What each question is answered with. */
+export interface Answers {
+  lookUpObject: Json | undefined
+  listPlugins: PluginSummary[]
+  findPlugin: Reference | undefined
+  callPlugin: Parcel
+}
+export type Answer = Answers[keyof Answers]
 
 const Isolate = { isolate: Count }
 const Failure = Type.Object({ message: Type.String(), traceback: Type.String() })
@@ -132,6 +155,15 @@ export const workerMessageSchemas = {
   /** The last word of an isolate; `resources` is what its tables hold after the clean-up. */
   unloaded: Type.Object({ kind: Type.Literal('unloaded'), ...Isolate, resources: Resources }),
   question: Type.Object({ kind: Type.Literal('question'), ...Isolate, number: Count, question: Question }),
+  /** Nobody waits for the answer any more. */
+  abandon: Type.Object({ kind: Type.Literal('abandon'), ...Isolate, number: Count }),
+  callAnswered: Type.Object({
+    kind: Type.Literal('callAnswered'),
+    ...Isolate,
+    call: Count,
+    outcome: PluginCallOutcome,
+  }),
+  release: Type.Object({ kind: Type.Literal('release'), ...Isolate, releases: Type.Array(Release) }),
 } as const
 
 type WorkerMessageKind = keyof typeof workerMessageSchemas
@@ -161,6 +193,8 @@ export interface LuaBudgets {
   load: number
   callback: number
   cleanup: number
+  /** For another plugin's answer to a call, and for the host's to any other question. */
+  call: number
 }
 
 /** What the host says to a worker. */
@@ -193,10 +227,21 @@ export type HostMessage =
   | { kind: 'credit'; isolate: number }
   | { kind: 'ping'; sequence: number }
 
-/** What comes on the port that a worker also reads while it waits. Calls into it will join the answers. */
+/** What comes on the port that a worker also reads while it waits: answers, and calls of other plugins. */
 export type UrgentMessage =
-  | { kind: 'answer'; number: number; ok: true; value?: Json }
-  | { kind: 'answer'; number: number; ok: false; message: string }
+  | { kind: 'answer'; isolate: number; number: number; ok: true; value?: Answer }
+  /** `gone`: because that isolate has ended. */
+  | { kind: 'answer'; isolate: number; number: number; ok: false; message: string; gone?: number }
+  | ({ kind: 'call'; isolate: number; call: number; caller: string } & Pick<
+      PluginCall,
+      'handle' | 'operation' | 'depth' | 'parcel'
+    >)
+  /** The caller does not wait any more; a call that has not begun is not made. */
+  | { kind: 'cancelCall'; isolate: number; call: number }
+  /** Nobody holds it any more, after it has been handed out `sent` times. */
+  | { kind: 'drop'; isolate: number; handle: number; sent: number }
+  /** An isolate of which this one holds something has ended. */
+  | { kind: 'peerEnded'; isolate: number; ended: number }
 
 /** What a worker is started with. */
 export interface WorkerSetup {

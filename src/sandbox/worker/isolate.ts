@@ -1,7 +1,13 @@
 import { systemClock } from '../../base/clock.ts'
 import { flowCells } from '../../schema/flow-cells.ts'
 import type { Resources } from '../../schema/plugin.ts'
-import type { HostMessage, Operation, WorkerMessage } from '../../schema/worker-protocol.ts'
+import type {
+  Answers,
+  HostMessage,
+  Operation,
+  Question,
+  WorkerMessage,
+} from '../../schema/worker-protocol.ts'
 import { createInbox } from './inbox.ts'
 import { createLuaRuntime } from './lua/lua-runtime.ts'
 import type { LuaRuntime } from './lua/lua-value.ts'
@@ -9,12 +15,13 @@ import { fromPlain, toPlain } from './lua/plain.ts'
 import { createLuaEntry } from './lua-entry.ts'
 import { createOutbox } from './outbox.ts'
 import { createOutsideCalls } from './outside-calls.ts'
+import { createPeers, type Peers } from './peers/peers.ts'
 import { isTable, typeName } from './plugin-api/arguments.ts'
 import { installPluginApi } from './plugin-api/plugin-api.ts'
 import type { SetOutcome } from './plugin-api/points.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { createPluginLog, failureOf } from './plugin-log.ts'
-import type { QuestionChannel } from './question-channel.ts'
+import type { PeerMessage, QuestionChannel } from './question-channel.ts'
 import { createRedactor } from './redaction.ts'
 import { createResourceRegistry } from './resource-registry.ts'
 import { createTimeBudget } from './time-budget.ts'
@@ -28,6 +35,10 @@ export interface WorkerIsolate {
   /** Runs the chunk and the init callback, and says what came of it. */
   load(): void
   receive(message: DeliveredMessage): void
+  /** Does what another plugin wants. */
+  serve(message: PeerMessage): void
+  /** These references came too late. */
+  refuse: Peers['refuse']
 }
 
 export interface WorkerIsolateSettings {
@@ -66,11 +77,28 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     budget,
     milliseconds: budgets.callback,
     log,
+    gone: (callee) => peers.isGone(callee),
     left: () => {
       if (!budget.inside) outbox.schedule()
     },
   })
   const pluginClass = runtime.newTable()
+
+  function ask<K extends Question['kind'], T>(
+    question: Extract<Question, { kind: K }>,
+    accept: (answer: Answers[K]) => T,
+  ): T {
+    // What Lua did before it asked has happened when the host answers.
+    outbox.flush()
+    return budget.excuse(() => questions.ask(isolate, question, budgets.call, accept))
+  }
+
+  const peers: Peers = createPeers({
+    ...{ isolate, source, runtime, entry, log, redactor, resources, pluginClass, post, ask },
+    instance: () => api.plugin.instance,
+    config: () => api.plugin.config,
+    depth: () => questions.depth,
+  })
 
   const context: PluginContext = {
     runtime,
@@ -81,14 +109,11 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     redactor,
     resources,
     calls,
+    peers,
     pluginClass,
     send: outbox.send,
     touch: outbox.schedule,
-    ask: (question) => {
-      // What Lua did before it asked has happened when the host answers.
-      outbox.flush()
-      return budget.excuse(() => questions.ask(isolate, question))
-    },
+    ask: (question) => ask(question, (found) => found),
     addMethod(name, implementation) {
       const method = runtime.wrap(`plugin:${name}`, (self, ...args) => {
         if (!isTable(self)) {
@@ -105,6 +130,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     afterInit: (callback) => void afterInit.push(callback),
   }
   const api = installPluginApi(context)
+  peers.begin()
 
   function changedResources(): Operation[] {
     const counts: Resources = resources.counts()
@@ -188,6 +214,19 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   }
 
   return {
+    refuse: peers.refuse,
+    serve(message) {
+      if (message.kind === 'drop') peers.drop(message.handle, message.sent)
+      else if (message.kind === 'peerEnded') {
+        peers.ended(message.ended)
+        outbox.schedule()
+      } else {
+        const outcome = peers.serve(message)
+        // What the call has done has happened when the caller goes on.
+        outbox.flush()
+        post({ kind: 'callAnswered', isolate, call: message.call, outcome })
+      }
+    },
     load() {
       const failure = start()
       if (failure === undefined) {

@@ -8,6 +8,8 @@ export interface LuaEntry {
   call(what: string, callee: LuaFunction, ...args: LuaValue[]): LuaValue[] | undefined
   /** The same, but throws the `LuaError`. */
   attempt(callee: LuaFunction, ...args: LuaValue[]): LuaValue[]
+  /** The same for a call of another plugin, which may come while this one waits: it has time of its own. */
+  serve(callee: LuaFunction, ...args: LuaValue[]): LuaValue[]
 }
 
 export interface LuaEntrySettings {
@@ -16,11 +18,14 @@ export interface LuaEntrySettings {
   /** Milliseconds for one callback. */
   milliseconds: number
   log: PluginLog
+  /** Whether a callback belongs to a plugin that has ended; then it is not called. */
+  gone(callee: LuaFunction): boolean
   /** Called when Lua has been left. */
   left(): void
 }
 
-export function createLuaEntry({ runtime, budget, milliseconds, log, left }: LuaEntrySettings): LuaEntry {
+export function createLuaEntry(settings: LuaEntrySettings): LuaEntry {
+  const { runtime, budget, milliseconds, log, gone, left } = settings
   function attempt(callee: LuaFunction, ...args: LuaValue[]): LuaValue[] {
     try {
       return budget.run(milliseconds, () => runtime.call(callee, ...args))
@@ -30,7 +35,18 @@ export function createLuaEntry({ runtime, budget, milliseconds, log, left }: Lua
   }
   return {
     attempt,
+    serve(callee, ...args) {
+      try {
+        return runtime.apart(() => budget.apart(milliseconds, () => runtime.call(callee, ...args)))
+      } finally {
+        left()
+      }
+    },
     call(what, callee, ...args) {
+      if (gone(callee)) {
+        log.write('debug', `${what} was not called: the plugin that it belongs to is not running`)
+        return undefined
+      }
       try {
         return attempt(callee, ...args)
       } catch (error) {

@@ -10,8 +10,21 @@ if (parentPort === null)
   throw new Error('This file is run by the host as a worker thread; start the host instead.')
 const port = parentPort
 const post = (message: WorkerMessage): void => port.postMessage(message)
-const questions = createQuestionChannel(workerData as WorkerSetup, post)
 const isolates = new Map<number, WorkerIsolate>()
+const questions = createQuestionChannel({
+  setup: workerData as WorkerSetup,
+  post,
+  serve(message) {
+    const { isolate } = message
+    const found = isolates.get(isolate)
+    if (found !== undefined) found.serve(message)
+    else if (message.kind === 'call') {
+      const outcome = { ok: false, message: 'plugin not running' } as const
+      post({ kind: 'callAnswered', isolate, call: message.call, outcome })
+    }
+  },
+  refuse: (isolate, references) => isolates.get(isolate)?.refuse(references),
+})
 
 /** Strings of Lua are byte arrays, which are outside the heap. */
 function memory(): number {

@@ -1,9 +1,10 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Json } from '../../base/json.ts'
-import type { LoadSource, Operation, Question } from '../../schema/worker-protocol.ts'
+import type { Answers, LoadSource, Operation, Question } from '../../schema/worker-protocol.ts'
 import type { HostFunction, LuaRuntime, LuaTable, LuaValue } from './lua/lua-value.ts'
 import type { LuaEntry } from './lua-entry.ts'
 import type { OutsideCalls } from './outside-calls.ts'
+import type { Peers } from './peers/peers.ts'
 import type { PluginLog } from './plugin-log.ts'
 import type { Redactor } from './redaction.ts'
 import type { ResourceRegistry } from './resource-registry.ts'
@@ -19,6 +20,8 @@ export interface PluginContext {
   readonly resources: ResourceRegistry
   /** To services of the host that take their time. */
   readonly calls: OutsideCalls
+  /** Other plugins. */
+  readonly peers: Peers
   /** The global `Plugin`: what is in it is a method of every instance. */
   readonly pluginClass: LuaTable
   /** Sends an operation to the host, in order. */
@@ -26,7 +29,7 @@ export interface PluginContext {
   /** Says that a count of `resources` may have changed outside Lua. */
   touch(): void
   /** Asks the host and waits. Throws when there is no answer. */
-  ask(question: Question): Json | undefined
+  ask<K extends Question['kind']>(question: Extract<Question, { kind: K }>): Answers[K]
   /** Adds `plugin:name(…)`; the implementation gets the arguments after the instance. */
   addMethod(name: string, implementation: HostFunction): void
   /** A plain copy of a Lua value, functions left out. Throws on a cycle. */

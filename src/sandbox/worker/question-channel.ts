@@ -1,56 +1,229 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import type { Json } from '../../base/json.ts'
-import type { Question, UrgentMessage, WorkerMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
+import { callDepthLimit, type Parcel, type Reference } from '../../schema/plugin-call.ts'
+import type {
+  Answer,
+  Answers,
+  Question,
+  UrgentMessage,
+  WorkerMessage,
+  WorkerSetup,
+} from '../../schema/worker-protocol.ts'
 
-/** Milliseconds a plugin waits for an answer of the host; a plugin that waits cannot do anything else. */
-export const questionDeadline = 5_000
+type AnswerMessage = Extract<UrgentMessage, { kind: 'answer' }>
+/** What another plugin wants of this one, or what has become of what is between them. */
+export type PeerMessage = Extract<UrgentMessage, { kind: 'call' | 'drop' | 'peerEnded' }>
+
+/** There was no answer within so many milliseconds. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer'
+  readonly milliseconds: number
+
+  constructor(milliseconds: number) {
+    super(`the host did not answer within ${milliseconds / 1000} s`)
+    this.milliseconds = milliseconds
+  }
+}
+
+/** The answer that there is none, because that isolate has ended. */
+export class PeerGone extends Error {
+  override readonly name = 'PeerGone'
+  readonly isolate: number
+
+  constructor(message: string, isolate: number) {
+    super(message)
+    this.isolate = isolate
+  }
+}
 
 /**
  * Asks the host and waits. Answers come on a port of their own, because the messages on the main port have
- * to stay in line until Lua has finished. While it waits it takes everything that comes on that port, in
- * order, so calls into this worker can be served there.
+ * to stay in line until Lua has finished. Calls of other plugins come on it too and are served while this one
+ * waits, so plugins that call each other do not lock; and when nobody waits, between two turns.
  */
 export interface QuestionChannel {
-  /** Throws when the host refuses, or does not answer in time. */
-  ask(isolate: number, question: Question): Json | undefined
+  /**
+   * Throws when the host refuses, `NoAnswer` after so many milliseconds, `PeerGone` when the plugin has ended. `accept` sees the
+   * answer the moment it comes, before anything that comes after it.
+   */
+  ask<K extends Question['kind'], T>(
+    isolate: number,
+    question: Extract<Question, { kind: K }>,
+    milliseconds: number,
+    accept: (answer: Answers[K]) => T,
+  ): T
+  /** Calls within calls that have led to what runs now; 0 when nobody has called. */
+  readonly depth: number
 }
 
-export function createQuestionChannel(
-  setup: WorkerSetup,
-  post: (message: WorkerMessage) => void,
-): QuestionChannel {
+export interface QuestionChannelSettings {
+  setup: WorkerSetup
+  post(message: WorkerMessage): void
+  /** Does what another plugin wants. Never throws. */
+  serve(message: PeerMessage): void
+  /** These were received with something that nobody waits for any more. */
+  refuse(isolate: number, references: readonly Reference[]): void
+}
+
+/** Questions given up whose answer may be on its way: one that the host has not given yet never comes. */
+const abandonedLimit = 100
+
+interface Waiting {
+  accept(answer: Answer): void
+  outcome: AnswerMessage | undefined
+  /** What `accept` threw. */
+  failure: unknown
+}
+
+export function createQuestionChannel({
+  setup,
+  post,
+  serve,
+  refuse,
+}: QuestionChannelSettings): QuestionChannel {
   const port: MessagePort = setup.urgent
   const signal = new Int32Array(setup.signal)
+  const waiting = new Map<number, Waiting>()
+  const abandoned = new Map<number, Question['kind']>()
+  /** What has come and is still to be done, in order. */
+  let queue: PeerMessage[] = []
+  /** Depths of the calls that are being served, one within the other. */
+  const serving: number[] = []
+  let scheduled: NodeJS.Immediate | undefined
   let lastNumber = 0
 
-  function nextUrgentMessage(deadline: number): UrgentMessage | undefined {
-    for (;;) {
-      // The signal is read before the port: a message that comes in between ends the wait at once.
-      const seen = Atomics.load(signal, 0)
-      const received: { message: UrgentMessage } | undefined = receiveMessageOnPort(port)
-      if (received !== undefined) return received.message
-      const remaining = deadline - performance.now()
-      if (remaining <= 0) return undefined
-      Atomics.wait(signal, 0, seen, remaining)
+  function take(message: UrgentMessage): void {
+    if (message.kind === 'answer') answered(message)
+    else if (message.kind === 'cancelCall') cancel(message.call)
+    else queue.push(message)
+  }
+
+  function answered(message: AnswerMessage): void {
+    const asker = waiting.get(message.number)
+    if (asker === undefined) {
+      if (message.ok) refuse(message.isolate, referencesOf(abandoned.get(message.number), message.value))
+      abandoned.delete(message.number)
+      return
+    }
+    waiting.delete(message.number)
+    asker.outcome = message
+    if (!message.ok) return
+    try {
+      asker.accept(message.value)
+    } catch (error) {
+      asker.failure = error
     }
   }
 
+  function cancel(call: number): void {
+    const cancelled = queue.find((message) => message.kind === 'call' && message.call === call)
+    if (cancelled?.kind !== 'call') return
+    queue = queue.filter((message) => message !== cancelled)
+    refuse(cancelled.isolate, cancelled.parcel.references)
+  }
+
+  /** Takes all that has come, so that a call that was cancelled meanwhile is not begun. */
+  function drain(): void {
+    for (;;) {
+      const received: { message: UrgentMessage } | undefined = receiveMessageOnPort(port)
+      if (received === undefined) return
+      take(received.message)
+    }
+  }
+
+  function work(message: PeerMessage): void {
+    if (message.kind !== 'call') {
+      serve(message)
+      return
+    }
+    if (serving.length >= callDepthLimit) {
+      refuseCall(message, `more than ${callDepthLimit} calls wait for each other`)
+      return
+    }
+    serving.push(message.depth)
+    try {
+      serve(message)
+    } finally {
+      serving.pop()
+    }
+  }
+
+  function refuseCall(
+    { isolate, call, parcel }: Extract<PeerMessage, { kind: 'call' }>,
+    message: string,
+  ): void {
+    refuse(isolate, parcel.references)
+    post({ kind: 'callAnswered', isolate, call, outcome: { ok: false, message } })
+  }
+
+  function workOff(): void {
+    scheduled = undefined
+    drain()
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) work(next)
+  }
+
+  function abandon(number: number, kind: Question['kind']): void {
+    waiting.delete(number)
+    abandoned.set(number, kind)
+    const [oldest] = abandoned.keys()
+    if (abandoned.size > abandonedLimit && oldest !== undefined) abandoned.delete(oldest)
+  }
+
+  function wait(asker: Waiting, milliseconds: number): void {
+    const deadline = performance.now() + milliseconds
+    for (;;) {
+      // The signal is read before the port: a message that comes in between ends the wait at once.
+      const seen = Atomics.load(signal, 0)
+      drain()
+      if (asker.outcome !== undefined) return
+      const remaining = deadline - performance.now()
+      if (remaining <= 0) return
+      const next = queue.shift()
+      if (next === undefined) Atomics.wait(signal, 0, seen, remaining)
+      else work(next)
+    }
+  }
+
+  port.on('message', (message: UrgentMessage) => {
+    take(message)
+    workOff()
+  })
+
   return {
-    ask(isolate, question) {
+    ask(isolate, question, milliseconds, accept) {
       lastNumber += 1
       const number = lastNumber
-      post({ kind: 'question', isolate, number, question })
-      const deadline = performance.now() + questionDeadline
-      for (;;) {
-        const message = nextUrgentMessage(deadline)
-        if (message === undefined) {
-          throw new Error(`the host did not answer within ${questionDeadline / 1000} s`)
-        }
-        // An answer that came too late for its question is of no use any more.
-        if (message.number !== number) continue
-        if (message.ok) return message.value
-        throw new Error(message.message)
+      let accepted: ReturnType<typeof accept> | undefined
+      const asker: Waiting = {
+        accept: (answer) => void (accepted = accept(answer as Parameters<typeof accept>[0])),
+        outcome: undefined,
+        failure: undefined,
       }
+      waiting.set(number, asker)
+      post({ kind: 'question', isolate, number, question })
+      wait(asker, milliseconds)
+      // What came while this one waited, and was left for later: nobody else will say that it is there.
+      if (queue.length > 0) scheduled ??= setImmediate(workOff)
+      const { outcome, failure } = asker
+      if (outcome === undefined) {
+        abandon(number, question.kind)
+        post({ kind: 'abandon', isolate, number })
+        throw new NoAnswer(milliseconds)
+      }
+      if (!outcome.ok) {
+        throw outcome.gone === undefined
+          ? new Error(outcome.message)
+          : new PeerGone(outcome.message, outcome.gone)
+      }
+      if (failure !== undefined) throw failure as Error
+      return accepted as ReturnType<typeof accept>
+    },
+    get depth() {
+      return serving.at(-1) ?? 0
     },
   }
+}
+
+function referencesOf(kind: Question['kind'] | undefined, answer: Answer): readonly Reference[] {
+  if (kind === 'callPlugin') return (answer as Parcel).references
+  return kind === 'findPlugin' && answer !== undefined ? [answer as Reference] : []
 }

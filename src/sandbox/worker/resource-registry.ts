@@ -15,6 +15,8 @@ const releaseOrder = [
   'controls',
   'exposures',
   'objects',
+  // What other plugins hold of this one, and this one of others; nobody counts it as a resource.
+  'handedOver',
 ] as const
 export type ReleaseStage = (typeof releaseOrder)[number]
 

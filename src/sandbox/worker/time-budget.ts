@@ -1,10 +1,18 @@
 /**
+ * Milliseconds that one entry may wait for others in all; what is more counts as its own time. So a plugin that
+ * does nothing but wait, again and again, is stopped too.
+ */
+export const waitingLimit = 30_000
+
+/**
  * How long Lua may run before it is stopped. The outermost entry sets the limit; what it calls on the way,
  * also through the host and back into Lua, shares it.
  */
 export interface TimeBudget {
   /** Runs `task` with so many milliseconds, or with what is left when it is called from within another. */
   run<T>(milliseconds: number, task: () => T): T
+  /** Runs `task` with so many milliseconds of its own: somebody else wants it, while this plugin waits. */
+  apart<T>(milliseconds: number, task: () => T): T
   /** Asked by Lua's count hook: why Lua has to stop, or undefined while it may go on. */
   check(): string | undefined
   /** Runs `task` off the clock: waiting for somebody else is not the plugin's work. */
@@ -19,16 +27,30 @@ export function createTimeBudget(monotonic: () => number): TimeBudget {
   let end: number | undefined
   let allowed = 0
   let exceeded = false
+  let waited = 0
+
+  function run<T>(milliseconds: number, task: () => T): T {
+    if (end !== undefined) return task()
+    exceeded = false
+    allowed = milliseconds
+    waited = 0
+    end = monotonic() + milliseconds
+    try {
+      return task()
+    } finally {
+      end = undefined
+    }
+  }
+
   return {
-    run(milliseconds, task) {
-      if (end !== undefined) return task()
-      exceeded = false
-      allowed = milliseconds
-      end = monotonic() + milliseconds
+    run,
+    apart(milliseconds, task) {
+      const outer = { end, allowed, exceeded, waited }
+      end = undefined
       try {
-        return task()
+        return run(milliseconds, task)
       } finally {
-        end = undefined
+        ;({ end, allowed, exceeded, waited } = outer)
       }
     },
     check() {
@@ -41,7 +63,9 @@ export function createTimeBudget(monotonic: () => number): TimeBudget {
       try {
         return task()
       } finally {
-        if (end !== undefined) end += monotonic() - begun
+        const excused = Math.min(monotonic() - begun, waitingLimit - waited)
+        waited += excused
+        if (end !== undefined) end += excused
       }
     },
     get exceeded() {

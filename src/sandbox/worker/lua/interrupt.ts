@@ -16,6 +16,8 @@ export interface Interrupt {
   /** Entries from JavaScript into Lua, one within the other; the outermost one's end forgets the interrupt. */
   enter(): void
   leave(): void
+  /** Runs `task` as if it were the outermost entry, and goes on afterwards as if it had not been. */
+  apart<T>(task: () => T): T
 }
 
 /**
@@ -59,6 +61,17 @@ export function createInterrupt(
     leave() {
       depth -= 1
       if (depth === 0) pending = undefined
+    },
+    apart(task) {
+      const outer = { pending, depth }
+      pending = undefined
+      depth = 0
+      try {
+        return task()
+      } finally {
+        pending = outer.pending
+        depth = outer.depth
+      }
     },
   }
 }

@@ -1,7 +1,7 @@
 import { toBytes } from './bytes.ts'
 import { basicType, objects, strings, tables, tags } from './engine.ts'
 import type { LuaState, LuaString, RawTable, TaggedValue } from './fengari-types.ts'
-import type { LuaFunction, LuaTable, LuaValue } from './lua-value.ts'
+import type { LuaFunction, LuaTable, LuaValue, TableKey } from './lua-value.ts'
 
 /** Turns fengari's values into those of the plugin API and back. Tables and functions keep their identity. */
 export interface References {
@@ -36,10 +36,10 @@ export function createReferences(L: LuaState, stringLimit: number): References {
   const same = (value: unknown, other: LuaValue): boolean =>
     typeof other === 'object' && contents.get(other)?.value === value
 
-  function keyOf(key: string | number): TaggedValue {
+  function keyOf(key: TableKey): TaggedValue {
     if (typeof key === 'string') return taggedString(toBytes(key))
     if (Number.isNaN(key)) throw new TypeError('a table key must not be NaN')
-    return tagged(tags.number, key)
+    return toTagged(key)
   }
 
   function tableFacade(table: RawTable): LuaTable {

@@ -213,6 +213,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     call,
     newTable: references.newTable,
     wrap,
+    apart: interrupt.apart,
     toText,
   }
 }

@@ -5,11 +5,14 @@
  */
 export type LuaValue = undefined | boolean | number | Uint8Array | LuaTable | LuaFunction
 
+/** Anything but nil; setting NaN throws `TypeError`. */
+export type TableKey = string | Exclude<LuaValue, undefined>
+
 export interface LuaTable {
   readonly kind: 'table'
-  /** Raw access, as far as the key is concerned a string key is UTF-8. */
-  get(key: string | number): LuaValue
-  set(key: string | number, value: LuaValue): void
+  /** Raw access. A key that is a JavaScript string means its UTF-8 bytes. */
+  get(key: TableKey): LuaValue
+  set(key: TableKey, value: LuaValue): void
   /** Border of the array part, as `#` without metamethods. */
   readonly length: number
   /** All pairs, raw, in `next` order. */
@@ -54,6 +57,11 @@ export interface LuaRuntime {
   newTable(): LuaTable
   /** Makes a function that Lua can call; `name` appears in tracebacks. */
   wrap(name: string, implementation: HostFunction): LuaFunction
+  /**
+   * Runs `task`, which enters Lua on behalf of somebody else while Lua waits for the host: an interrupt in it
+   * ends with it, and does not reach what waits.
+   */
+  apart<T>(task: () => T): T
   /** `tostring` as Lua has it, honouring `__tostring` and `__name`; never throws. */
   toText(value: LuaValue): string
 }

@@ -2,7 +2,10 @@ import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { textArgument } from './arguments.ts'
 
-/** `require` of the plugin's own files (plugin API, section 9): each runs once, in the plugin's environment. */
+/**
+ * `require` (plugin API, section 9): a file of the plugin's own, which runs once, in the plugin's environment;
+ * else another plugin, as `Plugin.get` gives it.
+ */
 export function installModules(context: PluginContext): void {
   const { runtime, source } = context
   const loaded = new Map<string, LuaValue>()
@@ -13,7 +16,11 @@ export function installModules(context: PluginContext): void {
     const file = fileOf(module)
     const content = Object.hasOwn(source.files, file) ? source.files[file] : undefined
     if (content === undefined) {
-      throw new Error(`module '${module}' not found: the manifest's files name no '${file}'`)
+      const plugin = context.peers.find(module)
+      if (plugin !== undefined) return plugin
+      throw new Error(
+        `module '${module}' not found: the manifest's files name no '${file}', and no plugin '${module}' is running`,
+      )
     }
     if (loaded.has(file)) return loaded.get(file)
     if (running.has(file)) throw new Error(`module '${module}' requires itself, directly or through others`)

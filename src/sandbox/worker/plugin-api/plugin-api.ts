@@ -10,6 +10,7 @@ import { installModbus } from './modbus.ts'
 import { installModules } from './modules.ts'
 import { installMqtt, type PluginMqtt } from './mqtt.ts'
 import { installObjects } from './objects.ts'
+import { installOtherPlugins } from './other-plugins.ts'
 import { installPlugin, type PluginInstances } from './plugin.ts'
 import { installPollers } from './pollers.ts'
 import { installPoints, type PluginPoints } from './points.ts'
@@ -40,6 +41,7 @@ export function installPluginApi(context: PluginContext): PluginApi {
   installObjects(context)
   installModules(context)
   const points = installPoints(context)
+  installOtherPlugins(context, points)
   return {
     plugin: installPlugin(context),
     events: installEvents(context),

@@ -1,4 +1,5 @@
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import { leaveOutOfPlain } from '../lua/plain.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import {
   bytesOf,
@@ -14,6 +15,10 @@ import {
 export interface PluginInstances {
   /** The id that the chunk gave to `Plugin:new`; undefined when it never called it. */
   readonly claimedId: string | undefined
+  /** What `Plugin:new` made last. */
+  readonly instance: LuaTable | undefined
+  /** The table that the plugin has as its configuration. */
+  readonly config: LuaValue
   runInit(): void
   /** Does nothing when the plugin has no clean-up callback. */
   runCleanup(): void
@@ -47,6 +52,7 @@ export function installPlugin(context: PluginContext): PluginInstances {
     created.set('config', config)
     created.metatable = metatable
     instance = created
+    leaveOutOfPlain(created)
     return created
   }
 
@@ -81,6 +87,10 @@ export function installPlugin(context: PluginContext): PluginInstances {
     get claimedId() {
       return claimedId
     },
+    get instance() {
+      return instance
+    },
+    config,
     runInit: () => run('onInit', config),
     runCleanup: () => run('onCleanup'),
   }

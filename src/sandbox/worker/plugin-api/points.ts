@@ -24,6 +24,8 @@ export type SetOutcome =
 export interface PluginPoints {
   /** Runs the setter and answers the value afterwards. */
   setControl(id: string, value: Json): SetOutcome
+  /** The sensor or control of this id, the latest if there are both. */
+  find(id: LuaValue): LuaTable | undefined
   /** The id of the control that this table is; undefined for every other table. */
   controlId(table: LuaTable): string | undefined
 }
@@ -36,7 +38,7 @@ interface Point {
   close(): void
 }
 
-/** `plugin:sensor`, `plugin:control`, `plugin:get` (plugin API, section 7). */
+/** `plugin:sensor`, `plugin:control` (plugin API, section 7); `plugin:get` is in `other-plugins.ts`. */
 export function installPoints(context: PluginContext): PluginPoints {
   const { runtime, entry, resources, clock } = context
   const points: Record<PointKind, Map<string, Point>> = { sensor: new Map(), control: new Map() }
@@ -82,7 +84,6 @@ export function installPoints(context: PluginContext): PluginPoints {
 
   context.addMethod('sensor', (id, getter) => register('sensor', id, getter, undefined))
   context.addMethod('control', (id, getter, setter) => register('control', id, getter, setter))
-  context.addMethod('get', (id) => latest.get(optionalText(id) ?? ''))
 
   context.afterInit(() => {
     initialised = true
@@ -105,6 +106,7 @@ export function installPoints(context: PluginContext): PluginPoints {
 
   const declaredTypes = new Map(context.source.controls.map(({ id, type }) => [id, type]))
   return {
+    find: (id) => latest.get(optionalText(id) ?? ''),
     controlId: (table) => [...points.control].find(([, point]) => point.table.is(table))?.[0],
     setControl(id, value) {
       const point = points.control.get(id)

@@ -1,0 +1,134 @@
+import {
+  instanceHandle,
+  type PluginCall,
+  type PluginCallOutcome,
+  type Reference,
+  type Release,
+} from '../schema/plugin-call.ts'
+import type { UrgentMessage } from '../schema/worker-protocol.ts'
+import type { Reply } from './question-desk.ts'
+import { createReferenceLedger } from './reference-ledger.ts'
+
+/** Carries calls from one isolate to another, and knows who may use what. */
+export interface PluginCalls {
+  /** From now on the isolate may call, and be called with what it hands over. */
+  join(peer: Peer): void
+  /** Whether `Plugin.get` finds it. */
+  publish(isolate: number, findable: boolean): void
+  /** The isolate has ended: whoever waits for it, or holds something of it, is told at once. */
+  leave(isolate: number): void
+  find(caller: number, id: string): Reference | undefined
+  call(caller: number, call: PluginCall, reply: Reply): void
+  answered(isolate: number, call: number, outcome: PluginCallOutcome): void
+  release(isolate: number, releases: readonly Release[]): void
+  /** Functions and tables that are in the hands of other plugins now. */
+  readonly references: number
+}
+
+export interface Peer {
+  isolate: number
+  id: string
+  shortId: string
+  post(message: UrgentMessage): void
+}
+
+interface Pending {
+  caller: number
+  callee: Peer
+  reply: Reply
+}
+
+export function createPluginCalls(): PluginCalls {
+  const peers = new Map<number, Peer>()
+  const findable = new Map<number, Peer>()
+  const pending = new Map<number, Pending>()
+  const ledger = createReferenceLedger((owner, handle, sent) => {
+    if (handle !== instanceHandle) peers.get(owner)?.post({ kind: 'drop', isolate: owner, handle, sent })
+  })
+  let lastCall = 0
+
+  function cancel(call: number): void {
+    const callee = pending.get(call)?.callee
+    pending.delete(call)
+    callee?.post({ kind: 'cancelCall', isolate: callee.isolate, call })
+  }
+
+  return {
+    join(peer) {
+      peers.set(peer.isolate, peer)
+      ledger.join(peer.isolate)
+    },
+    publish(isolate, shown) {
+      const peer = peers.get(isolate)
+      if (shown && peer !== undefined) findable.set(isolate, peer)
+      else findable.delete(isolate)
+    },
+    leave(isolate) {
+      if (!peers.delete(isolate)) return
+      findable.delete(isolate)
+      for (const [call, { caller, callee, reply }] of pending) {
+        if (callee.isolate === isolate) {
+          pending.delete(call)
+          reply.fail(`plugin not running: ${callee.id}`, isolate)
+        } else if (caller === isolate) cancel(call)
+      }
+      for (const holder of ledger.leave(isolate))
+        peers.get(holder)?.post({ kind: 'peerEnded', isolate: holder, ended: isolate })
+    },
+    find(caller, id) {
+      const found = [...findable.values()].filter((peer) => peer.id === id || peer.shortId === id)
+      const [peer] = found
+      if (peer === undefined || found.length > 1) return undefined
+      const { isolate: owner, id: plugin } = peer
+      const reference: Reference = { owner, handle: instanceHandle, type: 'table', plugin }
+      ledger.transfer(owner, caller, [reference])
+      return reference
+    },
+    call(caller, { owner, handle, operation, depth, parcel }, reply) {
+      const callee = peers.get(owner)
+      if (callee === undefined) {
+        ledger.discard(caller, parcel.references)
+        reply.fail('plugin not running', owner)
+        return
+      }
+      if (!ledger.holds(caller, owner, handle) || !ledger.transfer(caller, owner, parcel.references)) {
+        ledger.discard(caller, parcel.references)
+        reply.fail(`${callee.id} has not handed this over`)
+        return
+      }
+      lastCall += 1
+      const call = lastCall
+      pending.set(call, { caller, callee, reply })
+      reply.whenAbandoned(() => cancel(call))
+      callee.post({
+        kind: 'call',
+        isolate: owner,
+        call,
+        caller: peers.get(caller)?.id ?? '',
+        handle,
+        operation,
+        depth,
+        parcel,
+      })
+    },
+    answered(isolate, call, outcome) {
+      const waiting = pending.get(call)
+      if (waiting?.callee.isolate !== isolate) {
+        if (outcome.ok) ledger.discard(isolate, outcome.parcel.references)
+        return
+      }
+      pending.delete(call)
+      const { caller, callee, reply } = waiting
+      if (!outcome.ok) reply.fail(`${callee.id}: ${outcome.message}`)
+      else if (ledger.transfer(isolate, caller, outcome.parcel.references)) reply.succeed(outcome.parcel)
+      else {
+        ledger.discard(isolate, outcome.parcel.references)
+        reply.fail(`${callee.id} handed over what it has not got`)
+      }
+    },
+    release: (isolate, releases) => ledger.release(isolate, releases),
+    get references() {
+      return ledger.size
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import { instanceHandle } from '../../../schema/plugin-call.ts'
+import type { LuaFunction, LuaTable } from '../lua/lua-value.ts'
+
+/** Functions and tables of one plugin that other plugins may hold at one time. */
+export const exportLimit = 50_000
+
+type Thing = LuaTable | LuaFunction
+
+/** What other plugins hold of this one, by number. It stays until the host says that nobody holds it any more. */
+export interface ExportedThings {
+  /** The number of a thing, which is new when nobody holds it yet. Throws when there are too many. */
+  handleOf(thing: Thing): number
+  /** These are on their way, once for each time that they are named. */
+  sent(handles: readonly number[]): void
+  /** These will not be sent after all. */
+  unsent(handles: readonly number[]): void
+  /** Nobody holds it any more of those who were sent it so many times. */
+  drop(handle: number, sent: number): void
+  find(handle: number): Thing | undefined
+  count(): number
+  clear(): void
+}
+
+export function createExportedThings(instance: () => LuaTable | undefined): ExportedThings {
+  const things = new Map<number, { thing: Thing; sent: number }>()
+  const handles = new Map<Thing, number>()
+  let lastHandle = instanceHandle
+
+  function forget(handle: number, sent: number): void {
+    const entry = things.get(handle)
+    if (entry === undefined) return
+    entry.sent -= sent
+    // What is on its way again, and unknown to the host yet, stays.
+    if (entry.sent > 0) return
+    things.delete(handle)
+    handles.delete(entry.thing)
+  }
+
+  return {
+    handleOf(thing) {
+      if (thing === instance()) return instanceHandle
+      const known = handles.get(thing)
+      if (known !== undefined) return known
+      if (things.size >= exportLimit) {
+        throw new Error(`other plugins hold too many functions and tables of this one: ${exportLimit}`)
+      }
+      lastHandle += 1
+      things.set(lastHandle, { thing, sent: 0 })
+      handles.set(thing, lastHandle)
+      return lastHandle
+    },
+    sent(given) {
+      for (const handle of given) {
+        const entry = things.get(handle)
+        if (entry !== undefined) entry.sent += 1
+      }
+    },
+    unsent(given) {
+      for (const handle of given) forget(handle, 0)
+    },
+    drop: forget,
+    find: (handle) => (handle === instanceHandle ? instance() : things.get(handle)?.thing),
+    count: () => things.size,
+    clear() {
+      things.clear()
+      handles.clear()
+    },
+  }
+}

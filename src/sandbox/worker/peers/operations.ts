@@ -1,0 +1,64 @@
+import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import { bytesOf, isFunction, isTable, textOf } from '../plugin-api/arguments.ts'
+
+/**
+ * What can be done with a thing of another plugin, each as Lua itself does it. `entries` answers the pairs that
+ * `pairs` gives as one flat list, and its length. The names are those of metamethods without the underscores.
+ */
+const source = `
+local pairs = pairs
+return {
+  index = function(object, key) return object[key] end,
+  newindex = function(object, key, value) object[key] = value end,
+  call = function(object, ...) return object(...) end,
+  len = function(object) return #object end,
+  tostring = tostring,
+  entries = function(object)
+    local list, size = {}, 0
+    for key, value in pairs(object) do
+      list[size + 1], list[size + 2] = key, value
+      size = size + 2
+    end
+    return list, size
+  end,
+  concat = function(a, b) return a .. b end,
+  add = function(a, b) return a + b end,
+  sub = function(a, b) return a - b end,
+  mul = function(a, b) return a * b end,
+  div = function(a, b) return a / b end,
+  mod = function(a, b) return a % b end,
+  pow = function(a, b) return a ^ b end,
+  unm = function(a) return -a end,
+  lt = function(a, b) return a < b end,
+  le = function(a, b) return a <= b end,
+}`
+
+/** Operations that any of their two operands may have led to; the receiver gets both of them. */
+export const operators = ['concat', 'add', 'sub', 'mul', 'div', 'mod', 'pow', 'unm', 'lt', 'le'] as const
+
+export function createOperations(runtime: LuaRuntime): ReadonlyMap<string, LuaFunction> {
+  const [table] = runtime.run(bytesOf(source), 'operation')
+  if (!isTable(table)) throw new TypeError('the operations are no table')
+  return new Map(
+    table
+      .entries()
+      .flatMap(([name, operation]): [string, LuaFunction][] =>
+        name instanceof Uint8Array && isFunction(operation) ? [[textOf(name), operation]] : [],
+      ),
+  )
+}
+
+/** The list that `entries` answers, as an array: key, value, key, value. */
+export function flatEntries([list, size]: LuaValue[]): LuaValue[] {
+  if (!isTable(list) || typeof size !== 'number') return []
+  return Array.from({ length: size }, (_unused, index) => list.get(index + 1))
+}
+
+/** A table of such an array. */
+export function fillTable(table: LuaTable, flat: readonly LuaValue[]): LuaTable {
+  for (let index = 0; index + 1 < flat.length; index += 2) {
+    const key = flat[index]
+    if (key !== undefined) table.set(key, flat[index + 1])
+  }
+  return table
+}

@@ -1,0 +1,177 @@
+import { type Parcel, parcelReferenceLimit, type Reference } from '../../../schema/plugin-call.ts'
+import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
+
+/** Bytes of one parcel: a picture fits, and no plugin can fill the host's memory. */
+export const parcelLimit = 16 * 1024 * 1024
+/** Tables within tables; deeper ones are a mistake. */
+const deepest = 100
+const firstCapacity = 256
+
+const tag = { nil: 0, no: 1, yes: 2, number: 3, string: 4, table: 5, reference: 6 } as const
+
+export interface ParcelWriting {
+  /** What the receiver is to call it by. */
+  refer(value: LuaTable | LuaFunction): Reference
+  /** What is left out; absent: nothing. */
+  withheld?(value: LuaValue): boolean
+}
+
+/**
+ * Lua values as bytes: numbers and strings exactly, plain tables copied. Functions, and tables with functions
+ * or a metatable, become references. Throws `Error` for what is too large, too deep, or contains itself.
+ */
+export function writeParcel(values: readonly LuaValue[], { refer, withheld }: ParcelWriting): Parcel {
+  const bytes = createWriter()
+  const references: Reference[] = []
+  const parents: LuaTable[] = []
+
+  function write(value: LuaValue): void {
+    if (value === undefined || withheld?.(value) === true) bytes.byte(tag.nil)
+    else if (typeof value === 'boolean') bytes.byte(value ? tag.yes : tag.no)
+    else if (typeof value === 'number') bytes.number(value)
+    else if (value instanceof Uint8Array) bytes.string(value)
+    else writeObject(value)
+  }
+
+  function writeObject(value: LuaTable | LuaFunction): void {
+    const entries = value.kind === 'table' && value.metatable === undefined ? value.entries() : undefined
+    if (value.kind === 'function' || entries === undefined || entries.some(hasFunction)) {
+      if (references.length >= parcelReferenceLimit)
+        throw new Error(`more than ${parcelReferenceLimit} functions and objects at a time`)
+      bytes.reference(references.length)
+      references.push(refer(value))
+      return
+    }
+    if (parents.includes(value)) throw new Error('the table contains itself')
+    if (parents.length >= deepest) throw new Error(`the table is nested more than ${deepest} levels deep`)
+    parents.push(value)
+    // A pair whose value is withheld is left out whole: nil is no value of a table.
+    const given = entries.filter((pair) => !pair.some((part) => withheld?.(part)))
+    bytes.table(given.length)
+    for (const [key, content] of given) {
+      write(key)
+      write(content)
+    }
+    parents.pop()
+  }
+
+  for (const value of values) write(value)
+  return { body: bytes.take(), references }
+}
+
+function hasFunction(pair: [LuaValue, LuaValue]): boolean {
+  return pair.some((part) => typeof part === 'object' && 'kind' in part && part.kind === 'function')
+}
+
+export interface ParcelReading {
+  newTable(): LuaTable
+  /** What the receiver has for it. */
+  resolve(reference: Reference): LuaValue
+}
+
+/** The values of a parcel. Throws `Error` for one that is broken. */
+export function readParcel({ body, references }: Parcel, { newTable, resolve }: ParcelReading): LuaValue[] {
+  const view = new DataView(body.buffer, body.byteOffset, body.byteLength)
+  const resolved = references.map(resolve)
+  let at = 0
+
+  function word(): number {
+    at += 4
+    return view.getUint32(at - 4, true)
+  }
+
+  function read(): LuaValue {
+    at += 1
+    switch (view.getUint8(at - 1)) {
+      case tag.nil:
+        return undefined
+      case tag.no:
+        return false
+      case tag.yes:
+        return true
+      case tag.number:
+        at += 8
+        return view.getFloat64(at - 8, true)
+      case tag.string: {
+        const length = word()
+        if (at + length > body.length) throw new RangeError('a string is cut off')
+        at += length
+        return body.slice(at - length, at)
+      }
+      case tag.table:
+        return readTable(word())
+      case tag.reference:
+        return resolved[word()]
+      default:
+        throw new RangeError('an unknown kind of value')
+    }
+  }
+
+  function readTable(count: number): LuaTable {
+    const table = newTable()
+    for (let pair = 0; pair < count; pair += 1) {
+      const key = read()
+      const value = read()
+      if (key !== undefined && value !== undefined) table.set(key, value)
+    }
+    return table
+  }
+
+  const values: LuaValue[] = []
+  while (at < body.length) values.push(read())
+  return values
+}
+
+interface Writer {
+  byte(value: number): void
+  number(value: number): void
+  string(value: Uint8Array): void
+  table(pairs: number): void
+  reference(index: number): void
+  take(): Uint8Array
+}
+
+function createWriter(): Writer {
+  let buffer = new Uint8Array(firstCapacity)
+  let view = new DataView(buffer.buffer)
+  let length = 0
+
+  /** Makes room, and answers where it begins. */
+  function reserve(size: number): number {
+    const at = length
+    length += size
+    if (length > parcelLimit) throw new Error(`the values take more than ${parcelLimit} bytes`)
+    if (length > buffer.length) {
+      const larger = new Uint8Array(Math.max(length, buffer.length * 2))
+      larger.set(buffer)
+      buffer = larger
+      view = new DataView(buffer.buffer)
+    }
+    return at
+  }
+
+  function counted(kind: number, count: number, size = 0): number {
+    const at = reserve(5 + size)
+    view.setUint8(at, kind)
+    view.setUint32(at + 1, count, true)
+    return at + 5
+  }
+
+  return {
+    byte: (value) => view.setUint8(reserve(1), value),
+    number(value) {
+      const at = reserve(9)
+      view.setUint8(at, tag.number)
+      view.setFloat64(at + 1, value, true)
+    },
+    string(value) {
+      // First the room: the buffer may be another one afterwards.
+      const at = counted(tag.string, value.length, value.length)
+      buffer.set(value, at)
+    },
+    table: (pairs) => void counted(tag.table, pairs),
+    reference: (index) => void counted(tag.reference, index),
+    // A copy of its own size: a view would take the whole buffer along.
+    take: () => buffer.slice(0, length),
+  }
+}

@@ -1,0 +1,233 @@
+import {
+  callDepthLimit,
+  type Parcel,
+  type PluginCallOutcome,
+  type Reference,
+} from '../../../schema/plugin-call.ts'
+import type {
+  Answers,
+  LoadSource,
+  Question,
+  UrgentMessage,
+  WorkerMessage,
+} from '../../../schema/worker-protocol.ts'
+import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { LuaEntry } from '../lua-entry.ts'
+import { isFunction, isTable } from '../plugin-api/arguments.ts'
+import { failureOf, type PluginLog } from '../plugin-log.ts'
+import { NoAnswer, PeerGone } from '../question-channel.ts'
+import type { Redactor } from '../redaction.ts'
+import type { ResourceRegistry } from '../resource-registry.ts'
+import { createExportedThings } from './exported-things.ts'
+import { createImportedThings } from './imported-things.ts'
+import { createOperations, fillTable, flatEntries, operators } from './operations.ts'
+import { readParcel, writeParcel } from './parcel.ts'
+import { createPrivacy, type Privacy } from './privacy.ts'
+import { createStandIns } from './stand-ins.ts'
+
+/** Characters of an error that goes to another plugin. */
+const messageLimit = 4_096
+
+type CallMessage = Extract<UrgentMessage, { kind: 'call' }>
+
+/** Other plugins, as this one sees them, and this one, as they see it. */
+export interface Peers {
+  /** The running plugin of this id, or undefined. The plugin itself is its own instance. */
+  find(id: string): LuaValue
+  /**
+   * Calls `remove` when the plugin that a callback belongs to has ended. Answers how to take that back. Does
+   * nothing for a function of this plugin.
+   */
+  whenGone(what: string, callback: LuaFunction, remove: () => void): () => void
+  /** Whether it belongs to a plugin that has ended. */
+  isGone(callback: LuaFunction): boolean
+  /** Says that all methods of the host are in `Plugin`, and none of the plugin's yet. */
+  begin(): void
+  serve(message: CallMessage): PluginCallOutcome
+  drop(handle: number, sent: number): void
+  ended(isolate: number): void
+  /** These came too late, or for nothing. */
+  refuse(references: readonly Reference[]): void
+}
+
+export interface PeersSettings {
+  isolate: number
+  source: LoadSource
+  runtime: LuaRuntime
+  entry: LuaEntry
+  log: PluginLog
+  redactor: Redactor
+  resources: ResourceRegistry
+  pluginClass: LuaTable
+  instance(): LuaTable | undefined
+  config(): LuaValue
+  post(message: WorkerMessage): void
+  /** Calls within calls that have led to what runs now. */
+  depth(): number
+  ask<K extends Question['kind'], T>(
+    question: Extract<Question, { kind: K }>,
+    accept: (answer: Answers[K]) => T,
+  ): T
+}
+
+export function createPeers(settings: PeersSettings): Peers {
+  const { isolate, source, runtime, entry, log, redactor } = settings
+  const operations = createOperations(runtime)
+  const exported = createExportedThings(settings.instance)
+  const imported = createImportedThings(
+    createStandIns(runtime, callOut, (value) => imported.referenceOf(value)),
+    (releases) => settings.post({ kind: 'release', isolate, releases }),
+  )
+  /** Isolates that have ended and of which something was held. */
+  const gone = new Set<number>()
+  const watchers = new Map<number, Set<() => void>>()
+  let privacy: Privacy | undefined
+
+  const notRunning = ({ plugin }: Reference): Error => new Error(`plugin not running: ${plugin}`)
+
+  function resolve(reference: Reference): LuaValue {
+    return reference.owner === isolate ? exported.find(reference.handle) : imported.receive(reference)
+  }
+
+  const unpack = (parcel: Parcel): LuaValue[] => readParcel(parcel, { newTable: runtime.newTable, resolve })
+
+  function pack(values: readonly LuaValue[], withheld?: (value: LuaValue) => boolean): Parcel {
+    const own: number[] = []
+    function refer(thing: LuaTable | LuaFunction): Reference {
+      const foreign = imported.referenceOf(thing)
+      if (foreign !== undefined) return foreign
+      const handle = exported.handleOf(thing)
+      own.push(handle)
+      return { owner: isolate, handle, type: thing.kind, plugin: source.id }
+    }
+    try {
+      const parcel = writeParcel(values, withheld === undefined ? { refer } : { refer, withheld })
+      exported.sent(own)
+      return parcel
+    } catch (error) {
+      exported.unsent(own)
+      throw error
+    }
+  }
+
+  function callOut(reference: Reference, operation: string, args: readonly LuaValue[]): LuaValue[] {
+    const { owner, handle } = reference
+    if (gone.has(owner)) throw notRunning(reference)
+    const depth = settings.depth() + 1
+    if (depth > callDepthLimit)
+      throw new Error(`calls between plugins are nested more than ${callDepthLimit} deep`)
+    const parcel = pack(args)
+    try {
+      return settings.ask({ kind: 'callPlugin', owner, handle, operation, depth, parcel }, unpack)
+    } catch (error) {
+      if (error instanceof NoAnswer)
+        throw new Error(`${reference.plugin} did not answer within ${error.milliseconds / 1000} s`, {
+          cause: error,
+        })
+      if (!(error instanceof PeerGone)) throw error
+      ended(error.isolate)
+      throw notRunning(reference)
+    }
+  }
+
+  /** The methods of the host look into their arguments, and see nothing in a stand-in: they get a copy. */
+  function hostArguments(args: readonly LuaValue[]): LuaValue[] {
+    return args.map((value, index) => {
+      if (index === 0 || !isTable(value)) return value
+      if (value === settings.instance())
+        throw new Error('a plugin cannot be handed to its own methods of the host')
+      const reference = imported.referenceOf(value)
+      return reference === undefined
+        ? value
+        : fillTable(runtime.newTable(), callOut(reference, 'entries', []))
+    })
+  }
+
+  function perform({ handle, operation, parcel }: CallMessage, guard: Privacy): Parcel {
+    const args = unpack(parcel)
+    const target = exported.find(handle)
+    if (target === undefined) throw new Error('this object is not there any more')
+    if (operation === 'call' && isFunction(target)) {
+      return pack(entry.serve(target, ...(guard.isHostFunction(target) ? hostArguments(args) : args)))
+    }
+    const callee = operations.get(operation)
+    if (callee === undefined) throw new Error(`there is no operation '${operation}'`)
+    if ((operators as readonly string[]).includes(operation)) return pack(entry.serve(callee, ...args))
+    const [key] = args
+    if (operation === 'newindex') guard.checkWrite(target, key)
+    if (operation === 'index' && guard.hides(target, key)) return pack([])
+    const results = entry.serve(callee, target, ...args)
+    if (operation === 'index') return pack(results, guard.withheld)
+    return operation === 'entries' ? packEntries(target, flatEntries(results), guard) : pack(results)
+  }
+
+  function packEntries(target: LuaValue, flat: LuaValue[], guard: Privacy): Parcel {
+    const shown: LuaValue[] = []
+    for (let index = 0; index + 1 < flat.length; index += 2) {
+      const pair = [flat[index], flat[index + 1]]
+      if (!guard.hides(target, pair[0]) && !pair.some(guard.withheld)) shown.push(...pair)
+    }
+    return pack(shown, guard.withheld)
+  }
+
+  function ended(owner: number): void {
+    if (gone.has(owner)) return
+    gone.add(owner)
+    for (const remove of watchers.get(owner) ?? []) remove()
+    watchers.delete(owner)
+  }
+
+  settings.resources.add('handedOver', {
+    count: exported.count,
+    release() {
+      exported.clear()
+      imported.clear()
+      watchers.clear()
+    },
+  })
+
+  return {
+    ended,
+    drop: exported.drop,
+    find(id) {
+      if (id === source.id) return settings.instance()
+      return settings.ask({ kind: 'findPlugin', id }, (found) => found && resolve(found))
+    },
+    isGone(callback) {
+      const reference = imported.referenceOf(callback)
+      return reference !== undefined && gone.has(reference.owner)
+    },
+    whenGone(what, callback, remove) {
+      const reference = imported.referenceOf(callback)
+      if (reference === undefined) return () => undefined
+      const group = watchers.get(reference.owner) ?? new Set()
+      watchers.set(reference.owner, group)
+      const watcher = (): void => {
+        remove()
+        log.write(
+          'debug',
+          `${what} was removed: ${reference.plugin}, whose function it calls, is not running`,
+        )
+      }
+      group.add(watcher)
+      return () => void group.delete(watcher)
+    },
+    begin() {
+      const { pluginClass, instance, config } = settings
+      privacy = createPrivacy({ pluginClass, instance, config, secrets: source.secrets })
+    },
+    serve(message) {
+      try {
+        if (privacy === undefined) throw new Error('the plugin is not there yet')
+        return { ok: true, parcel: perform(message, privacy) }
+      } catch (error) {
+        const failure = failureOf(error)
+        log.write('debug', `call of ${message.caller}: ${failure.message}\n${failure.traceback}`.trimEnd())
+        return { ok: false, message: redactor.redact(failure.message).slice(0, messageLimit) }
+      }
+    },
+    refuse(references) {
+      for (const reference of references) if (reference.owner !== isolate) imported.refuse(reference)
+    },
+  }
+}

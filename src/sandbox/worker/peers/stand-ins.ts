@@ -1,0 +1,68 @@
+import type { Reference } from '../../../schema/plugin-call.ts'
+import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import { bytesOf } from '../plugin-api/arguments.ts'
+import { operators } from './operations.ts'
+
+/** Does something with a thing of another plugin, and waits for what it answers. */
+export type CallOut = (reference: Reference, operation: string, args: readonly LuaValue[]) => LuaValue[]
+
+/**
+ * What Lua gets for a thing of another plugin: a function, or an empty table whose metatable asks the owner.
+ * A method is found and called in two steps, as in one plugin, so it is always the present one.
+ */
+export function createStandIns(
+  runtime: LuaRuntime,
+  callOut: CallOut,
+  referenceOf: (value: LuaTable | LuaFunction) => Reference | undefined,
+): (reference: Reference) => LuaTable | LuaFunction {
+  const known = (value: LuaValue): Reference | undefined =>
+    typeof value === 'object' && !(value instanceof Uint8Array) ? referenceOf(value) : undefined
+  const referred = (value: LuaValue): Reference => {
+    const reference = known(value)
+    if (reference === undefined) throw new Error('not an object of another plugin')
+    return reference
+  }
+
+  const metatable = runtime.newTable()
+  const method = (event: string, implementation: (...args: LuaValue[]) => LuaValue | LuaValue[]): void =>
+    metatable.set(`__${event}`, runtime.wrap(event, implementation))
+
+  metatable.set('__metatable', bytesOf('an object of another plugin'))
+  metatable.set('__name', bytesOf('object of another plugin'))
+  method('index', (self, key) => callOut(referred(self), 'index', [key])[0])
+  method('newindex', (self, key, value) => {
+    callOut(referred(self), 'newindex', [key, value])
+    return undefined
+  })
+  method('call', (self, ...args) => callOut(referred(self), 'call', args))
+  method('len', (self) => callOut(referred(self), 'len', [])[0])
+  method('tostring', (self) => {
+    const reference = referred(self)
+    try {
+      return callOut(reference, 'tostring', [])[0]
+    } catch {
+      // A text for a log has to be had of everything.
+      return bytesOf(`object of ${reference.plugin}, which does not answer`)
+    }
+  })
+  method('pairs', (self) => {
+    const flat = callOut(referred(self), 'entries', [])
+    let at = 0
+    const next = runtime.wrap('next', () => {
+      at += 2
+      return [flat[at - 2], flat[at - 1]]
+    })
+    return [next, self, undefined]
+  })
+  for (const operator of operators) {
+    method(operator, (a, b) => callOut(known(a) ?? referred(b), operator, [a, b])[0])
+  }
+
+  return (reference) => {
+    if (reference.type === 'function')
+      return runtime.wrap(`function of ${reference.plugin}`, (...args) => callOut(reference, 'call', args))
+    const table = runtime.newTable()
+    table.metatable = metatable
+    return table
+  }
+}

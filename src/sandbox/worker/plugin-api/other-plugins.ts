@@ -1,0 +1,46 @@
+import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import { bytesOf, isTable, textArgument } from './arguments.ts'
+import type { PluginPoints } from './points.ts'
+
+/** `Plugin.get`, `Plugin.getPlugin`, `Plugin.list` (plugin API, section 9). */
+export function installOtherPlugins(context: PluginContext, points: PluginPoints): void {
+  const { runtime, pluginClass, peers } = context
+  const isClass = (value: LuaValue): boolean => isTable(value) && value.is(pluginClass)
+
+  function find(name: string, id: LuaValue): LuaValue {
+    return peers.find(textArgument(name, 1, id))
+  }
+
+  pluginClass.set(
+    'get',
+    runtime.wrap('Plugin.get', (first, second) => {
+      // `plugin:get(id)` is the look-up of a sensor; `Plugin:get(id)` and `Plugin.get(id)` that of a plugin.
+      if (isClass(first)) return find('Plugin.get', second)
+      return isTable(first) ? points.find(second) : find('Plugin.get', first)
+    }),
+  )
+  pluginClass.set(
+    'getPlugin',
+    runtime.wrap('Plugin.getPlugin', (first, second) =>
+      find('Plugin.getPlugin', isTable(first) ? second : first),
+    ),
+  )
+  pluginClass.set(
+    'list',
+    runtime.wrap('Plugin.list', () => {
+      const list: LuaTable = runtime.newTable()
+      for (const [index, plugin] of context.ask({ kind: 'listPlugins' }).entries()) {
+        const line = runtime.newTable()
+        line.set('id', bytesOf(plugin.id))
+        line.set('shortId', bytesOf(plugin.shortId))
+        line.set('name', bytesOf(plugin.name))
+        line.set('version', bytesOf(plugin.version))
+        if (plugin.description !== null) line.set('description', bytesOf(plugin.description))
+        line.set('enabled', plugin.enabled)
+        list.set(index + 1, line)
+      }
+      return list
+    }),
+  )
+}

@@ -1,0 +1,63 @@
+import Type, { type Static } from 'typebox'
+
+/** What plugins say to each other, through the host (`src/sandbox/README.md`, "Calls between plugins"). */
+
+const Count = Type.Integer({ minimum: 0 })
+const Bytes = Type.Refine(Type.Unsafe<Uint8Array>({}), (value) => value instanceof Uint8Array)
+
+/** Calls within calls, over all plugins: more is an endless recursion. Lua's own limit for its part is 200. */
+export const callDepthLimit = 32
+/** References in one parcel; nobody hands over that many things at a time on purpose. */
+export const parcelReferenceLimit = 10_000
+
+/** The instance of an isolate, as `Plugin:new` made it; it is there for as long as the isolate is. */
+export const instanceHandle = 0
+
+/** Something that stays where it is: a table or a function of an isolate, by the number it has there. */
+export const Reference = Type.Object({
+  owner: Count,
+  handle: Count,
+  type: Type.Union([Type.Literal('table'), Type.Literal('function')]),
+  /** Full id of the owner, for messages. */
+  plugin: Type.String({ maxLength: 200 }),
+})
+export type Reference = Static<typeof Reference>
+
+/** Lua values on their way: plain ones are in the body (`worker/peers/parcel.ts`), the others referred to. */
+export const Parcel = Type.Object({
+  body: Bytes,
+  references: Type.Array(Reference, { maxItems: parcelReferenceLimit }),
+})
+export type Parcel = Static<typeof Parcel>
+
+/** A reference that its holder has got `count` times and does not need any more. */
+export const Release = Type.Object({ owner: Count, handle: Count, count: Count })
+export type Release = Static<typeof Release>
+
+/** What can be done with a thing of another plugin: call it, read from it, and what its metatable knows. */
+export const PluginCall = Type.Object({
+  kind: Type.Literal('callPlugin'),
+  owner: Count,
+  handle: Count,
+  operation: Type.String({ maxLength: 20 }),
+  /** 1 for a call that no other plugin's call has led to. */
+  depth: Type.Integer({ minimum: 1, maximum: callDepthLimit }),
+  parcel: Parcel,
+})
+export type PluginCall = Static<typeof PluginCall>
+
+export const PluginCallOutcome = Type.Union([
+  Type.Object({ ok: Type.Literal(true), parcel: Parcel }),
+  Type.Object({ ok: Type.Literal(false), message: Type.String() }),
+])
+export type PluginCallOutcome = Static<typeof PluginCallOutcome>
+
+/** A line of `Plugin.list()`. */
+export interface PluginSummary {
+  id: string
+  shortId: string
+  name: string
+  version: string
+  description: string | null
+  enabled: boolean
+}

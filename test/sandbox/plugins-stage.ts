@@ -1,0 +1,58 @@
+import type { Isolate, IsolateSource, Sandbox } from '../../src/sandbox/isolate.ts'
+import type { SandboxLimits } from '../../src/sandbox/limits.ts'
+import { createRecorder, rawSource, type Recorder, testSandbox } from './stage.ts'
+
+/** One of several plugins in one sandbox. */
+export interface StagedPlugin {
+  recorder: Recorder
+  isolate: Isolate
+}
+
+export interface Stage {
+  sandbox: Sandbox
+  /** Loads a plugin `@test/<name>`; `Plugin:new` is called in front of its Lua, as `plugin`, in the same line. */
+  load(name: string, lua: string, overrides?: Partial<IsolateSource>): Promise<StagedPlugin>
+  /** Recorders of all plugins that were loaded, or failed to, by name; the latest of each. */
+  recorders: Map<string, Recorder>
+}
+
+/** Hands over a sandbox for several plugins, and leaves nothing behind. */
+export async function withStage(
+  use: (stage: Stage) => Promise<void>,
+  limits: Partial<SandboxLimits> = {},
+): Promise<void> {
+  const sandbox = testSandbox(limits)
+  const recorders = new Map<string, Recorder>()
+  try {
+    await use({
+      sandbox,
+      recorders,
+      async load(name, lua, overrides = {}) {
+        const recorder = createRecorder()
+        recorders.set(name, recorder)
+        const source = rawSource(`local plugin = Plugin:new("${name}") ${lua}`, {
+          id: `@test/${name}`,
+          shortId: name,
+          name,
+          ...overrides,
+        })
+        const isolate = await sandbox.load(source, recorder.services)
+        recorder.isolate = isolate
+        return { recorder, isolate }
+      },
+    })
+  } finally {
+    await sandbox.close()
+  }
+}
+
+/** Log lines at info that a plugin writes while it loads, after another one runs. */
+export async function linesWith(callee: string, caller: string): Promise<string[]> {
+  const lines: string[] = []
+  await withStage(async ({ load }) => {
+    await load('callee', callee)
+    const { recorder } = await load('caller', `local other = Plugin.get("@test/callee") ${caller}`)
+    lines.push(...recorder.logs().map((line) => line.replace(/^info /, '')))
+  })
+  return lines
+}
