@@ -195,3 +195,51 @@ test('Without a prefix nothing is discovered, and what is exposed is on the bus 
     ['homeassistant/mark'],
   )
 })
+
+test('An object of another plugin is shown by the plugin that exposes it, and is set in the other', async (t) => {
+  const maker = {
+    id: 'maker',
+    lua: `
+local plugin = Plugin:new("maker")
+local class = {}
+class.__index = class
+function class:getId() return self.serial end
+function class:get(feature) return self.values[feature] end
+function class:set(feature, value)
+  self.values[feature] = value
+  if self.callback then self.callback(value) end
+end
+function class:onChange(callback) self.callback = callback return self end
+function class:on() error("on was called") end
+function plugin:create(serial) return setmetatable({ serial = serial, values = { state = false, brightness = 5 } }, class) end
+`,
+  }
+  const user = {
+    id: 'user',
+    lua: `
+local plugin = Plugin:new("user")
+plugin:onInit(function()
+  local lamp = Plugin.get("maker"):create("lamp-1")
+  assert(expose(lamp, "light", { name = "Lamp" }) == lamp)
+end)
+`,
+    manifest: { dependencies: ['@fixtures/maker'] },
+  }
+  const host = await start(t, { plugins: [maker, user] })
+  const { client, received } = await watch(t, host.mqttUrl)
+  for (const name of ['maker', 'user']) {
+    await host.request('POST', '/api/plugins/install', { body: { fullId: `@fixtures/${name}` } })
+    await host.request('POST', `/api/plugins/%40fixtures%2F${name}/toggle`, { body: { enabled: true } })
+  }
+  const shown = await next(
+    received,
+    0,
+    ({ topic: at, text }) => at.includes('house_fixtures_user') && text !== '',
+  )
+  assert.deepEqual(mistakesIn(JSON.parse(shown.text) as JsonObject), [])
+  const at = 'host/plugins/@fixtures/user/exposed/lamp-1'
+  await next(received, 0, ({ topic: on, text }) => on === at && text === '{"state":false,"brightness":5}')
+  client.publish(`${at}/brightness/set`, '100')
+  await next(received, 0, ({ topic: on, text }) => on === at && text === '{"state":false,"brightness":100}')
+  assert.deepEqual((await host.request('GET', '/api/plugins/user/logs?level=error')).body.logs, [])
+})
