@@ -1,12 +1,13 @@
 // Writes the plugin list of a repository's `plugins.json` from the manifests in its folders, with the SHA-256 of
-// every file that a host fetches. What stands above the list (name, namespace, …) stays as it was written.
+// every file that a host fetches. What stands above the list (name, namespace, …) stays as it was written; a new
+// index takes both from the folder's name.
 //
 //   node scripts/index-repository.mjs [--check] [folder]      (folder: default `repository`)
 //
 // With `--check` nothing is written: exit code 1 when the index is not what the files say.
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
 
 const check = process.argv.includes('--check')
 const folder = process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? 'repository'
@@ -44,15 +45,29 @@ function entryOf(path) {
   }
 }
 
-const { plugins: _, ...head } = readJson(indexFile)
+/** What stands above the list of an index that is not there yet. */
+function newHead() {
+  const name = basename(resolve(folder))
+  // As much of the name as a namespace may hold.
+  const namespace = name
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+    .slice(0, 64)
+  return { version: 1, name, namespace: namespace === '' ? 'mine' : namespace }
+}
+
+const present = existsSync(indexFile) ? readJson(indexFile) : newHead()
+const { plugins: listed, ...head } = present
 const folders = readdirSync(folder, { withFileTypes: true })
-  .filter((entry) => entry.isDirectory())
+  // A folder without a manifest is something else: version control, say.
+  .filter((entry) => entry.isDirectory() && existsSync(join(folder, entry.name, 'plugin.json')))
   .map(({ name }) => name)
   .sort()
 const index = { ...head, plugins: folders.map(entryOf) }
 
 // Formatting belongs to the formatter: only the content is compared.
-const upToDate = JSON.stringify(readJson(indexFile)) === JSON.stringify(index)
+const upToDate = listed !== undefined && JSON.stringify(present) === JSON.stringify(index)
 if (check && !upToDate) {
   console.error(`${indexFile} does not match the plugins. Run: node scripts/index-repository.mjs ${folder}`)
   process.exit(1)

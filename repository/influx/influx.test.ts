@@ -143,6 +143,29 @@ test('what waits is written when the plugin is unloaded', { timeout }, async (co
   assert.deepEqual(linesOf(await database.request(0)), ['b value=1', 'b value=2'])
 })
 
+test('another plugin writes points of its own', { timeout }, async (context) => {
+  const database = await openDatabase(context)
+  const plugin = await start(context, { ...influx2, url: database.url, batch: 2 })
+  const results = await plugin.listen('results')
+  await plugin.runBeside(
+    'caller',
+    `local caller = Plugin:new("caller")
+    caller:onInit(function()
+      local influx = Plugin.get("influx")
+      local _, problem = influx:write("power", {}, {})
+      caller:mqttPublish("results", problem)
+      influx:write("power", { room = "kitchen" }, { watts = 12.5, on = true, count = { integer = 3 } })
+      influx:write("note", {}, { text = 'a "b"' }, os.time() * 1000)
+    end)
+    return caller`,
+  )
+  assert.equal((await results.next()).payload, 'the point has no field with a value')
+  assert.deepEqual(linesOf(await database.request(0)), [
+    'power,room=kitchen count=3i,on=true,watts=12.5',
+    String.raw`note text="a \"b\""`,
+  ])
+})
+
 test('what is missing is said, and wrong lines are listed', { timeout }, async (context) => {
   const missing = await start(context, { url: 'http://127.0.0.1:1', org: 'home' })
   assert.deepEqual(await missing.logs('error'), ['Not set, but needed for influx2: bucket, token'])

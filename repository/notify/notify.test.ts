@@ -76,6 +76,38 @@ test('a document says more, and a topic of its own names the channel', { timeout
   )
 })
 
+test('another plugin sends by a call, and hears what came of it', { timeout }, async (context) => {
+  const server = await openServer(context, 200, 404)
+  const { plugin } = await start(context, server, telegram)
+  const results = await plugin.listen('results')
+  await plugin.runBeside(
+    'caller',
+    `local caller = Plugin:new("caller")
+    caller:onInit(function()
+      local notify = Plugin.get("@starter/notify")
+      local function told(ok, reason) caller:mqttPublish("results", { ok = ok, reason = reason }) end
+      caller:mqttPublish("results", { refused = { notify:send({ text = "" }) }, select("#", notify:send({ title = "x" })) })
+      notify:send("Hello", told)
+      caller:mqttPublish("results", { accepted = notify:send({ text = "World" }, told) })
+    end)
+    return caller`,
+  )
+  assert.deepEqual(
+    [
+      await results.nextValue(),
+      await results.nextValue(),
+      await results.nextValue(),
+      await results.nextValue(),
+    ],
+    [
+      { '1': 2, refused: { '2': 'the message has no text' } },
+      { accepted: true },
+      { ok: true },
+      { ok: false, reason: 'telegram: HTTP 404: No such chat' },
+    ],
+  )
+})
+
 test('a refusal is told with its reason, and no secret is in it', { timeout }, async (context) => {
   const server = await openServer(context, 404)
   const { plugin, events } = await start(context, server, telegram)

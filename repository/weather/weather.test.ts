@@ -145,3 +145,31 @@ test('an answer that fails once is asked for again', { timeout }, async (context
   assert.equal(status.error, undefined)
   assert.equal(station.server.seen.length, 2)
 })
+
+test('other plugins ask for the weather', { timeout }, async (context) => {
+  const station = await openStation(context, ok())
+  const plugin = await start(context, station)
+  await waitFor(plugin, 'objects/status', ({ ok: fine }) => fine)
+  const results = await plugin.listen('results')
+  await plugin.runBeside(
+    'caller',
+    `local caller = Plugin:new("caller")
+    caller:onInit(function()
+      local weather = Plugin.get("@starter/weather")
+      caller:mqttPublish("results", {
+        temperature = weather:getTemperature(),
+        condition = weather:getCurrent().condition,
+        days = #weather:getForecast(),
+        tomorrow = weather:getForecast(1).condition,
+        never = weather:getForecast(7),
+      })
+    end)
+    return caller`,
+  )
+  assert.deepEqual(await results.nextValue(), {
+    temperature: 18.4,
+    condition: 'partly-cloudy',
+    days: 2,
+    tomorrow: 'cloudy',
+  })
+})

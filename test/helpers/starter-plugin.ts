@@ -20,6 +20,8 @@ export interface StarterPlugin {
   /** Messages of one level, oldest first. */
   logs(level: 'warn' | 'error'): Promise<string[]>
   setControl(id: string, value: Json): Promise<TestAnswer>
+  /** Runs another plugin, `@fixtures/<id>`, beside it. */
+  runBeside(id: string, lua: string): Promise<void>
   /** Ends the host and starts it again on the same state. */
   restart(): Promise<void>
   close(): Promise<void>
@@ -100,6 +102,13 @@ export async function startStarterPlugin(
       return logs.map(({ message }) => message)
     },
     setControl: (id, value) => host.request('PUT', `${path}/controls/${id}`, { body: { value } }),
+    async runBeside(id, lua) {
+      await host.publish([{ id, lua }])
+      const fixtures = { name: 'fixtures', url: host.repository }
+      await expectAnswer(host, 201, 'POST', '/api/repositories', fixtures)
+      await expectAnswer(host, 201, 'POST', '/api/plugins/install', { fullId: `@fixtures/${id}` })
+      await expectAnswer(host, 200, 'POST', `/api/plugins/@fixtures/${id}/toggle`)
+    },
     async restart() {
       await disconnect()
       host = await host.restart()

@@ -1,0 +1,595 @@
+---@meta
+
+-- The plugin API of Lupine for the Lua language server. It only describes; `plugin-api.md` explains.
+
+---A value that JSON can say: nil, boolean, number, string, or a table of such values.
+---@alias lupine.Json nil|boolean|number|string|table
+
+---@alias lupine.LogLevel "debug"|"info"|"warn"|"error"
+
+---Ends what it was returned for. Further calls do nothing.
+---@alias lupine.Unsubscribe fun()
+
+--------------------------------------------------------------------------------------------------------------------
+-- The plugin
+
+---An instance of a plugin. Your own fields and methods may be added.
+---@class lupine.Plugin
+---@field id string Full id, `@namespace/short`.
+---@field shortId string
+---@field name string
+---@field version string
+---@field description string?
+---@field meta table What was given to `Plugin:new`.
+---@field config table<string, any> The configuration; the table that `onInit` gets.
+---@field [string] any
+Plugin = {}
+
+---Makes the instance. `id` must be the manifest's, short or full.
+---@param id string
+---@param meta? table
+---@return lupine.Plugin
+function Plugin:new(id, meta) end
+
+---Stores the function that is called after `init.lua` has run.
+---@param callback fun(config: table<string, any>)
+function Plugin:onInit(callback) end
+
+---Stores the function that is called before unloading. It has 5 seconds.
+---@param callback fun()
+function Plugin:onCleanup(callback) end
+
+---The sensor or control of this id (`plugin:get(id)`); or the running plugin of this id (`Plugin.get(id)`).
+---@param id string
+---@return lupine.Control?
+---@overload fun(id: string): lupine.Plugin?
+function Plugin:get(id) end
+
+---The running plugin of this id, full or short; nil when there is none.
+---@param id string
+---@return lupine.Plugin?
+function Plugin.getPlugin(id) end
+
+---@class lupine.ListedPlugin
+---@field id string Full id.
+---@field shortId string
+---@field name string
+---@field version string
+---@field description string?
+---@field enabled boolean
+
+---All installed plugins.
+---@return lupine.ListedPlugin[]
+function Plugin.list() end
+
+--------------------------------------------------------------------------------------------------------------------
+-- Logging
+
+---Writes a line into the plugin's log.
+---@param level lupine.LogLevel|string
+---@param message any
+function Plugin:log(level, message) end
+
+---The same with a flat table of details; values with names such as `token` are hidden.
+---@param level lupine.LogLevel|string
+---@param message any
+---@param fields? table<string, any>
+---@param redact? boolean Default true.
+function Plugin:logSafe(level, message, fields, redact) end
+
+---@class lupine.Logger
+Logger = {}
+
+---@param message any
+function Logger:debug(message) end
+
+---@param message any
+function Logger:info(message) end
+
+---@param message any
+function Logger:warn(message) end
+
+---@param message any
+function Logger:error(message) end
+
+--------------------------------------------------------------------------------------------------------------------
+-- Timers and pollers
+
+---Calls the function once.
+---@param milliseconds number
+---@param callback fun()
+---@return integer id
+function Plugin:setTimeout(milliseconds, callback) end
+
+---Calls the function again and again.
+---@param milliseconds number
+---@param callback fun()
+---@return integer id
+function Plugin:setInterval(milliseconds, callback) end
+
+---Ends a timeout or an interval.
+---@param id integer?
+function Plugin:clearTimer(id) end
+
+---@class lupine.PollerRetry
+---@field maxAttempts? integer Attempts of one round, default 1.
+---@field attempts? integer The same.
+---@field backoff? number Milliseconds before the second attempt, default 1000; doubles for each further one.
+
+---@class lupine.PollerOptions
+---@field interval? number Milliseconds; 0 or nil: no schedule.
+---@field immediate? boolean A first round at `start()`.
+---@field initialDelay? number Milliseconds until the first round.
+---@field timeout? number Milliseconds for a round, default 30000.
+---@field retry? lupine.PollerRetry
+---@field onTick fun(done: fun(...: any)) `done()`, `done(err)` or `done(result, err)`.
+---@field onError? fun(err: any, stats: lupine.PollerStats) After the last attempt.
+
+---@class lupine.PollerStats
+---@field running boolean
+---@field inFlight boolean
+---@field tickCount integer
+---@field errorCount integer
+---@field lastTick integer? Unix seconds.
+---@field lastError string?
+
+---@class lupine.Poller
+---@field start fun()
+---@field stop fun()
+---@field poll fun()
+---@field stats fun(): lupine.PollerStats
+
+---Makes a poller; it begins with `start()`.
+---@param name string
+---@param options lupine.PollerOptions
+---@return lupine.Poller
+function Plugin:poller(name, options) end
+
+--------------------------------------------------------------------------------------------------------------------
+-- Events
+
+---@class lupine.EmitOptions
+---@field throttle? number Milliseconds for which the next events are held back.
+---@field key? string The window's key; with `coalesce` the field that is collected.
+---@field trailing? boolean Send the last one held back.
+---@field coalesce? boolean Collect values of the field `key` and send them as one event.
+---@field qos? 0|1|2
+---@field retain? boolean
+
+---Sends an event to every plugin and to MQTT. True when it was sent now.
+---@param name string
+---@param data? lupine.Json
+---@param options? lupine.EmitOptions
+---@return boolean sent
+function Plugin:emit(name, data, options) end
+
+---Calls the function for each event of this name.
+---@param name string
+---@param callback fun(data: any)
+---@return lupine.Unsubscribe
+function Plugin:on(name, callback) end
+
+---@class lupine.EventBus
+EventBus = {}
+
+---@param name string
+---@param callback fun(data: any)
+---@return lupine.Unsubscribe
+function EventBus:on(name, callback) end
+
+---@param name string
+---@param callback fun(data: any)
+---@return lupine.Unsubscribe
+function EventBus:subscribe(name, callback) end
+
+--------------------------------------------------------------------------------------------------------------------
+-- Objects
+
+---Creates or replaces an object.
+---@param path string
+---@param data table
+---@return boolean stored
+---@return string? problem
+function Plugin:upsertObject(path, data) end
+
+---Replaces fields that the object has.
+---@param path string
+---@param patch table<string, lupine.Json>
+---@return boolean stored
+---@return string? problem
+function Plugin:updateObject(path, patch) end
+
+---A copy of an object: of your own by its path, of any plugin by its full path.
+---@param path string
+---@return any
+function Plugin:getObject(path) end
+
+---@deprecated Use `upsertObject`.
+---@param path string
+---@param data? table
+---@return table|false object Reads and writes through.
+---@return string? problem
+function Plugin:createObject(path, data) end
+
+--------------------------------------------------------------------------------------------------------------------
+-- Sensors, controls, Home Assistant
+
+---@class lupine.Sensor
+---@field _id string
+---@field _type "sensor"|"control"
+local Sensor = {}
+
+---What the getter gives.
+---@param feature? string
+---@return any
+function Sensor:get(feature) end
+
+---Reads the getter, and tells the value when it is another.
+function Sensor:notify() end
+
+---Reads the getter, and tells the value when it is another.
+function Sensor:_notify() end
+
+---@param callback fun(value: any)
+---@return lupine.Unsubscribe
+function Sensor:onChange(callback) end
+
+---@param event "OnChange"
+---@param callback fun(value: any)
+---@return lupine.Unsubscribe
+function Sensor:on(event, callback) end
+
+---Tells this value.
+---@param event "OnChange"
+---@param value lupine.Json
+function Sensor:emit(event, value) end
+
+---@class lupine.Control: lupine.Sensor
+local Control = {}
+
+---Calls the setter.
+---@param value any
+---@overload fun(self: lupine.Control, feature: string, value: any)
+function Control:set(value) end
+
+---Creates or replaces a sensor.
+---@param id string
+---@param getter fun(feature?: string): any
+---@return lupine.Sensor
+function Plugin:sensor(id, getter) end
+
+---Creates or replaces a control.
+---@param id string
+---@param getter fun(feature?: string): any
+---@param setter fun(value: any, feature?: string)
+---@return lupine.Control
+function Plugin:control(id, getter, setter) end
+
+---@alias lupine.ExposedType "switch"|"number"|"sensor"|"binary_sensor"|"boolean"|"temperature"|"humidity"|"fan"|"light"|"climate"|"cover"|"select"|"button"|"text"|"event"
+
+---@class lupine.ExposeOptions
+---@field id? string Identity; else `getId()`, `_id`, or from the name.
+---@field name? string
+---@field area? string
+---@field unit? string
+---@field min? number
+---@field max? number
+---@field step? number
+---@field icon? string
+---@field device_class? string
+---@field state_class? string
+---@field options? string[]
+
+---Shows an object to Home Assistant. It has `get(feature)`, and `set(feature, value)` if it can be operated.
+---@generic T: table
+---@param object T
+---@param type? lupine.ExposedType
+---@param options? lupine.ExposeOptions
+---@return T
+function expose(object, type, options) end
+
+--------------------------------------------------------------------------------------------------------------------
+-- MQTT
+
+---@class lupine.PublishOptions
+---@field retain? boolean
+---@field qos? 0|1|2
+
+---Publishes a message: a string as it is, a number or boolean as text, a table as JSON.
+---@param topic string
+---@param payload? string|number|boolean|table
+---@param options? lupine.PublishOptions
+---@return true
+function Plugin:mqttPublish(topic, payload, options) end
+
+---Calls the function for each message on a matching topic.
+---@param filter string
+---@param callback fun(topic: string, payload: string)
+---@return lupine.Unsubscribe
+function Plugin:mqttSubscribe(filter, callback) end
+
+--------------------------------------------------------------------------------------------------------------------
+-- Stored values
+
+---@class lupine.StoreOptions
+---@field ttl? number Seconds.
+---@field secure? boolean Hide it in logs, pages and exports.
+
+---@param key string
+---@param default? any
+---@return any
+function Plugin:kvGet(key, default) end
+
+---Stores a value; nil deletes.
+---@param key string
+---@param value lupine.Json
+---@param options? lupine.StoreOptions
+---@return boolean stored
+---@return string? problem
+function Plugin:kvSet(key, value, options) end
+
+---@param key string
+---@return boolean existed
+function Plugin:kvDelete(key) end
+
+---@param key string
+---@return boolean
+function Plugin:kvHas(key) end
+
+---Keys that begin with the prefix, sorted.
+---@param prefix? string
+---@return string[]
+function Plugin:kvList(prefix) end
+
+---@return table<string, any>
+function Plugin:kvGetAll() end
+
+--------------------------------------------------------------------------------------------------------------------
+-- HTTP and JSON
+
+---@class lupine.HttpOptions
+---@field url string
+---@field method? "GET"|"POST"|"PUT"|"PATCH"|"DELETE"|"HEAD"
+---@field headers? table<string, string|number|string[]>
+---@field timeout? number Milliseconds for all of it, default 30000.
+---@field body? string
+---@field json? table
+---@field form? table<string, any>
+---@field parseJson? "success"|"always"|"never"|boolean Default "never".
+---@field insecureSkipVerify? boolean
+---@field verifySSL? boolean
+---@field log? false|{ redact: boolean }
+
+---@class lupine.HttpResponse
+---@field status integer 0 without an answer.
+---@field code integer The same.
+---@field ok boolean 2xx.
+---@field body string
+---@field headers table<string, string> Found in any case.
+---@field json any
+---@field err string?
+---@field errCode "timeout"|"network"|"http_4xx"|"http_5xx"|"parse"|nil
+---@field elapsed number Milliseconds.
+
+---Makes a request. The callback comes once, later, and always with a response.
+---@param options lupine.HttpOptions|string
+---@param callback? fun(response: lupine.HttpResponse, err: string?)
+---@return true
+function Plugin:httpRequest(options, callback) end
+
+---@deprecated Use `httpRequest`.
+---@param url string
+---@param callback? fun(response: lupine.HttpResponse, err: string?)
+---@return true
+function Plugin:httpGet(url, callback) end
+
+---@deprecated Use `httpRequest`.
+---@param url string
+---@param data string|table
+---@param callback? fun(response: lupine.HttpResponse, err: string?)
+---@return true
+function Plugin:httpPost(url, data, callback) end
+
+---The address with parameters.
+---@param base string
+---@param params? table<string, any>
+---@return string
+function Plugin:url(base, params) end
+
+---The value of an `Authorization` header.
+---@param user string
+---@param password string
+---@return string
+function Plugin:basicAuth(user, password) end
+
+---The value of an `Authorization` header.
+---@param token string
+---@return string
+function Plugin:bearerAuth(token) end
+
+---@param text string
+---@return any value
+---@return string? problem
+function Plugin:jsonDecode(text) end
+
+---@param value lupine.Json
+---@return string? text
+---@return string? problem
+function Plugin:jsonEncode(value) end
+
+---@class lupine.JsonLibrary
+JSON = {}
+
+---@param text string
+---@return any value
+---@return string? problem
+function JSON:decode(text) end
+
+---@param value lupine.Json
+---@return string? text
+---@return string? problem
+function JSON:encode(value) end
+
+--------------------------------------------------------------------------------------------------------------------
+-- Modbus
+
+---@class lupine.ModbusOptions
+---@field host string
+---@field port? integer Default 502.
+---@field unit? integer Default 1.
+---@field fc? integer In `request`.
+---@field addr integer From 0.
+---@field qty? integer Default 1.
+---@field value? integer|boolean
+---@field values? (integer|boolean)[]
+---@field timeout? number Milliseconds for one attempt.
+
+---@class lupine.ModbusStats
+---@field requests integer
+---@field errors integer
+---@field pending integer
+
+---@class lupine.Modbus
+---@field READ_COILS 1
+---@field READ_DISCRETE 2
+---@field READ_HOLDING 3
+---@field READ_INPUT 4
+---@field WRITE_COIL 5
+---@field WRITE_SINGLE 6
+---@field WRITE_COILS 15
+---@field WRITE_MULTIPLE 16
+Modbus = {}
+
+---@alias lupine.ModbusCallback fun(registers: integer[]?, err: string?)
+
+---@param options lupine.ModbusOptions
+---@param callback? lupine.ModbusCallback
+---@return true
+function Modbus.request(options, callback) end
+
+---@param options lupine.ModbusOptions
+---@param callback? lupine.ModbusCallback
+---@return true
+function Modbus.readHolding(options, callback) end
+
+---@param options lupine.ModbusOptions
+---@param callback? lupine.ModbusCallback
+---@return true
+function Modbus.readInput(options, callback) end
+
+---@param options lupine.ModbusOptions
+---@param callback? lupine.ModbusCallback
+---@return true
+function Modbus.writeSingle(options, callback) end
+
+---@param options lupine.ModbusOptions
+---@param callback? lupine.ModbusCallback
+---@return true
+function Modbus.writeMultiple(options, callback) end
+
+---@return boolean
+function Modbus.isAvailable() end
+
+---@return lupine.ModbusStats
+function Modbus.stats() end
+
+---@param high integer
+---@param low integer
+---@return number
+function Modbus.toFloat32(high, low) end
+
+---@param high integer
+---@param low integer
+---@return integer
+function Modbus.toInt32(high, low) end
+
+---@param high integer
+---@param low integer
+---@return integer
+function Modbus.toUint32(high, low) end
+
+---@param register integer
+---@return integer
+function Modbus.toInt16(register) end
+
+---@param registers integer[]
+---@param index integer
+---@return number?
+function Modbus.floatAt(registers, index) end
+
+--------------------------------------------------------------------------------------------------------------------
+-- Conversions and settings
+
+---A number, or the number that a text writes; else the default.
+---@param value any
+---@param default? any
+---@return any
+function Plugin:coerceNumber(value, default) end
+
+---A text; numbers and booleans as text; else the default.
+---@param value any
+---@param default? any
+---@return any
+function Plugin:coerceString(value, default) end
+
+---A boolean, or what says one; else the default.
+---@param value any
+---@param default? any
+---@return any
+function Plugin:coerceBool(value, default) end
+
+---@deprecated Use `plugin.config[key]`.
+---@param key string
+---@param default? any
+---@return any
+function Plugin:getConfig(key, default) end
+
+--------------------------------------------------------------------------------------------------------------------
+-- What differs from Lua 5.3
+
+---Runs another file of the plugin, once; else gives the running plugin of this id.
+---@param name string
+---@return any
+function require(name) end
+
+---@class lupine.os
+os = {}
+
+---Seconds with fractions, on a clock that runs smoothly.
+---@return number
+function os.clock() end
+
+---@param format? string
+---@param time? number
+---@return string|table
+function os.date(format, time) end
+
+---@param later number
+---@param earlier? number
+---@return number
+function os.difftime(later, earlier) end
+
+---Unix time in seconds.
+---@param date? table
+---@return integer
+function os.time(date) end
+
+---@generic T
+---@param list T[]
+---@param first? integer
+---@param last? integer
+---@return T ...
+function unpack(list, first, last) end
+
+---@param list table
+---@return number
+function table.maxn(list) end
+
+---@param base number
+---@param exponent number
+---@return number
+function math.pow(base, exponent) end
+
+---@param value number
+---@return number
+function math.log10(value) end
