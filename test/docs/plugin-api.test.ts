@@ -14,6 +14,7 @@ import { pollerLimit } from '../../src/sandbox/worker/plugin-api/pollers.ts'
 import { windowLimit } from '../../src/sandbox/worker/plugin-api/throttle.ts'
 import { timerLimit } from '../../src/sandbox/worker/plugin-api/timers.ts'
 import { ConfigSchemaEntry, Manifest, parseManifestShape } from '../../src/schema/manifest.ts'
+import { callDepthLimit } from '../../src/schema/plugin-call.ts'
 import type { Config } from '../../src/schema/plugin.ts'
 import { startWebServer } from '../outside/web-server.ts'
 import { withOutside } from '../sandbox/outside-stage.ts'
@@ -276,6 +277,7 @@ test('the limits are those of the code', () => {
     ['`onInit`', `${defaultLimits.luaLoad / second} s`],
     ['any other callback', `${defaultLimits.luaCallback / second} s`],
     ['`onCleanup`', `${defaultLimits.luaCleanup / second} s`],
+    ['calls within calls', `${callDepthLimit}`],
     ['memory', `${defaultLimits.oldGenerationMegabytes} MiB`],
     ['one string', `${defaultLimits.stringBytes / mebibyte} MiB`],
     ['timers', withComma(timerLimit)],
