@@ -90,7 +90,26 @@ export function MachinesPage({ name }: { name: string }) {
         onMove={move}
       />
       {machine.error === '' ? null : <Failure text={machine.error} onRetry={machine.reload} />}
-      <div class="machine-columns">
+      <div class={isHost ? 'machine-parts without-list' : 'machine-parts'}>
+        <section class="panel moment-panel">
+          <h2>{seq === undefined ? 'Now' : `At event ${seq}`}</h2>
+          <div class="moment-words" role="status">
+            {atSeq === undefined || seq === undefined ? null : <Why event={atSeq} />}
+            {current === undefined ? null : (
+              <p>
+                {isHost ? 'The host' : plugin}: <StateChip state={current} />
+              </p>
+            )}
+            {selected?.error == null ? null : <p class="row-error">{selected.error.message}</p>}
+            {plugin !== '' && latest !== undefined && latest.seq !== seq ? (
+              <Why event={latest} latest />
+            ) : null}
+          </div>
+          {isHost || plugin !== '' ? null : <p class="hint">Choose a plugin to see what it may do.</p>}
+          {isHost || plugin === '' ? null : (
+            <Now plugin={plugin} past={seq !== undefined} onNow={() => move(undefined)} />
+          )}
+        </section>
         <section class="panel chart-panel">
           {machine.value === undefined ? (
             machine.error === '' ? (
@@ -105,25 +124,13 @@ export function MachinesPage({ name }: { name: string }) {
             />
           )}
         </section>
-        <div class="machine-side">
-          <section class="panel" aria-live="polite">
-            <h2>{seq === undefined ? 'Now' : `At event ${seq}`}</h2>
-            {atSeq === undefined || seq === undefined ? null : <Why event={atSeq} />}
-            {current === undefined ? null : (
-              <p>
-                {isHost ? 'The host' : plugin}: <StateChip state={current} />
-              </p>
-            )}
-            {selected?.error == null ? null : <p class="row-error">{selected.error.message}</p>}
-            {plugin !== '' && latest !== undefined ? <Why event={latest} latest /> : null}
-            {isHost || plugin === '' ? null : (
-              <Now plugin={plugin} past={seq !== undefined} onNow={() => move(undefined)} />
-            )}
-          </section>
-          {isHost ? null : (
-            <EveryPlugin states={states ?? []} changed={seq === undefined ? null : (atSeq?.plugin ?? null)} />
-          )}
-        </div>
+        {isHost ? null : (
+          <EveryPlugin
+            title={seq === undefined ? 'Every plugin now' : 'Every plugin then'}
+            states={states ?? []}
+            changed={seq === undefined ? null : (atSeq?.plugin ?? null)}
+          />
+        )}
       </div>
       <section class="panel">
         <h2>Sequence</h2>
@@ -164,10 +171,17 @@ function Why({ event, latest = false }: { event: JournalEvent; latest?: boolean 
   )
 }
 
-function EveryPlugin({ states, changed }: { states: readonly PluginStateAt[]; changed: string | null }) {
+interface EveryPluginProps {
+  title: string
+  states: readonly PluginStateAt[]
+  /** The plugin of the event that is looked at. */
+  changed: string | null
+}
+
+function EveryPlugin({ title, states, changed }: EveryPluginProps) {
   return (
-    <section class="panel">
-      <h2>Every plugin then</h2>
+    <section class="panel list-panel">
+      <h2>{title}</h2>
       {states.length === 0 ? <p class="hint">There was none yet.</p> : null}
       <ul class="states" aria-label="State of every plugin">
         {states.map(({ id, state, version }) => (

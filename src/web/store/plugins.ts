@@ -51,7 +51,11 @@ export function followPlugins(): void {
     )
     if (events.length === 0) return
     showStates(events)
-    for (const { plugin } of events) if (plugin !== null) changed.add(plugin)
+    for (const { plugin, state } of events) {
+      if (plugin === null) continue
+      if (state === 'uninstalled') changed.delete(plugin)
+      else changed.add(plugin)
+    }
     if (planned) return
     planned = true
     setTimeout(() => {
@@ -69,7 +73,9 @@ function showStates(events: readonly JournalEvent[]): void {
   const next = new Map(plugins.peek() ?? [])
   for (const { plugin, state } of events) {
     const present = plugin === null ? undefined : next.get(plugin)
-    if (present !== undefined) next.set(present.id, { ...present, state: state as PluginState })
+    if (present === undefined) continue
+    if (state === 'uninstalled') next.delete(present.id)
+    else next.set(present.id, { ...present, state: state as PluginState })
   }
   plugins.value = next
 }

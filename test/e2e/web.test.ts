@@ -1,0 +1,279 @@
+import assert from 'node:assert/strict'
+import { after, before, test, type TestContext } from 'node:test'
+import type { Browser, Page } from 'playwright-core'
+import {
+  assertAccessible,
+  assertFitsWidth,
+  browserMissing,
+  launchBrowser,
+  openPage,
+  type View,
+} from '../helpers/browser.ts'
+import { standardFixtures } from '../helpers/fixture-repository.ts'
+import { lampPlugin } from '../helpers/lamp-plugin.ts'
+import { startTestHost, type TestHost, type TestHostOptions } from '../helpers/test-host.ts'
+
+/** The user interface in a real browser, against a real host. */
+
+const options = { skip: browserMissing }
+const lamp = '@fixtures/lamp'
+const views: View[] = [
+  { theme: 'light', width: 1280 },
+  { theme: 'dark', width: 390, reducedMotion: true },
+]
+const nameOf = ({ theme, width }: View): string => `${theme}, ${width} pixels wide`
+
+let browser: Browser | undefined
+before(async () => {
+  if (browserMissing === false) browser = await launchBrowser()
+})
+after(() => browser?.close())
+
+async function lampHost(context: TestContext, more: TestHostOptions = {}): Promise<TestHost> {
+  const host = await startTestHost({ plugins: [lampPlugin, ...standardFixtures], ...more })
+  context.after(() => host.close())
+  return host
+}
+
+async function lampPage(context: TestContext, host: TestHost, view: View = { theme: 'light', width: 1280 }) {
+  assert.ok(browser !== undefined)
+  return openPage(context, browser, host.url, view)
+}
+
+/** A host that comes back at the same address, as a page that is open expects. */
+async function hostWithFixedPort(context: TestContext) {
+  const settings: TestHostOptions['settings'] = {}
+  const first = await lampHost(context, { settings })
+  settings.httpPort = Number(new URL(first.url).port)
+  return {
+    first,
+    async startAgain(): Promise<TestHost> {
+      const second = await first.restart()
+      context.after(() => second.close())
+      return second
+    },
+  }
+}
+
+async function runningLamp(host: TestHost): Promise<void> {
+  const installed = await host.request('POST', '/api/plugins/install', { body: { fullId: lamp } })
+  assert.equal(installed.status, 201)
+  await host.request('POST', `/api/plugins/${lamp}/config`, { body: { config: { room: 'kitchen' } } })
+  const { body } = await host.request('POST', `/api/plugins/${lamp}/toggle`, { body: { enabled: true } })
+  assert.equal(body.state, 'running')
+}
+
+const heading = (page: Page, name: string) => page.getByRole('heading', { name, level: 1, exact: true })
+
+for (const view of views) {
+  test(
+    `one installs, configures, uses and removes a plugin, reloading in between (${nameOf(view)})`,
+    options,
+    async (context) => {
+      const host = await lampHost(context)
+      const { page, faults, elsewhere } = await lampPage(context, host, view)
+      const chip = (words: string) => page.locator('.page-state .chip', { hasText: words })
+
+      await page.goto('/')
+      await heading(page, 'Plugins').waitFor()
+      await page.getByRole('link', { name: 'Choose a plugin from the catalog' }).click()
+      await page.getByRole('searchbox', { name: 'Search the catalog' }).fill('lamp')
+      await page.reload()
+      await page.getByRole('button', { name: 'Install Fixture lamp' }).click()
+      await page.getByRole('link', { name: 'Open Fixture lamp' }).waitFor()
+      await page.reload()
+      await page.getByRole('link', { name: 'Open Fixture lamp' }).click()
+      await heading(page, 'Lamp').waitFor()
+
+      // A mistake in the settings is named, and still is after a reload.
+      await page
+        .getByRole('navigation', { name: 'Parts of Lamp' })
+        .getByRole('link', { name: 'Settings' })
+        .click()
+      await page.getByRole('textbox', { name: 'Room' }).fill('kitchen')
+      await page.getByRole('textbox', { name: 'Interval' }).fill('9999')
+      await page.getByText('Interval must be at most 3600.', { exact: true }).waitFor()
+      assert.equal(await page.getByRole('button', { name: 'Save', exact: true }).isDisabled(), true)
+      await page.reload()
+      await page.getByText('Cannot be saved yet: Interval must be at most 3600.').waitFor()
+      assert.equal(await page.getByRole('textbox', { name: 'Interval' }).inputValue(), '9999')
+      await page.getByRole('textbox', { name: 'Interval' }).fill('120')
+      await page.getByText('Saving stores the settings. Lamp is off and stays off.').waitFor()
+      assert.deepEqual(await page.locator('.changes tbody tr').allInnerTexts(), [
+        'Room\tnot set\t"kitchen"',
+        'Interval\tdefault (60)\t120',
+      ])
+      await page.getByRole('button', { name: 'Save', exact: true }).click()
+      await page.getByText('There is nothing to save: all is as it is stored.').waitFor()
+      await page.reload()
+      await page.getByText('There is nothing to save: all is as it is stored.').waitFor()
+      assert.equal(await page.getByRole('textbox', { name: 'Interval' }).inputValue(), '120')
+
+      await page.getByRole('switch', { name: 'Lamp enabled' }).click()
+      await chip('Running').waitFor()
+      await page.reload()
+      await chip('Running').waitFor()
+
+      await page.goto(`/plugins/${lamp}/events`)
+      await page.getByRole('listitem').filter({ hasText: 'lamp:tick' }).first().waitFor()
+      await page.reload()
+      await page.getByRole('listitem').filter({ hasText: 'lamp:tick' }).first().waitFor()
+
+      // The control by the keyboard alone; the plugin answers with its sensor.
+      await page.goto(`/plugins/${lamp}/controls`)
+      const sensor = page.getByRole('list', { name: 'Sensors' }).getByRole('listitem')
+      await sensor.filter({ hasText: '30 W' }).waitFor()
+      await page.getByRole('slider', { name: 'level' }).focus()
+      await page.keyboard.press('ArrowRight')
+      await sensor.filter({ hasText: '36 W' }).waitFor()
+      await page.reload()
+      await sensor.filter({ hasText: '36 W' }).waitFor()
+
+      await page.goto(`/plugins/${lamp}/documents`)
+      await page.getByRole('heading', { name: 'About the lamp' }).waitFor()
+      assert.doesNotMatch(await page.title(), /taken over/)
+      await page.reload()
+      await page.getByRole('heading', { name: 'About the lamp' }).waitFor()
+
+      // Back to the moment of the installation, and nothing happens to the host.
+      await page.goto(`/machines/plugin-lifecycle?plugin=${lamp}`)
+      await page.locator('.state.current', { hasText: 'running' }).waitFor()
+      const { body: before } = await host.request('GET', '/api/history')
+      const installed = before.events.find(({ type }: { type: string }) => type === 'PluginInstalled').seq
+      const slider = page.getByRole('slider', { name: 'Moment in the history' })
+      await slider.focus()
+      await page.keyboard.press('Home')
+      await page.getByText('At event 1', { exact: true }).waitFor()
+      for (let seq = 1; seq < installed; seq += 1) await page.keyboard.press('ArrowRight')
+      await page.locator('.state.current', { hasText: 'installed' }).waitFor()
+      await page.reload()
+      await page.locator('.state.current', { hasText: /^installed$/ }).waitFor()
+      const then = page.getByRole('list', { name: 'State of every plugin' }).getByRole('listitem')
+      await then.filter({ hasText: 'Installed, off' }).waitFor()
+      await page.locator('.moment-words', { hasText: 'PluginInstalled' }).waitFor()
+      assert.match(page.url(), new RegExp(`/machines/plugin-lifecycle\\?plugin=${lamp}&seq=${installed}$`))
+      assert.deepEqual((await host.request('GET', '/api/history')).body, before)
+
+      await page.getByRole('button', { name: 'Back to now' }).click()
+      await page.getByRole('button', { name: 'Switch off' }).click()
+      await page.locator('.state.current', { hasText: 'unloaded' }).waitFor()
+      await page.reload()
+      await page.locator('.state.current', { hasText: 'unloaded' }).waitFor()
+
+      await page.goto(`/plugins/${lamp}`)
+      await page.getByRole('button', { name: 'Uninstall' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Uninstall' }).click()
+      await page.getByText('Nothing is installed yet.').waitFor()
+      await page.reload()
+      await page.getByText('Nothing is installed yet.').waitFor()
+
+      assert.deepEqual({ faults, elsewhere }, { faults: [], elsewhere: [] })
+    },
+  )
+}
+
+const pages = [
+  ['/plugins', 'Plugins'],
+  ['/catalog', 'Catalog'],
+  [`/plugins/${lamp}`, 'Lamp'],
+  [`/plugins/${lamp}/settings`, 'Lamp'],
+  [`/plugins/${lamp}/controls`, 'Lamp'],
+  [`/plugins/${lamp}/objects`, 'Lamp'],
+  [`/plugins/${lamp}/events`, 'Lamp'],
+  [`/plugins/${lamp}/logs`, 'Lamp'],
+  [`/plugins/${lamp}/documents`, 'Lamp'],
+  [`/plugins/${lamp}/history`, 'Lamp'],
+  [`/machines/plugin-lifecycle?plugin=${lamp}`, 'Machines'],
+  ['/machines/host', 'Machines'],
+  ['/history', 'History'],
+  ['/repositories', 'Repositories'],
+  ['/system', 'System'],
+] as const
+
+for (const view of views) {
+  test(
+    `every page fits and is accessible in both themes at ${view.width} pixels`,
+    options,
+    async (context) => {
+      const host = await lampHost(context)
+      await runningLamp(host)
+      const { page, faults, elsewhere } = await lampPage(context, host, { ...view, reducedMotion: true })
+      for (const [path, title] of pages) {
+        await page.goto(path)
+        await heading(page, title).waitFor()
+        await page.getByText('Live', { exact: true }).waitFor()
+        await page
+          .locator('[role=status]', { hasText: /^Reading/ })
+          .first()
+          .waitFor({ state: 'detached' })
+        await assertFitsWidth(page, path)
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await page.emulateMedia({ colorScheme })
+          await assertAccessible(page, `${path}, ${colorScheme}`)
+        }
+      }
+      assert.deepEqual({ faults, elsewhere }, { faults: [], elsewhere: [] })
+    },
+  )
+}
+
+test(
+  'what was typed survives a restart of the host, and the page says that it is gone and back',
+  options,
+  async (context) => {
+    const { first, startAgain } = await hostWithFixedPort(context)
+    await runningLamp(first)
+    const { page } = await lampPage(context, first)
+    await page.goto(`/plugins/${lamp}/settings`)
+    await page.getByRole('textbox', { name: 'Room' }).fill('cellar')
+    await page.getByLabel('API key', { exact: true }).fill('open sesame')
+    await page.getByText('Saving stores the settings and reloads Lamp.').waitFor()
+    await first.host.close()
+    await page.getByText('Disconnected, trying again…').waitFor()
+    await page.getByText('The host is not there at the moment. What you typed is kept.').waitFor()
+    const second = await startAgain()
+    await page.getByText('Live', { exact: true }).waitFor()
+    assert.equal(await page.getByRole('textbox', { name: 'Room' }).inputValue(), 'cellar')
+    assert.equal(await page.getByLabel('API key', { exact: true }).inputValue(), 'open sesame')
+    await page.getByRole('button', { name: 'Save and reload' }).click()
+    await page.getByText('There is nothing to save: all is as it is stored.').waitFor()
+    const { body } = await second.request('GET', `/api/plugins/${lamp}`)
+    assert.deepEqual(body.config, { room: 'cellar', apiKey: '********' })
+    assert.equal(await page.getByLabel('API key', { exact: true }).inputValue(), '')
+  },
+)
+
+test('what happens during a break is in the history afterwards', options, async (context) => {
+  const { first, startAgain } = await hostWithFixedPort(context)
+  await runningLamp(first)
+  const { page } = await lampPage(context, first)
+  await page.goto('/history')
+  await page.getByText('Live', { exact: true }).waitFor()
+  await first.host.close()
+  await page.getByText('Disconnected, trying again…').waitFor()
+  const second = await startAgain()
+  await page.getByText('Live', { exact: true }).waitFor()
+  const { body } = await second.request('GET', '/api/history')
+  const all = body.events.map(({ seq }: { seq: number }) => `#${seq}`).reverse()
+  await page.locator('.event-line > a').getByText(all[0], { exact: true }).waitFor()
+  assert.deepEqual(await page.locator('.event-line > a').allInnerTexts(), all)
+})
+
+test('the script of the first load is under 150 kB compressed', options, async (context) => {
+  const host = await lampHost(context)
+  const { page, faults } = await lampPage(context, host)
+  const scripts: { url: string; bytes: number }[] = []
+  page.on('requestfinished', (request) => {
+    if (request.resourceType() !== 'script') return
+    void request
+      .sizes()
+      .then(({ responseBodySize }) => scripts.push({ url: request.url(), bytes: responseBodySize }))
+  })
+  await page.goto('/')
+  await heading(page, 'Plugins').waitFor()
+  await page.waitForLoadState('load')
+  const total = scripts.reduce((sum, { bytes }) => sum + bytes, 0)
+  assert.ok(scripts.length > 0 && total > 10_000, JSON.stringify(scripts))
+  assert.ok(total < 150_000, `${total} bytes: ${JSON.stringify(scripts)}`)
+  assert.deepEqual(faults, [])
+})
