@@ -1,7 +1,7 @@
 -- A stage for a plugin that lives by the clock: time stands still until `advance` moves it, and what the plugin
 -- emits is written down. It stands in for the few methods that such a plugin uses.
 
-local stage = { now = 0, events = {}, objects = {}, points = {}, timers = {} }
+local stage = { now = 0, events = {}, objects = {}, points = {}, handles = {}, kept = {}, timers = {} }
 local nativeTime = os.time
 local instance, init
 
@@ -33,9 +33,58 @@ function methods.emit(_, name, data)
   table.insert(stage.events, { name = name, at = math.floor(stage.now), data = data })
 end
 
-function methods.sensor(_, id, getter)
+local function point(id, getter, setter)
   stage.points[id] = getter
-  return { notify = function() getter() end }
+  stage.handles[id] = {
+    notify = function() getter() end,
+    emit = function() end,
+    set = function(_, value) setter(value) end,
+  }
+  return stage.handles[id]
+end
+
+function methods.sensor(_, id, getter)
+  return point(id, getter)
+end
+
+function methods.control(_, id, getter, setter)
+  return point(id, getter, setter)
+end
+
+function methods.get(_, id)
+  return stage.handles[id]
+end
+
+function methods.mqttPublish(_, topic, payload)
+  table.insert(stage.events, { name = topic, at = math.floor(stage.now), data = { payload = payload } })
+end
+
+function methods.kvGet(_, key, default)
+  local value = stage.kept[key]
+  if value == nil then
+    return default
+  end
+  return value
+end
+
+function methods.kvSet(_, key, value)
+  stage.kept[key] = value
+end
+
+-- A test configures the plugin with values of the right type.
+function methods.coerceString(_, value, default)
+  return value == nil and default or value
+end
+
+function methods.coerceBool(_, value, default)
+  if value == nil then
+    return default
+  end
+  return value
+end
+
+function expose(object)
+  return object
 end
 
 Plugin = {
@@ -54,6 +103,10 @@ end
 
 function stage.read(id)
   return stage.points[id]()
+end
+
+function stage.set(id, value)
+  stage.handles[id]:set(value)
 end
 
 function stage.object(path)

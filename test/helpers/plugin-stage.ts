@@ -17,6 +17,7 @@ export interface PluginStage {
   jump(seconds: number): StageEvent[]
   object(path: string): unknown
   sensor(id: string): unknown
+  setControl(id: string, value: Json): void
 }
 
 const stageFile = fileURLToPath(new URL('plugin-stage.lua', import.meta.url))
@@ -30,6 +31,7 @@ export function startOnStage(folder: string, now: number, config: Record<string,
     advance: (seconds) => events(modules.call('stage', 'advance', seconds)[0]),
     jump: (seconds) => events(modules.call('stage', 'jump', seconds)[0]),
     object: (path) => modules.call('stage', 'object', path)[0],
+    setControl: (id, value) => void modules.call('stage', 'set', id, value),
     sensor: (id) => modules.call('stage', 'read', id)[0],
   }
 }
