@@ -14,6 +14,7 @@ import {
 import { unmetDependencies } from './dependencies.ts'
 import type { CommandContext, InstallRequest, PurgeTarget } from './lifecycle.ts'
 import type { Loader } from './loader.ts'
+import { matchFilesToJournal } from './match-files.ts'
 
 /** Changes which files of a plugin are there. Every function is called under the plugin's mutex. */
 export interface Installer {
@@ -58,6 +59,18 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
     await journal.append(decide(snapshot, { type: 'rollback', reason }), by, requestKey)
     await directory.restorePrevious(identifierOf(id))
     await manifests.refresh(id)
+  }
+
+  /** A crash in mid-update may have cost the version before: another one must not take its place in silence. */
+  async function requirePreviousFiles(id: string): Promise<void> {
+    await matchFilesToJournal(context, id)
+    const { previous } = snapshotOfPlugin(context, id).context
+    const manifest = await directory.previousManifest(identifierOf(id))
+    if (manifest?.version === previous?.version) return
+    throw new Problem(
+      'invalid_transition',
+      `The files of ${id} ${previous?.version ?? ''} are not on this host any more; update to that version instead.`,
+    )
   }
 
   async function purgeFiles(id: string, purge: readonly PurgeTarget[]): Promise<void> {
@@ -124,8 +137,14 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
         try {
           await journal.append([fact], by, requestKey)
         } catch (error) {
-          // The journal says the old version, so the old version it is.
-          await directory.restorePrevious(identifierOf(id))
+          // The journal says the old version, so the old version it is; at the next load, if not now.
+          await staged.undo().catch((failed: unknown) =>
+            logger.error('The files of a plugin could not be put back', {
+              plugin: id,
+              error: messageOf(failed),
+            }),
+          )
+          await loadIfEnabled(id, 'update failed', by).catch(() => undefined)
           throw error
         }
         manifests.set(id, staged.manifest)
@@ -149,6 +168,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
           `${id} has not been updated, so there is no version to go back to.`,
         )
       }
+      await requirePreviousFiles(id)
       await unloadIfRunning(id, 'rollback', by)
       await rollBack(id, reason, by, requestKey)
       await loadIfEnabled(id, 'rollback', by)

@@ -16,6 +16,7 @@ import {
   snapshotOfPlugin,
 } from './context.ts'
 import { unmetDependencies } from './dependencies.ts'
+import { matchFilesToJournal } from './match-files.ts'
 import type { LoadRequest } from './plugin-effects.ts'
 import { secretValues } from './secrets.ts'
 
@@ -40,6 +41,7 @@ export function createLoader(context: LifecycleContext): Loader {
 
   async function prepare(id: string): Promise<LoadRequest> {
     const identifier = identifierOf(id)
+    await matchFilesToJournal(context, id)
     if (!(await directory.exists(identifier))) await restoreFiles(id)
     const installed = await directory.read(identifier)
     const { manifest } = installed

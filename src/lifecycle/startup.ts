@@ -1,5 +1,5 @@
 import { messageOf } from '../base/problem.ts'
-import { initialState, pluginIn, stateOf } from '../journal/evolve.ts'
+import { initialState, stateOf } from '../journal/evolve.ts'
 import { type HandEdit, handEdits, isInstalled, snapshotOf } from '../journal/snapshot.ts'
 import type { HostFile } from '../schema/host-file.ts'
 import { identifierOf } from '../schema/identifier.ts'
@@ -9,6 +9,7 @@ import { loadOrder, parseDependency } from './dependencies.ts'
 import type { Installer } from './installer.ts'
 import type { PurgeTarget } from './lifecycle.ts'
 import type { Loader } from './loader.ts'
+import { matchFilesToJournal } from './match-files.ts'
 
 /** What happens between opening the journal and `ready`, and between the signal and the end. */
 
@@ -30,7 +31,7 @@ export async function recoverPlugins(
       logger.info('The last run ended without unloading a plugin', { plugin: id, was: before })
     }
     if (before === 'uninstalled') await repeatPurge(context, installer, id)
-    if (isInstalled(before)) await matchFilesToJournal(context, id)
+    if (isInstalled(before)) await tryToMatchFiles(context, id)
   }
 }
 
@@ -52,24 +53,11 @@ async function repeatPurge(
   }
 }
 
-/** A crash between a swap of files and its fact, or the other way round: the journal decides which version it is. */
-async function matchFilesToJournal(context: LifecycleContext, id: string): Promise<void> {
-  const { directory, logger, journal } = context
-  const wanted = pluginIn(journal.state, id).context
-  const identifier = identifierOf(id)
+async function tryToMatchFiles(context: LifecycleContext, id: string): Promise<void> {
   try {
-    if (Object.keys(wanted.integrity).length === 0 || !(await directory.exists(identifier))) return
-    const previous = await directory.previousManifest(identifier)
-    if (previous === undefined || previous.version !== wanted.version) return
-    const present = await directory.readManifest(identifier).catch(() => undefined)
-    if (present?.version === wanted.version) return
-    await directory.restorePrevious(identifier)
-    logger.warn('Took the files of a plugin back to the version that the journal names', {
-      plugin: id,
-      version: wanted.version,
-    })
+    await matchFilesToJournal(context, id)
   } catch (error) {
-    logger.warn('The files of a plugin could not be compared with the journal', {
+    context.logger.warn('The files of a plugin could not be compared with the journal', {
       plugin: id,
       error: messageOf(error),
     })

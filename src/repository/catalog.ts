@@ -10,7 +10,7 @@ import { createIndexCache, type OpenRepository, unreachable } from './index-cach
 import { entriesOf, fullIdOf } from './index-file.ts'
 import { defaultRepositoryLimits, type RepositoryLimits } from './limits.ts'
 import { integrityOf } from './plugin-directory.ts'
-import { pluginPlaces, swapIn } from './plugin-swap.ts'
+import { pluginPlaces, type Swap, swapInForNow } from './plugin-swap.ts'
 import type { Offer, RepositoryCatalog, RepositorySettings, RepositoryStatus } from './repository.ts'
 import { SourceError } from './source.ts'
 import { fetchPlugin, writeStaged } from './staging.ts'
@@ -101,13 +101,22 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     })
     closing.signal.throwIfAborted()
     const staged = await writeStaged(places, plugin, contents)
+    let swap: Swap | undefined
     return {
       manifest,
       integrity: integrityOf(contents),
       repository: repository.name,
       indexVersion: entry.version,
-      swapIn: () => swapIn(places, plugin, staged),
-      discard: () => places.files.rm(staged, { recursive: true, force: true }),
+      async swapIn() {
+        swap = await swapInForNow(places, plugin, staged)
+      },
+      async undo() {
+        await swap?.undo()
+      },
+      async discard() {
+        await swap?.finish()
+        await places.files.rm(staged, { recursive: true, force: true })
+      },
     }
   }
 

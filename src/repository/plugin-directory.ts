@@ -8,7 +8,7 @@ import type { Integrity } from '../schema/journal-event.ts'
 import { allFiles, luaFiles, type Manifest, manifestFile, parseManifest } from '../schema/manifest.ts'
 import { FileRefused, readContainedFile } from './contained-file.ts'
 import { defaultRepositoryLimits } from './limits.ts'
-import { pluginPlaces, recoverSwaps, removePlugin, restorePrevious } from './plugin-swap.ts'
+import { pluginPlaces, recoverSwaps, removePlugin, restorePrevious, settleSwap } from './plugin-swap.ts'
 import type { PluginDirectory } from './repository.ts'
 import { sha256 } from './storage.ts'
 
@@ -119,6 +119,7 @@ export function createPluginDirectory(options: {
       }
     },
 
+    settle: (plugin) => settleSwap(places, plugin),
     restorePrevious: (plugin) => restorePrevious(places, plugin),
     remove: (plugin) => removePlugin(places, plugin),
     recover: () => recoverSwaps(places, logger),

@@ -89,7 +89,15 @@ async function removeWhole(places: PluginPlaces, path: string): Promise<void> {
   await places.files.rm(condemned, { recursive: true, force: true }).catch(() => undefined)
 }
 
-async function replace(places: PluginPlaces, plugin: PluginIdentifier, source: string): Promise<void> {
+/** A replacement whose last step is still open: what it pushed out is kept until it is `finish`ed. */
+export interface Swap {
+  /** Puts everything back where it was, `source` too. */
+  undo(): Promise<void>
+  /** Deletes what the replacement pushed out. Does nothing after `undo`. Never rejects. */
+  finish(): Promise<void>
+}
+
+async function replace(places: PluginPlaces, plugin: PluginIdentifier, source: string): Promise<Swap> {
   const { files } = places
   const name = directoryName(plugin)
   const { current, previous, swap } = pathsOf(places, name)
@@ -114,10 +122,24 @@ async function replace(places: PluginPlaces, plugin: PluginIdentifier, source: s
     }
   } catch (error) {
     // Who asked is told that nothing has changed, so nothing may have.
-    for (const [from, to] of moved.reverse()) await files.rename(to, from)
+    await takeBack()
     throw error
   }
-  await files.rm(condemned, { recursive: true, force: true }).catch(() => undefined)
+  return {
+    async undo() {
+      await takeBack()
+      for (const path of [places.plugins, places.previous, places.swap]) await syncDirectory(files, path)
+    },
+    finish: () => files.rm(condemned, { recursive: true, force: true }).catch(() => undefined),
+  }
+
+  /** Wherever it ends early, `settle` finds a state that it knows. */
+  async function takeBack(): Promise<void> {
+    for (let step = moved.pop(); step !== undefined; step = moved.pop()) {
+      const [from, to] = step
+      await files.rename(to, from)
+    }
+  }
 }
 
 /** Ends a replacement that was interrupted. Undefined when there was none. */
@@ -135,8 +157,20 @@ async function settle(places: PluginPlaces, name: string): Promise<'completed' |
 }
 
 /** Puts what was staged in place; what was there becomes the previous version. */
-export function swapIn(places: PluginPlaces, plugin: PluginIdentifier, staged: string): Promise<void> {
+export async function swapIn(places: PluginPlaces, plugin: PluginIdentifier, staged: string): Promise<void> {
+  await (await swapInForNow(places, plugin, staged)).finish()
+}
+
+/** The same, for a caller that may have to take it back: the version before the previous one is kept until then. */
+export function swapInForNow(places: PluginPlaces, plugin: PluginIdentifier, staged: string): Promise<Swap> {
   return writing(() => replace(places, plugin, staged))
+}
+
+/** Ends a replacement of this plugin that a full disk interrupted. */
+export function settleSwap(places: PluginPlaces, plugin: PluginIdentifier): Promise<void> {
+  return writing(async () => {
+    await settle(places, directoryName(plugin))
+  })
 }
 
 /** Lets the present and the previous version change places. */
@@ -145,7 +179,7 @@ export async function restorePrevious(places: PluginPlaces, plugin: PluginIdenti
   if (!(await isThere(previous))) {
     throw new Problem('invalid_transition', `There is no previous version of ${plugin.fullId} on this host.`)
   }
-  await writing(() => replace(places, plugin, previous))
+  await (await writing(() => replace(places, plugin, previous))).finish()
 }
 
 export function removePlugin(places: PluginPlaces, plugin: PluginIdentifier): Promise<void> {

@@ -43,7 +43,9 @@ export interface StagedPlugin {
   indexVersion: string
   /** Puts the whole directory in place at once; what was there is kept for `restorePrevious`. */
   swapIn(): Promise<void>
-  /** Removes what was staged; harmless after `swapIn`. */
+  /** Takes `swapIn` back: the plugin and its previous version are again what they were before. */
+  undo(): Promise<void>
+  /** Removes what was staged, or what `swapIn` pushed out; call it at the end in any case. */
   discard(): Promise<void>
 }
 
@@ -83,6 +85,8 @@ export interface PluginDirectory {
   previousManifest(plugin: PluginIdentifier): Promise<Manifest | undefined>
   /** A document that the manifest lists. Throws `doc_not_found`. */
   readDocument(plugin: PluginIdentifier, file: string): Promise<Uint8Array>
+  /** Ends a swap that a full disk interrupted; nothing happens when there is none. */
+  settle(plugin: PluginIdentifier): Promise<void>
   /** Puts the version before the last swap back in place, whole; the present one becomes the previous. */
   restorePrevious(plugin: PluginIdentifier): Promise<void>
   /** Removes the plugin's directory and its kept versions. */
