@@ -277,3 +277,62 @@ test('the script of the first load is under 150 kB compressed', options, async (
   assert.ok(total < 150_000, `${total} bytes: ${JSON.stringify(scripts)}`)
   assert.deepEqual(faults, [])
 })
+
+/** Emits 200 events a second and logs 20 lines. */
+const busyPlugin = {
+  id: 'busy',
+  lua: `
+local plugin = Plugin:new("busy")
+plugin:onInit(function()
+  local count = 0
+  plugin:setInterval(50, function()
+    for _ = 1, 10 do
+      count = count + 1
+      plugin:emit("busy:event", { count = count })
+    end
+    plugin:log("info", "count " .. count)
+  end)
+end)
+`,
+}
+
+test('with 500 plugins and 200 events a second the page keeps up', options, async (context) => {
+  const host = await lampHost(context, { plugins: [busyPlugin] })
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/busy' } })
+  const { body } = await host.request('POST', '/api/plugins/busy/toggle', { body: { enabled: true } })
+  const { page } = await lampPage(context, host)
+  const others = Array.from({ length: 499 }, (_, index) => ({ ...body, id: `@many/plugin-${index}` }))
+  await page.route('**/api/plugins', (route) => route.fulfill({ json: { plugins: [body, ...others] } }))
+  for (const path of ['/plugins', '/plugins/@fixtures/busy/events', '/plugins/@fixtures/busy/logs']) {
+    await page.goto(path)
+    await page.getByRole('listitem').nth(20).waitFor()
+    // Tasks of over 50 ms are what makes a page stutter; a slow machine may have one now and then.
+    const long = await page.evaluate<number[]>(`new Promise((done) => {
+      const long = []
+      new PerformanceObserver((list) => long.push(...list.getEntries().map(({ duration }) => duration)))
+        .observe({ type: 'longtask' })
+      let frames = 0
+      requestAnimationFrame(function next() {
+        frames += 1
+        if (frames === 120) done(long)
+        else requestAnimationFrame(next)
+      })
+    })`)
+    assert.ok(long.length <= 3, `${path}: ${long.length} long tasks in 120 frames: ${long.join(', ')} ms`)
+  }
+})
+
+test('a host with a token asks for it, and the page works after that', options, async (context) => {
+  const token = 'a long token for this test alone'.replaceAll(' ', '-')
+  const host = await lampHost(context, { settings: { token } })
+  const { page } = await lampPage(context, host)
+  await page.goto('/system')
+  await page.getByLabel('Token of this host').fill('wrong')
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByRole('alert').waitFor()
+  await page.getByLabel('Token of this host').fill(token)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByText('Live', { exact: true }).waitFor()
+  await page.reload()
+  await page.getByText('All is well').waitFor()
+})

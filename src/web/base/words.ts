@@ -76,14 +76,23 @@ export function detailOf({ data }: JournalEvent): string {
   return typeof name === 'string' ? name : ''
 }
 
-export function timeOf(at: string): string {
-  return new Date(at).toLocaleTimeString(undefined, { hour12: false })
+/** Made once: a formatter is far dearer than what it does. */
+const timeFormat = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hour12: false })
+const dateTimeFormat = new Intl.DateTimeFormat(undefined, {
+  dateStyle: 'medium',
+  timeStyle: 'medium',
+  hour12: false,
+})
+
+/** `at`: ISO 8601, or milliseconds since 1970. */
+export function timeOf(at: string | number): string {
+  return timeFormat.format(new Date(at))
 }
 
 export function dateTimeOf(at: string): string {
   const date = new Date(at)
   if (Number.isNaN(date.getTime())) return '–'
-  return date.toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'medium', hour12: false })
+  return dateTimeFormat.format(date)
 }
 
 /** A value as one line of text. */

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
  * How many items of a long list to show: it grows as its end comes into view, so that a list of hundreds
  * costs no more than a screenful.
  */
-export function useGrowing(total: number, step = 40): { shown: number; end: preact.ComponentChild } {
+export function useGrowing(total: number, step = 25): { shown: number; end: preact.ComponentChild } {
   const [shown, setShown] = useState(step)
   const element = useRef<HTMLDivElement>(null)
   const more = shown < total

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import type { Plugin } from '../base/types.ts'
-import { valueText } from '../base/words.ts'
+import { timeOf, valueText } from '../base/words.ts'
 import { Empty } from '../parts/feedback.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
-import { useEmittedEvents } from '../store/live.ts'
+import { type EmittedEvent, useEmittedEvents } from '../store/live.ts'
 
 export function EventsTab({ plugin }: { plugin: Plugin }) {
   const [paused, setPaused] = useState(false)
@@ -35,14 +35,21 @@ export function EventsTab({ plugin }: { plugin: Plugin }) {
       </div>
       {shown.length === 0 ? <Empty>No event has come since this page was opened.</Empty> : null}
       <ul class="lines" aria-label="Events, newest first">
-        {shown.map(({ key, at, name, data }) => (
-          <li key={key} class="line">
-            <time>{new Date(at).toLocaleTimeString(undefined, { hour12: false })}</time>
-            <strong>{name}</strong>
-            <code>{valueText(data)}</code>
-          </li>
+        {shown.map((event) => (
+          <Line key={event.key} event={event} />
         ))}
       </ul>
     </section>
+  )
+}
+
+/** By itself, so that a new event does not draw the others again. */
+function Line({ event: { at, name, data } }: { event: EmittedEvent }) {
+  return (
+    <li class="line">
+      <time>{timeOf(at)}</time>
+      <strong>{name}</strong>
+      <code>{valueText(data)}</code>
+    </li>
   )
 }

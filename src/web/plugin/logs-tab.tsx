@@ -9,7 +9,7 @@ import { useRemote } from '../store/remote.ts'
 
 /** Most lines that are kept, and most that are shown at a time: the newest. */
 const keptLines = 1_000
-const shownLines = 150
+const shownLines = 100
 
 const levels = ['debug', 'info', 'warn', 'error'] as const
 
@@ -73,17 +73,24 @@ export function LogsTab({ plugin }: { plugin: Plugin }) {
       {remote.error === '' ? null : <Failure text={remote.error} onRetry={remote.reload} />}
       {shown.length === 0 ? <Empty>No line fits.</Empty> : null}
       <ul class="lines" aria-label="Lines of the log, newest first">
-        {shown.map(({ key, at, level: lineLevel, message, fields }) => (
-          <li key={key} class={`line level-${lineLevel}`}>
-            <time dateTime={at}>{timeOf(at)}</time>
-            <strong>{lineLevel}</strong>
-            <span class="message">
-              {message}
-              {fields === undefined ? null : <code> {valueText(fields)}</code>}
-            </span>
-          </li>
+        {shown.map((line) => (
+          <Line key={line.key} line={line} />
         ))}
       </ul>
     </section>
+  )
+}
+
+/** By itself, so that a new line does not draw the others again. */
+function Line({ line: { at, level, message, fields } }: { line: LogEntry }) {
+  return (
+    <li class={`line level-${level}`}>
+      <time dateTime={at}>{timeOf(at)}</time>
+      <strong>{level}</strong>
+      <span class="message">
+        {message}
+        {fields === undefined ? null : <code> {valueText(fields)}</code>}
+      </span>
+    </li>
   )
 }
