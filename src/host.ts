@@ -11,6 +11,7 @@ import { countLines } from './base/log-counter.ts'
 import { isLoopback } from './base/loopback.ts'
 import { messageOf, systemErrorCode } from './base/problem.ts'
 import { createScope } from './base/scope.ts'
+import { type TlsIdentity, tlsFault } from './base/tls-identity.ts'
 import { createEmbeddedBus } from './bus/embedded-bus.ts'
 import { createExternalBus } from './bus/external-bus.ts'
 import { createHttp } from './http/http.ts'
@@ -70,6 +71,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const root = settings.mqttRoot
   const token = await readToken(settings)
   refuseOpenDoors(settings, token)
+  const tls = await readTls(settings)
 
   const scope = createScope()
   let announceEnd: (() => Promise<void>) | undefined
@@ -93,7 +95,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
 
     const bus =
       settings.mqttUrl === undefined
-        ? createEmbeddedBus({ bind: settings.mqttBind, port: settings.mqttPort, token, root, logger, clock })
+        ? createEmbeddedBus({ bind: settings.mqttBind, port: settings.mqttPort, token, tls, root, logger, clock })
         : createExternalBus({ url: settings.mqttUrl, root, logger, clock })
     scope.add(() => bus.close())
     await asStartError(bus.start())
@@ -146,6 +148,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       bind: settings.httpBind,
       port: settings.httpPort,
       token,
+      tls,
       hostVersion,
       gate,
       readiness: () => {
@@ -267,6 +270,28 @@ async function readToken(settings: Settings): Promise<string | undefined> {
     )
   }
   throw new StartError(`HOST_TOKEN_FILE ${settings.tokenFile} is empty; write a long random token into it.`)
+}
+
+async function readTls({ tlsCertFile, tlsKeyFile }: Settings): Promise<TlsIdentity | undefined> {
+  if (tlsCertFile === undefined || tlsKeyFile === undefined) return undefined
+  const read = async (variable: string, file: string): Promise<string> => {
+    try {
+      return await readFile(file, 'utf8')
+    } catch (error) {
+      throw new StartError(
+        `${variable} cannot be read: ${messageOf(error)}. Correct the path or its permissions.`,
+      )
+    }
+  }
+  const identity = {
+    certificate: await read('HOST_TLS_CERT_FILE', tlsCertFile),
+    key: await read('HOST_TLS_KEY_FILE', tlsKeyFile),
+  }
+  const fault = tlsFault(identity)
+  if (fault === undefined) return identity
+  throw new StartError(
+    `HOST_TLS_CERT_FILE and HOST_TLS_KEY_FILE cannot be used (${fault}): they must be a PEM certificate and its key without a passphrase.`,
+  )
 }
 
 function refuseOpenDoors(settings: Settings, token: string | undefined): void {

@@ -19,6 +19,9 @@ export interface Settings {
   mqttRoot: string
   token: string | undefined
   tokenFile: string | undefined
+  /** Certificate (PEM, with those that signed it) and its key: both or neither. */
+  tlsCertFile: string | undefined
+  tlsKeyFile: string | undefined
   logLevel: LogLevel
   logFormat: 'pretty' | 'json'
   isolation: 'dedicated' | 'shared'
@@ -100,6 +103,18 @@ const definitions = {
     variable: 'HOST_TOKEN_FILE',
     fallback: undefined,
     meaning: 'file that holds the token',
+  },
+  tlsCertFile: {
+    flag: 'tls-cert-file',
+    variable: 'HOST_TLS_CERT_FILE',
+    fallback: undefined,
+    meaning: 'certificate (PEM): HTTP and the embedded broker speak TLS only',
+  },
+  tlsKeyFile: {
+    flag: 'tls-key-file',
+    variable: 'HOST_TLS_KEY_FILE',
+    fallback: undefined,
+    meaning: 'private key (PEM) of the certificate',
   },
   logLevel: {
     flag: 'log-level',
@@ -199,6 +214,7 @@ function readSettings(text: (name: SettingName) => string | undefined, isTermina
     mqttRoot: readRoot(required('mqttRoot')),
     token: text('token') || undefined,
     tokenFile: text('tokenFile') || undefined,
+    ...readTlsFiles(text('tlsCertFile') || undefined, text('tlsKeyFile') || undefined),
     logLevel: oneOf('logLevel', required('logLevel'), logLevels),
     logFormat: oneOf('logFormat', text('logFormat') || (isTerminal ? 'pretty' : 'json'), ['pretty', 'json']),
     isolation: oneOf('isolation', required('isolation'), ['dedicated', 'shared']),
@@ -211,6 +227,12 @@ function bad(name: SettingName, value: string | undefined, expected: string): Se
   const { flag, variable } = definitions[name]
   const shown = value === undefined ? 'missing' : JSON.stringify(value)
   return new SettingsError(`${variable} (--${flag}) is ${shown}; it must be ${expected}.`)
+}
+
+function readTlsFiles(tlsCertFile: string | undefined, tlsKeyFile: string | undefined) {
+  if (tlsCertFile !== undefined && tlsKeyFile === undefined) throw bad('tlsKeyFile', undefined, 'set, as well')
+  if (tlsKeyFile !== undefined && tlsCertFile === undefined) throw bad('tlsCertFile', undefined, 'set, as well')
+  return { tlsCertFile, tlsKeyFile }
 }
 
 function readHostId(value: string | undefined): string | undefined {

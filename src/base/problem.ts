@@ -26,6 +26,7 @@ export const problemTable = {
   dependency_unmet: { status: 422, title: 'A plugin that this one needs is missing' },
   integrity_mismatch: { status: 422, title: 'A file is not the one that was promised' },
   control_value_invalid: { status: 422, title: 'The control does not accept this value' },
+  too_many_requests: { status: 429, title: 'There were too many of these from here' },
   internal: { status: 500, title: 'The host made a mistake' },
   repository_unreachable: { status: 502, title: 'The repository could not be read' },
   shutting_down: { status: 503, title: 'The host is shutting down' },

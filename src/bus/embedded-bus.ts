@@ -2,9 +2,11 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { createServer, type Server, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { createServer as createSecureServer } from 'node:tls'
 import { Aedes, type AuthenticateError, type Client } from 'aedes'
 import { type Clock, withDeadline } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import { secureOptions, type TlsIdentity } from '../base/tls-identity.ts'
 import { isBrokerInternal, mayPublish, mayReceive, maySubscribe } from './acl.ts'
 import { createBrokerStore } from './broker-store.ts'
 import type { BusMessage, BusSubscription, PublishOptions, StartableBus } from './bus.ts'
@@ -49,6 +51,8 @@ export interface EmbeddedBusSettings {
   port: number
   /** Password that clients must give, with any user name; without one everybody may connect. */
   token?: string | undefined
+  /** Encrypts every connection over TCP. */
+  tls?: TlsIdentity | undefined
   /** First level(s) of the host's own topics. */
   root: string
   logger: Logger
@@ -63,10 +67,11 @@ function authenticationError(): AuthenticateError {
 
 /** An MQTT 3.1.1 broker in this process, over TCP and (through `handleUpgrade`) WebSocket. */
 export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
-  const { bind, port, token, root, logger, clock } = settings
+  const { bind, port, token, tls, root, logger, clock } = settings
   const topics = createTopics(root)
   const warn = createWarner(logger, clock)
   const connections = new Set<Duplex>()
+  const handshakes = new Set<Duplex>()
   const inbox = createInbox(logger)
   let tcpServer: Server | undefined
   let starting: Promise<void> | undefined
@@ -162,17 +167,33 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     return true
   }
 
+  /** What has connected but not agreed on an encryption yet counts, too, and ends with the rest. */
+  function trackHandshakes(server: Server): void {
+    server.on('connection', (socket: Socket) => {
+      handshakes.add(socket)
+      socket.once('close', () => handshakes.delete(socket))
+      if (handshakes.size > connectionsLimit) socket.destroy()
+    })
+    server.on('tlsClientError', (error: Error, socket: Duplex) => {
+      logger.debug('An MQTT client could not agree on an encryption', { reason: error.message })
+      socket.destroy()
+    })
+  }
+
   const webSockets = createWebSocketUpgrade(packetBytesLimit, accept)
 
   async function listen(): Promise<void> {
     await broker.listen()
-    const server = createServer(
-      { noDelay: true, keepAlive: true, keepAliveInitialDelay: tcpKeepalive },
-      (socket) => {
-        if (closing !== undefined || isFull()) socket.destroy()
-        else accept(socket)
-      },
-    )
+    const options = { noDelay: true, keepAlive: true, keepAliveInitialDelay: tcpKeepalive }
+    const take = (socket: Socket): void => {
+      if (closing !== undefined || isFull()) socket.destroy()
+      else accept(socket)
+    }
+    const server =
+      tls === undefined
+        ? createServer(options, take)
+        : createSecureServer({ ...options, ...secureOptions(tls), handshakeTimeout: connectTimeout }, take)
+    if (tls !== undefined) trackHandshakes(server)
     tcpServer = server
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
@@ -181,7 +202,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
       await new Promise<void>((resolve) => broker.close(resolve))
       throw listenError(error, bind, port)
     })
-    server.on('error', (error) =>
+    server.on('error', (error: Error) =>
       logger.error('The MQTT listener reports an error', { reason: error.message }),
     )
     await deliver(topics.status, 'online', { qos: 1, retain: true })
@@ -220,7 +241,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
       server?.listening === true ? new Promise<void>((resolve) => server.close(() => resolve())) : undefined
     webSockets.close()
     await new Promise<void>((resolve) => broker.close(resolve))
-    for (const connection of connections) connection.destroy()
+    for (const connection of [...connections, ...handshakes]) connection.destroy()
     await stopped
     await store.destroy()
   }
@@ -230,7 +251,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     start: () => (starting ??= closing === undefined ? listen() : Promise.reject(closedProblem())),
     get url() {
       const address = tcpServer?.address()
-      return `mqtt://${urlHost(bind)}:${isAddress(address) ? address.port : port}`
+      return `${tls === undefined ? 'mqtt' : 'mqtts'}://${urlHost(bind)}:${isAddress(address) ? address.port : port}`
     },
     get connected() {
       return closing === undefined && tcpServer?.listening === true

@@ -1,14 +1,32 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { Clock } from '../base/clock.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { Problem } from '../base/problem.ts'
+import { createLoginLimit } from './login-limit.ts'
+import { endedCookie, sessionCookie, sessionIn } from './session-cookie.ts'
+import { createSessions } from './sessions.ts'
 
 /** Who may call (contract, section 3). */
 export interface Access {
   /** Throws `forbidden` for what a web page of somebody else could have sent. */
   checkSender(request: IncomingMessage): void
-  /** Throws `unauthorized` when a token is needed and this is not it. */
-  checkToken(headers: IncomingHttpHeaders): void
+  /**
+   * Throws `unauthorized` when a token is needed and neither it nor a login comes along, and `forbidden` when
+   * a login comes along with a change that another page may have sent.
+   */
+  checkCaller(request: IncomingMessage): void
+  /** Whether a token is needed. */
+  readonly isLocked: boolean
+  /** Whether `checkCaller` would let this one read. */
+  isKnown(request: IncomingMessage): boolean
+  /**
+   * Answers the cookie that stands for the token; undefined when none is needed. Throws `unauthorized`,
+   * `forbidden`, `too_many_requests`.
+   */
+  logIn(request: IncomingMessage, token: string): string | undefined
+  /** Answers the cookie that takes the other's place. */
+  logOut(request: IncomingMessage): string
 }
 
 export interface AccessSettings {
@@ -16,19 +34,44 @@ export interface AccessSettings {
   bind: string
   /** The port that is listened at; known only after the start. */
   port: () => number
+  /** Connections are encrypted. */
+  secure: boolean
+  clock: Clock
 }
 
-export function createAccess({ token, bind, port }: AccessSettings): Access {
+export function createAccess({ token, bind, port, secure, clock }: AccessSettings): Access {
   const expected = token === undefined ? undefined : digest(token)
+  const sessions = createSessions(clock)
+  const limit = createLoginLimit(clock)
+  const scheme = secure ? 'https://' : 'http://'
 
   /** Whether `host:port` names this host: its loopback names, or the address it listens at. */
   function isThisHost(authority: string): boolean {
     const [, name, digits] = /^(\[[^\]]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(authority.toLowerCase()) ?? []
-    if (name === undefined || Number(digits ?? 80) !== port()) return false
+    if (name === undefined || Number(digits ?? (secure ? 443 : 80)) !== port()) return false
     return isLoopback(name) || name === bind.toLowerCase() || name === `[${bind.toLowerCase()}]`
   }
 
+  function isToken(given: string): boolean {
+    // Digests have one length, so that the comparison tells nothing of the token, not even its length.
+    return expected !== undefined && timingSafeEqual(digest(given), expected)
+  }
+
+  function hasLogin({ cookie }: IncomingHttpHeaders): boolean {
+    const id = sessionIn(cookie, port(), secure)
+    return id !== undefined && sessions.isOpen(id)
+  }
+
+  /** The token itself or a login; undefined: neither. A wrong token is not made up for by a login. */
+  function credentialOf(headers: IncomingHttpHeaders): 'token' | 'login' | undefined {
+    const { authorization } = headers
+    if (authorization === undefined) return hasLogin(headers) ? 'login' : undefined
+    const [, given] = /^bearer +(\S+) *$/i.exec(authorization) ?? []
+    return given !== undefined && isToken(given) ? 'token' : undefined
+  }
+
   return {
+    isLocked: expected !== undefined,
     checkSender({ headers, method, url = '' }) {
       // A token cannot be guessed by a page elsewhere, and with one the host may have any name.
       if (token !== undefined) return
@@ -39,7 +82,7 @@ export function createAccess({ token, bind, port }: AccessSettings): Access {
         )
       }
       const { origin } = headers
-      if (origin !== undefined && !(origin.startsWith('http://') && isThisHost(origin.slice(7)))) {
+      if (origin !== undefined && !(origin.startsWith(scheme) && isThisHost(origin.slice(scheme.length)))) {
         throw new Problem('forbidden', 'Web pages of another origin may not call this host.')
       }
       const site = headers['sec-fetch-site']
@@ -48,14 +91,58 @@ export function createAccess({ token, bind, port }: AccessSettings): Access {
         throw new Problem('forbidden', 'Web pages of another site may not call this host.')
       }
     },
-    checkToken({ authorization = '' }) {
+    checkCaller({ headers, method }) {
       if (expected === undefined) return
-      const [, given] = /^bearer +(\S+) *$/i.exec(authorization) ?? []
-      // Digests have one length, so that the comparison tells nothing of the token, not even its length.
-      if (given !== undefined && timingSafeEqual(digest(given), expected)) return
-      throw new Problem('unauthorized', 'Send the host token as "Authorization: Bearer …".')
+      const credential = credentialOf(headers)
+      if (credential === undefined) {
+        throw new Problem('unauthorized', 'Send the host token as "Authorization: Bearer …", or log in.')
+      }
+      // A browser sends the cookie by itself; whether a page of this host asked for it, only the origin says.
+      if (credential === 'login' && isChange(method, headers) && !isFromOwnPage(headers)) {
+        throw new Problem('forbidden', 'A change with a login must come from a page of this host.')
+      }
+    },
+    isKnown: ({ headers }) => expected === undefined || credentialOf(headers) !== undefined,
+    logIn({ headers, socket }, given) {
+      if (headers.origin !== undefined && !isFromOwnPage(headers)) {
+        throw new Problem('forbidden', 'A login must come from a page of this host.')
+      }
+      if (expected === undefined) return undefined
+      const address = socket.remoteAddress ?? ''
+      const wait = limit.wait(address)
+      if (wait > 0) {
+        throw new Problem(
+          'too_many_requests',
+          `Too many wrong tokens have come from this address; try again in ${Math.ceil(wait / 60_000)} minutes.`,
+        )
+      }
+      if (!isToken(given)) {
+        limit.failed(address)
+        throw new Problem('unauthorized', 'This is not the token of the host.')
+      }
+      limit.succeeded(address)
+      return sessionCookie(port(), secure, sessions.open())
+    },
+    logOut({ headers }) {
+      const id = sessionIn(headers.cookie, port(), secure)
+      if (id !== undefined) sessions.end(id)
+      return endedCookie(port(), secure)
     },
   }
+}
+
+/** What changes something, or could: a WebSocket is asked for with GET, but goes both ways. */
+function isChange(method: string | undefined, { upgrade }: IncomingHttpHeaders): boolean {
+  return upgrade !== undefined || (method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS')
+}
+
+/** The page that asks has the name by which the host was called. A proxy may have taken the encryption off. */
+function isFromOwnPage({ origin, host = '', ...headers }: IncomingHttpHeaders): boolean {
+  if (origin === undefined) return headers['sec-fetch-site'] === 'same-origin'
+  const [, scheme = '', authority = ''] = /^(https?):\/\/([^/]+)$/.exec(origin.toLowerCase()) ?? []
+  const standard = scheme === 'https' ? ':443' : ':80'
+  const bare = (name: string): string => (name.endsWith(standard) ? name.slice(0, -standard.length) : name)
+  return authority !== '' && bare(authority) === bare(host.toLowerCase())
 }
 
 /** Somebody followed a link from another site to a page of the user interface: harmless, as it only shows. */

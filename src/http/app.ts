@@ -11,6 +11,7 @@ import type { HandledRequest } from './metrics/metrics.ts'
 import { canonicalPath } from './path.ts'
 import { createProblemAnswers } from './problem-answer.ts'
 import type { Answer, PreparedRequest, Route } from './route.ts'
+import { securityHeaders } from './security-headers.ts'
 
 export interface AppSettings {
   routes: readonly Route[]
@@ -43,7 +44,7 @@ export function createApp({ routes, lifecycle, access, clock, logger, handled, g
   })
   app.use(createProblemAnswers({ clock, logger }))
   app.use(async (context, next) => {
-    context.set({ 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' })
+    context.set({ ...securityHeaders })
     access.checkSender(context.req)
     if (context.url === '*' && context.method === 'OPTIONS') {
       context.status = 204
@@ -67,7 +68,7 @@ export function createApp({ routes, lifecycle, access, clock, logger, handled, g
   function answerRoute(route: Route): Middleware {
     return async (context) => {
       context.state.route = route.path
-      if (route.open !== true) access.checkToken(context.headers)
+      if (route.open !== true) access.checkCaller(context.req)
       if (route.early !== true) await gate
       const given = route.body === undefined ? undefined : await readJsonBody(context)
       const answer = await act(route, context, route.prepare(context, given))
@@ -77,7 +78,8 @@ export function createApp({ routes, lifecycle, access, clock, logger, handled, g
 
   function act(route: Route, context: Context, request: PreparedRequest): Promise<Answer | undefined> {
     const key = context.headers['idempotency-key']
-    if (route.method !== 'POST' || key === undefined) return request.run(undefined)
+    // What anybody may ask must not push the answers of others out of memory.
+    if (route.method !== 'POST' || key === undefined || route.open === true) return request.run(undefined)
     const target = `${route.method} ${targetOf(route, context)}`
     return idempotency.run({ key: String(key), target, body: request.body }, async (requestKey) => {
       const done = route.recall === undefined ? undefined : lifecycle.recallRequest(requestKey)
@@ -105,7 +107,7 @@ const guarded = /^\/(api|metrics)(\/|$)|^\/plugins\/[^/]+/
 
 function answerUnmatched(access: Access): Middleware {
   return (context) => {
-    if (guarded.test(context.path)) access.checkToken(context.headers)
+    if (guarded.test(context.path)) access.checkCaller(context.req)
     const matched = (context.matched as { methods: string[] }[] | undefined) ?? []
     const methods = [...new Set(matched.flatMap((layer) => layer.methods)), 'OPTIONS'].sort()
     if (matched.length === 0) {

@@ -3,6 +3,7 @@ import type { AnyStateMachine } from 'xstate'
 import type { Clock } from '../base/clock.ts'
 import type { Logger, LogLevel } from '../base/log.ts'
 import { Problem } from '../base/problem.ts'
+import type { TlsIdentity } from '../base/tls-identity.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Lifecycle } from '../lifecycle/lifecycle.ts'
 import type { IsolateUsage } from '../schema/system.ts'
@@ -33,6 +34,8 @@ export interface HttpSettings {
   /** 0: any free port. */
   port: number
   token: string | undefined
+  /** Encrypts every connection. */
+  tls?: TlsIdentity | undefined
   hostVersion: string
   readiness: () => Readiness
   machines: Readonly<Record<string, AnyStateMachine>>
@@ -58,8 +61,8 @@ export interface Http {
 }
 
 export function createHttp(settings: HttpSettings): Http {
-  const { lifecycle, bus, clock, logger, bind, port, token } = settings
-  const access = createAccess({ token, bind, port: () => server.port })
+  const { lifecycle, bus, clock, logger, bind, port, token, tls } = settings
+  const access = createAccess({ token, bind, port: () => server.port, secure: tls !== undefined, clock })
   const events = createEventStream({ lifecycle, clock, logger })
   const { host, 'plugin-lifecycle': plugin } = settings.machines
   const inspector =
@@ -90,7 +93,7 @@ export function createHttp(settings: HttpSettings): Http {
   gate.catch(() => undefined)
   closed.catch(() => undefined)
   const app = createApp({
-    routes: allRoutes({ ...settings, events, metrics, system }),
+    routes: allRoutes({ ...settings, events, metrics, system, access }),
     lifecycle,
     access,
     clock,
@@ -103,6 +106,7 @@ export function createHttp(settings: HttpSettings): Http {
     bind,
     port,
     clock,
+    tls,
     handle: (request, response) => void answer(request, response),
     upgrade: createUpgrades({
       access,
@@ -114,14 +118,17 @@ export function createHttp(settings: HttpSettings): Http {
   })
 
   function baseUrl(): string {
-    return `http://${hostName(bind)}:${server.port}`
+    return `${tls === undefined ? 'http' : 'https'}://${hostName(bind)}:${server.port}`
   }
 
   return {
     get url() {
       return baseUrl()
     },
-    start: () => server.start(),
+    async start() {
+      await server.start()
+      processUsage.start()
+    },
     async close() {
       refuseWaiting(new Problem('shutting_down', 'The host is shutting down; try again when it is back.'))
       events.close()

@@ -5,8 +5,12 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem, type ProblemDocument, problemDocument } from '../base/problem.ts'
 import { isStillSending, lingeringAnswer } from './body.ts'
+import { failureWindow } from './login-limit.ts'
+import { securityHeaders } from './security-headers.ts'
 
 const problemType = 'application/problem+json'
+/** Seconds after which somebody who was refused for too many tries may try again at the latest. */
+const retryAfter = String(failureWindow / 1_000)
 
 /** Turns whatever a request throws into problem details (RFC 9457), and notes how each request ended. */
 export function createProblemAnswers({ clock, logger }: { clock: Clock; logger: Logger }): Middleware {
@@ -31,6 +35,7 @@ export function createProblemAnswers({ clock, logger }: { clock: Clock; logger: 
       context.status = document.status
       context.set('Content-Type', problemType)
       if (document.code === 'unauthorized') context.set('WWW-Authenticate', 'Bearer realm="lupine"')
+      if (document.code === 'too_many_requests') context.set('Retry-After', retryAfter)
       if (isStillSending(context.req)) {
         context.set('Connection', 'close')
         context.body = lingeringAnswer(context.req, text, clock)
@@ -48,6 +53,10 @@ export function createProblemAnswers({ clock, logger }: { clock: Clock; logger: 
   }
 }
 
+const securityLines = Object.entries(securityHeaders)
+  .map(([name, value]) => `${name}: ${value}\r\n`)
+  .join('')
+
 /** Ends a connection that never became a request with an answer that says why. */
 export function refuseConnection(socket: Duplex, document: ProblemDocument): void {
   const body = JSON.stringify(document)
@@ -55,6 +64,6 @@ export function refuseConnection(socket: Duplex, document: ProblemDocument): voi
   socket.end(
     `HTTP/1.1 ${document.status} ${STATUS_CODES[document.status] ?? ''}\r\n` +
       `Content-Type: ${problemType}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `Cache-Control: no-store\r\nConnection: close\r\n\r\n${body}`,
+      `${securityLines}Connection: close\r\n\r\n${body}`,
   )
 }

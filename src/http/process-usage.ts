@@ -24,16 +24,16 @@ export interface ProcessReading {
 }
 
 export interface ProcessUsage {
+  /** Starts to measure the delay of the event loop. */
+  start(): void
   read(): ProcessReading
   /** Stops measuring. Idempotent. */
   close(): void
 }
 
-/** Measures from the call on, until it is closed. */
 export function createProcessUsage(clock: Clock): ProcessUsage {
   const delays = monitorEventLoopDelay({ resolution: delayResolution })
   let since = clock.monotonic()
-  delays.enable()
 
   function readDelay(): ProcessReading['delay'] {
     // What is measured is the time between two looks, so the time between them is not a delay.
@@ -57,6 +57,10 @@ export function createProcessUsage(clock: Clock): ProcessUsage {
   }
 
   return {
+    start() {
+      since = clock.monotonic()
+      delays.enable()
+    },
     read() {
       const cpu = process.cpuUsage()
       const memory = process.memoryUsage()

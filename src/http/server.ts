@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type RequestListener, ServerResponse } from 'node:http'
+import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../base/clock.ts'
@@ -9,6 +10,7 @@ import {
   problemDocument,
   systemErrorCode,
 } from '../base/problem.ts'
+import { secureOptions, type TlsIdentity } from '../base/tls-identity.ts'
 import { refuseConnection } from './problem-answer.ts'
 
 /** Most bytes of a request's head: far more than any client of this API sends. */
@@ -28,6 +30,8 @@ export interface ServerSettings {
   bind: string
   port: number
   clock: Clock
+  /** Encrypts every connection. */
+  tls?: TlsIdentity | undefined
   handle: RequestListener
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
 }
@@ -42,20 +46,34 @@ export interface Server {
 }
 
 /** An HTTP server that gives a slow, broken or hostile client neither time nor memory. */
-export function createHttpServer({ bind, port, clock, handle, upgrade }: ServerSettings): Server {
+export function createHttpServer({ bind, port, clock, tls, handle, upgrade }: ServerSettings): Server {
   // Answers that are under way, by connection. Connections that were upgraded belong to somebody else.
   const connections = new Map<Socket, number>()
   let closing: Promise<void> | undefined
   let allGone: (() => void) | undefined
 
-  const server = createServer({
+  // Connections that have not agreed on their encryption yet, by the address of the other side.
+  const handshakes = new Map<string, Socket>()
+  const options = {
     maxHeaderSize: headerLimit,
     headersTimeout: headersTime,
     requestTimeout: requestTime,
     keepAliveTimeout: keepAliveTime,
     connectionsCheckingInterval: checkInterval,
-  })
-  server.on('connection', (socket) => {
+  }
+  const server =
+    tls === undefined
+      ? createServer(options)
+      : createSecureServer({ ...options, ...secureOptions(tls), handshakeTimeout: headersTime })
+  if (tls !== undefined) {
+    server.on('connection', (socket: Socket) => {
+      const peer = peerOf(socket)
+      handshakes.set(peer, socket)
+      socket.on('close', () => handshakes.delete(peer))
+    })
+  }
+  server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
+    handshakes.delete(peerOf(socket))
     connections.set(socket, 0)
     socket.on('close', () => release(socket))
   })
@@ -79,6 +97,11 @@ export function createHttpServer({ bind, port, clock, handle, upgrade }: ServerS
     upgrade(request, socket, head)
   })
   server.on('clientError', (error, socket) => {
+    // Whoever speaks without encryption could not read the answer.
+    if (tls !== undefined && ![...connections.keys()].some((known) => known === socket)) {
+      socket.destroy()
+      return
+    }
     const isAnswering = [...connections].some(([known, answers]) => known === socket && answers > 0)
     if (!socket.writable || isAnswering || systemErrorCode(error) === 'ECONNRESET') socket.destroy()
     else refuseConnection(socket, malformedRequest(error))
@@ -102,6 +125,7 @@ export function createHttpServer({ bind, port, clock, handle, upgrade }: ServerS
 
   async function close(): Promise<void> {
     server.close()
+    for (const socket of handshakes.values()) socket.destroy()
     for (const [socket, answers] of connections) if (answers === 0) socket.destroy()
     const grace = clock.schedule(closingGrace, () => {
       for (const socket of connections.keys()) socket.destroy()
@@ -137,6 +161,10 @@ export function createHttpServer({ bind, port, clock, handle, upgrade }: ServerS
  */
 function isOptional({ headers, method }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'h2c' && (method === 'GET' || method === 'HEAD')
+}
+
+function peerOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
 }
 
 /** `[::1]` without its brackets, as the operating system wants it. */

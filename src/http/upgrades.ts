@@ -18,7 +18,7 @@ export function createUpgrades({ access, handlers }: UpgradeSettings): UpgradeHa
     const path = request.url?.split('?', 1)[0] ?? ''
     try {
       access.checkSender(request)
-      if (path.startsWith('/api/')) access.checkToken(request.headers)
+      if (path.startsWith('/api/')) access.checkCaller(request)
       const handler = Object.hasOwn(handlers, path) ? handlers[path] : undefined
       if (handler === undefined || request.headers.upgrade?.toLowerCase() !== 'websocket') {
         throw new Problem('not_found', 'No WebSocket is served at this address; /mqtt and /api/inspect are.')

@@ -33,6 +33,7 @@ export type InstallBody = Static<typeof InstallBody>
 export const ToggleBody = Type.Object({ enabled: Type.Optional(Type.Boolean()) }, strict)
 export const ConfigBody = Type.Object({ config: Config }, strict)
 export const UpdateBody = Type.Object({ version: OptionalText }, strict)
+export const LoginBody = Type.Object({ token: Type.String({ minLength: 1, maxLength: 1_024 }) }, strict)
 export const EmptyBody = Type.Object({}, strict)
 export const ControlBody = Type.Object({ value: Type.Unknown() }, strict)
 export const RepositoryBody = Type.Object(
@@ -160,6 +161,10 @@ export const RepositoriesAnswer = Type.Object({
       error: Text,
     }),
   ),
+})
+export const SessionAnswer = Type.Object({
+  required: Type.Boolean({ description: 'The host has a token' }),
+  authenticated: Type.Boolean({ description: 'This caller is let in' }),
 })
 export const LivenessAnswer = Type.Object({ status: Type.Literal('ok'), version: Type.String() })
 export const ReadinessAnswer = Type.Object({ ready: Type.Boolean(), reasons: Type.Array(Type.String()) })

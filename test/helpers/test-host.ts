@@ -88,6 +88,8 @@ export function testSettings(dataDirectory: string, changes: Partial<Settings> =
     mqttRoot: 'host',
     token: undefined,
     tokenFile: undefined,
+    tlsCertFile: undefined,
+    tlsKeyFile: undefined,
     logLevel: 'warn',
     logFormat: 'json',
     isolation: 'dedicated',

@@ -1,6 +1,7 @@
 import type { AnyStateMachine } from 'xstate'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
 import type { System } from '../../schema/system.ts'
+import type { Access } from '../access.ts'
 import type { EventStream } from '../event-stream.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { Route } from '../route.ts'
@@ -16,6 +17,7 @@ import { pluginViewRoutes } from './plugin-views.ts'
 import { pluginRoutes } from './plugins.ts'
 import { repositoryRoutes } from './repositories.ts'
 import { schemaRoutes } from './schemas.ts'
+import { sessionRoutes } from './session.ts'
 import { systemRoutes } from './system.ts'
 import { webRoutes } from './web.ts'
 import { webSocketRoutes } from './web-sockets.ts'
@@ -24,6 +26,7 @@ export interface RouteSettings {
   lifecycle: Lifecycle
   events: EventStream
   metrics: Metrics
+  access: Access
   system: () => System
   machines: Readonly<Record<string, AnyStateMachine>>
   hostVersion: string
@@ -32,7 +35,7 @@ export interface RouteSettings {
 
 /** Every address of the API. */
 export function allRoutes(settings: RouteSettings): Route[] {
-  const { lifecycle, events, metrics, system, machines, hostVersion } = settings
+  const { lifecycle, events, metrics, access, system, machines, hostVersion } = settings
   const routes: Route[] = [
     ...pluginRoutes(lifecycle),
     ...pluginCommandRoutes(lifecycle),
@@ -44,6 +47,7 @@ export function allRoutes(settings: RouteSettings): Route[] {
     ...machineRoutes(machines),
     ...schemaRoutes(),
     ...healthRoutes(settings),
+    ...sessionRoutes(access),
     ...systemRoutes(system),
     ...metricsRoutes(metrics),
     ...webSocketRoutes(),

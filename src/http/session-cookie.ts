@@ -1,0 +1,35 @@
+import { sessionLifetime } from './sessions.ts'
+
+/** The cookie that carries a login. Pure. */
+
+/**
+ * A cookie goes to every port of a name, so the port is in its own: two hosts on one machine do not log each
+ * other's users out. `__Host-` has browsers hold to `Secure` and to this host alone.
+ */
+export function cookieName(port: number, secure: boolean): string {
+  return `${secure ? '__Host-' : ''}lupine-session-${port}`
+}
+
+export function sessionCookie(port: number, secure: boolean, id: string): string {
+  return cookie(port, secure, id, Math.floor(sessionLifetime / 1_000))
+}
+
+/** Has the browser forget it. */
+export function endedCookie(port: number, secure: boolean): string {
+  return cookie(port, secure, '', 0)
+}
+
+function cookie(port: number, secure: boolean, value: string, seconds: number): string {
+  const attributes = `Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`
+  return `${cookieName(port, secure)}=${value}; ${attributes}`
+}
+
+/** The id in a `Cookie` header; undefined when there is none, or none of this host. */
+export function sessionIn(header: string | undefined, port: number, secure: boolean): string | undefined {
+  const wanted = cookieName(port, secure)
+  for (const part of (header ?? '').split(';')) {
+    const equals = part.indexOf('=')
+    if (equals >= 0 && part.slice(0, equals).trim() === wanted) return part.slice(equals + 1).trim()
+  }
+  return undefined
+}
