@@ -95,7 +95,15 @@ export async function createHost(options: HostOptions): Promise<Host> {
 
     const bus =
       settings.mqttUrl === undefined
-        ? createEmbeddedBus({ bind: settings.mqttBind, port: settings.mqttPort, token, tls, root, logger, clock })
+        ? createEmbeddedBus({
+            bind: settings.mqttBind,
+            port: settings.mqttPort,
+            token,
+            tls,
+            root,
+            logger,
+            clock,
+          })
         : createExternalBus({ url: settings.mqttUrl, root, logger, clock })
     scope.add(() => bus.close())
     await asStartError(bus.start())

@@ -230,8 +230,10 @@ function bad(name: SettingName, value: string | undefined, expected: string): Se
 }
 
 function readTlsFiles(tlsCertFile: string | undefined, tlsKeyFile: string | undefined) {
-  if (tlsCertFile !== undefined && tlsKeyFile === undefined) throw bad('tlsKeyFile', undefined, 'set, as well')
-  if (tlsKeyFile !== undefined && tlsCertFile === undefined) throw bad('tlsCertFile', undefined, 'set, as well')
+  if (tlsCertFile !== undefined && tlsKeyFile === undefined)
+    throw bad('tlsKeyFile', undefined, 'set, as well')
+  if (tlsKeyFile !== undefined && tlsCertFile === undefined)
+    throw bad('tlsCertFile', undefined, 'set, as well')
   return { tlsCertFile, tlsKeyFile }
 }
 
