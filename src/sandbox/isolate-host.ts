@@ -225,7 +225,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
         reply.succeed(services.listPlugins())
         break
       case 'findPlugin':
-        reply.succeed(pluginCalls.find(number, question.id))
+        pluginCalls.find(number, question.id, reply)
         break
       case 'callPlugin':
         pluginCalls.call(number, question, reply)

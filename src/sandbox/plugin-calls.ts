@@ -17,7 +17,7 @@ export interface PluginCalls {
   publish(isolate: number, findable: boolean): void
   /** The isolate has ended: whoever waits for it, or holds something of it, is told at once. */
   leave(isolate: number): void
-  find(caller: number, id: string): Reference | undefined
+  find(caller: number, id: string, reply: Reply): void
   call(caller: number, call: PluginCall, reply: Reply): void
   answered(isolate: number, call: number, outcome: PluginCallOutcome): void
   release(isolate: number, releases: readonly Release[]): void
@@ -75,17 +75,26 @@ export function createPluginCalls(): PluginCalls {
       for (const holder of ledger.leave(isolate))
         peers.get(holder)?.post({ kind: 'peerEnded', isolate: holder, ended: isolate })
     },
-    find(caller, id) {
+    find(caller, id, reply) {
+      if (!reply.wanted) return
       const found = [...findable.values()].filter((peer) => peer.id === id || peer.shortId === id)
       const [peer] = found
-      if (peer === undefined || found.length > 1) return undefined
+      if (peer === undefined || found.length > 1) {
+        reply.succeed(undefined)
+        return
+      }
       const { isolate: owner, id: plugin } = peer
       const reference: Reference = { owner, handle: instanceHandle, type: 'table', plugin }
       ledger.transfer(owner, caller, [reference])
-      return reference
+      reply.succeed(reference)
     },
     call(caller, { owner, handle, operation, depth, parcel }, reply) {
       const callee = peers.get(owner)
+      // The question may have had to wait on its way here.
+      if (!reply.wanted) {
+        ledger.discard(caller, parcel.references)
+        return
+      }
       if (callee === undefined) {
         ledger.discard(caller, parcel.references)
         reply.fail('plugin not running', owner)

@@ -7,6 +7,8 @@ export interface Reply {
   succeed(value: Answer): void
   /** `gone`: the number of the isolate that should have answered, when it has ended. */
   fail(message: string, gone?: number): void
+  /** Whether somebody still waits for it. */
+  readonly wanted: boolean
   /** Called when nobody waits for the answer any more. */
   whenAbandoned(callback: () => void): void
 }
@@ -54,6 +56,9 @@ export function createQuestionDesk(): QuestionDesk {
           if (!open.delete(number)) return
           const failure = { kind: 'answer', isolate, number, ok: false, message } as const
           post(gone === undefined ? failure : { ...failure, gone })
+        },
+        get wanted() {
+          return open.has(number)
         },
         whenAbandoned(callback) {
           if (open.has(number)) open.set(number, callback)

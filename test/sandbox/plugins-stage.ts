@@ -12,8 +12,6 @@ export interface Stage {
   sandbox: Sandbox
   /** Loads a plugin `@test/<name>`; `Plugin:new` is called in front of its Lua, as `plugin`, in the same line. */
   load(name: string, lua: string, overrides?: Partial<IsolateSource>): Promise<StagedPlugin>
-  /** Recorders of all plugins that were loaded, or failed to, by name; the latest of each. */
-  recorders: Map<string, Recorder>
 }
 
 /** Hands over a sandbox for several plugins, and leaves nothing behind. */
@@ -22,14 +20,11 @@ export async function withStage(
   limits: Partial<SandboxLimits> = {},
 ): Promise<void> {
   const sandbox = testSandbox(limits)
-  const recorders = new Map<string, Recorder>()
   try {
     await use({
       sandbox,
-      recorders,
       async load(name, lua, overrides = {}) {
         const recorder = createRecorder()
-        recorders.set(name, recorder)
         const source = rawSource(`local plugin = Plugin:new("${name}") ${lua}`, {
           id: `@test/${name}`,
           shortId: name,
@@ -52,7 +47,12 @@ export async function linesWith(callee: string, caller: string): Promise<string[
   await withStage(async ({ load }) => {
     await load('callee', callee)
     const { recorder } = await load('caller', `local other = Plugin.get("@test/callee") ${caller}`)
-    lines.push(...recorder.logs().map((line) => line.replace(/^info /, '')))
+    lines.push(
+      ...recorder
+        .logs()
+        .filter((line) => line.startsWith('info '))
+        .map((line) => line.slice(5)),
+    )
   })
   return lines
 }

@@ -18,7 +18,7 @@ export interface LuaEntrySettings {
   /** Milliseconds for one callback. */
   milliseconds: number
   log: PluginLog
-  /** Whether a callback belongs to a plugin that has ended; then it is not called. */
+  /** Whether a callback belongs to a plugin that has ended; that it fails then is no news. */
   gone(callee: LuaFunction): boolean
   /** Called when Lua has been left. */
   left(): void
@@ -43,14 +43,11 @@ export function createLuaEntry(settings: LuaEntrySettings): LuaEntry {
       }
     },
     call(what, callee, ...args) {
-      if (gone(callee)) {
-        log.write('debug', `${what} was not called: the plugin that it belongs to is not running`)
-        return undefined
-      }
       try {
         return attempt(callee, ...args)
       } catch (error) {
-        log.failure(what, error)
+        if (gone(callee)) log.write('debug', `${what}: the plugin that it belongs to is not running`)
+        else log.failure(what, error)
         return undefined
       }
     },

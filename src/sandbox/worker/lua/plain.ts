@@ -9,14 +9,6 @@ const deepest = 100
 /** Tables that were made from `[]`: they stay arrays while they are empty. */
 const emptyArrays = new WeakSet<LuaTable>()
 
-/** Tables that are no data. */
-const leftOut = new WeakSet<LuaTable>()
-
-/** This table has no JSON from now on, just as a function has none. */
-export function leaveOutOfPlain(table: LuaTable): void {
-  leftOut.add(table)
-}
-
 /**
  * A copy as JSON: strings decoded as UTF-8, a table with keys 1 to n as an array, any other as an object.
  * Functions, NaN and infinities are left out, and `undefined` is what has no JSON at all. Throws `Error` for a
@@ -30,7 +22,7 @@ function plain(value: LuaValue, parents: LuaTable[]): Json | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
   if (value instanceof Uint8Array) return toUnicode(value)
   if (typeof value !== 'object') return value
-  if (value.kind === 'function' || leftOut.has(value)) return undefined
+  if (value.kind === 'function') return undefined
   if (parents.includes(value)) throw new Error('cycle: the table contains itself')
   if (parents.length >= deepest) throw new Error(`the table is nested more than ${deepest} levels deep`)
   parents.push(value)

@@ -17,6 +17,8 @@ export interface ExportedThings {
   /** Nobody holds it any more of those who were sent it so many times. */
   drop(handle: number, sent: number): void
   find(handle: number): Thing | undefined
+  /** Whether it is the instance, or something that others hold. */
+  has(thing: Thing): boolean
   count(): number
   clear(): void
 }
@@ -60,6 +62,7 @@ export function createExportedThings(instance: () => LuaTable | undefined): Expo
     },
     drop: forget,
     find: (handle) => (handle === instanceHandle ? instance() : things.get(handle)?.thing),
+    has: (thing) => handles.has(thing) || thing === instance(),
     count: () => things.size,
     clear() {
       things.clear()

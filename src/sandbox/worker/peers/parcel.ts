@@ -7,7 +7,7 @@ export const parcelLimit = 16 * 1024 * 1024
 const deepest = 100
 const firstCapacity = 256
 
-const tag = { nil: 0, no: 1, yes: 2, number: 3, string: 4, table: 5, reference: 6 } as const
+const tag = { nil: 0, no: 1, yes: 2, number: 3, string: 4, table: 5, again: 6, reference: 7 } as const
 
 export interface ParcelWriting {
   /** What the receiver is to call it by. */
@@ -17,13 +17,15 @@ export interface ParcelWriting {
 }
 
 /**
- * Lua values as bytes: numbers and strings exactly, plain tables copied. Functions, and tables with functions
- * or a metatable, become references. Throws `Error` for what is too large, too deep, or contains itself.
+ * Lua values as bytes: numbers and strings exactly, plain tables copied, one that occurs twice as one. Functions,
+ * and tables with functions or a metatable, become references. Throws `Error` for what is too large or too deep.
  */
 export function writeParcel(values: readonly LuaValue[], { refer, withheld }: ParcelWriting): Parcel {
   const bytes = createWriter()
   const references: Reference[] = []
-  const parents: LuaTable[] = []
+  /** Tables by their number, in the order in which they begin. */
+  const tables = new Map<LuaTable, number>()
+  let depth = 0
 
   function write(value: LuaValue): void {
     if (value === undefined || withheld?.(value) === true) bytes.byte(tag.nil)
@@ -34,6 +36,11 @@ export function writeParcel(values: readonly LuaValue[], { refer, withheld }: Pa
   }
 
   function writeObject(value: LuaTable | LuaFunction): void {
+    const known = value.kind === 'table' ? tables.get(value) : undefined
+    if (known !== undefined) {
+      bytes.again(known)
+      return
+    }
     const entries = value.kind === 'table' && value.metatable === undefined ? value.entries() : undefined
     if (value.kind === 'function' || entries === undefined || entries.some(hasFunction)) {
       if (references.length >= parcelReferenceLimit)
@@ -42,9 +49,9 @@ export function writeParcel(values: readonly LuaValue[], { refer, withheld }: Pa
       references.push(refer(value))
       return
     }
-    if (parents.includes(value)) throw new Error('the table contains itself')
-    if (parents.length >= deepest) throw new Error(`the table is nested more than ${deepest} levels deep`)
-    parents.push(value)
+    if (depth >= deepest) throw new Error(`the table is nested more than ${deepest} levels deep`)
+    depth += 1
+    tables.set(value, tables.size)
     // A pair whose value is withheld is left out whole: nil is no value of a table.
     const given = entries.filter((pair) => !pair.some((part) => withheld?.(part)))
     bytes.table(given.length)
@@ -52,7 +59,7 @@ export function writeParcel(values: readonly LuaValue[], { refer, withheld }: Pa
       write(key)
       write(content)
     }
-    parents.pop()
+    depth -= 1
   }
 
   for (const value of values) write(value)
@@ -73,6 +80,7 @@ export interface ParcelReading {
 export function readParcel({ body, references }: Parcel, { newTable, resolve }: ParcelReading): LuaValue[] {
   const view = new DataView(body.buffer, body.byteOffset, body.byteLength)
   const resolved = references.map(resolve)
+  const tables: LuaTable[] = []
   let at = 0
 
   function word(): number {
@@ -100,6 +108,8 @@ export function readParcel({ body, references }: Parcel, { newTable, resolve }: 
       }
       case tag.table:
         return readTable(word())
+      case tag.again:
+        return tables[word()]
       case tag.reference:
         return resolved[word()]
       default:
@@ -109,6 +119,7 @@ export function readParcel({ body, references }: Parcel, { newTable, resolve }: 
 
   function readTable(count: number): LuaTable {
     const table = newTable()
+    tables.push(table)
     for (let pair = 0; pair < count; pair += 1) {
       const key = read()
       const value = read()
@@ -127,6 +138,7 @@ interface Writer {
   number(value: number): void
   string(value: Uint8Array): void
   table(pairs: number): void
+  again(index: number): void
   reference(index: number): void
   take(): Uint8Array
 }
@@ -170,6 +182,7 @@ function createWriter(): Writer {
       buffer.set(value, at)
     },
     table: (pairs) => void counted(tag.table, pairs),
+    again: (index) => void counted(tag.again, index),
     reference: (index) => void counted(tag.reference, index),
     // A copy of its own size: a view would take the whole buffer along.
     take: () => buffer.slice(0, length),

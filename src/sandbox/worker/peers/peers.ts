@@ -35,10 +35,10 @@ export interface Peers {
   /** The running plugin of this id, or undefined. The plugin itself is its own instance. */
   find(id: string): LuaValue
   /**
-   * Calls `remove` when the plugin that a callback belongs to has ended. Answers how to take that back. Does
-   * nothing for a function of this plugin.
+   * Calls `remove` when the plugin that a callback belongs to has ended. Answers how to take that back, or
+   * undefined for a function of this plugin, with which there is nothing to do.
    */
-  whenGone(what: string, callback: LuaFunction, remove: () => void): () => void
+  whenGone(what: string, callback: LuaFunction, remove: () => void): (() => void) | undefined
   /** Whether it belongs to a plugin that has ended. */
   isGone(callback: LuaFunction): boolean
   /** Says that all methods of the host are in `Plugin`, and none of the plugin's yet. */
@@ -130,17 +130,24 @@ export function createPeers(settings: PeersSettings): Peers {
     }
   }
 
-  /** The methods of the host look into their arguments, and see nothing in a stand-in: they get a copy. */
-  function hostArguments(args: readonly LuaValue[]): LuaValue[] {
-    return args.map((value, index) => {
-      if (index === 0 || !isTable(value)) return value
-      if (value === settings.instance())
-        throw new Error('a plugin cannot be handed to its own methods of the host')
-      const reference = imported.referenceOf(value)
-      return reference === undefined
-        ? value
-        : fillTable(runtime.newTable(), callOut(reference, 'entries', []))
+  /**
+   * The methods of the host look into their arguments. In a stand-in they see nothing, so they get a copy; and
+   * what they see in the plugin's own objects is not for another plugin to have encoded, sent or shown.
+   */
+  function hostArguments([self, ...others]: readonly LuaValue[]): LuaValue[] {
+    const args = others.map((value) => {
+      const reference = isTable(value) ? imported.referenceOf(value) : undefined
+      if (reference === undefined) return value
+      return fillTable(runtime.newTable(), callOut(reference, 'entries', []))
     })
+    const seen = new Set<LuaTable>()
+    const isOwn = (value: LuaValue): boolean => {
+      if (!isTable(value) || seen.has(value)) return false
+      seen.add(value)
+      return exported.has(value) || value.entries().some((pair) => pair.some(isOwn))
+    }
+    if (args.some(isOwn)) throw new Error('its own objects cannot be handed to its methods of the host')
+    return [self, ...args]
   }
 
   function perform({ handle, operation, parcel }: CallMessage, guard: Privacy): Parcel {
@@ -199,7 +206,7 @@ export function createPeers(settings: PeersSettings): Peers {
     },
     whenGone(what, callback, remove) {
       const reference = imported.referenceOf(callback)
-      if (reference === undefined) return () => undefined
+      if (reference === undefined) return undefined
       const group = watchers.get(reference.owner) ?? new Set()
       watchers.set(reference.owner, group)
       const watcher = (): void => {

@@ -29,7 +29,7 @@ export interface PluginEvents {
 
 /** `plugin:emit`, `plugin:on` and `EventBus` (plugin API, section 6). */
 export function installEvents(context: PluginContext): PluginEvents {
-  const { runtime, entry, resources } = context
+  const { runtime, entry, resources, peers } = context
   const listeners = createListeners(listenerLimit)
 
   const throttle = createThrottle<OutgoingEvent>(context.clock, ({ name, data, options }) => {
@@ -70,10 +70,17 @@ export function installEvents(context: PluginContext): PluginEvents {
 
   function subscribe(name: LuaValue, callback: LuaValue): LuaFunction {
     const event = textArgument('on', 1, name)
-    const listener = listeners.add(event, functionArgument('on', 2, callback))
+    const run = functionArgument('on', 2, callback)
+    const listener = listeners.add(event, run)
     if (listener.first) context.send({ kind: 'subscribeEvent', name: event })
-    return runtime.wrap('unsubscribe', () => {
+    const remove = (): void => {
       if (listener.remove()) context.send({ kind: 'unsubscribeEvent', name: event })
+    }
+    const forget = peers.whenGone(`listener of '${event}'`, run, remove)
+    return runtime.wrap('unsubscribe', () => {
+      forget?.()
+      remove()
+      return undefined
     })
   }
 

@@ -41,8 +41,14 @@ export function installMqtt(context: PluginContext): PluginMqtt {
     const subscription = lastSubscription
     subscriptions.set(subscription, receive)
     context.send({ kind: 'subscribeTopic', subscription, filter: pattern })
-    return runtime.wrap('unsubscribe', () => {
+    const remove = (): void => {
       if (subscriptions.delete(subscription)) context.send({ kind: 'unsubscribeTopic', subscription })
+    }
+    const forget = context.peers.whenGone(`subscriber of '${pattern}'`, receive, remove)
+    return runtime.wrap('unsubscribe', () => {
+      forget?.()
+      remove()
+      return undefined
     })
   })
 

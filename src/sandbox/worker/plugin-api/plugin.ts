@@ -1,5 +1,4 @@
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
-import { leaveOutOfPlain } from '../lua/plain.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import {
   bytesOf,
@@ -52,7 +51,6 @@ export function installPlugin(context: PluginContext): PluginInstances {
     created.set('config', config)
     created.metatable = metatable
     instance = created
-    leaveOutOfPlain(created)
     return created
   }
 

@@ -185,8 +185,15 @@ export function installPoints(context: PluginContext): PluginPoints {
     }
 
     function listen(callback: LuaValue): LuaFunction {
-      const listener = listeners.add('OnChange', functionArgument('onChange', 1, callback))
-      return runtime.wrap('unsubscribe', () => void listener.remove())
+      const run = functionArgument('onChange', 1, callback)
+      const listener = listeners.add('OnChange', run)
+      const remove = (): void => void listener.remove()
+      const forget = context.peers.whenGone(`OnChange of '${id}'`, run, remove)
+      return runtime.wrap('unsubscribe', () => {
+        forget?.()
+        remove()
+        return undefined
+      })
     }
 
     function write(...args: LuaValue[]): void {

@@ -63,6 +63,10 @@ export function installPollers(context: PluginContext): void {
         context.touch()
       },
     })
+    context.peers.whenGone(`poller '${name}'`, onTick, () => {
+      poller.close()
+      active.delete(poller)
+    })
     return pollerTable(poller)
   })
 

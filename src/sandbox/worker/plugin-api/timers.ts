@@ -1,5 +1,5 @@
 import type { ScheduledCall } from '../../../base/clock.ts'
-import type { LuaValue } from '../lua/lua-value.ts'
+import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { functionArgument, numberArgument } from './arguments.ts'
 
@@ -12,8 +12,9 @@ const longestDelay = Number.MAX_SAFE_INTEGER
 
 /** `setTimeout`, `setInterval`, `clearTimer` (plugin API, section 5). */
 export function installTimers(context: PluginContext): void {
-  const { clock, entry, resources } = context
+  const { clock, entry, resources, peers } = context
   const timers = new Map<number, ScheduledCall>()
+  const watches = new Map<number, () => void>()
   let lastId = 0
 
   function nextId(): number {
@@ -23,15 +24,29 @@ export function installTimers(context: PluginContext): void {
     return lastId
   }
 
+  function clear(id: number): void {
+    timers.get(id)?.cancel()
+    timers.delete(id)
+    watches.get(id)?.()
+    watches.delete(id)
+  }
+
+  /** A timer of another plugin's function ends with that plugin. */
+  function watch(id: number, run: LuaFunction): void {
+    const forget = peers.whenGone('timer', run, () => clear(id))
+    if (forget !== undefined) watches.set(id, forget)
+  }
+
   context.addMethod('setTimeout', (milliseconds, callback) => {
     const delay = delayOf('setTimeout', milliseconds)
     const run = functionArgument('setTimeout', 2, callback)
     const id = nextId()
     const scheduled = clock.schedule(delay, () => {
-      timers.delete(id)
+      clear(id)
       entry.call('timer', run)
     })
     timers.set(id, scheduled)
+    watch(id, run)
     return id
   })
 
@@ -53,13 +68,13 @@ export function installTimers(context: PluginContext): void {
       )
     }
     arm()
+    watch(id, run)
     return id
   })
 
   context.addMethod('clearTimer', (id) => {
-    if (typeof id !== 'number') return
-    timers.get(id)?.cancel()
-    timers.delete(id)
+    if (typeof id === 'number') clear(id)
+    return undefined
   })
 
   resources.add('timers', {
@@ -67,6 +82,7 @@ export function installTimers(context: PluginContext): void {
     release() {
       for (const timer of timers.values()) timer.cancel()
       timers.clear()
+      watches.clear()
     },
   })
 }
