@@ -21,13 +21,13 @@ const commands: Readonly<Record<string, { label: string; run: Action } | undefin
 
 /** What may happen to a plugin now. */
 export function PossibleEvents({ plugin }: { plugin: Plugin }) {
-  const { value, reload: read } = useRemote<{ state: string; nextEvents: string[] }>(
-    pluginApi(plugin.id, `/machine?revision=${plugin.revision}`),
+  // The address changes with the plugin, so that it is read again.
+  const { value } = useRemote<{ state: string; nextEvents: string[] }>(
+    pluginApi(plugin.id, `/machine?at=${plugin.revision}-${plugin.state}`),
   )
   const [removing, setRemoving] = useState(false)
   const doing = busy.value.get(plugin.id)
   const events = value?.nextEvents ?? []
-  if (value !== undefined && value.state !== plugin.state) setTimeout(read)
   return (
     <div class="possible">
       <h3>Possible now</h3>

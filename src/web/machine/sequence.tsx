@@ -53,10 +53,7 @@ export function Sequence({ events, seq, onChoose }: SequenceProps) {
             {columns.map((name, index) => (
               <span key={`${index} ${name}`} class="life" style={{ gridColumn: index + 1 }} />
             ))}
-            <span
-              class="message"
-              style={{ gridColumn: `${askers.indexOf(event.by) + 1} / ${columnOf(event) + 2}` }}
-            >
+            <span class="message" style={spanOf(askers.indexOf(event.by), columnOf(event))}>
               <span class="message-text">{eventInWords(event.type)}</span>
             </span>
           </button>
@@ -64,4 +61,9 @@ export function Sequence({ events, seq, onChoose }: SequenceProps) {
       ))}
     </ol>
   )
+}
+
+/** From the middle of one column to the middle of another; `--span` is how many columns that takes. */
+function spanOf(from: number, to: number): Record<string, string> {
+  return { gridColumn: `${from + 1} / ${to + 2}`, '--span': String(to - from + 1) }
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { go, pluginPath } from '../base/router.ts'
 import type { Plugin } from '../base/types.ts'
 import { Empty, Failure, Loading } from '../parts/feedback.tsx'
@@ -32,6 +32,14 @@ export function PluginPage({ id, tab }: { id: string; tab: string }) {
   const all = plugins.value
   const plugin = all?.get(id) ?? withShortId(id)
   const [removing, setRemoving] = useState(false)
+  const tabList = useRef<HTMLElement>(null)
+  const loaded = plugin !== undefined
+  // Not all tabs fit on a phone.
+  useEffect(() => {
+    const list = tabList.current
+    const current = list?.querySelector<HTMLElement>('[aria-current]')
+    if (list && current) list.scrollLeft = current.offsetLeft - list.clientWidth / 3
+  }, [tab, loaded])
   useEffect(() => {
     if (plugin !== undefined && plugin.id !== id) go(pluginPath(plugin.id, tab), { replace: true })
   }, [plugin, id, tab])
@@ -68,7 +76,7 @@ export function PluginPage({ id, tab }: { id: string; tab: string }) {
       {plugin.error === null ? null : (
         <Failure text={plugin.error.message} onRetry={() => void readPlugin(plugin.id)} />
       )}
-      <nav class="tabs" aria-label={`Parts of ${plugin.name}`}>
+      <nav class="tabs" ref={tabList} aria-label={`Parts of ${plugin.name}`}>
         {tabs.map(([name, label]) => (
           <a key={name} href={pluginPath(plugin.id, name)} aria-current={name === tab ? 'page' : undefined}>
             {label}
