@@ -11,7 +11,7 @@ import { stateOf } from '../journal/evolve.ts'
 import type { Journal } from '../journal/journal.ts'
 import { isInstalled, type SnapshotWriter } from '../journal/snapshot.ts'
 import type { Outside } from '../outside/outside.ts'
-import type { PluginDirectory, RepositoryCatalog } from '../repository/repository.ts'
+import type { PluginDirectory, RepositoryCatalog, RepositoryStatus } from '../repository/repository.ts'
 import { hostSupports, isNewer } from '../repository/versions.ts'
 import type { Sandbox } from '../sandbox/isolate.ts'
 import type { Exposure } from '../schema/exposure.ts'
@@ -20,6 +20,7 @@ import type { HostFile } from '../schema/host-file.ts'
 import { identifierOf, isIdentifierPart, parseFullId } from '../schema/identifier.ts'
 import type { HostFact, Origin, PluginFact } from '../schema/journal-event.ts'
 import type { Config, Plugin } from '../schema/plugin.ts'
+import { withoutCredentials } from './address.ts'
 import { createAnnouncements } from './announcements.ts'
 import { checkConfig } from './config-rules.ts'
 import { configuredRepositories, type LifecycleContext, snapshotOfPlugin } from './context.ts'
@@ -297,10 +298,14 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     }
   }
 
-  async function repositoryStatus(name: string) {
-    const [status] = await context.repositories.statuses(
-      configuredRepositories(context).filter((repository) => repository.name === name),
-    )
+  async function repositoryStatuses(wanted: (name: string) => boolean): Promise<RepositoryStatus[]> {
+    const chosen = configuredRepositories(context).filter(({ name }) => wanted(name))
+    const statuses = await context.repositories.statuses(chosen)
+    return statuses.map((status) => ({ ...status, url: withoutCredentials(status.url) }))
+  }
+
+  async function repositoryStatus(name: string): Promise<RepositoryStatus> {
+    const [status] = await repositoryStatuses((other) => other === name)
     if (status === undefined) throw new Problem('repository_unknown', `There is no repository named ${name}.`)
     return status
   }
@@ -490,7 +495,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
           }
         })
     },
-    repositories: () => context.repositories.statuses(configuredRepositories(context)),
+    repositories: () => repositoryStatuses(() => true),
     async addRepository({ name, url }, { by, requestKey }) {
       requireRunning()
       if (

@@ -5,6 +5,7 @@ import { identifierOf } from '../schema/identifier.ts'
 import type { JournalEvent } from '../schema/journal-event.ts'
 import type { Manifest } from '../schema/manifest.ts'
 import type { Config, Plugin, Resources } from '../schema/plugin.ts'
+import { withoutCredentials } from './address.ts'
 import type { PluginStateAt } from './lifecycle.ts'
 import { hiddenValue, hideSecrets } from './secrets.ts'
 
@@ -65,6 +66,9 @@ export function eventView(
   fieldsOf: (plugin: string) => Field[] | undefined,
 ): JournalEvent {
   const { requestKey: _requestKey, ...shown } = event
+  if (shown.type === 'RepositoryAdded') {
+    return { ...shown, data: { ...shown.data, url: withoutCredentials(shown.data.url) } }
+  }
   if (shown.type !== 'PluginConfigured') return shown
   return { ...shown, data: { config: shownConfig(shown.data.config, fieldsOf(shown.plugin)) } }
 }
