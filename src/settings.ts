@@ -168,7 +168,7 @@ export function parseCommandLine(
   if (values.version === true) return { command: 'version' }
   const [command = 'start', ...rest] = positionals
   if ((command !== 'start' && command !== 'repair') || rest.length > 0) {
-    throw new SettingsError(`Unknown command "${positionals.join(' ')}"; see lupine --help.`)
+    throw new SettingsError(`Unknown command ${JSON.stringify(positionals.join(' '))}; see lupine --help.`)
   }
   const text = (name: SettingName): string | undefined => {
     const { flag, variable, fallback } = definitions[name]
@@ -193,7 +193,7 @@ function readFlags(commandLine: readonly string[]): {
       allowPositionals: true,
     })
   } catch (error) {
-    throw new SettingsError(`${messageOf(error).split('. ')[0]}; see lupine --help.`)
+    throw new SettingsError(`${messageOf(error).split(/\.\s/)[0]?.replace(/\s+/g, ' ')}; see lupine --help.`)
   }
 }
 
