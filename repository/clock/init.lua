@@ -30,6 +30,7 @@ plugin:onInit(function(config)
   timeSensor = plugin:sensor("time", function()
     return current.time
   end)
+  expose(timeSensor, "sensor", { name = "Time", icon = "mdi:clock-outline" })
   timeSensor:notify()
   plugin:log("info", "It is " .. current.iso)
   look()

@@ -48,17 +48,19 @@ local function createPoints()
   plugin:sensor("total", function()
     return count
   end)
-  plugin:control("count", function()
+  local counter = plugin:control("count", function()
     return count
   end, function(value)
     change(tally.clamp(value), "set")
   end)
   -- A button has no value of its own: any value presses it.
-  plugin:control("reset", function()
+  local reset = plugin:control("reset", function()
     return nil
   end, function()
     change(0, "reset")
   end)
+  expose(counter, "number", { name = "Count", min = 0, max = 1000000000, step = 1 })
+  expose(reset, "button", { name = "Reset" })
 end
 
 plugin:onInit(function(config)

@@ -145,15 +145,18 @@ local function readMapping(text)
 end
 
 local function createSensors()
-  plugin:sensor("written", function()
+  local writtenSensor = plugin:sensor("written", function()
     return written
   end)
-  plugin:sensor("waiting", function()
+  local waitingSensor = plugin:sensor("waiting", function()
     return store.count()
   end)
-  plugin:sensor("dropped", function()
+  local droppedSensor = plugin:sensor("dropped", function()
     return store.dropped
   end)
+  expose(writtenSensor, "sensor", { name = "Points written", state_class = "total_increasing" })
+  expose(waitingSensor, "sensor", { name = "Points waiting", state_class = "measurement" })
+  expose(droppedSensor, "sensor", { name = "Points dropped", state_class = "total_increasing" })
 end
 
 plugin:onInit(function(config)

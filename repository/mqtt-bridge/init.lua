@@ -55,9 +55,10 @@ plugin:onInit(function(config)
     plugin:log("error", "line " .. problem.line .. ": " .. problem.message)
   end
   plugin:upsertObject("rules", { active = #found, refused = #refused > 0 and refused or nil })
-  plugin:sensor("forwarded", function()
+  local forwardedSensor = plugin:sensor("forwarded", function()
     return forwarded
   end)
+  expose(forwardedSensor, "sensor", { name = "Messages forwarded", state_class = "total_increasing" })
 
   active = found
   -- All rules know their echoes before the first retained message arrives.

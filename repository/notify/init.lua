@@ -152,11 +152,13 @@ plugin:onInit(function(config)
   plugin:upsertObject("channels", { available = available })
 
   for _, id in ipairs({ "sent", "failed" }) do
-    plugin:sensor(id, function()
+    local sensor = plugin:sensor(id, function()
       return counts[id]
     end)
+    expose(sensor, "sensor", { name = "Messages " .. id, state_class = "total_increasing" })
   end
-  plugin:sensor("waiting", waitingCount)
+  local waitingSensor = plugin:sensor("waiting", waitingCount)
+  expose(waitingSensor, "sensor", { name = "Messages waiting", state_class = "measurement" })
   listen(plugin:coerceString(config.topic, ""))
 end)
 

@@ -103,6 +103,9 @@ plugin:onInit(function(config)
   sensors.daylight = plugin:sensor("daylight", function()
     return isUp
   end)
+  expose(sensors.elevation, "sensor", { name = "Elevation", unit = "°", state_class = "measurement" })
+  expose(sensors.azimuth, "sensor", { name = "Azimuth", unit = "°" })
+  expose(sensors.daylight, "binary_sensor", { name = "Daylight", device_class = "light" })
   look()
 end)
 

@@ -71,12 +71,14 @@ plugin:onInit(function(config)
     plugin:log("error", problem)
     return
   end
-  plugin:sensor("state", function()
+  local stateSensor = plugin:sensor("state", function()
     return state
   end)
-  plugin:sensor("value", function()
+  local valueSensor = plugin:sensor("value", function()
     return value
   end)
+  expose(stateSensor, "sensor", { name = "State" })
+  expose(valueSensor, "sensor", { name = "Value", state_class = "measurement" })
   plugin:mqttSubscribe(config.topic, function(_, payload)
     receive(config, steps, payload)
   end)
