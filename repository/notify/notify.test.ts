@@ -92,19 +92,12 @@ test('another plugin sends by a call, and hears what came of it', { timeout }, a
     end)
     return caller`,
   )
+  assert.deepEqual(await results.nextValue(), { '1': 2, refused: { '2': 'the message has no text' } })
+  // The first message may have gone out while the second call is still under way: then it is told in between.
+  const told = [await results.nextValue(), await results.nextValue(), await results.nextValue()]
   assert.deepEqual(
-    [
-      await results.nextValue(),
-      await results.nextValue(),
-      await results.nextValue(),
-      await results.nextValue(),
-    ],
-    [
-      { '1': 2, refused: { '2': 'the message has no text' } },
-      { accepted: true },
-      { ok: true },
-      { ok: false, reason: 'telegram: HTTP 404: No such chat' },
-    ],
+    new Set(told.map((result) => JSON.stringify(result))),
+    new Set(['{"accepted":true}', '{"ok":true}', '{"ok":false,"reason":"telegram: HTTP 404: No such chat"}']),
   )
 })
 
