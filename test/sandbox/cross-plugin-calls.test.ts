@@ -312,3 +312,27 @@ test('§9 the host API works on a foreign instance, and lets go of a caller that
     )
   })
 })
+
+test('§9 an object of another plugin can be exposed, and a setter of it is called there', async () => {
+  await withStage(async ({ load }) => {
+    await load(
+      'hub',
+      `
+        local on = false
+        local lamp = { name = "Lamp" }
+        function lamp:get() return on end
+        function lamp:set(feature, value) on = value end
+        function plugin:lamp() return lamp end
+      `,
+    )
+    const { recorder, isolate } = await load(
+      'shown',
+      `expose(Plugin.get("hub"):lamp(), "switch", { id = "lamp" })`,
+    )
+    const states = (): unknown[] => recorder.named('setExposedState').map(([, state]) => state)
+    await recorder.until(() => (states().length > 0 ? true : undefined))
+    await isolate.setExposed('lamp', 'state', true)
+    await recorder.until(() => (states().length > 1 ? true : undefined))
+    assert.deepEqual(states(), [{ state: false }, { state: true }])
+  })
+})

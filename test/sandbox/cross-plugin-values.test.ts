@@ -157,3 +157,26 @@ test('§9 an object of another plugin is called, compared, joined, measured and 
   ])
   assert.match(lines[4] ?? '', /^false\t.*@test\/callee: .*attempt to perform arithmetic/)
 })
+
+test('§9 an object of another plugin serves as a class, and from within a coroutine', async () => {
+  const lines = await linesWith(
+    `
+      local Base = {} Base.__index = Base
+      function Base:hello() return "hello " .. self.name end
+      function plugin:class() return setmetatable({ hello = Base.hello, level = 3 }, Base) end
+    `,
+    `
+      local mine = setmetatable({ name = "mine" }, { __index = other:class() })
+      print(mine:hello(), mine.hello(mine), mine.level, mine.none)
+      local co = coroutine.wrap(function() coroutine.yield(mine:hello()) return other:class().level end)
+      print(co(), co())
+      local ok, message = pcall(function() return mine:none() end)
+      print(ok, (message:gsub("^.-@", "@")))
+    `,
+  )
+  assert.deepEqual(lines, [
+    'hello mine\thello mine\t3\tnil',
+    'hello mine\t3',
+    "false\t@test/callee: attempt to call a nil value (method 'none')",
+  ])
+})

@@ -97,6 +97,11 @@ declare module 'fengari/src/ldebug.js' {
   export default debugging
 }
 
+declare module 'fengari/src/lstate.js' {
+  const states: { CIST_LUA: number }
+  export default states
+}
+
 declare module 'fengari/src/lopcodes.js' {
   const opcodes: { OpCodesI: Record<string, number> }
   export default opcodes

@@ -44,11 +44,21 @@ export interface Prototype {
   p: Prototype[]
 }
 
+/** One running function. */
+export interface CallInfo {
+  l_base: number
+  previous: CallInfo | null
+  callstatus: number
+  /** Only of a Lua function: its instructions, and the place of the next one. */
+  l_code: Instruction[]
+  l_savedpc: number
+}
+
 /** A Lua thread: the main one, or a coroutine. */
 export interface LuaState {
   stack: TaggedValue[]
   top: number
-  ci: { l_base: number }
+  ci: CallInfo
   l_G: object
 }
 

@@ -1,6 +1,6 @@
 import { toBytes, toUnicode } from './bytes.ts'
 import { guardConcatenations } from './concat-guard.ts'
-import { auxiliary, lua, objects, tags, whileCompiling } from './engine.ts'
+import { auxiliary, lua, objects, opcodes, states, tags, whileCompiling } from './engine.ts'
 import { describeException, errorText, exceptionText, protectedText } from './error-value.ts'
 import type { LuaState, Prototype, RawFunction } from './fengari-types.ts'
 import { createInterrupt } from './interrupt.ts'
@@ -214,6 +214,11 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     newTable: references.newTable,
     wrap,
     apart: interrupt.apart,
+    get selectsMethod() {
+      const caller = running.ci.previous
+      if (caller === null || (caller.callstatus & states.CIST_LUA) === 0) return false
+      return caller.l_code[caller.l_savedpc - 1]?.opcode === opcodes.OpCodesI.OP_SELF
+    },
     toText,
   }
 }

@@ -62,6 +62,8 @@ export interface LuaRuntime {
    * ends with it, and does not reach what waits.
    */
   apart<T>(task: () => T): T
+  /** Whether the metamethod that runs has been asked for a method that is called next: `object:name(…)`. */
+  readonly selectsMethod: boolean
   /** `tostring` as Lua has it, honouring `__tostring` and `__name`; never throws. */
   toText(value: LuaValue): string
 }

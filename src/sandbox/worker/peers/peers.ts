@@ -13,16 +13,16 @@ import type {
 } from '../../../schema/worker-protocol.ts'
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { LuaEntry } from '../lua-entry.ts'
-import { isFunction, isTable } from '../plugin-api/arguments.ts'
 import { failureOf, type PluginLog } from '../plugin-log.ts'
 import { NoAnswer, PeerGone } from '../question-channel.ts'
 import type { Redactor } from '../redaction.ts'
 import type { ResourceRegistry } from '../resource-registry.ts'
 import { createExportedThings } from './exported-things.ts'
 import { createImportedThings } from './imported-things.ts'
-import { createOperations, fillTable, flatEntries, operators } from './operations.ts'
+import { fillTable } from './operations.ts'
 import { readParcel, writeParcel } from './parcel.ts'
-import { createPrivacy, type Privacy } from './privacy.ts'
+import { createPrivacy } from './privacy.ts'
+import { createServedCalls } from './served-calls.ts'
 import { createStandIns } from './stand-ins.ts'
 
 /** Characters of an error that goes to another plugin. */
@@ -72,7 +72,6 @@ export interface PeersSettings {
 
 export function createPeers(settings: PeersSettings): Peers {
   const { isolate, source, runtime, entry, log, redactor } = settings
-  const operations = createOperations(runtime)
   const exported = createExportedThings(settings.instance)
   const imported = createImportedThings(
     createStandIns(runtime, callOut, (value) => imported.referenceOf(value)),
@@ -81,7 +80,7 @@ export function createPeers(settings: PeersSettings): Peers {
   /** Isolates that have ended and of which something was held. */
   const gone = new Set<number>()
   const watchers = new Map<number, Set<() => void>>()
-  let privacy: Privacy | undefined
+  let serveCall: ReturnType<typeof createServedCalls> | undefined
 
   const notRunning = ({ plugin }: Reference): Error => new Error(`plugin not running: ${plugin}`)
 
@@ -130,51 +129,18 @@ export function createPeers(settings: PeersSettings): Peers {
     }
   }
 
-  /**
-   * The methods of the host look into their arguments. In a stand-in they see nothing, so they get a copy; and
-   * what they see in the plugin's own objects is not for another plugin to have encoded, sent or shown.
-   */
-  function hostArguments([self, ...others]: readonly LuaValue[]): LuaValue[] {
-    const args = others.map((value) => {
-      const reference = isTable(value) ? imported.referenceOf(value) : undefined
-      if (reference === undefined) return value
-      return fillTable(runtime.newTable(), callOut(reference, 'entries', []))
-    })
-    const seen = new Set<LuaTable>()
-    const isOwn = (value: LuaValue): boolean => {
-      if (!isTable(value) || seen.has(value)) return false
-      seen.add(value)
-      return exported.has(value) || value.entries().some((pair) => pair.some(isOwn))
-    }
-    if (args.some(isOwn)) throw new Error('its own objects cannot be handed to its methods of the host')
-    return [self, ...args]
+  function copyOf(value: LuaTable): LuaTable | undefined {
+    const reference = imported.referenceOf(value)
+    return reference && fillTable(runtime.newTable(), callOut(reference, 'entries', []))
   }
 
-  function perform({ handle, operation, parcel }: CallMessage, guard: Privacy): Parcel {
+  function perform({ handle, operation, parcel }: CallMessage): Parcel {
+    if (serveCall === undefined) throw new Error('the plugin is not there yet')
     const args = unpack(parcel)
     const target = exported.find(handle)
     if (target === undefined) throw new Error('this object is not there any more')
-    if (operation === 'call' && isFunction(target)) {
-      return pack(entry.serve(target, ...(guard.isHostFunction(target) ? hostArguments(args) : args)))
-    }
-    const callee = operations.get(operation)
-    if (callee === undefined) throw new Error(`there is no operation '${operation}'`)
-    if ((operators as readonly string[]).includes(operation)) return pack(entry.serve(callee, ...args))
-    const [key] = args
-    if (operation === 'newindex') guard.checkWrite(target, key)
-    if (operation === 'index' && guard.hides(target, key)) return pack([])
-    const results = entry.serve(callee, target, ...args)
-    if (operation === 'index') return pack(results, guard.withheld)
-    return operation === 'entries' ? packEntries(target, flatEntries(results), guard) : pack(results)
-  }
-
-  function packEntries(target: LuaValue, flat: LuaValue[], guard: Privacy): Parcel {
-    const shown: LuaValue[] = []
-    for (let index = 0; index + 1 < flat.length; index += 2) {
-      const pair = [flat[index], flat[index + 1]]
-      if (!guard.hides(target, pair[0]) && !pair.some(guard.withheld)) shown.push(...pair)
-    }
-    return pack(shown, guard.withheld)
+    const { values, withheld } = serveCall(target, operation, args)
+    return pack(values, withheld)
   }
 
   function ended(owner: number): void {
@@ -221,12 +187,12 @@ export function createPeers(settings: PeersSettings): Peers {
     },
     begin() {
       const { pluginClass, instance, config } = settings
-      privacy = createPrivacy({ pluginClass, instance, config, secrets: source.secrets })
+      const privacy = createPrivacy({ pluginClass, instance, config, secrets: source.secrets })
+      serveCall = createServedCalls({ runtime, entry, privacy, isHandedOver: exported.has, copyOf })
     },
     serve(message) {
       try {
-        if (privacy === undefined) throw new Error('the plugin is not there yet')
-        return { ok: true, parcel: perform(message, privacy) }
+        return { ok: true, parcel: perform(message) }
       } catch (error) {
         const failure = failureOf(error)
         log.write('debug', `call of ${message.caller}: ${failure.message}\n${failure.traceback}`.trimEnd())

@@ -8,7 +8,7 @@ export type CallOut = (reference: Reference, operation: string, args: readonly L
 
 /**
  * What Lua gets for a thing of another plugin: a function, or an empty table whose metatable asks the owner.
- * A method is found and called in two steps, as in one plugin, so it is always the present one.
+ * Nothing is remembered of what it answered. A method that is called as one is looked up and called in one go.
  */
 export function createStandIns(
   runtime: LuaRuntime,
@@ -29,7 +29,13 @@ export function createStandIns(
 
   metatable.set('__metatable', bytesOf('an object of another plugin'))
   metatable.set('__name', bytesOf('object of another plugin'))
-  method('index', (self, key) => callOut(referred(self), 'index', [key])[0])
+  method('index', (self, key) => {
+    const reference = referred(self)
+    if (!runtime.selectsMethod) return callOut(reference, 'index', [key])[0]
+    return runtime.wrap(`method of ${reference.plugin}`, (...args) =>
+      callOut(reference, 'invoke', [key, ...args]),
+    )
+  })
   method('newindex', (self, key, value) => {
     callOut(referred(self), 'newindex', [key, value])
     return undefined

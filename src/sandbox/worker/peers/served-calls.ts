@@ -1,0 +1,98 @@
+import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { LuaEntry } from '../lua-entry.ts'
+import { isFunction, isTable, typeName } from '../plugin-api/arguments.ts'
+import { createOperations, flatEntries, operators } from './operations.ts'
+import type { Privacy } from './privacy.ts'
+
+/** What a call gives, and what of it does not go to another plugin. */
+export interface Served {
+  values: LuaValue[]
+  withheld?: (value: LuaValue) => boolean
+}
+
+export interface ServedCallsSettings {
+  runtime: LuaRuntime
+  entry: LuaEntry
+  privacy: Privacy
+  /** Whether other plugins hold it, as a thing of this one. */
+  isHandedOver(value: LuaTable): boolean
+  /** A copy of an object of another plugin; undefined for what is none. */
+  copyOf(value: LuaTable): LuaTable | undefined
+}
+
+/** Does what another plugin wants of a thing of this one. Throws what Lua raises. */
+export function createServedCalls(settings: ServedCallsSettings) {
+  const { runtime, entry, privacy, isHandedOver, copyOf } = settings
+  const operations = createOperations(runtime)
+
+  function operate(name: string, ...args: LuaValue[]): LuaValue[] {
+    const operation = operations.get(name)
+    if (operation === undefined) throw new Error(`there is no operation '${name}'`)
+    return entry.serve(operation, ...args)
+  }
+
+  /**
+   * The methods of the host look into their arguments. In a stand-in they see nothing, so they get a copy; and
+   * what they see in the plugin's own objects is not for another plugin to have encoded, sent or shown.
+   */
+  function hostArguments([self, ...others]: readonly LuaValue[]): LuaValue[] {
+    const args = others.map((value) => (isTable(value) ? (copyOf(value) ?? value) : value))
+    const seen = new Set<LuaTable>()
+    const isOwn = (value: LuaValue): boolean => {
+      if (!isTable(value) || seen.has(value)) return false
+      seen.add(value)
+      return isHandedOver(value) || value.entries().some((pair) => pair.some(isOwn))
+    }
+    if (args.some(isOwn)) throw new Error('its own objects cannot be handed to its methods of the host')
+    return [self, ...args]
+  }
+
+  function call(callee: LuaFunction, args: readonly LuaValue[]): LuaValue[] {
+    return entry.serve(callee, ...(privacy.isHostFunction(callee) ? hostArguments(args) : args))
+  }
+
+  function read(target: LuaValue, key: LuaValue): LuaValue {
+    if (privacy.hides(target, key)) return undefined
+    const [value] = operate('index', target, key)
+    return privacy.withheld(value) ? undefined : value
+  }
+
+  function invoke(target: LuaValue, [key, ...args]: readonly LuaValue[]): LuaValue[] {
+    const callee = read(target, key)
+    if (isFunction(callee)) return call(callee, args)
+    if (isTable(callee)) return operate('call', callee, ...args)
+    throw new Error(`attempt to call a ${typeName(callee)} value (method '${runtime.toText(key)}')`)
+  }
+
+  function entries(target: LuaValue): LuaValue[] {
+    const flat = flatEntries(operate('entries', target))
+    const shown: LuaValue[] = []
+    for (let index = 0; index + 1 < flat.length; index += 2) {
+      const pair = [flat[index], flat[index + 1]]
+      if (!privacy.hides(target, pair[0]) && !pair.some(privacy.withheld)) shown.push(...pair)
+    }
+    return shown
+  }
+
+  return (target: LuaValue, operation: string, args: readonly LuaValue[]): Served => {
+    const [key] = args
+    switch (operation) {
+      case 'call':
+        return { values: isFunction(target) ? call(target, args) : operate('call', target, ...args) }
+      case 'invoke':
+        return { values: invoke(target, args) }
+      case 'index':
+        return { values: [read(target, key)], withheld: privacy.withheld }
+      case 'entries':
+        return { values: entries(target), withheld: privacy.withheld }
+      case 'newindex':
+        privacy.checkWrite(target, key)
+        return { values: operate('newindex', target, ...args) }
+      default:
+        // An operator has come with both of its operands.
+        return (operators as readonly string[]).includes(operation)
+          ? { values: operate(operation, ...args) }
+          : { values: operate(operation, target, ...args) }
+    }
+  }
+}
