@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import Type, { type Static, type TSchema } from 'typebox'
-import type { Json } from '../base/json.ts'
+import { isJson, type Json } from '../base/json.ts'
 import { ExposedState, Exposure } from './exposure.ts'
 import { type OutsideAnswer, OutsideCall } from './outside.ts'
 import { createParser, type Parsed } from './parser.ts'
@@ -20,7 +20,9 @@ import {
  */
 
 const Bytes = Type.Refine(Type.Unsafe<Uint8Array>({}), (value) => value instanceof Uint8Array)
-const AnyJson = Type.Unsafe<Json>({})
+/** A structured clone carries more than JSON: what no listener could write down is refused at the door. */
+const isJsonOrNothing = (value: unknown): boolean => value === undefined || isJson(value)
+const AnyJson = Type.Refine(Type.Unsafe<Json>({}), isJsonOrNothing)
 const Count = Type.Integer({ minimum: 0 })
 const PointKind = Type.Union([Type.Literal('sensor'), Type.Literal('control')])
 const DeliveryOptions = Type.Object({
@@ -38,7 +40,7 @@ export type KeyValue = Static<typeof KeyValue>
 
 /** What a plugin asks of the host, by `kind`. They travel in batches, in the order in which Lua made them. */
 export const operationSchemas = {
-  log: Type.Object({ kind: Type.Literal('log'), entry: LogEntry }),
+  log: Type.Object({ kind: Type.Literal('log'), entry: Type.Refine(LogEntry, isJson) }),
   emit: Type.Object({
     kind: Type.Literal('emit'),
     name: Type.String(),
@@ -80,7 +82,7 @@ export const operationSchemas = {
   setExposedState: Type.Object({
     kind: Type.Literal('setExposedState'),
     id: Type.String(),
-    state: ExposedState,
+    state: Type.Refine(ExposedState, isJson),
   }),
   /** Without `entry`: the key is deleted. */
   setKeyValue: Type.Object({

@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { Worker } from 'node:worker_threads'
+import fc from 'fast-check'
+import mqtt from 'mqtt'
+import { isJsonObject } from '../../src/base/json.ts'
+import type { LogFields, Logger } from '../../src/base/log.ts'
+import { type HostMessage, operationSchemas, workerMessageSchemas } from '../../src/schema/worker-protocol.ts'
+import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { mutated, nastyTexts, runs, text, uncommonValue } from './arbitraries.ts'
+
+/**
+ * A plugin that has taken its worker over says anything that a structured clone can carry. The host, its other
+ * plugins and its clients go on; the worst is the end of that one plugin.
+ */
+
+/** The workers of this process by the plugin that they were told to load, and its number there. */
+function watchWorkers(context: TestContext): Map<string, { worker: Worker; isolate: number }> {
+  const workers = new Map<string, { worker: Worker; isolate: number }>()
+  const { postMessage } = Worker.prototype
+  Worker.prototype.postMessage = function (this: Worker, ...given: Parameters<typeof postMessage>) {
+    const message = given[0] as HostMessage
+    if (message.kind === 'load') workers.set(message.source.id, { worker: this, isolate: message.isolate })
+    postMessage.apply(this, given)
+  }
+  context.after(() => {
+    Worker.prototype.postMessage = postMessage
+  })
+  return workers
+}
+
+const bytes = new Uint8Array([1, 2])
+const delivery = { qos: 0, retain: false }
+const parcel = { body: bytes, references: [{ owner: 1, handle: 0, type: 'table', plugin: '@a/b' }] }
+const counts = {
+  timers: 1,
+  pollers: 1,
+  eventSubscriptions: 1,
+  mqttSubscriptions: 1,
+  objects: 1,
+  sensors: 1,
+  controls: 1,
+  throttles: 1,
+  httpRequests: 1,
+}
+const exposure = {
+  component: 'light',
+  type: 'light',
+  name: 'Lamp',
+  features: ['state', 'brightness'],
+  writable: ['state'],
+  min: 0,
+  max: 100,
+  options: ['a'],
+}
+
+/** One good operation of every kind; that none is forgotten is tested. */
+const goodOperations: Record<keyof typeof operationSchemas, unknown> = {
+  log: { kind: 'log', entry: { at: 'now', level: 'info', message: 'x', fields: { a: 1 } } },
+  emit: { kind: 'emit', name: 'e', data: { a: 1 }, options: delivery },
+  publish: { kind: 'publish', topic: 'a/b', payload: bytes, options: delivery },
+  subscribeEvent: { kind: 'subscribeEvent', name: 'e' },
+  unsubscribeEvent: { kind: 'unsubscribeEvent', name: 'e' },
+  subscribeTopic: { kind: 'subscribeTopic', subscription: 1, filter: 'a/#' },
+  unsubscribeTopic: { kind: 'unsubscribeTopic', subscription: 1 },
+  setObject: { kind: 'setObject', path: 'a.b', value: { on: true } },
+  setPoint: { kind: 'setPoint', point: 'sensor', id: 's', value: 1 },
+  removePoint: { kind: 'removePoint', point: 'sensor', id: 's' },
+  setExposure: { kind: 'setExposure', id: 'lamp', exposure },
+  removeExposure: { kind: 'removeExposure', id: 'lamp' },
+  setExposedState: { kind: 'setExposedState', id: 'lamp', state: { state: true, brightness: 5 } },
+  setKeyValue: { kind: 'setKeyValue', key: 'k', entry: { value: 1, expiresAt: 5e12, secure: true } },
+  call: {
+    kind: 'call',
+    number: 1,
+    call: {
+      service: 'http',
+      request: {
+        url: 'http://127.0.0.1:1/',
+        method: 'GET',
+        headers: [['a', 'b']],
+        timeout: 50,
+        insecure: false,
+      },
+    },
+  },
+  cancel: { kind: 'cancel', number: 1 },
+  resources: { kind: 'resources', resources: counts },
+}
+
+const callPlugin = { kind: 'callPlugin', owner: 1, handle: 0, operation: 'call', depth: 1, parcel }
+
+/** Good messages of every kind but those that end the plugin at once. */
+const goodMessages: Record<keyof typeof workerMessageSchemas, unknown[]> = {
+  ready: [{ kind: 'ready' }],
+  pong: [{ kind: 'pong', sequence: 1, memory: 5 }],
+  loaded: [{ kind: 'loaded', isolate: 1 }],
+  loadFailed: [],
+  batch: Object.values(goodOperations).map((operation) => ({
+    kind: 'batch',
+    isolate: 1,
+    operations: [operation],
+  })),
+  controlAnswered: [{ kind: 'controlAnswered', isolate: 1, request: 1, outcome: { ok: true, value: 1 } }],
+  unloaded: [],
+  question: [
+    {
+      kind: 'question',
+      isolate: 1,
+      number: 1,
+      question: { kind: 'lookUpObject', fullPath: 'plugins.a.b.c' },
+    },
+    { kind: 'question', isolate: 1, number: 2, question: { kind: 'listPlugins' } },
+    { kind: 'question', isolate: 1, number: 3, question: { kind: 'findPlugin', id: 'demo' } },
+    { kind: 'question', isolate: 1, number: 4, question: callPlugin },
+  ],
+  abandon: [{ kind: 'abandon', isolate: 1, number: 4 }],
+  callAnswered: [{ kind: 'callAnswered', isolate: 1, call: 1, outcome: { ok: true, parcel } }],
+  release: [{ kind: 'release', isolate: 1, releases: [{ owner: 1, handle: 0, count: 1 }] }],
+}
+
+async function start(
+  context: TestContext,
+): Promise<{ host: TestHost; say(message: unknown): void; mistakes: string[] }> {
+  const mistakes: string[] = []
+  // What the worker said wrongly is told, and logged; anything else would be a mistake of the host's.
+  const expected = /not in the protocol|asked for nonsense/
+  const error = (message: string, fields: LogFields = {}): void => {
+    if (!expected.test(message) && fields.plugin === undefined) mistakes.push(message)
+    if (message === 'A listener failed' || message === 'A service of the sandbox failed')
+      mistakes.push(`${message} ${JSON.stringify(fields)}`)
+  }
+  const quiet = (): void => undefined
+  const logger: Logger = { debug: quiet, info: quiet, warn: quiet, error }
+  const workers = watchWorkers(context)
+  const host = await startTestHost({ logger, settings: { discoveryPrefix: 'homeassistant' } })
+  context.after(() => host.close())
+  for (const id of ['hello', 'demo']) {
+    await host.request('POST', '/api/plugins/install', { body: { fullId: `@fixtures/${id}` } })
+    const answer = await host.request('POST', `/api/plugins/${id}/toggle`)
+    assert.equal(answer.body.state, 'running')
+  }
+  const found = workers.get('@fixtures/hello')
+  assert.ok(found !== undefined)
+  const { worker, isolate } = found
+  // The good messages are written for number 1.
+  const say = (message: unknown): void => {
+    const copy: unknown = structuredClone(message)
+    if (isJsonObject(copy) && copy.isolate === 1) copy.isolate = isolate
+    worker.emit('message', copy)
+  }
+  return { host, say, mistakes }
+}
+
+async function assertServes(host: TestHost, what: string): Promise<void> {
+  for (const path of ['objects', 'sensors', 'controls', 'logs', 'machine', '']) {
+    const answer = await host.request('GET', `/api/plugins/hello/${path}`.replace(/\/$/, ''))
+    assert.equal(answer.status, 200, `${path} after ${what}: ${JSON.stringify(answer.body).slice(0, 500)}`)
+  }
+  for (const path of ['/api/plugins', '/metrics', '/api/system', '/api/history']) {
+    assert.equal((await host.request('GET', path)).status, 200, `${path} after ${what}`)
+  }
+}
+
+test('whatever a worker says, the host answers, logs it, and the other plugin and the clients go on', async (context) => {
+  assert.deepEqual(Object.keys(goodOperations), Object.keys(operationSchemas))
+  assert.deepEqual(Object.keys(goodMessages), Object.keys(workerMessageSchemas))
+  const { host, say, mistakes } = await start(context)
+  const client = await mqtt.connectAsync(host.mqttUrl, { reconnectPeriod: 0 })
+  context.after(() => client.endAsync(true))
+  await client.subscribeAsync('#')
+  client.on('message', () => undefined)
+  for (const value of goodMessages.batch) say(value)
+  const { objects } = (await host.request('GET', '/api/plugins/hello/objects')).body
+  assert.deepEqual(objects, { 'a.b': { on: true } }, 'what a worker says arrives')
+  const seq = host.host.lifecycle.lastSeq
+  const good = fc.constantFrom(...Object.values(goodMessages).flat())
+  const renamed = good.chain((message) =>
+    text().map(
+      (name) =>
+        JSON.parse(
+          JSON.stringify(message).replaceAll(/"(a\.b|lamp|s|k|e)"/g, () => JSON.stringify(name)),
+        ) as unknown,
+    ),
+  )
+  const message = fc
+    .oneof(
+      { weight: 5, arbitrary: good.chain((value) => mutated(value, uncommonValue())) },
+      { weight: 2, arbitrary: renamed },
+      { weight: 1, arbitrary: uncommonValue() },
+    )
+    .filter((value) => !endsThePlugin(value))
+  await fc.assert(
+    fc.asyncProperty(fc.array(message, { minLength: 1, maxLength: 4 }), async (messages) => {
+      for (const each of messages) say(each)
+      await assertServes(host, shown(messages))
+      assert.ok(client.connected)
+    }),
+    { numRuns: Math.ceil(runs / 2) },
+  )
+  const other = await host.request('PUT', '/api/plugins/demo/controls/level', { body: { value: 7 } })
+  assert.equal(other.status, 200)
+  assert.equal(host.host.lifecycle.lastSeq, seq, 'no fact was written down')
+  const toggled = await host.request('POST', '/api/plugins/hello/toggle', { body: { enabled: false } })
+  assert.equal(toggled.status, 200)
+  assert.deepEqual((await host.request('GET', '/api/plugins/hello/objects')).body, { objects: {} })
+  assert.deepEqual(mistakes, [])
+})
+
+test('a topic is not listened to any more after the unload, even if a worker used its number twice', async (context) => {
+  const { host, say, mistakes } = await start(context)
+  const subscribe = (filter: string): unknown => ({
+    kind: 'batch',
+    isolate: 1,
+    operations: [{ kind: 'subscribeTopic', subscription: 1, filter }],
+  })
+  const before = host.host.lifecycle.get('@fixtures/hello')
+  assert.equal(before.state, 'running')
+  for (const nasty of nastyTexts) say(subscribe(nasty))
+  say(subscribe('twice/a'))
+  say(subscribe('twice/b'))
+  assert.equal((await host.request('POST', '/api/plugins/hello/reload')).body.state, 'running')
+  assert.deepEqual(mistakes, [])
+})
+
+test('a value that JSON cannot say is refused at the door', async (context) => {
+  const { host, say } = await start(context)
+  const shared = ['x']
+  for (const value of [10n, new Map(), [shared, shared], NaN])
+    say({ kind: 'batch', isolate: 1, operations: [{ kind: 'setObject', path: 'a', value: { value } }] })
+  const { status, body } = await host.request('GET', '/api/plugins/hello/objects')
+  assert.deepEqual([status, body], [200, { objects: {} }])
+})
+
+/** A worker may always say that its plugin has ended: that is no attack on anybody else. */
+function endsThePlugin(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null || !('kind' in value)) return false
+  return value.kind === 'unloaded' || value.kind === 'loadFailed'
+}
+
+function shown(messages: unknown[]): string {
+  try {
+    return JSON.stringify(messages).slice(0, 500)
+  } catch {
+    return 'something that JSON cannot say'
+  }
+}
