@@ -110,21 +110,22 @@ export function installPoints(context: PluginContext): PluginPoints {
     controlId: (table) => [...points.control].find(([, point]) => point.table.is(table))?.[0],
     setControl(id, value) {
       const point = points.control.get(id)
-      if (point === undefined) return { ok: false, reason: 'unknown', message: `there is no control '${id}'` }
+      if (point === undefined) return { ok: false, reason: 'unknown', message: `There is no control '${id}' now.` }
       const type = declaredTypes.get(id)
       const typed = type === undefined ? value : convertControlValue(type, value)
       if (typed === undefined) {
         return {
           ok: false,
           reason: 'refused',
-          message: `${JSON.stringify(value)} is not a value of type ${type}`,
+          message: `${JSON.stringify(value)} is not a value of type ${type}; send one that is.`,
         }
       }
       try {
         point.set(typed)
       } catch (error) {
         context.log.failure(`setter of '${id}'`, error)
-        return { ok: false, reason: 'refused', message: failureOf(error).message }
+        const message = `The plugin refused the value: ${failureOf(error).message}.`
+        return { ok: false, reason: 'refused', message }
       }
       return { ok: true, value: point.value() }
     },
