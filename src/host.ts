@@ -25,6 +25,7 @@ import { createMqttProjection } from './lifecycle/mqtt-projection.ts'
 import { createOutside } from './outside/outside.ts'
 import { createRepositoryCatalog } from './repository/catalog.ts'
 import { createPluginDirectory } from './repository/plugin-directory.ts'
+import type { SandboxLimits } from './sandbox/limits.ts'
 import { createSandbox } from './sandbox/sandbox.ts'
 import type { HostFile } from './schema/host-file.ts'
 import type { Settings } from './settings.ts'
@@ -39,6 +40,8 @@ export interface HostOptions {
   environment: Readonly<Record<string, string | undefined>>
   clock?: Clock
   files?: FileSystem
+  /** What plugins may take; what is left out is as `sandbox/limits.ts` says. */
+  limits?: Partial<SandboxLimits>
 }
 
 export interface Host {
@@ -115,7 +118,12 @@ export async function createHost(options: HostOptions): Promise<Host> {
       rewrite: settings.httpRewrite,
     })
     scope.add(() => outside.close())
-    const sandbox = createSandbox({ clock, logger, isolation: settings.isolation })
+    const sandbox = createSandbox({
+      clock,
+      logger,
+      isolation: settings.isolation,
+      ...(options.limits === undefined ? {} : { limits: options.limits }),
+    })
     scope.add(() => sandbox.close())
     const repositories = createRepositoryCatalog({
       directory,

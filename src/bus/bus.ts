@@ -39,6 +39,8 @@ export interface Bus {
    * logged. Rejects with a `Problem` when the filter is not one.
    */
   subscribe(filter: string, handler: (message: BusMessage) => void): Promise<BusSubscription>
+  /** Resolves when the handlers of all subscriptions have had what came until now. */
+  delivered(): Promise<void>
   /** Takes over an HTTP upgrade to MQTT over WebSocket. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
   /**

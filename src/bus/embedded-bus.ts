@@ -275,6 +275,11 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
           logger.error('A message could not be published', { topic, reason: String(error) })
       })
     },
+    // The broker hands a message on in turns of its own, before it is in the inbox.
+    delivered: async () => {
+      await new Promise(setImmediate)
+      await inbox.idle()
+    },
     async subscribe(filter, handler): Promise<BusSubscription> {
       if (closing !== undefined || tcpServer === undefined) throw closedProblem()
       if (!isFilter(filter)) throw filterProblem(filter)

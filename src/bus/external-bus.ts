@@ -259,6 +259,7 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
       messages.published += 1
       queue.push({ topic, payload: Buffer.from(payload), qos, retain })
     },
+    delivered: () => inbox.idle(),
     async subscribe(filter, handler) {
       if (closing !== undefined) throw closedProblem()
       if (!isFilter(filter)) throw filterProblem(filter)

@@ -9,8 +9,13 @@ export interface InboxEntry {
   close(): boolean
 }
 
+/** Milliseconds of messages at a stretch; then HTTP and the broker's clients have their turn. */
+const sliceLimit = 10
+
 export interface Inbox {
   open(handler: (message: BusMessage) => void): InboxEntry
+  /** Resolves when nothing waits any more. */
+  idle(): Promise<void>
   close(): void
 }
 
@@ -22,13 +27,26 @@ export interface Inbox {
 export function createInbox(logger: Logger): Inbox {
   let waiting: (() => void)[] = []
   let turn: NodeJS.Immediate | undefined
+  let idlers: (() => void)[] = []
   let closed = false
 
   function drain(): void {
-    turn = undefined
-    const batch = waiting
-    waiting = []
-    for (const call of batch) call()
+    const end = performance.now() + sliceLimit
+    let done = 0
+    for (const call of waiting) {
+      if (done > 0 && performance.now() >= end) break
+      done += 1
+      call()
+    }
+    waiting = waiting.slice(done)
+    turn = waiting.length > 0 ? setImmediate(drain) : undefined
+    if (turn === undefined) release()
+  }
+
+  function release(): void {
+    const resolved = idlers
+    idlers = []
+    for (const resolve of resolved) resolve()
   }
 
   return {
@@ -57,10 +75,12 @@ export function createInbox(logger: Logger): Inbox {
         },
       }
     },
+    idle: () => (waiting.length === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve))),
     close() {
       closed = true
       waiting = []
       if (turn !== undefined) clearImmediate(turn)
+      release()
     },
   }
 }

@@ -9,6 +9,8 @@ import type { Announcement, Lifecycle } from './lifecycle.ts'
 
 /** Retained event topics of one plugin; an event name may be made up anew each time. */
 export const retainedEventsLimit = 1_000
+/** Bytes of a retained event: so many of them, and of the largest, would fill the host's memory. */
+export const retainedEventBytes = 16 * 1024
 
 export interface MqttProjectionSettings {
   lifecycle: Lifecycle
@@ -145,12 +147,17 @@ export function createMqttProjection({
 
   function publishEvent({ plugin, name, data, qos, retain }: Announcement & { kind: 'event' }): void {
     const topic = topics.event(plugin, name)
+    const payload = JSON.stringify(data ?? null)
     const { events } = retainedOf(plugin)
-    const room = events.has(topic) || events.size < retainedEventsLimit
+    const room =
+      payload.length <= retainedEventBytes && (events.has(topic) || events.size < retainedEventsLimit)
     if (retain && room) events.add(topic)
     else if (retain)
-      logger.warn('An event is not retained: the plugin has too many such', { plugin, event: name })
-    publish(topic, JSON.stringify(data ?? null), { qos, retain: retain && room })
+      logger.warn('An event is not retained: it is too large, or the plugin has too many such', {
+        plugin,
+        event: name,
+      })
+    publish(topic, payload, { qos, retain: retain && room })
   }
 
   function follow(announcement: Announcement): void {

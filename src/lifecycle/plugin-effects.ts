@@ -6,7 +6,13 @@ import { mayPublish } from '../bus/acl.ts'
 import type { Bus, BusSubscription } from '../bus/bus.ts'
 import type { Outside } from '../outside/outside.ts'
 import type { InstalledFiles } from '../repository/repository.ts'
-import { type Isolate, IsolateError, type IsolateServices, type Sandbox } from '../sandbox/isolate.ts'
+import {
+  type Isolate,
+  IsolateError,
+  type IsolateServices,
+  type PublishOptions,
+  type Sandbox,
+} from '../sandbox/isolate.ts'
 import { identifierOf } from '../schema/identifier.ts'
 import type { Config, LogEntry, PluginError, Resources } from '../schema/plugin.ts'
 import { noResources } from '../schema/plugin.ts'
@@ -17,6 +23,14 @@ import type { ExposureRegistry } from './exposure-registry.ts'
 import type { KeyValueStores } from './key-value-stores.ts'
 import type { ObjectRegistry } from './object-registry.ts'
 import type { PluginLogs } from './plugin-logs.ts'
+
+/** Events and messages that may wait for a plugin while its onInit runs; later ones are dropped. */
+export const waitingDeliveries = 1_000
+/**
+ * Topics on which the messages of one plugin are retained; the broker keeps a number of them for everybody, and
+ * one plugin must not take it all.
+ */
+export const retainedTopicsLimit = 1_000
 
 /** Loads and unloads: what a plugin's facts cause outside the journal. It decides nothing. */
 export interface PluginEffects {
@@ -65,6 +79,10 @@ interface LoadedPlugin {
   /** What arrived while onInit was still running: a retained message, say. */
   waiting: ((isolate: Isolate) => void)[]
   subscriptions: Map<number, Promise<BusSubscription | undefined>>
+  /** Topics on which something of the plugin is retained. */
+  retained: Set<string>
+  /** It has been told that there is no room for more of those. */
+  crowded: boolean
   /** Set when the end of the isolate has been asked for. */
   unloading: boolean
 }
@@ -97,8 +115,33 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
   }
 
   function deliver(plugin: LoadedPlugin, action: (isolate: Isolate) => void): void {
-    if (plugin.isolate === undefined) plugin.waiting.push(action)
-    else action(plugin.isolate)
+    if (plugin.isolate !== undefined) action(plugin.isolate)
+    else if (plugin.waiting.length < waitingDeliveries) plugin.waiting.push(action)
+  }
+
+  /** Whether the message is retained, if it is to be; an empty one is, for it makes room. */
+  function mayRetain(
+    id: string,
+    plugin: LoadedPlugin,
+    topic: string,
+    payload: Uint8Array,
+    { retain }: PublishOptions,
+  ): boolean {
+    if (!retain) return false
+    const { retained } = plugin
+    if (payload.byteLength === 0) retained.delete(topic)
+    else if (retained.size < retainedTopicsLimit) retained.add(topic)
+    else if (!retained.has(topic)) {
+      if (plugin.crowded) return false
+      plugin.crowded = true
+      hostLine(
+        id,
+        'warn',
+        `mqttPublish to ${topic} was not retained: a plugin may have ${retainedTopicsLimit} retained topics`,
+      )
+      return false
+    }
+    return true
   }
 
   function servicesFor(id: string, plugin: LoadedPlugin): IsolateServices {
@@ -117,9 +160,11 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
           )
           return
         }
-        bus.publish(topic, payload, options).catch((error: unknown) => {
-          hostLine(id, 'warn', `mqttPublish to ${topic} failed: ${messageOf(error)}`)
-        })
+        bus
+          .publish(topic, payload, { ...options, retain: mayRetain(id, plugin, topic, payload, options) })
+          .catch((error: unknown) => {
+            hostLine(id, 'warn', `mqttPublish to ${topic} failed: ${messageOf(error)}`)
+          })
       },
       subscribeEvent: (name) =>
         events.subscribe(id, name, (event, data) =>
@@ -164,6 +209,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         if (exposure !== undefined)
           announcements.announce({ kind: 'exposed', plugin: id, id: exposed, exposure, state })
       },
+      drained: () => bus.delivered(),
       setKeyValue: (key, entry) => stores.set(id, key, entry),
       request: (call, signal) => outside.request(id, call, signal),
       lookUpObject: (fullPath) => registry.lookUp(fullPath),
@@ -223,6 +269,8 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         isolate: undefined,
         waiting: [],
         subscriptions: new Map(),
+        retained: new Set(),
+        crowded: false,
         unloading: false,
       }
       loaded.set(id, plugin)

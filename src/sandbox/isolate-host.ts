@@ -1,4 +1,4 @@
-import { type Clock, withDeadline } from '../base/clock.ts'
+import { type Clock, type ScheduledCall, withDeadline } from '../base/clock.ts'
 import type { Json } from '../base/json.ts'
 import { approximateSize } from '../base/json-size.ts'
 import type { Logger } from '../base/log.ts'
@@ -15,15 +15,20 @@ import { createDeferred, type Deferred } from './deferred.ts'
 import { createFlow } from './flow.ts'
 import { createHeldThings } from './held-things.ts'
 import { type Isolate, IsolateError, type IsolateServices, type IsolateSource } from './isolate.ts'
+import { createKeptBytes } from './kept-bytes.ts'
 import type { SandboxLimits } from './limits.ts'
 import { perform } from './operations.ts'
+import { operationSize, parcelSize } from '../schema/operation-size.ts'
 import { createOpenCalls } from './outside-calls.ts'
+import { createPace } from './pace.ts'
 import type { PluginCalls } from './plugin-calls.ts'
 import type { Reply } from './question-desk.ts'
 import type { WorkerThread } from './worker-thread.ts'
 
 /** Bytes that a delivery takes besides its content, roughly. */
 const deliveryOverhead = 128
+/** Milliseconds; a timer for less would wait longer than that. */
+const shortestDelay = 1
 
 type ControlOutcome = Extract<IsolateMessage, { kind: 'controlAnswered' }>['outcome']
 
@@ -52,6 +57,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   const { clock, logger, limits, thread, number, source, services, pluginCalls } = settings
   const flow = createFlow(limits.batchCredit, limits.deliveryBytes)
   const held = createHeldThings()
+  const kept = createKeptBytes(limits.keptBytes)
   const loaded = createDeferred<undefined>()
   const unloaded = createDeferred<undefined>()
   const ended = createDeferred<IsolateError | undefined>()
@@ -63,6 +69,11 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       if (!over) thread.post({ kind: 'result', isolate: number, number: answered, answer })
     },
   })
+  const pace = createPace(limits, clock.monotonic)
+  /** Credit and answers that a plugin which asks too much has to wait for. */
+  const delayed = new Set<ScheduledCall>()
+  let crampedAt = Number.NEGATIVE_INFINITY
+  let slowedAt = Number.NEGATIVE_INFINITY
   let counts: Resources = { ...noResources }
   let lastRequest = 0
   let dropped = 0
@@ -74,6 +85,10 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
 
   /** A service that throws is the host's fault, and no reason to stop what comes after it. */
   function serve(operation: Operation): void {
+    if (!kept.admit(operation)) {
+      warnOfRoom()
+      return
+    }
     held.note(operation)
     try {
       if (operation.kind === 'resources') counts = operation.resources
@@ -89,24 +104,72 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     }
   }
 
+  function warnOfRoom(): void {
+    if (clock.monotonic() - crampedAt < limits.slowdownNotice) return
+    crampedAt = clock.monotonic()
+    say(
+      'warn',
+      `values were not taken over: the objects, sensors and controls of a plugin may have ${limits.keptBytes} bytes at most`,
+    )
+  }
+
   function say(level: LogEntry['level'], message: string): void {
     serve({ kind: 'log', entry: { at: new Date(clock.now()).toISOString(), level, message } })
   }
 
   function takeBatch(operations: readonly unknown[]): void {
+    const begun = clock.monotonic()
+    let bytes = 0
     for (const value of operations) {
       const parsed = parseOperation(value)
-      if (parsed.ok) serve(parsed.value)
-      else logger.error('A plugin worker asked for nonsense', { plugin: source.id, errors: parsed.errors })
+      if (parsed.ok) {
+        bytes += operationSize(parsed.value)
+        serve(parsed.value)
+      } else logger.error('A plugin worker asked for nonsense', { plugin: source.id, errors: parsed.errors })
     }
-    // Not within this turn of the event loop: others want to be served between two batches of a flood.
-    const giveCredit = (): void => void setImmediate(returnCredit)
+    const owed = charge(operations.length, bytes)
+    // Not within this turn of the event loop: others want to be served between two batches of a flood, and
+    // what this one has cost the host, all that followed from it included, is known only then.
+    const giveCredit = (): void =>
+      void setImmediate(() => {
+        const busy = clock.monotonic() - begun
+        later(Math.max(owed - busy, busy * (1 / limits.hostShare - 1)), returnCredit)
+      })
     const drained = services.drained?.()
     if (drained === undefined) giveCredit()
     else {
       const late = (): Error => new Error('the host could not pass it on in time')
       withDeadline(clock, limits.drainDeadline, drained, late).then(giveCredit, giveCredit)
     }
+  }
+
+  /** Milliseconds that the plugin has to wait after having asked for so much. */
+  function charge(operations: number, bytes: number): number {
+    const owed = pace.charge(operations, bytes)
+    // The clean-up has a deadline, and an end.
+    if (unloading !== undefined) return 0
+    if (owed > 0 && clock.monotonic() - slowedAt >= limits.slowdownNotice) {
+      slowedAt = clock.monotonic()
+      say(
+        'warn',
+        `the plugin is slowed down: it asks more of the host than ${limits.operationsPerSecond} operations or ${limits.bytesPerSecond} bytes a second`,
+      )
+    }
+    return owed
+  }
+
+  /** Waits a while, though never as long as a worker waits at most. */
+  function later(milliseconds: number, task: () => void): void {
+    if (over) return
+    if (milliseconds < shortestDelay) {
+      task()
+      return
+    }
+    const call = clock.schedule(Math.min(milliseconds, limits.drainDeadline), () => {
+      delayed.delete(call)
+      task()
+    })
+    delayed.add(call)
   }
 
   function returnCredit(): void {
@@ -122,6 +185,8 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     over = true
     running = false
     counts = { ...noResources }
+    for (const call of delayed) call.cancel()
+    delayed.clear()
     thread.detach(number)
     pluginCalls.leave(number)
     for (const request of controlRequests.values()) request.reject(notRunning())
@@ -209,7 +274,10 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
           break
       }
     },
-    answer,
+    answer(question, reply) {
+      const bytes = question.kind === 'callPlugin' ? parcelSize(question.parcel) : 0
+      later(charge(1, bytes), () => answer(question, reply))
+    },
     died(error) {
       if (unloading !== undefined) say('error', `onCleanup: ${error.message}`)
       void end(unloading === undefined ? error : undefined)

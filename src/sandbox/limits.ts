@@ -21,6 +21,20 @@ export interface SandboxLimits {
   drainDeadline: number
   /** Batches that a plugin may send before the host has taken the earlier ones. */
   batchCredit: number
+  /**
+   * What a plugin may ask of the host (log lines, events, messages, objects, requests, questions): in the long
+   * run, and at once after a rest. Whoever asks for more waits.
+   */
+  operationsPerSecond: number
+  operationBurst: number
+  bytesPerSecond: number
+  byteBurst: number
+  /** Share of the host's time that the answers to one plugin may take while it floods, 0 to 1. */
+  hostShare: number
+  /** Milliseconds between two warnings that a plugin is slowed down. */
+  slowdownNotice: number
+  /** Bytes of objects, sensors, controls and exposures, roughly, of which the host keeps a copy. */
+  keptBytes: number
   /** Bytes of events and messages, roughly, that may wait for a slow plugin; further ones are dropped. */
   deliveryBytes: number
   /** Bytes of one Lua string; how many bytes all of them may have is for `worker/lua/` to say. */
@@ -50,6 +64,16 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   unresponsiveAfter: 8_000,
   drainDeadline: 1_000,
   batchCredit: 8,
+  // A plugin that reads a thousand devices every second asks for less; the host can take ten times as much.
+  operationsPerSecond: 5_000,
+  // What a large plugin creates in its onInit.
+  operationBurst: 10_000,
+  bytesPerSecond: 4 * 1024 * 1024,
+  byteBurst: 8 * 1024 * 1024,
+  // Four plugins that flood leave room for HTTP and for the broker's clients, since each also waits in between.
+  hostShare: 0.2,
+  slowdownNotice: 60_000,
+  keptBytes: 16 * 1024 * 1024,
   deliveryBytes: 4 * 1024 * 1024,
   // More than any page or payload that a plugin may fetch.
   stringBytes: 16 * 1024 * 1024,

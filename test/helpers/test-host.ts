@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts'
 import { type Logger, silentLogger } from '../../src/base/log.ts'
 import { createHost, type Host } from '../../src/host.ts'
+import type { SandboxLimits } from '../../src/sandbox/limits.ts'
 import type { Settings } from '../../src/settings.ts'
 import { type FixturePlugin, standardFixtures, writeFixtureRepository } from './fixture-repository.ts'
 
@@ -55,6 +56,7 @@ export interface TestHostOptions {
   logger?: Logger
   /** A file system that fails, for instance. */
   files?: FileSystem
+  limits?: Partial<SandboxLimits>
 }
 
 /** A real host in this process, on free ports and in a folder of its own. */
@@ -113,6 +115,7 @@ async function start(
     environment: options.environment ?? {},
     clock: options.clock ?? systemClock,
     files: options.files ?? systemFileSystem,
+    ...(options.limits === undefined ? {} : { limits: options.limits }),
   })
   const token = options.settings?.token
   return {

@@ -91,7 +91,7 @@ test('§7 an object that is too large, or one too many bytes, is refused', async
       print(plugin:upsertObject("big", { text = ("x"):rep(9 * 1024 * 1024) }))
     `),
     ({ recorder, isolate }) => {
-      assert.match(recorder.logs()[1] ?? '', /false\tthe objects of a plugin may take 8388608 bytes/)
+      assert.match(recorder.logs()[1] ?? '', /false\tan object may take 1048576 bytes/)
       assert.equal(isolate.resources().objects, 0)
     },
   )

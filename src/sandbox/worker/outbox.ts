@@ -1,6 +1,6 @@
-import { approximateSize } from '../../base/json-size.ts'
 import { flowCells } from '../../schema/flow-cells.ts'
 import type { Operation, WorkerMessage } from '../../schema/worker-protocol.ts'
+import { operationSize } from '../../schema/operation-size.ts'
 
 /** Operations in one batch; enough to make a message cheap, few enough for the host to stay nimble. */
 export const batchOperationLimit = 256
@@ -123,27 +123,5 @@ function lossWarning(count: number): Operation {
       level: 'warn',
       message: `${count} log lines, events and messages were lost: the plugin sends them faster than the host can take them`,
     },
-  }
-}
-
-function operationSize(operation: Operation): number {
-  switch (operation.kind) {
-    case 'log':
-      return operation.entry.message.length
-    case 'emit':
-      return approximateSize(operation.data)
-    case 'publish':
-      return operation.payload.byteLength
-    case 'call':
-      return operation.call.service === 'http' ? (operation.call.request.body?.byteLength ?? 0) : 0
-    case 'setObject':
-    case 'setPoint':
-      return approximateSize(operation.value)
-    case 'setExposedState':
-      return approximateSize(operation.state)
-    case 'setKeyValue':
-      return approximateSize(operation.entry?.value)
-    default:
-      return 0
   }
 }

@@ -40,11 +40,27 @@ function wrongArgument(method: string, position: number, expected: string, value
   return new Error(`bad argument #${position} to '${method}' (${expected} expected, got ${typeName(value)})`)
 }
 
-/** A string that is not empty, or a number as text. */
-export function textArgument(method: string, position: number, value: LuaValue): string {
+/** Characters of a name, path or topic; the host keeps thousands of them. */
+export const nameLimit = 1_024
+
+/** Characters of a URL. */
+export const urlLimit = 64 * 1024
+
+/** A string that is not empty and not too long, or a number as text. */
+export function textArgument(
+  method: string,
+  position: number,
+  value: LuaValue,
+  longest: number = nameLimit,
+): string {
   const text = optionalText(value)
   if (text === undefined) throw wrongArgument(method, position, 'string', value)
   if (text === '') throw new Error(`bad argument #${position} to '${method}' (the string is empty)`)
+  if (text.length > longest) {
+    throw new Error(
+      `bad argument #${position} to '${method}' (the string has more than ${longest} characters)`,
+    )
+  }
   return text
 }
 

@@ -2,7 +2,7 @@ import type { HttpAnswer } from '../../../schema/outside.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { isSecretFieldName, maskValue } from '../redaction.ts'
-import { bytesOf, functionArgument, isTable, tableArgument, textArgument } from './arguments.ts'
+import { bytesOf, functionArgument, isTable, tableArgument, textArgument, urlLimit } from './arguments.ts'
 import { createAnswerTables } from './http-answer.ts'
 import { type HttpOptions, readHttpOptions, withoutSecrets } from './http-options.ts'
 
@@ -64,12 +64,12 @@ export function installHttp(context: PluginContext): void {
   }
 
   context.addMethod('httpGet', (url, callback) => {
-    textArgument('httpGet', 1, url)
+    textArgument('httpGet', 1, url, urlLimit)
     older('httpGet', tableOf({ url }), optionalCallback('httpGet', 2, callback))
     return true
   })
   context.addMethod('httpPost', (url, data, callback) => {
-    textArgument('httpPost', 1, url)
+    textArgument('httpPost', 1, url, urlLimit)
     const content = isTable(data) ? { json: data } : { body: data }
     const options = tableOf({ url, method: bytesOf('POST'), ...content })
     older('httpPost', options, optionalCallback('httpPost', 3, callback))

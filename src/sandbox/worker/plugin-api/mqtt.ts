@@ -3,8 +3,8 @@ import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, deliveryOptions, functionArgument, isTable, textArgument, typeName } from './arguments.ts'
 import { messageSizeLimit } from './listeners.ts'
 
-/** MQTT subscriptions of one plugin at one time. */
-export const topicSubscriptionLimit = 1_000
+/** MQTT subscriptions of one plugin at one time, as many as a client of the broker: a message may go to each. */
+export const topicSubscriptionLimit = 200
 /** Bytes of a topic, as MQTT writes its length. */
 const topicLengthLimit = 65_535
 

@@ -4,6 +4,7 @@ import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, optionalText, textArgument, typeName } from './arguments.ts'
 import { closestName } from './closest-name.ts'
+import { messageSizeLimit } from './listeners.ts'
 
 /** Objects of one plugin. */
 export const objectLimit = 10_000
@@ -29,6 +30,7 @@ export function installObjects(context: PluginContext): void {
   /** Why the object cannot be stored, or undefined when it has been. */
   function store(path: string, value: Json): string | undefined {
     const size = path.length + approximateSize(value)
+    if (size > messageSizeLimit) return `an object may take ${messageSizeLimit} bytes at most`
     const total = bytes - (sizes.get(path) ?? 0) + size
     if (!objects.has(path) && objects.size >= objectLimit)
       return `a plugin may have ${objectLimit} objects at most`

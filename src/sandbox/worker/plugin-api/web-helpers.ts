@@ -1,6 +1,6 @@
 import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { bytesOf, isTable, textArgument } from './arguments.ts'
+import { bytesOf, isTable, textArgument, urlLimit } from './arguments.ts'
 
 /** `plugin:url`, `plugin:basicAuth`, `plugin:bearerAuth` (plugin API, section 4). */
 export function installWebHelpers(context: PluginContext): void {
@@ -9,7 +9,7 @@ export function installWebHelpers(context: PluginContext): void {
     value instanceof Uint8Array ? value : bytesOf(value === undefined ? '' : runtime.toText(value))
 
   context.addMethod('url', (base, parameters) => {
-    const address = textArgument('url', 1, base)
+    const address = textArgument('url', 1, base, urlLimit)
     const query = isTable(parameters) ? queryOf(parameters.entries().map(([k, v]) => [raw(k), raw(v)])) : ''
     return bytesOf(appendQuery(address, query))
   })

@@ -1,0 +1,34 @@
+/** How much one plugin may ask of the host in the long run, and at once after a rest. */
+export interface PaceLimits {
+  operationsPerSecond: number
+  operationBurst: number
+  bytesPerSecond: number
+  byteBurst: number
+}
+
+/** Says when a plugin has to wait. It keeps no queue: whoever asks does not give credit before. */
+export interface Pace {
+  /** Counts what the plugin asked for. Answers the milliseconds until it may ask again; 0: at once. */
+  charge(operations: number, bytes: number): number
+}
+
+export function createPace(limits: PaceLimits, monotonic: () => number): Pace {
+  const operations = createMeter(limits.operationsPerSecond, limits.operationBurst)
+  const bytes = createMeter(limits.bytesPerSecond, limits.byteBurst)
+  return {
+    charge(operationCount, byteCount) {
+      const now = monotonic()
+      return Math.max(operations(operationCount, now), bytes(byteCount, now))
+    },
+  }
+}
+
+/** Each unit takes its share of a second on an account that may be overdrawn by a burst. */
+function createMeter(perSecond: number, burst: number): (amount: number, now: number) => number {
+  const unit = 1000 / perSecond
+  let paidUntil = Number.NEGATIVE_INFINITY
+  return (amount, now) => {
+    paidUntil = Math.max(paidUntil, now - burst * unit) + amount * unit
+    return Math.max(0, paidUntil - now)
+  }
+}

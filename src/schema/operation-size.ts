@@ -1,0 +1,34 @@
+import { approximateSize } from '../base/json-size.ts'
+import type { Parcel } from './plugin-call.ts'
+import type { Operation } from './worker-protocol.ts'
+
+/** Bytes that a reference in a parcel takes, roughly. */
+const referenceSize = 64
+
+/** Bytes of what a plugin asks for, roughly. */
+export function operationSize(operation: Operation): number {
+  switch (operation.kind) {
+    case 'log':
+      return operation.entry.message.length
+    case 'emit':
+      return operation.name.length + approximateSize(operation.data)
+    case 'publish':
+      return operation.topic.length + operation.payload.byteLength
+    case 'call':
+      return operation.call.service === 'http' ? (operation.call.request.body?.byteLength ?? 0) : 0
+    case 'setObject':
+      return operation.path.length + approximateSize(operation.value)
+    case 'setPoint':
+      return operation.id.length + approximateSize(operation.value)
+    case 'setExposedState':
+      return approximateSize(operation.state)
+    case 'setKeyValue':
+      return operation.key.length + approximateSize(operation.entry?.value)
+    default:
+      return 0
+  }
+}
+
+export function parcelSize({ body, references }: Parcel): number {
+  return body.byteLength + references.length * referenceSize
+}
