@@ -123,7 +123,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
     const accepted: { append: PendingAppend; events: JournalEvent[] }[] = []
     let next: HostState = { ...state, plugins: new Map(state.plugins) }
     for (const append of pending) {
-      const attempt = stamp(append, next)
+      const attempt = tryToStamp(append, next)
       if ('refused' in attempt) {
         append.reject(new Problem('invalid_transition', attempt.refused))
         continue
@@ -159,6 +159,15 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
         for (const listener of listeners) listener(event)
       }
       append.resolve(events)
+    }
+  }
+
+  /** A fact that cannot be written as JSON (nested beyond the stack, say) must not keep the others from disk. */
+  function tryToStamp(append: PendingAppend, from: HostState): ReturnType<typeof stamp> {
+    try {
+      return stamp(append, from)
+    } catch (error) {
+      return { refused: `The change cannot be written down: ${messageOf(error)}.` }
     }
   }
 

@@ -144,7 +144,8 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   function scheduleRestart(id: string): void {
     const restart = restarts.get(id) ?? { crashes: [], timer: undefined }
     restarts.set(id, restart)
-    const now = clock.now()
+    // Not the time of day: that may jump, and old crashes would count again.
+    const now = clock.monotonic()
     restart.crashes = [...restart.crashes.filter((at) => now - at < policy.window), now]
     const decision = decideRestart(policy, restart.crashes, now, random())
     if (!decision.restart) {

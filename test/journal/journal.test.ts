@@ -416,3 +416,20 @@ test('law: the fold of the journal is the live state and the snapshot, at every 
     { numRuns: 60 },
   )
 })
+
+test('a fact that cannot be written as JSON is refused alone', async (context) => {
+  const journal = await open(await temporaryDirectory(context))
+  context.after(() => journal.close())
+  const circle: Record<string, unknown> = {}
+  circle.self = circle
+  await journal.append(installation(id), 'http')
+  const results = await Promise.allSettled([
+    journal.append([configured(id, circle)], 'http'),
+    journal.append([configured(id, { a: 1 })], 'http'),
+  ])
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['rejected', 'fulfilled'],
+  )
+  assert.deepEqual(journal.state.plugins.get(id)?.context.config, { a: 1 })
+})

@@ -110,7 +110,8 @@ export function installPoints(context: PluginContext): PluginPoints {
     controlId: (table) => [...points.control].find(([, point]) => point.table.is(table))?.[0],
     setControl(id, value) {
       const point = points.control.get(id)
-      if (point === undefined) return { ok: false, reason: 'unknown', message: `There is no control '${id}' now.` }
+      if (point === undefined)
+        return { ok: false, reason: 'unknown', message: `There is no control '${id}' now.` }
       const type = declaredTypes.get(id)
       const typed = type === undefined ? value : convertControlValue(type, value)
       if (typed === undefined) {
