@@ -60,12 +60,6 @@ const floods: Flood[] = [
     logged: [slowed, 'a plugin may have 1000 retained topics'],
   },
   {
-    id: 'own-messages',
-    title: 'MQTT messages that come back to all the subscriptions that there may be',
-    lua: `for i = 1, 300 do pcall(plugin.mqttSubscribe, plugin, "loop/#", function() plugin:mqttPublish("loop/x", "x") end) end
-      plugin:setInterval(100, function() plugin:mqttPublish("loop/x", "x") end)`,
-  },
-  {
     id: 'objects',
     title: 'objects that change',
     lua: `local n = 0 ${forever('n = n + 1 plugin:upsertObject("o." .. n % 100, { n = n })')}`,
