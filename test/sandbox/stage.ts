@@ -8,6 +8,7 @@ import { createSandbox, type SandboxSettings } from '../../src/sandbox/sandbox.t
 
 /** Milliseconds after which a test gives up waiting; a plugin that works needs a fraction of it. */
 const patience = 30_000
+const lookAgainMs = 10
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
@@ -52,6 +53,7 @@ export function createRecorder(): Recorder {
     logs: () => lines,
     named: (name) => calls.filter((call) => call[0] === name).map(([, ...details]) => details),
     until<T>(probe: () => T | undefined): Promise<T> {
+      let unrecorded: NodeJS.Timeout | undefined
       const waiting = new Promise<T>((resolve) => {
         const watcher = (): void => {
           const found = probe()
@@ -60,6 +62,8 @@ export function createRecorder(): Recorder {
           resolve(found)
         }
         watchers.add(watcher)
+        // What a plugin holds changes without a call that is recorded.
+        unrecorded = setInterval(watcher, lookAgainMs)
         watcher()
       })
       return withDeadline(
@@ -67,7 +71,9 @@ export function createRecorder(): Recorder {
         patience,
         waiting,
         () => new Error(`waited in vain; the plugin did: ${JSON.stringify(calls.slice(-20), undefined, 1)}`),
-      )
+      ).finally(() => {
+        clearInterval(unrecorded)
+      })
     },
     logged: (text) => recorder.until(() => lines.find((line) => line.includes(text))),
     services: {
