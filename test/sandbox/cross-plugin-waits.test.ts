@@ -103,7 +103,7 @@ test('§9 a call takes as long as allowed at most; one that has not begun by the
             print("begun")
             -- A question sends the line off at once.
             plugin:getObject("plugins.test.none.none")
-            busy(2.5)
+            busy(6)
             print("over")
            end)
         `,
@@ -128,7 +128,8 @@ test('§9 a call takes as long as allowed at most; one that has not begun by the
       isolate.deliverEvent('end', undefined)
       assert.equal(await recorder.logged('marks\t'), 'info marks\t1')
     },
-    { callDeadline: 1_000 },
+    // Busy for far longer than the deadline of the call: it must still be so when the call comes.
+    { callDeadline: 1_000, luaCallback: 20_000, unresponsiveAfter: 30_000 },
   )
 })
 
