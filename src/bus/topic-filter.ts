@@ -45,3 +45,20 @@ export function filterMatches(filter: string, topic: string): boolean {
   }
   return wanted.length === given.length
 }
+
+/** Whether `pattern` matches every topic that `filter` matches. A topic is a filter that matches itself. */
+export function filterCovers(pattern: string, filter: string): boolean {
+  // A wildcard in front leaves out what begins with `$`.
+  if (hidesDollar(pattern, filter)) return false
+  // Every topic has a first level.
+  const wide = pattern === '+/#' ? ['#'] : pattern.split('/')
+  const narrow = filter.split('/')
+  for (const [index, level] of wide.entries()) {
+    if (level === '#') return true
+    const given = narrow[index]
+    // `a/#` is `a` too, and `a/b/c`: it takes another `#` to cover it.
+    if (given === undefined || given === '#') return false
+    if (level !== '+' && level !== given) return false
+  }
+  return narrow.length === wide.length
+}

@@ -17,11 +17,12 @@ import type { Sandbox } from '../sandbox/isolate.ts'
 import type { Exposure } from '../schema/exposure.ts'
 import type { Field } from '../schema/field.ts'
 import type { HostFile } from '../schema/host-file.ts'
-import { identifierOf, isIdentifierPart, parseFullId } from '../schema/identifier.ts'
+import { identifierOf, isIdentifierPart, parseFullId, type PluginIdentifier } from '../schema/identifier.ts'
 import type { HostFact, Origin, PluginFact } from '../schema/journal-event.ts'
 import type { Config, Plugin } from '../schema/plugin.ts'
 import { withoutCredentials } from './address.ts'
 import { createAnnouncements } from './announcements.ts'
+import { createChangeChecker } from './change-checker.ts'
 import { checkConfig } from './config-rules.ts'
 import { configuredRepositories, type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import { checkControlValue } from './control-value.ts'
@@ -30,7 +31,14 @@ import { checkExposedControl, checkExposedValue } from './exposed-value.ts'
 import { createExposureRegistry } from './exposure-registry.ts'
 import { createInstaller } from './installer.ts'
 import { createKeyValueStores } from './key-value-stores.ts'
-import type { CommandContext, ConfigCheck, Lifecycle, PluginDocument, PointView } from './lifecycle.ts'
+import type {
+  CommandContext,
+  ConfigCheck,
+  InstallRequest,
+  Lifecycle,
+  PluginDocument,
+  PointView,
+} from './lifecycle.ts'
 import { createLoader } from './loader.ts'
 import { createManifests } from './manifests.ts'
 import { createObjectRegistry, type PointKind } from './object-registry.ts'
@@ -120,6 +128,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   }
   const loader = createLoader(context)
   const installer = createInstaller(context, loader)
+  const changes = createChangeChecker(context)
   const restarts = new Map<string, { crashes: number[]; timer: ScheduledCall | undefined }>()
   let stopping: Promise<void> | undefined
 
@@ -311,6 +320,19 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     return status
   }
 
+  function requireIdentifier(request: InstallRequest): PluginIdentifier {
+    const identifier = parseFullId(request.fullId)
+    if (identifier === undefined) {
+      const errors = [{ path: '/fullId', message: 'must be @namespace/shortId' }]
+      throw new Problem('body_invalid', 'fullId must have the form @namespace/shortId.', { errors })
+    }
+    if (request.id !== undefined && request.id !== identifier.shortId && request.id !== identifier.fullId) {
+      const errors = [{ path: '/id', message: `must be ${identifier.shortId}, to match fullId` }]
+      throw new Problem('body_invalid', `id and fullId name different plugins.`, { errors })
+    }
+    return identifier
+  }
+
   return {
     resolveId(text) {
       const identifier = parseFullId(text)
@@ -330,16 +352,17 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     list: () => installedIds().map(get),
     get,
     async install(request, by) {
-      const identifier = parseFullId(request.fullId)
-      if (identifier === undefined) {
-        const errors = [{ path: '/fullId', message: 'must be @namespace/shortId' }]
-        throw new Problem('body_invalid', 'fullId must have the form @namespace/shortId.', { errors })
-      }
-      if (request.id !== undefined && request.id !== identifier.shortId && request.id !== identifier.fullId) {
-        const errors = [{ path: '/id', message: `must be ${identifier.shortId}, to match fullId` }]
-        throw new Problem('body_invalid', `id and fullId name different plugins.`, { errors })
-      }
-      return pluginCommand(by, identifier.fullId, () => installer.install(request, by))
+      const { fullId } = requireIdentifier(request)
+      return pluginCommand(by, fullId, () => installer.install(request, by))
+    },
+    async checkInstall(request) {
+      requireRunning()
+      requireIdentifier(request)
+      return changes.install(request)
+    },
+    async checkUpdate(id, version) {
+      requireRunning()
+      return changes.update(id, version)
     },
     async toggle(id, enabled, by) {
       return pluginCommand(by, id, async () => {

@@ -1,6 +1,7 @@
 import type { Json } from '../base/json.ts'
 import type { ProblemDetail } from '../base/problem.ts'
 import type { RepositoryStatus } from '../repository/repository.ts'
+import type { ChangeCheck } from '../schema/change-check.ts'
 import type { ExposedState, Exposure } from '../schema/exposure.ts'
 import type { JournalEvent, Origin } from '../schema/journal-event.ts'
 import type { Config, LogEntry, Plugin, PluginError, PluginState } from '../schema/plugin.ts'
@@ -92,6 +93,10 @@ export interface Lifecycle {
   list(): Plugin[]
   get(id: string): Plugin
   install(request: InstallRequest, context: CommandContext): Promise<Plugin>
+  /** What `install` would bring. Throws what it would throw, save what `problems` of the answer tells. */
+  checkInstall(request: InstallRequest): Promise<ChangeCheck>
+  /** What `update` would bring, as `checkInstall`. */
+  checkUpdate(id: string, version: string | undefined): Promise<ChangeCheck>
   toggle(id: string, enabled: boolean | undefined, context: CommandContext): Promise<Plugin>
   configure(id: string, config: Config, context: CommandContext): Promise<Plugin>
   checkConfig(id: string, config: Config): ConfigCheck

@@ -42,6 +42,7 @@ export function pluginView(
     exports: manifest?.exports ?? {},
     docs: manifest?.docs ?? [],
     dependencies: manifest?.dependencies ?? [],
+    permissions: manifest?.permissions ?? null,
     revision: context.revision,
     installedAt: context.installedAt ?? '',
     updatedAt: context.updatedAt ?? '',

@@ -6,6 +6,8 @@ import { messageOf, Problem } from '../base/problem.ts'
 import type { PluginIdentifier } from '../schema/identifier.ts'
 import type { Manifest } from '../schema/manifest.ts'
 import type { RepositoryEntry } from '../schema/repository-index.ts'
+import { chooseEntry, notOffered } from './choose-entry.ts'
+import { chooseByName, chooseByPlugin } from './choose-repository.ts'
 import { createIndexCache, type OpenRepository, unreachable } from './index-cache.ts'
 import { entriesOf, fullIdOf } from './index-file.ts'
 import { defaultRepositoryLimits, type RepositoryLimits } from './limits.ts'
@@ -13,8 +15,8 @@ import { integrityOf } from './plugin-directory.ts'
 import { pluginPlaces, type Swap, swapInForNow } from './plugin-swap.ts'
 import type { Offer, RepositoryCatalog, RepositorySettings, RepositoryStatus } from './repository.ts'
 import { SourceError } from './source.ts'
-import { fetchPlugin, writeStaged } from './staging.ts'
-import { hostSupports, isSameVersion } from './versions.ts'
+import { type FetchedPlugin, fetchPlugin, writeStaged } from './staging.ts'
+import { hostSupports, isNewer, isSameVersion } from './versions.ts'
 
 export interface RepositoryCatalogOptions {
   /** The data directory; relative paths of repositories start from it. */
@@ -77,29 +79,40 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     }
   }
 
-  async function stage(
+  /** Everything of one version, in memory and checked. `host`: refuse a version that needs a newer host. */
+  async function fetchVersion(
     repository: RepositorySettings,
     plugin: PluginIdentifier,
     version: string | undefined,
-  ): ReturnType<RepositoryCatalog['stage']> {
+    { host }: { host: boolean },
+  ): Promise<FetchedPlugin & { entry: RepositoryEntry }> {
     const opened = await open(repository, { fresh: true })
     const { source } = opened
     const entry = chooseEntry(opened, repository, plugin, version)
-    requireHost(plugin, entry.minHostVersion)
+    if (host) requireHost(plugin, entry.minHostVersion)
     const accept = (manifest: Manifest): void => {
-      requireHost(plugin, manifest.minHostVersion)
+      if (host) requireHost(plugin, manifest.minHostVersion)
       if (version === undefined) return
       if (isSameVersion(version, entry.version) || isSameVersion(version, manifest.version)) return
       throw notOffered(repository, plugin, version, [manifest.version])
     }
     const warn = (message: string, file: string): void =>
       logger.warn(message, { plugin: plugin.fullId, repository: repository.name, file })
-    const { manifest, contents } = await withStageDeadline((signal) =>
+    const fetched = await withStageDeadline((signal) =>
       fetchPlugin({ source, entry, plugin, limits, signal, accept, warn }),
     ).catch((error: unknown) => {
       throw unreachable(repository, source.place, error)
     })
     closing.signal.throwIfAborted()
+    return { ...fetched, entry }
+  }
+
+  async function stage(
+    repository: RepositorySettings,
+    plugin: PluginIdentifier,
+    version: string | undefined,
+  ): ReturnType<RepositoryCatalog['stage']> {
+    const { manifest, contents, entry } = await fetchVersion(repository, plugin, version, { host: true })
     const staged = await writeStaged(places, plugin, contents)
     let swap: Swap | undefined
     return {
@@ -165,10 +178,25 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
 
     stage,
 
+    async preview(repository, plugin, version) {
+      const { manifest, contents, entry } = await fetchVersion(repository, plugin, version, { host: false })
+      return {
+        manifest,
+        integrity: integrityOf(contents),
+        repository: repository.name,
+        minHostVersion: laterOf(entry.minHostVersion, manifest.minHostVersion),
+      }
+    },
+
     async close() {
       closing.abort(new Problem('shutting_down', 'The host is shutting down; try again once it is back.'))
     },
   }
+}
+
+function laterOf(left: string | undefined, right: string | undefined): string | null {
+  if (left === undefined || right === undefined) return left ?? right ?? null
+  return isNewer(left, right) ? left : right
 }
 
 function fullIdsOf(index: OpenRepository['index']): string[] {
@@ -187,112 +215,4 @@ function offerOf(fullId: string, entry: RepositoryEntry, { name }: RepositorySet
     minHostVersion: entry.minHostVersion ?? null,
     repository: name,
   }
-}
-
-/** By the name it has here, or else by the one that its index gives (its display name). */
-async function chooseByName(
-  repositories: readonly RepositorySettings[],
-  name: string,
-  open: (repository: RepositorySettings) => Promise<OpenRepository>,
-): Promise<RepositorySettings> {
-  const named = repositories.find((repository) => repository.name === name)
-  if (named !== undefined) return named
-  const displayNames = await Promise.all(
-    repositories.map((repository) =>
-      open(repository).then(
-        ({ index }) => index.name,
-        () => undefined,
-      ),
-    ),
-  )
-  const [displayed] = repositories.filter((_, position) => displayNames[position] === name)
-  if (displayed !== undefined) return displayed
-  const known = repositories.map((repository) => `"${repository.name}"`).join(', ')
-  throw new Problem(
-    'repository_unknown',
-    `There is no repository named "${name}". ${known === '' ? 'None is configured; add one first.' : `Known are ${known}.`}`,
-  )
-}
-
-async function chooseByPlugin(
-  repositories: readonly RepositorySettings[],
-  fullId: string,
-  open: (repository: RepositorySettings) => Promise<OpenRepository>,
-): Promise<RepositorySettings> {
-  const failures: string[] = []
-  const offers = await Promise.all(
-    repositories.map(async (repository) => {
-      try {
-        const { index, unusable } = await open(repository)
-        // One that lists it wrongly is chosen too: `stage` then says what is wrong.
-        return entriesOf(index, fullId).length > 0 || unusable.some((entry) => entry.fullId === fullId)
-      } catch (error) {
-        failures.push(messageOf(error))
-        return false
-      }
-    }),
-  )
-  const [first, ...others] = repositories.filter((_, position) => offers[position])
-  if (first !== undefined && others.length === 0) return first
-  if (first !== undefined) {
-    const names = [first, ...others].map(({ name }) => `"${name}"`).join(', ')
-    throw new Problem(
-      'ambiguous_repository',
-      `${fullId} is in ${names}; name the repository to install from.`,
-    )
-  }
-  if (repositories.length === 0) {
-    throw new Problem('plugin_not_in_repository', 'No repository is configured; add one first.')
-  }
-  const unread = failures.length === 0 ? '' : ` ${failures.join(' ')}`
-  throw new Problem(
-    failures.length === repositories.length ? 'repository_unreachable' : 'plugin_not_in_repository',
-    `No repository that could be read has ${fullId}.${unread}`,
-  )
-}
-
-/** The entry of the version asked for, else the newest: its manifest may name the version all the same. */
-function chooseEntry(
-  { index, unusable }: OpenRepository,
-  repository: RepositorySettings,
-  plugin: PluginIdentifier,
-  version: string | undefined,
-): RepositoryEntry {
-  const entries = entriesOf(index, plugin.fullId)
-  const [newest] = entries
-  if (newest === undefined) {
-    const wrong = unusable.find(({ fullId }) => fullId === plugin.fullId)
-    if (wrong === undefined) throw notOffered(repository, plugin, undefined, [])
-    const list = wrong.errors.map(({ path, message }) => `${path} ${message}`).join('; ')
-    throw new Problem(
-      'repository_unreachable',
-      `The entry of ${plugin.fullId} in the repository "${repository.name}" cannot be used: ${list}. Tell its maintainer.`,
-      { errors: wrong.errors },
-    )
-  }
-  if (version === undefined) return newest
-  const exact = entries.find((entry) => isSameVersion(entry.version, version))
-  if (exact !== undefined) return exact
-  // Only a lone entry may disagree with its manifest about the version; a list of versions means what it says.
-  if (entries.length === 1) return newest
-  throw notOffered(
-    repository,
-    plugin,
-    version,
-    entries.map((entry) => entry.version),
-  )
-}
-
-function notOffered(
-  { name }: RepositorySettings,
-  { fullId }: PluginIdentifier,
-  version: string | undefined,
-  available: readonly string[],
-): Problem {
-  return new Problem(
-    'plugin_not_in_repository',
-    version === undefined
-      ? `The repository "${name}" has no ${fullId}; its index may name it otherwise.`
-      : `The repository "${name}" has no version ${version} of ${fullId}; it has ${available.join(', ')}.`,
-  )
 }

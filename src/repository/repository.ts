@@ -49,6 +49,15 @@ export interface StagedPlugin {
   discard(): Promise<void>
 }
 
+/** A plugin that has been fetched and checked to look at; nothing of it is on disk. */
+export interface PluginPreview {
+  manifest: Manifest
+  integrity: Integrity
+  repository: string
+  /** Null: any host will do. It is not refused here. */
+  minHostVersion: string | null
+}
+
 /** Reads indexes and fetches plugins. Throws `Problem`s. */
 export interface RepositoryCatalog {
   /** Index of one repository, fresh or from the cache. */
@@ -64,6 +73,8 @@ export interface RepositoryCatalog {
   ): Promise<RepositorySettings>
   /** Fetches and checks everything; nothing of the installed plugin changes. */
   stage(repository: RepositorySettings, plugin: PluginIdentifier, version?: string): Promise<StagedPlugin>
+  /** Fetches and checks as `stage` does, and keeps nothing. */
+  preview(repository: RepositorySettings, plugin: PluginIdentifier, version?: string): Promise<PluginPreview>
   close(): Promise<void>
 }
 

@@ -193,6 +193,7 @@ export const DescriptionAnswer = Type.Object({
   components: Type.Record(Type.String(), Type.Unknown()),
 })
 
+export { ChangeCheck as ChangeCheckAnswer } from './change-check.ts'
 export {
   LogEntry as LogEntryAnswer,
   Plugin as PluginAnswer,

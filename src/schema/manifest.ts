@@ -4,6 +4,7 @@ import { Problem, type ProblemDetail } from '../base/problem.ts'
 import type { PluginIdentifier } from './identifier.ts'
 import { parseJsonText } from './json-text.ts'
 import { createParser } from './parser.ts'
+import { Permissions } from './permissions.ts'
 
 /** Specification 2.1–2.5. Members that are not named here are kept as they are. */
 
@@ -134,6 +135,7 @@ export const Manifest = Type.Object(
     dependencies: Type.Optional(
       Type.Array(Dependency, { description: 'Plugins that must be loaded before' }),
     ),
+    permissions: Type.Optional(Permissions),
     files: Type.Optional(
       Type.Array(RelativePath, {
         maxItems: pluginFileLimit,

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { Field } from './field.ts'
 import { Dependency, Document, Exports } from './manifest.ts'
+import { Permissions } from './permissions.ts'
 
 /** What the outside sees of a plugin: the contract's section 3. */
 
@@ -75,6 +76,9 @@ export const Plugin = Type.Object({
   exports: Exports,
   docs: Type.Array(Document),
   dependencies: Type.Array(Dependency),
+  permissions: Type.Union([Permissions, Type.Null()], {
+    description: 'null: the manifest declares none, so nothing is refused to the plugin',
+  }),
   revision: Type.Integer(),
   installedAt: Type.String(),
   updatedAt: Type.String(),

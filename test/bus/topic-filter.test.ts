@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { filterMatches, isFilter } from '../../src/bus/topic-filter.ts'
+import fc from 'fast-check'
+import { filterCovers, filterMatches, isFilter } from '../../src/bus/topic-filter.ts'
 
 const matching: [filter: string, topic: string, matches: boolean][] = [
   ['a/b', 'a/b', true],
@@ -32,4 +33,58 @@ test('A filter matches the topics that MQTT says it matches', () => {
 test('Wildcards stand for whole levels only', () => {
   const filters = ['a', '/', '+', '#', 'a/+/b', 'a/#', '', 'a+', '+a/b', 'a#', '#/a', 'a/#/b', 'a\u0000']
   assert.deepEqual(filters.filter(isFilter), ['a', '/', '+', '#', 'a/+/b', 'a/#'])
+})
+
+const covering: [pattern: string, filter: string, covers: boolean][] = [
+  ['a/b', 'a/b', true],
+  ['a/b', 'a/+', false],
+  ['a/b', 'a/b/#', false],
+  ['a/+', 'a/b', true],
+  ['a/+', 'a/+', true],
+  ['a/+', 'a/#', false],
+  ['a/+', 'a', false],
+  ['a/#', 'a', true],
+  ['a/#', 'a/#', true],
+  ['a/#', 'a/+/c', true],
+  ['a/#', '+/b', false],
+  ['a/#', '#', false],
+  ['#', '#', true],
+  ['#', '+/#', true],
+  ['+/#', '#', true],
+  ['+/+/#', '#', false],
+  ['+', '#', false],
+  ['#', '$SYS/#', false],
+  ['+/#', '$share/group/a', false],
+  ['$SYS/#', '$SYS/+', true],
+  ['$SYS/#', '#', false],
+]
+
+test('A filter covers another when it matches all that the other matches', () => {
+  assert.deepEqual(
+    covering.map(([pattern, filter]) => [pattern, filter, filterCovers(pattern, filter)]),
+    covering,
+  )
+})
+
+const words = ['', 'a', '$x']
+const topics = [1, 2, 3, 4].flatMap((length) => {
+  let all: string[][] = [[]]
+  for (let level = 0; level < length; level += 1) {
+    all = all.flatMap((levels) => [...words, 'z'].map((word) => [...levels, word]))
+  }
+  return all.map((levels) => levels.join('/'))
+})
+const anyFilter = fc
+  .tuple(fc.array(fc.constantFrom(...words, '+'), { minLength: 0, maxLength: 3 }), fc.boolean())
+  .map(([levels, open]) => [...levels, ...(open ? ['#'] : [])].join('/'))
+  .filter(isFilter)
+
+test('Covering is the same as matching every topic that the other matches', () => {
+  fc.assert(
+    fc.property(anyFilter, anyFilter, (pattern, filter) => {
+      const beyond = topics.filter((topic) => filterMatches(filter, topic) && !filterMatches(pattern, topic))
+      assert.equal(filterCovers(pattern, filter), beyond.length === 0, `${pattern} ${filter} ${beyond[0]}`)
+    }),
+    { numRuns: 2_000 },
+  )
 })

@@ -15,6 +15,8 @@ export function lifecycleWith(members: Partial<Lifecycle>): Lifecycle {
     list: missing('list'),
     get: missing('get'),
     install: missing('install'),
+    checkInstall: missing('checkInstall'),
+    checkUpdate: missing('checkUpdate'),
     toggle: missing('toggle'),
     configure: missing('configure'),
     checkConfig: missing('checkConfig'),

@@ -122,6 +122,8 @@ const requests: [name: string, path: string, body?: unknown][] = [
   ['POST /api/plugins/{id}/config', '/api/plugins/hello/config', { config: { interval: 5, apiKey: 'k' } }],
   ['POST /plugins/{id}/config', '/plugins/hello/config', { config: { interval: 0 } }],
   ['POST /api/plugins/{id}/reload', '/api/plugins/demo/reload', {}],
+  ['POST /api/plugins/install/check', '/api/plugins/install/check', { fullId: '@fixtures/needy' }],
+  ['POST /api/plugins/{id}/update/check', '/api/plugins/demo/update/check', {}],
   ['POST /api/plugins/{id}/update', '/api/plugins/demo/update', {}],
   ['POST /api/plugins/{id}/rollback', '/api/plugins/hello/rollback', {}],
   ['GET /api/plugins', '/api/plugins'],

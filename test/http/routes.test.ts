@@ -36,6 +36,7 @@ const hello = {
     { title: 'Page', file: 'docs/page.html' },
   ],
   dependencies: [],
+  permissions: null,
   revision: 2,
   resources: noResources,
 }

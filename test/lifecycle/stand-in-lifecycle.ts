@@ -26,6 +26,7 @@ export function pluginNamed(id: string, rest: Partial<Plugin> = {}): Plugin {
     exports: {},
     docs: [],
     dependencies: [],
+    permissions: null,
     revision: 1,
     installedAt: '2024-01-01T00:00:00.000Z',
     updatedAt: '2024-01-01T00:00:00.000Z',

@@ -1,6 +1,7 @@
 import type { TSchema } from 'typebox'
 import { type ProblemCode, problemTable } from '../../base/problem.ts'
 import {
+  ChangeCheckAnswer,
   JournalEventAnswer,
   LogEntryAnswer,
   PluginAnswer,
@@ -16,6 +17,7 @@ const namedSchemas: Readonly<Record<string, TSchema>> = {
   PluginState: PluginStateAnswer,
   JournalEvent: JournalEventAnswer,
   LogEntry: LogEntryAnswer,
+  ChangeCheck: ChangeCheckAnswer,
   Problem: ProblemAnswer,
 }
 

@@ -9,7 +9,7 @@ import {
   UpdateBody,
 } from '../../schema/api.ts'
 import { defineRoute, type Route } from '../route.ts'
-import { commandContext, pluginAnswer, pluginIdOf } from './plugin-id.ts'
+import { commandContext, fetchProblems, pluginAnswer, pluginIdOf } from './plugin-id.ts'
 
 const commandProblems: readonly ProblemCode[] = [
   'plugin_not_installed',
@@ -78,16 +78,7 @@ export function pluginCommandRoutes(lifecycle: Lifecycle): Route[] {
       path: '/api/plugins/:id/update',
       summary: 'Brings a plugin to another version; back by itself if that one does not run',
       body: UpdateBody,
-      problems: [
-        ...commandProblems,
-        'dependency_unmet',
-        'host_version_unsupported',
-        'integrity_mismatch',
-        'manifest_invalid',
-        'plugin_not_in_repository',
-        'repository_unknown',
-        'repository_unreachable',
-      ],
+      problems: [...commandProblems, 'dependency_unmet', 'host_version_unsupported', ...fetchProblems],
       async handle(request) {
         const id = pluginIdOf(lifecycle, request.parameters)
         const by = commandContext(lifecycle, id, request)

@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import { Problem } from '../../base/problem.ts'
+import { Problem, type ProblemCode } from '../../base/problem.ts'
 import type { CommandContext, Lifecycle } from '../../lifecycle/lifecycle.ts'
 import { isIdentifierPart, parseFullId } from '../../schema/identifier.ts'
 import type { Plugin } from '../../schema/plugin.ts'
@@ -8,6 +8,17 @@ import type { Answer, RouteRequest } from '../route.ts'
 
 /** Longest part of a wrong id that is repeated in an answer, in characters. */
 const shownLength = 80
+
+/** Codes of what may go wrong when a version of a plugin is fetched from its repository. */
+export const fetchProblems: readonly ProblemCode[] = [
+  'ambiguous_repository',
+  'integrity_mismatch',
+  'manifest_invalid',
+  'plugin_not_in_repository',
+  'repository_unknown',
+  'repository_unreachable',
+  'shutting_down',
+]
 
 /** The full id that a path names. Throws `plugin_not_installed`, `ambiguous_id`. */
 export function pluginIdOf(lifecycle: Lifecycle, parameters: Readonly<Record<string, string>>): string {

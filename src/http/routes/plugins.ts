@@ -1,17 +1,19 @@
 import { Problem } from '../../base/problem.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
 import {
+  ChangeCheckAnswer,
   InstallBody,
   PluginAnswer,
   PluginsAnswer,
   PluginsQuery,
   UninstallAnswer,
   UninstallQuery,
+  UpdateBody,
 } from '../../schema/api.ts'
 import { parseFullId } from '../../schema/identifier.ts'
 import type { Plugin } from '../../schema/plugin.ts'
 import { type Answer, defineRoute, type Route } from '../route.ts'
-import { commandContext, pluginAnswer, pluginIdOf } from './plugin-id.ts'
+import { commandContext, fetchProblems, pluginAnswer, pluginIdOf } from './plugin-id.ts'
 
 /** Plugins as things: list, read, install, uninstall. */
 export function pluginRoutes(lifecycle: Lifecycle): Route[] {
@@ -34,18 +36,12 @@ export function pluginRoutes(lifecycle: Lifecycle): Route[] {
       answers: { 201: PluginAnswer },
       problems: [
         'already_installed',
-        'ambiguous_repository',
+        'invalid_transition',
+        'revision_conflict',
+        'storage_full',
         'dependency_unmet',
         'host_version_unsupported',
-        'integrity_mismatch',
-        'invalid_transition',
-        'manifest_invalid',
-        'plugin_not_in_repository',
-        'repository_unknown',
-        'repository_unreachable',
-        'revision_conflict',
-        'shutting_down',
-        'storage_full',
+        ...fetchProblems,
       ],
       async handle(request) {
         const { fullId } = request.body
@@ -56,6 +52,30 @@ export function pluginRoutes(lifecycle: Lifecycle): Route[] {
       recall(plugin) {
         const found = lifecycle.list().find(({ id }) => id === plugin)
         return found === undefined ? undefined : installed(found)
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/plugins/install/check',
+      summary: 'Says what an installation would bring; fetches and verifies, and changes nothing',
+      body: InstallBody,
+      answers: { 200: ChangeCheckAnswer },
+      problems: ['already_installed', 'invalid_transition', ...fetchProblems],
+      async handle({ body }) {
+        requireSameId(body)
+        return { body: await lifecycle.checkInstall(withoutNulls(body)) }
+      },
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/plugins/:id/update/check',
+      summary: 'Says what an update would bring; fetches and verifies, and changes nothing',
+      body: UpdateBody,
+      answers: { 200: ChangeCheckAnswer },
+      problems: ['plugin_not_installed', 'ambiguous_id', ...fetchProblems],
+      async handle({ body, parameters }) {
+        const id = pluginIdOf(lifecycle, parameters)
+        return { body: await lifecycle.checkUpdate(id, body.version ?? undefined) }
       },
     }),
     defineRoute({

@@ -1,0 +1,53 @@
+/** Hosts that a plugin may reach, as its manifest writes them: `name`, `name:port`, `*.name`, `*`. Pure. */
+
+interface HostPattern {
+  /** In lower case, without brackets; `*` for every host. */
+  name: string
+  /** Every name that ends with `.` and this one. */
+  subdomains: boolean
+  port: number | undefined
+}
+
+function parseHostPattern(text: string): HostPattern {
+  const [, bracketed, , inBrackets] = /^(\[([^\]]*)\])(?::(\d+))?$/.exec(text) ?? []
+  if (bracketed !== undefined) {
+    return { name: hostKey(bracketed), subdomains: false, port: portOf(inBrackets) }
+  }
+  // More than one colon: an IPv6 address.
+  const [, name = text, port] = /^([^:]*)(?::(\d+))?$/.exec(text) ?? []
+  const subdomains = name.startsWith('*.')
+  return { name: hostKey(subdomains ? name.slice(2) : name), subdomains, port: portOf(port) }
+}
+
+function portOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Number(text)
+}
+
+/** One way of writing for every way to write a host: lower case, punycode, IPv4 and IPv6 in full, no brackets. */
+export function hostKey(host: string): string {
+  const bare = host.replace(/^\[|\]$/g, '')
+  const text = bare.includes(':') ? `[${bare}]` : bare
+  try {
+    return new URL(`http://${text}`).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')
+  } catch {
+    return bare.toLowerCase()
+  }
+}
+
+/** Whether `pattern` allows connections to this host and port. */
+export function hostMatches(pattern: string, host: string, port: number): boolean {
+  const wanted = parseHostPattern(pattern)
+  if (wanted.port !== undefined && wanted.port !== port) return false
+  if (wanted.name === '*') return true
+  const name = hostKey(host)
+  return wanted.subdomains ? name.endsWith(`.${wanted.name}`) : name === wanted.name
+}
+
+/** Whether everything that `narrow` allows is allowed by `wide`. */
+export function hostCovers(wide: string, narrow: string): boolean {
+  const [left, right] = [parseHostPattern(wide), parseHostPattern(narrow)]
+  if (left.port !== undefined && left.port !== right.port) return false
+  if (left.name === '*') return true
+  if (!left.subdomains) return !right.subdomains && left.name === right.name
+  return right.name.endsWith(`.${left.name}`) || (right.subdomains && right.name === left.name)
+}

@@ -1,0 +1,53 @@
+import { Problem } from '../base/problem.ts'
+import type { PluginIdentifier } from '../schema/identifier.ts'
+import type { RepositoryEntry } from '../schema/repository-index.ts'
+import type { OpenRepository } from './index-cache.ts'
+import { entriesOf } from './index-file.ts'
+import type { RepositorySettings } from './repository.ts'
+import { isSameVersion } from './versions.ts'
+
+/** The entry of the version asked for, else the newest: its manifest may name the version all the same. */
+export function chooseEntry(
+  { index, unusable }: OpenRepository,
+  repository: RepositorySettings,
+  plugin: PluginIdentifier,
+  version: string | undefined,
+): RepositoryEntry {
+  const entries = entriesOf(index, plugin.fullId)
+  const [newest] = entries
+  if (newest === undefined) {
+    const wrong = unusable.find(({ fullId }) => fullId === plugin.fullId)
+    if (wrong === undefined) throw notOffered(repository, plugin, undefined, [])
+    const list = wrong.errors.map(({ path, message }) => `${path} ${message}`).join('; ')
+    throw new Problem(
+      'repository_unreachable',
+      `The entry of ${plugin.fullId} in the repository "${repository.name}" cannot be used: ${list}. Tell its maintainer.`,
+      { errors: wrong.errors },
+    )
+  }
+  if (version === undefined) return newest
+  const exact = entries.find((entry) => isSameVersion(entry.version, version))
+  if (exact !== undefined) return exact
+  // Only a lone entry may disagree with its manifest about the version; a list of versions means what it says.
+  if (entries.length === 1) return newest
+  throw notOffered(
+    repository,
+    plugin,
+    version,
+    entries.map((entry) => entry.version),
+  )
+}
+
+export function notOffered(
+  { name }: RepositorySettings,
+  { fullId }: PluginIdentifier,
+  version: string | undefined,
+  available: readonly string[],
+): Problem {
+  return new Problem(
+    'plugin_not_in_repository',
+    version === undefined
+      ? `The repository "${name}" has no ${fullId}; its index may name it otherwise.`
+      : `The repository "${name}" has no version ${version} of ${fullId}; it has ${available.join(', ')}.`,
+  )
+}

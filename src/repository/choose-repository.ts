@@ -1,0 +1,67 @@
+import { messageOf, Problem } from '../base/problem.ts'
+import type { OpenRepository } from './index-cache.ts'
+import { entriesOf } from './index-file.ts'
+import type { RepositorySettings } from './repository.ts'
+
+/** By the name it has here, or else by the one that its index gives (its display name). */
+export async function chooseByName(
+  repositories: readonly RepositorySettings[],
+  name: string,
+  open: (repository: RepositorySettings) => Promise<OpenRepository>,
+): Promise<RepositorySettings> {
+  const named = repositories.find((repository) => repository.name === name)
+  if (named !== undefined) return named
+  const displayNames = await Promise.all(
+    repositories.map((repository) =>
+      open(repository).then(
+        ({ index }) => index.name,
+        () => undefined,
+      ),
+    ),
+  )
+  const [displayed] = repositories.filter((_, position) => displayNames[position] === name)
+  if (displayed !== undefined) return displayed
+  const known = repositories.map((repository) => `"${repository.name}"`).join(', ')
+  throw new Problem(
+    'repository_unknown',
+    `There is no repository named "${name}". ${known === '' ? 'None is configured; add one first.' : `Known are ${known}.`}`,
+  )
+}
+
+/** The only one that lists the plugin. */
+export async function chooseByPlugin(
+  repositories: readonly RepositorySettings[],
+  fullId: string,
+  open: (repository: RepositorySettings) => Promise<OpenRepository>,
+): Promise<RepositorySettings> {
+  const failures: string[] = []
+  const offers = await Promise.all(
+    repositories.map(async (repository) => {
+      try {
+        const { index, unusable } = await open(repository)
+        // One that lists it wrongly is chosen too: `stage` then says what is wrong.
+        return entriesOf(index, fullId).length > 0 || unusable.some((entry) => entry.fullId === fullId)
+      } catch (error) {
+        failures.push(messageOf(error))
+        return false
+      }
+    }),
+  )
+  const [first, ...others] = repositories.filter((_, position) => offers[position])
+  if (first !== undefined && others.length === 0) return first
+  if (first !== undefined) {
+    const names = [first, ...others].map(({ name }) => `"${name}"`).join(', ')
+    throw new Problem(
+      'ambiguous_repository',
+      `${fullId} is in ${names}; name the repository to install from.`,
+    )
+  }
+  if (repositories.length === 0) {
+    throw new Problem('plugin_not_in_repository', 'No repository is configured; add one first.')
+  }
+  const unread = failures.length === 0 ? '' : ` ${failures.join(' ')}`
+  throw new Problem(
+    failures.length === repositories.length ? 'repository_unreachable' : 'plugin_not_in_repository',
+    `No repository that could be read has ${fullId}.${unread}`,
+  )
+}

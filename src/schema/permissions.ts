@@ -1,0 +1,93 @@
+import Type, { type Static } from 'typebox'
+
+/**
+ * What a plugin says it needs of the world outside (`permissions` of its manifest). Without the member nothing is
+ * declared, and nothing refused; with it, what is not listed is refused.
+ */
+
+/** Entries of one list; who needs more needs a wildcard. */
+const listLimit = 100
+
+/** `${config.<key>}` stands for what the owner configured under that key. */
+const placeholder = '\\$\\{config\\.[^{}/]+\\}'
+const hostName = '[^\\s/*:$[\\]@?#{}\\\\]+'
+const port = '(:[0-9]{1,5})?'
+
+export const HostPattern = Type.String({
+  maxLength: 300,
+  pattern: `^(${placeholder}|(\\*|(\\*\\.)?${hostName})${port}|\\[[0-9a-fA-F:.]+\\]${port}|[0-9a-fA-F]*:[0-9a-fA-F.]*:[0-9a-fA-F:.]*)$`,
+  description:
+    'A host name or IP address, with or without :port, *.example.com, * or ${config.key} (the hosts of the addresses configured there)',
+})
+
+export const TopicPattern = Type.String({
+  minLength: 1,
+  maxLength: 1_000,
+  pattern: '^((\\+|[^+#/\\u0000]*)/)*(\\+|#|[^+#/\\u0000]*)$',
+  description: 'An MQTT topic filter; + and # are possible, and ${config.key} for what is configured there',
+})
+
+export const PluginPattern = Type.String({
+  maxLength: 150,
+  pattern: '^(\\*|@[a-z0-9][a-z0-9._-]{0,63}/(\\*|[a-z0-9][a-z0-9._-]{0,63}))$',
+  description: 'A full id (@namespace/id), @namespace/* or *',
+})
+
+export const Permissions = Type.Object(
+  {
+    hosts: Type.Optional(
+      Type.Array(HostPattern, {
+        maxItems: listLimit,
+        description: 'Where its HTTP requests and Modbus connections may go',
+      }),
+    ),
+    mqtt: Type.Optional(
+      Type.Object(
+        {
+          publish: Type.Optional(
+            Type.Array(TopicPattern, { maxItems: listLimit, description: 'Where it may publish to' }),
+          ),
+          subscribe: Type.Optional(
+            Type.Array(TopicPattern, { maxItems: listLimit, description: 'What it may subscribe to' }),
+          ),
+        },
+        { description: 'Topics beside its own' },
+      ),
+    ),
+    plugins: Type.Optional(
+      Type.Array(PluginPattern, {
+        maxItems: listLimit,
+        description: 'Other plugins that it may call and read',
+      }),
+    ),
+  },
+  { description: 'What the plugin may reach; what is not listed is refused. Without it nothing is refused' },
+)
+export type Permissions = Static<typeof Permissions>
+
+/** One line of a list, as people compare them. `everything`: the plugin declares nothing, so nothing is refused. */
+export const PermissionEntry = Type.Object({
+  kind: Type.Union([
+    Type.Literal('host'),
+    Type.Literal('publish'),
+    Type.Literal('subscribe'),
+    Type.Literal('plugin'),
+    Type.Literal('everything'),
+  ]),
+  value: Type.String({ description: 'As the manifest has it; `*` for everything' }),
+})
+export type PermissionEntry = Static<typeof PermissionEntry>
+export type PermissionKind = PermissionEntry['kind']
+
+/** Everything that is listed, in order. Null, nothing declared, is everything there is. */
+export function permissionEntries(permissions: Permissions | null): PermissionEntry[] {
+  if (permissions === null) return [{ kind: 'everything', value: '*' }]
+  const { hosts = [], mqtt = {}, plugins = [] } = permissions
+  const lists: [PermissionKind, readonly string[]][] = [
+    ['host', hosts],
+    ['publish', mqtt.publish ?? []],
+    ['subscribe', mqtt.subscribe ?? []],
+    ['plugin', plugins],
+  ]
+  return lists.flatMap(([kind, values]) => [...new Set(values)].map((value) => ({ kind, value })))
+}
