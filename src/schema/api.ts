@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { type ProblemCode, problemTable } from '../base/problem.ts'
+import { ExposedState, Exposure } from './exposure.ts'
 import { FullId } from './identifier.ts'
 import { Origin } from './journal-event.ts'
 import { Config, LogEntry, Plugin, PluginError, PluginState } from './plugin.ts'
@@ -126,6 +127,10 @@ const Point = Type.Object({
 export const SensorsAnswer = Type.Object({ sensors: Type.Array(Point) })
 export const ControlsAnswer = Type.Object({ controls: Type.Array(Point) })
 export const ControlAnswer = Type.Object({ id: Type.String(), value: Type.Unknown() })
+export const ExposuresAnswer = Type.Object({
+  exposures: Type.Array(Type.Object({ id: Type.String(), exposure: Exposure, state: ExposedState })),
+})
+export const ExposedAnswer = Type.Object({ id: Type.String(), feature: Type.String(), value: Type.Unknown() })
 export const MachineStateAnswer = Type.Object({
   machine: Type.String(),
   state: PluginState,

@@ -24,6 +24,7 @@ import './style/machine.css'
 import { followJournal, loadJournal } from './store/journal.ts'
 import { followEmittedEvents } from './store/live.ts'
 import { followPlugins, loadPlugins } from './store/plugins.ts'
+import { loadSession } from './store/session.ts'
 
 function App() {
   return <Frame>{needsToken.value ? <LoginPage onDone={begin} /> : <Current />}</Frame>
@@ -70,7 +71,7 @@ function Redirect({ to }: { to: string }) {
 
 /** Reads how things stand, and listens from there on. */
 async function start(): Promise<void> {
-  const [lastSeq] = await Promise.all([loadJournal(), loadPlugins()])
+  const [lastSeq] = await Promise.all([loadJournal(), loadPlugins(), loadSession()])
   openStream(lastSeq)
 }
 

@@ -17,6 +17,18 @@ plugin:onInit(function(config)
     plugin:get("level"):_notify()
     plugin:log("info", "the level is now " .. level)
   end)
+  local light = { state = true, brightness = 120, color = "255,160,0", effect = "calm" }
+  function light:get(feature) return self[feature] end
+  function light:set(feature, value) self[feature] = value end
+  expose(light, "light", { id = "bulb", name = "Bulb", area = "Kitchen", options = { "calm", "party" } })
+  expose(plugin:get("level"), "number", { id = "level", name = "Level" })
+  local mood = { value = "warm" }
+  function mood:get() return self.value end
+  function mood:set(_, value) self.value = value end
+  expose(mood, "select", { id = "mood", name = "Mood", options = { "warm", "cold" } })
+  expose({ get = function() end, press = function() plugin:emit("lamp:blink", {}) end }, "button",
+    { id = "blink", name = "Blink" })
+  expose(plugin:get("power"), "sensor", { id = "power", name = "Power", unit = "W" })
   local count = 0
   plugin:setInterval(200, function()
     count = count + 1

@@ -28,6 +28,7 @@ GET /api/plugins
 GET /api/plugins/{id}
 GET /api/plugins/{id}/controls
 GET /api/plugins/{id}/doc
+GET /api/plugins/{id}/exposures
 GET /api/plugins/{id}/history
 GET /api/plugins/{id}/logs
 GET /api/plugins/{id}/machine
@@ -48,6 +49,7 @@ POST /api/repositories
 POST /plugins/{id}/config
 POST /plugins/{id}/toggle
 PUT /api/plugins/{id}/controls/{control}
+PUT /api/plugins/{id}/exposures/{exposure}/{feature}
 DELETE /api/plugins/{id}
 DELETE /api/repositories/{name}
 DELETE /plugins/{id}
@@ -135,6 +137,8 @@ const requests: [name: string, path: string, body?: unknown][] = [
   ['GET /api/plugins/{id}/objects', '/api/plugins/demo/objects'],
   ['GET /api/plugins/{id}/sensors', '/api/plugins/demo/sensors'],
   ['GET /api/plugins/{id}/controls', '/api/plugins/demo/controls'],
+  ['GET /api/plugins/{id}/exposures', '/api/plugins/demo/exposures'],
+  ['PUT /api/plugins/{id}/exposures/{exposure}/{feature}', '/api/plugins/demo/exposures/a/b', { value: 1 }],
   ['PUT /api/plugins/{id}/controls/{control}', '/api/plugins/demo/controls/level', { value: 3 }],
   ['PUT /api/plugins/{id}/controls/{control}', '/api/plugins/demo/controls/level', { value: 99 }],
   ['GET /api/plugins/{id}/machine', '/api/plugins/demo/machine'],

@@ -10,7 +10,8 @@ export function eventRoutes(lifecycle: Lifecycle, events: EventStream): Route[] 
     defineRoute({
       method: 'GET',
       path: '/api/events',
-      summary: 'What happens, as server-sent events: lifecycle, log, event, object, sensor, control',
+      summary:
+        'What happens, as server-sent events: lifecycle, log, event, object, sensor, control, exposure, exposed',
       query: EventsQuery,
       answers: { 200: null },
       produces: ['text/event-stream'],

@@ -4,6 +4,8 @@ import {
   ControlAnswer,
   ControlBody,
   ControlsAnswer,
+  ExposedAnswer,
+  ExposuresAnswer,
   LogsAnswer,
   LogsQuery,
   MachineStateAnswer,
@@ -16,6 +18,17 @@ import { pluginIdOf, requireRevision } from './plugin-id.ts'
 /** What a plugin shows of itself: log, objects, sensors, controls, place in its life. */
 export function pluginViewRoutes(lifecycle: Lifecycle): Route[] {
   const common = { method: 'GET', problems: ['plugin_not_installed', 'ambiguous_id'] } as const
+  const setting = {
+    method: 'PUT',
+    body: ControlBody,
+    problems: [
+      ...common.problems,
+      'control_unknown',
+      'control_value_invalid',
+      'revision_conflict',
+      'shutting_down',
+    ],
+  } as const
   return [
     defineRoute({
       ...common,
@@ -59,24 +72,39 @@ export function pluginViewRoutes(lifecycle: Lifecycle): Route[] {
       }),
     }),
     defineRoute({
-      method: 'PUT',
+      ...setting,
       path: '/api/plugins/:id/controls/:control',
       summary: 'Sets a control',
-      body: ControlBody,
       answers: { 200: ControlAnswer },
-      problems: [
-        ...common.problems,
-        'control_unknown',
-        'control_value_invalid',
-        'revision_conflict',
-        'shutting_down',
-      ],
       async handle(request) {
         const id = pluginIdOf(lifecycle, request.parameters)
         requireRevision(lifecycle, id, request.context)
         // The body is JSON, so what is in it is too.
         const value = request.body.value as Json
         return { body: await lifecycle.setControl(id, request.parameters.control ?? '', value) }
+      },
+    }),
+    defineRoute({
+      ...common,
+      path: '/api/plugins/:id/exposures',
+      summary: 'What a plugin shows with expose(), and the values of its features',
+      answers: { 200: ExposuresAnswer },
+      handle: ({ parameters }) => ({
+        body: { exposures: lifecycle.exposures(pluginIdOf(lifecycle, parameters)) },
+      }),
+    }),
+    defineRoute({
+      ...setting,
+      path: '/api/plugins/:id/exposures/:exposure/:feature',
+      summary: 'Sets a feature of what a plugin exposes; answers the value that is known then',
+      answers: { 200: ExposedAnswer },
+      async handle(request) {
+        const id = pluginIdOf(lifecycle, request.parameters)
+        requireRevision(lifecycle, id, request.context)
+        const { exposure = '', feature = '' } = request.parameters
+        await lifecycle.setExposed(id, exposure, feature, request.body.value as Json)
+        const after = lifecycle.exposures(id).find((shown) => shown.id === exposure)
+        return { body: { id: exposure, feature, value: after?.state[feature] ?? null } }
       },
     }),
     defineRoute({

@@ -1,4 +1,5 @@
 import { batch, signal } from '@preact/signals'
+import type { ExposedState, Exposure } from '../../schema/exposure.ts'
 import { needsToken } from './api.ts'
 import type { JournalEvent, LogEntry } from './types.ts'
 
@@ -10,6 +11,9 @@ export type Announcement =
   | { kind: 'event'; plugin: string; name: string; data: unknown }
   | { kind: 'object'; plugin: string; path: string; value: unknown; removed: boolean }
   | { kind: 'sensor' | 'control'; plugin: string; id: string; value: unknown; removed: boolean }
+  /** null: it is not exposed any more. */
+  | { kind: 'exposure'; plugin: string; id: string; exposure: Exposure | null }
+  | { kind: 'exposed'; plugin: string; id: string; state: ExposedState }
 
 export type Connection = 'connecting' | 'connected' | 'disconnected'
 
@@ -63,7 +67,7 @@ export function openStream(after: number | undefined): void {
     const { plugin, ...entry } = JSON.parse(String(data)) as LogEntry & { plugin: string }
     collect({ kind: 'log', plugin, entry })
   })
-  for (const kind of ['event', 'object', 'sensor', 'control'] as const) {
+  for (const kind of ['event', 'object', 'sensor', 'control', 'exposure', 'exposed'] as const) {
     opened.addEventListener(kind, ({ data }) => {
       collect({ kind, ...(JSON.parse(String(data)) as object) } as Announcement)
     })

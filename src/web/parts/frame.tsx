@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { place } from '../base/router.ts'
 import { connection } from '../base/stream.ts'
 import { nextTheme, theme } from '../base/theme.ts'
+import { canLogOut, logOut } from '../store/session.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { Notices } from './notices.tsx'
 
@@ -43,6 +44,12 @@ export function Frame({ children }: { children: ComponentChildren }) {
           <span class="wide">Theme: {themeWords[theme.value]}</span>
           <span class="hidden">. Change the theme</span>
         </button>
+        {canLogOut.value ? (
+          <button type="button" class="quiet" onClick={() => void logOut()}>
+            <Icon name="leave" />
+            <span class="narrow-hidden">Log out</span>
+          </button>
+        ) : null}
       </header>
       <nav class="main-nav" aria-label="Pages">
         {links.map(({ path: target, label, icon }) => {

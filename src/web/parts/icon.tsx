@@ -7,6 +7,7 @@ const paths = {
   repositories: 'M4 6h6l2 2h8v11H4z',
   system: 'M3 13h4l3-8 4 14 3-6h4',
   theme: 'M12 4v16a8 8 0 0 0 0-16a8 8 0 0 0 0 16',
+  leave: 'M14 5H5v14h9M10 12h10M16 8l4 4-4 4',
   search: 'M10.5 4a6.5 6.5 0 1 1 0 13a6.5 6.5 0 0 1 0-13M15.5 15.5L20 20',
   previous: 'M15 5l-7 7 7 7',
   next: 'M9 5l7 7-7 7',

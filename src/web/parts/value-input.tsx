@@ -1,0 +1,131 @@
+import { useState } from 'preact/hooks'
+import { valueText } from '../base/words.ts'
+import type { InputKind } from './input-kind.ts'
+import { Switch } from './switch.tsx'
+
+interface ValueInputProps {
+  label: string
+  input: InputKind
+  value: unknown
+  /** Sets it; false when it was refused. Does not throw. */
+  onSet(value: unknown): Promise<boolean>
+  /** What is typed or dragged at the moment; undefined when nothing is. */
+  onTyping?(text: string | undefined): void
+}
+
+/** What one moves, chooses or types a value with, by its kind. */
+export function ValueInput({ label, input, value, onSet, onTyping }: ValueInputProps) {
+  const [typed, setTyped] = useState<string | undefined>(undefined)
+
+  function show(text: string | undefined): void {
+    setTyped(text)
+    onTyping?.(text)
+  }
+
+  async function set(next: unknown): Promise<void> {
+    const taken = await onSet(next)
+    // A slider goes back to where it was; what was typed stays, to be put right.
+    if (taken || (input.kind !== 'number' && input.kind !== 'text')) show(undefined)
+  }
+
+  const known = value === null || value === undefined ? '' : valueText(value)
+  switch (input.kind) {
+    case 'switch':
+      return <Switch label={label} on={isOn(value)} onChange={(on) => void set(on)} />
+    case 'slider':
+      return (
+        <input
+          type="range"
+          aria-label={label}
+          min={input.min}
+          max={input.max}
+          step={input.step}
+          value={typed ?? String(Number(value))}
+          onInput={({ currentTarget }) => show(currentTarget.value)}
+          onChange={({ currentTarget }) => void set(Number(currentTarget.value))}
+        />
+      )
+    case 'choice':
+      return (
+        <select
+          aria-label={label}
+          value={known}
+          onChange={({ currentTarget }) => {
+            if (currentTarget.value !== '') void set(currentTarget.value)
+          }}
+        >
+          {input.options.includes(known) ? null : <option value={known}>{known === '' ? '–' : known}</option>}
+          {input.options.map((option) => (
+            <option key={option} value={option}>
+              {option}
+            </option>
+          ))}
+        </select>
+      )
+    case 'buttons':
+      return (
+        <div class="actions">
+          {input.buttons.map((button) => (
+            <button
+              key={button.label}
+              type="button"
+              aria-label={`${label}: ${button.label}`}
+              onClick={() => void set(button.value)}
+            >
+              {button.label}
+            </button>
+          ))}
+        </div>
+      )
+    case 'colour':
+      return (
+        <input
+          type="color"
+          aria-label={label}
+          value={typed ?? colourOf(value)}
+          onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+          onChange={({ currentTarget }) => void set(numbersOf(currentTarget.value))}
+        />
+      )
+    default:
+      return (
+        <form
+          class="set"
+          onSubmit={(event) => {
+            event.preventDefault()
+            void set(input.kind === 'number' ? numberOf(typed ?? known) : (typed ?? known))
+          }}
+        >
+          <input
+            aria-label={label}
+            inputMode={input.kind === 'number' ? 'decimal' : 'text'}
+            autocomplete="off"
+            value={typed ?? known}
+            onInput={({ currentTarget }) => show(currentTarget.value)}
+          />
+          <button type="submit" aria-label={`Set ${label}`}>
+            Set
+          </button>
+        </form>
+      )
+  }
+}
+
+export function isOn(value: unknown): boolean {
+  return value === true || value === 1 || (typeof value === 'string' && value.toLowerCase() === 'on')
+}
+
+/** What is no number goes to the host as it is, which says what is wrong with it. */
+function numberOf(text: string): unknown {
+  const number = Number(text)
+  return text.trim() !== '' && Number.isFinite(number) ? number : text
+}
+
+function colourOf(value: unknown): string {
+  const parts = /^(\d{1,3}), ?(\d{1,3}), ?(\d{1,3})$/.exec(valueText(value))?.slice(1) ?? ['0', '0', '0']
+  return `#${parts.map((part) => Math.min(255, Number(part)).toString(16).padStart(2, '0')).join('')}`
+}
+
+function numbersOf(colour: string): string {
+  return [1, 3, 5].map((start) => Number.parseInt(colour.slice(start, start + 2), 16)).join(',')
+}

@@ -1,0 +1,69 @@
+import { type FeatureKind, featuresOf } from '../../schema/exposed-components.ts'
+import type { Exposure } from '../../schema/exposure.ts'
+import { type InputKind, numberInput } from '../parts/input-kind.ts'
+
+/** How a feature of something exposed is shown and set. Pure. */
+
+const coverButtons = [
+  { value: 'open', label: 'Open' },
+  { value: 'stop', label: 'Stop' },
+  { value: 'close', label: 'Close' },
+] as const
+
+function kindOf({ component }: Exposure, feature: string): FeatureKind {
+  return featuresOf(component)[feature]?.kind ?? 'any'
+}
+
+/** Undefined for a feature that is only read. The bounds are those that the host checks. */
+export function inputOf(exposure: Exposure, feature: string): InputKind | undefined {
+  if (!exposure.writable.includes(feature)) return undefined
+  switch (kindOf(exposure, feature)) {
+    case 'boolean':
+      return { kind: 'switch' }
+    case 'number':
+      return numberFeature(exposure, feature)
+    case 'cover':
+      return { kind: 'buttons', buttons: coverButtons }
+    case 'press':
+      return { kind: 'buttons', buttons: [{ value: true, label: 'Press' }] }
+    default:
+      return textFeature(exposure, feature)
+  }
+}
+
+function numberFeature({ component, min, max, step }: Exposure, feature: string): InputKind {
+  if (component === 'cover') return numberInput(0, 100)
+  if (component === 'fan') return numberInput(0, max ?? 100)
+  if (feature === 'brightness') return numberInput(0, max ?? 255)
+  if (component === 'number' || feature === 'target_temperature') return numberInput(min, max, step)
+  return { kind: 'number' }
+}
+
+/** Features of which the options of an exposure are the values. */
+const optionFeatures: Readonly<Record<string, string>> = {
+  select: 'value',
+  climate: 'mode',
+  light: 'effect',
+  fan: 'preset_mode',
+}
+
+function textFeature({ component, options }: Exposure, feature: string): InputKind {
+  if (component === 'light' && feature === 'color') return { kind: 'colour' }
+  return options !== undefined && optionFeatures[component] === feature
+    ? { kind: 'choice', options }
+    : { kind: 'text' }
+}
+
+/** A feature's unit, where one is known. */
+export function unitOf({ component, unit }: Exposure, feature: string): string {
+  if (component === 'sensor' || component === 'number') return unit ?? ''
+  if (feature === 'speed' || feature === 'position' || feature === 'tilt' || feature === 'current_humidity')
+    return '%'
+  return feature.endsWith('_temperature') ? (unit ?? '°C') : ''
+}
+
+/** `target_temperature` as people write it. */
+export function featureName(feature: string): string {
+  const text = feature.replaceAll('_', ' ')
+  return text.charAt(0).toUpperCase() + text.slice(1)
+}

@@ -1,0 +1,104 @@
+import { pluginApi, send } from '../base/api.ts'
+import type { Plugin } from '../base/types.ts'
+import { valueText } from '../base/words.ts'
+import { Empty, Failure } from '../parts/feedback.tsx'
+import { tell, tellFailure } from '../parts/notices.tsx'
+import { ValueInput } from '../parts/value-input.tsx'
+import { type Exposed, useExposures } from '../store/exposures.ts'
+import { featureName, inputOf, unitOf } from './exposed-feature.ts'
+
+/** What the plugin shows to Home Assistant, and here. */
+export function ExposuresPanel({ plugin }: { plugin: Plugin }) {
+  const { exposures, error, reload } = useExposures(plugin)
+  return (
+    <section class="panel">
+      <h2>Exposed</h2>
+      {error === '' ? null : <Failure text={error} onRetry={reload} />}
+      {exposures.length === 0 ? (
+        <Empty>
+          {plugin.name} exposes nothing{plugin.state === 'running' ? '' : ' while it is not running'}.
+        </Empty>
+      ) : null}
+      <ul class="points" aria-label="Exposed">
+        {exposures.map((exposed) => (
+          <ExposedItem key={exposed.id} plugin={plugin} exposed={exposed} />
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function ExposedItem({ plugin, exposed }: { plugin: Plugin; exposed: Exposed }) {
+  const { name, type, area, features, component } = exposed.exposure
+  const [only] = features
+  const hint = [type.replaceAll('_', ' '), area].filter(Boolean).join(' · ')
+  if (features.length === 1 && only !== undefined)
+    return (
+      <li class="point">
+        <span>
+          {name}
+          <small class="hint">{hint}</small>
+        </span>
+        <Feature plugin={plugin} exposed={exposed} feature={only} label={name} />
+      </li>
+    )
+  return (
+    <li class="exposed">
+      <h3>
+        {name} <small class="hint">{hint}</small>
+      </h3>
+      <ul class="points" aria-label={`${name}, ${component}`}>
+        {features.map((feature) => (
+          <li key={feature} class="point">
+            <span>{featureName(feature)}</span>
+            <Feature
+              plugin={plugin}
+              exposed={exposed}
+              feature={feature}
+              label={`${name}, ${featureName(feature).toLowerCase()}`}
+            />
+          </li>
+        ))}
+      </ul>
+    </li>
+  )
+}
+
+interface FeatureProps {
+  plugin: Plugin
+  exposed: Exposed
+  feature: string
+  label: string
+}
+
+function Feature({ plugin, exposed: { id, exposure, state }, feature, label }: FeatureProps) {
+  const input = inputOf(exposure, feature)
+  const value = state[feature]
+
+  async function set(next: unknown): Promise<boolean> {
+    try {
+      const path = `/exposures/${encodeURIComponent(id)}/${encodeURIComponent(feature)}`
+      await send('PUT', pluginApi(plugin.id, path), { value: next })
+      if (exposure.component === 'button') tell(`${exposure.name} is pressed.`)
+      return true
+    } catch (error) {
+      tellFailure(error)
+      return false
+    }
+  }
+
+  return (
+    <>
+      {exposure.component === 'button' || input?.kind === 'choice' ? null : (
+        <output class="value">
+          {stateText(value)} {value === null || value === undefined ? '' : unitOf(exposure, feature)}
+        </output>
+      )}
+      {input === undefined ? null : <ValueInput label={label} input={input} value={value} onSet={set} />}
+    </>
+  )
+}
+
+function stateText(value: unknown): string {
+  return typeof value === 'boolean' ? (value ? 'on' : 'off') : valueText(value)
+}

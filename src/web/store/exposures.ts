@@ -1,0 +1,49 @@
+import { useEffect, useState } from 'preact/hooks'
+import type { ExposedState, Exposure } from '../../schema/exposure.ts'
+import { pluginApi } from '../base/api.ts'
+import { onAnnouncements } from '../base/stream.ts'
+import type { Plugin } from '../base/types.ts'
+import { useRemote } from './remote.ts'
+
+export interface Exposed {
+  id: string
+  exposure: Exposure
+  state: ExposedState
+}
+
+/** What a plugin exposes, as it comes, changes and goes. */
+export function useExposures({ id, state }: Plugin) {
+  const remote = useRemote<{ exposures: Exposed[] }>(pluginApi(id, '/exposures'))
+  const [shown, setShown] = useState<ReadonlyMap<string, Exposed>>(new Map())
+  useEffect(() => {
+    if (remote.value !== undefined)
+      setShown(new Map(remote.value.exposures.map((exposed) => [exposed.id, exposed])))
+  }, [remote.value])
+  useEffect(
+    () =>
+      onAnnouncements((announcements) => {
+        const own = announcements.flatMap((announcement) =>
+          (announcement.kind === 'exposure' || announcement.kind === 'exposed') && announcement.plugin === id
+            ? [announcement]
+            : [],
+        )
+        if (own.length === 0) return
+        setShown((before) => {
+          const next = new Map(before)
+          for (const change of own) {
+            const present = next.get(change.id)
+            if (change.kind === 'exposed') {
+              if (present !== undefined) next.set(change.id, { ...present, state: change.state })
+            } else if (change.exposure === null) next.delete(change.id)
+            else
+              next.set(change.id, { id: change.id, state: present?.state ?? {}, exposure: change.exposure })
+          }
+          return next
+        })
+      }),
+    [id],
+  )
+  // What there is changes with the state: read it again.
+  useEffect(remote.reload, [state])
+  return { exposures: [...shown.values()], error: remote.error, reload: remote.reload }
+}

@@ -1,0 +1,26 @@
+import { signal } from '@preact/signals'
+import { get, needsToken, send } from '../base/api.ts'
+import { tellFailure } from '../parts/notices.tsx'
+
+/** Whether this host asks for its token, and this browser has given it: then one can log out. */
+export const canLogOut = signal(false)
+
+export async function loadSession(): Promise<void> {
+  const { required, authenticated } = await get<{ required: boolean; authenticated: boolean }>('/api/session')
+  canLogOut.value = required && authenticated
+}
+
+/** Ends the login. What the page knows goes with it, as it is loaded anew. */
+export async function logOut(): Promise<void> {
+  try {
+    await send('DELETE', '/api/session')
+  } catch (error) {
+    // A login that has run out has ended too.
+    if (!needsToken.peek()) {
+      tellFailure(error)
+      return
+    }
+  }
+  sessionStorage.clear()
+  location.reload()
+}

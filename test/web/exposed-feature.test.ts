@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type ExposedComponent, type Exposure, featuresOf } from '../../src/schema/exposure.ts'
+import { featureName, inputOf, unitOf } from '../../src/web/plugin/exposed-feature.ts'
+
+function exposed(component: ExposedComponent, more: Partial<Exposure> = {}): Exposure {
+  const features = Object.keys(featuresOf(component))
+  const writable = features.filter((feature) => featuresOf(component)[feature]?.commanded)
+  return { component, type: component, name: 'It', features, writable, ...more }
+}
+
+const options = ['one', 'two']
+
+/** The kind of widget for each, with what it is bound by. */
+const cases: [exposure: Exposure, feature: string, input: unknown][] = [
+  [exposed('switch'), 'state', 'switch'],
+  [exposed('switch', { writable: [] }), 'state', undefined],
+  [exposed('sensor'), 'value', undefined],
+  [exposed('binary_sensor'), 'state', undefined],
+  [exposed('number'), 'value', 'number'],
+  [exposed('number', { min: 5 }), 'value', 'number'],
+  [exposed('number', { min: 5, max: 30, step: 0.5 }), 'value', ['slider', 5, 30, 0.5]],
+  [exposed('number', { min: 0, max: 1 }), 'value', ['slider', 0, 1, 0.01]],
+  [exposed('number', { min: 0, max: 1_000_000, step: 1 }), 'value', 'number'],
+  [exposed('select', { options }), 'value', ['choice', options]],
+  [exposed('select'), 'value', 'text'],
+  [exposed('text'), 'value', 'text'],
+  [exposed('button'), 'press', ['buttons', ['Press']]],
+  [exposed('light', { options }), 'state', 'switch'],
+  [exposed('light', { options }), 'brightness', ['slider', 0, 255, 1]],
+  [exposed('light', { options, max: 100 }), 'brightness', ['slider', 0, 100, 1]],
+  [exposed('light', { options }), 'color_temp', 'number'],
+  [exposed('light', { options }), 'color', 'colour'],
+  [exposed('light', { options }), 'effect', ['choice', options]],
+  [exposed('climate', { options, min: 5, max: 30 }), 'target_temperature', ['slider', 5, 30, 1]],
+  [exposed('climate', { options }), 'current_temperature', undefined],
+  [exposed('climate', { options }), 'mode', ['choice', options]],
+  [exposed('climate', { options }), 'fan_mode', 'text'],
+  [exposed('cover'), 'state', ['buttons', ['Open', 'Stop', 'Close']]],
+  [exposed('cover'), 'position', ['slider', 0, 100, 1]],
+  [exposed('fan', { options }), 'speed', ['slider', 0, 100, 1]],
+  [exposed('fan', { options, max: 3 }), 'speed', ['slider', 0, 3, 1]],
+  [exposed('fan', { options }), 'oscillation', 'switch'],
+  [exposed('fan', { options }), 'preset_mode', ['choice', options]],
+  [exposed('event'), 'event', undefined],
+]
+
+function described(exposure: Exposure, feature: string): unknown {
+  const input = inputOf(exposure, feature)
+  switch (input?.kind) {
+    case 'slider':
+      return [input.kind, input.min, input.max, input.step]
+    case 'choice':
+      return [input.kind, input.options]
+    case 'buttons':
+      return [input.kind, input.buttons.map(({ label }) => label)]
+    default:
+      return input?.kind
+  }
+}
+
+for (const [exposure, feature, input] of cases) {
+  const { min, max, step, options: values, writable } = exposure
+  const given = JSON.stringify({ min, max, step, options: values, writable: writable.length })
+  test(`${feature} of a ${exposure.component} with ${given} is set by ${JSON.stringify(input)}`, () => {
+    assert.deepEqual(described(exposure, feature), input)
+  })
+}
+
+test('a feature has a name for people, and a unit where one is known', () => {
+  assert.equal(featureName('target_temperature'), 'Target temperature')
+  assert.deepEqual(
+    [
+      unitOf(exposed('sensor', { unit: 'W' }), 'value'),
+      unitOf(exposed('sensor'), 'value'),
+      unitOf(exposed('climate'), 'current_temperature'),
+      unitOf(exposed('cover'), 'position'),
+      unitOf(exposed('light'), 'brightness'),
+    ],
+    ['W', '', '°C', '%', ''],
+  )
+})
