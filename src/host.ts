@@ -6,6 +6,8 @@ import { host as hostMachine } from '../machines/host.ts'
 import { pluginLifecycle } from '../machines/plugin-lifecycle.ts'
 import { type Clock, systemClock } from './base/clock.ts'
 import { type FileSystem, systemFileSystem } from './base/file-system.ts'
+import { keyFileFault, readKeyFile } from './base/key-file.ts'
+import { createKeyRing, type KeyRing } from './base/key-ring.ts'
 import type { Logger } from './base/log.ts'
 import { countLines } from './base/log-counter.ts'
 import { isLoopback } from './base/loopback.ts'
@@ -17,11 +19,14 @@ import { createExternalBus } from './bus/external-bus.ts'
 import { createHttp } from './http/http.ts'
 import { openJournal } from './journal/journal.ts'
 import { lockDirectory } from './journal/lock.ts'
-import { createSnapshotWriter, readSnapshot } from './journal/snapshot.ts'
+import { createSnapshotWriter, readSnapshot, refuseDoubtfulEdits, snapshotOf } from './journal/snapshot.ts'
 import { createLifecycle, type RunningLifecycle } from './lifecycle/create-lifecycle.ts'
 import { createHomeAssistant } from './lifecycle/home-assistant/home-assistant.ts'
+import { requireKeysOfStores } from './lifecycle/key-value-file.ts'
+import { createManifests } from './lifecycle/manifests.ts'
 import { createMqttCommands } from './lifecycle/mqtt-commands.ts'
 import { createMqttProjection } from './lifecycle/mqtt-projection.ts'
+import { createSecretVault } from './lifecycle/secret-vault.ts'
 import { createOutside } from './outside/outside.ts'
 import { createRepositoryCatalog } from './repository/catalog.ts'
 import { createPluginDirectory } from './repository/plugin-directory.ts'
@@ -75,6 +80,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const token = await readToken(settings)
   refuseOpenDoors(settings, token)
   const tls = await readTls(settings)
+  const ring = await readSecretKeys(settings, files)
 
   const scope = createScope()
   let announceEnd: (() => Promise<void>) | undefined
@@ -83,17 +89,35 @@ export async function createHost(options: HostOptions): Promise<Host> {
     let started = false
     scope.add(() => lock.release({ withFile: !started }))
 
-    const file = await asStartError(readSnapshot(files, directory))
-    const journal = await asStartError(
-      openJournal({ directory, files, clock, logger, acknowledged: file?.journal?.seq ?? 0 }),
-    )
+    const pluginDirectory = createPluginDirectory({ directory, files, logger })
+    const manifests = createManifests(pluginDirectory, logger)
+    const vault = createSecretVault(ring, manifests.knownFields)
+    const file = await asStartError(readSnapshot(files, directory, vault))
+    const acknowledged = file?.journal?.seq ?? 0
+    const journal = await asStartError(openJournal({ directory, files, clock, logger, acknowledged, vault }))
     scope.add(() => journal.close())
+    await asStartError(requireKeysOfStores(files, directory, ring))
+    const eventId = (seq: number): string | undefined => journal.read({ after: seq - 1, limit: 1 })[0]?.id
+    if (file !== undefined && journal.state.seq > 0) {
+      const written = snapshotOf(journal.stateAt(acknowledged), {}, eventId(acknowledged))
+      try {
+        refuseDoubtfulEdits(directory, written, file)
+      } catch (error) {
+        throw new StartError(messageOf(error), { cause: error })
+      }
+    } else if (acknowledged > 0) {
+      logger.warn('There is no journal: the history begins anew, with what .host.json says', {
+        events: acknowledged,
+      })
+    }
     const snapshots = createSnapshotWriter({
       directory,
       files,
       logger,
       kept: file,
       state: () => journal.state,
+      eventId,
+      vault,
     })
 
     const bus =
@@ -139,7 +163,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
       files,
       journal,
       snapshots,
-      pluginDirectory: createPluginDirectory({ directory, files, logger }),
+      pluginDirectory,
+      manifests,
+      ring,
       repositories,
       sandbox,
       bus,
@@ -286,6 +312,15 @@ async function readToken(settings: Settings): Promise<string | undefined> {
     )
   }
   throw new StartError(`HOST_TOKEN_FILE ${settings.tokenFile} is empty; write a long random token into it.`)
+}
+
+async function readSecretKeys({ secretKeyFile }: Settings, files: FileSystem): Promise<KeyRing> {
+  if (secretKeyFile === undefined) return createKeyRing([])
+  try {
+    return await readKeyFile(files, secretKeyFile)
+  } catch (error) {
+    throw new StartError(keyFileFault(error))
+  }
 }
 
 async function readTls({ tlsCertFile, tlsKeyFile }: Settings): Promise<TlsIdentity | undefined> {

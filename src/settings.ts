@@ -22,6 +22,8 @@ export interface Settings {
   /** Certificate (PEM, with those that signed it) and its key: both or neither. */
   tlsCertFile: string | undefined
   tlsKeyFile: string | undefined
+  /** Keys that encrypt secrets in the data directory; undefined: they are in plain text. */
+  secretKeyFile: string | undefined
   logLevel: LogLevel
   logFormat: 'pretty' | 'json'
   isolation: 'dedicated' | 'shared'
@@ -115,6 +117,12 @@ const definitions = {
     variable: 'HOST_TLS_KEY_FILE',
     fallback: undefined,
     meaning: 'private key (PEM) of the certificate',
+  },
+  secretKeyFile: {
+    flag: 'secret-key-file',
+    variable: 'HOST_SECRET_KEY_FILE',
+    fallback: undefined,
+    meaning: 'keys that encrypt secrets in the data directory; "lupine secret-key" makes it',
   },
   logLevel: {
     flag: 'log-level',
@@ -215,6 +223,7 @@ function readSettings(text: (name: SettingName) => string | undefined, isTermina
     token: text('token') || undefined,
     tokenFile: text('tokenFile') || undefined,
     ...readTlsFiles(text('tlsCertFile') || undefined, text('tlsKeyFile') || undefined),
+    secretKeyFile: text('secretKeyFile') || undefined,
     logLevel: oneOf('logLevel', required('logLevel'), logLevels),
     logFormat: oneOf('logFormat', text('logFormat') || (isTerminal ? 'pretty' : 'json'), ['pretty', 'json']),
     isolation: oneOf('isolation', required('isolation'), ['dedicated', 'shared']),

@@ -2,6 +2,7 @@ import { readSync } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type FileSystem, syncDirectory } from '../base/file-system.ts'
+import { SecretKeyError } from '../base/key-ring.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 
 /** The file below the journal: lines appended as a whole or not at all. Knows nothing of what they say. */
@@ -71,7 +72,7 @@ export async function openJournalFile(
       torn = true
     }
     const lines = offsets.length - 1
-    if (lines > 0 && lines < options.acknowledged) {
+    if (lines < options.acknowledged) {
       const reason = `it ends here, but .host.json has seen ${options.acknowledged} events`
       throw new DamagedJournalError(path, lines + 1, offsets[lines] ?? 0, reason)
     }
@@ -92,6 +93,8 @@ function reasonAgainst(
     accept(content.toString('utf8', start, end))
     return undefined
   } catch (error) {
+    // The line is whole, only its key is missing: nothing may be cut off or repaired because of that.
+    if (error instanceof SecretKeyError) throw error
     return messageOf(error)
   }
 }

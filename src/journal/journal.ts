@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { FileSystem } from '../base/file-system.ts'
+import type { JsonObject } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import { type Fact, type JournalEvent, journalFormatVersion, type Origin } from '../schema/journal-event.ts'
@@ -10,6 +11,7 @@ import { applyFact, fold, foldEvent, type HostState, initialState, type PluginSn
 import { openJournalFile } from './journal-file.ts'
 import { decodeLine, encodeLine } from './journal-line.ts'
 import { type Upcasters, upcast, upcasters } from './upcast.ts'
+import { changeEvent, noVault, type Vault } from './vault.ts'
 
 /** Name of the journal in the data directory. */
 export const journalFileName = '.host.journal'
@@ -48,6 +50,8 @@ export interface JournalSettings {
   /** Number of the last event that the snapshot has seen: a line up to there was acknowledged. */
   acknowledged?: number
   upcasters?: Upcasters
+  /** Encrypts what is secret; default: nothing is. */
+  vault?: Vault
 }
 
 interface PendingAppend {
@@ -62,6 +66,7 @@ interface PendingAppend {
 export async function openJournal(settings: JournalSettings): Promise<Journal> {
   const { clock, files, logger } = settings
   const lift = settings.upcasters ?? upcasters
+  const vault = settings.vault ?? noVault
   const bySubject = new Map<string, number[]>()
   const requests = new Map<string, string>()
   const checkpoints: HostState[] = [initialState()]
@@ -91,7 +96,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
     files,
     path,
     (line) => {
-      const event = parseLine(line, lift)
+      const event = parseLine(line, lift, vault)
       state = foldEvent(state, event, draft)
       index(event)
     },
@@ -134,7 +139,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
     if (accepted.length === 0) return
     try {
       const lines = accepted.flatMap(({ events }) =>
-        events.map((event) => encodeLine({ version: journalFormatVersion, ...event })),
+        events.map((event) => encodeLine(changeEvent(vault, 'seal', asStored(event)))),
       )
       await file.append(lines)
     } catch (error) {
@@ -205,7 +210,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
   }
 
   function readEvent(seq: number): JournalEvent {
-    return parseLine(file.line(seq), lift)
+    return parseLine(file.line(seq), lift, vault)
   }
 
   return {
@@ -257,10 +262,15 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
   }
 }
 
-function parseLine(line: string, lift: Upcasters): JournalEvent {
+/** Events are made of what JSON says: `stamp` has seen to that. */
+function asStored(event: JournalEvent): JsonObject {
+  return { version: journalFormatVersion, ...event } as unknown as JsonObject
+}
+
+function parseLine(line: string, lift: Upcasters, vault: Vault): JournalEvent {
   const decoded = decodeLine(line)
   if (!decoded.ok) throw new Error(decoded.reason)
-  const parsed = parseStoredEvent(upcast(decoded.value, lift))
+  const parsed = parseStoredEvent(upcast(changeEvent(vault, 'open', decoded.value), lift))
   if (!parsed.ok) throw new Error(parsed.errors.map(({ path, message }) => `${path} ${message}`).join('; '))
   const { version: _version, ...event } = parsed.value
   return event

@@ -1,12 +1,16 @@
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type FileSystem, writeFileAtomically } from '../base/file-system.ts'
+import { SecretKeyError } from '../base/key-ring.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
-import { type HostFile, type InstalledEntry, parseHostFile } from '../schema/host-file.ts'
+import { type HostFile, type InstalledEntry, levelsAroundConfig, parseHostFile } from '../schema/host-file.ts'
+import { jsonDepthLimit, parseJsonText } from '../schema/json-text.ts'
 import type { Config, PluginState } from '../schema/plugin.ts'
+import { doubtfulEdits } from './doubtful-edits.ts'
 import { type HostState, stateOf } from './evolve.ts'
 import { privateFileMode } from './journal-file.ts'
+import { changeHostFile, noVault, type Vault } from './vault.ts'
 
 /** `.host.json`: the fold as a person reads it, and what a person changed in it while the host was stopped. */
 
@@ -26,8 +30,11 @@ export function isInstalled(state: PluginState): boolean {
   return statesWithFiles.has(state)
 }
 
-/** The snapshot of a fold. Members that the host does not know come from `kept`, the file as it was read. */
-export function snapshotOf(state: HostState, kept: HostFile = {}): HostFile {
+/**
+ * The snapshot of a fold. Members that the host does not know come from `kept`, the file as it was read. `event`
+ * is the id of the last event.
+ */
+export function snapshotOf(state: HostState, kept: HostFile = {}, event?: string): HostFile {
   const installed = [...state.plugins.values()]
     .filter((plugin) => isInstalled(stateOf(plugin)))
     .map(({ context, value }) => ({
@@ -49,28 +56,33 @@ export function snapshotOf(state: HostState, kept: HostFile = {}): HostFile {
     host: { ...kept.host, ...(id === null ? {} : { id }) },
     repositories,
     plugins: { ...kept.plugins, installed },
-    journal: { seq: state.seq },
+    journal: { seq: state.seq, ...(event === undefined ? {} : { event }) },
   }
 }
 
-/** Reads `.host.json`; undefined when there is none. Throws one sentence that says what to do. */
-export async function readSnapshot(files: FileSystem, directory: string): Promise<HostFile | undefined> {
+const advice = 'Correct it, or move it away: then the host writes it anew from its journal.'
+
+/**
+ * Reads `.host.json`; undefined when there is none. Throws one sentence that says what to do, or
+ * `SecretKeyError`. `vault`: as in `openJournal`.
+ */
+export async function readSnapshot(
+  files: FileSystem,
+  directory: string,
+  vault: Vault = noVault,
+): Promise<HostFile | undefined> {
   const path = join(directory, snapshotFileName)
-  let text: string
+  let bytes: Uint8Array
   try {
-    text = await files.readFile(path, 'utf8')
+    bytes = await files.readFile(path)
   } catch (error) {
     if (systemErrorCode(error) === 'ENOENT') return undefined
     throw error
   }
-  const advice = 'Correct it, or move it away: then the host writes it anew from its journal.'
-  let value: unknown
-  try {
-    value = JSON.parse(text)
-  } catch (error) {
-    throw new Error(`${path} is not valid JSON (${messageOf(error)}). ${advice}`)
-  }
-  const parsed = parseHostFile(value)
+  const json = parseJsonText(bytes, jsonDepthLimit + levelsAroundConfig)
+  if (!json.ok) throw new Error(`${path} ${json.message}. ${advice}`)
+  if (json.repeated.length > 0) throw new Error(`${path} has ${json.repeated.join(', ')} twice. ${advice}`)
+  const parsed = parseHostFile(json.value)
   if (!parsed.ok) {
     const list = parsed.errors.map(({ path: pointer, message }) => `${pointer || '/'} ${message}`).join('; ')
     throw new Error(`${path} cannot be used: ${list}. ${advice}`)
@@ -78,7 +90,23 @@ export async function readSnapshot(files: FileSystem, directory: string): Promis
   const ids = parsed.value.plugins?.installed?.map(({ id }) => id) ?? []
   const twice = ids.find((id, position) => ids.indexOf(id) !== position)
   if (twice !== undefined) throw new Error(`${path} lists ${twice} twice. ${advice}`)
-  return parsed.value
+  try {
+    return changeHostFile(vault, 'open', parsed.value)
+  } catch (error) {
+    if (error instanceof SecretKeyError) throw error
+    throw new Error(`${path} cannot be used: ${messageOf(error)}. ${advice}`, { cause: error })
+  }
+}
+
+/** Throws one sentence with the places where `.host.json` was changed, but hardly by a person. */
+export function refuseDoubtfulEdits(directory: string, written: HostFile, file: HostFile): void {
+  const doubts = doubtfulEdits(written, file)
+  if (doubts.length === 0) return
+  throw new Error(
+    `${join(directory, snapshotFileName)} is not as the host wrote it, and not as a person may change it: ` +
+      `${doubts.join('; ')}. Correct that, or move the file away: then the host writes it anew from its journal. ` +
+      'To have all of it taken as it is, take its member "journal" out.',
+  )
 }
 
 /** One thing that a person changed in `.host.json`. */
@@ -138,8 +166,12 @@ export function createSnapshotWriter(settings: {
   logger: Logger
   kept: HostFile | undefined
   state: () => HostState
+  /** Id of the event with this number. */
+  eventId?: (seq: number) => string | undefined
+  /** As in `openJournal`. */
+  vault?: Vault
 }): SnapshotWriter {
-  const { directory, files, logger, kept, state } = settings
+  const { directory, files, logger, kept, state, eventId, vault = noVault } = settings
   const path = join(directory, snapshotFileName)
   let writtenSeq = -1
   let failure: string | undefined
@@ -149,7 +181,8 @@ export function createSnapshotWriter(settings: {
     const current = state()
     if (current.seq === writtenSeq) return
     try {
-      const content = `${JSON.stringify(snapshotOf(current, kept), null, 2)}\n`
+      const snapshot = snapshotOf(current, kept, eventId?.(current.seq))
+      const content = `${JSON.stringify(changeHostFile(vault, 'seal', snapshot), null, 2)}\n`
       await writeFileAtomically(files, path, content, privateFileMode)
       writtenSeq = current.seq
       failure = undefined

@@ -2,6 +2,7 @@ import { pluginLifecycle } from '../../machines/plugin-lifecycle.ts'
 import type { Clock, ScheduledCall } from '../base/clock.ts'
 import type { FileSystem } from '../base/file-system.ts'
 import type { Json } from '../base/json.ts'
+import type { KeyRing } from '../base/key-ring.ts'
 import type { Logger } from '../base/log.ts'
 import { createKeyedMutex } from '../base/mutex.ts'
 import { messageOf, Problem } from '../base/problem.ts'
@@ -40,7 +41,7 @@ import type {
   PointView,
 } from './lifecycle.ts'
 import { createLoader } from './loader.ts'
-import { createManifests } from './manifests.ts'
+import type { Manifests } from './manifests.ts'
 import { createObjectRegistry, type PointKind } from './object-registry.ts'
 import { createPluginEffects } from './plugin-effects.ts'
 import { createPluginLogs } from './plugin-logs.ts'
@@ -59,6 +60,10 @@ export interface LifecycleSettings {
   journal: Journal
   snapshots: SnapshotWriter
   pluginDirectory: PluginDirectory
+  /** What is known of the installed plugins; the lifecycle fills it. */
+  manifests: Manifests
+  /** Encrypts what plugins store. */
+  ring: KeyRing
   repositories: RepositoryCatalog
   sandbox: Sandbox
   bus: Bus
@@ -85,7 +90,7 @@ export interface RunningLifecycle extends Lifecycle {
 }
 
 export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
-  const { journal, snapshots, clock, logger, hostVersion } = settings
+  const { journal, snapshots, manifests, clock, logger, hostVersion } = settings
   const policy = settings.restartPolicy ?? defaultRestartPolicy
   const random = settings.random ?? Math.random
   const announcements = createAnnouncements(logger)
@@ -93,7 +98,6 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const exposures = createExposureRegistry()
   const logs = createPluginLogs()
   const stores = createKeyValueStores(settings)
-  const manifests = createManifests(settings.pluginDirectory, logger)
   const mutex = createKeyedMutex()
   const effects = createPluginEffects({
     ...settings,
@@ -133,12 +137,8 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   let stopping: Promise<void> | undefined
 
   const stopListening = journal.subscribe((event) => {
-    announcements.announce({ kind: 'lifecycle', event: eventView(event, shownFields) })
+    announcements.announce({ kind: 'lifecycle', event: eventView(event, manifests.knownFields) })
   })
-
-  function shownFields(id: string): Field[] | undefined {
-    return manifests.get(id) === undefined ? undefined : manifests.fields(id)
-  }
 
   async function recoverFromCrash(id: string): Promise<void> {
     try {
@@ -473,7 +473,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
         ...(after === undefined ? {} : { after }),
         limit: Math.min(limit, historyLimit),
       })
-      return events.map((event) => eventView(event, shownFields))
+      return events.map((event) => eventView(event, manifests.knownFields))
     },
     stateAt: (seq) => ({ seq, plugins: statesAt(journal.stateAt(seq)) }),
     machineState(id) {
@@ -558,8 +558,15 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     },
     async prepare(file) {
       await recoverPlugins(context, loader, installer)
-      await applyHandEdits(context, file)
+      // Before anything is written: they say which values are secret.
       await Promise.all(installedIds().map(manifests.refresh))
+      const known = new Set(installedIds())
+      await applyHandEdits(context, file)
+      await Promise.all(
+        installedIds()
+          .filter((id) => !known.has(id))
+          .map(manifests.refresh),
+      )
     },
     async start() {
       await loadEnabledPlugins(context, loader)

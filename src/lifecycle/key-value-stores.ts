@@ -1,15 +1,11 @@
-import { join } from 'node:path'
 import type { Clock, ScheduledCall } from '../base/clock.ts'
 import { type FileSystem, writeFileAtomically } from '../base/file-system.ts'
 import type { Json } from '../base/json.ts'
+import { type KeyRing, SecretKeyError } from '../base/key-ring.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 import type { KeyValueEntry } from '../sandbox/isolate.ts'
-import { directoryName, identifierOf } from '../schema/identifier.ts'
-import { parseKeyValueFile } from '../schema/key-value-file.ts'
-
-/** Folder of the stores in the data directory; one file a plugin. */
-const storesFolder = '.kv'
+import { decodeStore, encodeStore, storePath, storesFolderIn } from './key-value-file.ts'
 
 /** Longest time in ms that a change waits before it is written (plugin-api.md: on disk within a second). */
 const writeDelay = 500
@@ -19,8 +15,11 @@ const folderMode = 0o700
 
 /** The plugins' key-value stores: in memory while a plugin is loaded, each in a file that is replaced whole. */
 export interface KeyValueStores {
-  /** Reads the plugin's store. Entries that have expired are left out. */
-  open(plugin: string): Promise<Record<string, KeyValueEntry>>
+  /**
+   * Reads the plugin's store. Entries that have expired are left out. A damaged file is put aside, and `report`
+   * gets a sentence for whoever looks after the plugin.
+   */
+  open(plugin: string, report?: (sentence: string) => void): Promise<Record<string, KeyValueEntry>>
   /** Takes over a change; it is on disk within a second. */
   set(plugin: string, key: string, entry: KeyValueEntry | undefined): void
   /** Writes what is waiting, and forgets the store until it is opened again. */
@@ -42,14 +41,19 @@ export function createKeyValueStores(settings: {
   files: FileSystem
   clock: Clock
   logger: Logger
+  /** Encrypts the files; an empty one does not. */
+  ring: KeyRing
 }): KeyValueStores {
-  const { files, clock, logger } = settings
-  const folder = join(settings.directory, storesFolder)
+  const { files, clock, logger, ring } = settings
+  const folder = storesFolderIn(settings.directory)
   const stores = new Map<string, Store>()
 
-  const pathOf = (plugin: string): string => join(folder, `${directoryName(identifierOf(plugin))}.json`)
+  const pathOf = (plugin: string): string => storePath(settings.directory, plugin)
 
-  async function read(plugin: string): Promise<Map<string, KeyValueEntry>> {
+  async function read(
+    plugin: string,
+    report: ((sentence: string) => void) | undefined,
+  ): Promise<Map<string, KeyValueEntry>> {
     const path = pathOf(plugin)
     let text: string
     try {
@@ -59,21 +63,19 @@ export function createKeyValueStores(settings: {
       throw error
     }
     try {
-      const parsed = parseKeyValueFile(JSON.parse(text))
-      if (!parsed.ok)
-        throw new Error(parsed.errors.map(({ path: at, message }) => `${at} ${message}`).join('; '))
-      // What JSON.parse gave is JSON.
-      return new Map(Object.entries(parsed.value.entries as Record<string, KeyValueEntry>))
+      return decodeStore(plugin, text, ring)
     } catch (error) {
+      // Nothing is wrong with the file.
+      if (error instanceof SecretKeyError) throw error
       const kept = `${path}.damaged-${clock.now()}`
       await files.rename(path, kept)
+      const reason = messageOf(error)
       logger.error(
         'A key-value store could not be read; it was put aside and the plugin starts with an empty one',
-        {
-          plugin,
-          kept,
-          error: messageOf(error),
-        },
+        { plugin, kept, error: reason },
+      )
+      report?.(
+        `The stored values are damaged (${reason}): they were put aside as ${kept}, none is left here.`,
       )
       return new Map()
     }
@@ -90,12 +92,7 @@ export function createKeyValueStores(settings: {
     for (const [key, entry] of store.entries) if (isAlive(entry)) entries[key] = entry
     try {
       await files.mkdir(folder, { recursive: true, mode: folderMode })
-      await writeFileAtomically(
-        files,
-        pathOf(plugin),
-        `${JSON.stringify({ version: 1, entries })}\n`,
-        fileMode,
-      )
+      await writeFileAtomically(files, pathOf(plugin), encodeStore(plugin, entries, ring), fileMode)
     } catch (error) {
       store.dirty = true
       logger.error('A key-value store could not be written; it is tried again', {
@@ -129,9 +126,9 @@ export function createKeyValueStores(settings: {
   }
 
   return {
-    async open(plugin) {
+    async open(plugin, report) {
       await release(plugin)
-      const entries = stores.get(plugin)?.entries ?? (await read(plugin))
+      const entries = stores.get(plugin)?.entries ?? (await read(plugin, report))
       if (!stores.has(plugin))
         stores.set(plugin, { entries, dirty: false, timer: undefined, writing: Promise.resolve() })
       const alive = Object.create(null) as Record<string, KeyValueEntry>

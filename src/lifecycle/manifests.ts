@@ -10,6 +10,8 @@ import { normaliseFields } from './config-rules.ts'
 export interface Manifests {
   get(id: string): Manifest | undefined
   fields(id: string): Field[]
+  /** The same; undefined when the manifest is not known. */
+  knownFields(id: string): Field[] | undefined
   set(id: string, manifest: Manifest): void
   /** Reads the manifest from disk; keeps nothing when it cannot be used. */
   refresh(id: string): Promise<void>
@@ -26,6 +28,7 @@ export function createManifests(directory: PluginDirectory, logger: Logger): Man
   return {
     get: (id) => known.get(id)?.manifest,
     fields: (id) => known.get(id)?.fields ?? [],
+    knownFields: (id) => known.get(id)?.fields,
     set,
     async refresh(id) {
       known.delete(id)

@@ -286,7 +286,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
             files,
             config,
             secrets,
-            keyValues: await stores.open(id),
+            keyValues: await stores.open(id, (sentence) => hostLine(id, 'error', sentence)),
             controls: manifest.exports?.controls ?? [],
           },
           servicesFor(id, plugin),

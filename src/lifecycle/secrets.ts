@@ -43,17 +43,17 @@ export function secretValues(fields: readonly Field[], config: Config): string[]
   return [...values]
 }
 
-function isSecret(fields: readonly Field[], key: string, value: unknown): boolean {
+export function isSecret(fields: readonly Field[], key: string, value: unknown): boolean {
   const field = fields.find((candidate) => candidate.key === key)
   return field === undefined ? namesSecret(key, value) : field.secret
 }
 
-function namesSecret(key: string, value: unknown): boolean {
+export function namesSecret(key: string, value: unknown): boolean {
   return typeof value !== 'boolean' && isSecretName(key)
 }
 
 /** Nothing to hide: to say that it is empty helps the reader. */
-function isEmpty(value: unknown): boolean {
+export function isEmpty(value: unknown): boolean {
   return value === undefined || value === null || value === ''
 }
 
@@ -93,7 +93,7 @@ function restoreItems(items: readonly unknown[], stored: readonly unknown[], dep
 }
 
 /** A new object of the same keys; `__proto__` is a key as any other. */
-function mapMembers(
+export function mapMembers(
   object: Readonly<Record<string, unknown>>,
   change: (key: string, value: unknown) => unknown,
 ): Record<string, unknown> {

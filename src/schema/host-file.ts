@@ -30,8 +30,17 @@ export const HostFile = Type.Object({
   host: Type.Optional(Type.Object({ id: Type.Optional(Type.String({ minLength: 1 })) })),
   repositories: Type.Optional(Type.Array(RepositoryEntry)),
   plugins: Type.Optional(Type.Object({ installed: Type.Optional(Type.Array(InstalledEntry)) })),
-  journal: Type.Optional(Type.Object({ seq: Type.Optional(Type.Integer({ minimum: 0 })) })),
+  journal: Type.Optional(
+    Type.Object({
+      seq: Type.Optional(Type.Integer({ minimum: 0 })),
+      /** Id of the event with that number: this file belongs to this journal. */
+      event: Type.Optional(Type.String()),
+    }),
+  ),
 })
 export type HostFile = Static<typeof HostFile>
+
+/** Levels of the file around a configuration: the file, `plugins`, `installed`, the entry. */
+export const levelsAroundConfig = 4
 
 export const parseHostFile = createParser(HostFile)

@@ -9,8 +9,9 @@ export const jsonDepthLimit = 64
 /**
  * Reads UTF-8 JSON. `repeated` holds the pointers of members that an object has twice: JavaScript takes the
  * last one without a word. `message` is the rest of a sentence that begins with the name of the file.
+ * `depthLimit` is in levels of arrays and objects.
  */
-export function parseJsonText(bytes: Uint8Array): JsonText {
+export function parseJsonText(bytes: Uint8Array, depthLimit = jsonDepthLimit): JsonText {
   if (bytes.length === 0) return { ok: false, message: 'is empty' }
   if (bytes.includes(0)) return { ok: false, message: 'contains NUL bytes, so it is no JSON text' }
   let text: string
@@ -28,7 +29,7 @@ export function parseJsonText(bytes: Uint8Array): JsonText {
     const [, position] = /at position (\d+)/.exec(error instanceof Error ? error.message : '') ?? []
     return { ok: false, message: `is not valid JSON${position === undefined ? '' : place(text, +position)}` }
   }
-  return inspect(text, value)
+  return inspect(text, value, depthLimit)
 }
 
 function place(text: string, position: number): string {
@@ -47,14 +48,14 @@ interface Container {
 }
 
 /** Walks over the tokens of a text that is known to be JSON, without recursion. */
-function inspect(text: string, value: unknown): JsonText {
+function inspect(text: string, value: unknown, depthLimit: number): JsonText {
   const repeated: string[] = []
   const open: Container[] = []
   for (const [token] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/gs)) {
     const top = open.at(-1)
     if (token === '{' || token === '[') {
-      if (open.length === jsonDepthLimit) {
-        return { ok: false, message: `nests deeper than ${jsonDepthLimit} levels` }
+      if (open.length === depthLimit) {
+        return { ok: false, message: `nests deeper than ${depthLimit} levels` }
       }
       const path = top === undefined ? '' : pathOfMember(top)
       const keys = token === '{' ? new Set<string>() : undefined

@@ -92,6 +92,7 @@ export function testSettings(dataDirectory: string, changes: Partial<Settings> =
     tokenFile: undefined,
     tlsCertFile: undefined,
     tlsKeyFile: undefined,
+    secretKeyFile: undefined,
     logLevel: 'warn',
     logFormat: 'json',
     isolation: 'dedicated',

@@ -1,0 +1,89 @@
+import { randomBytes } from 'node:crypto'
+import type { FileHandle } from 'node:fs/promises'
+import { type FileSystem, syncDirectory, writeFileAtomically } from './file-system.ts'
+import { dirname } from 'node:path'
+import { createKeyRing, keyBytes, keyId, type KeyRing } from './key-ring.ts'
+import { messageOf, systemErrorCode } from './problem.ts'
+
+/**
+ * The file of `HOST_SECRET_KEY_FILE`: a key a line, 32 bytes in hexadecimal or base64. The first one encrypts,
+ * the others only decrypt. Empty lines and those that begin with # are skipped.
+ */
+
+/** Only its owner may read it. */
+const keyFileMode = 0o600
+/** Rights of the group and of everybody else. */
+const rightsOfOthers = 0o077
+/** Bytes that are read of it; more is no key file. */
+const longest = 64 * 1024
+
+/** The keys of the file. Throws one sentence that says what to do, without a word of the content. */
+export async function readKeyFile(files: FileSystem, path: string): Promise<KeyRing> {
+  const keys = parseKeys(await readOwn(files, path))
+  if (keys === undefined) {
+    throw new Error(
+      `${path} does not hold a key of ${keyBytes} bytes in hexadecimal or base64 on each line: "lupine secret-key" makes one.`,
+    )
+  }
+  return createKeyRing(keys)
+}
+
+/** Puts a new key first; the file is made when it is not there. Answers the new key's name. */
+export async function addKey(files: FileSystem, path: string): Promise<{ id: string; created: boolean }> {
+  const key = randomBytes(keyBytes)
+  const line = `${key.toString('hex')}\n`
+  let handle: FileHandle
+  try {
+    handle = await files.open(path, 'wx', keyFileMode)
+  } catch (error) {
+    if (systemErrorCode(error) !== 'EEXIST') throw error
+    await readKeyFile(files, path)
+    await writeFileAtomically(files, path, line + (await readOwn(files, path)), keyFileMode)
+    return { id: keyId(key), created: false }
+  }
+  try {
+    await handle.writeFile(line)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  await syncDirectory(files, dirname(path))
+  return { id: keyId(key), created: true }
+}
+
+async function readOwn(files: FileSystem, path: string): Promise<string> {
+  const handle = await files.open(path, 'r')
+  try {
+    const { mode, size } = await handle.stat()
+    if ((mode & rightsOfOthers) !== 0) {
+      const rights = (mode & 0o777).toString(8).padStart(4, '0')
+      throw new Error(`${path} can be used by others (mode ${rights}): run "chmod 600 ${path}".`)
+    }
+    if (size > longest) throw new Error(`${path} is too large for a key file.`)
+    return await handle.readFile('utf8')
+  } finally {
+    await handle.close()
+  }
+}
+
+/** undefined: not one line is a key, or one is not. */
+export function parseKeys(text: string): Uint8Array[] | undefined {
+  const lines = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+  const keys = lines.map(parseKey)
+  return keys.length > 0 && keys.every((key) => key !== undefined) ? keys : undefined
+}
+
+function parseKey(line: string): Uint8Array | undefined {
+  if (/^[0-9a-f]{64}$/i.test(line)) return Buffer.from(line, 'hex')
+  if (!/^[A-Za-z0-9+/_-]{43}=?$/.test(line)) return undefined
+  const key = Buffer.from(line, 'base64')
+  return key.length === keyBytes ? key : undefined
+}
+
+/** Why the file cannot be used, as one sentence for the person who starts the host. */
+export function keyFileFault(error: unknown): string {
+  return `HOST_SECRET_KEY_FILE cannot be used: ${messageOf(error)}`
+}
