@@ -11,7 +11,8 @@ import { openJournal } from './journal/journal.ts'
 import { lockDirectory } from './journal/lock.ts'
 import { repairJournal } from './journal/repair.ts'
 import { readSnapshot } from './journal/snapshot.ts'
-import { helpText, parseCommandLine, type Settings, SettingsError } from './settings.ts'
+import { makeSecretKey, rewriteDirectory, vaultOf } from './maintenance/commands.ts'
+import { helpText, parseCommandLine, type SecretCommand, type Settings, SettingsError } from './settings.ts'
 
 /** The command `lupine`: the only file that touches the process itself. */
 
@@ -53,11 +54,21 @@ async function start(settings: Settings): Promise<void> {
   if (life.stopping) await end(life.host)
 }
 
-async function repair(settings: Settings): Promise<void> {
+/** Holds the directory meanwhile: nothing offline may be done beside a running host. */
+async function whileStopped(settings: Settings, task: (directory: string) => Promise<void>): Promise<void> {
   const directory = resolve(settings.dataDirectory)
-  const logger = createLogger({ level: 'warn', format: 'pretty' })
   const lock = await lockDirectory(directory)
   if (lock === undefined) fail(`A host is running in ${directory}; stop it first.`, exitCode.failed)
+  try {
+    await task(directory)
+  } finally {
+    await lock.release({ withFile: false })
+  }
+}
+
+async function repair(settings: Settings, directory: string): Promise<void> {
+  const logger = createLogger({ level: 'warn', format: 'pretty' })
+  const vault = await vaultOf(settings.secretKeyFile)
   const file = await readSnapshot(systemFileSystem, directory)
   const done = await repairJournal(directory, systemFileSystem, systemClock.now(), file, async () => {
     const journal = await openJournal({
@@ -66,10 +77,10 @@ async function repair(settings: Settings): Promise<void> {
       clock: systemClock,
       logger,
       acknowledged: file?.journal?.seq ?? 0,
+      vault,
     })
     await journal.close()
   })
-  await lock.release({ withFile: false })
   process.stdout.write(
     done === undefined
       ? 'The journal is whole; nothing was changed.\n'
@@ -77,12 +88,34 @@ async function repair(settings: Settings): Promise<void> {
   )
 }
 
+/** The text for whoever ran the command. What stops it is one line, too. */
+async function runSecretCommand(command: SecretCommand, settings: Settings): Promise<void> {
+  const { secretKeyFile = '', dataDirectory } = settings
+  try {
+    if (command === 'secret-key') {
+      process.stdout.write(await makeSecretKey(secretKeyFile))
+      return
+    }
+    const purpose = command === 'rotate-key' ? 'rotate' : 'decrypt'
+    await whileStopped(settings, async () => {
+      process.stdout.write(await rewriteDirectory(dataDirectory, secretKeyFile, purpose))
+    })
+  } catch (error) {
+    fail(messageOf(error), exitCode.failed)
+  }
+}
+
+// Whatever the host writes is its owner's alone.
+process.umask(0o077)
+
 try {
   const line = parseCommandLine(process.argv.slice(2), process.env, process.stdout.isTTY)
   if (line.command === 'help') process.stdout.write(`${helpText()}\n`)
   else if (line.command === 'version') process.stdout.write(`${hostVersion}\n`)
-  else if (line.command === 'repair') await repair(line.settings)
-  else await start(line.settings)
+  else if (line.command === 'start') await start(line.settings)
+  else if (line.command === 'repair') {
+    await whileStopped(line.settings, (directory) => repair(line.settings, directory))
+  } else await runSecretCommand(line.command, line.settings)
 } catch (error) {
   if (error instanceof SettingsError) fail(error.message, exitCode.usage)
   if (error instanceof StartError) fail(error.message, exitCode.failed)

@@ -159,9 +159,14 @@ const definitions = {
 type SettingName = keyof typeof definitions
 const names = Object.keys(definitions) as SettingName[]
 
+/** Commands about `HOST_SECRET_KEY_FILE`, which they need. */
+export type SecretCommand = 'secret-key' | 'rotate-key' | 'decrypt'
+
+const commands = ['start', 'repair', 'secret-key', 'rotate-key', 'decrypt'] as const
+
 export type CommandLine =
   | { command: 'start'; settings: Settings }
-  | { command: 'repair'; settings: Settings }
+  | { command: 'repair' | SecretCommand; settings: Settings }
   | { command: 'help' }
   | { command: 'version' }
 
@@ -174,16 +179,21 @@ export function parseCommandLine(
   const { values, positionals } = readFlags(commandLine)
   if (values.help === true) return { command: 'help' }
   if (values.version === true) return { command: 'version' }
-  const [command = 'start', ...rest] = positionals
-  if ((command !== 'start' && command !== 'repair') || rest.length > 0) {
+  const [given = 'start', ...rest] = positionals
+  const command = commands.find((name) => name === given)
+  if (command === undefined || rest.length > 0) {
     throw new SettingsError(`Unknown command ${JSON.stringify(positionals.join(' '))}; see lupine --help.`)
   }
   const text = (name: SettingName): string | undefined => {
     const { flag, variable, fallback } = definitions[name]
-    const given = values[flag]
-    return typeof given === 'string' ? given : (environment[variable] ?? fallback)
+    const value = values[flag]
+    return typeof value === 'string' ? value : (environment[variable] ?? fallback)
   }
-  return { command, settings: readSettings(text, isTerminal) }
+  const settings = readSettings(text, isTerminal)
+  if (command !== 'start' && command !== 'repair' && settings.secretKeyFile === undefined) {
+    throw bad('secretKeyFile', undefined, 'set for this command')
+  }
+  return { command, settings }
 }
 
 function readFlags(commandLine: readonly string[]): {
@@ -333,6 +343,9 @@ export function helpText(): string {
   return [
     'Usage: lupine [start] [flags]    run the host',
     '       lupine repair [flags]     cut a damaged journal, keeping a copy',
+    '       lupine secret-key --secret-key-file FILE   make a key for secrets, or put a new one on top',
+    '       lupine rotate-key [flags] encrypt all secrets with the first key of the file',
+    '       lupine decrypt [flags]    write all secrets in plain text again',
     '       lupine --help | --version',
     '',
     'Every flag has an environment variable; the flag wins.',

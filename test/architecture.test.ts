@@ -63,7 +63,9 @@ const allowed: Record<string, string[]> = {
     'http',
     'settings',
   ],
-  main: ['base', 'host', 'journal', 'settings'],
+  // Commands that are run while the host is stopped.
+  maintenance: ['base', 'schema', 'journal', 'repository', 'lifecycle'],
+  main: ['base', 'host', 'journal', 'maintenance', 'settings'],
 }
 
 test('imports between the rooms run one way', () => {

@@ -22,6 +22,7 @@ test('without flags and variables the defaults of the contract hold', () => {
     tokenFile: undefined,
     tlsCertFile: undefined,
     tlsKeyFile: undefined,
+    secretKeyFile: undefined,
     logLevel: 'info',
     logFormat: 'json',
     isolation: 'dedicated',

@@ -22,7 +22,6 @@ const hostMembers = [
 const fingerprint = ['version', 'revision', 'installedAt', 'updatedAt', 'integrity'] as const
 
 /** No key on a keyboard writes these: NUL to US (but tab and line ends), and DEL to APC. */
-// eslint-disable-next-line no-control-regex -- they are what is looked for
 const controlCharacter = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/
 
 type Entries = NonNullable<NonNullable<HostFile['plugins']>['installed']>

@@ -16,7 +16,6 @@ import type { PluginDirectory, RepositoryCatalog, RepositoryStatus } from '../re
 import { hostSupports, isNewer } from '../repository/versions.ts'
 import type { Sandbox } from '../sandbox/isolate.ts'
 import type { Exposure } from '../schema/exposure.ts'
-import type { Field } from '../schema/field.ts'
 import type { HostFile } from '../schema/host-file.ts'
 import { identifierOf, isIdentifierPart, parseFullId, type PluginIdentifier } from '../schema/identifier.ts'
 import type { HostFact, Origin, PluginFact } from '../schema/journal-event.ts'

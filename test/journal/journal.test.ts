@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { appendFile, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts'
+import { createKeyRing } from '../../src/base/key-ring.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { Problem } from '../../src/base/problem.ts'
 import { fold, type HostState } from '../../src/journal/evolve.ts'
@@ -11,6 +13,7 @@ import { type JournalSettings, journalFileName, openJournal } from '../../src/jo
 import { DamagedJournalError } from '../../src/journal/journal-file.ts'
 import { decodeLine, encodeLine } from '../../src/journal/journal-line.ts'
 import { repairJournal } from '../../src/journal/repair.ts'
+import { createSecretVault } from '../../src/lifecycle/secret-vault.ts'
 import { createSnapshotWriter, readSnapshot, snapshotOf } from '../../src/journal/snapshot.ts'
 import type { Fact, PluginFact } from '../../src/schema/journal-event.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
@@ -366,53 +369,60 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant<Step>({ do: 'restart' }) },
 )
 
-test('law: the fold of the journal is the live state and the snapshot, at every number, whatever fails or restarts', async (context) => {
+test('law: the fold of the journal is the live state and the snapshot, at every number, whatever fails or restarts, encrypted or not', async (context) => {
+  const vault = createSecretVault(createKeyRing([randomBytes(32)]), () => undefined)
   await fc.assert(
-    fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 30 }), async (steps) => {
-      const directory = await temporaryDirectory(context)
-      let failing: string | undefined
-      const files: FileSystem = failingFileSystem((operation) => operation === failing)
-      const states: unknown[] = []
-      const start = async () => {
-        const journal = await open(directory, { files })
-        const snapshots = createSnapshotWriter({
-          directory,
-          files,
-          logger: silentLogger,
-          kept: undefined,
-          state: () => journal.state,
-        })
-        journal.subscribe(() => void states.push(plain(journal.state)))
-        return { journal, snapshots }
-      }
-      let { journal, snapshots } = await start()
-      states.push(plain(journal.state))
-      for (const step of steps) {
-        if (step.do === 'restart') {
-          await journal.close()
-          ;({ journal, snapshots } = await start())
-          continue
+    fc.asyncProperty(
+      fc.array(anyStep, { minLength: 1, maxLength: 30 }),
+      fc.boolean(),
+      async (steps, secret) => {
+        const encryption = secret ? { vault } : {}
+        const directory = await temporaryDirectory(context)
+        let failing: string | undefined
+        const files: FileSystem = failingFileSystem((operation) => operation === failing)
+        const states: unknown[] = []
+        const start = async () => {
+          const journal = await open(directory, { files, ...encryption })
+          const snapshots = createSnapshotWriter({
+            ...encryption,
+            directory,
+            files,
+            logger: silentLogger,
+            kept: undefined,
+            state: () => journal.state,
+          })
+          journal.subscribe(() => void states.push(plain(journal.state)))
+          return { journal, snapshots }
         }
-        failing = step.do === 'fail' ? step.at : undefined
-        await journal
-          .append(step.facts, 'http')
-          .catch((error: unknown) => assert.ok(error instanceof Problem))
+        let { journal, snapshots } = await start()
+        states.push(plain(journal.state))
+        for (const step of steps) {
+          if (step.do === 'restart') {
+            await journal.close()
+            ;({ journal, snapshots } = await start())
+            continue
+          }
+          failing = step.do === 'fail' ? step.at : undefined
+          await journal
+            .append(step.facts, 'http')
+            .catch((error: unknown) => assert.ok(error instanceof Problem))
+          await snapshots.flush()
+          failing = undefined
+        }
         await snapshots.flush()
-        failing = undefined
-      }
-      await snapshots.flush()
-      const live = plain(journal.state)
-      const events = journal.read({ limit: Number.MAX_SAFE_INTEGER })
-      assert.deepEqual(plain(fold(events)), live)
-      assert.equal(events.length, journal.state.seq)
-      for (const seq of states.keys())
-        assert.deepEqual(plain(journal.stateAt(seq)), states[seq], `state at ${seq}`)
-      if (journal.state.seq > 0) {
-        const file = await readSnapshot(systemFileSystem, directory)
-        assert.deepEqual(file, JSON.parse(JSON.stringify(snapshotOf(journal.state))))
-      }
-      await journal.close()
-    }),
+        const live = plain(journal.state)
+        const events = journal.read({ limit: Number.MAX_SAFE_INTEGER })
+        assert.deepEqual(plain(fold(events)), live)
+        assert.equal(events.length, journal.state.seq)
+        for (const seq of states.keys())
+          assert.deepEqual(plain(journal.stateAt(seq)), states[seq], `state at ${seq}`)
+        if (journal.state.seq > 0) {
+          const file = await readSnapshot(systemFileSystem, directory, encryption.vault)
+          assert.deepEqual(file, JSON.parse(JSON.stringify(snapshotOf(journal.state))))
+        }
+        await journal.close()
+      },
+    ),
     { numRuns: 60 },
   )
 })

@@ -1,0 +1,65 @@
+import { resolve } from 'node:path'
+import { systemClock } from '../base/clock.ts'
+import { systemFileSystem } from '../base/file-system.ts'
+import { addKey, keyFileFault, readKeyFile } from '../base/key-file.ts'
+import type { KeyRing } from '../base/key-ring.ts'
+import { noVault, type Vault } from '../journal/vault.ts'
+import { createSecretVault } from '../lifecycle/secret-vault.ts'
+import { rewriteSecrets } from './rewrite-secrets.ts'
+
+/** The commands about secrets that are run while the host is stopped. Each answers what to tell its user. */
+
+async function readKeys(path: string): Promise<KeyRing> {
+  try {
+    return await readKeyFile(systemFileSystem, path)
+  } catch (error) {
+    throw new Error(keyFileFault(error), { cause: error })
+  }
+}
+
+/** For `repair`, which needs no key, but finds more with it. */
+export async function vaultOf(secretKeyFile: string | undefined): Promise<Vault> {
+  return secretKeyFile === undefined
+    ? noVault
+    : createSecretVault(await readKeys(secretKeyFile), () => undefined)
+}
+
+/** Makes a key file, or puts a new key on top of it. */
+export async function makeSecretKey(secretKeyFile: string): Promise<string> {
+  const { id, created } = await addKey(systemFileSystem, resolve(secretKeyFile))
+  if (created) {
+    return (
+      `Made ${secretKeyFile} with the key ${id}. Keep a copy of it elsewhere: without it nobody reads the secrets again.\n` +
+      'Set HOST_SECRET_KEY_FILE to it; "lupine rotate-key" encrypts what is in plain text until now.\n'
+    )
+  }
+  return (
+    `The key ${id} is the first in ${secretKeyFile} now, and encrypts from the next start on.\n` +
+    'Stop the host and run "lupine rotate-key"; then the other lines can go.\n'
+  )
+}
+
+export async function rewriteDirectory(
+  dataDirectory: string,
+  secretKeyFile: string,
+  purpose: 'rotate' | 'decrypt',
+): Promise<string> {
+  const ring = await readKeys(secretKeyFile)
+  const { events, stores, leftOut } = await rewriteSecrets({
+    directory: resolve(dataDirectory),
+    files: systemFileSystem,
+    clock: systemClock,
+    ring,
+    purpose,
+  })
+  const done =
+    purpose === 'rotate'
+      ? `All secrets are encrypted with the key ${ring.ids[0]} (${events} events, ${stores} key-value stores).`
+      : `All secrets are in plain text (${events} events, ${stores} key-value stores); start without HOST_SECRET_KEY_FILE.`
+  const old =
+    purpose === 'rotate' && ring.ids.length > 1
+      ? [`This directory does not need ${ring.ids.slice(1).join(', ')} any more; backups of it may.`]
+      : []
+  const left = leftOut.map(({ file, reason }) => `Not changed: ${file} (${reason}).`)
+  return [done, ...old, ...left, ''].join('\n')
+}

@@ -1,0 +1,117 @@
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import type { Clock } from '../base/clock.ts'
+import { type FileSystem, writeFileAtomically } from '../base/file-system.ts'
+import type { JsonObject } from '../base/json.ts'
+import { createKeyRing, type KeyRing, SecretKeyError } from '../base/key-ring.ts'
+import { silentLogger } from '../base/log.ts'
+import { messageOf } from '../base/problem.ts'
+import { openJournal } from '../journal/journal.ts'
+import { privateFileMode } from '../journal/journal-file.ts'
+import { rewriteJournal } from '../journal/rewrite.ts'
+import { readSnapshot, snapshotFileName } from '../journal/snapshot.ts'
+import { changeEvent, changeHostFile } from '../journal/vault.ts'
+import { decodeStore, encodeStore, storeFiles, storesFolderIn } from '../lifecycle/key-value-file.ts'
+import { createManifests } from '../lifecycle/manifests.ts'
+import { createSecretVault } from '../lifecycle/secret-vault.ts'
+import { createPluginDirectory } from '../repository/plugin-directory.ts'
+import { parseFullId } from '../schema/identifier.ts'
+
+export interface RewriteSettings {
+  /** The data directory; its lock is held by the caller. */
+  directory: string
+  files: FileSystem
+  clock: Clock
+  /** Opens what is encrypted now. */
+  ring: KeyRing
+  /** `rotate`: everything secret is encrypted with the first key; `decrypt`: nothing is any more. */
+  purpose: 'rotate' | 'decrypt'
+}
+
+export interface Rewritten {
+  events: number
+  stores: number
+  /** Files that were left as they are, with the reason. */
+  leftOut: { file: string; reason: string }[]
+}
+
+/**
+ * Writes everything that may hold secrets anew. Each file is replaced as a whole, and each encrypted value names
+ * its key, so what is interrupted (also by a power cut) is simply done again. Nothing is written before all
+ * could be read. Throws what `openJournal` and `readSnapshot` throw.
+ */
+export async function rewriteSecrets(settings: RewriteSettings): Promise<Rewritten> {
+  const { directory, files, clock, ring, purpose } = settings
+  const target = purpose === 'rotate' ? ring : createKeyRing([])
+  const manifests = createManifests(
+    createPluginDirectory({ directory, files, logger: silentLogger }),
+    silentLogger,
+  )
+  const present = createSecretVault(ring, manifests.knownFields)
+  const next = createSecretVault(target, manifests.knownFields)
+
+  const file = await readSnapshot(files, directory, present)
+  const journal = await openJournal({
+    directory,
+    files,
+    clock,
+    logger: silentLogger,
+    acknowledged: file?.journal?.seq ?? 0,
+    vault: present,
+  })
+  await journal.close()
+  await Promise.all([...journal.state.plugins.keys()].map(manifests.refresh))
+  const stores = await readStores(settings)
+
+  for (const { path, plugin, entries } of stores.read) {
+    const content = encodeStore(plugin, Object.fromEntries(entries), target)
+    await writeFileAtomically(files, path, content, privateFileMode)
+  }
+  const events = await rewriteJournal(files, directory, (stored) => {
+    const plain = changeEvent(present, 'open', stored)
+    const sealed = changeEvent(next, 'seal', plain)
+    // The old file is gone after this.
+    if (!isDeepStrictEqual(changeEvent(next, 'open', sealed), plain))
+      throw new Error('it would not be the same')
+    return sealed satisfies JsonObject
+  })
+  if (file !== undefined) {
+    const content = `${JSON.stringify(changeHostFile(next, 'seal', file), null, 2)}\n`
+    await writeFileAtomically(files, join(directory, snapshotFileName), content, privateFileMode)
+  }
+  return { events, stores: stores.read.length, leftOut: [...stores.leftOut, ...(await copies(directory))] }
+}
+
+async function readStores({ files, directory, ring }: RewriteSettings) {
+  const read: { path: string; plugin: string; entries: ReturnType<typeof decodeStore> }[] = []
+  const leftOut: Rewritten['leftOut'] = []
+  for (const name of await storeFiles(files, directory)) {
+    const path = join(storesFolderIn(directory), name)
+    const plugin = parseFullId(`@${name.replace(/\.json$/, '').replace('--', '/')}`)?.fullId
+    if (plugin === undefined) {
+      leftOut.push({ file: path, reason: 'its name is no plugin' })
+      continue
+    }
+    try {
+      read.push({ path, plugin, entries: decodeStore(plugin, await files.readFile(path, 'utf8'), ring) })
+    } catch (error) {
+      if (error instanceof SecretKeyError) throw error
+      leftOut.push({ file: path, reason: messageOf(error) })
+    }
+  }
+  return { read, leftOut }
+}
+
+/** What was put aside as damaged may hold secrets, too, and cannot be changed: its owner decides. */
+async function copies(directory: string): Promise<Rewritten['leftOut']> {
+  const names = [
+    ...(await readdir(directory)).map((name) => join(directory, name)),
+    ...(await readdir(storesFolderIn(directory)).catch(() => [])).map((name) =>
+      join(storesFolderIn(directory), name),
+    ),
+  ]
+  return names
+    .filter((path) => /\.damaged-|\.tmp$/.test(path))
+    .map((file) => ({ file, reason: 'a copy that was put aside; delete it when nobody needs it' }))
+}
