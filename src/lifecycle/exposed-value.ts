@@ -1,5 +1,6 @@
 import type { Json } from '../base/json.ts'
 import { Problem } from '../base/problem.ts'
+import { switchWord } from '../schema/control-value.ts'
 import { type Exposure, type FeatureKind, featuresOf } from '../schema/exposure.ts'
 import { parseJsonText } from '../schema/json-text.ts'
 
@@ -8,14 +9,6 @@ import { parseJsonText } from '../schema/json-text.ts'
 /** Characters of a refused value that the answer repeats. */
 const shownLength = 60
 
-const words: ReadonlyMap<string, boolean> = new Map([
-  ['on', true],
-  ['true', true],
-  ['1', true],
-  ['off', false],
-  ['false', false],
-  ['0', false],
-])
 const coverCommands: ReadonlyMap<string, string> = new Map([
   ['open', 'open'],
   ['close', 'close'],
@@ -61,7 +54,7 @@ function typed(kind: FeatureKind, exposure: Exposure, feature: string, value: Js
   const text = typeof value === 'string' ? value.trim() : JSON.stringify(value)
   switch (kind) {
     case 'boolean': {
-      const on = typeof value === 'boolean' ? value : words.get(text.toLowerCase())
+      const on = typeof value === 'boolean' ? value : switchWord(text)
       return on ?? refuse(value, 'must be ON or OFF, or true or false')
     }
     case 'number':

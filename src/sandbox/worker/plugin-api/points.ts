@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ScheduledCall } from '../../../base/clock.ts'
 import type { Json } from '../../../base/json.ts'
+import { controlValueFor } from '../../../schema/control-value.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { failureOf } from '../plugin-log.ts'
 import { bytesOf, functionArgument, isTable, optionalText, textArgument } from './arguments.ts'
-import { convertControlValue } from './control-value.ts'
 import { assertMessageSize, createListeners } from './listeners.ts'
 
 type PointKind = 'sensor' | 'control'
@@ -104,7 +104,7 @@ export function installPoints(context: PluginContext): PluginPoints {
   resources.add('sensors', { count: () => points.sensor.size, release: () => release('sensor') })
   resources.add('controls', { count: () => points.control.size, release: () => release('control') })
 
-  const declaredTypes = new Map(context.source.controls.map(({ id, type }) => [id, type]))
+  const declared = new Map(context.source.controls.map((control) => [control.id, control]))
   return {
     find: (id) => latest.get(optionalText(id) ?? ''),
     controlId: (table) => [...points.control].find(([, point]) => point.table.is(table))?.[0],
@@ -112,17 +112,13 @@ export function installPoints(context: PluginContext): PluginPoints {
       const point = points.control.get(id)
       if (point === undefined)
         return { ok: false, reason: 'unknown', message: `There is no control '${id}' now.` }
-      const type = declaredTypes.get(id)
-      const typed = type === undefined ? value : convertControlValue(type, value)
-      if (typed === undefined) {
-        return {
-          ok: false,
-          reason: 'refused',
-          message: `${JSON.stringify(value)} is not a value of type ${type}; send one that is.`,
-        }
+      const accepted = controlValueFor(declared.get(id) ?? {}, value)
+      if (!accepted.ok) {
+        const message = `The value ${accepted.message}, not ${accepted.shown}.`
+        return { ok: false, reason: 'refused', message }
       }
       try {
-        point.set(typed)
+        point.set(accepted.value)
       } catch (error) {
         context.log.failure(`setter of '${id}'`, error)
         const message = `The plugin refused the value: ${failureOf(error).message}.`

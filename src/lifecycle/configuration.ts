@@ -1,0 +1,63 @@
+import { Problem } from '../base/problem.ts'
+import { decide, requireInstalled } from '../journal/decide.ts'
+import type { Config } from '../schema/plugin.ts'
+import { checkConfig } from './config-rules.ts'
+import { type LifecycleContext, snapshotOfPlugin } from './context.ts'
+import type { CommandContext, ConfigCheck, Lifecycle } from './lifecycle.ts'
+import type { PluginQueries } from './plugin-queries.ts'
+import type { Reload } from './reload.ts'
+import { hideSecrets, restoreHidden, restoreSecrets } from './secrets.ts'
+
+/** Checking and changing what a plugin is configured with. */
+export interface Configuration extends Pick<Lifecycle, 'checkConfig'> {
+  /** Called under the plugin's mutex. Throws `config_invalid`. */
+  configure(id: string, config: Config, command: CommandContext): Promise<void>
+}
+
+export function createConfiguration(
+  context: LifecycleContext,
+  { get, reload }: Pick<PluginQueries, 'get'> & { reload: Reload },
+): Configuration {
+  const { manifests } = context
+
+  function checkedConfig(
+    id: string,
+    incoming: Config,
+  ): { stored: Config; check: ReturnType<typeof checkConfig> } {
+    const fields = manifests.fields(id)
+    const before = snapshotOfPlugin(context, id).context.config
+    const stored =
+      manifests.get(id) === undefined
+        ? restoreHidden(incoming, before)
+        : restoreSecrets(fields, incoming, before)
+    return { stored, check: checkConfig(fields, stored, context.environment) }
+  }
+
+  return {
+    checkConfig(id, config): ConfigCheck {
+      get(id)
+      const { errors, missing, effective } = checkedConfig(id, config).check
+      const wrong = [...errors, ...missing]
+      return {
+        valid: wrong.length === 0,
+        errors: wrong,
+        effective: hideSecrets(manifests.fields(id), effective),
+      }
+    },
+    async configure(id, config, by) {
+      const snapshot = snapshotOfPlugin(context, id)
+      requireInstalled(snapshot)
+      const { stored, check } = checkedConfig(id, config)
+      // A disabled plugin may be configured bit by bit; a running one must not be left without what it needs.
+      const wrong = snapshot.context.enabled ? [...check.errors, ...check.missing] : check.errors
+      if (wrong.length > 0) {
+        throw new Problem(
+          'config_invalid',
+          `The configuration of ${id} was not saved: ${wrong.length} of its values cannot be used.`,
+          { errors: wrong },
+        )
+      }
+      await reload(id, decide(snapshot, { type: 'configure', config: stored }), 'config', by)
+    },
+  }
+}

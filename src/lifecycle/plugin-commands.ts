@@ -1,0 +1,121 @@
+import { Problem } from '../base/problem.ts'
+import { decide, requireInstalled } from '../journal/decide.ts'
+import { stateOf } from '../journal/evolve.ts'
+import { parseFullId } from '../schema/identifier.ts'
+import type { Plugin } from '../schema/plugin.ts'
+import type { ChangeChecker } from './change-checker.ts'
+import type { CommandRunner } from './command-runner.ts'
+import type { Configuration } from './configuration.ts'
+import { type LifecycleContext, snapshotOfPlugin } from './context.ts'
+import type { Installer } from './installer.ts'
+import type { CommandContext, InstallRequest, Lifecycle } from './lifecycle.ts'
+import type { Loader } from './loader.ts'
+import type { PluginLogs } from './plugin-logs.ts'
+import type { PluginQueries } from './plugin-queries.ts'
+import type { Reload } from './reload.ts'
+
+/** What callers may do with a plugin. */
+export type PluginCommands = Pick<
+  Lifecycle,
+  | 'install'
+  | 'checkInstall'
+  | 'toggle'
+  | 'configure'
+  | 'reload'
+  | 'update'
+  | 'checkUpdate'
+  | 'rollback'
+  | 'uninstall'
+>
+
+export function createPluginCommands(
+  context: LifecycleContext,
+  parts: Pick<PluginQueries, 'get'> & {
+    commands: CommandRunner
+    loader: Loader
+    installer: Installer
+    changes: ChangeChecker
+    reload: Reload
+    configuration: Configuration
+    logs: PluginLogs
+  },
+): PluginCommands {
+  const { journal } = context
+  const { commands, loader, installer, changes, reload, configuration, logs, get } = parts
+
+  /** A command that answers how the plugin is afterwards. */
+  function change(by: CommandContext, id: string, task: () => Promise<void>): Promise<Plugin> {
+    return commands.run(by, id, task, () => get(id))
+  }
+
+  return {
+    async install(request, by) {
+      const id = requestedId(request)
+      return change(by, id, () => installer.install(request, by))
+    },
+    async checkInstall(request) {
+      commands.requireRunning()
+      requestedId(request)
+      return changes.install(request)
+    },
+    async toggle(id, enabled, by) {
+      return change(by, id, async () => {
+        const facts = decide(snapshotOfPlugin(context, id), { type: 'toggle', enabled })
+        if (facts.length === 0) return
+        await journal.append(facts, by.by, by.requestKey)
+        const state = stateOf(snapshotOfPlugin(context, id))
+        if (state === 'loading') await loader.finishLoading(id, by.by)
+        if (state === 'unloading') await loader.finishUnloading(id, by.by)
+      })
+    },
+    async configure(id, config, by) {
+      return change(by, id, () => configuration.configure(id, config, by))
+    },
+    async reload(id, by) {
+      return change(by, id, async () => {
+        decide(snapshotOfPlugin(context, id), { type: 'reload' })
+        await reload(id, [], 'reload', by)
+      })
+    },
+    async update(id, version, by) {
+      return change(by, id, () => {
+        requireInstalled(snapshotOfPlugin(context, id))
+        return installer.update(id, version, by)
+      })
+    },
+    async checkUpdate(id, version) {
+      commands.requireRunning()
+      return changes.update(id, version)
+    },
+    async rollback(id, by) {
+      return change(by, id, () => {
+        requireInstalled(snapshotOfPlugin(context, id))
+        return installer.rollback(id, 'asked for', by)
+      })
+    },
+    async uninstall(id, purge, by) {
+      const task = (): Promise<void> => {
+        requireInstalled(snapshotOfPlugin(context, id))
+        return installer.uninstall(id, purge, by)
+      }
+      return commands.run(by, id, task, () => {
+        logs.forget(id)
+        return { id, state: 'uninstalled' as const }
+      })
+    },
+  }
+}
+
+/** The full id of what is to be installed. Throws `body_invalid`. */
+function requestedId({ fullId, id }: InstallRequest): string {
+  const identifier = parseFullId(fullId)
+  if (identifier === undefined) {
+    const errors = [{ path: '/fullId', message: 'must be @namespace/shortId' }]
+    throw new Problem('body_invalid', 'fullId must have the form @namespace/shortId.', { errors })
+  }
+  if (id !== undefined && id !== identifier.shortId && id !== identifier.fullId) {
+    const errors = [{ path: '/id', message: `must be ${identifier.shortId}, to match fullId` }]
+    throw new Problem('body_invalid', `id and fullId name different plugins.`, { errors })
+  }
+  return identifier.fullId
+}
