@@ -40,15 +40,15 @@ test('§9 a plugin is found once its init callback has come back, not before', a
   await withStage(async ({ load }) => {
     const { recorder } = await load(
       'early',
-      `plugin:on("look", function() print(Plugin.get("late") ~= nil) end)`,
+      `function plugin:look() return Plugin.get("late") end
+       plugin:on("look", function() print(Plugin.get("late") ~= nil) end)`,
     )
     await load(
       'late',
       `
         local early = Plugin.get("early")
         early:setTimeout(0, function() end)
-        function early.look() return Plugin.get("late") end
-        plugin:onInit(function() print(early.look()) end)
+        plugin:onInit(function() print(early:look()) end)
       `,
     ).then(({ recorder: late }) => assert.deepEqual(late.logs(), ['info nil']))
     recorder.isolate?.deliverEvent('look', undefined)

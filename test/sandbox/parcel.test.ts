@@ -94,4 +94,7 @@ test('a broken parcel is an error, never a value from nowhere', () => {
   const cut = (end: number): Parcel => ({ ...whole, body: whole.body.slice(0, end) })
   for (const end of [1, 4, 8, 12, 16]) assert.throws(() => readParcel(cut(end), reading), RangeError)
   assert.throws(() => readParcel({ body: Uint8Array.of(99), references: [] }, reading), RangeError)
+  // A table that says of itself that it has more entries than may be.
+  const boasting = Uint8Array.of(5, 0xff, 0xff, 0xff, 0xff)
+  assert.throws(() => readParcel({ body: boasting, references: [] }, reading), /more than \d+ entries/)
 })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { JsonObject } from '../../base/json.ts'
+import type { Json, JsonObject } from '../../base/json.ts'
 import { createTopics, discoveryNode } from '../../bus/topics.ts'
 import type { Plugin } from '../../schema/plugin.ts'
 import type { ExposureView } from '../exposure-registry.ts'
@@ -81,12 +81,12 @@ export function discoveryOf(
 ): Discovery {
   const topics = createTopics(context.root)
   const node = discoveryNode(context.hostId, plugin)
-  const components: JsonObject = {}
+  const components = new Map<string, Json>()
   const platforms = new Map<string, string>()
   for (const { id, exposure } of exposures) {
     const key = componentKey(id)
     platforms.set(key, exposure.component)
-    components[key] = {
+    components.set(key, {
       p: exposure.component,
       unique_id: `${node}_${key}`,
       name: exposure.name,
@@ -95,7 +95,7 @@ export function discoveryOf(
         state: topics.exposed(plugin.id, id),
         command: (feature) => topics.exposedSet(plugin.id, id, feature),
       }),
-    }
+    })
   }
   const payload: JsonObject = {
     dev: deviceOf(context, plugin, exposures),
@@ -105,7 +105,7 @@ export function discoveryOf(
       { topic: topics.state(plugin.id), value_template: availableWhenRunning },
     ],
     availability_mode: 'all',
-    cmps: components,
+    cmps: Object.fromEntries(components),
   }
   return { payload, platforms }
 }

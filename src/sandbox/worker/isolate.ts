@@ -16,6 +16,7 @@ import { createLuaEntry } from './lua-entry.ts'
 import { createOutbox } from './outbox.ts'
 import { createOutsideCalls } from './outside-calls.ts'
 import { createPeers, type Peers } from './peers/peers.ts'
+import { createVisitors, type VisitedFunction } from './peers/visitors.ts'
 import { isTable, typeName } from './plugin-api/arguments.ts'
 import { installPluginApi } from './plugin-api/plugin-api.ts'
 import type { SetOutcome } from './plugin-api/points.ts'
@@ -83,6 +84,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     },
   })
   const pluginClass = runtime.newTable()
+  const visitors = createVisitors(runtime)
 
   function ask<K extends Question['kind'], T>(
     question: Extract<Question, { kind: K }>,
@@ -94,11 +96,21 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   }
 
   const peers: Peers = createPeers({
-    ...{ isolate, source, runtime, entry, log, redactor, resources, pluginClass, post, ask },
+    ...{ isolate, source, runtime, entry, log, redactor, resources, visitors, pluginClass, post, ask },
     instance: () => api.plugin.instance,
     config: () => api.plugin.config,
     depth: () => questions.depth,
   })
+
+  function addVisitedMethod(name: string, implementation: VisitedFunction): void {
+    const method = visitors.method(`plugin:${name}`, (visitor, self, ...args) => {
+      if (!isTable(self)) {
+        throw new Error(`call it with a colon, plugin:${name}(…): the first argument is a ${typeName(self)}`)
+      }
+      return implementation(visitor, ...args)
+    })
+    pluginClass.set(name, method)
+  }
 
   const context: PluginContext = {
     runtime,
@@ -110,21 +122,14 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     resources,
     calls,
     peers,
+    visitors,
     pluginClass,
     send: outbox.send,
     touch: outbox.schedule,
     ask: (question) => ask(question, (found) => found),
-    addMethod(name, implementation) {
-      const method = runtime.wrap(`plugin:${name}`, (self, ...args) => {
-        if (!isTable(self)) {
-          throw new Error(
-            `call it with a colon, plugin:${name}(…): the first argument is a ${typeName(self)}`,
-          )
-        }
-        return implementation(...args)
-      })
-      pluginClass.set(name, method)
-    },
+    addMethod: (name, implementation) =>
+      addVisitedMethod(name, (_visitor, ...args) => implementation(...args)),
+    addVisitedMethod,
     toJson: (value) => toPlain(value),
     fromJson: (value) => (value === undefined ? undefined : fromPlain(runtime, value)),
     afterInit: (callback) => void afterInit.push(callback),

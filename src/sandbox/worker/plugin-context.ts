@@ -5,6 +5,7 @@ import type { HostFunction, LuaRuntime, LuaTable, LuaValue } from './lua/lua-val
 import type { LuaEntry } from './lua-entry.ts'
 import type { OutsideCalls } from './outside-calls.ts'
 import type { Peers } from './peers/peers.ts'
+import type { VisitedFunction, Visitors } from './peers/visitors.ts'
 import type { PluginLog } from './plugin-log.ts'
 import type { Redactor } from './redaction.ts'
 import type { ResourceRegistry } from './resource-registry.ts'
@@ -22,6 +23,8 @@ export interface PluginContext {
   readonly calls: OutsideCalls
   /** Other plugins. */
   readonly peers: Peers
+  /** Who calls a method of the host. */
+  readonly visitors: Visitors
   /** The global `Plugin`: what is in it is a method of every instance. */
   readonly pluginClass: LuaTable
   /** Sends an operation to the host, in order. */
@@ -32,6 +35,8 @@ export interface PluginContext {
   ask<K extends Question['kind']>(question: Extract<Question, { kind: K }>): Answers[K]
   /** Adds `plugin:name(…)`; the implementation gets the arguments after the instance. */
   addMethod(name: string, implementation: HostFunction): void
+  /** The same for one that does not do everything for another plugin. */
+  addVisitedMethod(name: string, implementation: VisitedFunction): void
   /** A plain copy of a Lua value, functions left out. Throws on a cycle. */
   toJson(value: LuaValue): Json | undefined
   /** A fresh Lua value; JSON null is nil. */

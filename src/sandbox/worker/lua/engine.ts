@@ -31,7 +31,10 @@ export const tags = {
   string: tag('LUA_TLNGSTR'),
   table: tag('LUA_TTABLE'),
   jsFunction: tag('LUA_TLCF'),
+  luaFunction: tag('LUA_TLCL'),
 }
 
+/** The type with its variant, without the mark of what is collected. */
+export const variantType = (type: number): number => type & 0x3f
 /** The basic type, without the variant. */
 export const basicType = (type: number): number => type & 0x0f

@@ -1,5 +1,5 @@
 import { toBytes } from './bytes.ts'
-import { basicType, objects, strings, tables, tags } from './engine.ts'
+import { basicType, objects, strings, tables, tags, variantType } from './engine.ts'
 import type { LuaState, LuaString, RawTable, TaggedValue } from './fengari-types.ts'
 import type { LuaFunction, LuaTable, LuaValue, TableKey } from './lua-value.ts'
 
@@ -85,6 +85,7 @@ export function createReferences(L: LuaState, stringLimit: number): References {
       case basicType(tags.jsFunction):
         return facade(value, (): LuaFunction => ({
           kind: 'function',
+          native: variantType(value.type) !== tags.luaFunction,
           is: (other) => same(value.value, other),
         }))
       default:

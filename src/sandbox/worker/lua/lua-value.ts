@@ -24,6 +24,8 @@ export interface LuaTable {
 
 export interface LuaFunction {
   readonly kind: 'function'
+  /** Whether it is written in JavaScript: the host's, or of Lua's own libraries. */
+  readonly native: boolean
   is(other: LuaValue): boolean
 }
 

@@ -9,7 +9,6 @@ const source = `
 local pairs = pairs
 return {
   index = function(object, key) return object[key] end,
-  newindex = function(object, key, value) object[key] = value end,
   call = function(object, ...) return object(...) end,
   len = function(object) return #object end,
   tostring = tostring,

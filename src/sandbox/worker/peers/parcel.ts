@@ -3,6 +3,11 @@ import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 
 /** Bytes of one parcel: a picture fits, and no plugin can fill the host's memory. */
 export const parcelLimit = 16 * 1024 * 1024
+/**
+ * Tables of one parcel, and their entries. In Lua one takes some hundred bytes, however few it has here: more could
+ * fill the receiver's memory.
+ */
+export const parcelEntryLimit = 100_000
 /** Tables within tables; deeper ones are a mistake. */
 const deepest = 100
 const firstCapacity = 256
@@ -26,6 +31,7 @@ export function writeParcel(values: readonly LuaValue[], { refer, withheld }: Pa
   /** Tables by their number, in the order in which they begin. */
   const tables = new Map<LuaTable, number>()
   let depth = 0
+  const count = createEntryCount()
 
   function write(value: LuaValue): void {
     if (value === undefined || withheld?.(value) === true) bytes.byte(tag.nil)
@@ -54,6 +60,7 @@ export function writeParcel(values: readonly LuaValue[], { refer, withheld }: Pa
     tables.set(value, tables.size)
     // A pair whose value is withheld is left out whole: nil is no value of a table.
     const given = entries.filter((pair) => !pair.some((part) => withheld?.(part)))
+    count(1 + given.length)
     bytes.table(given.length)
     for (const [key, content] of given) {
       write(key)
@@ -81,6 +88,8 @@ export function readParcel({ body, references }: Parcel, { newTable, resolve }: 
   const view = new DataView(body.buffer, body.byteOffset, body.byteLength)
   const resolved = references.map(resolve)
   const tables: LuaTable[] = []
+  // Whoever wrote it may not have kept to the limit.
+  const countEntries = createEntryCount()
   let at = 0
 
   function word(): number {
@@ -120,6 +129,7 @@ export function readParcel({ body, references }: Parcel, { newTable, resolve }: 
   function readTable(count: number): LuaTable {
     const table = newTable()
     tables.push(table)
+    countEntries(1 + count)
     for (let pair = 0; pair < count; pair += 1) {
       const key = read()
       const value = read()
@@ -131,6 +141,15 @@ export function readParcel({ body, references }: Parcel, { newTable, resolve }: 
   const values: LuaValue[] = []
   while (at < body.length) values.push(read())
   return values
+}
+
+function createEntryCount(): (more: number) => void {
+  let entries = 0
+  return (more) => {
+    entries += more
+    if (entries > parcelEntryLimit)
+      throw new RangeError(`the tables have more than ${parcelEntryLimit} entries`)
+  }
 }
 
 interface Writer {

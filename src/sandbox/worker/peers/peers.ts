@@ -24,6 +24,7 @@ import { readParcel, writeParcel } from './parcel.ts'
 import { createPrivacy } from './privacy.ts'
 import { createServedCalls } from './served-calls.ts'
 import { createStandIns } from './stand-ins.ts'
+import type { Visitors } from './visitors.ts'
 
 /** Characters of an error that goes to another plugin. */
 const messageLimit = 4_096
@@ -58,6 +59,7 @@ export interface PeersSettings {
   log: PluginLog
   redactor: Redactor
   resources: ResourceRegistry
+  visitors: Visitors
   pluginClass: LuaTable
   instance(): LuaTable | undefined
   config(): LuaValue
@@ -134,12 +136,12 @@ export function createPeers(settings: PeersSettings): Peers {
     return reference && fillTable(runtime.newTable(), callOut(reference, 'entries', []))
   }
 
-  function perform({ handle, operation, parcel }: CallMessage): Parcel {
+  function perform({ caller, handle, operation, parcel }: CallMessage): Parcel {
     if (serveCall === undefined) throw new Error('the plugin is not there yet')
     const args = unpack(parcel)
     const target = exported.find(handle)
     if (target === undefined) throw new Error('this object is not there any more')
-    const { values, withheld } = serveCall(target, operation, args)
+    const { values, withheld } = serveCall({ caller, target, operation, args })
     return pack(values, withheld)
   }
 
@@ -186,9 +188,9 @@ export function createPeers(settings: PeersSettings): Peers {
       return () => void group.delete(watcher)
     },
     begin() {
-      const { pluginClass, instance, config } = settings
+      const { pluginClass, instance, config, visitors } = settings
       const privacy = createPrivacy({ pluginClass, instance, config, secrets: source.secrets })
-      serveCall = createServedCalls({ runtime, entry, privacy, isHandedOver: exported.has, copyOf })
+      serveCall = createServedCalls({ runtime, entry, privacy, visitors, isHandedOver: exported.has, copyOf })
     },
     serve(message) {
       try {

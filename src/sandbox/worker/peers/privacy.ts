@@ -1,13 +1,8 @@
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
-import { isFunction, optionalText, textOf } from '../plugin-api/arguments.ts'
+import { isFunction, isTable, optionalText, textOf, typeName } from '../plugin-api/arguments.ts'
 
-/** Fields of an instance that other plugins cannot see. */
-const hiddenFields = new Set(['config', 'meta'])
-/** Fields of an instance that other plugins cannot set. */
-const fixedFields = new Set([
-  ...hiddenFields,
-  ...['id', 'shortId', 'name', 'version', 'description', 'onInit', 'onCleanup'],
-])
+/** Fields of an instance that other plugins cannot see: its configuration, and what the host calls. */
+const hiddenFields = new Set(['config', 'meta', 'onInit', 'onCleanup'])
 /** Methods of the host that are a plugin's own business: its configuration, its store, its life. */
 const privateMethods = [
   'new',
@@ -24,9 +19,13 @@ const privateMethods = [
 
 /** What another plugin may do with this one, besides calling the methods that it was given. */
 export interface Privacy {
-  isHostFunction(value: LuaValue): boolean
-  /** Throws when another plugin must not write there. */
-  checkWrite(target: LuaValue, key: LuaValue): void
+  /** Whether it is a method that every instance has from the host. */
+  isHostMethod(value: LuaValue): boolean
+  /**
+   * What writes a field for another plugin. Fields of tables are their plugin's own; only a table that has the
+   * metamethod for it says itself what becomes of a field that it has not got. Throws when there is none.
+   */
+  writerOf(target: LuaValue, key: LuaValue): LuaFunction
   hides(target: LuaValue, key: LuaValue): boolean
   /** What is left out of what another plugin reads from fields; what a method returns is its author's choice. */
   withheld(value: LuaValue): boolean
@@ -41,7 +40,7 @@ export interface PrivacySettings {
 }
 
 export function createPrivacy({ pluginClass, instance, config, secrets }: PrivacySettings): Privacy {
-  const hostFunctions = new Set(pluginClass.entries().map(([, value]) => value))
+  const hostMethods = new Set(pluginClass.entries().map(([, value]) => value))
   const privateFunctions = new Set<LuaFunction>(
     privateMethods.map((name) => pluginClass.get(name)).filter(isFunction),
   )
@@ -49,12 +48,14 @@ export function createPrivacy({ pluginClass, instance, config, secrets }: Privac
   const isInstance = (value: LuaValue): boolean => value !== undefined && value === instance()
 
   return {
-    isHostFunction: (value) => hostFunctions.has(value),
+    isHostMethod: (value) => hostMethods.has(value),
     hides: (target, key) => isInstance(target) && hiddenFields.has(optionalText(key) ?? ''),
-    checkWrite(target, key) {
-      const name = optionalText(key) ?? ''
-      if (isInstance(target) && fixedFields.has(name))
-        throw new Error(`another plugin cannot set the field '${name}'`)
+    writerOf(target, key) {
+      const writer = isTable(target) ? target.metatable?.get('__newindex') : undefined
+      const taken = isTable(target) && key !== undefined && target.get(key) !== undefined
+      if (isFunction(writer) && !taken) return writer
+      const name = optionalText(key) ?? typeName(key)
+      throw new Error(`another plugin cannot set the field '${name}'; call a method that does it`)
     },
     withheld(value) {
       if (typeof value !== 'object') return false

@@ -3,6 +3,16 @@ import type { LuaEntry } from '../lua-entry.ts'
 import { isFunction, isTable, typeName } from '../plugin-api/arguments.ts'
 import { createOperations, flatEntries, operators } from './operations.ts'
 import type { Privacy } from './privacy.ts'
+import type { Visitors } from './visitors.ts'
+
+/** What another plugin wants of a thing of this one. */
+export interface Visit {
+  /** Its full id. */
+  caller: string
+  target: LuaValue
+  operation: string
+  args: readonly LuaValue[]
+}
 
 /** What a call gives, and what of it does not go to another plugin. */
 export interface Served {
@@ -14,15 +24,16 @@ export interface ServedCallsSettings {
   runtime: LuaRuntime
   entry: LuaEntry
   privacy: Privacy
+  visitors: Visitors
   /** Whether other plugins hold it, as a thing of this one. */
-  isHandedOver(value: LuaTable): boolean
+  isHandedOver(value: LuaTable | LuaFunction): boolean
   /** A copy of an object of another plugin; undefined for what is none. */
   copyOf(value: LuaTable): LuaTable | undefined
 }
 
 /** Does what another plugin wants of a thing of this one. Throws what Lua raises. */
 export function createServedCalls(settings: ServedCallsSettings) {
-  const { runtime, entry, privacy, isHandedOver, copyOf } = settings
+  const { runtime, entry, privacy, visitors, isHandedOver, copyOf } = settings
   const operations = createOperations(runtime)
 
   function operate(name: string, ...args: LuaValue[]): LuaValue[] {
@@ -32,23 +43,35 @@ export function createServedCalls(settings: ServedCallsSettings) {
   }
 
   /**
-   * The methods of the host look into their arguments. In a stand-in they see nothing, so they get a copy; and
-   * what they see in the plugin's own objects is not for another plugin to have encoded, sent or shown.
+   * The methods of the host look into their arguments: in a stand-in they see nothing, so they get a copy. And what
+   * is no Lua must not see the plugin's own objects, which are not for another plugin to have encoded, sent or shown,
+   * nor be given the host's methods, which it would call as by the plugin itself.
    */
-  function hostArguments([self, ...others]: readonly LuaValue[]): LuaValue[] {
-    const args = others.map((value) => (isTable(value) ? (copyOf(value) ?? value) : value))
+  function assertForeign(args: readonly LuaValue[]): void {
     const seen = new Set<LuaTable>()
     const isOwn = (value: LuaValue): boolean => {
+      if (isFunction(value)) return value.native && isHandedOver(value)
       if (!isTable(value) || seen.has(value)) return false
       seen.add(value)
       return isHandedOver(value) || value.entries().some((pair) => pair.some(isOwn))
     }
     if (args.some(isOwn)) throw new Error('its own objects cannot be handed to its methods of the host')
-    return [self, ...args]
   }
 
-  function call(callee: LuaFunction, args: readonly LuaValue[]): LuaValue[] {
-    return entry.serve(callee, ...(privacy.isHostFunction(callee) ? hostArguments(args) : args))
+  function call(
+    caller: string,
+    callee: LuaFunction,
+    args: readonly LuaValue[],
+    target?: LuaValue,
+  ): LuaValue[] {
+    if (!callee.native) return entry.serve(callee, ...args)
+    const [first, ...others] = args
+    const given = privacy.isHostMethod(callee)
+      ? others.map((value) => (isTable(value) ? (copyOf(value) ?? value) : value))
+      : others
+    const isSelf = visitors.isMethod(callee) || (target !== undefined && first === target)
+    assertForeign(isSelf ? given : [first, ...given])
+    return visitors.admit(caller, callee, () => entry.serve(callee, first, ...given))
   }
 
   function read(target: LuaValue, key: LuaValue): LuaValue {
@@ -57,9 +80,9 @@ export function createServedCalls(settings: ServedCallsSettings) {
     return privacy.withheld(value) ? undefined : value
   }
 
-  function invoke(target: LuaValue, [key, ...args]: readonly LuaValue[]): LuaValue[] {
+  function invoke(caller: string, target: LuaValue, [key, ...args]: readonly LuaValue[]): LuaValue[] {
     const callee = read(target, key)
-    if (isFunction(callee)) return call(callee, args)
+    if (isFunction(callee)) return call(caller, callee, args, target)
     if (isTable(callee)) return operate('call', callee, ...args)
     throw new Error(`attempt to call a ${typeName(callee)} value (method '${runtime.toText(key)}')`)
   }
@@ -74,20 +97,20 @@ export function createServedCalls(settings: ServedCallsSettings) {
     return shown
   }
 
-  return (target: LuaValue, operation: string, args: readonly LuaValue[]): Served => {
+  return ({ caller, target, operation, args }: Visit): Served => {
     const [key] = args
     switch (operation) {
       case 'call':
-        return { values: isFunction(target) ? call(target, args) : operate('call', target, ...args) }
+        return { values: isFunction(target) ? call(caller, target, args) : operate('call', target, ...args) }
       case 'invoke':
-        return { values: invoke(target, args) }
+        return { values: invoke(caller, target, args) }
       case 'index':
         return { values: [read(target, key)], withheld: privacy.withheld }
       case 'entries':
         return { values: entries(target), withheld: privacy.withheld }
       case 'newindex':
-        privacy.checkWrite(target, key)
-        return { values: operate('newindex', target, ...args) }
+        call(caller, privacy.writerOf(target, key), [target, ...args], target)
+        return { values: [] }
       default:
         // An operator has come with both of its operands.
         return (operators as readonly string[]).includes(operation)

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json } from '../../../base/json.ts'
 import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
+import type { Visitor } from '../peers/visitors.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import {
   deliveryOptions,
@@ -57,7 +58,7 @@ export function installEvents(context: PluginContext): PluginEvents {
     }
     const window = JSON.stringify([event, key ?? null])
     if (isTruthy(coalesce) && key !== undefined) {
-      const field = isJsonObject(data) ? data[key] : undefined
+      const field = isJsonObject(data) && Object.hasOwn(data, key) ? data[key] : undefined
       if (field === undefined) return false
       throttle.collect(window, milliseconds, field, (fields) => ({
         ...outgoing,
@@ -68,10 +69,10 @@ export function installEvents(context: PluginContext): PluginEvents {
     return throttle.offer(window, milliseconds, isTruthy(option(options, 'trailing')), outgoing)
   })
 
-  function subscribe(name: LuaValue, callback: LuaValue): LuaFunction {
+  function subscribe(visitor: Visitor, name: LuaValue, callback: LuaValue): LuaFunction {
     const event = textArgument('on', 1, name)
     const run = functionArgument('on', 2, callback)
-    const listener = listeners.add(event, run)
+    const listener = listeners.add(event, run, visitor)
     if (listener.first) context.send({ kind: 'subscribeEvent', name: event })
     const remove = (): void => {
       if (listener.remove()) context.send({ kind: 'unsubscribeEvent', name: event })
@@ -84,13 +85,13 @@ export function installEvents(context: PluginContext): PluginEvents {
     })
   }
 
-  context.addMethod('on', subscribe)
+  context.addVisitedMethod('on', subscribe)
   const eventBus = runtime.newTable()
   for (const name of ['on', 'subscribe']) {
     // `EventBus:on(…)` and `EventBus.on(…)` are both seen.
     const callable = runtime.wrap(`EventBus:${name}`, (...args) => {
       const [event, callback] = isTable(args[0]) ? args.slice(1) : args
-      return subscribe(event, callback)
+      return subscribe(undefined, event, callback)
     })
     eventBus.set(name, callable)
   }

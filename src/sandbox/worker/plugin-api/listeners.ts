@@ -1,6 +1,7 @@
 import type { Json } from '../../../base/json.ts'
 import { approximateSize } from '../../../base/json-size.ts'
 import type { LuaFunction } from '../lua/lua-value.ts'
+import { roomFor, type Visitor } from '../peers/visitors.ts'
 
 /** Bytes of one event or object, roughly: what is larger does not belong on a bus. */
 export const messageSizeLimit = 1024 * 1024
@@ -14,7 +15,7 @@ export function assertMessageSize(data: Json | undefined): void {
 /** Callbacks by name, in the order in which they were added. */
 export interface Listeners {
   /** `first`: there was none of this name before. `remove` is true when none is left, and false if done before. */
-  add(name: string, callback: LuaFunction): { first: boolean; remove(): boolean }
+  add(name: string, callback: LuaFunction, visitor?: Visitor): { first: boolean; remove(): boolean }
   /** Those that were there when the round began, without what is removed on the way. */
   each(name: string, visit: (callback: LuaFunction) => void): void
   count(): number
@@ -26,8 +27,9 @@ export function createListeners(limit: number): Listeners {
   const byName = new Map<string, Set<{ callback: LuaFunction }>>()
   let total = 0
   return {
-    add(name, callback) {
-      if (total >= limit) throw new Error(`too many listeners: a plugin may have ${limit} at one time`)
+    add(name, callback, visitor) {
+      if (total >= roomFor(visitor, limit))
+        throw new Error(`too many listeners: a plugin may have ${limit} at one time`)
       const present = byName.get(name)
       const group = present ?? new Set()
       const listener = { callback }

@@ -1,4 +1,5 @@
 import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
+import { roomFor } from '../peers/visitors.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, deliveryOptions, functionArgument, isTable, textArgument, typeName } from './arguments.ts'
 import { messageSizeLimit } from './listeners.ts'
@@ -30,11 +31,11 @@ export function installMqtt(context: PluginContext): PluginMqtt {
     return true
   })
 
-  context.addMethod('mqttSubscribe', (filter, callback) => {
+  context.addVisitedMethod('mqttSubscribe', (visitor, filter, callback) => {
     const pattern = textArgument('mqttSubscribe', 1, filter)
     assertFilter(pattern)
     const receive = functionArgument('mqttSubscribe', 2, callback)
-    if (subscriptions.size >= topicSubscriptionLimit) {
+    if (subscriptions.size >= roomFor(visitor, topicSubscriptionLimit)) {
       throw new Error(`too many subscriptions: a plugin may have ${topicSubscriptionLimit} at one time`)
     }
     lastSubscription += 1

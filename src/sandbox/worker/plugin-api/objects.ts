@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import { approximateSize } from '../../../base/json-size.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
+import { createMakers, roomFor, type Visitor } from '../peers/visitors.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, optionalText, textArgument, typeName } from './arguments.ts'
 import { closestName } from './closest-name.ts'
@@ -19,6 +20,7 @@ export function installObjects(context: PluginContext): void {
   const { runtime, source, log } = context
   const objects = new Map<string, Json>()
   const sizes = new Map<string, number>()
+  const makers = createMakers<string>('object')
   let bytes = 0
   const ownPrefix = `plugins.${source.namespace}.${source.shortId}.`
 
@@ -28,13 +30,16 @@ export function installObjects(context: PluginContext): void {
   }
 
   /** Why the object cannot be stored, or undefined when it has been. */
-  function store(path: string, value: Json): string | undefined {
+  function store(visitor: Visitor, path: string, value: Json): string | undefined {
+    makers.check(visitor, path, objects.has(path))
     const size = path.length + approximateSize(value)
     if (size > messageSizeLimit) return `an object may take ${messageSizeLimit} bytes at most`
     const total = bytes - (sizes.get(path) ?? 0) + size
-    if (!objects.has(path) && objects.size >= objectLimit)
+    if (!objects.has(path) && objects.size >= roomFor(visitor, objectLimit))
       return `a plugin may have ${objectLimit} objects at most`
-    if (total > objectBytesLimit) return `the objects of a plugin may take ${objectBytesLimit} bytes at most`
+    if (total > roomFor(visitor, objectBytesLimit))
+      return `the objects of a plugin may take ${objectBytesLimit} bytes at most`
+    makers.made(visitor, path)
     objects.set(path, value)
     sizes.set(path, size)
     bytes = total
@@ -42,19 +47,21 @@ export function installObjects(context: PluginContext): void {
     return undefined
   }
 
-  function upsert(method: string, path: LuaValue, data: LuaValue): LuaValue | LuaValue[] {
+  function upsert(visitor: Visitor, method: string, path: LuaValue, data: LuaValue): LuaValue | LuaValue[] {
     const name = textArgument(method, 1, path)
     const value = context.toJson(data)
     if (value === undefined || value === null) {
       throw new Error(`bad argument #2 to '${method}' (table expected, got ${typeName(data)})`)
     }
-    const refusal = store(name, value)
+    const refusal = store(visitor, name, value)
     return refusal === undefined ? true : refuse(method, refusal)
   }
 
-  context.addMethod('upsertObject', (path, data) => upsert('upsertObject', path, data))
+  context.addVisitedMethod('upsertObject', (visitor, path, data) =>
+    upsert(visitor, 'upsertObject', path, data),
+  )
 
-  context.addMethod('updateObject', (path, patch) => {
+  context.addVisitedMethod('updateObject', (visitor, path, patch) => {
     const name = textArgument('updateObject', 1, path)
     const present = objects.get(name)
     if (present === undefined) return refuse('updateObject', `object not found: ${name}`)
@@ -73,7 +80,7 @@ export function installObjects(context: PluginContext): void {
       const hint = near === undefined ? '' : ` (did you mean: '${near}'?)`
       return refuse('updateObject', `unknown field '${field}'${hint}`)
     }
-    const refusal = store(name, { ...known, ...fields })
+    const refusal = store(visitor, name, { ...known, ...fields })
     return refusal === undefined ? true : refuse('updateObject', refusal)
   })
 
@@ -87,7 +94,7 @@ export function installObjects(context: PluginContext): void {
     return context.fromJson(context.ask({ kind: 'lookUpObject', fullPath: name }))
   })
 
-  function mirrorOf(path: string): LuaTable {
+  function mirrorOf(visitor: Visitor, path: string): LuaTable {
     const fieldsNow = (): JsonObject => {
       const value = objects.get(path)
       return isJsonObject(value) ? value : {}
@@ -110,6 +117,7 @@ export function installObjects(context: PluginContext): void {
         const { [field]: _replaced, ...others } = fieldsNow()
         const json = context.toJson(value)
         const refusal = store(
+          visitor,
           path,
           json === undefined || json === null ? others : { ...others, [field]: json },
         )
@@ -121,9 +129,9 @@ export function installObjects(context: PluginContext): void {
     return mirror
   }
 
-  context.addMethod('createObject', (path, data) => {
-    const stored = upsert('createObject', path, data ?? runtime.newTable())
-    return stored === true ? mirrorOf(textArgument('createObject', 1, path)) : stored
+  context.addVisitedMethod('createObject', (visitor, path, data) => {
+    const stored = upsert(visitor, 'createObject', path, data ?? runtime.newTable())
+    return stored === true ? mirrorOf(visitor, textArgument('createObject', 1, path)) : stored
   })
 
   context.resources.add('objects', {
@@ -132,6 +140,7 @@ export function installObjects(context: PluginContext): void {
       for (const path of objects.keys()) context.send({ kind: 'setObject', path })
       objects.clear()
       sizes.clear()
+      makers.clear()
       bytes = 0
     },
   })

@@ -1,29 +1,32 @@
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { Visitor } from '../peers/visitors.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, textArgument } from './arguments.ts'
 import type { PluginPoints } from './points.ts'
 
 /** `Plugin.get`, `Plugin.getPlugin`, `Plugin.list` (plugin API, section 9). */
 export function installOtherPlugins(context: PluginContext, points: PluginPoints): void {
-  const { runtime, pluginClass, peers } = context
+  const { runtime, pluginClass, peers, visitors } = context
   const isClass = (value: LuaValue): boolean => isTable(value) && value.is(pluginClass)
 
-  function find(name: string, id: LuaValue): LuaValue {
+  function find(visitor: Visitor, name: string, id: LuaValue): LuaValue {
+    // Whom this plugin may call is not for another one to make use of.
+    if (visitor !== undefined) throw new Error(`call your own ${name}`)
     return peers.find(textArgument(name, 1, id))
   }
 
   pluginClass.set(
     'get',
-    runtime.wrap('Plugin.get', (first, second) => {
+    visitors.method('Plugin.get', (visitor, first, second) => {
       // `plugin:get(id)` is the look-up of a sensor; `Plugin:get(id)` and `Plugin.get(id)` that of a plugin.
-      if (isClass(first)) return find('Plugin.get', second)
-      return isTable(first) ? points.find(second) : find('Plugin.get', first)
+      if (isClass(first)) return find(visitor, 'Plugin.get', second)
+      return isTable(first) ? points.find(second) : find(visitor, 'Plugin.get', first)
     }),
   )
   pluginClass.set(
     'getPlugin',
-    runtime.wrap('Plugin.getPlugin', (first, second) =>
-      find('Plugin.getPlugin', isTable(first) ? second : first),
+    visitors.method('Plugin.getPlugin', (visitor, first, second) =>
+      find(visitor, 'Plugin.getPlugin', isTable(first) ? second : first),
     ),
   )
   pluginClass.set(

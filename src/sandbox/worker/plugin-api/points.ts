@@ -4,6 +4,7 @@ import type { Json } from '../../../base/json.ts'
 import { controlValueFor } from '../../../schema/control-value.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
+import { createMakers, type Makers, roomFor, type Visitor } from '../peers/visitors.ts'
 import { failureOf } from '../plugin-log.ts'
 import { bytesOf, functionArgument, isTable, optionalText, textArgument } from './arguments.ts'
 import { assertMessageSize, createListeners } from './listeners.ts'
@@ -42,6 +43,10 @@ interface Point {
 export function installPoints(context: PluginContext): PluginPoints {
   const { runtime, entry, resources, clock } = context
   const points: Record<PointKind, Map<string, Point>> = { sensor: new Map(), control: new Map() }
+  const makers: Record<PointKind, Makers<string>> = {
+    sensor: createMakers('sensor'),
+    control: createMakers('control'),
+  }
   /** The latest of each id, whichever kind it is. */
   const latest = new Map<string, LuaTable>()
   let initialised = false
@@ -59,15 +64,23 @@ export function installPoints(context: PluginContext): PluginPoints {
     if (initialised && count() > 0) reading ??= clock.schedule(milliseconds, readAll)
   }
 
-  function register(kind: PointKind, id: LuaValue, getter: LuaValue, setter: LuaValue): LuaTable {
+  function register(
+    visitor: Visitor,
+    kind: PointKind,
+    id: LuaValue,
+    getter: LuaValue,
+    setter: LuaValue,
+  ): LuaTable {
     const name = textArgument(kind, 1, id)
     const readLua = functionArgument(kind, 2, getter)
     const writeLua = kind === 'control' ? functionArgument(kind, 3, setter) : undefined
     const group = points[kind]
     const replaced = group.get(name)
-    if (replaced === undefined && group.size >= pointLimit) {
+    makers[kind].check(visitor, name, replaced !== undefined)
+    if (replaced === undefined && group.size >= roomFor(visitor, pointLimit)) {
       throw new Error(`too many ${kind}s: a plugin may have ${pointLimit}`)
     }
+    makers[kind].made(visitor, name)
     replaced?.close()
     const point = createPoint(context, kind, name, readLua, writeLua)
     group.set(name, point)
@@ -82,8 +95,12 @@ export function installPoints(context: PluginContext): PluginPoints {
     return point.table
   }
 
-  context.addMethod('sensor', (id, getter) => register('sensor', id, getter, undefined))
-  context.addMethod('control', (id, getter, setter) => register('control', id, getter, setter))
+  context.addVisitedMethod('sensor', (visitor, id, getter) =>
+    register(visitor, 'sensor', id, getter, undefined),
+  )
+  context.addVisitedMethod('control', (visitor, id, getter, setter) =>
+    register(visitor, 'control', id, getter, setter),
+  )
 
   context.afterInit(() => {
     initialised = true
@@ -100,6 +117,7 @@ export function installPoints(context: PluginContext): PluginPoints {
       context.send({ kind: 'removePoint', point: kind, id })
     }
     points[kind].clear()
+    makers[kind].clear()
   }
   resources.add('sensors', { count: () => points.sensor.size, release: () => release('sensor') })
   resources.add('controls', { count: () => points.control.size, release: () => release('control') })
@@ -200,14 +218,20 @@ export function installPoints(context: PluginContext): PluginPoints {
       read()
     }
 
-    const field = (name: string, implementation: (...args: LuaValue[]) => unknown): void => {
+    const visitedField = (
+      name: string,
+      implementation: (visitor: Visitor, ...args: LuaValue[]) => unknown,
+    ): void => {
       // With a colon or with a dot: `s:get()` and `s.get()` are both seen.
-      const callable = runtime.wrap(`${kind}:${name}`, (...args) => {
+      const callable = context.visitors.method(`${kind}:${name}`, (visitor, ...args) => {
         const [first, ...others] = args
-        return implementation(...(isTable(first) && first.is(table) ? others : args)) as LuaValue | undefined
+        const given = isTable(first) && first.is(table) ? others : args
+        return implementation(visitor, ...given) as LuaValue | undefined
       })
       table.set(name, callable)
     }
+    const field = (name: string, implementation: (...args: LuaValue[]) => unknown): void =>
+      visitedField(name, (_visitor, ...args) => implementation(...args))
     table.set('_id', bytesOf(id))
     table.set('_type', bytesOf(kind))
     field('get', (feature) => readGetter(feature))
@@ -215,7 +239,8 @@ export function installPoints(context: PluginContext): PluginPoints {
     field('notify', read)
     field('onChange', listen)
     field('on', (event, callback) => (optionalText(event) === 'OnChange' ? listen(callback) : undefined))
-    field('emit', (event, value) => {
+    visitedField('emit', (visitor, event, value) => {
+      makers[kind].check(visitor, id, true)
       if (!closed && optionalText(event) === 'OnChange') tell(plain(value))
     })
     if (setter !== undefined) {

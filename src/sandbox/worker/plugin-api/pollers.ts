@@ -1,5 +1,6 @@
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
+import { roomFor, type Visitor } from '../peers/visitors.ts'
 import { failureOf } from '../plugin-log.ts'
 import {
   bytesOf,
@@ -28,7 +29,7 @@ export function installPollers(context: PluginContext): void {
   /** Those that hold something; one that is stopped is only known to the plugin. */
   const active = new Set<Poller<LuaValue>>()
 
-  context.addMethod('poller', (label, given) => {
+  context.addVisitedMethod('poller', (visitor, label, given) => {
     const name = optionalText(label) ?? 'poller'
     const options = tableArgument('poller', 2, given)
     const onTick = functionArgument('poller', 2, options.get('onTick'))
@@ -67,7 +68,7 @@ export function installPollers(context: PluginContext): void {
       poller.close()
       active.delete(poller)
     })
-    return pollerTable(poller)
+    return pollerTable(visitor, poller)
   })
 
   /** It goes by the number of arguments: none is success, one an error, two or more a result and an error. */
@@ -80,7 +81,7 @@ export function installPollers(context: PluginContext): void {
     })
   }
 
-  function pollerTable(poller: Poller<LuaValue>): LuaTable {
+  function pollerTable(visitor: Visitor, poller: Poller<LuaValue>): LuaTable {
     const table = runtime.newTable()
     const action = (name: string, implementation: () => void): void => {
       const callable = runtime.wrap(`poller:${name}`, () => {
@@ -90,7 +91,7 @@ export function installPollers(context: PluginContext): void {
       table.set(name, callable)
     }
     const begin = (run: () => void): void => {
-      if (!active.has(poller) && active.size >= pollerLimit) {
+      if (!active.has(poller) && active.size >= roomFor(visitor, pollerLimit)) {
         throw new Error(`too many pollers: a plugin may have ${pollerLimit} at work at one time`)
       }
       run()

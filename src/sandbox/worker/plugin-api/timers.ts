@@ -1,5 +1,6 @@
 import type { ScheduledCall } from '../../../base/clock.ts'
 import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
+import { createMakers, roomFor, type Visitor } from '../peers/visitors.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { functionArgument, numberArgument } from './arguments.ts'
 
@@ -15,18 +16,21 @@ export function installTimers(context: PluginContext): void {
   const { clock, entry, resources, peers } = context
   const timers = new Map<number, ScheduledCall>()
   const watches = new Map<number, () => void>()
+  const makers = createMakers<number>('timer')
   let lastId = 0
 
-  function nextId(): number {
-    if (timers.size >= timerLimit)
+  function nextId(visitor: Visitor): number {
+    if (timers.size >= roomFor(visitor, timerLimit))
       throw new Error(`too many timers: a plugin may have ${timerLimit} at one time`)
     lastId += 1
+    makers.made(visitor, lastId)
     return lastId
   }
 
   function clear(id: number): void {
     timers.get(id)?.cancel()
     timers.delete(id)
+    makers.forget(id)
     watches.get(id)?.()
     watches.delete(id)
   }
@@ -37,10 +41,10 @@ export function installTimers(context: PluginContext): void {
     if (forget !== undefined) watches.set(id, forget)
   }
 
-  context.addMethod('setTimeout', (milliseconds, callback) => {
+  context.addVisitedMethod('setTimeout', (visitor, milliseconds, callback) => {
     const delay = delayOf('setTimeout', milliseconds)
     const run = functionArgument('setTimeout', 2, callback)
-    const id = nextId()
+    const id = nextId(visitor)
     const scheduled = clock.schedule(delay, () => {
       clear(id)
       entry.call('timer', run)
@@ -50,10 +54,10 @@ export function installTimers(context: PluginContext): void {
     return id
   })
 
-  context.addMethod('setInterval', (milliseconds, callback) => {
+  context.addVisitedMethod('setInterval', (visitor, milliseconds, callback) => {
     const period = Math.max(shortestInterval, delayOf('setInterval', milliseconds))
     const run = functionArgument('setInterval', 2, callback)
-    const id = nextId()
+    const id = nextId(visitor)
     let due = clock.monotonic()
     const arm = (): void => {
       const now = clock.monotonic()
@@ -72,8 +76,10 @@ export function installTimers(context: PluginContext): void {
     return id
   })
 
-  context.addMethod('clearTimer', (id) => {
-    if (typeof id === 'number') clear(id)
+  context.addVisitedMethod('clearTimer', (visitor, id) => {
+    if (typeof id !== 'number') return undefined
+    makers.check(visitor, id, timers.has(id))
+    clear(id)
     return undefined
   })
 
@@ -82,6 +88,7 @@ export function installTimers(context: PluginContext): void {
     release() {
       for (const timer of timers.values()) timer.cancel()
       timers.clear()
+      makers.clear()
       watches.clear()
     },
   })
