@@ -19,6 +19,8 @@ export type Connection = 'connecting' | 'connected' | 'disconnected'
 
 /** How long announcements are collected before they are shown, in milliseconds. */
 const collectTime = 100
+/** So many are shown at once whatever the time: the work of one batch, and the memory it waits in, are bounded. */
+const batchLimit = 500
 /** Wait before another try when the browser has given up by itself, in milliseconds. */
 const retryTime = 2_000
 
@@ -76,14 +78,24 @@ export function openStream(after: number | undefined): void {
 
 function collect(announcement: Announcement): void {
   waiting.push(announcement)
-  if (planned) return
-  planned = true
-  setTimeout(() => {
-    planned = false
-    const announcements = waiting
-    waiting = []
-    batch(() => {
-      for (const listener of listeners) listener(announcements)
-    })
-  }, collectTime)
+  if (waiting.length >= batchLimit) tellListeners()
+  else if (!planned) {
+    planned = true
+    setTimeout(() => {
+      // In step with the frames: what comes of it is laid out once, and not in the middle of a scroll. A page in the
+      // background has no frames.
+      if (document.visibilityState === 'visible') requestAnimationFrame(tellListeners)
+      else tellListeners()
+    }, collectTime)
+  }
+}
+
+function tellListeners(): void {
+  planned = false
+  if (waiting.length === 0) return
+  const announcements = waiting
+  waiting = []
+  batch(() => {
+    for (const listener of listeners) listener(announcements)
+  })
 }

@@ -59,16 +59,23 @@ export function HistoryPage() {
   )
 }
 
+/** What of an event is searched; made once for each, as there are thousands. */
+const searched = new WeakMap<JournalEvent, string>()
+
+function searchedText(event: JournalEvent): string {
+  const known = searched.get(event)
+  if (known !== undefined) return known
+  const { seq, type, plugin, state } = event
+  const text =
+    `#${seq} ${type} ${eventInWords(type)} ${plugin ?? ''} ${state} ${detailOf(event)}`.toLowerCase()
+  searched.set(event, text)
+  return text
+}
+
 /** Newest first. */
 function filtered(events: readonly JournalEvent[], wanted: string, by: string): JournalEvent[] {
   const text = wanted.trim().toLowerCase()
   return events
-    .filter(
-      (event) =>
-        (by === '' || event.by === by) &&
-        `#${event.seq} ${event.type} ${eventInWords(event.type)} ${event.plugin ?? ''} ${event.state} ${detailOf(event)}`
-          .toLowerCase()
-          .includes(text),
-    )
+    .filter((event) => (by === '' || event.by === by) && (text === '' || searchedText(event).includes(text)))
     .reverse()
 }

@@ -1,7 +1,7 @@
 import { useMemo } from 'preact/hooks'
 import { place, pluginPath, setQuery } from '../base/router.ts'
 import type { Plugin } from '../base/types.ts'
-import { countOf } from '../base/words.ts'
+import { compareText, countOf } from '../base/words.ts'
 import { Empty, Failure, Loading } from '../parts/feedback.tsx'
 import { useGrowing } from '../parts/growing.tsx'
 import { Page } from '../parts/page.tsx'
@@ -126,7 +126,7 @@ function filtered(all: readonly Plugin[], wanted: string, tag: string, state: st
         (part) => part.toLowerCase().includes(text),
       )
     })
-    .sort((one, other) => one.name.localeCompare(other.name))
+    .sort((one, other) => compareText(one.name, other.name))
 }
 
 function tagsOf(all: readonly Plugin[]): string[] {

@@ -1,19 +1,17 @@
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import type { Plugin } from '../base/types.ts'
 import { timeOf, valueText } from '../base/words.ts'
 import { Empty } from '../parts/feedback.tsx'
+import { LineList } from '../parts/line-list.tsx'
+import { PauseButton } from '../parts/pause-button.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
 import { type EmittedEvent, useEmittedEvents } from '../store/live.ts'
 
 export function EventsTab({ plugin }: { plugin: Plugin }) {
   const [paused, setPaused] = useState(false)
   const [wanted, setWanted] = useState('')
-  const events = useEmittedEvents(plugin.id, paused)
-  const text = wanted.trim().toLowerCase()
-  const shown = events
-    .filter(({ name, data }) => text === '' || `${name} ${valueText(data)}`.toLowerCase().includes(text))
-    .slice(-100)
-    .reverse()
+  const { events, waiting } = useEmittedEvents(plugin.id, paused)
+  const shown = useMemo(() => fitting(events, wanted.trim().toLowerCase()), [events, wanted])
   const declared = plugin.exports.events ?? []
   return (
     <section class="panel">
@@ -29,27 +27,36 @@ export function EventsTab({ plugin }: { plugin: Plugin }) {
       )}
       <div class="toolbar">
         <SearchBox label="Search the events" value={wanted} onInput={setWanted} />
-        <button type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
-          {paused ? 'Go on' : 'Pause'}
-        </button>
+        <PauseButton paused={paused} waiting={waiting} onChange={setPaused} />
       </div>
-      {shown.length === 0 ? <Empty>No event has come since this page was opened.</Empty> : null}
-      <ul class="lines" aria-label="Events, newest first">
-        {shown.map((event) => (
-          <Line key={event.key} event={event} />
-        ))}
-      </ul>
+      {shown.length > 0 ? null : (
+        <Empty>
+          {events.length === 0
+            ? 'No event has come since this page was opened.'
+            : 'No event that has come since this page was opened fits the search.'}
+        </Empty>
+      )}
+      <LineList
+        label="Events, newest first"
+        items={shown}
+        keyOf={({ key }) => key}
+        line={(event) => <Line event={event} />}
+      />
     </section>
   )
 }
 
-/** By itself, so that a new event does not draw the others again. */
+function fitting(events: readonly EmittedEvent[], text: string): readonly EmittedEvent[] {
+  if (text === '') return events
+  return events.filter(({ name, data }) => `${name} ${valueText(data)}`.toLowerCase().includes(text))
+}
+
 function Line({ event: { at, name, data } }: { event: EmittedEvent }) {
   return (
-    <li class="line">
+    <div class="line">
       <time>{timeOf(at)}</time>
       <strong>{name}</strong>
       <code>{valueText(data)}</code>
-    </li>
+    </div>
   )
 }

@@ -1,52 +1,26 @@
-import { useEffect, useState } from 'preact/hooks'
-import { pluginApi } from '../base/api.ts'
-import { onAnnouncements } from '../base/stream.ts'
+import { useMemo, useState } from 'preact/hooks'
 import type { LogEntry, Plugin } from '../base/types.ts'
 import { timeOf, valueText } from '../base/words.ts'
 import { Empty, Failure } from '../parts/feedback.tsx'
+import { LineList } from '../parts/line-list.tsx'
+import { PauseButton } from '../parts/pause-button.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
-import { useRemote } from '../store/remote.ts'
-
-/** Most lines that are kept, and most that are shown at a time: the newest. */
-const keptLines = 1_000
-const shownLines = 100
+import { type LogLine, useLog } from '../store/lines.ts'
 
 const levels = ['debug', 'info', 'warn', 'error'] as const
+type Level = (typeof levels)[number]
 
 export function LogsTab({ plugin }: { plugin: Plugin }) {
-  const { id } = plugin
-  const remote = useRemote<{ logs: LogEntry[] }>(pluginApi(id, `/logs?limit=${keptLines}`))
-  const [lines, setLines] = useState<readonly (LogEntry & { key: number })[]>([])
   const [paused, setPaused] = useState(false)
-  const [level, setLevel] = useState<(typeof levels)[number]>('debug')
+  const [level, setLevel] = useState<Level>('debug')
   const [wanted, setWanted] = useState('')
-  useEffect(() => {
-    if (remote.value !== undefined)
-      setLines(remote.value.logs.map((line, index) => ({ ...line, key: index - keptLines })))
-  }, [remote.value])
-  useEffect(() => {
-    if (paused) return undefined
-    let key = performance.now()
-    return onAnnouncements((announcements) => {
-      const own = announcements.flatMap((announcement) =>
-        announcement.kind === 'log' && announcement.plugin === id ? [announcement.entry] : [],
-      )
-      if (own.length === 0) return
-      setLines((before) =>
-        [...before, ...own.map((line) => ({ ...line, key: (key += 1) }))].slice(-keptLines),
-      )
-    })
-  }, [id, paused])
-  const text = wanted.trim().toLowerCase()
-  const shown = lines
-    .filter((line) => levels.indexOf(line.level) >= levels.indexOf(level))
-    .filter((line) => text === '' || `${line.message} ${valueText(line.fields)}`.toLowerCase().includes(text))
-    .slice(-shownLines)
-    .reverse()
+  const { lines, waiting, error, reload } = useLog(plugin.id, paused)
+  const shown = useMemo(() => fitting(lines, level, wanted.trim().toLowerCase()), [lines, level, wanted])
 
-  function resume(): void {
-    if (paused) remote.reload()
-    setPaused(!paused)
+  function pause(next: boolean): void {
+    // What came during the pause is read from the host.
+    if (!next) reload()
+    setPaused(next)
   }
 
   return (
@@ -66,31 +40,41 @@ export function LogsTab({ plugin }: { plugin: Plugin }) {
           <option value="warn">Warnings and errors</option>
           <option value="error">Errors</option>
         </select>
-        <button type="button" aria-pressed={paused} onClick={resume}>
-          {paused ? 'Go on' : 'Pause'}
-        </button>
+        <PauseButton paused={paused} waiting={waiting} onChange={pause} />
       </div>
-      {remote.error === '' ? null : <Failure text={remote.error} onRetry={remote.reload} />}
-      {shown.length === 0 ? <Empty>No line fits.</Empty> : null}
-      <ul class="lines" aria-label="Lines of the log, newest first">
-        {shown.map((line) => (
-          <Line key={line.key} line={line} />
-        ))}
-      </ul>
+      {error === '' ? null : <Failure text={error} onRetry={reload} />}
+      {shown.length > 0 ? null : (
+        <Empty>{lines.length === 0 ? `${plugin.name} has logged nothing yet.` : 'No line fits.'}</Empty>
+      )}
+      <LineList
+        label="Lines of the log, newest first"
+        items={shown}
+        keyOf={({ key }) => key}
+        line={(line) => <Line line={line} />}
+      />
     </section>
   )
 }
 
-/** By itself, so that a new line does not draw the others again. */
+function fitting(lines: readonly LogLine[], level: Level, text: string): readonly LogLine[] {
+  const lowest = levels.indexOf(level)
+  if (lowest === 0 && text === '') return lines
+  return lines.filter(
+    (line) =>
+      levels.indexOf(line.level) >= lowest &&
+      (text === '' || `${line.message} ${valueText(line.fields)}`.toLowerCase().includes(text)),
+  )
+}
+
 function Line({ line: { at, level, message, fields } }: { line: LogEntry }) {
   return (
-    <li class={`line level-${level}`}>
+    <div class={`line level-${level}`}>
       <time dateTime={at}>{timeOf(at)}</time>
       <strong>{level}</strong>
       <span class="message">
         {message}
         {fields === undefined ? null : <code> {valueText(fields)}</code>}
       </span>
-    </li>
+    </div>
   )
 }

@@ -4,7 +4,7 @@ import { onAnnouncements } from '../base/stream.ts'
 /** What plugins have emitted since this page was opened. */
 
 /** Most events kept of one plugin. */
-const keptEvents = 200
+const keptEvents = 500
 
 export interface EmittedEvent {
   /** For lists: no two have the same. */
@@ -32,21 +32,22 @@ export function followEmittedEvents(): void {
   })
 }
 
-/** The latest events of a plugin, oldest first; the same list while `paused`. */
-export function useEmittedEvents(plugin: string, paused: boolean): readonly EmittedEvent[] {
+/** The latest events of a plugin, oldest first; the same list while `paused`, and how many have come since. */
+export function useEmittedEvents(plugin: string, paused: boolean) {
   const [events, setEvents] = useState<readonly EmittedEvent[]>([])
+  const [waiting, setWaiting] = useState(0)
   useEffect(() => {
-    if (paused) return undefined
+    setWaiting(0)
     const read = (): void => setEvents((emitted.get(plugin) ?? []).slice(-keptEvents))
-    read()
+    if (!paused) read()
     return onAnnouncements((announcements) => {
-      if (
-        announcements.some(
-          ({ kind, ...rest }) => kind === 'event' && 'plugin' in rest && rest.plugin === plugin,
-        )
-      )
-        read()
+      const fresh = announcements.filter(
+        (announcement) => announcement.kind === 'event' && announcement.plugin === plugin,
+      ).length
+      if (fresh === 0) return
+      if (paused) setWaiting((before) => before + fresh)
+      else read()
     })
   }, [plugin, paused])
-  return events
+  return { events, waiting }
 }

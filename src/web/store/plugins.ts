@@ -58,14 +58,18 @@ export function followPlugins(): void {
     }
     if (planned) return
     planned = true
-    setTimeout(() => {
-      planned = false
-      const ids = [...changed]
-      changed.clear()
-      if (ids.length >= manyChanged) void loadPlugins()
-      else for (const id of ids) void readPlugin(id)
-    }, collectTime)
+    setTimeout(() => void readChanged(), collectTime)
   })
+}
+
+/** One reading at a time: the list of hundreds is long, and they may all change at once. */
+async function readChanged(): Promise<void> {
+  const ids = [...changed]
+  changed.clear()
+  if (ids.length >= manyChanged) await loadPlugins()
+  else await Promise.all(ids.map(readPlugin))
+  planned = changed.size > 0
+  if (planned) setTimeout(() => void readChanged(), collectTime)
 }
 
 /** The state at once; all else when the plugin has been read. */

@@ -1,0 +1,44 @@
+import { useEffect, useState } from 'preact/hooks'
+import { pluginApi } from '../base/api.ts'
+import { onAnnouncements } from '../base/stream.ts'
+import type { LogEntry } from '../base/types.ts'
+import { useRemote } from './remote.ts'
+
+/** Most lines of a log that are kept in the page: the newest. */
+const keptLines = 1_000
+
+/** For lists: no two have the same key. */
+export type LogLine = LogEntry & { key: number }
+
+/** The log of a plugin, oldest line first: what the host has kept, and what comes; the same lines while `paused`. */
+export function useLog(plugin: string, paused: boolean) {
+  const remote = useRemote<{ logs: LogEntry[] }>(pluginApi(plugin, `/logs?limit=${keptLines}`))
+  const [lines, setLines] = useState<readonly LogLine[]>([])
+  const [waiting, setWaiting] = useState(0)
+  useEffect(() => {
+    const read = remote.value?.logs
+    if (read === undefined) return
+    // What has come by the stream while it was read is newer.
+    const last = read.at(-1)?.at ?? ''
+    setLines((before) => [
+      ...read.map((line, index) => ({ ...line, key: index - keptLines })),
+      ...before.filter(({ at, key }) => key > 0 && at > last),
+    ])
+  }, [remote.value])
+  useEffect(() => {
+    setWaiting(0)
+    let key = performance.now()
+    return onAnnouncements((announcements) => {
+      const own = announcements.flatMap((announcement) =>
+        announcement.kind === 'log' && announcement.plugin === plugin ? [announcement.entry] : [],
+      )
+      if (own.length === 0) return
+      if (paused) setWaiting((before) => before + own.length)
+      else
+        setLines((before) =>
+          [...before, ...own.map((line) => ({ ...line, key: (key += 1) }))].slice(-keptLines),
+        )
+    })
+  }, [plugin, paused])
+  return { lines, waiting, error: remote.error, reload: remote.reload }
+}

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import type { Page } from 'playwright-core'
+
+/** What the browser's main thread does for a page, task by task. */
+
+/** An event of Chromium's trace; times in microseconds. */
+interface TraceEvent {
+  name: string
+  ph: string
+  pid: number
+  tid: number
+  args: { name?: string }
+  /** Time of the thread on a processor, without what it waited for one. */
+  tdur?: number
+}
+
+export interface MainThreadWork {
+  /** Processor time of each task, in milliseconds, longest first. */
+  tasks: number[]
+  /** How often script was called. */
+  calls: number
+}
+
+/**
+ * Traces the page while `during` runs. A task is all that keeps the thread from drawing the next frame: script, and the
+ * style, layout and painting that it brings about.
+ *
+ * It is measured in time of the processor, not of the clock: on a machine that others use as well a task that works for
+ * 5 ms may well be over after 100, because the thread had to wait for its turn in between. That is not the page's doing,
+ * and no change of it could help; the processor time is what the page asks for.
+ */
+export async function traceMainThread(page: Page, during: () => Promise<void>): Promise<MainThreadWork> {
+  const session = await page.context().newCDPSession(page)
+  const events: TraceEvent[] = []
+  session.on('Tracing.dataCollected', ({ value }) => events.push(...(value as unknown as TraceEvent[])))
+  const complete = new Promise<void>((resolve) => session.once('Tracing.tracingComplete', () => resolve()))
+  await session.send('Tracing.start', {
+    transferMode: 'ReportEvents',
+    traceConfig: { includedCategories: ['devtools.timeline', 'disabled-by-default-devtools.timeline'] },
+  })
+  await during()
+  await session.send('Tracing.end')
+  await complete
+  await session.detach()
+
+  const isOf = (thread: TraceEvent) => (event: TraceEvent) =>
+    event.pid === thread.pid && event.tid === thread.tid
+  const threads = events
+    .filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain')
+    .map((thread) => events.filter(isOf(thread)))
+    .sort((one, other) => other.length - one.length)
+  const own = (threads[0] ?? []).filter(({ ph }) => ph === 'X')
+  const tasks = own.filter(({ name }) => name === 'RunTask')
+  assert.ok(tasks.length > 0, 'the trace has no tasks')
+  assert.ok(
+    tasks.every(({ tdur }) => tdur !== undefined),
+    'the trace has no processor times',
+  )
+  return {
+    tasks: tasks.map(({ tdur = 0 }) => tdur / 1_000).sort((one, other) => other - one),
+    calls: own.filter(({ name }) => name === 'FunctionCall').length,
+  }
+}
