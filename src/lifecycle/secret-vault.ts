@@ -43,7 +43,9 @@ export function createSecretVault(
       if (keyIdOf(sealed) === current) remember(context, text, sealed)
       return text
     } catch (error) {
-      if (error instanceof SecretKeyError) throw error
+      if (error instanceof SecretKeyError) {
+        throw new SecretKeyError(`${error.message} The first that needs it is ${place}.`, { cause: error })
+      }
       throw new Error(`${place} cannot be decrypted: ${messageOf(error)}`, { cause: error })
     }
   }
