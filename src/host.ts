@@ -33,7 +33,7 @@ import { createPluginDirectory } from './repository/plugin-directory.ts'
 import type { SandboxLimits } from './sandbox/limits.ts'
 import { createSandbox } from './sandbox/sandbox.ts'
 import type { HostFile } from './schema/host-file.ts'
-import type { Settings } from './settings.ts'
+import { isTokenText, type Settings } from './settings.ts'
 
 export interface HostOptions {
   settings: Settings
@@ -303,15 +303,18 @@ function countByState(lifecycle: RunningLifecycle): Record<string, number> {
 
 async function readToken(settings: Settings): Promise<string | undefined> {
   if (settings.token !== undefined || settings.tokenFile === undefined) return settings.token
+  let token: string
   try {
-    const token = (await readFile(settings.tokenFile, 'utf8')).trim()
-    if (token !== '') return token
+    token = (await readFile(settings.tokenFile, 'utf8')).trim()
   } catch (error) {
     throw new StartError(
       `HOST_TOKEN_FILE cannot be read: ${messageOf(error)}. Correct the path or its permissions.`,
     )
   }
-  throw new StartError(`HOST_TOKEN_FILE ${settings.tokenFile} is empty; write a long random token into it.`)
+  if (isTokenText(token)) return token
+  throw new StartError(
+    `HOST_TOKEN_FILE ${settings.tokenFile} ${token === '' ? 'is empty' : 'has something else than visible ASCII characters in it'}; write one long random token into it.`,
+  )
 }
 
 async function readSecretKeys({ secretKeyFile }: Settings, files: FileSystem): Promise<KeyRing> {

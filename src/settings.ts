@@ -230,7 +230,7 @@ function readSettings(text: (name: SettingName) => string | undefined, isTermina
     mqttPort: readPort('mqttPort', required('mqttPort')),
     mqttUrl: readMqttUrl(text('mqttUrl')),
     mqttRoot: readRoot(required('mqttRoot')),
-    token: text('token') || undefined,
+    token: readToken(text('token')),
     tokenFile: text('tokenFile') || undefined,
     ...readTlsFiles(text('tlsCertFile') || undefined, text('tlsKeyFile') || undefined),
     secretKeyFile: text('secretKeyFile') || undefined,
@@ -246,6 +246,19 @@ function bad(name: SettingName, value: string | undefined, expected: string): Se
   const { flag, variable } = definitions[name]
   const shown = value === undefined ? 'missing' : JSON.stringify(value)
   return new SettingsError(`${variable} (--${flag}) is ${shown}; it must be ${expected}.`)
+}
+
+/** Whether this text fits into an `Authorization` header as it is. */
+export function isTokenText(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text)
+}
+
+function readToken(value: string | undefined): string | undefined {
+  if (value === undefined || value === '') return undefined
+  // It is a secret: it is not repeated.
+  if (!isTokenText(value))
+    throw new SettingsError('HOST_TOKEN (--token) must be of visible ASCII characters, without spaces.')
+  return value
 }
 
 function readTlsFiles(tlsCertFile: string | undefined, tlsKeyFile: string | undefined) {

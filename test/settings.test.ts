@@ -67,6 +67,8 @@ const refused: [commandLine: string[], environment: Record<string, string>, sent
   [[], { HOST_MQTT_ROOT: 'a/+/b' }, /HOST_MQTT_ROOT/],
   [[], { HOST_MQTT_ROOT: '$SYS' }, /HOST_MQTT_ROOT/],
   [[], { HOST_ID: 'a b' }, /HOST_ID/],
+  [[], { HOST_TOKEN: 'hunter2 hunter3' }, /^(?!.*hunter2).*HOST_TOKEN .*ASCII/],
+  [['--token', 'grün'], {}, /^(?!.*grün).*HOST_TOKEN .*ASCII/],
   [[], { HOST_TLS_CERT_FILE: 'a.pem' }, /HOST_TLS_KEY_FILE.*missing/],
   [['--tls-key-file', 'a.pem'], {}, /HOST_TLS_CERT_FILE.*missing/],
   [[], { HOST_HTTP_REWRITE: '[]' }, /HOST_HTTP_REWRITE/],
