@@ -1,5 +1,7 @@
 import Type, { type Static } from 'typebox'
 
+export { permissionEntries } from './permission-entries.ts'
+
 /**
  * What a plugin says it needs of the world outside (`permissions` of its manifest). Without the member nothing is
  * declared, and nothing refused; with it, what is not listed is refused.
@@ -78,16 +80,3 @@ export const PermissionEntry = Type.Object({
 })
 export type PermissionEntry = Static<typeof PermissionEntry>
 export type PermissionKind = PermissionEntry['kind']
-
-/** Everything that is listed, in order. Null, nothing declared, is everything there is. */
-export function permissionEntries(permissions: Permissions | null): PermissionEntry[] {
-  if (permissions === null) return [{ kind: 'everything', value: '*' }]
-  const { hosts = [], mqtt = {}, plugins = [] } = permissions
-  const lists: [PermissionKind, readonly string[]][] = [
-    ['host', hosts],
-    ['publish', mqtt.publish ?? []],
-    ['subscribe', mqtt.subscribe ?? []],
-    ['plugin', plugins],
-  ]
-  return lists.flatMap(([kind, values]) => [...new Set(values)].map((value) => ({ kind, value })))
-}

@@ -81,6 +81,9 @@ for (const view of views) {
       await page.getByRole('searchbox', { name: 'Search the catalog' }).fill('lamp')
       await page.reload()
       await page.getByRole('button', { name: 'Install Fixture lamp' }).click()
+      const offer = page.getByRole('dialog', { name: 'Install Fixture lamp?' })
+      await offer.getByText('It does not say what it needs').waitFor()
+      await offer.getByRole('button', { name: 'Install', exact: true }).click()
       await page.getByRole('link', { name: 'Open Fixture lamp' }).waitFor()
       await page.reload()
       await page.getByRole('link', { name: 'Open Fixture lamp' }).click()
@@ -183,6 +186,58 @@ for (const view of views) {
     },
   )
 }
+
+test('what an installation or an update brings is told before it is done', options, async (context) => {
+  const host = await lampHost(context)
+  await runningLamp(host)
+  const { page, faults } = await lampPage(context, host)
+  await page.goto('/catalog')
+  await page.getByRole('button', { name: 'Install Fixture dependent' }).click()
+  const offer = page.getByRole('dialog', { name: 'Install Fixture dependent?' })
+  await offer.getByRole('alert').filter({ hasText: '@fixtures/hello' }).waitFor()
+  assert.equal(await offer.getByRole('button', { name: 'Install', exact: true }).isDisabled(), true)
+  await assertAccessible(page, 'an installation that is not possible')
+  await page.keyboard.press('Escape')
+  await offer.waitFor({ state: 'detached' })
+
+  const { manifest = {}, ...lampOne } = lampPlugin
+  const fields = manifest['configSchema'] as { key: string }[]
+  const configSchema = [
+    ...fields
+      .filter(({ key }) => key !== 'dim')
+      .map((field) => (field.key === 'room' ? { ...field, max: 9 } : field)),
+    { key: 'fade', type: 'number', label: 'Fade', required: true },
+  ]
+  const permissions = { hosts: ['lamp.example.com', '*'], mqtt: { publish: ['lamp/#'] } }
+  const publish = (version: string, more: object): Promise<void> =>
+    host.publish([{ ...lampOne, version, manifest: { ...manifest, permissions, ...more } }])
+  await publish('2.0.0', { configSchema, docs: [] })
+  await page.goto(`/plugins/${lamp}`)
+  await page.getByRole('button', { name: 'Look for an update' }).click()
+  const update = page.getByRole('dialog', { name: 'Update Lamp?' })
+  await update.getByText('1.0.0 → 2.0.0').waitFor()
+  const facts = await update.locator('.facts > dd').allInnerTexts()
+  assert.deepEqual(facts.slice(2, 4), ['New: fade\nChanged: Room\nGone: Dim at night', 'fade is required.'])
+  assert.deepEqual(await update.getByRole('list', { name: 'may not do any more' }).allInnerTexts(), [
+    'Everything',
+  ])
+  await assertAccessible(page, 'an update')
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await assertAccessible(page, 'an update, dark')
+  await update.getByRole('button', { name: 'Update', exact: true }).click()
+  // A required setting is missing: it cannot start, and the version before is back.
+  await page.getByText('Version 2.0.0 did not start, so Lamp is back at 1.0.0.').waitFor()
+  await publish('2.1.0', {})
+  await page.getByRole('button', { name: 'Look for an update' }).click()
+  await update.getByText('1.0.0 → 2.1.0').waitFor()
+  await update.getByText('Are still right with it.').waitFor()
+  await update.getByRole('button', { name: 'Update', exact: true }).click()
+  await page.locator('.id', { hasText: '2.1.0' }).waitFor()
+  await page.getByRole('list', { name: 'What it may do' }).getByText('any address').waitFor()
+  await page.getByRole('button', { name: 'Look for an update' }).click()
+  await page.getByRole('dialog', { name: 'Lamp is up to date' }).waitFor()
+  assert.deepEqual(faults, [])
+})
 
 const pages = [
   ['/plugins', 'Plugins'],

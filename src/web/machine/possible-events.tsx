@@ -3,8 +3,9 @@ import { pluginApi } from '../base/api.ts'
 import { pluginPath } from '../base/router.ts'
 import type { Plugin } from '../base/types.ts'
 import { eventInWords } from '../base/words.ts'
+import { ChangeDialog } from '../plugin/change-dialog.tsx'
 import { UninstallDialog } from '../plugin/uninstall-dialog.tsx'
-import { busy, reload, rollback, toggle, update } from '../store/commands.ts'
+import { busy, reload, rollback, toggle } from '../store/commands.ts'
 import { useRemote } from '../store/remote.ts'
 
 type Action = (id: string) => Promise<boolean>
@@ -15,7 +16,6 @@ const commands: Readonly<Record<string, { label: string; run: Action } | undefin
   PluginDisabled: { label: 'Switch off', run: (id) => toggle(id, false) },
   PluginLoadRequested: { label: 'Start again', run: reload },
   PluginUnloadRequested: { label: 'Reload', run: reload },
-  PluginUpdated: { label: 'Update', run: (id) => update(id) },
   PluginRolledBack: { label: 'Back to the version before', run: rollback },
 }
 
@@ -26,6 +26,7 @@ export function PossibleEvents({ plugin }: { plugin: Plugin }) {
     pluginApi(plugin.id, `/machine?at=${plugin.revision}-${plugin.state}`),
   )
   const [removing, setRemoving] = useState(false)
+  const [updating, setUpdating] = useState(false)
   const doing = busy.value.get(plugin.id)
   const events = value?.nextEvents ?? []
   return (
@@ -40,6 +41,10 @@ export function PossibleEvents({ plugin }: { plugin: Plugin }) {
                 <a class="button" href={pluginPath(plugin.id, 'settings')}>
                   Change the settings <small>{event}</small>
                 </a>
+              ) : event === 'PluginUpdated' ? (
+                <button type="button" disabled={doing !== undefined} onClick={() => setUpdating(true)}>
+                  Update <small>{event}</small>
+                </button>
               ) : event === 'PluginUninstalled' ? (
                 <button type="button" disabled={doing !== undefined} onClick={() => setRemoving(true)}>
                   Uninstall <small>{event}</small>
@@ -66,6 +71,12 @@ export function PossibleEvents({ plugin }: { plugin: Plugin }) {
           {doing}
         </p>
       )}
+      {updating ? (
+        <ChangeDialog
+          change={{ kind: 'update', id: plugin.id, name: plugin.name }}
+          onClose={() => setUpdating(false)}
+        />
+      ) : null}
       {removing ? <UninstallDialog plugin={plugin} onClose={() => setRemoving(false)} /> : null}
     </div>
   )

@@ -6,8 +6,9 @@ import { Empty, Failure, Loading } from '../parts/feedback.tsx'
 import { useGrowing } from '../parts/growing.tsx'
 import { Page } from '../parts/page.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
-import { UpdateDialog } from '../plugin/update-dialog.tsx'
-import { busy, install } from '../store/commands.ts'
+import { ChangeDialog } from '../plugin/change-dialog.tsx'
+import type { Change } from '../plugin/use-change-check.ts'
+import { busy } from '../store/commands.ts'
 import { plugins } from '../store/plugins.ts'
 import { useRemote } from '../store/remote.ts'
 
@@ -16,7 +17,7 @@ export function CatalogPage() {
   const { query } = place.value
   const wanted = query.get('q') ?? ''
   const repository = query.get('repository') ?? ''
-  const [updating, setUpdating] = useState<CatalogEntry | undefined>(undefined)
+  const [change, setChange] = useState<Change | undefined>(undefined)
   // What is installed has changed: so has what the catalog says of it.
   const versions = [...(plugins.value?.values() ?? [])].map(({ id, version }) => `${id} ${version}`).join()
   useEffect(reload, [versions])
@@ -62,14 +63,12 @@ export function CatalogPage() {
             key={`${entry.repository} ${entry.fullId}`}
             entry={entry}
             doing={busy.value.get(entry.fullId) ?? ''}
-            onUpdate={() => setUpdating(entry)}
+            onChange={setChange}
           />
         ))}
       </ul>
       {growing.end}
-      {updating === undefined ? null : (
-        <UpdateDialog entry={updating} onClose={() => setUpdating(undefined)} />
-      )}
+      {change === undefined ? null : <ChangeDialog change={change} onClose={() => setChange(undefined)} />}
     </Page>
   )
 }
@@ -77,10 +76,10 @@ export function CatalogPage() {
 interface OfferProps {
   entry: CatalogEntry
   doing: string
-  onUpdate(): void
+  onChange(change: Change): void
 }
 
-function Offer({ entry, doing, onUpdate }: OfferProps) {
+function Offer({ entry, doing, onChange }: OfferProps) {
   const { fullId, name, version, description, author, tags, repository, compatible } = entry
   const installed = plugins.value?.get(fullId)?.version ?? entry.installedVersion
   return (
@@ -115,7 +114,7 @@ function Offer({ entry, doing, onUpdate }: OfferProps) {
             class="primary"
             disabled={!compatible}
             aria-label={`Install ${name}`}
-            onClick={() => void install(fullId, repository)}
+            onClick={() => onChange({ kind: 'install', id: fullId, name, repository })}
           >
             Install
           </button>
@@ -125,7 +124,12 @@ function Offer({ entry, doing, onUpdate }: OfferProps) {
               Open
             </a>
             {entry.updateAvailable ? (
-              <button type="button" class="primary" onClick={onUpdate} aria-label={`Update ${name}`}>
+              <button
+                type="button"
+                class="primary"
+                onClick={() => onChange({ kind: 'update', id: fullId, name })}
+                aria-label={`Update ${name}`}
+              >
                 Update to {version}
               </button>
             ) : (

@@ -1,6 +1,11 @@
+import { useState } from 'preact/hooks'
+import { permissionEntries } from '../../schema/permission-entries.ts'
 import type { Plugin } from '../base/types.ts'
 import { dateTimeOf } from '../base/words.ts'
 import { busy, reload, rollback } from '../store/commands.ts'
+import { Allowed } from './change-details.tsx'
+import { ChangeDialog } from './change-dialog.tsx'
+import { UnlimitedMark } from './permission-list.tsx'
 
 const resourceWords: Readonly<Record<string, string>> = {
   timers: 'Timers',
@@ -18,6 +23,7 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
   const { description, author, homepage, license, tags, repository, dependencies, resources, enabled } =
     plugin
   const doing = busy.value.has(plugin.id)
+  const [updating, setUpdating] = useState(false)
   return (
     <div class="columns">
       <section class="panel">
@@ -57,6 +63,9 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
           <button type="button" disabled={doing || !enabled} onClick={() => void reload(plugin.id)}>
             Reload
           </button>
+          <button type="button" disabled={doing} onClick={() => setUpdating(true)}>
+            Look for an update
+          </button>
           <button type="button" disabled={doing} onClick={() => void rollback(plugin.id)}>
             Back to the version before
           </button>
@@ -66,6 +75,14 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
         </div>
       </section>
       <section class="panel">
+        <h2>What it may do</h2>
+        {plugin.permissions === null ? (
+          <UnlimitedMark />
+        ) : (
+          <Allowed label="What it may do" entries={permissionEntries(plugin.permissions)} />
+        )}
+      </section>
+      <section class="panel">
         <h2>What it holds now</h2>
         <dl class="facts">
           {Object.entries(resources).map(([name, count]) => (
@@ -73,6 +90,12 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
           ))}
         </dl>
       </section>
+      {updating ? (
+        <ChangeDialog
+          change={{ kind: 'update', id: plugin.id, name: plugin.name }}
+          onClose={() => setUpdating(false)}
+        />
+      ) : null}
     </div>
   )
 }

@@ -1,0 +1,149 @@
+import type { ChangeCheck } from '../../schema/change-check.ts'
+import { permissionEntries } from '../../schema/permission-entries.ts'
+import type { Plugin } from '../base/types.ts'
+import { countOf } from '../base/words.ts'
+import { Failure } from '../parts/feedback.tsx'
+import { PermissionList, UnlimitedMark } from './permission-list.tsx'
+
+/** What the host has found out about a version that is not installed yet. `plugin`: the version that is. */
+export function ChangeDetails({ check, plugin }: { check: ChangeCheck; plugin: Plugin | undefined }) {
+  const { from, to, author, repository, hostVersion, config, fields, files } = check
+  const labelOf = (key: string): string => plugin?.fields.find((field) => field.key === key)?.label ?? key
+  return (
+    <>
+      {check.problems.map(({ code, detail }) => (
+        <Failure key={code} text={detail} />
+      ))}
+      <dl class="facts">
+        <dt>Version</dt>
+        <dd>
+          {from === null ? '' : `${from} → `}
+          <strong>{to}</strong>
+          {from === to ? ' (the same number, with other files)' : ''}
+        </dd>
+        <dt>From</dt>
+        <dd>
+          {repository}
+          {author === null ? '' : `, by ${author}`}
+        </dd>
+        {hostVersion.required === null ? null : (
+          <>
+            <dt>Needs Lupine</dt>
+            <dd>{hostVersion.required} or newer</dd>
+          </>
+        )}
+        {from === null ? null : (
+          <>
+            <dt>Settings</dt>
+            <dd>
+              <ChangeLines changes={fields} labelOf={labelOf} nothing="No setting changes." />
+            </dd>
+            <dt>Your settings</dt>
+            <dd>
+              {config.valid ? (
+                'Are still right with it.'
+              ) : (
+                <ul class="row-error">
+                  {config.errors.map(({ path, message }) => (
+                    <li key={path}>
+                      {labelOf(keyOf(path))} {message}.
+                    </li>
+                  ))}
+                </ul>
+              )}
+            </dd>
+          </>
+        )}
+        <dt>Files</dt>
+        <dd>
+          {from === null ? (
+            countOf(files.added.length, 'file')
+          ) : (
+            <ChangeLines changes={files} labelOf={(path) => path} nothing="No file changes." />
+          )}
+        </dd>
+      </dl>
+      <PermissionChanges check={check} />
+    </>
+  )
+}
+
+function PermissionChanges({ check: { from, permissions, permissionChanges } }: { check: ChangeCheck }) {
+  const { added, removed } = permissionChanges
+  const unlimited = permissions === null
+  if (from === null) {
+    return (
+      <section class="details">
+        <h3>What it may do</h3>
+        {unlimited ? (
+          <UnlimitedMark />
+        ) : (
+          <Allowed label="What it may do" entries={permissionEntries(permissions)} />
+        )}
+      </section>
+    )
+  }
+  return (
+    <section class="details">
+      <h3>What it may do</h3>
+      {added.length === 0 && removed.length === 0 ? (
+        <p class="hint">{unlimited ? 'Everything, as before.' : 'The same as before.'}</p>
+      ) : null}
+      {unlimited && added.length > 0 ? <UnlimitedMark /> : null}
+      {added.length === 0 || unlimited ? null : (
+        <>
+          <p>New:</p>
+          <PermissionList label="What it may do for the first time" entries={added} />
+        </>
+      )}
+      {removed.length === 0 ? null : (
+        <>
+          <p>No longer:</p>
+          <PermissionList label="What it may not do any more" entries={removed} />
+        </>
+      )}
+    </section>
+  )
+}
+
+/** All that a plugin may do outside of itself. */
+export function Allowed({ label, entries }: Parameters<typeof PermissionList>[0]) {
+  return entries.length === 0 ? (
+    <p class="hint">Nothing outside of itself: it asks for no address, MQTT topic or other plugin.</p>
+  ) : (
+    <PermissionList label={label} entries={entries} />
+  )
+}
+
+interface ChangeLinesProps {
+  changes: ChangeCheck['fields']
+  labelOf(name: string): string
+  nothing: string
+}
+
+function ChangeLines({ changes: { added, removed, changed }, labelOf, nothing }: ChangeLinesProps) {
+  const lines = [
+    ['New', added],
+    ['Changed', changed],
+    ['Gone', removed],
+  ] as const
+  if (lines.every(([, names]) => names.length === 0)) return <>{nothing}</>
+  return (
+    <ul class="change-lines">
+      {lines.map(([word, names]) =>
+        names.length === 0 ? null : (
+          <li key={word}>
+            {word}: {names.map(labelOf).join(', ')}
+          </li>
+        ),
+      )}
+    </ul>
+  )
+}
+
+function keyOf(path: string): string {
+  return path
+    .replace(/^\/config\/|^\//, '')
+    .replaceAll('~1', '/')
+    .replaceAll('~0', '~')
+}
