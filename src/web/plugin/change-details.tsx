@@ -43,7 +43,7 @@ export function ChangeDetails({ check, plugin }: { check: ChangeCheck; plugin: P
               {config.valid ? (
                 'Are still right with it.'
               ) : (
-                <ul class="row-error">
+                <ul class="change-lines row-error">
                   {config.errors.map(({ path, message }) => (
                     <li key={path}>
                       {labelOf(keyOf(path))} {message}.
@@ -102,6 +102,12 @@ function PermissionChanges({ check: { from, permissions, permissionChanges } }: 
           <PermissionList label="What it may not do any more" entries={removed} />
         </>
       )}
+      {permissions !== null && removed.some(({ kind }) => kind === 'everything') ? (
+        <>
+          <p>From now on only:</p>
+          <Allowed label="What it may do from now on" entries={permissionEntries(permissions)} />
+        </>
+      ) : null}
     </section>
   )
 }

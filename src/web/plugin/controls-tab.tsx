@@ -15,30 +15,32 @@ export function ControlsTab({ plugin }: { plugin: Plugin }) {
   const error = controls.error || sensors.error
   return (
     <div class="columns">
-      <section class="panel">
-        <h2>Controls</h2>
-        {error === '' ? null : <Failure text={error} onRetry={controls.reload} />}
-        {controls.points.length === 0 ? <Empty>{nothing(plugin, 'controls')}</Empty> : null}
-        <ul class="points" aria-label="Controls">
-          {controls.points.map((point) => (
-            <Control key={point.id} plugin={plugin} point={point} />
-          ))}
-        </ul>
-      </section>
-      <section class="panel">
-        <h2>Sensors</h2>
-        {sensors.points.length === 0 ? <Empty>{nothing(plugin, 'sensors')}</Empty> : null}
-        <ul class="points" aria-label="Sensors">
-          {sensors.points.map((point) => (
-            <li key={point.id} class="point">
-              <PointName point={point} />
-              <output class="value">
-                {valueText(point.value)} {point.unit ?? ''}
-              </output>
-            </li>
-          ))}
-        </ul>
-      </section>
+      <div class="stack">
+        <section class="panel">
+          <h2>Controls</h2>
+          {error === '' ? null : <Failure text={error} onRetry={controls.reload} />}
+          {controls.points.length === 0 ? <Empty>{nothing(plugin, 'controls')}</Empty> : null}
+          <ul class="points" aria-label="Controls">
+            {controls.points.map((point) => (
+              <Control key={point.id} plugin={plugin} point={point} />
+            ))}
+          </ul>
+        </section>
+        <section class="panel">
+          <h2>Sensors</h2>
+          {sensors.points.length === 0 ? <Empty>{nothing(plugin, 'sensors')}</Empty> : null}
+          <ul class="points" aria-label="Sensors">
+            {sensors.points.map((point) => (
+              <li key={point.id} class="point">
+                <PointName point={point} />
+                <output class="value">
+                  {valueText(point.value)} {point.unit ?? ''}
+                </output>
+              </li>
+            ))}
+          </ul>
+        </section>
+      </div>
       <ExposuresPanel plugin={plugin} />
     </div>
   )

@@ -74,22 +74,24 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
           </button>
         </div>
       </section>
-      <section class="panel">
-        <h2>What it may do</h2>
-        {plugin.permissions === null ? (
-          <UnlimitedMark />
-        ) : (
-          <Allowed label="What it may do" entries={permissionEntries(plugin.permissions)} />
-        )}
-      </section>
-      <section class="panel">
-        <h2>What it holds now</h2>
-        <dl class="facts">
-          {Object.entries(resources).map(([name, count]) => (
-            <Resource key={name} name={name} count={count} />
-          ))}
-        </dl>
-      </section>
+      <div class="stack">
+        <section class="panel">
+          <h2>What it may do</h2>
+          {plugin.permissions === null ? (
+            <UnlimitedMark />
+          ) : (
+            <Allowed label="What it may do" entries={permissionEntries(plugin.permissions)} />
+          )}
+        </section>
+        <section class="panel">
+          <h2>What it holds now</h2>
+          <dl class="facts">
+            {Object.entries(resources).map(([name, count]) => (
+              <Resource key={name} name={name} count={count} />
+            ))}
+          </dl>
+        </section>
+      </div>
       {updating ? (
         <ChangeDialog
           change={{ kind: 'update', id: plugin.id, name: plugin.name }}
