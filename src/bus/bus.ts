@@ -22,6 +22,23 @@ export interface PublishOptions {
   retain?: boolean
 }
 
+/** Who caused a message, to be charged for what follows from it in this host. */
+export interface Cause {
+  /** The message has reached one more of the host's subscriptions. */
+  reached(): void
+  /** Its handler is still to be called / has been called, or never will be. */
+  waits(): void
+  settled(): void
+}
+
+/** Messages that wait for the handlers of one subscriber, over all its subscriptions. */
+export interface Room {
+  waiting: number
+  readonly limit: number
+  /** There was no room for one more. */
+  dropped(): void
+}
+
 export interface Bus {
   /** Whether the broker is in this process. */
   readonly kind: 'embedded' | 'external'
@@ -33,13 +50,15 @@ export interface Bus {
    * with a `Problem` when the topic cannot be published to, or when the bus is closed.
    */
   publish(topic: string, payload: Uint8Array | string, options?: PublishOptions): Promise<void>
+  /** Runs `task`; what it publishes meanwhile is its cause's. An external broker does not say what follows. */
+  causedBy(cause: Cause, task: () => void): void
   /**
    * Subscribes with the host's own rights. Matching retained messages come first. Two subscriptions that
    * match both get the message. The handler is never called from within `publish`, and what it throws is
-   * logged. Rejects with a `Problem` when the filter is not one.
+   * logged. Rejects with a `Problem` when the filter is not one. Without `room` everything waits.
    */
-  subscribe(filter: string, handler: (message: BusMessage) => void): Promise<BusSubscription>
-  /** Resolves when the handlers of all subscriptions have had what came until now. */
+  subscribe(filter: string, handler: (message: BusMessage) => void, room?: Room): Promise<BusSubscription>
+  /** Resolves when what was published until now has reached the host's own subscriptions. */
   delivered(): Promise<void>
   /** Takes over an HTTP upgrade to MQTT over WebSocket. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void

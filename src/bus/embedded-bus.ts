@@ -9,7 +9,7 @@ import type { Logger } from '../base/log.ts'
 import { secureOptions, type TlsIdentity } from '../base/tls-identity.ts'
 import { isBrokerInternal, mayPublish, mayReceive, maySubscribe } from './acl.ts'
 import { createBrokerStore } from './broker-store.ts'
-import type { BusMessage, BusSubscription, PublishOptions, StartableBus } from './bus.ts'
+import type { BusMessage, BusSubscription, Cause, PublishOptions, StartableBus } from './bus.ts'
 import { createInbox } from './inbox.ts'
 import { isAddress, listenError, urlHost } from './listen-address.ts'
 import { limitPackets } from './packet-limit.ts'
@@ -76,6 +76,9 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   let tcpServer: Server | undefined
   let starting: Promise<void> | undefined
   let closing: Promise<void> | undefined
+  /** Whose message it is, by its payload: the broker makes packets of its own, but leaves the payload as it is. */
+  const causes = new WeakMap<Buffer, Cause>()
+  let present: Cause | undefined
   let pending = 0
   const messages = { received: 0, published: 0 }
 
@@ -213,10 +216,12 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     return new Promise((resolve, reject) => {
       pending += 1
       // Copied, because it is sent later than the caller believes.
+      const copy = Buffer.from(payload)
+      if (present !== undefined) causes.set(copy, present)
       const packet = {
         cmd: 'publish',
         topic,
-        payload: Buffer.from(payload),
+        payload: copy,
         qos: options.qos ?? 0,
         retain: options.retain ?? false,
         dup: false,
@@ -275,20 +280,30 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
           logger.error('A message could not be published', { topic, reason: String(error) })
       })
     },
-    // The broker hands a message on in turns of its own, before it is in the inbox.
-    delivered: async () => {
-      await new Promise(setImmediate)
-      await inbox.idle()
+    causedBy(cause, task) {
+      const outer = present
+      present = cause
+      try {
+        task()
+      } finally {
+        present = outer
+      }
     },
-    async subscribe(filter, handler): Promise<BusSubscription> {
+    // The broker hands a message on in turns of its own, before it is in the inbox.
+    delivered: () => new Promise((resolve) => void setImmediate(resolve)),
+    async subscribe(filter, handler, room): Promise<BusSubscription> {
       if (closing !== undefined || tcpServer === undefined) throw closedProblem()
       if (!isFilter(filter)) throw filterProblem(filter)
-      const entry = inbox.open(handler)
+      const entry = inbox.open(handler, room)
       for (const packet of store.retainedMatching([filter])) {
-        if (mayReceive(filter, packet.topic)) entry.push(messageOf(packet, true))
+        if (mayReceive(filter, packet.topic)) entry.push(() => messageOf(packet, true))
       }
       const onPacket = (packet: Parameters<typeof messageOf>[0], done: () => void): void => {
-        if (mayReceive(filter, packet.topic)) entry.push(messageOf(packet, false))
+        if (mayReceive(filter, packet.topic)) {
+          const cause = causes.get(packet.payload as Buffer)
+          cause?.reached()
+          entry.push(() => messageOf(packet, false), cause)
+        }
         done()
       }
       broker.subscribe(filter, onPacket, () => undefined)

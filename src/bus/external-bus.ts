@@ -191,7 +191,12 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
     for (const { group, asking } of requestsFor(topic, packet)) {
       for (const member of packet.retain ? asking : group.members) {
         // Each its own copy.
-        member.push({ topic, payload: Uint8Array.from(payload), qos: packet.qos, retained: packet.retain })
+        member.push(() => ({
+          topic,
+          payload: Uint8Array.from(payload),
+          qos: packet.qos,
+          retained: packet.retain,
+        }))
       }
     }
   }
@@ -259,13 +264,14 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
       messages.published += 1
       queue.push({ topic, payload: Buffer.from(payload), qos, retain })
     },
-    delivered: () => inbox.idle(),
-    async subscribe(filter, handler) {
+    causedBy: (_cause, task) => task(),
+    delivered: () => Promise.resolve(),
+    async subscribe(filter, handler, room) {
       if (closing !== undefined) throw closedProblem()
       if (!isFilter(filter)) throw filterProblem(filter)
       const group = groups.get(filter) ?? { filter, members: new Set<InboxEntry>(), requests: [] }
       groups.set(filter, group)
-      const member = inbox.open(handler)
+      const member = inbox.open(handler, room)
       group.members.add(member)
       if (client !== undefined && connected) requestSubscription(client, group, [member])
       return {

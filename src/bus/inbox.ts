@@ -1,10 +1,10 @@
 import type { Logger } from '../base/log.ts'
 import { messageOf as textOf } from '../base/problem.ts'
-import type { BusMessage } from './bus.ts'
+import type { BusMessage, Cause, Room } from './bus.ts'
 
 /** Where one subscription's messages arrive. */
 export interface InboxEntry {
-  push(message: BusMessage): void
+  push(message: () => BusMessage, cause?: Cause): void
   /** No call of the handler after this. False when it was closed before. */
   close(): boolean
 }
@@ -13,9 +13,7 @@ export interface InboxEntry {
 const sliceLimit = 10
 
 export interface Inbox {
-  open(handler: (message: BusMessage) => void): InboxEntry
-  /** Resolves when nothing waits any more. */
-  idle(): Promise<void>
+  open(handler: (message: BusMessage) => void, room?: Room): InboxEntry
   close(): void
 }
 
@@ -27,7 +25,6 @@ export interface Inbox {
 export function createInbox(logger: Logger): Inbox {
   let waiting: (() => void)[] = []
   let turn: NodeJS.Immediate | undefined
-  let idlers: (() => void)[] = []
   let closed = false
 
   function drain(): void {
@@ -40,31 +37,30 @@ export function createInbox(logger: Logger): Inbox {
     }
     waiting = waiting.slice(done)
     turn = waiting.length > 0 ? setImmediate(drain) : undefined
-    if (turn === undefined) release()
-  }
-
-  function release(): void {
-    const resolved = idlers
-    idlers = []
-    for (const resolve of resolved) resolve()
   }
 
   return {
-    open(handler) {
+    open(handler, room) {
       let open = true
       return {
-        push(message) {
+        push(message, cause) {
           if (!open || closed) return
+          if (room !== undefined && room.waiting >= room.limit) {
+            room.dropped()
+            return
+          }
+          // Made now: the broker goes on using its packet.
+          const made = message()
+          if (room !== undefined) room.waiting += 1
+          cause?.waits()
           waiting.push(() => {
-            if (!open || closed) return
+            if (room !== undefined) room.waiting -= 1
             try {
-              handler(message)
+              if (open && !closed) handler(made)
             } catch (error) {
-              logger.error('A handler of MQTT messages failed', {
-                topic: message.topic,
-                reason: textOf(error),
-              })
+              logger.error('A handler of MQTT messages failed', { topic: made.topic, reason: textOf(error) })
             }
+            cause?.settled()
           })
           turn ??= setImmediate(drain)
         },
@@ -75,12 +71,10 @@ export function createInbox(logger: Logger): Inbox {
         },
       }
     },
-    idle: () => (waiting.length === 0 ? Promise.resolve() : new Promise((resolve) => idlers.push(resolve))),
     close() {
       closed = true
       waiting = []
       if (turn !== undefined) clearImmediate(turn)
-      release()
     },
   }
 }

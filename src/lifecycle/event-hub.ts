@@ -7,7 +7,8 @@ export interface EventHub {
   subscribe(plugin: string, name: string, deliver: Deliver): void
   unsubscribe(plugin: string, name: string): void
   unsubscribeAll(plugin: string): void
-  emit(name: string, data: Json | undefined): void
+  /** Answers how many plugins it has reached. */
+  emit(name: string, data: Json | undefined): number
   /** Event names that this plugin listens to. */
   count(plugin: string): number
 }
@@ -31,7 +32,9 @@ export function createEventHub(): EventHub {
       for (const name of [...listeners.keys()]) remove(plugin, name)
     },
     emit(name, data) {
-      for (const deliver of [...(listeners.get(name)?.values() ?? [])]) deliver(name, data)
+      const reached = [...(listeners.get(name)?.values() ?? [])]
+      for (const deliver of reached) deliver(name, data)
+      return reached.length
     },
     count: (plugin) => [...listeners.values()].filter((ofName) => ofName.has(plugin)).length,
   }

@@ -3,22 +3,25 @@ import type { Json } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import { mayPublish } from '../bus/acl.ts'
-import type { Bus, BusSubscription } from '../bus/bus.ts'
+import type { Bus, BusSubscription, Room } from '../bus/bus.ts'
 import type { Outside } from '../outside/outside.ts'
 import type { InstalledFiles } from '../repository/repository.ts'
 import {
   type Isolate,
   IsolateError,
   type IsolateServices,
+  type PointState,
   type PublishOptions,
   type Sandbox,
 } from '../sandbox/isolate.ts'
+import type { ExposedState } from '../schema/exposure.ts'
 import { identifierOf } from '../schema/identifier.ts'
 import type { Config, LogEntry, PluginError, Resources } from '../schema/plugin.ts'
 import { noResources } from '../schema/plugin.ts'
 import type { PluginSummary } from '../schema/plugin-call.ts'
 import type { Announcements } from './announcements.ts'
 import type { EventHub } from './event-hub.ts'
+import { createFanOut, type FanOut } from './fan-out.ts'
 import type { ExposureRegistry } from './exposure-registry.ts'
 import type { KeyValueStores } from './key-value-stores.ts'
 import type { ObjectRegistry } from './object-registry.ts'
@@ -26,6 +29,8 @@ import type { PluginLogs } from './plugin-logs.ts'
 
 /** Events and messages that may wait for a plugin while its onInit runs; later ones are dropped. */
 export const waitingDeliveries = 1_000
+/** Messages that may wait for one plugin in the host; later ones are dropped before they cost anything. */
+export const waitingMessages = 10_000
 /**
  * Topics on which the messages of one plugin are retained; the broker keeps a number of them for everybody, and
  * one plugin must not take it all.
@@ -79,6 +84,10 @@ interface LoadedPlugin {
   /** What arrived while onInit was still running: a retained message, say. */
   waiting: ((isolate: Isolate) => void)[]
   subscriptions: Map<number, Promise<BusSubscription | undefined>>
+  /** For what its subscriptions get. */
+  room: Room
+  /** What follows from what it says. */
+  fanOut: FanOut
   /** Topics on which something of the plugin is retained. */
   retained: Set<string>
   /** It has been told that there is no room for more of those. */
@@ -144,14 +153,32 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
     return true
   }
 
-  function servicesFor(id: string, plugin: LoadedPlugin): IsolateServices {
+  function createRoom(id: string): Room {
+    let told = false
     return {
-      log: (entry) => log(id, entry),
-      emit(name, data, { qos, retain }) {
-        events.emit(name, data)
-        announcements.announce({ kind: 'event', plugin: id, name, data, qos, retain })
+      waiting: 0,
+      limit: waitingMessages,
+      dropped() {
+        if (told) return
+        told = true
+        hostLine(id, 'warn', `MQTT messages are dropped: more than ${waitingMessages} wait for the plugin`)
       },
-      publish(topic, payload, options) {
+    }
+  }
+
+  function servicesFor(id: string, plugin: LoadedPlugin): IsolateServices {
+    /** Charges the plugin for what follows from what it says. */
+    const charged =
+      <A extends unknown[]>(service: (...args: A) => void) =>
+      (...args: A): void =>
+        bus.causedBy(plugin.fanOut.cause, () => service(...args))
+    return {
+      log: charged((entry: LogEntry) => log(id, entry)),
+      emit: charged((name: string, data: Json | undefined, { qos, retain }: PublishOptions) => {
+        for (let listener = events.emit(name, data); listener > 0; listener -= 1) plugin.fanOut.reached()
+        announcements.announce({ kind: 'event', plugin: id, name, data, qos, retain })
+      }),
+      publish: charged((topic: string, payload: Uint8Array, options: PublishOptions) => {
         if (!mayPublish(root, topic)) {
           hostLine(
             id,
@@ -165,7 +192,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
           .catch((error: unknown) => {
             hostLine(id, 'warn', `mqttPublish to ${topic} failed: ${messageOf(error)}`)
           })
-      },
+      }),
       subscribeEvent: (name) =>
         events.subscribe(id, name, (event, data) =>
           deliver(plugin, (isolate) => isolate.deliverEvent(event, data)),
@@ -173,8 +200,11 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
       unsubscribeEvent: (name) => events.unsubscribe(id, name),
       subscribeTopic(subscription, filter) {
         const made = bus
-          .subscribe(filter, ({ topic, payload }) =>
-            deliver(plugin, (isolate) => isolate.deliverMessage(subscription, topic, payload)),
+          .subscribe(
+            filter,
+            ({ topic, payload }) =>
+              deliver(plugin, (isolate) => isolate.deliverMessage(subscription, topic, payload)),
+            plugin.room,
           )
           .catch((error: unknown) => {
             hostLine(id, 'warn', `mqttSubscribe to ${filter} failed: ${messageOf(error)}`)
@@ -187,14 +217,14 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         plugin.subscriptions.delete(subscription)
         void closeSubscription(id, made)
       },
-      setObject(path, value) {
+      setObject: charged((path: string, value: Json | undefined) => {
         registry.setObject(id, path, value)
         announcements.announce({ kind: 'object', plugin: id, path, value })
-      },
-      setPoint({ kind, id: point, value }) {
+      }),
+      setPoint: charged(({ kind, id: point, value }: PointState) => {
         registry.setPoint(id, kind, point, value)
         announcements.announce({ kind, plugin: id, id: point, value, removed: false })
-      },
+      }),
       removePoint(kind, point) {
         registry.removePoint(id, kind, point)
         announcements.announce({ kind, plugin: id, id: point, value: undefined, removed: true })
@@ -204,12 +234,16 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         announcements.announce({ kind: 'exposure', plugin: id, id: exposed, exposure })
       },
       removeExposure: (exposed) => removeExposure(id, exposed),
-      setExposedState(exposed, state) {
+      setExposedState: charged((exposed: string, state: ExposedState) => {
         const exposure = exposures.setState(id, exposed, state)
         if (exposure !== undefined)
           announcements.announce({ kind: 'exposed', plugin: id, id: exposed, exposure, state })
+      }),
+      async drained() {
+        await bus.delivered()
+        await plugin.fanOut.settled()
       },
-      drained: () => bus.delivered(),
+      deliveries: () => plugin.fanOut.take(),
       setKeyValue: (key, entry) => stores.set(id, key, entry),
       request: (call, signal) => outside.request(id, call, signal),
       lookUpObject: (fullPath) => registry.lookUp(fullPath),
@@ -269,6 +303,8 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         isolate: undefined,
         waiting: [],
         subscriptions: new Map(),
+        room: createRoom(id),
+        fanOut: createFanOut(),
         retained: new Set(),
         crowded: false,
         unloading: false,

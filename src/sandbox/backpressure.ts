@@ -10,6 +10,8 @@ export interface BackpressureSettings {
   limits: SandboxLimits
   /** Resolves when what the plugin has sent so far has left the host. */
   drained: (() => Promise<void>) | undefined
+  /** Deliveries that followed from it, since it was asked last; each counts as an operation. */
+  deliveries: (() => number) | undefined
   /** A line in the plugin's log. */
   warn(message: string): void
   /** The isolate may send one batch more. */
@@ -28,9 +30,11 @@ export interface Backpressure {
 }
 
 export function createBackpressure(settings: BackpressureSettings): Backpressure {
-  const { clock, limits, drained, warn, giveCredit } = settings
+  const { clock, limits, drained, deliveries, warn, giveCredit } = settings
   const pace = createPace(limits, clock.monotonic)
   const delayed = new Set<ScheduledCall>()
+  /** When the last credit that was held back is given. */
+  let creditAt = Number.NEGATIVE_INFINITY
   let slowedAt = Number.NEGATIVE_INFINITY
   let relenting = false
   let closed = false
@@ -48,14 +52,13 @@ export function createBackpressure(settings: BackpressureSettings): Backpressure
     return owed
   }
 
-  /** Waits a while, though never as long as a worker waits at most. */
   function later(milliseconds: number, task: () => void): void {
     if (closed) return
     if (milliseconds < shortestDelay) {
       task()
       return
     }
-    const call = clock.schedule(Math.min(milliseconds, limits.drainDeadline), () => {
+    const call = clock.schedule(milliseconds, () => {
       delayed.delete(call)
       task()
     })
@@ -69,8 +72,16 @@ export function createBackpressure(settings: BackpressureSettings): Backpressure
       // what this one has cost the host, all that followed from it included, is known only then.
       const settle = (): void =>
         void setImmediate(() => {
-          const busy = clock.monotonic() - begun
-          later(Math.max(owed - busy, busy * (1 / limits.hostShare - 1)), giveCredit)
+          const now = clock.monotonic()
+          const busy = now - begun
+          const followed = deliveries?.() ?? 0
+          const paid = followed > 0 ? charge(followed, 0) : owed - busy
+          // Never later than a worker waits at most, counted from the credit before: several do not come at once.
+          creditAt = Math.min(
+            now + Math.max(0, paid, busy * (1 / limits.hostShare - 1)),
+            Math.max(now, creditAt) + limits.drainDeadline,
+          )
+          later(creditAt - now, giveCredit)
         })
       const draining = drained?.()
       if (draining === undefined) settle()
@@ -79,7 +90,8 @@ export function createBackpressure(settings: BackpressureSettings): Backpressure
         withDeadline(clock, limits.drainDeadline, draining, late).then(settle, settle)
       }
     },
-    answer: (bytes, task) => later(charge(1, bytes), task),
+    // Never as long as a worker waits at most.
+    answer: (bytes, task) => later(Math.min(charge(1, bytes), limits.drainDeadline), task),
     relent() {
       relenting = true
     },

@@ -17,22 +17,33 @@ export interface DeliveriesSettings {
   isolate: number
   flow: Flow
   post(message: HostMessage): void
+  monotonic(): number
+  /** Milliseconds between two warnings that something was dropped, at least. */
+  notice: number
   /** A line in the plugin's log. */
   warn(message: string): void
 }
 
-export function createDeliveries({ isolate, flow, post, warn }: DeliveriesSettings): Deliveries {
+export function createDeliveries(settings: DeliveriesSettings): Deliveries {
+  const { isolate, flow, post, monotonic, notice, warn } = settings
   let dropped = 0
+  let toldAt = Number.NEGATIVE_INFINITY
+  /** It has been said that something is dropped, and not yet how much. */
+  let owesNumber = false
 
   function makeRoom(cost: number): boolean {
     if (!flow.takeRoom(cost)) {
       dropped += 1
-      if (dropped === 1)
-        warn('events and messages are dropped: the plugin handles them more slowly than they come')
+      if (owesNumber || monotonic() - toldAt < notice) return false
+      toldAt = monotonic()
+      owesNumber = true
+      warn('events and messages are dropped: the plugin handles them more slowly than they come')
       return false
     }
-    if (dropped > 0) warn(`${dropped} events and messages were dropped`)
+    if (!owesNumber) return true
+    warn(`${dropped} events and messages were dropped`)
     dropped = 0
+    owesNumber = false
     return true
   }
 

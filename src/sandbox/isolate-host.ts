@@ -4,12 +4,18 @@ import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import { operationSize, parcelSize } from '../schema/operation-size.ts'
 import { noResources, type Resources } from '../schema/plugin.ts'
-import { type HostMessage, parseOperation, type Question } from '../schema/worker-protocol.ts'
+import {
+  type HostMessage,
+  type IsolateMessage,
+  parseOperation,
+  type Question,
+} from '../schema/worker-protocol.ts'
 import { createBackpressure } from './backpressure.ts'
 import { createControlRequests } from './control-requests.ts'
 import { createDeferred } from './deferred.ts'
 import { createDeliveries } from './deliveries.ts'
 import { createFlow } from './flow.ts'
+import { createIntake, type Task } from './intake.ts'
 import { type Isolate, IsolateError, type IsolateServices, type IsolateSource } from './isolate.ts'
 import type { SandboxLimits } from './limits.ts'
 import type { PluginCalls } from './plugin-calls.ts'
@@ -43,7 +49,9 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   const loaded = createDeferred<undefined>()
   const unloaded = createDeferred<undefined>()
   const ended = createDeferred<IsolateError | undefined>()
+  const intake = createIntake(clock)
   let running = false
+  let ending = false
   let over = false
   /** The plugin has said its last word. */
   let released = false
@@ -61,11 +69,15 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     isolate: number,
     flow,
     post: (message) => thread.post(message),
+    monotonic: clock.monotonic,
+    notice: limits.slowdownNotice,
     warn,
   })
   const controlRequests = createControlRequests(clock, limits.controlDeadline)
   const backpressure = createBackpressure({
-    ...{ clock, limits, warn, drained: services.drained?.bind(services) },
+    ...{ clock, limits, warn },
+    drained: services.drained?.bind(services),
+    deliveries: services.deliveries?.bind(services),
     giveCredit() {
       if (over) return
       flow.giveCredit()
@@ -73,22 +85,31 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     },
   })
 
-  function takeBatch(operations: readonly unknown[]): void {
-    const begun = clock.monotonic()
+  /** Takes one operation at a time, and its credit when all have been taken. */
+  function batchTask(operations: readonly unknown[]): Task {
+    let taken = 0
+    let begun: number | undefined
     let bytes = 0
-    for (const value of operations) {
-      const parsed = parseOperation(value)
+    return () => {
+      begun ??= clock.monotonic()
+      const parsed = parseOperation(operations[taken])
       if (parsed.ok) {
         bytes += operationSize(parsed.value)
         desk.serve(parsed.value)
       } else logger.error('A plugin worker asked for nonsense', { plugin: source.id, errors: parsed.errors })
+      taken += 1
+      if (over) return true
+      if (taken < operations.length) return false
+      backpressure.batchTaken(operations.length, bytes, begun)
+      return true
     }
-    backpressure.batchTaken(operations.length, bytes, begun)
   }
 
   /** The one way out: takes back what is left, ends the worker, and says so. */
   async function end(error: IsolateError | undefined): Promise<void> {
-    if (over) return
+    if (ending) return
+    ending = true
+    intake.finish()
     desk.release()
     over = true
     running = false
@@ -139,37 +160,47 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     shortId: source.shortId,
     post: (message) => thread.postUrgent(message),
   })
+  function receive(message: Exclude<IsolateMessage, { kind: 'question' | 'abandon' | 'batch' }>): void {
+    switch (message.kind) {
+      case 'loaded':
+        loaded.resolve(undefined)
+        break
+      case 'loadFailed':
+        void end(new IsolateError(message.code, message.failure.message, message.failure.traceback))
+        break
+      case 'controlAnswered':
+        controlRequests.answered(message.request, message.outcome)
+        break
+      case 'unloaded':
+        released = true
+        reportLeftovers(message.resources)
+        unloaded.resolve(undefined)
+        break
+      case 'callAnswered':
+        pluginCalls.answered(number, message.call, message.outcome)
+        break
+      case 'release':
+        pluginCalls.release(number, message.releases)
+        break
+    }
+  }
+
+  /** What comes after a batch has to wait until the batch is done. */
+  function queue(task: () => void): void {
+    intake.add(() => {
+      if (!over) task()
+      return true
+    })
+  }
+
   thread.attach(number, {
     receive(message) {
-      switch (message.kind) {
-        case 'batch':
-          takeBatch(message.operations)
-          break
-        case 'loaded':
-          loaded.resolve(undefined)
-          break
-        case 'loadFailed':
-          void end(new IsolateError(message.code, message.failure.message, message.failure.traceback))
-          break
-        case 'controlAnswered':
-          controlRequests.answered(message.request, message.outcome)
-          break
-        case 'unloaded':
-          released = true
-          reportLeftovers(message.resources)
-          unloaded.resolve(undefined)
-          break
-        case 'callAnswered':
-          pluginCalls.answered(number, message.call, message.outcome)
-          break
-        case 'release':
-          pluginCalls.release(number, message.releases)
-          break
-      }
+      if (message.kind !== 'batch') queue(() => receive(message))
+      else if (message.operations.length > 0) intake.add(batchTask(message.operations))
     },
     answer(question, reply) {
       const bytes = question.kind === 'callPlugin' ? parcelSize(question.parcel) : 0
-      backpressure.answer(bytes, () => answer(question, reply))
+      queue(() => backpressure.answer(bytes, () => answer(question, reply)))
     },
     died(error) {
       if (unloading !== undefined) desk.say('error', `onCleanup: ${error.message}`)
@@ -178,6 +209,14 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   })
 
   function answer(question: Question, reply: Reply): void {
+    try {
+      give(question, reply)
+    } catch (error) {
+      reply.fail(messageOf(error))
+    }
+  }
+
+  function give(question: Question, reply: Reply): void {
     switch (question.kind) {
       case 'lookUpObject':
         reply.succeed(services.lookUpObject(question.fullPath))

@@ -72,6 +72,8 @@ export interface IsolateServices {
    * further credit before that (nor later than a second from then). Absent: everything leaves at once.
    */
   drained?(): Promise<void>
+  /** Deliveries to plugins that followed from what this one said, since it was asked last. Absent: none. */
+  deliveries?(): number
   /** Takes its time; `signal` says that nobody waits for the answer any more. */
   request(call: OutsideCall, signal: AbortSignal): Promise<OutsideAnswer>
   /** Synchronous for Lua: an object of any plugin by its full path `plugins.<ns>.<short>.<path>`. */
