@@ -25,6 +25,14 @@ export function maySubscribe(filter: string): boolean {
   return isFilter(filter) && !isBrokerInternal(filter)
 }
 
+/**
+ * Whether a message is a command to the host. It may hold a configuration with its secrets, so nobody but the host
+ * gets it, whoever subscribes.
+ */
+export function isRequest(root: string, topic: string): boolean {
+  return topic.startsWith(`${root}/request/`)
+}
+
 /** Whether a subscriber gets a message, whatever its filter was. */
 export function mayReceive(filter: string, topic: string): boolean {
   return !isBrokerInternal(topic) && !hidesDollar(filter, topic)

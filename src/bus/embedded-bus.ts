@@ -7,7 +7,7 @@ import { Aedes, type AuthenticateError, type Client } from 'aedes'
 import { type Clock, withDeadline } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { secureOptions, type TlsIdentity } from '../base/tls-identity.ts'
-import { isBrokerInternal, mayPublish, mayReceive, maySubscribe } from './acl.ts'
+import { isBrokerInternal, isRequest, mayPublish, mayReceive, maySubscribe } from './acl.ts'
 import { createBrokerStore } from './broker-store.ts'
 import type { BusMessage, BusSubscription, Cause, PublishOptions, StartableBus } from './bus.ts'
 import { createInbox } from './inbox.ts'
@@ -120,7 +120,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
       done(null, allowed ? subscription : null)
     },
     authorizeForward(client, packet) {
-      if (isBrokerInternal(packet.topic)) return null
+      if (isBrokerInternal(packet.topic) || isRequest(root, packet.topic)) return null
       if (client.conn.writableLength > outgoingBytesLimit) {
         warn('An MQTT client was cut off: it reads too slowly', { client: client.id })
         client.conn.destroy()

@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Json } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
-import { mayPublish } from '../bus/acl.ts'
+import { isRequest, mayPublish } from '../bus/acl.ts'
 import type { Bus, BusSubscription, Room } from '../bus/bus.ts'
 import type { Outside } from '../outside/outside.ts'
 import type { InstalledFiles } from '../repository/repository.ts'
@@ -202,8 +202,10 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         const made = bus
           .subscribe(
             filter,
-            ({ topic, payload }) =>
-              deliver(plugin, (isolate) => isolate.deliverMessage(subscription, topic, payload)),
+            ({ topic, payload }) => {
+              if (isRequest(root, topic)) return
+              deliver(plugin, (isolate) => isolate.deliverMessage(subscription, topic, payload))
+            },
             plugin.room,
           )
           .catch((error: unknown) => {

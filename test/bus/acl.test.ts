@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { mayPublish, mayReceive, maySubscribe } from '../../src/bus/acl.ts'
+import { isRequest, mayPublish, mayReceive, maySubscribe } from '../../src/bus/acl.ts'
 
 const publishing: [topic: string, allowed: boolean][] = [
   ['anything', true],
@@ -71,4 +71,18 @@ test('A wildcard in the first level means no topic that begins with a dollar sig
   assert.equal(mayReceive('#', '$other'), false)
   assert.equal(mayReceive('$other', '$other'), true)
   assert.equal(mayReceive('#', 'x'), true)
+})
+
+test('Commands to the host are told from everything else', () => {
+  const topics = [
+    'host/request/config',
+    'host/request/x',
+    'host/request',
+    'host/request/a/b',
+    'other/request/config',
+  ]
+  assert.deepEqual(
+    topics.filter((topic) => isRequest('host', topic)),
+    ['host/request/config', 'host/request/x', 'host/request/a/b'],
+  )
 })
