@@ -462,6 +462,60 @@ test(
   },
 )
 
+test('the keyboard alone is enough, and the focus comes back from a question', options, async (context) => {
+  const host = await lampHost(context)
+  const { page } = await lampPage(context, host)
+  const focused = (): Promise<string> =>
+    page.evaluate(
+      `[document.activeElement.tagName, document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent].join(' ')`,
+    )
+  /** Goes on with the Tab key until this has the focus. */
+  async function tabTo(name: RegExp): Promise<void> {
+    const seen: string[] = []
+    for (let presses = 0; presses < 80; presses += 1) {
+      await page.keyboard.press('Tab')
+      const now = await focused()
+      if (name.test(now)) return
+      seen.push(now)
+    }
+    assert.fail(`${name} was not reached by: ${seen.join(', ')}`)
+  }
+  await page.goto('/catalog')
+  await page.getByRole('button', { name: 'Install Fixture lamp' }).waitFor()
+  await page.keyboard.press('Tab')
+  assert.equal(await focused(), 'A Skip to the content')
+  await page.keyboard.press('Enter')
+  await tabTo(/^INPUT Search the catalog/)
+  await tabTo(/^BUTTON light/)
+  await page.keyboard.press('Space')
+  await page.getByRole('button', { name: 'Install Fixture hello' }).waitFor({ state: 'detached' })
+  await tabTo(/^BUTTON Install Fixture lamp/)
+  await page.keyboard.press('Enter')
+  const dialog = page.getByRole('dialog')
+  await dialog.getByText('It does not say what it needs').waitFor()
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  assert.equal(await focused(), 'BUTTON Install Fixture lamp')
+  await page.keyboard.press('Enter')
+  await dialog.getByText('It does not say what it needs').waitFor()
+  await tabTo(/^BUTTON Install$/)
+  await page.keyboard.press('Enter')
+  await page.getByRole('link', { name: 'Open Fixture lamp' }).waitFor()
+  await tabTo(/^A Open Fixture lamp/)
+  await page.keyboard.press('Enter')
+  await heading(page, 'Lamp').waitFor()
+  // The heading of the new page is where one is now.
+  assert.equal(await focused(), 'H1 Lamp')
+  await tabTo(/^A Settings/)
+  await page.keyboard.press('Enter')
+  await tabTo(/^INPUT /)
+  await page.keyboard.type('kitchen')
+  await page.getByText('Saving stores the settings. Lamp is off and stays off.').waitFor()
+  await page.keyboard.press('Enter')
+  await page.getByText('There is nothing to save: all is as it is stored.').waitFor()
+  assert.deepEqual((await host.request('GET', `/api/plugins/${lamp}`)).body.config, { room: 'kitchen' })
+})
+
 test('a host with a token asks for it, and the page works after that', options, async (context) => {
   const token = 'a long token for this test alone'.replaceAll(' ', '-')
   const host = await lampHost(context, { settings: { token } })

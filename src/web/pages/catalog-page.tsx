@@ -6,6 +6,7 @@ import { Empty, Failure, Loading } from '../parts/feedback.tsx'
 import { useGrowing } from '../parts/growing.tsx'
 import { Page } from '../parts/page.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
+import { TagFilter, tagsOf } from '../parts/tag-filter.tsx'
 import { ChangeDialog } from '../plugin/change-dialog.tsx'
 import type { Change } from '../plugin/use-change-check.ts'
 import { busy } from '../store/commands.ts'
@@ -17,6 +18,7 @@ export function CatalogPage() {
   const { query } = place.value
   const wanted = query.get('q') ?? ''
   const repository = query.get('repository') ?? ''
+  const tag = query.get('tag') ?? ''
   const [change, setChange] = useState<Change | undefined>(undefined)
   // What is installed has changed: so has what the catalog says of it.
   const versions = [...(plugins.value?.values() ?? [])].map(({ id, version }) => `${id} ${version}`).join()
@@ -24,7 +26,10 @@ export function CatalogPage() {
   const entries = value?.plugins ?? []
   const repositories = [...new Set(entries.map((entry) => entry.repository))].sort()
   const shown = entries.filter(
-    (entry) => (repository === '' || entry.repository === repository) && matches(entry, wanted),
+    (entry) =>
+      (repository === '' || entry.repository === repository) &&
+      (tag === '' || entry.tags.includes(tag)) &&
+      matches(entry, wanted),
   )
   const growing = useGrowing(shown.length)
   return (
@@ -44,6 +49,7 @@ export function CatalogPage() {
           ))}
         </select>
       </div>
+      <TagFilter tags={tagsOf(entries)} chosen={tag} />
       {error === '' ? null : <Failure text={error} onRetry={reload} />}
       {value === undefined && error === '' ? <Loading what="the repositories" /> : null}
       {value !== undefined && shown.length === 0 ? (

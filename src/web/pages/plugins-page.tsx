@@ -8,6 +8,7 @@ import { Page } from '../parts/page.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
 import { StateChip } from '../parts/state-chip.tsx'
 import { Switch } from '../parts/switch.tsx'
+import { TagFilter, tagsOf } from '../parts/tag-filter.tsx'
 import { busy, toggle } from '../store/commands.ts'
 import { loadPlugins, plugins, pluginsError } from '../store/plugins.ts'
 
@@ -40,21 +41,7 @@ export function PluginsPage() {
           <option value="off">Off</option>
         </select>
       </div>
-      {tags.length === 0 ? null : (
-        <div class="tags" role="group" aria-label="Tags">
-          {tags.map((name) => (
-            <button
-              key={name}
-              type="button"
-              class="tag"
-              aria-pressed={tag === name}
-              onClick={() => setQuery({ tag: tag === name ? '' : name })}
-            >
-              {name}
-            </button>
-          ))}
-        </div>
-      )}
+      <TagFilter tags={tags} chosen={tag} />
       {pluginsError.value === '' ? null : (
         <Failure text={pluginsError.value} onRetry={() => void loadPlugins()} />
       )}
@@ -127,8 +114,4 @@ function filtered(all: readonly Plugin[], wanted: string, tag: string, state: st
       )
     })
     .sort((one, other) => compareText(one.name, other.name))
-}
-
-function tagsOf(all: readonly Plugin[]): string[] {
-  return [...new Set(all.flatMap(({ tags }) => tags))].sort()
 }

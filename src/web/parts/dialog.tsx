@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useId, useLayoutEffect, useRef } from 'preact/hooks'
 
 interface DialogProps {
   title: string
@@ -7,14 +7,19 @@ interface DialogProps {
   children: ComponentChildren
 }
 
-/** A question in front of the page; the browser keeps the focus inside, and Escape closes it. */
+/** A question in front of the page; the browser keeps the focus inside, Escape closes it, and the focus goes back. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
-  useEffect(() => {
+  useLayoutEffect(() => {
     const dialog = element.current
+    const before = document.activeElement
     dialog?.showModal()
-    return () => dialog?.close()
+    return () => {
+      dialog?.close()
+      // The browser does this only for a dialog that is still in the page when it closes.
+      if (before instanceof HTMLElement && before.isConnected) before.focus()
+    }
   }, [])
   return (
     <dialog ref={element} aria-labelledby={id} onCancel={onClose} onClose={onClose}>

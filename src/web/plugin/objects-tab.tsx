@@ -4,6 +4,8 @@ import { onAnnouncements } from '../base/stream.ts'
 import type { Plugin } from '../base/types.ts'
 import { valueText } from '../base/words.ts'
 import { Empty, Failure } from '../parts/feedback.tsx'
+import { useGrowing } from '../parts/growing.tsx'
+import { SearchBox } from '../parts/search-box.tsx'
 import { useRemote } from '../store/remote.ts'
 
 export function ObjectsTab({ plugin }: { plugin: Plugin }) {
@@ -30,24 +32,35 @@ export function ObjectsTab({ plugin }: { plugin: Plugin }) {
     if (change.removed) objects.delete(path)
     else objects.set(path, change.value)
   }
-  const paths = [...objects.keys()].sort()
+  const [wanted, setWanted] = useState('')
+  const text = wanted.trim().toLowerCase()
+  const paths = [...objects.keys()]
+    .filter((path) => `${path} ${valueText(objects.get(path))}`.toLowerCase().includes(text))
+    .sort()
+  const growing = useGrowing(paths.length)
   return (
     <section class="panel">
       <h2>Objects</h2>
       {error === '' ? null : <Failure text={error} onRetry={reload} />}
-      {paths.length === 0 ? (
+      {objects.size === 0 ? (
         <Empty>
           {plugin.name} has no objects{state === 'running' ? '' : ' while it is not running'}.
         </Empty>
-      ) : null}
+      ) : (
+        <div class="toolbar">
+          <SearchBox label="Search the objects" value={wanted} onInput={setWanted} />
+        </div>
+      )}
+      {objects.size > 0 && paths.length === 0 ? <Empty>No object fits the search.</Empty> : null}
       <ul class="objects" aria-label="Objects">
-        {paths.map((path) => (
+        {paths.slice(0, growing.shown).map((path) => (
           <li key={path}>
             <h3 class="id">{path}</h3>
             <ObjectValue value={objects.get(path)} />
           </li>
         ))}
       </ul>
+      {growing.end}
     </section>
   )
 }

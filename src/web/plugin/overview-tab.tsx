@@ -47,7 +47,15 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
           <dt>Repository</dt>
           <dd>{repository ?? '–'}</dd>
           <dt>Tags</dt>
-          <dd>{tags.length === 0 ? '–' : tags.join(', ')}</dd>
+          <dd class="tag-line">
+            {tags.length === 0
+              ? '–'
+              : tags.map((tag) => (
+                  <a key={tag} class="tag" href={`/plugins?tag=${encodeURIComponent(tag)}`}>
+                    {tag}
+                  </a>
+                ))}
+          </dd>
           <dt>Needs</dt>
           <dd>
             {dependencies.length === 0 ? 'no other plugin' : dependencies.map(dependencyText).join(', ')}

@@ -1,0 +1,33 @@
+import { pluginPath } from '../base/router.ts'
+import type { PluginStateAt } from '../base/types.ts'
+import { useGrowing } from '../parts/growing.tsx'
+import { StateChip } from '../parts/state-chip.tsx'
+
+interface EveryPluginProps {
+  title: string
+  states: readonly PluginStateAt[]
+  /** The plugin of the event that is looked at. */
+  changed: string | null
+}
+
+export function EveryPlugin({ title, states, changed }: EveryPluginProps) {
+  const { shown, end } = useGrowing(states.length)
+  return (
+    <section class="panel list-panel">
+      <h2>{title}</h2>
+      {states.length === 0 ? <p class="hint">There was none yet.</p> : null}
+      <ul class="states" aria-label="State of every plugin">
+        {states.slice(0, shown).map(({ id, state, version }) => (
+          <li key={id} class={id === changed ? 'changed' : ''}>
+            <a href={pluginPath(id)} class="id">
+              {id}
+            </a>
+            <span class="hint">{version ?? ''}</span>
+            <StateChip state={state} />
+          </li>
+        ))}
+        {end === null ? null : <li>{end}</li>}
+      </ul>
+    </section>
+  )
+}

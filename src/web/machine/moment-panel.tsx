@@ -1,0 +1,73 @@
+import type { JournalEvent } from '../base/types.ts'
+import { detailOf, eventInWords, originInWords } from '../base/words.ts'
+import { StateChip } from '../parts/state-chip.tsx'
+import { plugins } from '../store/plugins.ts'
+import { PossibleEvents } from './possible-events.tsx'
+
+interface MomentPanelProps {
+  /** `host`, the id of a plugin, or empty: all plugins. */
+  subject: string
+  /** The moment that is looked at; undefined: now. */
+  seq: number | undefined
+  /** The event of that moment, whatever it is about. */
+  event: JournalEvent | undefined
+  /** The last one until then that is about the subject. */
+  latest: JournalEvent | undefined
+  state: string | undefined
+  /** Why it was not running then; empty when it was. */
+  error: string
+  onNow(): void
+}
+
+/** The state at a moment, why it changed, who asked, and what may come next. */
+export function MomentPanel({ subject, seq, event, latest, state, error, onNow }: MomentPanelProps) {
+  const isPlugin = subject !== '' && subject !== 'host'
+  return (
+    <section class="panel moment-panel">
+      <h2>{seq === undefined ? 'Now' : `At event ${seq}`}</h2>
+      <div class="moment-words" role="status">
+        {event === undefined || seq === undefined ? null : <Why event={event} />}
+        {state === undefined ? null : (
+          <p>
+            {isPlugin ? subject : 'The host'}: <StateChip state={state} />
+          </p>
+        )}
+        {error === '' ? null : <p class="row-error">{error}</p>}
+        {isPlugin && latest !== undefined && latest.seq !== seq ? <Why event={latest} latest /> : null}
+      </div>
+      {subject === '' ? <p class="hint">Choose a plugin to see what it may do.</p> : null}
+      {isPlugin ? <Now plugin={subject} past={seq !== undefined} onNow={onNow} /> : null}
+    </section>
+  )
+}
+
+/** What may be done; in the past nothing can be. */
+function Now({ plugin, past, onNow }: { plugin: string; past: boolean; onNow(): void }) {
+  const present = plugins.value?.get(plugin)
+  if (past) {
+    return (
+      <p class="hint">
+        You are looking at the past; nothing on the host changes.{' '}
+        <button type="button" class="quiet" onClick={onNow}>
+          Back to now
+        </button>
+      </p>
+    )
+  }
+  return present === undefined ? (
+    <p class="hint">It is not installed now.</p>
+  ) : (
+    <PossibleEvents plugin={present} />
+  )
+}
+
+function Why({ event, latest = false }: { event: JournalEvent; latest?: boolean }) {
+  const detail = detailOf(event)
+  return (
+    <p class="why">
+      {latest ? 'Last: ' : ''}
+      <strong>{eventInWords(event.type)}</strong> {event.plugin ?? ''} <code>{event.type}</code>
+      {detail === '' ? '' : `, ${detail}`}. Asked for {originInWords(event.by)}.
+    </p>
+  )
+}
