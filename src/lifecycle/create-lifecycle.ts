@@ -16,6 +16,7 @@ import { createChangeChecker } from './change-checker.ts'
 import { createCommandRunner } from './command-runner.ts'
 import { createConfiguration } from './configuration.ts'
 import type { LifecycleContext } from './context.ts'
+import { createDisplacements } from './displacements.ts'
 import { createEventHub } from './event-hub.ts'
 import { createExposureRegistry } from './exposure-registry.ts'
 import { createHistory } from './history.ts'
@@ -94,6 +95,8 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       loader.recordCrash(id, error)
       void supervisor.recover(id)
     },
+    onDisplaced: (id, reason, released) => displacements.displaced(id, reason, released),
+    onMoveAway: (id, reason, wanted) => displacements.moveAway(id, reason, wanted),
     listPlugins: () => queries.summaries(),
   })
   const context: LifecycleContext = {
@@ -122,6 +125,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const queries = createPluginQueries(context, logs)
   const { resolveId, list, get, document, installedIds } = queries
   const reload = createReload(context, loader)
+  const displacements = createDisplacements({ context, loader, snapshots, commands, reload })
   const configuration = createConfiguration(context, { get, reload })
   const stopListening = journal.subscribe((event) => {
     announcements.announce({ kind: 'lifecycle', event: eventView(event, manifests.knownFields) })
@@ -181,6 +185,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       stopping ??= (async () => {
         commands.refuseFurther()
         supervisor.stop()
+        await displacements.idle()
         await mutex.idle()
         await unloadAllPlugins(context, loader)
         await stores.close()

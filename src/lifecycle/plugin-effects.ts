@@ -75,6 +75,13 @@ export interface PluginEffectsSettings {
   stores: KeyValueStores
   announcements: Announcements
   onCrash: CrashListener
+  /**
+   * A plugin has lost its worker through no fault of its own. Called at once; `released` resolves when everything
+   * of it has been cleaned up.
+   */
+  onDisplaced(id: string, reason: string, released: Promise<void>): void
+  /** A plugin has to be unloaded and loaded again to get another worker. `wanted`: whether that is still so. */
+  onMoveAway(id: string, reason: string, wanted: () => boolean): void
   /** All installed plugins, for `Plugin.list()`. */
   listPlugins(): PluginSummary[]
 }
@@ -246,6 +253,8 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         await plugin.fanOut.settled()
       },
       deliveries: () => plugin.fanOut.take(),
+      moveAway: (reason) =>
+        settings.onMoveAway(id, reason, () => loaded.get(id) === plugin && !plugin.unloading),
       setKeyValue: (key, entry) => stores.set(id, key, entry),
       request: (call, signal) => outside.request(id, call, signal),
       lookUpObject: (fullPath) => registry.lookUp(fullPath),
@@ -287,6 +296,11 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
   function watch(id: string, plugin: LoadedPlugin, isolate: Isolate): void {
     void isolate.ended.then(async (error) => {
       if (error === undefined || plugin.unloading) return
+      if (error.code === 'neighbour_ended') {
+        hostLine(id, 'warn', `The plugin starts again: ${error.message}`)
+        settings.onDisplaced(id, error.message, release(id, plugin))
+        return
+      }
       hostLine(id, 'error', `The plugin ended by itself: ${error.message}`)
       await release(id, plugin)
       settings.onCrash(id, {

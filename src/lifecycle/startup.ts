@@ -185,11 +185,12 @@ function enabledPlugins({ journal }: LifecycleContext): string[] {
 }
 
 /** Each task starts when those of the plugins before it in a chain of dependencies have ended. */
-async function inDependencyOrder(
+export async function inDependencyOrder(
   context: LifecycleContext,
   ids: readonly string[],
   task: (id: string) => Promise<void>,
   direction: 'dependencies first' | 'dependents first' = 'dependencies first',
+  atOnce = concurrency,
 ): Promise<void> {
   const wanted = new Set(ids)
   const plugins = installedPlugins(context).filter(({ id }) => wanted.has(id))
@@ -199,7 +200,7 @@ async function inDependencyOrder(
   const waiting = direction === 'dependencies first' ? order : order.toReversed()
   const needs = neighbours(plugins, direction)
   const done = new Map<string, Promise<void>>()
-  const slot = createSlots(concurrency)
+  const slot = createSlots(atOnce)
   for (const id of waiting) {
     // Only those that come earlier: in a circle somebody has to begin.
     const before = (needs.get(id) ?? []).flatMap((other) => done.get(other) ?? [])

@@ -20,14 +20,14 @@ import { type Isolate, IsolateError, type IsolateServices, type IsolateSource } 
 import type { SandboxLimits } from './limits.ts'
 import type { PluginCalls } from './plugin-calls.ts'
 import type { Reply } from './question-desk.ts'
+import type { Seat } from './seat.ts'
 import { createServicesDesk } from './services-desk.ts'
-import type { WorkerThread } from './worker-thread.ts'
 
 export interface IsolateHostSettings {
   clock: Clock
   logger: Logger
   limits: SandboxLimits
-  thread: WorkerThread
+  seat: Seat
   /** Its number in the worker. */
   number: number
   source: IsolateSource
@@ -45,7 +45,7 @@ export interface IsolateHost extends Isolate {
 }
 
 export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
-  const { clock, logger, limits, thread, number, source, services, pluginCalls } = settings
+  const { clock, logger, limits, seat, number, source, services, pluginCalls } = settings
   const loaded = createDeferred<undefined>()
   const unloaded = createDeferred<undefined>()
   const ended = createDeferred<IsolateError | undefined>()
@@ -53,14 +53,14 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   let running = false
   let ending = false
   let over = false
-  /** The plugin has said its last word. */
+  /** The plugin has said its last word, and its worker has nothing of it any more. */
   let released = false
   let unloading: Promise<void> | undefined
 
   const desk = createServicesDesk({
     ...{ clock, logger, limits, services, plugin: source.id },
     answer(answered, answer) {
-      if (!over) thread.post({ kind: 'result', isolate: number, number: answered, answer })
+      if (!over) seat.post({ kind: 'result', isolate: number, number: answered, answer })
     },
   })
   const warn = (message: string): void => desk.say('warn', message)
@@ -68,7 +68,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   const deliveries = createDeliveries({
     isolate: number,
     flow,
-    post: (message) => thread.post(message),
+    post: (message) => seat.post(message),
     monotonic: clock.monotonic,
     notice: limits.slowdownNotice,
     warn,
@@ -81,7 +81,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     giveCredit() {
       if (over) return
       flow.giveCredit()
-      thread.post({ kind: 'credit', isolate: number })
+      seat.post({ kind: 'credit', isolate: number })
     },
   })
 
@@ -115,14 +115,15 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     running = false
     desk.resources = { ...noResources }
     backpressure.close()
-    thread.detach(number)
+    seat.detach(number)
     pluginCalls.leave(number)
     controlRequests.rejectAll(notRunning())
     // What onCleanup asked for last is still done; everything else has been cancelled.
-    if (released) await Promise.all([thread.close(), desk.finishCalls(limits.lastWordsDeadline)])
+    if (released && error === undefined)
+      await Promise.all([seat.leave(true), desk.finishCalls(limits.lastWordsDeadline)])
     else {
       desk.abortCalls()
-      await thread.close()
+      await seat.leave(released)
     }
     const failure = error ?? new IsolateError('worker_died', 'the plugin was unloaded before it had loaded')
     loaded.reject(failure)
@@ -139,12 +140,22 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     return unloading ?? ended.promise.then(() => undefined)
   }
 
+  /** The plugin takes too much of a worker that it shares. */
+  function makeWay(excess: 'time' | 'memory'): void {
+    if (seat.isolation === 'dedicated' || unloading !== undefined || ending) return
+    const reason = `it takes too much ${excess} of a worker that it shares, and gets one of its own`
+    desk.say('warn', reason)
+    seat.moveAway(reason)
+    if (services.moveAway === undefined) void unload()
+    else services.moveAway(reason)
+  }
+
   async function cleanUp(): Promise<void> {
     running = false
     backpressure.relent()
     pluginCalls.publish(number, false)
-    thread.watch(false)
-    thread.post({ kind: 'unload', isolate: number })
+    seat.watch(false)
+    seat.post({ kind: 'unload', isolate: number })
     const late = (): Error => new Error(`onCleanup did not end within ${limits.luaCleanup / 1000} s`)
     try {
       await withDeadline(clock, limits.unloadDeadline, unloaded.promise, late)
@@ -158,7 +169,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     isolate: number,
     id: source.id,
     shortId: source.shortId,
-    post: (message) => thread.postUrgent(message),
+    post: (message) => seat.postUrgent(message),
   })
   function receive(message: Exclude<IsolateMessage, { kind: 'question' | 'abandon' | 'batch' }>): void {
     switch (message.kind) {
@@ -166,7 +177,11 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
         loaded.resolve(undefined)
         break
       case 'loadFailed':
+        released = true
         void end(new IsolateError(message.code, message.failure.message, message.failure.traceback))
+        break
+      case 'overran':
+        makeWay(message.excess)
         break
       case 'controlAnswered':
         controlRequests.answered(message.request, message.outcome)
@@ -193,7 +208,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     })
   }
 
-  thread.attach(number, {
+  seat.attach(number, {
     receive(message) {
       if (message.kind !== 'batch') queue(() => receive(message))
       else if (message.operations.length > 0) intake.add(batchTask(message.operations))
@@ -243,7 +258,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   /** Has a setter called, and answers what it answered. */
   async function ask(id: string, message: (request: number) => HostMessage): Promise<Json | undefined> {
     if (!running) throw notRunning()
-    return controlRequests.ask(id, (request) => thread.post(message(request)))
+    return controlRequests.ask(id, (request) => seat.post(message(request)))
   }
 
   return {
@@ -251,12 +266,14 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     resources: () => ({ ...desk.resources }),
     usage: () => ({
       plugin: source.id,
-      memoryLimit: limits.oldGenerationMegabytes * 1024 * 1024,
-      ...thread.usage(),
+      isolation: seat.isolation,
+      worker: seat.worker,
+      memoryLimit: seat.heapMegabytes * 1024 * 1024,
+      ...seat.usage(),
     }),
     async load() {
       const { luaLoad: load, luaCallback: callback, luaCleanup: cleanup, callDeadline: call } = limits
-      thread.post({
+      seat.post({
         kind: 'load',
         isolate: number,
         source,
@@ -277,7 +294,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       }
       running = true
       pluginCalls.publish(number, true)
-      thread.watch(true)
+      seat.watch(true)
     },
     deliverEvent(name, data) {
       if (running) deliveries.event(name, data)

@@ -76,6 +76,11 @@ export interface IsolateServices {
   deliveries?(): number
   /** Takes its time; `signal` says that nobody waits for the answer any more. */
   request(call: OutsideCall, signal: AbortSignal): Promise<OutsideAnswer>
+  /**
+   * The plugin takes too much of the worker that it shares. It does nothing any more until it is unloaded; when
+   * it is loaded again it gets a worker of its own. Absent: it is unloaded at once.
+   */
+  moveAway?(reason: string): void
   /** Synchronous for Lua: an object of any plugin by its full path `plugins.<ns>.<short>.<path>`. */
   lookUpObject(fullPath: string): Json | undefined
   /** Synchronous for Lua: all installed plugins, for `Plugin.list()`. */
@@ -103,6 +108,8 @@ export type IsolateErrorCode =
   | 'unresponsive' // the worker stopped answering: an endless loop
   | 'out_of_memory'
   | 'worker_died'
+  | 'neighbour_ended' // another plugin took the worker along that they shared; not this one's fault
+  | 'overran' // took too much of a shared worker while it was being loaded; never leaves the sandbox
 
 export interface Isolate {
   /** Counted in the worker, as of the last message from it. */

@@ -44,6 +44,27 @@ export interface SandboxLimits {
   youngGenerationMegabytes: number
   codeMegabytes: number
   stackMegabytes: number
+  /** From here on: workers that plugins share. How often the host looks whose turn it is there. */
+  beatInterval: number
+  /** Beats that a plugin may have such a worker at a stretch, waits included; then it gets one of its own. */
+  stretchBeats: number
+  /** The same for the chunk with the init callback. */
+  loadBeats: number
+  /** Beats without a sign that it can be stopped, after which the worker is ended. */
+  hangBeats: number
+  /** Over so many beats a plugin may have this share of the worker, 0 to 1. */
+  windowBeats: number
+  windowShare: number
+  /** See `placement.ts`; workers beyond those for want of room are as many as there are cores. */
+  isolatesPerWorker: number
+  isolatesBeforeNextWorker: number
+  sharedHeapMegabytes: number
+  /** Of Lua strings, which `worker/lua/` holds to it. */
+  sharedStringMegabytes: number
+  /** Share of the two at which the plugin that has grown most gets a worker of its own, 0 to 1. */
+  sharedMemoryShare: number
+  /** From the use of the worker that is kept ready until the next one is started. */
+  spareDelay: number
 }
 
 export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
@@ -81,4 +102,20 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   youngGenerationMegabytes: 16,
   codeMegabytes: 32,
   stackMegabytes: 4,
+  beatInterval: 50,
+  // 0.4 s: longer than any callback that has thought of its neighbours, and their time with it stays below 1 s.
+  stretchBeats: 8,
+  loadBeats: 16,
+  // 0.4 s without a sign, where Lua gives one every millisecond; that leaves more than half a second to come back.
+  hangBeats: 8,
+  windowBeats: 100,
+  windowShare: 0.5,
+  isolatesPerWorker: 20,
+  isolatesBeforeNextWorker: 5,
+  // An idle plugin takes 1 MB of it or less, so twenty have ten times as much as they need.
+  sharedHeapMegabytes: 256,
+  sharedStringMegabytes: 256,
+  sharedMemoryShare: 0.75,
+  // The plugins that have just moved there have the processor first.
+  spareDelay: 1_000,
 })

@@ -1,29 +1,63 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
-import { IsolateError, type Sandbox } from './isolate.ts'
+import {
+  IsolateError,
+  type IsolateErrorCode,
+  type IsolateServices,
+  type IsolateSource,
+  type Sandbox,
+} from './isolate.ts'
 import { createIsolateHost, type IsolateHost } from './isolate-host.ts'
 import { defaultLimits, type SandboxLimits } from './limits.ts'
+import { createOwnWorkers } from './own-workers.ts'
 import { createPluginCalls } from './plugin-calls.ts'
-import { createWorkerThread } from './worker-thread.ts'
+import type { Seat } from './seat.ts'
+import { createWorkerPool } from './worker-pool.ts'
 
 export interface SandboxSettings {
   clock: Clock
   logger: Logger
   limits?: Partial<SandboxLimits>
-  /** `shared` is not there yet: every plugin gets a worker of its own, with a warning. */
+  /** A worker for each plugin (the default), or few workers for many. */
   isolation?: 'dedicated' | 'shared'
 }
 
-/** Runs plugins, each in a worker thread of its own. */
+/** Attempts to load a plugin in a shared worker; the last one is in a worker of its own. */
+const sharedAttempts = 3
+
+/** What a load in a shared worker may fail with that says nothing of a load elsewhere. */
+const worthAnotherPlace: ReadonlySet<IsolateErrorCode> = new Set<IsolateErrorCode>([
+  'overran',
+  'neighbour_ended',
+  'unresponsive',
+  'out_of_memory',
+  'worker_died',
+])
+
+/** Runs plugins in worker threads. */
 export function createSandbox(settings: SandboxSettings): Sandbox {
   const { clock, logger } = settings
   const limits: SandboxLimits = { ...defaultLimits, ...settings.limits }
   const isolates = new Set<IsolateHost>()
   const pluginCalls = createPluginCalls()
   let lastNumber = 0
+  let lastWorker = 0
   let closed = false
-  if (settings.isolation === 'shared') {
-    logger.warn('Shared isolation is not available yet; every plugin gets a worker of its own')
+  const common = { clock, logger, limits, nextNumber: () => (lastWorker += 1) }
+  const own = createOwnWorkers(common)
+  const seats = settings.isolation === 'shared' ? createWorkerPool({ ...common, own }) : own
+
+  async function loadAt(
+    seat: Seat,
+    number: number,
+    source: IsolateSource,
+    services: IsolateServices,
+  ): Promise<IsolateHost> {
+    const isolate = createIsolateHost({ clock, logger, limits, seat, number, source, services, pluginCalls })
+    isolates.add(isolate)
+    void isolate.ended.then(() => isolates.delete(isolate))
+    await isolate.load()
+    return isolate
   }
 
   return {
@@ -31,28 +65,28 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
       return pluginCalls.references
     },
     async load(source, services) {
-      if (closed) throw new IsolateError('worker_died', 'the host is shutting down')
-      lastNumber += 1
-      const thread = createWorkerThread({ clock, logger, limits, name: source.id })
-      const isolate = createIsolateHost({
-        clock,
-        logger,
-        limits,
-        thread,
-        number: lastNumber,
-        source,
-        services,
-        pluginCalls,
-      })
-      isolates.add(isolate)
-      void isolate.ended.then(() => isolates.delete(isolate))
-      await isolate.load()
-      return isolate
+      for (let attempt = 1; ; attempt += 1) {
+        if (closed) throw new IsolateError('worker_died', 'the host is shutting down')
+        lastNumber += 1
+        const number = lastNumber
+        const seat = attempt > sharedAttempts ? seats.takeOwn(number, source) : seats.take(number, source)
+        try {
+          return await loadAt(seat, number, source, services)
+        } catch (error) {
+          const again =
+            seat.isolation === 'shared' && error instanceof IsolateError && worthAnotherPlace.has(error.code)
+          if (!again) throw error
+          if (error.code === 'overran') seat.moveAway(error.message)
+          const message = `loading in a shared worker came to nothing (${error.message}); trying again in another one`
+          services.log({ at: new Date(clock.now()).toISOString(), level: 'warn', message })
+        }
+      }
     },
     usage: () => [...isolates].map((isolate) => isolate.usage()),
     async close() {
       closed = true
       await Promise.all([...isolates].map((isolate) => isolate.close()))
+      await seats.close()
     },
   }
 }

@@ -11,6 +11,7 @@ import {
   type UrgentMessage,
 } from '../schema/worker-protocol.ts'
 import { createHeartbeat } from './heartbeat.ts'
+import type { TurnRules } from '../schema/turn-cells.ts'
 import { IsolateError } from './isolate.ts'
 import type { SandboxLimits } from './limits.ts'
 import { createQuestionDesk, type Reply } from './question-desk.ts'
@@ -47,6 +48,8 @@ export interface WorkerThread {
   watch(enabled: boolean): void
   /** What it takes of memory and processor, as of its last sign of life. */
   usage(): WorkerUsage
+  /** Ends the worker for this reason; its isolates hear of it. */
+  fail(error: IsolateError): void
   /** Ends the worker at once. Idempotent. */
   close(): Promise<void>
 }
@@ -57,10 +60,21 @@ export interface WorkerThreadSettings {
   limits: SandboxLimits
   /** Shown by debuggers. */
   name: string
+  /** For a worker that isolates share. */
+  shared?: {
+    turns: TurnRules
+    /** What its end means for one of its isolates. */
+    deathFor(isolate: number): IsolateError | undefined
+    /** Its code is there. */
+    ready(): void
+    /** It ends, and not because it was asked to; called before its isolates hear of it. */
+    dying(error: IsolateError): void
+  }
 }
 
 /** Starts a worker. Throws `IsolateError` when the system has no room for one more. */
-export function createWorkerThread({ clock, logger, limits, name }: WorkerThreadSettings): WorkerThread {
+export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread {
+  const { clock, logger, limits, name, shared } = settings
   const listeners = new Map<number, IsolateListener>()
   const desk = createQuestionDesk()
   const worker = startWorker()
@@ -75,7 +89,7 @@ export function createWorkerThread({ clock, logger, limits, name }: WorkerThread
       return new Worker(program, {
         eval: isText,
         name,
-        workerData: desk.setup,
+        workerData: shared === undefined ? desk.setup : { ...desk.setup, turns: shared.turns },
         transferList: [desk.setup.urgent],
         // Nothing of the host's surroundings: no environment, no options, no streams.
         env: {},
@@ -125,8 +139,9 @@ export function createWorkerThread({ clock, logger, limits, name }: WorkerThread
 
   function die(error: IsolateError): void {
     if (gone) return
+    shared?.dying(error)
     void close()
-    for (const listener of [...listeners.values()]) listener.died(error)
+    for (const [isolate, listener] of [...listeners]) listener.died(shared?.deathFor(isolate) ?? error)
     listeners.clear()
   }
 
@@ -149,7 +164,10 @@ export function createWorkerThread({ clock, logger, limits, name }: WorkerThread
       return
     }
     const message = parsed.value
-    if (message.kind === 'ready') return
+    if (message.kind === 'ready') {
+      shared?.ready()
+      return
+    }
     if (message.kind === 'pong') {
       heartbeat.pong(message.sequence)
       measure(message.memory)
@@ -194,6 +212,7 @@ export function createWorkerThread({ clock, logger, limits, name }: WorkerThread
       if (!gone) desk.post(message)
     },
     usage: () => usage,
+    fail: die,
     watch: (enabled) => (enabled && !gone ? heartbeat.start() : heartbeat.stop()),
     close,
   }

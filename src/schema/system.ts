@@ -7,13 +7,17 @@ const orNull = <S extends Type.TSchema>(schema: S) => Type.Union([schema, Type.N
 /** What one plugin's isolate takes. */
 export const IsolateUsage = Type.Object({
   plugin: Type.String(),
+  isolation: Type.Union([Type.Literal('dedicated'), Type.Literal('shared')], {
+    description: 'Whether its worker thread is its own',
+  }),
+  worker: Type.Integer({ description: 'Number of the worker thread; plugins with the same one share it' }),
   memory: orNull(
     Type.Integer({
-      description: 'Bytes of heap and of strings, as of the last sign of life; null: not known yet',
+      description: "Bytes of the worker's heap and strings, as of its last sign of life; null: not known yet",
     }),
   ),
-  memoryLimit: Type.Integer({ description: 'Bytes of heap at which it is ended' }),
-  load: orNull(Type.Number({ description: 'Share of the time in which it was busy, 0 to 1' })),
+  memoryLimit: Type.Integer({ description: 'Bytes of heap at which the worker is ended' }),
+  load: orNull(Type.Number({ description: 'Share of the time in which the worker was busy, 0 to 1' })),
 })
 export type IsolateUsage = Static<typeof IsolateUsage>
 

@@ -13,6 +13,7 @@ import {
   type Reference,
   Release,
 } from './plugin-call.ts'
+import type { TurnRules } from './turn-cells.ts'
 
 /**
  * What the host and a plugin worker say to each other (`src/sandbox/README.md` tells how). A worker holds
@@ -136,8 +137,15 @@ export const workerMessageSchemas = {
       Type.Literal('lua_error'),
       Type.Literal('plugin_id_mismatch'),
       Type.Literal('load_timeout'),
+      Type.Literal('overran'),
     ]),
     failure: Failure,
+  }),
+  /** It takes too much of the worker that it shares, and is stopped at every turn until it is unloaded. */
+  overran: Type.Object({
+    kind: Type.Literal('overran'),
+    ...Isolate,
+    excess: Type.Union([Type.Literal('time'), Type.Literal('memory')]),
   }),
   /** Each operation is parsed by its own schema, so that one bad one does not take the others along. */
   batch: Type.Object({ kind: Type.Literal('batch'), ...Isolate, operations: Type.Array(Type.Unknown()) }),
@@ -251,6 +259,8 @@ export interface WorkerSetup {
   urgent: MessagePort
   /** One Int32 that grows with every urgent message; what a waiting worker sleeps on. */
   signal: SharedArrayBuffer
+  /** Only in a worker that isolates share. */
+  turns?: TurnRules
 }
 
 function createKindParser<T>(schemas: Record<string, TSchema>): (value: unknown) => Parsed<T> {

@@ -96,6 +96,7 @@ const goodMessages: Record<keyof typeof workerMessageSchemas, unknown[]> = {
   pong: [{ kind: 'pong', sequence: 1, memory: 5 }],
   loaded: [{ kind: 'loaded', isolate: 1 }],
   loadFailed: [],
+  overran: [{ kind: 'overran', isolate: 1, excess: 'time' }],
   batch: Object.values(goodOperations).map((operation) => ({
     kind: 'batch',
     isolate: 1,

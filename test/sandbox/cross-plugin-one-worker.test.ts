@@ -17,8 +17,13 @@ test('§9 two plugins in one worker call each other, back and forth, and one end
     const recorder: Recorder = createRecorder()
     const isolate = createIsolateHost({
       ...{ ...common, number, pluginCalls, services: recorder.services },
-      // The worker outlives its first isolate.
-      thread: { ...thread, close: () => Promise.resolve() },
+      seat: {
+        ...thread,
+        ...{ isolation: 'shared' as const, worker: 1, heapMegabytes: defaultLimits.oldGenerationMegabytes },
+        moveAway: () => undefined,
+        // The worker outlives its first isolate.
+        leave: () => Promise.resolve(),
+      },
       source: rawSource(`local plugin = Plugin:new("${name}") ${lua}`, {
         id: `@test/${name}`,
         shortId: name,

@@ -18,8 +18,9 @@ export interface Stage {
 export async function withStage(
   use: (stage: Stage) => Promise<void>,
   limits: Partial<SandboxLimits> = {},
+  isolation?: 'dedicated' | 'shared',
 ): Promise<void> {
-  const sandbox = testSandbox(limits)
+  const sandbox = testSandbox(limits, isolation === undefined ? {} : { isolation })
   try {
     await use({
       sandbox,

@@ -140,12 +140,13 @@ export interface Running {
   sandbox: Sandbox
 }
 
-/** A sandbox of the system clock with a silent log. */
+/** A sandbox of the system clock with a silent log; `TEST_ISOLATION=shared` runs any test in shared workers. */
 export function testSandbox(
   limits: Partial<SandboxLimits> = {},
   more: Partial<SandboxSettings> = {},
 ): Sandbox {
-  return createSandbox({ clock: systemClock, logger: silentLogger, limits, ...more })
+  const isolation = process.env.TEST_ISOLATION === 'shared' ? 'shared' : 'dedicated'
+  return createSandbox({ clock: systemClock, logger: silentLogger, limits, isolation, ...more })
 }
 
 /** Loads a plugin, hands it over, and leaves nothing behind. */

@@ -26,6 +26,8 @@ import type { PeerMessage, QuestionChannel } from './question-channel.ts'
 import { createRedactor } from './redaction.ts'
 import { createResourceRegistry } from './resource-registry.ts'
 import { createTimeBudget } from './time-budget.ts'
+import { createTurnBudget } from './turn-budget.ts'
+import type { Excess, Turns } from './turns.ts'
 
 type LoadMessage = Extract<HostMessage, { kind: 'load' }>
 /** What the host says to one isolate after its load. */
@@ -40,32 +42,44 @@ export interface WorkerIsolate {
   serve(message: PeerMessage): void
   /** These references came too late. */
   refuse: Peers['refuse']
+  /** It takes too much of the worker that it shares. */
+  exceeded(excess: Excess): void
 }
 
 export interface WorkerIsolateSettings {
   message: LoadMessage
   post(message: WorkerMessage): void
   questions: QuestionChannel
+  /** Only in a worker that it shares with others. */
+  turns: Turns | undefined
   /** Called once, when nothing of the isolate is left. */
   closed(): void
 }
 
+type FailureCode = Extract<WorkerMessage, { kind: 'loadFailed' }>['code']
+
 const entryFile = 'init.lua'
 
 export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsolate {
-  const { message: setup, post, questions } = settings
+  const { message: setup, post, questions, turns } = settings
   const { isolate, source, budgets } = setup
   const flow = new Int32Array(setup.flow)
   const clock = systemClock
-  const budget = createTimeBudget(clock.monotonic)
+  const ownBudget = createTimeBudget(clock.monotonic)
+  const budget = turns === undefined ? ownBudget : createTurnBudget(ownBudget, turns, isolate)
   const resources = createResourceRegistry()
   const redactor = createRedactor(source.secrets)
-  const outbox = createOutbox({ isolate, flow: setup.flow, post, complete: changedResources })
+  const outbox = createOutbox({
+    ...{ isolate, flow: setup.flow, post },
+    complete: changedResources,
+    impatient: turns && (() => turns.excess(isolate) !== undefined),
+  })
   const log = createPluginLog(outbox.send, redactor)
   const inbox = createInbox(clock.monotonic, (error) => log.failure('delivery', error))
   const calls = createOutsideCalls(outbox.send, outbox.schedule)
   const afterInit: (() => void)[] = []
   let sentCounts = ''
+  let isLoaded = false
 
   const runtime: LuaRuntime = createLuaRuntime({
     print: (line) => log.write('info', line),
@@ -92,7 +106,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   ): T {
     // What Lua did before it asked has happened when the host answers.
     outbox.flush()
-    return budget.excuse(() => questions.ask(isolate, question, budgets.call, accept))
+    const impatient = turns && (() => turns.excess(isolate) !== undefined)
+    return budget.excuse(() => questions.ask(isolate, question, budgets.call, accept, impatient))
   }
 
   const peers: Peers = createPeers({
@@ -147,7 +162,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
 
   /** Why the plugin does not run, or undefined when it does. */
   function start(): Extract<WorkerMessage, { kind: 'loadFailed' }> | undefined {
-    const failed = (code: 'lua_error' | 'plugin_id_mismatch' | 'load_timeout', error: unknown) => {
+    const failed = (code: FailureCode, error: unknown) => {
       const { message, traceback } = failureOf(error)
       const failure = { message: redactor.redact(message), traceback: redactor.redact(traceback) }
       return { kind: 'loadFailed' as const, isolate, code, failure }
@@ -174,6 +189,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
         return undefined
       })
     } catch (error) {
+      if (turns?.excess(isolate) !== undefined) return failed('overran', error)
       return failed(budget.exceeded ? 'load_timeout' : 'lua_error', error)
     }
   }
@@ -193,6 +209,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   function unload(): void {
     inbox.close()
     calls.giveUp()
+    turns?.renew(isolate)
     try {
       budget.run(budgets.cleanup, () => api.plugin.runCleanup())
     } catch (error) {
@@ -220,6 +237,10 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
 
   return {
     refuse: peers.refuse,
+    exceeded(excess) {
+      // One that is being loaded says so when the load fails.
+      if (isLoaded) post({ kind: 'overran', isolate, excess })
+    },
     serve(message) {
       if (message.kind === 'drop') peers.drop(message.handle, message.sent)
       else if (message.kind === 'peerEnded') {
@@ -238,6 +259,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
         for (const callback of afterInit) callback()
         outbox.flush()
         post({ kind: 'loaded', isolate })
+        isLoaded = true
+        turns?.loaded(isolate)
         return
       }
       releaseEverything()

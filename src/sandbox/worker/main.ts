@@ -2,17 +2,29 @@ import { getHeapStatistics } from 'node:v8'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { HostMessage, WorkerMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
 import { createWorkerIsolate, type WorkerIsolate } from './isolate.ts'
+import { createLuaRuntime } from './lua/lua-runtime.ts'
 import { createQuestionChannel } from './question-channel.ts'
+import { createTurns, type MemoryInUse, type Turns } from './turns.ts'
 
 /** The entry of a plugin worker: hands what the host says to the isolate that it is meant for. */
 
 if (parentPort === null)
   throw new Error('This file is run by the host as a worker thread; start the host instead.')
 const port = parentPort
+const warmUp = new TextEncoder().encode('local t = {} for i = 1, 1000 do t[i] = tostring(i) end')
 const post = (message: WorkerMessage): void => port.postMessage(message)
+const setup = workerData as WorkerSetup
 const isolates = new Map<number, WorkerIsolate>()
+const turns: Turns | undefined =
+  setup.turns &&
+  createTurns({
+    rules: setup.turns,
+    memory: memoryInUse,
+    afterTurn: setImmediate,
+    exceeded: (isolate, excess) => isolates.get(isolate)?.exceeded(excess),
+  })
 const questions = createQuestionChannel({
-  setup: workerData as WorkerSetup,
+  setup,
   post,
   serve(message) {
     const { isolate } = message
@@ -27,26 +39,39 @@ const questions = createQuestionChannel({
 })
 
 /** Strings of Lua are byte arrays, which are outside the heap. */
-function memory(): number {
+function memoryInUse(): MemoryInUse {
   const { used_heap_size: heap, external_memory: outside } = getHeapStatistics()
-  return heap + outside
+  return { heap, outside }
+}
+
+function asTurnOf(isolate: number, task: () => void): void {
+  if (turns === undefined) task()
+  else turns.run(isolate, task)
 }
 
 port.on('message', (message: HostMessage) => {
   switch (message.kind) {
-    case 'ping':
-      post({ kind: 'pong', sequence: message.sequence, memory: memory() })
+    case 'ping': {
+      const { heap, outside } = memoryInUse()
+      post({ kind: 'pong', sequence: message.sequence, memory: heap + outside })
       break
+    }
     case 'load': {
       const number = message.isolate
-      const isolate = createWorkerIsolate({ message, post, questions, closed: () => isolates.delete(number) })
+      const closed = (): void => {
+        isolates.delete(number)
+        turns?.forget(number)
+      }
+      const isolate = createWorkerIsolate({ message, post, questions, turns, closed })
       isolates.set(number, isolate)
-      isolate.load()
+      asTurnOf(number, () => isolate.load())
       break
     }
     default:
       // An isolate that has ended hears nothing more.
-      isolates.get(message.isolate)?.receive(message)
+      asTurnOf(message.isolate, () => isolates.get(message.isolate)?.receive(message))
   }
 })
+// The first Lua state takes many times as long as those after it: not at the expense of who shares the worker.
+if (turns !== undefined) createLuaRuntime({ print: () => undefined, now: Date.now }).run(warmUp, 'warm-up')
 post({ kind: 'ready' })

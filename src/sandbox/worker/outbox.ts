@@ -8,6 +8,8 @@ export const batchOperationLimit = 256
 export const batchByteLimit = 256 * 1024
 /** Milliseconds that a plugin which floods waits for the host before what can be lost is lost. */
 export const creditDeadline = 5_000
+/** Milliseconds of a wait in a worker with others before looking again whether it takes too long. */
+const patience = 20
 
 /** What only tells of a moment; losing one leaves nothing wrong for ever. */
 const losable: ReadonlySet<Operation['kind']> = new Set(['log', 'emit', 'publish'])
@@ -32,9 +34,11 @@ export interface OutboxSettings {
   post(message: WorkerMessage): void
   /** Operations to add to each batch: what has changed without saying so. */
   complete(): Operation[]
+  /** Whether to wait no longer for credit: the worker is not the plugin's alone. */
+  impatient?: (() => boolean) | undefined
 }
 
-export function createOutbox({ isolate, flow, post, complete }: OutboxSettings): Outbox {
+export function createOutbox({ isolate, flow, post, complete, impatient }: OutboxSettings): Outbox {
   const cells = new Int32Array(flow)
   let pending: Operation[] = []
   let pendingBytes = 0
@@ -54,8 +58,8 @@ export function createOutbox({ isolate, flow, post, complete }: OutboxSettings):
     const deadline = performance.now() + creditDeadline
     while (!takeCredit()) {
       const remaining = deadline - performance.now()
-      if (remaining <= 0) return false
-      Atomics.wait(cells, flowCells.credit, 0, remaining)
+      if (remaining <= 0 || impatient?.() === true) return false
+      Atomics.wait(cells, flowCells.credit, 0, impatient ? Math.min(remaining, patience) : remaining)
     }
     return true
   }

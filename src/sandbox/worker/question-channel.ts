@@ -13,14 +13,17 @@ type AnswerMessage = Extract<UrgentMessage, { kind: 'answer' }>
 /** What another plugin wants of this one, or what has become of what is between them. */
 export type PeerMessage = Extract<UrgentMessage, { kind: 'call' | 'drop' | 'peerEnded' }>
 
-/** There was no answer within so many milliseconds. */
+/** There was no answer within so many milliseconds, or the worker is not the asker's alone and it gave up. */
 export class NoAnswer extends Error {
   override readonly name = 'NoAnswer'
-  readonly milliseconds: number
 
-  constructor(milliseconds: number) {
-    super(`the host did not answer within ${milliseconds / 1000} s`)
-    this.milliseconds = milliseconds
+  /** What to say of it: who did not answer, and within which time. */
+  readonly within: string
+
+  constructor(milliseconds: number, gaveUp: boolean) {
+    const within = gaveUp ? 'in time for a worker that others share' : `within ${milliseconds / 1000} s`
+    super(`the host did not answer ${within}`)
+    this.within = within
   }
 }
 
@@ -42,14 +45,15 @@ export class PeerGone extends Error {
  */
 export interface QuestionChannel {
   /**
-   * Throws when the host refuses, `NoAnswer` after so many milliseconds, `PeerGone` when the plugin has ended. `accept` sees the
-   * answer the moment it comes, before anything that comes after it.
+   * Throws when the host refuses, `NoAnswer` after so many milliseconds or when `impatient` says so, `PeerGone`
+   * when the plugin has ended. `accept` sees the answer the moment it comes, before anything that comes after it.
    */
   ask<K extends Question['kind'], T>(
     isolate: number,
     question: Extract<Question, { kind: K }>,
     milliseconds: number,
     accept: (answer: Answers[K]) => T,
+    impatient?: () => boolean,
   ): T
   /** Calls within calls that have led to what runs now; 0 when nobody has called. */
   readonly depth: number
@@ -66,6 +70,8 @@ export interface QuestionChannelSettings {
 
 /** Questions given up whose answer may be on its way: one that the host has not given yet never comes. */
 const abandonedLimit = 100
+/** Milliseconds of a wait in a worker with others before looking again whether it takes too long. */
+const patience = 20
 
 interface Waiting {
   accept(answer: Answer): void
@@ -168,17 +174,23 @@ export function createQuestionChannel({
     if (abandoned.size > abandonedLimit && oldest !== undefined) abandoned.delete(oldest)
   }
 
-  function wait(asker: Waiting, milliseconds: number): void {
+  function wait(
+    asker: Waiting,
+    milliseconds: number,
+    impatient: (() => boolean) | undefined,
+  ): 'answered' | 'late' | 'impatient' {
     const deadline = performance.now() + milliseconds
     for (;;) {
       // The signal is read before the port: a message that comes in between ends the wait at once.
       const seen = Atomics.load(signal, 0)
       drain()
-      if (asker.outcome !== undefined) return
+      if (asker.outcome !== undefined) return 'answered'
       const remaining = deadline - performance.now()
-      if (remaining <= 0) return
+      if (remaining <= 0) return 'late'
+      if (impatient?.() === true) return 'impatient'
       const next = queue.shift()
-      if (next === undefined) Atomics.wait(signal, 0, seen, remaining)
+      if (next === undefined)
+        Atomics.wait(signal, 0, seen, impatient ? Math.min(remaining, patience) : remaining)
       else work(next)
     }
   }
@@ -189,7 +201,7 @@ export function createQuestionChannel({
   })
 
   return {
-    ask(isolate, question, milliseconds, accept) {
+    ask(isolate, question, milliseconds, accept, impatient) {
       lastNumber += 1
       const number = lastNumber
       let accepted: ReturnType<typeof accept> | undefined
@@ -200,14 +212,14 @@ export function createQuestionChannel({
       }
       waiting.set(number, asker)
       post({ kind: 'question', isolate, number, question })
-      wait(asker, milliseconds)
+      const gaveUp = wait(asker, milliseconds, impatient) === 'impatient'
       // What came while this one waited, and was left for later: nobody else will say that it is there.
       if (queue.length > 0) scheduled ??= setImmediate(workOff)
       const { outcome, failure } = asker
       if (outcome === undefined) {
         abandon(number, question.kind)
         post({ kind: 'abandon', isolate, number })
-        throw new NoAnswer(milliseconds)
+        throw new NoAnswer(milliseconds, gaveUp)
       }
       if (!outcome.ok) {
         throw outcome.gone === undefined

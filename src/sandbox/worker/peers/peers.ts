@@ -122,9 +122,7 @@ export function createPeers(settings: PeersSettings): Peers {
       return settings.ask({ kind: 'callPlugin', owner, handle, operation, depth, parcel }, unpack)
     } catch (error) {
       if (error instanceof NoAnswer)
-        throw new Error(`${reference.plugin} did not answer within ${error.milliseconds / 1000} s`, {
-          cause: error,
-        })
+        throw new Error(`${reference.plugin} did not answer ${error.within}`, { cause: error })
       if (!(error instanceof PeerGone)) throw error
       ended(error.isolate)
       throw notRunning(reference)

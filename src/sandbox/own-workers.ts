@@ -1,0 +1,43 @@
+import type { Clock } from '../base/clock.ts'
+import type { Logger } from '../base/log.ts'
+import type { SandboxLimits } from './limits.ts'
+import type { Seat, Seats } from './seat.ts'
+import { createWorkerThread, type WorkerThread } from './worker-thread.ts'
+
+export interface OwnWorkersSettings {
+  clock: Clock
+  logger: Logger
+  limits: SandboxLimits
+  /** Numbers for workers. */
+  nextNumber(): number
+}
+
+/** A worker for each isolate. */
+export function createOwnWorkers({ clock, logger, limits, nextNumber }: OwnWorkersSettings): Seats {
+  const threads = new Set<WorkerThread>()
+
+  const take: Seats['take'] = (_isolate, { id }) => {
+    const thread = createWorkerThread({ clock, logger, limits, name: id })
+    threads.add(thread)
+    const seat: Seat = {
+      ...thread,
+      isolation: 'dedicated',
+      worker: nextNumber(),
+      heapMegabytes: limits.oldGenerationMegabytes,
+      moveAway: () => undefined,
+      leave() {
+        threads.delete(thread)
+        return thread.close()
+      },
+    }
+    return seat
+  }
+
+  return {
+    take,
+    takeOwn: take,
+    async close() {
+      await Promise.all([...threads].map((thread) => thread.close()))
+    },
+  }
+}

@@ -1,0 +1,26 @@
+/** Where a plugin goes in shared isolation. Pure. */
+
+export interface PlacementRules {
+  /** Isolates in one worker at most: so many are down together when one of them takes the worker along. */
+  isolatesPerWorker: number
+  /** A worker with fewer takes the next one, before there is another worker. */
+  isolatesBeforeNextWorker: number
+  /** Workers that run side by side; more than there are cores only for want of room. */
+  cores: number
+}
+
+/** The number of the worker for one isolate more, or undefined for a new worker. `held`: isolates by worker. */
+export function placeIsolate(rules: PlacementRules, held: ReadonlyMap<number, number>): number | undefined {
+  let emptiest: { worker: number; isolates: number } | undefined
+  let fullestOfSmall: { worker: number; isolates: number } | undefined
+  for (const [worker, isolates] of held) {
+    if (isolates >= rules.isolatesPerWorker) continue
+    if (emptiest === undefined || isolates < emptiest.isolates) emptiest = { worker, isolates }
+    const isSmall = isolates < rules.isolatesBeforeNextWorker
+    if (isSmall && isolates > (fullestOfSmall?.isolates ?? -1)) fullestOfSmall = { worker, isolates }
+  }
+  // Fill one worker a little before the next one, so that a few plugins take one worker and not one each.
+  if (fullestOfSmall !== undefined) return fullestOfSmall.worker
+  if (held.size < rules.cores) return undefined
+  return emptiest?.worker
+}

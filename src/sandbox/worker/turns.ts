@@ -1,0 +1,195 @@
+import { type TurnRules, turnCells } from '../../schema/turn-cells.ts'
+
+/** What an isolate takes too much of. */
+export type Excess = 'time' | 'memory'
+
+/** Bytes: of the worker's heap, and of what it keeps outside of it, such as strings of Lua. */
+export interface MemoryInUse {
+  heap: number
+  outside: number
+}
+
+/**
+ * Whose turn it is in a worker that several isolates share, and whether one takes more than its share. Time is
+ * counted in the host's beats, and for the isolate on top: one that waits for another's method in the same
+ * worker does not pay for it. Memory is what the worker's has grown by in an isolate's turns; what is collected
+ * in its turns counts for it too, so that one which makes garbage stays where it was, and one which keeps grows.
+ */
+export interface Turns {
+  /** Runs `task` as this isolate's. Within a turn of another one it has its own account. */
+  run<T>(isolate: number, task: () => T): T
+  /** What this isolate has had too much of. Once it has, the answer stays until `renew`. */
+  excess(isolate: number): Excess | undefined
+  /** It has been loaded: from now on its stretches are short ones. */
+  loaded(isolate: number): void
+  /** A new stretch for an isolate that has had too much: for its clean-up. */
+  renew(isolate: number): void
+  forget(isolate: number): void
+}
+
+export interface TurnsSettings {
+  rules: TurnRules
+  memory(): MemoryInUse
+  /** Calls once this turn of the event loop, and all that is due in it, has ended. */
+  afterTurn(callback: () => void): void
+  /** Told once of each isolate that takes too much. */
+  exceeded(isolate: number, excess: Excess): void
+}
+
+interface Account {
+  /** Beats since the event loop has turned, and in the present window. */
+  stretch: number
+  window: number
+  /** Bytes. */
+  grown: number
+  /** Beats that it may have at a stretch. */
+  allowed: number
+}
+
+export function createTurns({ rules, memory, afterTurn, exceeded }: TurnsSettings): Turns {
+  const cells = new Int32Array(rules.cells)
+  const accounts = new Map<number, Account>()
+  const excesses = new Map<number, Excess>()
+  const told = new Set<number>()
+  /** Isolates whose code is on the stack, the one that runs now last. */
+  const stack: number[] = []
+  const beat = (): number => Atomics.load(cells, turnCells.beat)
+  let since = beat()
+  let windowBegun = beat()
+  let bytes = total(memory())
+  let awaitingTurn = false
+  /** When the last one had to go for its memory. */
+  let evictedAt: number | undefined
+
+  function accountOf(isolate: number): Account {
+    let account = accounts.get(isolate)
+    if (account === undefined) {
+      account = { stretch: 0, window: 0, grown: 0, allowed: rules.loadBeats }
+      accounts.set(isolate, account)
+    }
+    return account
+  }
+
+  /** Writes down what has passed since the last time for the isolate on top. Answers the memory in use. */
+  function settle(): MemoryInUse {
+    const now = beat()
+    const used = memory()
+    const top = stack.at(-1)
+    // One that has just ended has no account any more.
+    const account = top === undefined ? undefined : accounts.get(top)
+    if (account !== undefined) {
+      // The beats wrap around at 32 bits.
+      const beats = (now - since) | 0
+      account.stretch += beats
+      account.window += beats
+      account.grown += total(used) - bytes
+    }
+    since = now
+    bytes = total(used)
+    return used
+  }
+
+  function show(isolate: number): void {
+    Atomics.store(cells, turnCells.running, isolate)
+    Atomics.add(cells, turnCells.progress, 1)
+    if (isolate !== 0) Atomics.store(cells, turnCells.last, isolate)
+  }
+
+  function blame(isolate: number, excess: Excess): void {
+    excesses.set(isolate, excess)
+    if (told.has(isolate)) return
+    told.add(isolate)
+    exceeded(isolate, excess)
+  }
+
+  function largest(): number | undefined {
+    let found: [isolate: number, grown: number] | undefined
+    for (const [isolate, { grown }] of accounts) {
+      if (!told.has(isolate) && grown > (found?.[1] ?? 0)) found = [isolate, grown]
+    }
+    return found?.[0]
+  }
+
+  function judge({ heap, outside }: MemoryInUse): void {
+    const top = stack.at(-1)
+    const account = top === undefined ? undefined : accounts.get(top)
+    if (top !== undefined && account !== undefined && account.stretch >= account.allowed) blame(top, 'time')
+    if (((beat() - windowBegun) | 0) >= rules.windowBeats) closeWindow()
+    if (heap < rules.heapBytes && outside < rules.outsideBytes) return
+    // What it leaves behind is garbage until it is collected: nobody else is to go for that.
+    if (evictedAt !== undefined && ((beat() - evictedAt) | 0) < rules.windowBeats) return
+    const grower = largest()
+    if (grower === undefined) return
+    evictedAt = beat()
+    blame(grower, 'memory')
+  }
+
+  function closeWindow(): void {
+    const length = (beat() - windowBegun) | 0
+    for (const [isolate, account] of accounts) {
+      if (account.window > length * rules.windowShare) blame(isolate, 'time')
+      account.window = 0
+    }
+    windowBegun = beat()
+  }
+
+  function beginStretch(): void {
+    awaitingTurn = false
+    settle()
+    for (const account of accounts.values()) account.stretch = 0
+    Atomics.store(cells, turnCells.largest, largest() ?? 0)
+  }
+
+  return {
+    run(isolate, task) {
+      if (stack.at(-1) === isolate) return task()
+      if (!awaitingTurn) {
+        awaitingTurn = true
+        afterTurn(beginStretch)
+      }
+      settle()
+      accountOf(isolate)
+      stack.push(isolate)
+      show(isolate)
+      try {
+        return task()
+      } finally {
+        judge(settle())
+        stack.pop()
+        show(stack.at(-1) ?? 0)
+      }
+    },
+    excess(isolate) {
+      if (stack.at(-1) === isolate) {
+        Atomics.add(cells, turnCells.progress, 1)
+        judge(settle())
+      }
+      return excesses.get(isolate)
+    },
+    loaded(isolate) {
+      const account = accountOf(isolate)
+      account.allowed = rules.stretchBeats
+      // What it has had counts as its load, which was allowed.
+      account.stretch = 0
+      account.window = 0
+    },
+    renew(isolate) {
+      excesses.delete(isolate)
+      told.add(isolate)
+      const account = accountOf(isolate)
+      account.stretch = 0
+      account.window = 0
+    },
+    forget(isolate) {
+      accounts.delete(isolate)
+      excesses.delete(isolate)
+      told.delete(isolate)
+      if (Atomics.load(cells, turnCells.largest) === isolate) Atomics.store(cells, turnCells.largest, 0)
+      if (Atomics.load(cells, turnCells.last) === isolate) Atomics.store(cells, turnCells.last, 0)
+    },
+  }
+}
+
+function total({ heap, outside }: MemoryInUse): number {
+  return heap + outside
+}

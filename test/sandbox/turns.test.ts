@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { defaultLimits } from '../../src/sandbox/limits.ts'
+import { createTurnWatch } from '../../src/sandbox/turn-watch.ts'
+import { createTurns, type Excess, type MemoryInUse } from '../../src/sandbox/worker/turns.ts'
+import { turnCells } from '../../src/schema/turn-cells.ts'
+import { createManualClock } from '../helpers/manual-clock.ts'
+
+/** Both ends of the cells in one thread; time and memory are moved by hand. */
+function stage() {
+  const clock = createManualClock()
+  const limits = { ...defaultLimits, beatInterval: 50, stretchBeats: 8, loadBeats: 16, hangBeats: 8 }
+  const hung: number[] = []
+  const watch = createTurnWatch({ clock, limits, hung: (isolate) => hung.push(isolate) })
+  const used: MemoryInUse = { heap: 1_000, outside: 0 }
+  const told: [isolate: number, excess: Excess][] = []
+  const afterTurn: (() => void)[] = []
+  const turns = createTurns({
+    rules: { ...watch.rules, heapBytes: 10_000, outsideBytes: 10_000 },
+    memory: () => ({ ...used }),
+    afterTurn: (callback) => afterTurn.push(callback),
+    exceeded: (isolate, excess) => told.push([isolate, excess]),
+  })
+  watch.start()
+  return {
+    ...{ clock, watch, hung, used, told, turns },
+    beats: (count: number) => {
+      for (let beat = 0; beat < count; beat += 1) clock.advance(50)
+    },
+    endTurn: () => {
+      for (const callback of afterTurn.splice(0)) callback()
+    },
+    cell: (name: 'running' | 'last' | 'largest') =>
+      Atomics.load(new Int32Array(watch.rules.cells), turnCells[name]),
+  }
+}
+
+test('§6 a turn has so many beats; over all that is due in one turn of the event loop', () => {
+  const { turns, told, beats, endTurn } = stage()
+  for (const isolate of [1, 2]) turns.loaded(isolate)
+  turns.run(1, () => beats(5))
+  endTurn()
+  turns.run(1, () => {
+    beats(5)
+    assert.equal(turns.excess(1), undefined)
+  })
+  turns.run(2, () => beats(5))
+  assert.deepEqual(told, [])
+  turns.run(1, () => {
+    beats(3)
+    assert.equal(turns.excess(1), 'time')
+  })
+  assert.deepEqual(told, [[1, 'time']])
+  // It stays so until its clean-up, which has a stretch of its own.
+  endTurn()
+  assert.equal(turns.excess(1), 'time')
+  turns.renew(1)
+  turns.run(1, () => {
+    beats(7)
+    assert.equal(turns.excess(1), undefined)
+    beats(1)
+    assert.equal(turns.excess(1), 'time')
+  })
+  assert.deepEqual(told, [[1, 'time']])
+})
+
+test('§6 whoever waits for a neighbour in the same worker does not pay for its time', () => {
+  const { turns, told, beats } = stage()
+  for (const isolate of [1, 2]) turns.loaded(isolate)
+  turns.run(1, () => {
+    beats(4)
+    turns.run(2, () => {
+      beats(8)
+      assert.equal(turns.excess(2), 'time')
+    })
+    beats(3)
+    assert.equal(turns.excess(1), undefined)
+  })
+  assert.deepEqual(told, [[2, 'time']])
+})
+
+test('§6 a load has twice the time, and one that takes half of the worker for long has to go', () => {
+  const { turns, told, beats, endTurn } = stage()
+  turns.run(1, () => {
+    for (let beat = 1; beat <= 15; beat += 1) {
+      beats(1)
+      assert.equal(turns.excess(1), undefined)
+    }
+  })
+  turns.loaded(1)
+  turns.loaded(2)
+  endTurn()
+  for (let round = 0; round < 30; round += 1) {
+    turns.run(1, () => beats(4))
+    endTurn()
+    turns.run(2, () => beats(1))
+    endTurn()
+  }
+  assert.deepEqual(told, [[1, 'time']])
+})
+
+test('§6 when memory is short the isolate has to go for which it has grown most, and only one at a time', () => {
+  const { turns, told, used, cell, endTurn } = stage()
+  turns.run(1, () => void (used.heap += 6_000))
+  turns.run(2, () => void (used.heap += 2_000))
+  // One that makes much and leaves nothing has not grown.
+  turns.run(3, () => {
+    used.heap += 900
+    turns.excess(3)
+    used.heap -= 900
+  })
+  endTurn()
+  assert.equal(cell('largest'), 1)
+  assert.deepEqual(told, [])
+  turns.run(2, () => {
+    used.heap += 1_500
+    turns.excess(2)
+    turns.excess(2)
+  })
+  turns.run(3, () => undefined)
+  assert.deepEqual(told, [[1, 'memory']])
+  turns.forget(1)
+  assert.equal(cell('largest'), 0)
+})
+
+test('§6 the host knows who hangs, after so many beats without a sign and not by the clock', () => {
+  const { clock, turns, hung, beats, watch } = stage()
+  turns.run(3, () => {
+    beats(7)
+    // Lua, when asked whether it takes too long, is a sign.
+    turns.excess(3)
+    beats(7)
+    // A host that slept, or was busy for an hour, beats once.
+    clock.advance(50)
+    turns.excess(3)
+    assert.deepEqual(hung, [])
+    turns.run(4, () => {
+      beats(9)
+      assert.equal(watch.culprit('other'), 4)
+    })
+  })
+  assert.deepEqual(hung, [4])
+})
+
+test('§6 the end of a worker is put down to the one that runs, else for memory to the one that grew most, else to the last', () => {
+  const { turns, used, watch, endTurn } = stage()
+  assert.equal(watch.culprit('other'), undefined)
+  turns.run(1, () => void (used.heap += 3_000))
+  turns.run(2, () => {
+    assert.equal(watch.culprit('memory'), 2)
+    assert.equal(watch.culprit('other'), 2)
+  })
+  endTurn()
+  assert.equal(watch.culprit('memory'), 1)
+  assert.equal(watch.culprit('other'), 2)
+})
