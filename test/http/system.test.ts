@@ -25,7 +25,9 @@ test('the host says what it is, how it is, and what its plugins take', async () 
       http: body.http,
       journal: body.journal,
       plugins: body.plugins,
-      isolates: body.isolates.map(({ plugin, memoryLimit }: any) => [plugin, memoryLimit]),
+      isolates: body.isolates.map(({ plugin, isolation, worker, memoryLimit }: any) => [
+        ...[plugin, isolation, worker, memoryLimit],
+      ]),
       health: body.health,
     },
     {
@@ -34,7 +36,7 @@ test('the host says what it is, how it is, and what its plugins take', async () 
       http: { url: host.url, eventStreams: 0, inspectors: 0 },
       journal: { seq: host.host.lifecycle.lastSeq },
       plugins: { running: 1 },
-      isolates: [['@fixtures/demo', 128 * 1024 * 1024]],
+      isolates: [['@fixtures/demo', 'dedicated', 1, 128 * 1024 * 1024]],
       health: { ready: true, reasons: [] },
     },
   )
