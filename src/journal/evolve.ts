@@ -1,8 +1,9 @@
-import { initialTransition, type SnapshotFrom, transition } from 'xstate'
+import { initialTransition, type SnapshotFrom } from 'xstate'
 import { host } from '../../machines/host.ts'
 import { pluginLifecycle } from '../../machines/plugin-lifecycle.ts'
 import type { Fact, JournalEvent, PluginFact } from '../schema/journal-event.ts'
 import type { PluginState } from '../schema/plugin.ts'
+import { createStep } from './step.ts'
 
 /** State of the host and of every plugin: the fold of the facts through the machines. */
 
@@ -15,6 +16,9 @@ export interface HostState {
   /** Every plugin there ever was, by full id; also those that are uninstalled. */
   readonly plugins: ReadonlyMap<string, PluginSnapshot>
 }
+
+const stepPlugin = createStep(pluginLifecycle)
+const stepHost = createStep(host)
 
 export function initialPlugin(id: string): PluginSnapshot {
   return initialTransition(pluginLifecycle, { id })[0]
@@ -40,7 +44,7 @@ export function evolvePlugin(
   at: string,
 ): PluginSnapshot | undefined {
   const event = { ...fact, at }
-  return snapshot.can(event) ? transition(pluginLifecycle, snapshot, event)[0] : undefined
+  return snapshot.can(event) ? stepPlugin(snapshot, event) : undefined
 }
 
 /** Whether the plugin's machine would take a fact of this type, with whatever data. */
@@ -62,7 +66,7 @@ export function applyFact(
   if (fact.plugin === null) {
     const event = { ...fact, at }
     if (!state.host.can(event)) return undefined
-    const next = transition(host, state.host, event)[0]
+    const next = stepHost(state.host, event)
     return { state: { seq, host: next, plugins: draft }, value: next.value, revision: 0 }
   }
   const next = evolvePlugin(draft.get(fact.plugin) ?? initialPlugin(fact.plugin), fact, at)

@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { type FileSystem, syncDirectory } from '../base/file-system.ts'
 import { SecretKeyError } from '../base/key-ring.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
+import { readLines } from './line-reader.ts'
 
 /** The file below the journal: lines appended as a whole or not at all. Knows nothing of what they say. */
 export interface JournalFile {
@@ -36,7 +37,11 @@ export class DamagedJournalError extends Error {
   }
 }
 
-const lineFeed = 0x0a
+export interface OpenOptions {
+  /** Number of the last line that a caller was told of. */
+  acknowledged: number
+  onTorn: (text: string) => void
+}
 
 /**
  * Opens the file, handing each line to `accept`, which throws at one that it does not believe. An incomplete
@@ -47,30 +52,13 @@ export async function openJournalFile(
   files: FileSystem,
   path: string,
   accept: (line: string) => void,
-  options: { acknowledged: number; onTorn: (text: string) => void },
+  options: OpenOptions,
 ): Promise<JournalFile> {
   const handle = await openExisting(files, path)
   if (handle === undefined) return createJournalFile(files, path, undefined, [0], false)
   try {
-    const content = await handle.readFile()
     const offsets = [0]
-    let torn = false
-    for (let start = 0; start < content.length && !torn;) {
-      const end = content.indexOf(lineFeed, start)
-      const number = offsets.length
-      const reason =
-        end === -1 ? 'it ends in the middle of a line' : reasonAgainst(accept, content, start, end)
-      if (reason === undefined) {
-        start = end + 1
-        offsets.push(start)
-        continue
-      }
-      const isLast = end === -1 || end === content.length - 1
-      if (!isLast || number <= options.acknowledged)
-        throw new DamagedJournalError(path, number, start, reason)
-      options.onTorn(content.toString('utf8', start))
-      torn = true
-    }
+    const torn = await readAll(handle, path, offsets, accept, options)
     const lines = offsets.length - 1
     if (lines < options.acknowledged) {
       const reason = `it ends here, but .host.json has seen ${options.acknowledged} events`
@@ -83,14 +71,35 @@ export async function openJournalFile(
   }
 }
 
-function reasonAgainst(
+/** Adds where each line ends to `offsets`. Answers whether there is something torn at the end. */
+async function readAll(
+  handle: FileHandle,
+  path: string,
+  offsets: number[],
   accept: (line: string) => void,
-  content: Buffer,
-  start: number,
-  end: number,
-): string | undefined {
+  { acknowledged, onTorn }: OpenOptions,
+): Promise<boolean> {
+  const { size } = await handle.stat()
+  for await (const lines of readLines(handle)) {
+    for (const { bytes, start, whole } of lines) {
+      const reason = whole ? reasonAgainst(accept, bytes) : 'it ends in the middle of a line'
+      const end = start + bytes.length + 1
+      if (reason === undefined) {
+        offsets.push(end)
+        continue
+      }
+      const number = offsets.length
+      if (end < size || number <= acknowledged) throw new DamagedJournalError(path, number, start, reason)
+      onTorn(bytes.toString('utf8'))
+      return true
+    }
+  }
+  return false
+}
+
+function reasonAgainst(accept: (line: string) => void, line: Buffer): string | undefined {
   try {
-    accept(content.toString('utf8', start, end))
+    accept(line.toString('utf8'))
     return undefined
   } catch (error) {
     // The line is whole, only its key is missing: nothing may be cut off or repaired because of that.
