@@ -24,6 +24,7 @@ import './style/machine.css'
 import { followJournal, loadJournal } from './store/journal.ts'
 import { followEmittedEvents } from './store/live.ts'
 import { followPlugins, loadPlugins } from './store/plugins.ts'
+import { followSafeMode, loadSafeMode } from './store/safe-mode.ts'
 import { loadSession } from './store/session.ts'
 
 function App() {
@@ -71,7 +72,7 @@ function Redirect({ to }: { to: string }) {
 
 /** Reads how things stand, and listens from there on. */
 async function start(): Promise<void> {
-  const [lastSeq] = await Promise.all([loadJournal(), loadPlugins(), loadSession()])
+  const [lastSeq] = await Promise.all([loadJournal(), loadPlugins(), loadSession(), loadSafeMode()])
   openStream(lastSeq)
 }
 
@@ -86,7 +87,10 @@ function begin(): void {
 // What is not in the journal may have changed during a break.
 let known = 0
 connections.subscribe((count) => {
-  if (count > 1 && count !== known) void loadPlugins()
+  if (count > 1 && count !== known) {
+    void loadPlugins()
+    loadSafeMode().catch(tellFailure)
+  }
   known = count
 })
 
@@ -95,6 +99,7 @@ followLinks()
 followPlugins()
 followJournal()
 followEmittedEvents()
+followSafeMode()
 const root = document.getElementById('app')
 if (root !== null) render(<App />, root)
 begin()

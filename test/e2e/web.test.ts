@@ -462,6 +462,20 @@ test(
   },
 )
 
+test('the system page says which plugins share a worker', options, async (context) => {
+  const host = await lampHost(context, { settings: { isolation: 'shared' } })
+  await runningLamp(host)
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/hello' } })
+  await host.request('POST', '/api/plugins/hello/toggle', { body: { enabled: true } })
+  const { page } = await lampPage(context, host)
+  await page.goto('/system')
+  await page.getByText('2 plugins in 1 worker thread.').waitFor()
+  const worker = page.getByRole('list', { name: 'Isolates' }).getByRole('listitem')
+  await worker.getByText(/^Worker \d+, shared by 2 plugins$/).waitFor()
+  assert.deepEqual((await worker.getByRole('link').allInnerTexts()).sort(), ['@fixtures/hello', lamp])
+  await assertAccessible(page, 'a shared worker')
+})
+
 test('the keyboard alone is enough, and the focus comes back from a question', options, async (context) => {
   const host = await lampHost(context)
   const { page } = await lampPage(context, host)

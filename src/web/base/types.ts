@@ -1,9 +1,25 @@
 import type { Field } from '../../schema/field.ts'
-import type { LogEntry, Plugin, PluginError, PluginState } from '../../schema/plugin.ts'
+import type {
+  LogEntry,
+  Plugin as SchemaPlugin,
+  PluginError as SchemaError,
+  PluginState,
+} from '../../schema/plugin.ts'
 
 /** What the API answers, as the pages use it. */
 
-export type { Field, LogEntry, Plugin, PluginError, PluginState }
+export type { Field, LogEntry, PluginState }
+
+/** With members that a host may not have. */
+export type PluginError = SchemaError & { log?: { at: string; level: string; message: string }[] }
+export type Plugin = Omit<SchemaPlugin, 'error'> & {
+  error: PluginError | null
+  restart?: { attempt: number; delay: number } | null
+  trial?: { from: string; since: string } | null
+  integrity?: { intact: boolean; changed: string[] }
+  limits?: { set: Record<string, number | undefined> }
+  limitsReached?: { limit: string; value: number; at: string }[]
+}
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
@@ -56,6 +72,27 @@ export interface ConfigCheck {
   valid: boolean
   errors: { path: string; message: string }[]
   effective: Record<string, unknown>
+}
+
+/** A version that is installed, or was and is kept. */
+export interface PluginVersion {
+  version: string
+  repository: string | null
+  current: boolean
+  /** Since when it is installed, or when it was replaced; ISO 8601. */
+  at: string
+  /** Whether its files are there. */
+  available: boolean
+}
+
+export interface LimitDescription {
+  name: string
+  unit: string
+  description: string
+  /** What a plugin gets for which nothing is set. */
+  default: number
+  min: number
+  max: number
 }
 
 export interface PluginStateAt {

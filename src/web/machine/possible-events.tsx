@@ -16,7 +16,7 @@ const commands: Readonly<Record<string, { label: string; run: Action } | undefin
   PluginDisabled: { label: 'Switch off', run: (id) => toggle(id, false) },
   PluginLoadRequested: { label: 'Start again', run: reload },
   PluginUnloadRequested: { label: 'Reload', run: reload },
-  PluginRolledBack: { label: 'Back to the version before', run: rollback },
+  PluginRolledBack: { label: 'Back to the version before', run: (id) => rollback(id) },
 }
 
 /** What may happen to a plugin now. */

@@ -1,21 +1,23 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { go, pluginPath } from '../base/router.ts'
 import type { Plugin } from '../base/types.ts'
-import { Empty, Failure, Loading } from '../parts/feedback.tsx'
+import { Empty, Loading } from '../parts/feedback.tsx'
 import { Page } from '../parts/page.tsx'
 import { StateChip } from '../parts/state-chip.tsx'
 import { Switch } from '../parts/switch.tsx'
+import { Condition } from '../plugin/condition.tsx'
 import { ControlsTab } from '../plugin/controls-tab.tsx'
 import { DocumentsTab } from '../plugin/documents-tab.tsx'
 import { EventsTab } from '../plugin/events-tab.tsx'
 import { HistoryTab } from '../plugin/history-tab.tsx'
+import { LimitsTab } from '../plugin/limits-tab.tsx'
 import { LogsTab } from '../plugin/logs-tab.tsx'
 import { ObjectsTab } from '../plugin/objects-tab.tsx'
 import { OverviewTab } from '../plugin/overview-tab.tsx'
 import { SettingsTab } from '../plugin/settings-tab.tsx'
 import { UninstallDialog } from '../plugin/uninstall-dialog.tsx'
 import { busy, toggle } from '../store/commands.ts'
-import { plugins, readPlugin } from '../store/plugins.ts'
+import { plugins } from '../store/plugins.ts'
 
 const tabs = [
   ['', 'Overview'],
@@ -25,6 +27,7 @@ const tabs = [
   ['events', 'Events'],
   ['logs', 'Logs'],
   ['documents', 'Documents'],
+  ['limits', 'Limits'],
   ['history', 'History'],
 ] as const
 
@@ -73,15 +76,15 @@ export function PluginPage({ id, tab }: { id: string; tab: string }) {
       <p class="id">
         {plugin.id} · {plugin.version}
       </p>
-      {plugin.error === null ? null : (
-        <Failure text={plugin.error.message} onRetry={() => void readPlugin(plugin.id)} />
-      )}
+      <Condition plugin={plugin} />
       <nav class="tabs" ref={tabList} aria-label={`Parts of ${plugin.name}`}>
-        {tabs.map(([name, label]) => (
-          <a key={name} href={pluginPath(plugin.id, name)} aria-current={name === tab ? 'page' : undefined}>
-            {label}
-          </a>
-        ))}
+        {tabs
+          .filter(([name]) => name !== 'limits' || plugin.limits !== undefined)
+          .map(([name, label]) => (
+            <a key={name} href={pluginPath(plugin.id, name)} aria-current={name === tab ? 'page' : undefined}>
+              {label}
+            </a>
+          ))}
         <a href={`/machines/plugin-lifecycle?plugin=${plugin.id}`}>Machine</a>
       </nav>
       <Tab key={`${plugin.id} ${tab}`} plugin={plugin} tab={tab} onUninstall={() => setRemoving(true)} />
@@ -104,6 +107,8 @@ function Tab({ plugin, tab, onUninstall }: { plugin: Plugin; tab: string; onUnin
       return <LogsTab plugin={plugin} />
     case 'documents':
       return <DocumentsTab plugin={plugin} />
+    case 'limits':
+      return <LimitsTab plugin={plugin} />
     case 'history':
       return <HistoryTab plugin={plugin} />
     default:

@@ -1,10 +1,10 @@
 import { useEffect } from 'preact/hooks'
 import type { System } from '../../schema/system.ts'
-import { pluginPath } from '../base/router.ts'
-import { countOf, dateTimeOf } from '../base/words.ts'
+import { countOf, dateTimeOf, megabytes } from '../base/words.ts'
 import { Failure, Loading } from '../parts/feedback.tsx'
 import { Page } from '../parts/page.tsx'
 import { useRemote } from '../store/remote.ts'
+import { IsolatesPanel } from '../system/isolates-panel.tsx'
 
 /** How often the numbers are read again, in milliseconds. */
 const readInterval = 3_000
@@ -29,7 +29,6 @@ function Details({ system }: { system: System }) {
   const { host, versions, process, broker, http, journal, isolates, health } = system
   return (
     <>
-      {host.safeMode === null ? null : <Failure text={`Safe mode: ${host.safeMode}`} />}
       <div class="columns">
         <section class="panel">
           <h2>Health</h2>
@@ -119,39 +118,9 @@ function Details({ system }: { system: System }) {
           </dl>
         </section>
       </div>
-      <section class="panel">
-        <h2>Isolates</h2>
-        {isolates.length === 0 ? <p class="hint">No plugin is loaded.</p> : null}
-        <ul class="isolates" aria-label="Isolates">
-          {isolates.map(({ plugin, memory, memoryLimit, load }) => (
-            <li key={plugin}>
-              <a class="id" href={pluginPath(plugin)}>
-                {plugin}
-              </a>
-              <span class="gauge">
-                <meter
-                  aria-label={`Memory of ${plugin}`}
-                  min={0}
-                  max={memoryLimit}
-                  high={memoryLimit * 0.8}
-                  value={memory ?? 0}
-                />
-                {memory === null ? 'not known yet' : `${megabytes(memory)} of ${megabytes(memoryLimit)}`}
-              </span>
-              <span class="gauge">
-                <meter aria-label={`Load of ${plugin}`} min={0} max={1} high={0.8} value={load ?? 0} />
-                {load === null ? 'not known yet' : `${(load * 100).toFixed(1)} % busy`}
-              </span>
-            </li>
-          ))}
-        </ul>
-      </section>
+      <IsolatesPanel isolates={isolates} />
     </>
   )
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1024 / 1024).toFixed(1)} MiB`
 }
 
 function duration(seconds: number): string {

@@ -5,6 +5,7 @@ import { nextTheme, theme } from '../base/theme.ts'
 import { canLogOut, logOut } from '../store/session.ts'
 import { Icon, type IconName } from './icon.tsx'
 import { Notices } from './notices.tsx'
+import { SafeModeBanner } from './safe-mode-banner.tsx'
 
 const links: readonly { path: string; label: string; icon: IconName }[] = [
   { path: '/plugins', label: 'Plugins', icon: 'plugins' },
@@ -63,6 +64,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
         })}
       </nav>
       <main id="content" tabIndex={-1}>
+        <SafeModeBanner />
         {children}
       </main>
       <Notices />

@@ -6,6 +6,7 @@ import { busy, reload, rollback } from '../store/commands.ts'
 import { Allowed } from './change-details.tsx'
 import { ChangeDialog } from './change-dialog.tsx'
 import { UnlimitedMark } from './permission-list.tsx'
+import { VersionsPanel } from './versions-panel.tsx'
 
 const resourceWords: Readonly<Record<string, string>> = {
   timers: 'Timers',
@@ -83,6 +84,7 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
         </div>
       </section>
       <div class="stack">
+        {plugin.trial === undefined ? null : <VersionsPanel plugin={plugin} />}
         <section class="panel">
           <h2>What it may do</h2>
           {plugin.permissions === null ? (

@@ -1,5 +1,5 @@
 import type { PermissionEntry, PermissionKind } from '../../schema/permissions.ts'
-import { Icon } from '../parts/icon.tsx'
+import { Note } from '../parts/note.tsx'
 
 const words: Readonly<Record<PermissionKind, string>> = {
   host: 'Connect to',
@@ -35,12 +35,9 @@ export function PermissionList({ label, entries }: { label: string; entries: rea
 /** For a plugin whose manifest has no list. */
 export function UnlimitedMark() {
   return (
-    <p class="unlimited">
-      <Icon name="warning" />
-      <span>
-        It does not say what it needs: it may connect to any address, use every MQTT topic and every other
-        plugin. Use it only if you trust who made it.
-      </span>
-    </p>
+    <Note>
+      It does not say what it needs: it may connect to any address, use every MQTT topic and every other
+      plugin. Use it only if you trust who made it.
+    </Note>
   )
 }

@@ -58,9 +58,10 @@ export function update(id: string, version?: string): Promise<boolean> {
   })
 }
 
-export function rollback(id: string): Promise<boolean> {
+/** Without a version: to the one before. */
+export function rollback(id: string, version?: string): Promise<boolean> {
   return run(id, 'Going back…', async () => {
-    const plugin = await command(id, '/rollback')
+    const plugin = await command(id, '/rollback', version === undefined ? {} : { version })
     return `${plugin.name} is back at version ${plugin.version}.`
   })
 }

@@ -1,0 +1,62 @@
+import type { Plugin } from '../base/types.ts'
+import { dateTimeOf, timeOf, valueText } from '../base/words.ts'
+import { pluginPath } from '../base/router.ts'
+import { Failure } from '../parts/feedback.tsx'
+import { Note } from '../parts/note.tsx'
+import { readPlugin } from '../store/plugins.ts'
+import { limitName } from './limit-words.ts'
+
+/** What is to be said of a plugin whatever part of its page one looks at. */
+export function Condition({ plugin }: { plugin: Plugin }) {
+  const { id, name, error, restart, trial, integrity, limitsReached = [] } = plugin
+  return (
+    <>
+      {error === null ? null : (
+        <>
+          <Failure text={error.message} onRetry={() => void readPlugin(id)} />
+          {error.log === undefined || error.log.length === 0 ? null : (
+            <details class="panel last-lines">
+              <summary>The last lines of its log</summary>
+              <ul class="lines" aria-label="The last lines of its log" tabIndex={0}>
+                {error.log.map(({ at, level, message }, index) => (
+                  <li key={index} class={`line level-${level}`}>
+                    <time dateTime={at}>{timeOf(at)}</time>
+                    <strong>{level}</strong>
+                    <span class="message">{message}</span>
+                  </li>
+                ))}
+              </ul>
+            </details>
+          )}
+        </>
+      )}
+      {restart == null ? null : (
+        <Note>
+          It is started again by itself, {(restart.delay / 1_000).toFixed(1)} seconds after the crash (attempt{' '}
+          {restart.attempt}).
+        </Note>
+      )}
+      {trial == null ? null : (
+        <Note>
+          Version {plugin.version} is on trial since {dateTimeOf(trial.since)}: if it crashes before it has
+          proved stable, {trial.from} comes back by itself.
+        </Note>
+      )}
+      {integrity === undefined || integrity.intact ? null : (
+        <Note>
+          Files of {name} are not as they were installed: {integrity.changed.join(', ')}. An update or going
+          back to a version replaces them.
+        </Note>
+      )}
+      {limitsReached.length === 0 ? null : (
+        <Note>
+          It has reached{' '}
+          {limitsReached
+            .map(({ limit, value, at }) => `${limitName(limit)} (${valueText(value)}, at ${timeOf(at)})`)
+            .join(', ')}
+          . <a href={pluginPath(id, 'limits')}>See its limits</a>.
+        </Note>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,143 @@
+import { useState } from 'preact/hooks'
+import { ApiError, pluginApi, send, wordsOf } from '../base/api.ts'
+import type { LimitDescription, Plugin } from '../base/types.ts'
+import { timeOf } from '../base/words.ts'
+import { Failure, Loading } from '../parts/feedback.tsx'
+import { tell } from '../parts/notices.tsx'
+import { putPlugin } from '../store/plugins.ts'
+import { useRemote } from '../store/remote.ts'
+import { limitName, limitText } from './limit-words.ts'
+
+/** What the plugin may take of the host; an empty field is what the host gives every plugin. */
+export function LimitsTab({ plugin }: { plugin: Plugin }) {
+  const { value, error, reload } = useRemote<{ limits: LimitDescription[] }>('/api/limits')
+  const [typed, setTyped] = useState<ReadonlyMap<string, string>>(new Map())
+  const [failure, setFailure] = useState<unknown>(undefined)
+  const [saving, setSaving] = useState(false)
+  if (error !== '') return <Failure text={error} onRetry={reload} />
+  if (value === undefined) return <Loading what="the limits" />
+  const set = new Map(Object.entries<number | undefined>(plugin.limits?.set ?? {}))
+  const textOf = (name: string): string => typed.get(name) ?? String(set.get(name) ?? '')
+  const wrong = value.limits.filter((limit) => problemOf(limit, textOf(limit.name)) !== '')
+  const changed = value.limits.some(({ name }) => textOf(name).trim() !== String(set.get(name) ?? ''))
+
+  async function save(event: Event): Promise<void> {
+    event.preventDefault()
+    if (saving || wrong.length > 0 || !changed || value === undefined) return
+    setSaving(true)
+    try {
+      const limits = Object.fromEntries(
+        value.limits.flatMap(({ name }) =>
+          textOf(name).trim() === '' ? [] : [[name, Number(textOf(name))]],
+        ),
+      )
+      putPlugin(await send<Plugin>('PUT', pluginApi(plugin.id, '/limits'), { limits }))
+      setTyped(new Map())
+      setFailure(undefined)
+      tell(`The limits of ${plugin.name} are saved.`)
+    } catch (reason) {
+      setFailure(reason)
+    } finally {
+      setSaving(false)
+    }
+  }
+
+  return (
+    <form class="panel" onSubmit={(event) => void save(event)} noValidate>
+      <h2>Limits</h2>
+      <p class="hint">
+        What it may take of this host. An empty field is what every plugin gets; a change reloads it when it
+        is on.
+      </p>
+      <div class="limits">
+        {value.limits.map((limit) => (
+          <LimitField
+            key={limit.name}
+            limit={limit}
+            text={textOf(limit.name)}
+            reachedAt={plugin.limitsReached?.find((reached) => reached.limit === limit.name)?.at}
+            onInput={(text) => setTyped(new Map(typed).set(limit.name, text))}
+          />
+        ))}
+      </div>
+      {failure === undefined ? null : <Failure text={failureText(failure)} />}
+      <p class="hint" id="limits-hint" role="status">
+        {wrong.length > 0
+          ? `Cannot be saved yet: ${wrong.map(({ name }) => limitName(name)).join(', ')}.`
+          : changed
+            ? plugin.enabled
+              ? `Saving reloads ${plugin.name}.`
+              : `Saving keeps ${plugin.name} off.`
+            : 'There is nothing to save: all is as it is stored.'}
+      </p>
+      <div class="actions">
+        <button
+          type="submit"
+          class="primary"
+          disabled={saving || !changed || wrong.length > 0}
+          aria-describedby="limits-hint"
+        >
+          Save the limits
+        </button>
+        <button type="button" disabled={saving || typed.size === 0} onClick={() => setTyped(new Map())}>
+          Discard changes
+        </button>
+      </div>
+    </form>
+  )
+}
+
+interface LimitFieldProps {
+  limit: LimitDescription
+  text: string
+  /** When the plugin met it, since it was loaded last. */
+  reachedAt: string | undefined
+  onInput(text: string): void
+}
+
+function LimitField({ limit, text, reachedAt, onInput }: LimitFieldProps) {
+  const { name, unit, description, default: usual } = limit
+  const id = `limit-${name}`
+  const problem = problemOf(limit, text)
+  const known = text.trim() !== '' && problem === ''
+  return (
+    <div class={problem === '' ? 'field' : 'field wrong'}>
+      <label class="label" for={id}>
+        {limitName(name)}
+        {reachedAt === undefined ? null : <span class="chip tone-busy">Reached at {timeOf(reachedAt)}</span>}
+      </label>
+      <input
+        id={id}
+        value={text}
+        inputMode="numeric"
+        autocomplete="off"
+        placeholder={String(usual)}
+        aria-describedby={`${id}-hint ${id}-error`}
+        aria-invalid={problem !== ''}
+        onInput={({ currentTarget }) => onInput(currentTarget.value)}
+      />
+      <p class="hint" id={`${id}-hint`}>
+        {description}. Usual: {limitText(usual, unit)}
+        {known && unit === 'bytes' ? `; here ${limitText(Number(text), unit)}` : ''}.
+      </p>
+      <p class="field-error" id={`${id}-error`} aria-live="polite">
+        {problem === '' ? '' : `${limitName(name)} ${problem}.`}
+      </p>
+    </div>
+  )
+}
+
+/** As the host would say it; it checks once more. */
+function problemOf({ min, max }: LimitDescription, text: string): string {
+  if (text.trim() === '') return ''
+  const number = Number(text)
+  return Number.isInteger(number) && number >= min && number <= max
+    ? ''
+    : `must be a whole number from ${min} to ${max}`
+}
+
+function failureText(reason: unknown): string {
+  const details =
+    reason instanceof ApiError ? reason.errors.map(({ path, message }) => `${path} ${message}`) : []
+  return [wordsOf(reason), ...details].join(' ')
+}
