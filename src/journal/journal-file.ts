@@ -4,7 +4,8 @@ import { dirname } from 'node:path'
 import { type FileSystem, syncDirectory } from '../base/file-system.ts'
 import { SecretKeyError } from '../base/key-ring.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
-import { readLines } from './line-reader.ts'
+import { readLines, splitLines } from './line-reader.ts'
+import { createNumberList, type NumberList } from './number-list.ts'
 
 /** The file below the journal: lines appended as a whole or not at all. Knows nothing of what they say. */
 export interface JournalFile {
@@ -12,8 +13,8 @@ export interface JournalFile {
   readonly lines: number
   /** Writes the lines and waits until they are on disk. When it fails, the file is as it was before. */
   append(lines: readonly string[]): Promise<void>
-  /** One line by its number, from 1, without the line feed. */
-  line(number: number): string
+  /** Lines by their numbers, from 1, the last included; without line feeds. */
+  read(first: number, last: number): string[]
   close(): Promise<void>
 }
 
@@ -44,9 +45,10 @@ export interface OpenOptions {
 }
 
 /**
- * Opens the file, handing each line to `accept`, which throws at one that it does not believe. An incomplete
- * last line, and a last line past `acknowledged` that is not believed, is what a crash leaves of a write:
- * it is cut off at the next append, after `onTorn` was told. Nothing on disk changes before the first append.
+ * Opens the file, handing each line to `accept`, which throws at one that it does not
+ * believe. An incomplete last line, and a last line past `acknowledged` that is not believed, is what a crash
+ * leaves of a write: it is cut off at the next append, after `onTorn` was told. Nothing on disk changes before
+ * the first append.
  */
 export async function openJournalFile(
   files: FileSystem,
@@ -55,14 +57,15 @@ export async function openJournalFile(
   options: OpenOptions,
 ): Promise<JournalFile> {
   const handle = await openExisting(files, path)
-  if (handle === undefined) return createJournalFile(files, path, undefined, [0], false)
+  const offsets = createNumberList(8)
+  offsets.push(0)
+  if (handle === undefined) return createJournalFile(files, path, undefined, offsets, false)
   try {
-    const offsets = [0]
     const torn = await readAll(handle, path, offsets, accept, options)
     const lines = offsets.length - 1
     if (lines < options.acknowledged) {
       const reason = `it ends here, but .host.json has seen ${options.acknowledged} events`
-      throw new DamagedJournalError(path, lines + 1, offsets[lines] ?? 0, reason)
+      throw new DamagedJournalError(path, lines + 1, endOf(offsets), reason)
     }
     return createJournalFile(files, path, handle, offsets, torn)
   } catch (error) {
@@ -71,11 +74,16 @@ export async function openJournalFile(
   }
 }
 
-/** Adds where each line ends to `offsets`. Answers whether there is something torn at the end. */
+/** Where the last line ends. */
+function endOf(offsets: NumberList): number {
+  return offsets.at(offsets.length - 1) ?? 0
+}
+
+/** Answers whether there is something torn at the end. */
 async function readAll(
   handle: FileHandle,
   path: string,
-  offsets: number[],
+  offsets: NumberList,
   accept: (line: string) => void,
   { acknowledged, onTorn }: OpenOptions,
 ): Promise<boolean> {
@@ -136,11 +144,11 @@ function createJournalFile(
   files: FileSystem,
   path: string,
   existing: FileHandle | undefined,
-  offsets: number[],
+  offsets: NumberList,
   torn: boolean,
 ): JournalFile {
   let handle = existing
-  let end = offsets.at(-1) ?? 0
+  let end = endOf(offsets)
   /** Bytes past `end`, left by a crash or by a failed write, that have to be cut off first. */
   let dirty = torn
 
@@ -162,6 +170,7 @@ function createJournalFile(
       try {
         for (let written = 0; written < bytes.length;) {
           const { bytesWritten } = await handle.write(bytes, written, bytes.length - written, end + written)
+          if (bytesWritten === 0) throw new Error('nothing of it could be written')
           written += bytesWritten
         }
         await handle.datasync()
@@ -174,15 +183,22 @@ function createJournalFile(
         offsets.push(end)
       }
     },
-    line(number) {
-      const start = offsets[number - 1]
-      const next = offsets[number]
+    read(first, last) {
+      if (last < first) return []
+      const start = offsets.at(first - 1)
+      const next = offsets.at(last)
       if (handle === undefined || start === undefined || next === undefined) {
-        throw new RangeError(`The journal has no line ${number}`)
+        throw new RangeError(`The journal has no lines ${first} to ${last}`)
       }
-      const bytes = Buffer.alloc(next - start - 1)
-      readSync(handle.fd, bytes, 0, bytes.length, start)
-      return bytes.toString('utf8')
+      const bytes = Buffer.allocUnsafe(next - start)
+      for (let filled = 0; filled < bytes.length;) {
+        const count = readSync(handle.fd, bytes, filled, bytes.length - filled, start + filled)
+        if (count === 0) throw new Error(`${path} has become shorter while the host was running`)
+        filled += count
+      }
+      const lines: string[] = []
+      splitLines(bytes, (from, to) => lines.push(bytes.toString('utf8', from, to)))
+      return lines
     },
     async close() {
       await handle?.close()

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { JsonObject } from '../base/json.ts'
 import { isJsonObject } from '../base/json.ts'
 
@@ -12,7 +12,7 @@ const tail = (checksum: string): string => `,"checksum":"${checksum}"}`
 const tailLength = tail('0'.repeat(checksumLength)).length
 
 function checksumOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, checksumLength)
+  return hash('sha256', text).slice(0, checksumLength)
 }
 
 /** The line without its line feed. */

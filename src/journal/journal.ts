@@ -7,9 +7,11 @@ import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import { type Fact, type JournalEvent, journalFormatVersion, type Origin } from '../schema/journal-event.ts'
 import { parseStoredEvent } from '../schema/stored-event.ts'
+import { createCheckpoints } from './checkpoints.ts'
 import { applyFact, fold, foldEvent, type HostState, initialState, type PluginSnapshot } from './evolve.ts'
 import { openJournalFile } from './journal-file.ts'
 import { decodeLine, encodeLine } from './journal-line.ts'
+import { createNumberList, type NumberList } from './number-list.ts'
 import { type Upcasters, upcast, upcasters } from './upcast.ts'
 import { changeEvent, noVault, type Vault } from './vault.ts'
 
@@ -18,9 +20,6 @@ export const journalFileName = '.host.journal'
 
 /** How many request keys are remembered across a restart. */
 const rememberedRequests = 1_000
-
-/** A fold is kept every so many events, so that the state at any event is at most that many steps away. */
-const checkpointInterval = 1_000
 
 export interface Journal {
   /** Fold of all that is on disk. */
@@ -32,6 +31,8 @@ export interface Journal {
   append(facts: readonly Fact[], by: Origin, requestKey?: string): Promise<JournalEvent[]>
   /** Events after `after`, oldest first; of one plugin, or all. */
   read(filter: { plugin?: string; after?: number; limit: number }): JournalEvent[]
+  /** The plugin's latest event. */
+  last(plugin: string): JournalEvent | undefined
   /** State right after the event with this number; 0 is before the first. */
   stateAt(seq: number): HostState
   /** The plugin that a remembered request was about. */
@@ -67,21 +68,21 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
   const { clock, files, logger } = settings
   const lift = settings.upcasters ?? upcasters
   const vault = settings.vault ?? noVault
-  const bySubject = new Map<string, number[]>()
+  const bySubject = new Map<string, NumberList>()
   const requests = new Map<string, string>()
-  const checkpoints: HostState[] = [initialState()]
+  const checkpoints = createCheckpoints()
   const listeners = new Set<(event: JournalEvent) => void>()
   const draft = new Map<string, PluginSnapshot>()
   let state: HostState = { ...initialState(), plugins: draft }
 
   function index(event: JournalEvent): void {
     if (event.plugin !== null) {
-      const numbers = bySubject.get(event.plugin)
-      if (numbers === undefined) bySubject.set(event.plugin, [event.seq])
-      else numbers.push(event.seq)
+      const numbers = bySubject.get(event.plugin) ?? createNumberList(4)
+      if (numbers.length === 0) bySubject.set(event.plugin, numbers)
+      numbers.push(event.seq)
       if (event.requestKey !== undefined) remember(event.requestKey, event.plugin)
     }
-    if (event.seq % checkpointInterval === 0) checkpoints.push({ ...state, plugins: new Map(state.plugins) })
+    checkpoints.note(state)
   }
 
   function remember(requestKey: string, plugin: string): void {
@@ -209,8 +210,8 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
     return { state: current, events }
   }
 
-  function readEvent(seq: number): JournalEvent {
-    return parseLine(file.line(seq), lift, vault)
+  function readEvents(first: number, last: number): JournalEvent[] {
+    return file.read(first, last).map((line) => parseLine(line, lift, vault))
   }
 
   return {
@@ -229,25 +230,29 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
     },
     read({ plugin, after = 0, limit }) {
       if (plugin !== undefined) {
-        const numbers = bySubject.get(plugin) ?? []
-        return numbers
-          .filter((seq) => seq > after)
-          .slice(0, limit)
-          .map(readEvent)
+        const numbers = bySubject.get(plugin)
+        const events: JournalEvent[] = []
+        for (let position = numbers?.firstAbove(after) ?? 0; events.length < limit; position += 1) {
+          const seq = numbers?.at(position)
+          if (seq === undefined) break
+          events.push(...readEvents(seq, seq))
+        }
+        return events
       }
       const first = Math.max(0, after) + 1
-      const count = Math.max(0, Math.min(limit, state.seq - first + 1))
-      return Array.from({ length: count }, (_, position) => readEvent(first + position))
+      return readEvents(first, Math.min(state.seq, first + limit - 1))
+    },
+    last(plugin) {
+      const numbers = bySubject.get(plugin)
+      const seq = numbers?.at(numbers.length - 1)
+      return seq === undefined ? undefined : readEvents(seq, seq)[0]
     },
     stateAt(seq) {
       if (!Number.isInteger(seq) || seq < 0 || seq > state.seq) {
         throw new Problem('not_found', `The journal has the events 0 to ${state.seq}; there is no ${seq}.`)
       }
-      const checkpoint = checkpoints[Math.floor(seq / checkpointInterval)] ?? initialState()
-      const rest = Array.from({ length: seq - checkpoint.seq }, (_, position) =>
-        readEvent(checkpoint.seq + 1 + position),
-      )
-      return fold(rest, checkpoint)
+      const checkpoint = checkpoints.before(seq)
+      return fold(readEvents(checkpoint.seq + 1, seq), checkpoint)
     },
     recallRequest: (requestKey) => requests.get(requestKey),
     subscribe(listener) {

@@ -4,6 +4,29 @@ import type { FileHandle } from 'node:fs/promises'
 const chunkBytes = 1024 * 1024
 const lineFeed = 0x0a
 
+/** Up to `length` bytes from `position` on; fewer where the file ends. */
+async function readBytes(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const bytes = Buffer.allocUnsafe(length)
+  let filled = 0
+  while (filled < length) {
+    const { bytesRead } = await file.read(bytes, filled, length - filled, position + filled)
+    if (bytesRead === 0) break
+    filled += bytesRead
+  }
+  return bytes.subarray(0, filled)
+}
+
+/** Calls `take` with where each line in `bytes` begins and where its line feed is. Answers where the rest begins. */
+export function splitLines(bytes: Uint8Array, take: (start: number, end: number) => void): number {
+  let start = 0
+  for (;;) {
+    const end = bytes.indexOf(lineFeed, start)
+    if (end === -1) return start
+    take(start, end)
+    start = end + 1
+  }
+}
+
 /** A line without its line feed; `whole` is false for what follows the last line feed of the file. */
 export interface Line {
   bytes: Buffer
@@ -12,36 +35,27 @@ export interface Line {
   whole: boolean
 }
 
-/** The lines of a file from its beginning, some at a time, so that a file of any size takes little memory. */
+/** The lines of a file, without holding it in memory. */
 export async function* readLines(file: FileHandle): AsyncGenerator<Line[]> {
-  /** What has been read of a line whose end has not come yet, and where that line begins. */
   let rest: Buffer[] = []
   let start = 0
-  for (let position = 0; ;) {
-    const chunk = Buffer.allocUnsafe(chunkBytes)
-    const { bytesRead } = await file.read(chunk, 0, chunkBytes, position)
-    if (bytesRead === 0) break
-    position += bytesRead
-    const read = chunk.subarray(0, bytesRead)
-    if (!read.includes(lineFeed)) {
-      rest.push(read)
+  for (let next = 0; ;) {
+    const chunk = await readBytes(file, next, chunkBytes)
+    if (chunk.length === 0) break
+    next += chunk.length
+    if (!chunk.includes(lineFeed)) {
+      rest.push(chunk)
       continue
     }
-    const { lines, left } = splitLines(Buffer.concat([...rest, read]), start)
-    rest = left.length === 0 ? [] : [left]
-    start = position - left.length
+    const bytes = rest.length === 0 ? chunk : Buffer.concat([...rest, chunk])
+    const lines: Line[] = []
+    const origin = start
+    const used = splitLines(bytes, (from, to) =>
+      lines.push({ bytes: bytes.subarray(from, to), start: origin + from, whole: true }),
+    )
+    rest = used === bytes.length ? [] : [bytes.subarray(used)]
+    start = origin + used
     yield lines
   }
   if (rest.length > 0) yield [{ bytes: Buffer.concat(rest), start, whole: false }]
-}
-
-/** `start`: position of `bytes` in the file. */
-function splitLines(bytes: Buffer, start: number): { lines: Line[]; left: Buffer } {
-  const lines: Line[] = []
-  let from = 0
-  for (let end = bytes.indexOf(lineFeed); end !== -1; end = bytes.indexOf(lineFeed, from)) {
-    lines.push({ bytes: bytes.subarray(from, end), start: start + from, whole: true })
-    from = end + 1
-  }
-  return { lines, left: bytes.subarray(from) }
 }

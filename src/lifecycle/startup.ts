@@ -40,8 +40,7 @@ async function repeatPurge(
   installer: Installer,
   id: string,
 ): Promise<void> {
-  const events = journal.read({ plugin: id, limit: Number.MAX_SAFE_INTEGER }) as PluginJournalEvent[]
-  const last = events.at(-1)
+  const last = journal.last(id) as PluginJournalEvent | undefined
   if (last?.type !== 'PluginUninstalled' || last.data.purged.length === 0) return
   try {
     await installer.purge(id, last.data.purged as PurgeTarget[])

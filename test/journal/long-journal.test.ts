@@ -1,16 +1,28 @@
 import assert from 'node:assert/strict'
-import { test, type TestContext } from 'node:test'
+import { test } from 'node:test'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import fc from 'fast-check'
+import { transition } from 'xstate'
+import { pluginLifecycle } from '../../machines/plugin-lifecycle.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { systemFileSystem } from '../../src/base/file-system.ts'
 import { silentLogger } from '../../src/base/log.ts'
-import { openJournal } from '../../src/journal/journal.ts'
+import { createCheckpoints } from '../../src/journal/checkpoints.ts'
+import { fold, initialPlugin, initialState } from '../../src/journal/evolve.ts'
+import { type Journal, openJournal } from '../../src/journal/journal.ts'
+import { createNumberList } from '../../src/journal/number-list.ts'
+import { createStep } from '../../src/journal/step.ts'
+import type { JournalEvent, PluginJournalEvent } from '../../src/schema/journal-event.ts'
 import { writeLongJournal } from '../helpers/long-journal.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
-/** Milliseconds of the processor, not of the clock: other programs do not count. */
-async function openingTime(context: TestContext, count: number): Promise<number> {
-  const directory = await temporaryDirectory(context)
-  await writeLongJournal(directory, count)
+/** A journal as it is after years: what it takes to open it, and what stays in memory. */
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+async function open(directory: string): Promise<{ journal: Journal; processorTime: number }> {
   const before = process.cpuUsage()
   const journal = await openJournal({
     directory,
@@ -19,21 +31,114 @@ async function openingTime(context: TestContext, count: number): Promise<number>
     logger: silentLogger,
   })
   const { user, system } = process.cpuUsage(before)
-  assert.equal(journal.state.seq, count)
-  assert.equal(journal.state.plugins.size, 10)
-  const middle = Math.floor(count / 2) + 1
-  const [event] = journal.read({ after: middle - 1, limit: 1 })
-  assert.equal(event?.seq, middle)
-  assert.equal(journal.stateAt(middle).plugins.get(event?.plugin ?? '')?.value, event?.state)
-  await journal.close()
-  return (user + system) / 1_000
+  return { journal, processorTime: user + system }
 }
 
-test('a journal that is four times as long takes about four times as long to open', async (context) => {
-  await openingTime(context, 2_000)
-  const short = await openingTime(context, 5_000)
-  const long = await openingTime(context, 20_000)
-  context.diagnostic(`20,000 events take ${(long / short).toFixed(1)} times as long as 5,000`)
-  // Quadratic would be sixteen times.
-  assert.ok(long < 9 * short, `${Math.round(long)} ms against ${Math.round(short)} ms`)
+const count = 5_000
+const plugins = 10
+
+test('opening four times as many events takes about four times as long, and 80,000 of them leave little in memory', async (context) => {
+  const [short, long] = [await temporaryDirectory(context), await temporaryDirectory(context)]
+  await writeLongJournal(short, 4 * count, plugins)
+  await writeLongJournal(long, 16 * count, plugins)
+  // Once for the compiler.
+  await (await open(short)).journal.close()
+  const quick = await open(short)
+  await quick.journal.close()
+  const heapBefore = heapAndBuffers()
+  const slow = await open(long)
+  const kept = heapAndBuffers() - heapBefore
+  context.after(() => slow.journal.close())
+  const ratio = slow.processorTime / quick.processorTime
+  // Four; a fold that looked back at every event would take sixteen times as long.
+  assert.ok(ratio < 8, `${ratio.toFixed(1)} times as long`)
+  // The file has some 270 bytes an event.
+  const perEvent = kept / (16 * count)
+  assert.ok(perEvent < 150, `${Math.round(perEvent)} bytes an event stay in memory`)
+})
+
+function heapAndBuffers(): number {
+  collectGarbage()
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
+}
+
+test('a long journal answers history and states at any event as the plain fold does', async (context) => {
+  const directory = await temporaryDirectory(context)
+  await writeLongJournal(directory, count, plugins)
+  const { journal } = await open(directory)
+  context.after(() => journal.close())
+  const events = journal.read({ limit: count })
+  assert.deepEqual(
+    events.map(({ seq }) => seq),
+    Array.from({ length: count }, (_, position) => position + 1),
+  )
+  for (const seq of [0, 1, 999, 1_000, 1_001, 2_345, count]) {
+    assert.deepEqual(JSON.stringify(statesOf(journal, seq)), JSON.stringify(foldOf(events, seq)), `at ${seq}`)
+  }
+  const id = '@fixtures/plugin-3'
+  const own = events.filter(({ plugin }) => plugin === id)
+  assert.deepEqual(
+    journal.read({ plugin: id, after: 1_234, limit: 50 }),
+    own.filter(({ seq }) => seq > 1_234).slice(0, 50),
+  )
+  assert.deepEqual(journal.read({ after: 1_234, limit: 50 }), events.slice(1_234, 1_284))
+  assert.deepEqual(journal.read({ after: count, limit: 50 }), [])
+  assert.deepEqual(journal.last(id), own.at(-1))
+  assert.equal(journal.last('@fixtures/none'), undefined)
+})
+
+function statesOf(journal: Journal, seq: number): unknown {
+  return [...journal.stateAt(seq).plugins]
+}
+
+function foldOf(events: readonly JournalEvent[], seq: number): unknown {
+  return [...fold(events.slice(0, seq)).plugins]
+}
+
+test('a step of the fold is what the transition of the machine is', async (context) => {
+  const directory = await temporaryDirectory(context)
+  await writeLongJournal(directory, 100, 1)
+  const { journal } = await open(directory)
+  context.after(() => journal.close())
+  const step = createStep(pluginLifecycle)
+  let expected = initialPlugin('@fixtures/plugin-0')
+  let found = expected
+  for (const event of journal.read({ limit: 100 }) as PluginJournalEvent[]) {
+    expected = transition(pluginLifecycle, expected, event)[0]
+    found = step(found, event)
+    assert.deepEqual(JSON.parse(JSON.stringify(found)), JSON.parse(JSON.stringify(expected)))
+  }
+})
+
+test('of many checkpoints some are kept, and the one before any event is never far', () => {
+  const limit = 8
+  const checkpoints = createCheckpoints(10, limit)
+  const last = 1_000
+  for (let seq = 1; seq <= last; seq += 1) checkpoints.note({ ...initialState(), seq })
+  const found = Array.from({ length: last }, (_, seq) => checkpoints.before(seq).seq)
+  for (const [seq, before] of found.entries())
+    assert.ok(before <= seq && seq - before <= (2 * last) / limit + 10)
+  assert.ok(new Set(found).size <= limit)
+})
+
+test('a list of numbers answers as an array does', () => {
+  fc.assert(
+    fc.property(
+      fc.uniqueArray(fc.nat()),
+      fc.nat(),
+      fc.constantFrom(4 as const, 8 as const),
+      (given, value, bytes) => {
+        const numbers = given.toSorted((left, right) => left - right)
+        const list = createNumberList(bytes)
+        for (const number of numbers) list.push(number)
+        assert.deepEqual(
+          Array.from({ length: list.length + 1 }, (_, position) => list.at(position)),
+          [...numbers, undefined],
+        )
+        const above = numbers.findIndex((number) => number > value)
+        assert.equal(list.firstAbove(value), above === -1 ? numbers.length : above)
+      },
+    ),
+  )
 })

@@ -1,0 +1,55 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { systemClock } from '../src/base/clock.ts'
+import { systemFileSystem } from '../src/base/file-system.ts'
+import { silentLogger } from '../src/base/log.ts'
+import { type Journal, openJournal } from '../src/journal/journal.ts'
+import { writeLongJournal } from '../test/helpers/long-journal.ts'
+
+/**
+ * How long a journal of years takes to open, what it leaves in memory, and how long it takes to answer.
+ * `node --expose-gc --import tsx bench/journal.ts 25000 100000 1000000`
+ */
+
+const plugins = 10
+
+function milliseconds(task: () => unknown): number {
+  const start = performance.now()
+  task()
+  return Math.round(performance.now() - start)
+}
+
+function bytesInUse(): number {
+  globalThis.gc?.()
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
+}
+
+const open = (directory: string): Promise<Journal> =>
+  openJournal({ directory, files: systemFileSystem, clock: systemClock, logger: silentLogger })
+
+for (const count of process.argv.slice(2).map(Number)) {
+  const directory = await mkdtemp(join(tmpdir(), 'lupine-journal-'))
+  try {
+    await writeLongJournal(directory, count, plugins)
+    const bytes = bytesInUse()
+    const cpu = process.cpuUsage()
+    const journal = await open(directory)
+    const { user, system } = process.cpuUsage(cpu)
+    const middle = Math.floor(count * 0.7777)
+    console.log({
+      events: count,
+      openProcessorMs: Math.round((user + system) / 1_000),
+      bytesInMemoryPerEvent: Math.round((bytesInUse() - bytes) / count),
+      last1000Ms: milliseconds(() => journal.read({ after: count - 1_000, limit: 1_000 })),
+      onePlugin1000Ms: milliseconds(() =>
+        journal.read({ plugin: '@fixtures/plugin-3', after: middle, limit: 1_000 }),
+      ),
+      stateInTheMiddleMs: milliseconds(() => journal.stateAt(middle)),
+    })
+    await journal.close()
+  } finally {
+    await rm(directory, { recursive: true, force: true })
+  }
+}
