@@ -207,6 +207,12 @@ test('§6 a plugin that can be stopped is moved to a worker of its own, and its 
     ],
   )
   assert.equal((await facts('first')).length, length)
+  const { body } = await host.request('GET', '/metrics')
+  const workers = String(body).match(/^lupine_workers\{.*$/gm)
+  assert.deepEqual(workers, [
+    'lupine_workers{isolation="dedicated"} 1',
+    'lupine_workers{isolation="shared"} 1',
+  ])
   assert.equal((await isolates()).get('first')?.isolation, 'shared')
 })
 

@@ -91,6 +91,7 @@ export function createMetrics(settings: MetricsSettings): Metrics {
         'Share of the time in which the worker of a plugin was busy of late',
         used.flatMap(({ plugin, load }) => (load === null ? [] : [{ labels: { plugin }, value: load }])),
       ),
+      gauge('lupine_workers', 'Worker threads that run plugins', workersByIsolation(used)),
       counter('lupine_plugin_loads_total', 'Times that a plugin was loaded', loads.samples()),
       counter('lupine_plugin_crashes_total', 'Times that a plugin ended by itself', crashes.samples()),
       counter('lupine_plugin_events_total', 'Events that plugins have emitted', emitted.samples()),
@@ -127,6 +128,13 @@ export function createMetrics(settings: MetricsSettings): Metrics {
     text: () => exposition(families()),
     close: stopListening,
   }
+}
+
+function workersByIsolation(used: readonly IsolateUsage[]): Sample[] {
+  return (['dedicated', 'shared'] as const).map((isolation) => {
+    const workers = used.filter((isolate) => isolate.isolation === isolation).map(({ worker }) => worker)
+    return { labels: { isolation }, value: new Set(workers).size }
+  })
 }
 
 function gauge(name: string, help: string, samples: readonly Sample[]): Family {
