@@ -71,6 +71,8 @@ export interface Bus {
   readonly connected: boolean
   /** Clients connected to the embedded broker. */
   readonly clients: number
+  /** Clients that the embedded broker refused because of their password. */
+  readonly wrongPasswords?: number
   /** Messages since the start: from clients (or the external broker) to here, and of the host's own. */
   readonly messages: { received: number; published: number }
   /** Says `offline`, ends every connection and stops listening. Idempotent. */

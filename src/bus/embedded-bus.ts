@@ -10,6 +10,7 @@ import { secureOptions, type TlsIdentity } from '../base/tls-identity.ts'
 import { isBrokerInternal, isRequest, mayPublish, mayReceive, maySubscribe } from './acl.ts'
 import { createBrokerStore } from './broker-store.ts'
 import type { BusMessage, BusSubscription, Cause, PublishOptions, StartableBus } from './bus.ts'
+import { type ConnectionLimits, connectionsLimit, createConnections } from './connections.ts'
 import { createInbox } from './inbox.ts'
 import { isAddress, listenError, urlHost } from './listen-address.ts'
 import { limitPackets } from './packet-limit.ts'
@@ -21,8 +22,6 @@ import { createWebSocketUpgrade, refuseUpgrade } from './websocket-upgrade.ts'
 
 /** Bytes of one MQTT packet from a client: the size of a request over HTTP, and as much for the rest. */
 export const packetBytesLimit = 2 * 1024 * 1024
-/** Connections of all kinds at a time; each costs some 20 kB. */
-export const connectionsLimit = 1_000
 /** Filters one client may have; every message is compared with them. */
 export const subscriptionsPerClientLimit = 200
 /** Milliseconds in which a new connection must send its CONNECT. */
@@ -57,6 +56,8 @@ export interface EmbeddedBusSettings {
   root: string
   logger: Logger
   clock: Clock
+  /** In place of the usual ones; `connectTimeout` in milliseconds. */
+  limits?: Partial<ConnectionLimits & { connectTimeout: number }>
 }
 
 function authenticationError(): AuthenticateError {
@@ -70,7 +71,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   const { bind, port, token, tls, root, logger, clock } = settings
   const topics = createTopics(root)
   const warn = createWarner(logger, clock)
-  const connections = new Set<Duplex>()
+  const connections = createConnections(settings.limits)
   const handshakes = new Set<Duplex>()
   const inbox = createInbox(logger)
   let tcpServer: Server | undefined
@@ -81,6 +82,8 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   let present: Cause | undefined
   let pending = 0
   const messages = { received: 0, published: 0 }
+  const connectTime = settings.limits?.connectTimeout ?? connectTimeout
+  let wrongPasswords = 0
 
   const store = createBrokerStore({ root, isConnected: (id) => clientIds.has(id), warn })
   const clientIds = new Set<string>()
@@ -88,7 +91,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     persistence: store,
     // Unlimited: one client that does not read would otherwise hold up all others. Each is bounded by itself.
     concurrency: 0,
-    connectTimeout,
+    connectTimeout: connectTime,
     drainTimeout,
     maxTopicLevels: topicLevelsLimit,
     // The store keeps nothing but the message id of what awaits its release, and there are 65,535 of them.
@@ -98,6 +101,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
         done(null, true)
         return
       }
+      wrongPasswords += 1
       warn('An MQTT client was refused: its password is not the token of this host')
       done(authenticationError(), false)
     },
@@ -156,17 +160,17 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
 
   /** Hands a connection to the broker, with the limits that it does not have itself. */
   function accept(connection: Duplex, request?: IncomingMessage): void {
-    connections.add(connection)
-    connection.once('close', () => connections.delete(connection))
+    connections.add(connection, request?.socket ?? connection)
     limitPackets(connection, packetBytesLimit, () =>
       warn('An MQTT client was cut off: its packet is too large'),
     )
     broker.handle(connection, request)
   }
 
-  function isFull(): boolean {
-    if (connections.size < connectionsLimit) return false
-    warn('An MQTT connection was refused: there are as many as there may be')
+  function isFull(socket: Duplex): boolean {
+    const refusal = connections.refusal(socket)
+    if (refusal === undefined) return false
+    warn(`An MQTT connection was refused: ${refusal}`)
     return true
   }
 
@@ -189,13 +193,13 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     await broker.listen()
     const options = { noDelay: true, keepAlive: true, keepAliveInitialDelay: tcpKeepalive }
     const take = (socket: Socket): void => {
-      if (closing !== undefined || isFull()) socket.destroy()
+      if (closing !== undefined || isFull(socket)) socket.destroy()
       else accept(socket)
     }
     const server =
       tls === undefined
         ? createServer(options, take)
-        : createSecureServer({ ...options, ...secureOptions(tls), handshakeTimeout: connectTimeout }, take)
+        : createSecureServer({ ...options, ...secureOptions(tls), handshakeTimeout: connectTime }, take)
     if (tls !== undefined) trackHandshakes(server)
     tcpServer = server
     await new Promise<void>((resolve, reject) => {
@@ -264,6 +268,9 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     get clients() {
       return clientIds.size
     },
+    get wrongPasswords() {
+      return wrongPasswords
+    },
     messages,
     onReconnect: () => () => undefined,
     async publish(topic, payload, options = {}) {
@@ -315,7 +322,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
       }
     },
     handleUpgrade(request, socket, head) {
-      if (closing !== undefined || tcpServer === undefined || isFull()) {
+      if (closing !== undefined || tcpServer === undefined || isFull(socket)) {
         refuseUpgrade(socket, '503 Service Unavailable', 'The broker takes no more connections.\n')
         return
       }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { securityLines } from '../base/security-headers.ts'
 import { createWebSocketStream, WebSocketServer } from 'ws'
 
 /** MQTT over WebSocket (MQTT 3.1.1, section 6). Path and `Origin` have been checked before. */
@@ -10,7 +11,7 @@ const subprotocol = 'mqtt'
 export function refuseUpgrade(socket: Duplex, statusLine: string, sentence: string): void {
   socket.on('error', () => socket.destroy())
   socket.end(
-    `HTTP/1.1 ${statusLine}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n` +
+    `HTTP/1.1 ${statusLine}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n${securityLines}` +
       `Content-Length: ${Buffer.byteLength(sentence)}\r\n\r\n${sentence}`,
   )
 }

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Clock } from '../base/clock.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { Problem } from '../base/problem.ts'
-import { createLoginLimit } from './login-limit.ts'
+import { createLoginLimit, wrongTokensAllowed } from './login-limit.ts'
 import { endedCookie, sessionCookie, sessionIn } from './session-cookie.ts'
 import { createSessions } from './sessions.ts'
 
@@ -27,6 +27,8 @@ export interface Access {
   logIn(request: IncomingMessage, token: string): string | undefined
   /** Answers the cookie that takes the other's place. */
   logOut(request: IncomingMessage): string
+  /** Wrong tokens since the start. */
+  readonly refusals: { readonly login: number; readonly request: number }
 }
 
 export interface AccessSettings {
@@ -43,6 +45,8 @@ export function createAccess({ token, bind, port, secure, clock }: AccessSetting
   const expected = token === undefined ? undefined : digest(token)
   const sessions = createSessions(clock)
   const limit = createLoginLimit(clock)
+  const guesses = createLoginLimit(clock, wrongTokensAllowed)
+  const refusals = { login: 0, request: 0 }
   const scheme = secure ? 'https://' : 'http://'
 
   /** Whether `host:port` names this host: its loopback names, or the address it listens at. */
@@ -70,6 +74,14 @@ export function createAccess({ token, bind, port, secure, clock }: AccessSetting
     return given !== undefined && isToken(given) ? 'token' : undefined
   }
 
+  /** Throws `too_many_requests` when there have been too many from this address. */
+  function noteGuess(address: string): void {
+    refusals.request += 1
+    const wait = guesses.wait(address)
+    guesses.failed(address)
+    if (wait > 0) throw tooMany(wait)
+  }
+
   return {
     isLocked: expected !== undefined,
     checkSender({ headers, method, url = '' }) {
@@ -91,10 +103,12 @@ export function createAccess({ token, bind, port, secure, clock }: AccessSetting
         throw new Problem('forbidden', 'Web pages of another site may not call this host.')
       }
     },
-    checkCaller({ headers, method }) {
+    refusals,
+    checkCaller({ headers, method, socket }) {
       if (expected === undefined) return
       const credential = credentialOf(headers)
       if (credential === undefined) {
+        if (headers.authorization !== undefined) noteGuess(socket.remoteAddress ?? '')
         throw new Problem('unauthorized', 'Send the host token as "Authorization: Bearer …", or log in.')
       }
       // A browser sends the cookie by itself; whether a page of this host asked for it, only the origin says.
@@ -111,13 +125,11 @@ export function createAccess({ token, bind, port, secure, clock }: AccessSetting
       const address = socket.remoteAddress ?? ''
       const wait = limit.wait(address)
       if (wait > 0) {
-        throw new Problem(
-          'too_many_requests',
-          `Too many wrong tokens have come from this address; try again in ${Math.ceil(wait / 60_000)} minutes.`,
-        )
+        throw tooMany(wait)
       }
       if (!isToken(given)) {
         limit.failed(address)
+        refusals.login += 1
         throw new Problem('unauthorized', 'This is not the token of the host.')
       }
       limit.succeeded(address)
@@ -129,6 +141,15 @@ export function createAccess({ token, bind, port, secure, clock }: AccessSetting
       return endedCookie(port(), secure)
     },
   }
+}
+
+/** `wait` in milliseconds. */
+function tooMany(wait: number): Problem {
+  const minutes = Math.ceil(wait / 60_000)
+  return new Problem(
+    'too_many_requests',
+    `Too many wrong tokens have come from this address; try again in ${minutes} minutes.`,
+  )
 }
 
 /** What changes something, or could: a WebSocket is asked for with GET, but goes both ways. */

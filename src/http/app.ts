@@ -11,7 +11,7 @@ import type { HandledRequest } from './metrics/metrics.ts'
 import { canonicalPath } from './path.ts'
 import { createProblemAnswers } from './problem-answer.ts'
 import type { Answer, PreparedRequest, Route } from './route.ts'
-import { securityHeaders } from './security-headers.ts'
+import { securityHeaders } from '../base/security-headers.ts'
 
 export interface AppSettings {
   routes: readonly Route[]

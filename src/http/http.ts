@@ -77,7 +77,11 @@ export function createHttp(settings: HttpSettings): Http {
     isolates: settings.isolates ?? (() => []),
     clients: () => ({ eventStreams: events.clients, inspectors: inspector?.clients ?? 0 }),
   }
-  const metrics = createMetrics({ ...shared, logLines: settings.logLines })
+  const metrics = createMetrics({
+    ...shared,
+    logLines: settings.logLines,
+    refusals: () => ({ ...access.refusals, mqtt: bus?.wrongPasswords ?? 0 }),
+  })
   const system = createSystemView({
     ...shared,
     url: baseUrl,

@@ -18,7 +18,13 @@ export interface LoginLimit {
   succeeded(address: string): void
 }
 
-export function createLoginLimit(clock: Clock): LoginLimit {
+/**
+ * Wrong tokens in requests of one address until the answer is 429 in place of 401. More than of logins: a
+ * program repeats itself. The right token is let through all the same, as others may share the address.
+ */
+export const wrongTokensAllowed = 30
+
+export function createLoginLimit(clock: Clock, allowed = failuresAllowed): LoginLimit {
   // Times of the failures, by address; the one that failed last is last.
   const failures = new Map<string, number[]>()
   let all: number[] = []
@@ -38,15 +44,16 @@ export function createLoginLimit(clock: Clock): LoginLimit {
   return {
     wait(address) {
       const own = failures.get(networkOf(address)) ?? []
-      return Math.max(waitOf(own, failuresAllowed), waitOf(all, failuresOfAll))
+      return Math.max(waitOf(own, allowed), waitOf(all, failuresOfAll))
     },
     failed(address) {
       const network = networkOf(address)
       const now = clock.monotonic()
-      const times = [...recent(failures.get(network) ?? []), now]
+      // No more are kept than count.
+      const times = [...recent(failures.get(network) ?? []), now].slice(-allowed)
       failures.delete(network)
       failures.set(network, times)
-      all = [...recent(all), now]
+      all = [...recent(all), now].slice(-failuresOfAll)
       for (const known of failures.keys()) {
         if (failures.size <= addressesLimit) break
         failures.delete(known)

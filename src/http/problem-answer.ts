@@ -4,9 +4,9 @@ import type { Middleware } from 'koa'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem, type ProblemDocument, problemDocument } from '../base/problem.ts'
+import { securityLines } from '../base/security-headers.ts'
 import { isStillSending, lingeringAnswer } from './body.ts'
 import { failureWindow } from './login-limit.ts'
-import { securityHeaders } from './security-headers.ts'
 
 const problemType = 'application/problem+json'
 /** Seconds after which somebody who was refused for too many tries may try again at the latest. */
@@ -52,10 +52,6 @@ export function createProblemAnswers({ clock, logger }: { clock: Clock; logger: 
     })
   }
 }
-
-const securityLines = Object.entries(securityHeaders)
-  .map(([name, value]) => `${name}: ${value}\r\n`)
-  .join('')
 
 /** Ends a connection that never became a request with an answer that says why. */
 export function refuseConnection(socket: Duplex, document: ProblemDocument): void {

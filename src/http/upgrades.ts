@@ -23,9 +23,23 @@ export function createUpgrades({ access, handlers }: UpgradeSettings): UpgradeHa
       if (handler === undefined || request.headers.upgrade?.toLowerCase() !== 'websocket') {
         throw new Problem('not_found', 'No WebSocket is served at this address; /mqtt and /api/inspect are.')
       }
+      if (!isHandshake(request)) {
+        throw new Problem('body_invalid', 'The WebSocket handshake is incomplete (RFC 6455, version 13).')
+      }
       handler(request, socket, head)
     } catch (error) {
       refuseConnection(socket, problemDocument(error, path))
     }
   }
+}
+
+/** What a handshake must have; what it lacks is told with the headers that every answer has. */
+function isHandshake({ method, headers }: IncomingMessage): boolean {
+  const key = headers['sec-websocket-key']
+  return (
+    method === 'GET' &&
+    headers['sec-websocket-version'] === '13' &&
+    key !== undefined &&
+    /^[+/0-9A-Za-z]{22}==$/.test(key)
+  )
 }

@@ -6,6 +6,7 @@ import {
   failuresAllowed,
   failuresOfAll,
   failureWindow,
+  wrongTokensAllowed,
 } from '../../src/http/login-limit.ts'
 import { cookieName, sessionCookie, sessionIn } from '../../src/http/session-cookie.ts'
 import { createSessions, sessionLifetime, sessionsLimit } from '../../src/http/sessions.ts'
@@ -152,6 +153,44 @@ test('guessing is stopped after a few tries, the right token included, and goes 
   }
 })
 
+test('wrong tokens in requests are answered with 429 after a while, are counted, and lock nobody out', async () => {
+  const clock = createManualClock()
+  const single = await startTestHost({ settings: { token }, clock })
+  const statusWith = async (given: string): Promise<number> =>
+    (await ask('GET', '/api/plugins', { Authorization: `Bearer ${given}` }, undefined, single)).status
+  try {
+    for (let attempt = 0; attempt < wrongTokensAllowed; attempt += 1) {
+      assert.equal(await statusWith(`wrong-${attempt}`), 401)
+    }
+    const refused = await ask('GET', '/metrics', { Authorization: 'Bearer wrong' }, undefined, single)
+    assert.deepEqual(
+      [refused.status, refused.body.code, refused.headers['retry-after']],
+      [429, 'too_many_requests', '900'],
+    )
+    // Who gives none does not guess.
+    assert.equal((await ask('GET', '/api/plugins', {}, undefined, single)).status, 401)
+    assert.equal(await statusWith(token), 200)
+    assert.match(await logIn(single), /^lupine-session-/)
+    assert.equal((await ask('POST', '/api/session', {}, { token: 'wrong' }, single)).status, 401)
+    await assert.rejects(
+      connectAsync(single.mqttUrl, { password: 'wrong', username: 'x', reconnectPeriod: 0 }),
+    )
+    const metrics = await single.request('GET', '/metrics')
+    const lines = String(metrics.body)
+      .split('\n')
+      .filter((line) => line.startsWith('lupine_wrong_tokens_total{'))
+    assert.deepEqual(lines.sort(), [
+      'lupine_wrong_tokens_total{via="login"} 1',
+      'lupine_wrong_tokens_total{via="mqtt"} 1',
+      `lupine_wrong_tokens_total{via="request"} ${wrongTokensAllowed + 1}`,
+    ])
+    clock.advance(failureWindow)
+    assert.equal(await statusWith('wrong'), 401)
+  } finally {
+    await single.close()
+  }
+})
+
 test('the limit counts by address, by network for IPv6, and over all', () => {
   const clock = createManualClock()
   const limit = createLoginLimit(clock)
@@ -209,16 +248,29 @@ test('without a token nobody needs to log in', async () => {
   }
 })
 
+/** Complete, but for a protocol that somebody speaks here. */
+const handshake = {
+  Connection: 'Upgrade',
+  Upgrade: 'websocket',
+  'Sec-WebSocket-Version': '13',
+  'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+}
+
 test('every answer carries the security headers, also one that refuses a connection', async () => {
   const answers = [
     await ask('GET', '/livez'),
     await ask('GET', '/api/plugins'),
     await ask('GET', '/nothing'),
     parseAnswer(await exchange(host.url, 'NONSENSE\r\n\r\n')),
+    await ask('OPTIONS', '*'),
+    await ask('GET', '/api/inspect', { Connection: 'Upgrade', Upgrade: 'websocket' }),
+    await ask('GET', '/mqtt', { ...handshake, 'Sec-WebSocket-Key': 'short' }),
+    await ask('GET', '/mqtt', { ...handshake, 'Sec-WebSocket-Version': '12' }),
+    await ask('GET', '/mqtt', handshake),
   ]
   assert.deepEqual(
     answers.map(({ status }) => status),
-    [200, 401, 404, 400],
+    [200, 401, 404, 400, 204, 401, 400, 400, 400],
   )
   for (const { headers } of answers) {
     assert.deepEqual(

@@ -38,12 +38,15 @@ export interface MetricsSettings {
   isolates: () => IsolateUsage[]
   readiness: () => { ready: boolean }
   clients: () => { eventStreams: number; inspectors: number }
+  /** Wrong tokens since the start, by where they came. */
+  refusals: () => Readonly<Record<string, number>>
 }
 
 /** Counts from the call on; counters live as long as the host. */
 export function createMetrics(settings: MetricsSettings): Metrics {
   const { lifecycle, bus, clock, hostVersion, processUsage, logLines, isolates, readiness, clients } =
     settings
+  const { refusals } = settings
   const startedAt = clock.now()
   const requests = createCounter()
   const durations = createHistogram(durationBounds)
@@ -115,6 +118,11 @@ export function createMetrics(settings: MetricsSettings): Metrics {
         type: 'histogram',
         samples: durations.samples(),
       },
+      counter(
+        'lupine_wrong_tokens_total',
+        'Wrong tokens in requests, logins and MQTT connections',
+        Object.entries(refusals()).map(([via, value]) => ({ labels: { via }, value })),
+      ),
       gauge('lupine_event_stream_clients', 'Clients of the event stream', [{ value: eventStreams }]),
       gauge('lupine_inspector_clients', 'Clients of the inspector', [{ value: inspectors }]),
     ]

@@ -1,0 +1,149 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect as connectTcp } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { WebSocket } from 'ws'
+import { packetBytesLimit, subscriptionsPerClientLimit } from '../../src/bus/embedded-bus.ts'
+import { topicLevelsLimit } from '../../src/bus/topic-filter.ts'
+import { collect, connect, lines, startBus, startUpgradeServer } from './bus-fixture.ts'
+
+/** Each limit of the built-in broker for its clients, over TCP and over WebSocket. */
+
+type Way = 'TCP' | 'WebSocket'
+const ways: readonly Way[] = ['TCP', 'WebSocket']
+
+async function start(context: TestContext, settings: Parameters<typeof startBus>[1] = {}) {
+  const bus = await startBus(context, settings)
+  const webSocket = await startUpgradeServer(context, bus)
+  const urls: Record<Way, string> = { TCP: bus.url, WebSocket: webSocket }
+  return { bus, urls }
+}
+
+interface RawConnection {
+  send(bytes: Buffer): void
+  /** Resolves when the other side has ended it. */
+  ended: Promise<unknown>
+}
+
+/** A connection on which the test speaks MQTT by hand. */
+async function raw(context: TestContext, way: Way, url: string): Promise<RawConnection> {
+  if (way === 'TCP') {
+    const socket = connectTcp(Number(new URL(url).port), '127.0.0.1')
+    const ended = new Promise((resolve) => socket.once('close', resolve))
+    socket.on('error', () => undefined)
+    socket.resume()
+    context.after(() => void socket.destroy())
+    await once(socket, 'connect')
+    return { ended, send: (bytes) => void socket.write(bytes) }
+  }
+  const socket = new WebSocket(url, 'mqtt')
+  const ended = new Promise((resolve) => socket.once('close', resolve))
+  socket.on('error', () => undefined)
+  context.after(() => socket.terminate())
+  await once(socket, 'open')
+  return { ended, send: (bytes) => socket.send(bytes) }
+}
+
+/** CONNECT of MQTT 3.1.1 with this keepalive in seconds. */
+function connectPacket(keepalive: number): Buffer {
+  const body = Buffer.from([0, 4, ...Buffer.from('MQTT'), 4, 2, 0, keepalive, 0, 3, ...Buffer.from('raw')])
+  return Buffer.concat([Buffer.from([0x10, body.length]), body])
+}
+
+for (const way of ways) {
+  test(`over ${way}: only so many connections at a time, and room again when one has gone`, async (context) => {
+    const { bus, urls } = await start(context, { limits: { connections: 2 } })
+    const first = await connect(context, urls[way])
+    await connect(context, urls.TCP)
+    await assert.rejects(connect(context, urls[way]))
+    await first.endAsync()
+    // The broker hears of the end a little later.
+    for (let attempt = 0; ; attempt += 1) {
+      const again = await connect(context, urls[way]).catch((error: unknown) => {
+        if (attempt > 200) throw error
+      })
+      if (again !== undefined) break
+    }
+    assert.ok(bus.clients <= 2)
+  })
+
+  test(`over ${way}: one address takes only its share, this machine may take all`, async (context) => {
+    const strict = await start(context, { limits: { connectionsPerAddress: 1, isOwnAddress: () => false } })
+    await connect(context, strict.urls.TCP)
+    await assert.rejects(connect(context, strict.urls[way]))
+    const own = await start(context, { limits: { connectionsPerAddress: 1 } })
+    await connect(context, own.urls[way])
+    await connect(context, own.urls[way])
+  })
+
+  test(`over ${way}: who says nothing after connecting is cut off`, async (context) => {
+    const { urls } = await start(context, { limits: { connectTimeout: 50 } })
+    await (
+      await raw(context, way, urls[way])
+    ).ended
+  })
+
+  test(`over ${way}: who breaks its promise to keep alive is cut off`, async (context) => {
+    const { urls } = await start(context)
+    const silent = await raw(context, way, urls[way])
+    silent.send(connectPacket(1))
+    await silent.ended
+  })
+
+  test(`over ${way}: a packet that is too large cuts its sender off before it is there, and nobody else`, async (context) => {
+    const { urls } = await start(context)
+    const other = await connect(context, urls.TCP)
+    const heard = collect(other)
+    await other.subscribeAsync('after')
+    const sender = await raw(context, way, urls[way])
+    sender.send(connectPacket(0))
+    const length = packetBytesLimit + 1
+    const digits = [
+      (length & 0x7f) | 0x80,
+      ((length >> 7) & 0x7f) | 0x80,
+      ((length >> 14) & 0x7f) | 0x80,
+      length >> 21,
+    ]
+    sender.send(Buffer.from([0x30, ...digits, 0, 1, 0x61]))
+    await sender.ended
+    await other.publishAsync('after', 'x')
+    assert.deepEqual(lines(await heard.take(1)), ['after x'])
+  })
+
+  test(`over ${way}: a client has only so many subscriptions; what it has goes on`, async (context) => {
+    const { urls } = await start(context)
+    const client = await connect(context, urls[way])
+    const filters = Array.from({ length: subscriptionsPerClientLimit }, (_, index) => `t/${index}`)
+    const granted = await client.subscribeAsync(filters)
+    assert.ok(granted.every(({ qos }) => qos === 0))
+    await assert.rejects(client.subscribeAsync('one/more'), /Unspecified error|128/i)
+    const heard = collect(client)
+    await client.publishAsync('t/7', 'still')
+    assert.deepEqual(lines(await heard.take(1)), ['t/7 still'])
+  })
+
+  test(`over ${way}: a topic of too many levels cuts its sender off, one of the most levels arrives`, async (context) => {
+    const { urls } = await start(context)
+    const other = await connect(context, urls.TCP)
+    await other.subscribeAsync(['x/#', 'after'])
+    const heard = collect(other)
+    const client = await connect(context, urls[way])
+    const longest = Array(topicLevelsLimit).fill('x').join('/')
+    await client.publishAsync(longest, 'fits')
+    assert.deepEqual(lines(await heard.take(1)), [`${longest} fits`])
+    const closed = once(client as never, 'close')
+    client.publish(`${longest}/x`, 'too deep', { qos: 0 })
+    await closed
+    await other.publishAsync('after', 'x')
+    assert.deepEqual(lines(await heard.take(2)).at(-1), 'after x')
+  })
+}
+
+test('a wrong password is counted', async (context) => {
+  const { bus, urls } = await start(context, { token: 'right-and-long' })
+  for (const way of ways) {
+    await assert.rejects(connect(context, urls[way], { username: 'me', password: 'wrong' }))
+  }
+  await connect(context, urls.WebSocket, { username: 'me', password: 'right-and-long' })
+  assert.equal(bus.wrongPasswords, 2)
+})
