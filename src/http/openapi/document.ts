@@ -183,7 +183,7 @@ function successes({ answers, produces = [] }: Route, schemas: SchemaTranslator)
 function failures(route: Route, schemas: SchemaTranslator): Record<string, object> {
   const codes = new Set<ProblemCode>([
     ...commonProblems,
-    ...(route.open === true ? [] : (['unauthorized'] as const)),
+    ...(route.open === true ? [] : (['unauthorized', 'too_many_requests'] as const)),
     ...(route.query === undefined ? [] : inputProblems),
     ...(route.body === undefined ? [] : bodyProblems),
     ...(route.problems ?? []),
