@@ -11,6 +11,7 @@ const pages = {
   plugins: '/plugins',
   catalog: '/catalog',
   plugin: '/plugins/@fixtures/lamp',
+  update: '/plugins/@fixtures/lamp',
   settings: '/plugins/@fixtures/lamp/settings',
   controls: '/plugins/@fixtures/lamp/controls',
   objects: '/plugins/@fixtures/lamp/objects',
@@ -44,6 +45,16 @@ try {
   await post('lamp/config', { config: { room: 'kitchen', apiKey: 'secret' } })
   for (const id of ['lamp', 'demo', 'faulty']) await post(`${id}/toggle`, { enabled: true })
   await host.request('PUT', '/api/plugins/lamp/controls/level', { body: { value: 7 } })
+  // What an update would bring is shown, and not done.
+  const { manifest } = lampPlugin
+  const permissions = { hosts: ['*.example.com'], mqtt: { publish: ['lamp/#'], subscribe: ['home/+/light'] } }
+  const fields = [...manifest.configSchema, { key: 'fade', type: 'number', label: 'Fade', default: 2 }]
+  const next = {
+    ...lampPlugin,
+    version: '1.1.0',
+    manifest: { ...manifest, permissions, configSchema: fields },
+  }
+  await host.publish([next, ...standardFixtures])
   const browser = await launchBrowser()
   context.after(() => browser.close())
   for (const { name: suffix, ...view } of views) {
@@ -51,6 +62,10 @@ try {
     for (const [name, path] of Object.entries(pages)) {
       await page.goto(path)
       await page.getByText('Live', { exact: true }).waitFor()
+      if (name === 'update') {
+        await page.getByRole('button', { name: 'Look for an update' }).click()
+        await page.getByRole('dialog').getByText('1.0.0 → ').waitFor()
+      }
       if (name === 'settings') await page.getByRole('textbox', { name: 'Interval' }).fill('9999')
       await page.waitForTimeout(1_000)
       await page.screenshot({ path: `${folder}/${name}${suffix}.png` })
