@@ -1,5 +1,5 @@
 import { assign, setup } from 'xstate'
-import type { HostFact } from '../src/schema/journal-event.ts'
+import type { HostFact, SafeModeReason } from '../src/schema/journal-event.ts'
 
 /** The life of the host itself, told by the same journal. */
 
@@ -11,17 +11,30 @@ export interface HostContext {
   repositories: { name: string; url: string }[]
   /** Starts in a row that did not reach `ready`, the present one included. */
   unfinishedStarts: number
+  /** Why and since when (ISO 8601) no plugin is loaded; null in ordinary operation. */
+  safeMode: { since: string; reason: SafeModeReason; unfinishedStarts: number } | null
 }
 
 const machine = setup({
   types: { context: {} as HostContext, events: {} as HostEvent },
+  guards: { isSafe: ({ context }) => context.safeMode !== null },
   actions: {
     recordStart: assign(({ context, event }) =>
       event.type === 'HostStarted'
-        ? { id: event.data.host, unfinishedStarts: context.unfinishedStarts + 1 }
+        ? { id: event.data.host, unfinishedStarts: context.unfinishedStarts + 1, safeMode: null }
         : {},
     ),
     recordReady: assign({ unfinishedStarts: 0 }),
+    /** A start that somebody ended says nothing about the next one. */
+    recordInterruption: assign(({ context, event }) =>
+      event.type === 'HostStopping' && event.data.failed !== true
+        ? { unfinishedStarts: Math.max(0, context.unfinishedStarts - 1) }
+        : {},
+    ),
+    enterSafeMode: assign(({ event }) =>
+      event.type === 'HostSafeModeEntered' ? { safeMode: { since: event.at, ...event.data } } : {},
+    ),
+    leaveSafeMode: assign({ safeMode: null }),
     addRepository: assign(({ context, event }) =>
       event.type === 'RepositoryAdded'
         ? {
@@ -43,7 +56,7 @@ const machine = setup({
 export const host = machine.createMachine({
   id: 'host',
   description: 'The host process, from one start to the next',
-  context: { id: null, repositories: [], unfinishedStarts: 0 },
+  context: { id: null, repositories: [], unfinishedStarts: 0, safeMode: null },
   initial: 'stopped',
   on: {
     // A start after a crash finds any state: a killed host could not say that it stopped.
@@ -55,9 +68,20 @@ export const host = machine.createMachine({
     stopped: { description: 'No process is running' },
     starting: {
       description: 'Opening the journal, the broker and HTTP, and loading what is enabled',
-      on: { HostReady: { target: 'ready', actions: 'recordReady' }, HostStopping: 'stopping' },
+      on: {
+        HostReady: { target: 'ready', actions: 'recordReady' },
+        HostSafeModeEntered: { actions: 'enterSafeMode' },
+        HostSafeModeLeft: { guard: 'isSafe', actions: 'leaveSafeMode' },
+        HostStopping: { target: 'stopping', actions: 'recordInterruption' },
+      },
     },
-    ready: { description: 'Everything answers', on: { HostStopping: 'stopping' } },
+    ready: {
+      description: 'Everything answers',
+      on: {
+        HostSafeModeLeft: { guard: 'isSafe', actions: 'leaveSafeMode' },
+        HostStopping: 'stopping',
+      },
+    },
     stopping: { description: 'Unloading every plugin', on: { HostStopped: 'stopped' } },
   },
 })

@@ -1,5 +1,5 @@
 import { assign, setup } from 'xstate'
-import type { Integrity, PluginFact, Release } from '../src/schema/journal-event.ts'
+import type { Integrity, PendingRestart, PluginFact, Release } from '../src/schema/journal-event.ts'
 import type { Config, PluginError } from '../src/schema/plugin.ts'
 
 /**
@@ -11,6 +11,15 @@ import type { Config, PluginError } from '../src/schema/plugin.ts'
 /** A fact as the machine takes it: with the time at which it was written down (ISO 8601). */
 export type PluginLifecycleEvent = PluginFact & { at: string }
 
+/** How many versions that were replaced are kept for the way back: disks of small boards are small. */
+export const keptVersions = 3
+
+/** A version that was replaced. */
+export interface KeptRelease extends Release {
+  /** When it was replaced, ISO 8601. */
+  keptAt: string
+}
+
 export interface PluginLifecycleContext {
   id: string
   enabled: boolean
@@ -21,8 +30,16 @@ export interface PluginLifecycleContext {
   repository: string | null
   config: Config
   integrity: Integrity
-  /** What a rollback returns to. */
-  previous: Release | null
+  /** What a rollback can return to, the latest first. */
+  kept: KeptRelease[]
+  /** Set from an update until the new version has run long enough; `from`: what returns if it does not. */
+  trial: { from: string; since: string } | null
+  /** Crashes without a stable run between them. */
+  crashes: number
+  /** It crashed and is started again. */
+  restart: PendingRestart | null
+  /** Files that were not as installed when it was last loaded. */
+  changedFiles: string[]
   /** Why it is in `failed`, or why the last installation came to nothing. */
   error: PluginError | null
   /** How many facts there have been. */
@@ -40,15 +57,35 @@ const machine = setup({
   },
   guards: {
     isEnabled: ({ context }) => context.enabled,
-    hasPreviousRelease: ({ context }) => context.previous !== null,
+    isKept: ({ context, event }) =>
+      event.type === 'PluginRolledBack' && keptRelease(context, event.data.version) !== undefined,
+    isDeferred: ({ event }) => event.type === 'PluginEnabled' && event.data.deferred === true,
     wasNeverInstalled: ({ context }) => context.installedAt === null,
   },
   actions: {
-    count: assign({ revision: ({ context }) => context.revision + 1 }),
+    count: assign({ revision: ({ context }) => context.revision + 1, restart: null }),
+    prepareLoad: assign(({ context, event }) => ({
+      error: null,
+      crashes: event.type === 'PluginLoadRequested' && event.data.automatic === true ? context.crashes : 0,
+    })),
+    recordLoad: assign(({ event }) => ({
+      error: null,
+      changedFiles: event.type === 'PluginLoaded' ? (event.data.changedFiles ?? []) : [],
+    })),
+    recordCrash: assign(({ context, event }) =>
+      event.type === 'PluginCrashed'
+        ? {
+            error: event.data.error,
+            crashes: event.data.crashes ?? context.crashes + 1,
+            restart: event.data.restart ?? null,
+          }
+        : {},
+    ),
+    recordStability: assign({ crashes: 0, trial: null }),
     forgetError: assign({ error: null }),
     recordError: assign({ error: ({ event }) => ('error' in event.data ? event.data.error : null) }),
-    enable: assign({ enabled: true, error: null, updatedAt: ({ event }) => event.at }),
-    disable: assign({ enabled: false, error: null, updatedAt: ({ event }) => event.at }),
+    enable: assign({ enabled: true, error: null, crashes: 0, updatedAt: ({ event }) => event.at }),
+    disable: assign({ enabled: false, error: null, crashes: 0, updatedAt: ({ event }) => event.at }),
     recordInstallation: assign(({ event }) =>
       event.type === 'PluginInstalled'
         ? {
@@ -58,7 +95,10 @@ const machine = setup({
             integrity: event.data.integrity,
             enabled: false,
             config: {},
-            previous: null,
+            kept: [],
+            trial: null,
+            crashes: 0,
+            changedFiles: [],
             error: null,
             installedAt: event.at,
             updatedAt: event.at,
@@ -66,7 +106,7 @@ const machine = setup({
         : {},
     ),
     configure: assign(({ event }) =>
-      event.type === 'PluginConfigured' ? { config: event.data.config, updatedAt: event.at } : {},
+      event.type === 'PluginConfigured' ? { config: event.data.config, crashes: 0, updatedAt: event.at } : {},
     ),
     replaceRelease: assign(({ context, event }) =>
       event.type === 'PluginUpdated'
@@ -75,17 +115,30 @@ const machine = setup({
             indexVersion: event.data.indexVersion,
             repository: event.data.repository,
             integrity: event.data.integrity,
-            previous: releaseOf(context),
+            kept: withReplaced(context, event.at, event.data.integrity),
+            trial:
+              context.enabled && context.version !== null ? { from: context.version, since: event.at } : null,
+            crashes: 0,
+            changedFiles: [],
             error: null,
             updatedAt: event.at,
           }
         : {},
     ),
-    returnToPreviousRelease: assign(({ context, event }) =>
-      context.previous === null
-        ? {}
-        : { ...context.previous, previous: releaseOf(context), error: null, updatedAt: event.at },
-    ),
+    returnToRelease: assign(({ context, event }) => {
+      const found = event.type === 'PluginRolledBack' ? keptRelease(context, event.data.version) : undefined
+      if (found === undefined) return {}
+      const { keptAt: _keptAt, ...release } = found
+      return {
+        ...release,
+        kept: withReplaced(context, event.at, release.integrity),
+        trial: null,
+        crashes: 0,
+        changedFiles: [],
+        error: null,
+        updatedAt: event.at,
+      }
+    }),
     forgetInstallation: assign({
       enabled: false,
       version: null,
@@ -93,15 +146,34 @@ const machine = setup({
       repository: null,
       config: {},
       integrity: {},
-      previous: null,
+      kept: [],
+      trial: null,
+      crashes: 0,
+      changedFiles: [],
       error: null,
     }),
   },
 })
 
-function releaseOf(context: PluginLifecycleContext): Release | null {
-  const { version, indexVersion, repository, integrity, config } = context
-  return version === null ? null : { version, indexVersion, repository, integrity, config }
+/** Which of the kept versions a rollback means: the latest of this version, or the latest of all. */
+export function keptRelease(
+  { kept }: Pick<PluginLifecycleContext, 'kept'>,
+  version: string | undefined,
+): KeptRelease | undefined {
+  return version === undefined ? kept[0] : kept.find((release) => release.version === version)
+}
+
+/** The kept versions once the present one has been replaced by that of these files. */
+function withReplaced(context: PluginLifecycleContext, at: string, by: Integrity): KeptRelease[] {
+  const { version, indexVersion, repository, integrity, config, kept } = context
+  if (version === null) return kept
+  const replaced = { version, indexVersion, repository, integrity, config, keptAt: at }
+  return [replaced, ...kept.filter((release) => !isSame(release.integrity, by))].slice(0, keptVersions)
+}
+
+function isSame(left: Integrity, right: Integrity): boolean {
+  const files = Object.keys(left)
+  return files.length === Object.keys(right).length && files.every((file) => left[file] === right[file])
 }
 
 export const pluginLifecycle = machine.createMachine({
@@ -115,7 +187,11 @@ export const pluginLifecycle = machine.createMachine({
     repository: null,
     config: {},
     integrity: {},
-    previous: null,
+    kept: [],
+    trial: null,
+    crashes: 0,
+    restart: null,
+    changedFiles: [],
     error: null,
     revision: 0,
     installedAt: null,
@@ -141,16 +217,19 @@ export const pluginLifecycle = machine.createMachine({
       description: 'Installed and disabled; it has not been enabled since',
       on: {
         PluginConfigured: { actions: ['count', 'configure'] },
-        PluginEnabled: { target: 'loading', actions: ['count', 'enable'] },
+        PluginEnabled: [
+          { guard: 'isDeferred', target: 'unloaded', actions: ['count', 'enable'] },
+          { target: 'loading', actions: ['count', 'enable'] },
+        ],
         PluginUpdated: { actions: ['count', 'replaceRelease'] },
-        PluginRolledBack: { guard: 'hasPreviousRelease', actions: ['count', 'returnToPreviousRelease'] },
+        PluginRolledBack: { guard: 'isKept', actions: ['count', 'returnToRelease'] },
         PluginUninstalled: { target: 'uninstalled', actions: ['count', 'forgetInstallation'] },
       },
     },
     loading: {
       description: 'Its Lua environment is being built and onInit is running',
       on: {
-        PluginLoaded: { target: 'running', actions: ['count', 'forgetError'] },
+        PluginLoaded: { target: 'running', actions: ['count', 'recordLoad'] },
         PluginLoadFailed: { target: 'failed', actions: ['count', 'recordError'] },
         PluginUnloaded: { target: 'unloaded', actions: 'count' },
       },
@@ -161,7 +240,8 @@ export const pluginLifecycle = machine.createMachine({
         PluginConfigured: { actions: ['count', 'configure'] },
         PluginDisabled: { target: 'unloading', actions: ['count', 'disable'] },
         PluginUnloadRequested: { target: 'unloading', actions: 'count' },
-        PluginCrashed: { target: 'failed', actions: ['count', 'recordError'] },
+        PluginCrashed: { target: 'failed', actions: ['count', 'recordCrash'] },
+        PluginStabilized: { actions: ['count', 'recordStability'] },
         PluginUnloaded: { target: 'unloaded', actions: 'count' },
       },
     },
@@ -173,11 +253,14 @@ export const pluginLifecycle = machine.createMachine({
       description: 'Not loaded; all that it had created is gone',
       on: {
         PluginConfigured: { actions: ['count', 'configure'] },
-        PluginEnabled: { target: 'loading', actions: ['count', 'enable'] },
+        PluginEnabled: [
+          { guard: 'isDeferred', target: 'unloaded', actions: ['count', 'enable'] },
+          { target: 'loading', actions: ['count', 'enable'] },
+        ],
         PluginDisabled: { guard: 'isEnabled', actions: ['count', 'disable'] },
-        PluginLoadRequested: { guard: 'isEnabled', target: 'loading', actions: ['count', 'forgetError'] },
+        PluginLoadRequested: { guard: 'isEnabled', target: 'loading', actions: ['count', 'prepareLoad'] },
         PluginUpdated: { actions: ['count', 'replaceRelease'] },
-        PluginRolledBack: { guard: 'hasPreviousRelease', actions: ['count', 'returnToPreviousRelease'] },
+        PluginRolledBack: { guard: 'isKept', actions: ['count', 'returnToRelease'] },
         PluginUninstalled: { target: 'uninstalled', actions: ['count', 'forgetInstallation'] },
       },
     },
@@ -186,9 +269,9 @@ export const pluginLifecycle = machine.createMachine({
       on: {
         PluginConfigured: { actions: ['count', 'configure'] },
         PluginDisabled: { target: 'unloaded', actions: ['count', 'disable'] },
-        PluginLoadRequested: { target: 'loading', actions: ['count', 'forgetError'] },
+        PluginLoadRequested: { target: 'loading', actions: ['count', 'prepareLoad'] },
         PluginUpdated: { actions: ['count', 'replaceRelease'] },
-        PluginRolledBack: { guard: 'hasPreviousRelease', actions: ['count', 'returnToPreviousRelease'] },
+        PluginRolledBack: { guard: 'isKept', actions: ['count', 'returnToRelease'] },
         PluginUninstalled: { target: 'uninstalled', actions: ['count', 'forgetInstallation'] },
       },
     },

@@ -26,6 +26,8 @@ import { requireKeysOfStores } from './lifecycle/key-value-file.ts'
 import { createManifests } from './lifecycle/manifests.ts'
 import { createMqttCommands } from './lifecycle/mqtt-commands.ts'
 import { createMqttProjection } from './lifecycle/mqtt-projection.ts'
+import type { RestartPolicy } from './lifecycle/restart-policy.ts'
+import { decideSafeMode } from './lifecycle/safe-mode.ts'
 import { createSecretVault } from './lifecycle/secret-vault.ts'
 import { createOutside } from './outside/outside.ts'
 import { createRepositoryCatalog } from './repository/catalog.ts'
@@ -47,6 +49,14 @@ export interface HostOptions {
   files?: FileSystem
   /** What plugins may take; what is left out is as `sandbox/limits.ts` says. */
   limits?: Partial<SandboxLimits>
+  restartPolicy?: RestartPolicy
+  /** Ends the start early: plugins that are being loaded are ended, and `StartInterrupted` is thrown. */
+  interrupt?: AbortSignal
+}
+
+/** The start was ended on request; all is closed in order. */
+export class StartInterrupted extends Error {
+  override readonly name = 'StartInterrupted'
 }
 
 export interface Host {
@@ -83,7 +93,12 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const ring = await readSecretKeys(settings, files)
 
   const scope = createScope()
+  let failed = false
   let announceEnd: (() => Promise<void>) | undefined
+  const interrupted = (): boolean => options.interrupt?.aborted === true
+  const refuseWhenInterrupted = (): void => {
+    if (interrupted()) throw new StartInterrupted('The start was ended.')
+  }
   try {
     const lock = await takeDirectory(directory)
     let started = false
@@ -175,6 +190,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       logger,
       hostVersion,
       environment: withoutOwnVariables(options.environment),
+      ...(options.restartPolicy === undefined ? {} : { restartPolicy: options.restartPolicy }),
     })
 
     let openGate = (): void => undefined
@@ -209,12 +225,22 @@ export async function createHost(options: HostOptions): Promise<Host> {
 
     // Every door is open and the directory is ours: from here on things are written down.
     started = true
+    const seqBefore = journal.state.seq
     const id = settings.hostId ?? file?.host?.id ?? journal.state.host.context.id ?? newHostId()
+    const { unfinishedStarts } = journal.state.host.context
     await lifecycle.record(
       [{ type: 'HostStarted', plugin: null, data: { host: id, hostVersion } }],
       'startup',
     )
-    if (isFirstStart(journal.state.seq, file)) {
+    const safe = decideSafeMode(settings.safeMode, unfinishedStarts)
+    if (safe !== undefined) {
+      const data = { reason: safe, unfinishedStarts }
+      await lifecycle.record([{ type: 'HostSafeModeEntered', plugin: null, data }], 'startup')
+      logger.warn('Safe mode: no plugin is loaded, but everything can be changed', {
+        reason: lifecycle.safeMode?.reason,
+      })
+    }
+    if (isFirstStart(seqBefore, file)) {
       await lifecycle.record([{ type: 'RepositoryAdded', plugin: null, data: starterRepository }], 'startup')
     }
     await lifecycle.prepare(file)
@@ -231,10 +257,19 @@ export async function createHost(options: HostOptions): Promise<Host> {
       )
       await snapshots.flush()
     })
+    let stoppingSaid: Promise<void> | undefined
     announceEnd = () =>
-      recordQuietly(() => lifecycle.record([{ type: 'HostStopping', plugin: null, data: {} }], 'shutdown'))
+      (stoppingSaid ??= recordQuietly(() => {
+        const data = failed ? { failed: true } : {}
+        return lifecycle.record([{ type: 'HostStopping', plugin: null, data }], 'shutdown')
+      }))
+    const stopLoading = (): void => void announceEnd?.().then(lifecycle.stopLoading)
+    options.interrupt?.addEventListener('abort', stopLoading)
+    scope.add(() => options.interrupt?.removeEventListener('abort', stopLoading))
+    refuseWhenInterrupted()
     openGate()
     await lifecycle.start()
+    refuseWhenInterrupted()
     const commands = createMqttCommands({ lifecycle, bus, root, logger })
     scope.add(() => commands.close())
     await commands.start()
@@ -251,6 +286,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       scope.add(() => homeAssistant.close())
       await homeAssistant.start()
     }
+    refuseWhenInterrupted()
     await lifecycle.record([{ type: 'HostReady', plugin: null, data: {} }], 'startup')
     await snapshots.flush()
     reasons.delete('starting')
@@ -258,6 +294,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       http: http.url,
       mqtt: bus.url,
       plugins: countByState(lifecycle),
+      ...(lifecycle.safeMode === null ? {} : { safeMode: lifecycle.safeMode.reason }),
       startupMs: Math.round(clock.monotonic() - startedAt),
     })
 
@@ -271,6 +308,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       }
     }
   } catch (error) {
+    failed = !interrupted()
     await scope
       .close()
       .catch((closing: unknown) => logger.error('Closing failed', { error: messageOf(closing) }))
@@ -280,8 +318,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
 
 /** No file and no history: a data directory that nobody has used yet. */
 function isFirstStart(seq: number, file: HostFile | undefined): boolean {
-  // HostStarted has been written just before.
-  return seq <= 1 && file?.repositories === undefined
+  return seq === 0 && file?.repositories === undefined
 }
 
 /** What a plugin's manifest may name of the environment: everything but the host's own settings. */

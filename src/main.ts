@@ -6,7 +6,7 @@ import { systemClock } from './base/clock.ts'
 import { systemFileSystem } from './base/file-system.ts'
 import { createLogger } from './base/log.ts'
 import { messageOf } from './base/problem.ts'
-import { createHost, type Host, StartError } from './host.ts'
+import { createHost, type Host, StartError, StartInterrupted } from './host.ts'
 import { openJournal } from './journal/journal.ts'
 import { lockDirectory } from './journal/lock.ts'
 import { repairJournal } from './journal/repair.ts'
@@ -30,6 +30,7 @@ function fail(message: string, code: number): never {
 
 async function start(settings: Settings): Promise<void> {
   const logger = createLogger({ level: settings.logLevel, format: settings.logFormat })
+  const interrupt = new AbortController()
   const life: { stopping: boolean; host: Host | undefined } = { stopping: false, host: undefined }
   const end = async (host: Host): Promise<void> => {
     try {
@@ -46,11 +47,25 @@ async function start(settings: Settings): Promise<void> {
       if (life.stopping) process.exit(exitCode.failed)
       life.stopping = true
       logger.info('stopping', { signal })
-      // A signal during the start takes effect as soon as there is something to close.
+      // During the start, whatever is being loaded is ended.
+      interrupt.abort()
       if (life.host !== undefined) void end(life.host)
     })
   }
-  life.host = await createHost({ settings, logger, programDirectory, hostVersion, environment: process.env })
+  try {
+    life.host = await createHost({
+      settings,
+      logger,
+      programDirectory,
+      hostVersion,
+      environment: process.env,
+      interrupt: interrupt.signal,
+    })
+  } catch (error) {
+    if (!(error instanceof StartInterrupted)) throw error
+    logger.info('stopped')
+    process.exit(exitCode.ok)
+  }
   if (life.stopping) await end(life.host)
 }
 

@@ -27,6 +27,8 @@ export interface Settings {
   logLevel: LogLevel
   logFormat: 'pretty' | 'json'
   isolation: 'dedicated' | 'shared'
+  /** No plugin is loaded, but everything can be changed. */
+  safeMode: boolean
   /** Empty: no Home Assistant discovery. */
   discoveryPrefix: string
   /** Origin to origin, for the plugins' own HTTP requests. */
@@ -43,6 +45,8 @@ interface Definition {
   variable: string
   fallback: string | undefined
   meaning: string
+  /** The flag takes no value. */
+  isSwitch?: boolean
 }
 
 const definitions = {
@@ -142,6 +146,13 @@ const definitions = {
     fallback: 'dedicated',
     meaning: 'dedicated: one worker a plugin; shared: many plugins in few workers',
   },
+  safeMode: {
+    flag: 'safe',
+    variable: 'HOST_SAFE_MODE',
+    fallback: undefined,
+    meaning: 'load no plugin, but let everything be changed; as a variable: true or false',
+    isSwitch: true,
+  },
   discoveryPrefix: {
     flag: 'discovery-prefix',
     variable: 'HOST_DISCOVERY_PREFIX',
@@ -186,7 +197,7 @@ export function parseCommandLine(
   }
   const text = (name: SettingName): string | undefined => {
     const { flag, variable, fallback } = definitions[name]
-    const value = values[flag]
+    const value = values[flag] === true ? 'true' : values[flag]
     return typeof value === 'string' ? value : (environment[variable] ?? fallback)
   }
   const settings = readSettings(text, isTerminal)
@@ -206,7 +217,12 @@ function readFlags(commandLine: readonly string[]): {
       options: {
         help: { type: 'boolean', short: 'h' },
         version: { type: 'boolean', short: 'v' },
-        ...Object.fromEntries(names.map((name) => [definitions[name].flag, { type: 'string' as const }])),
+        ...Object.fromEntries(
+          names.map((name) => {
+            const { flag, isSwitch = false }: Definition = definitions[name]
+            return [flag, { type: isSwitch ? ('boolean' as const) : ('string' as const) }]
+          }),
+        ),
       },
       allowPositionals: true,
     })
@@ -237,6 +253,7 @@ function readSettings(text: (name: SettingName) => string | undefined, isTermina
     logLevel: oneOf('logLevel', required('logLevel'), logLevels),
     logFormat: oneOf('logFormat', text('logFormat') || (isTerminal ? 'pretty' : 'json'), ['pretty', 'json']),
     isolation: oneOf('isolation', required('isolation'), ['dedicated', 'shared']),
+    safeMode: readSwitch('safeMode', text('safeMode')),
     discoveryPrefix: readPrefix(text('discoveryPrefix') ?? ''),
     httpRewrite: readRewrite(text('httpRewrite')),
   }
@@ -267,6 +284,20 @@ function readTlsFiles(tlsCertFile: string | undefined, tlsKeyFile: string | unde
   if (tlsKeyFile !== undefined && tlsCertFile === undefined)
     throw bad('tlsCertFile', undefined, 'set, as well')
   return { tlsCertFile, tlsKeyFile }
+}
+
+const switchWords: ReadonlyMap<string, boolean> = new Map([
+  ['', false],
+  ['0', false],
+  ['false', false],
+  ['1', true],
+  ['true', true],
+])
+
+function readSwitch(name: SettingName, value = ''): boolean {
+  const on = switchWords.get(value.toLowerCase())
+  if (on === undefined) throw bad(name, value, 'true or false')
+  return on
 }
 
 function readHostId(value: string | undefined): string | undefined {

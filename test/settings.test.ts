@@ -26,6 +26,7 @@ test('without flags and variables the defaults of the contract hold', () => {
     logLevel: 'info',
     logFormat: 'json',
     isolation: 'dedicated',
+    safeMode: false,
     discoveryPrefix: 'homeassistant',
     httpRewrite: {},
   })

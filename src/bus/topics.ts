@@ -54,6 +54,7 @@ export function createTopics(root: string) {
 
   return {
     status: `${root}/status`,
+    safeMode: `${root}/safe-mode`,
     lifecycle: `${root}/lifecycle`,
     state: (plugin: string) => `${ofPlugin(plugin)}/state`,
     event: (plugin: string, name: string) => `${ofPlugin(plugin)}/events/${encodeLevel(name)}`,

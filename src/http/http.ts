@@ -45,8 +45,6 @@ export interface HttpSettings {
   logLines?: Readonly<Record<LogLevel, number>>
   /** Name of this host; null before it is known. */
   hostId?: () => string | null
-  /** Why no plugin is loaded; null in ordinary operation. */
-  safeMode?: () => string | null
   /** Requests about the state wait for this; `/livez` and `/readyz` do not. */
   gate?: Promise<void>
 }
@@ -86,7 +84,6 @@ export function createHttp(settings: HttpSettings): Http {
     ...shared,
     url: baseUrl,
     hostId: settings.hostId ?? (() => null),
-    safeMode: settings.safeMode ?? (() => null),
   })
   let refuseWaiting: (error: Error) => void = () => undefined
   const closed = new Promise<never>((_, reject) => {

@@ -13,7 +13,6 @@ export interface SystemViewSettings {
   processUsage: ProcessUsage
   url: () => string
   hostId: () => string | null
-  safeMode: () => string | null
   isolates: () => IsolateUsage[]
   readiness: () => { ready: boolean; reasons: string[] }
   clients: () => { eventStreams: number; inspectors: number }
@@ -32,7 +31,7 @@ export function createSystemView(settings: SystemViewSettings): () => System {
         id: settings.hostId(),
         startedAt,
         uptime: Math.round(clock.monotonic() - start) / 1_000,
-        safeMode: settings.safeMode(),
+        safeMode: lifecycle.safeMode,
       },
       versions: {
         host: hostVersion,

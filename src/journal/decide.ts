@@ -1,3 +1,4 @@
+import { keptRelease } from '../../machines/plugin-lifecycle.ts'
 import { Problem } from '../base/problem.ts'
 import type { PluginFact } from '../schema/journal-event.ts'
 import type { Config } from '../schema/plugin.ts'
@@ -8,12 +9,14 @@ import { isInstalled } from './snapshot.ts'
 
 export type Command =
   | { type: 'install'; repository: string | null; version: string | null }
-  | { type: 'toggle'; enabled: boolean | undefined }
+  /** `deferred`: a plugin that is enabled is not loaded yet. */
+  | { type: 'toggle'; enabled: boolean | undefined; deferred?: boolean }
   | { type: 'configure'; config: Config }
   | { type: 'reload' }
   | { type: 'unload'; reason: string }
-  | { type: 'load'; reason: string }
-  | { type: 'rollback'; reason: string }
+  /** `automatic`: nobody asked for it. */
+  | { type: 'load'; reason: string; automatic?: boolean }
+  | { type: 'rollback'; reason: string; version?: string }
   | { type: 'uninstall'; purged: string[] }
 
 export function requireInstalled(snapshot: PluginSnapshot): void {
@@ -33,6 +36,19 @@ export function requireRevision(snapshot: PluginSnapshot, expected: number | und
   }
 }
 
+/** Throws `invalid_transition` when there is no such version to go back to. */
+export function requireKept(snapshot: PluginSnapshot, version: string | undefined): void {
+  const { id, kept } = snapshot.context
+  if (keptRelease({ kept }, version) !== undefined) return
+  const versions = [...new Set(kept.map((release) => release.version))].join(', ')
+  throw new Problem(
+    'invalid_transition',
+    versions === ''
+      ? `${id} has not been updated, so there is no version to go back to.`
+      : `Version ${version} of ${id} is not kept on this host; ${versions} can be returned to.`,
+  )
+}
+
 /** Pure. An empty list: it is so already. */
 export function decide(snapshot: PluginSnapshot, command: Command): PluginFact[] {
   const { id, enabled } = snapshot.context
@@ -49,7 +65,9 @@ export function decide(snapshot: PluginSnapshot, command: Command): PluginFact[]
     case 'toggle': {
       const wanted = command.enabled ?? !enabled
       if (wanted === enabled) return []
-      return possible(snapshot, { type: wanted ? 'PluginEnabled' : 'PluginDisabled', plugin: id, data: {} })
+      if (!wanted) return possible(snapshot, { type: 'PluginDisabled', plugin: id, data: {} })
+      const data = command.deferred === true ? { deferred: true } : {}
+      return possible(snapshot, { type: 'PluginEnabled', plugin: id, data })
     }
     case 'configure':
       return possible(snapshot, { type: 'PluginConfigured', plugin: id, data: { config: command.config } })
@@ -64,15 +82,17 @@ export function decide(snapshot: PluginSnapshot, command: Command): PluginFact[]
     case 'unload':
       return state === 'running' ? unloadRequested(snapshot, command.reason) : []
     case 'load':
-      return possible(snapshot, { type: 'PluginLoadRequested', plugin: id, data: { reason: command.reason } })
-    case 'rollback':
-      if (snapshot.context.previous === null) {
-        throw new Problem(
-          'invalid_transition',
-          `${id} has not been updated, so there is no version to go back to.`,
-        )
-      }
-      return possible(snapshot, { type: 'PluginRolledBack', plugin: id, data: { reason: command.reason } })
+      return possible(snapshot, {
+        type: 'PluginLoadRequested',
+        plugin: id,
+        data: { reason: command.reason, ...(command.automatic === true ? { automatic: true } : {}) },
+      })
+    case 'rollback': {
+      const { version, reason } = command
+      requireKept(snapshot, version)
+      const data = { reason, ...(version === undefined ? {} : { version }) }
+      return possible(snapshot, { type: 'PluginRolledBack', plugin: id, data })
+    }
     case 'uninstall':
       return possible(snapshot, { type: 'PluginUninstalled', plugin: id, data: { purged: command.purged } })
   }

@@ -18,16 +18,7 @@ export interface CommandRunner {
 
 export function createCommandRunner(
   context: LifecycleContext,
-  {
-    loader,
-    snapshots,
-    onCommand,
-  }: {
-    loader: Loader
-    snapshots: SnapshotWriter
-    /** Somebody takes care of this plugin. */
-    onCommand(id: string): void
-  },
+  { loader, snapshots }: { loader: Loader; snapshots: SnapshotWriter },
 ): CommandRunner {
   let stopping = false
 
@@ -44,7 +35,6 @@ export function createCommandRunner(
         requireRunning()
         requireRevision(snapshotOfPlugin(context, id), expectedRevision)
         await loader.settle(id)
-        onCommand(id)
         await task()
         // Before the next command changes it again.
         return outcome()

@@ -28,6 +28,11 @@ export interface LifecycleContext {
   environment: Readonly<Record<string, string | undefined>>
 }
 
+/** Whether plugins are only changed now, and not loaded. */
+export function isSafeMode({ journal }: LifecycleContext): boolean {
+  return journal.state.host.context.safeMode !== null
+}
+
 export function snapshotOfPlugin({ journal }: LifecycleContext, id: string): PluginSnapshot {
   return pluginIn(journal.state, id)
 }

@@ -15,7 +15,8 @@ import { createAnnouncements } from './announcements.ts'
 import { createChangeChecker } from './change-checker.ts'
 import { createCommandRunner } from './command-runner.ts'
 import { createConfiguration } from './configuration.ts'
-import type { LifecycleContext } from './context.ts'
+import { isSafeMode, type LifecycleContext } from './context.ts'
+import { createCrashReport } from './crash-report.ts'
 import { createDisplacements } from './displacements.ts'
 import { createEventHub } from './event-hub.ts'
 import { createExposureRegistry } from './exposure-registry.ts'
@@ -34,6 +35,7 @@ import { createPluginQueries } from './plugin-queries.ts'
 import { createReload } from './reload.ts'
 import { createRepositories } from './repositories.ts'
 import { defaultRestartPolicy, type RestartPolicy } from './restart-policy.ts'
+import { describeSafeMode } from './safe-mode.ts'
 import { applyHandEdits, loadEnabledPlugins, recoverPlugins, unloadAllPlugins } from './startup.ts'
 import { createSupervisor } from './supervisor.ts'
 import { eventView } from './views.ts'
@@ -68,8 +70,10 @@ export interface RunningLifecycle extends Lifecycle {
   record(facts: readonly HostFact[], by: Origin): Promise<void>
   /** Recovers from a crash and takes over what a person changed in `.host.json`. */
   prepare(file: HostFile | undefined): Promise<void>
-  /** Loads every enabled plugin. */
+  /** Loads every enabled plugin, unless the host is in safe mode. */
   start(): Promise<void>
+  /** Ends the loads that are under way: the start is not to be finished. */
+  stopLoading(): void
   /** Refuses further commands, waits for those under way, unloads every plugin. Idempotent. */
   stop(): Promise<void>
 }
@@ -112,15 +116,17 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     hostVersion: settings.hostVersion,
     environment: settings.environment,
   }
-  const loader = createLoader(context)
+  const policy = settings.restartPolicy ?? defaultRestartPolicy
+  const describeCrash = createCrashReport(context, { logs, policy, random: settings.random ?? Math.random })
+  const loader = createLoader(context, describeCrash)
   const installer = createInstaller(context, loader)
   const supervisor = createSupervisor(context, {
     loader,
+    installer,
     snapshots,
-    policy: settings.restartPolicy ?? defaultRestartPolicy,
-    random: settings.random ?? Math.random,
+    stableAfter: policy.stableAfter,
   })
-  const commands = createCommandRunner(context, { loader, snapshots, onCommand: supervisor.forget })
+  const commands = createCommandRunner(context, { loader, snapshots })
   const { requireRunning } = commands
   const queries = createPluginQueries(context, logs)
   const { resolveId, list, get, document, installedIds } = queries
@@ -138,6 +144,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     get,
     document,
     logs: queries.logs,
+    versions: queries.versions,
     checkConfig: configuration.checkConfig,
     ...createPluginCommands(context, {
       commands,
@@ -158,6 +165,19 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       return plugin === undefined ? undefined : { plugin }
     },
     subscribe: announcements.subscribe,
+    get safeMode() {
+      const { safeMode } = journal.state.host.context
+      if (safeMode === null) return null
+      const { since, reason, unfinishedStarts } = safeMode
+      return { since, reason: describeSafeMode(reason, unfinishedStarts), cause: reason }
+    },
+    async leaveSafeMode({ by, requestKey }) {
+      requireRunning()
+      if (!isSafeMode(context)) return
+      await journal.append([{ type: 'HostSafeModeLeft', plugin: null, data: {} }], by, requestKey)
+      await loadEnabledPlugins(context, { loader, installer }, { by, reason: 'safe mode left' })
+      await snapshots.flush()
+    },
     get lastSeq() {
       return journal.state.seq
     },
@@ -178,13 +198,16 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       )
     },
     async start() {
-      await loadEnabledPlugins(context, loader)
+      if (isSafeMode(context)) return
+      await loadEnabledPlugins(context, { loader, installer }, { by: 'startup', reason: 'startup' })
       await snapshots.flush()
     },
+    stopLoading: effects.stopLoading,
     stop() {
       stopping ??= (async () => {
         commands.refuseFurther()
         supervisor.stop()
+        effects.stopLoading()
         await displacements.idle()
         await mutex.idle()
         await unloadAllPlugins(context, loader)

@@ -47,7 +47,7 @@ export function createDisplacements(settings: DisplacementsSettings): Displaceme
       await journal.append(facts, 'supervisor')
       return
     }
-    facts.push({ type: 'PluginLoadRequested', plugin: id, data: { reason } })
+    facts.push({ type: 'PluginLoadRequested', plugin: id, data: { reason, automatic: true } })
     await journal.append(facts, 'supervisor')
     await loader.finishLoading(id, 'supervisor')
   }

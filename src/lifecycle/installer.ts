@@ -1,5 +1,7 @@
+import { keptRelease } from '../../machines/plugin-lifecycle.ts'
 import { messageOf, Problem } from '../base/problem.ts'
-import { decide } from '../journal/decide.ts'
+import { decide, requireKept } from '../journal/decide.ts'
+import { stateOf } from '../journal/evolve.ts'
 import type { StagedPlugin } from '../repository/repository.ts'
 import { identifierOf } from '../schema/identifier.ts'
 import type { Origin, PluginFact } from '../schema/journal-event.ts'
@@ -7,6 +9,7 @@ import type { Manifest } from '../schema/manifest.ts'
 import {
   configuredRepositories,
   installedPlugins,
+  isSafeMode,
   type LifecycleContext,
   pluginError,
   snapshotOfPlugin,
@@ -20,14 +23,16 @@ import { matchFilesToJournal } from './match-files.ts'
 export interface Installer {
   install(request: InstallRequest, command: CommandContext): Promise<void>
   update(id: string, version: string | undefined, command: CommandContext): Promise<void>
-  rollback(id: string, reason: string, command: CommandContext): Promise<void>
+  rollback(id: string, version: string | undefined, command: CommandContext): Promise<void>
+  /** Takes a plugin that failed in the trial of an update back to the version before. Whether it did. */
+  returnFromTrial(id: string): Promise<boolean>
   uninstall(id: string, purge: readonly PurgeTarget[], command: CommandContext): Promise<void>
   /** Removes what an uninstallation was asked to remove; repeated at the start, in case a crash came between. */
   purge(id: string, purge: readonly PurgeTarget[]): Promise<void>
 }
 
 export function createInstaller(context: LifecycleContext, loader: Loader): Installer {
-  const { journal, directory, repositories, manifests, effects, stores, logger } = context
+  const { journal, directory, repositories, manifests, stores, logger } = context
 
   function requireDependencies(id: string, manifest: Manifest): void {
     const unmet = unmetDependencies({ ...manifest, id }, installedPlugins(context))
@@ -49,28 +54,55 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
 
   async function loadIfEnabled(id: string, reason: string, by: Origin): Promise<void> {
     const snapshot = snapshotOfPlugin(context, id)
-    if (!snapshot.context.enabled) return
+    if (!snapshot.context.enabled || isSafeMode(context)) return
     await journal.append(decide(snapshot, { type: 'load', reason }), by)
     await loader.finishLoading(id, by)
   }
 
-  async function rollBack(id: string, reason: string, by: Origin, requestKey?: string): Promise<void> {
+  /** The fact first: after a crash between the two, the files follow it. */
+  async function rollBack(
+    id: string,
+    { reason, version }: { reason: string; version: string | undefined },
+    by: Origin,
+    requestKey?: string,
+  ): Promise<void> {
     const snapshot = snapshotOfPlugin(context, id)
-    await journal.append(decide(snapshot, { type: 'rollback', reason }), by, requestKey)
-    await directory.restorePrevious(identifierOf(id))
+    const command = { type: 'rollback', reason, ...(version === undefined ? {} : { version }) } as const
+    await journal.append(decide(snapshot, command), by, requestKey)
+    const { integrity, version: back, kept } = snapshotOfPlugin(context, id).context
+    await directory.restore(identifierOf(id), { version: back ?? '', integrity })
+    await directory.prune(identifierOf(id), kept)
     await manifests.refresh(id)
   }
 
-  /** A crash in mid-update may have cost the version before: another one must not take its place in silence. */
-  async function requirePreviousFiles(id: string): Promise<void> {
+  /** A crash in mid-update may have cost a version: another one must not take its place in silence. */
+  async function requireFiles(id: string, version: string | undefined): Promise<void> {
     await matchFilesToJournal(context, id)
-    const { previous } = snapshotOfPlugin(context, id).context
-    const manifest = await directory.previousManifest(identifierOf(id))
-    if (manifest?.version === previous?.version) return
+    const release = keptRelease(snapshotOfPlugin(context, id).context, version)
+    if (release === undefined || (await directory.hasKept(identifierOf(id), release))) return
     throw new Problem(
       'invalid_transition',
-      `The files of ${id} ${previous?.version ?? ''} are not on this host any more; update to that version instead.`,
+      `The files of ${id} ${release.version} are not on this host any more; update to that version instead.`,
     )
+  }
+
+  async function returnFromTrial(id: string): Promise<boolean> {
+    const snapshot = snapshotOfPlugin(context, id)
+    const { trial, version, error, kept } = snapshot.context
+    const [before] = kept
+    if (trial === null || before === undefined || stateOf(snapshot) !== 'failed') return false
+    if (!(await directory.hasKept(identifierOf(id), before))) {
+      logger.error('An update does not run, and the files of the version before are gone', {
+        plugin: id,
+        error,
+      })
+      return false
+    }
+    logger.warn('An update does not run; the version before returns', { plugin: id, version, error })
+    const reason = `version ${version} did not run: ${error?.message ?? 'unknown reason'}`
+    await rollBack(id, { reason, version: undefined }, 'supervisor')
+    await loadIfEnabled(id, 'rollback', 'supervisor')
+    return true
   }
 
   async function purgeFiles(id: string, purge: readonly PurgeTarget[]): Promise<void> {
@@ -148,31 +180,24 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
           throw error
         }
         manifests.set(id, staged.manifest)
+        await directory.prune(identifierOf(id), snapshotOfPlugin(context, id).context.kept)
         await loadIfEnabled(id, 'update', by)
-        const { error, enabled } = snapshotOfPlugin(context, id).context
-        if (enabled && !effects.isLoaded(id) && before.version !== null) {
-          logger.warn('An update did not run; the previous version returns', { plugin: id, error })
-          const reason = `version ${staged.manifest.version} did not load: ${error?.message ?? 'unknown reason'}`
-          await rollBack(id, reason, 'supervisor')
-          await loadIfEnabled(id, 'rollback', 'supervisor')
-        }
+        await returnFromTrial(id)
       } finally {
         await staged.discard()
       }
     },
 
-    async rollback(id, reason, { by, requestKey }) {
-      if (snapshotOfPlugin(context, id).context.previous === null) {
-        throw new Problem(
-          'invalid_transition',
-          `${id} has not been updated, so there is no version to go back to.`,
-        )
-      }
-      await requirePreviousFiles(id)
+    async rollback(id, version, { by, requestKey }) {
+      const reason = 'asked for'
+      requireKept(snapshotOfPlugin(context, id), version)
+      await requireFiles(id, version)
       await unloadIfRunning(id, 'rollback', by)
-      await rollBack(id, reason, by, requestKey)
+      await rollBack(id, { reason, version }, by, requestKey)
       await loadIfEnabled(id, 'rollback', by)
     },
+
+    returnFromTrial,
 
     async uninstall(id, purge, { by, requestKey }) {
       await unloadIfRunning(id, 'uninstall', by)

@@ -5,6 +5,7 @@ import type { ChangeCheck } from '../schema/change-check.ts'
 import type { ExposedState, Exposure } from '../schema/exposure.ts'
 import type { JournalEvent, Origin } from '../schema/journal-event.ts'
 import type { Config, LogEntry, Plugin, PluginError, PluginState } from '../schema/plugin.ts'
+import type { SafeMode } from '../schema/system.ts'
 import type { ExposureView } from './exposure-registry.ts'
 
 /** Commands and questions about plugins, for HTTP, MQTT and the start-up. Everything throws `Problem`s. */
@@ -67,6 +68,25 @@ export interface PluginStateAt {
   error: PluginError | null
 }
 
+export interface PluginVersions {
+  versions: PluginVersion[]
+  trial: Plugin['trial']
+}
+
+export interface PluginVersion {
+  version: string
+  indexVersion: string | null
+  repository: string | null
+  /** The one that is installed. */
+  current: boolean
+  /** Since when it is installed, or when it was replaced; ISO 8601. */
+  at: string
+  /** Whether its files are there. */
+  available: boolean
+  /** What it was configured with when it was replaced; secrets hidden. */
+  config: Config
+}
+
 export interface PluginDocument {
   content: Uint8Array
   /** File name as the manifest has it. */
@@ -102,7 +122,10 @@ export interface Lifecycle {
   checkConfig(id: string, config: Config): ConfigCheck
   reload(id: string, context: CommandContext): Promise<Plugin>
   update(id: string, version: string | undefined, context: CommandContext): Promise<Plugin>
-  rollback(id: string, context: CommandContext): Promise<Plugin>
+  /** Without a version: to the one before. */
+  rollback(id: string, version: string | undefined, context: CommandContext): Promise<Plugin>
+  /** The present version and those that a rollback can return to, the latest first. */
+  versions(id: string): Promise<PluginVersions>
   uninstall(
     id: string,
     purge: readonly PurgeTarget[],
@@ -135,6 +158,10 @@ export interface Lifecycle {
   recallRequest(requestKey: string): { plugin: string } | undefined
   /** Listens to all announcements, in order. Returns the way to stop. */
   subscribe(listener: (announcement: Announcement) => void): () => void
+  /** Why no plugin is loaded; null in ordinary operation. */
+  readonly safeMode: SafeMode | null
+  /** Loads what is enabled, if the host is in safe mode. */
+  leaveSafeMode(context: CommandContext): Promise<void>
   /** Number of the last journal event. */
   readonly lastSeq: number
 }

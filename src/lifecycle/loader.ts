@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import { messageOf, Problem } from '../base/problem.ts'
 import { stateOf } from '../journal/evolve.ts'
 import type { InstalledFiles } from '../repository/repository.ts'
@@ -15,6 +14,7 @@ import {
   pluginError,
   snapshotOfPlugin,
 } from './context.ts'
+import type { CrashReport, DescribeCrash } from './crash-report.ts'
 import { unmetDependencies } from './dependencies.ts'
 import { matchFilesToJournal } from './match-files.ts'
 import type { LoadRequest } from './plugin-effects.ts'
@@ -35,18 +35,20 @@ export interface Loader {
   recordCrash(id: string, error: PluginError): void
 }
 
-export function createLoader(context: LifecycleContext): Loader {
+export function createLoader(context: LifecycleContext, describeCrash: DescribeCrash): Loader {
   const { journal, effects, directory, repositories, manifests, logger } = context
-  const crashes = new Map<string, PluginError>()
+  const crashes = new Map<string, CrashReport>()
+  /** By a clock that does not jump, in ms. */
+  const loadedAt = new Map<string, number>()
 
-  async function prepare(id: string): Promise<LoadRequest> {
+  async function prepare(id: string): Promise<{ request: LoadRequest; changed: string[] }> {
     const identifier = identifierOf(id)
     await matchFilesToJournal(context, id)
     if (!(await directory.exists(identifier))) await restoreFiles(id)
     const installed = await directory.read(identifier)
     const { manifest } = installed
     manifests.set(id, manifest)
-    warnOfChangedFiles(id, installed)
+    const changed = changedFiles(id, installed)
     if (
       manifest.minHostVersion !== undefined &&
       !hostSupports(manifest.minHostVersion, context.hostVersion)
@@ -68,7 +70,8 @@ export function createLoader(context: LifecycleContext): Loader {
         errors: wrong,
       })
     }
-    return { id, installed, config: effective, secrets: secretValues(fields, effective) }
+    const request = { id, installed, config: effective, secrets: secretValues(fields, effective) }
+    return { request, changed }
   }
 
   /** An entry written by hand, or a folder deleted by hand: the files come from the repository again. */
@@ -84,14 +87,15 @@ export function createLoader(context: LifecycleContext): Loader {
     logger.info('Fetched the missing files of a plugin', { plugin: id, repository: from.name, was: version })
   }
 
-  function warnOfChangedFiles(id: string, installed: InstalledFiles): void {
+  /** Files that are not as they were installed, or not there. */
+  function changedFiles(id: string, installed: InstalledFiles): string[] {
     const recorded = snapshotOfPlugin(context, id).context.integrity
-    const changed = Object.keys(installed.integrity).filter(
-      (file) => recorded[file] !== undefined && recorded[file] !== installed.integrity[file],
-    )
-    if (changed.length > 0 && !isDeepStrictEqual(recorded, {})) {
+    const changed = Object.keys(recorded).filter((file) => recorded[file] !== installed.integrity[file])
+    if (changed.length > 0) {
       logger.warn('Files of a plugin have changed since it was installed', { plugin: id, files: changed })
+      effects.say(id, 'warn', `Changed since the installation: ${changed.join(', ')}`)
     }
+    return changed
   }
 
   function asPluginError(id: string, error: unknown): PluginError {
@@ -105,11 +109,22 @@ export function createLoader(context: LifecycleContext): Loader {
     async finishLoading(id, by) {
       let outcome: PluginFact
       try {
-        await effects.load(await prepare(id))
-        outcome = { type: 'PluginLoaded', plugin: id, data: {} }
+        const { request, changed } = await prepare(id)
+        await effects.load(request)
+        loadedAt.set(id, context.clock.monotonic())
+        outcome = {
+          type: 'PluginLoaded',
+          plugin: id,
+          data: changed.length > 0 ? { changedFiles: changed } : {},
+        }
       } catch (error) {
-        outcome = { type: 'PluginLoadFailed', plugin: id, data: { error: asPluginError(id, error) } }
-        logger.warn('A plugin did not load', { plugin: id, error: outcome.data.error })
+        if (effects.stopping) {
+          // It says nothing about the plugin.
+          outcome = { type: 'PluginUnloaded', plugin: id, data: { reason: 'shutdown' } }
+        } else {
+          outcome = { type: 'PluginLoadFailed', plugin: id, data: { error: asPluginError(id, error) } }
+          logger.warn('A plugin did not load', { plugin: id, error: outcome.data.error })
+        }
       }
       try {
         await journal.append([outcome], by)
@@ -141,12 +156,15 @@ export function createLoader(context: LifecycleContext): Loader {
         const crash = crashes.get(id)
         const fact: PluginFact =
           crash !== undefined && state === 'running'
-            ? { type: 'PluginCrashed', plugin: id, data: { error: crash } }
+            ? describeCrash(id, crash)
             : { type: 'PluginUnloaded', plugin: id, data: { reason: 'interrupted' } }
         await journal.append([fact], 'supervisor')
       }
       crashes.delete(id)
     },
-    recordCrash: (id, error) => void crashes.set(id, error),
+    recordCrash(id, error) {
+      const now = context.clock.monotonic()
+      crashes.set(id, { error, ranFor: now - (loadedAt.get(id) ?? now) })
+    },
   }
 }

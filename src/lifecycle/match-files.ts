@@ -11,11 +11,15 @@ export async function matchFilesToJournal(context: LifecycleContext, id: string)
   const identifier = identifierOf(id)
   await directory.settle(identifier)
   if (Object.keys(wanted.integrity).length === 0 || !(await directory.exists(identifier))) return
-  const previous = await directory.previousManifest(identifier)
-  if (previous === undefined || previous.version !== wanted.version) return
+  const release = { version: wanted.version ?? '', integrity: wanted.integrity }
   const present = await directory.readManifest(identifier).catch(() => undefined)
-  if (present?.version === wanted.version) return
-  await directory.restorePrevious(identifier)
+  // A file edited by hand is told when the plugin is loaded; it is no other version.
+  const isOther =
+    present?.version === release.version
+      ? await directory.hasInstead(identifier, release)
+      : await directory.hasKept(identifier, release)
+  if (!isOther) return
+  await directory.restore(identifier, release)
   logger.warn('Took the files of a plugin back to the version that the journal names', {
     plugin: id,
     version: wanted.version,

@@ -162,8 +162,10 @@ export function createMqttProjection({
 
   function follow(announcement: Announcement): void {
     const { kind } = announcement
-    if (kind === 'lifecycle') followLifecycle(announcement.event)
-    else if (kind === 'log') publish(topics.log(announcement.plugin), JSON.stringify(announcement.entry))
+    if (kind === 'lifecycle') {
+      followLifecycle(announcement.event)
+      if (announcement.event.plugin === null) publishSafeMode()
+    } else if (kind === 'log') publish(topics.log(announcement.plugin), JSON.stringify(announcement.entry))
     else if (kind === 'event') publishEvent(announcement)
     else if (kind === 'object') {
       const { plugin, path, value } = announcement
@@ -178,7 +180,14 @@ export function createMqttProjection({
     }
   }
 
+  /** Retained: whoever comes later wants to know why nothing is loaded. */
+  function publishSafeMode(): void {
+    const { safeMode } = lifecycle
+    publish(topics.safeMode, safeMode === null ? '' : JSON.stringify(safeMode), { retain: true })
+  }
+
   function publishAll(): void {
+    publishSafeMode()
     for (const plugin of lifecycle.list()) {
       publishState(plugin.id, plugin, lifecycle.lastSeq)
       for (const [path, value] of Object.entries(lifecycle.objects(plugin.id))) {

@@ -6,7 +6,7 @@ import type { Plugin } from '../schema/plugin.ts'
 import type { ChangeChecker } from './change-checker.ts'
 import type { CommandRunner } from './command-runner.ts'
 import type { Configuration } from './configuration.ts'
-import { type LifecycleContext, snapshotOfPlugin } from './context.ts'
+import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import type { Installer } from './installer.ts'
 import type { CommandContext, InstallRequest, Lifecycle } from './lifecycle.ts'
 import type { Loader } from './loader.ts'
@@ -60,7 +60,11 @@ export function createPluginCommands(
     },
     async toggle(id, enabled, by) {
       return change(by, id, async () => {
-        const facts = decide(snapshotOfPlugin(context, id), { type: 'toggle', enabled })
+        const facts = decide(snapshotOfPlugin(context, id), {
+          type: 'toggle',
+          enabled,
+          deferred: isSafeMode(context),
+        })
         if (facts.length === 0) return
         await journal.append(facts, by.by, by.requestKey)
         const state = stateOf(snapshotOfPlugin(context, id))
@@ -74,6 +78,12 @@ export function createPluginCommands(
     async reload(id, by) {
       return change(by, id, async () => {
         decide(snapshotOfPlugin(context, id), { type: 'reload' })
+        if (isSafeMode(context)) {
+          throw new Problem(
+            'invalid_transition',
+            `The host is in safe mode, so ${id} is not loaded; leave safe mode first.`,
+          )
+        }
         await reload(id, [], 'reload', by)
       })
     },
@@ -87,10 +97,10 @@ export function createPluginCommands(
       commands.requireRunning()
       return changes.update(id, version)
     },
-    async rollback(id, by) {
+    async rollback(id, version, by) {
       return change(by, id, () => {
         requireInstalled(snapshotOfPlugin(context, id))
-        return installer.rollback(id, 'asked for', by)
+        return installer.rollback(id, version, by)
       })
     },
     async uninstall(id, purge, by) {

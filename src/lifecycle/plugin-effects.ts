@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events'
 import type { Clock } from '../base/clock.ts'
 import type { Json } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
@@ -44,6 +45,11 @@ export interface PluginEffects {
   /** Runs the unload steps to their end, whatever fails on the way. */
   unload(id: string): Promise<void>
   isLoaded(id: string): boolean
+  /** Ends every load that is under way, and lets no other begin. */
+  stopLoading(): void
+  readonly stopping: boolean
+  /** Adds a line of the host's to the plugin's log. */
+  say(id: string, level: LogEntry['level'], message: string): void
   resources(id: string): Resources
   setControl(id: string, control: string, value: Json): Promise<Json | undefined>
   setExposed(id: string, exposure: string, feature: string, value: Json): Promise<void>
@@ -311,6 +317,10 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
     })
   }
 
+  const loads = new AbortController()
+  // One listener for every plugin that is being loaded.
+  setMaxListeners(0, loads.signal)
+
   return {
     async load({ id, installed, config, secrets }) {
       const { manifest, files } = installed
@@ -342,12 +352,13 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
             controls: manifest.exports?.controls ?? [],
           },
           servicesFor(id, plugin),
+          loads.signal,
         )
         plugin.isolate = isolate
         for (const action of plugin.waiting.splice(0)) action(isolate)
         watch(id, plugin, isolate)
       } catch (error) {
-        if (error instanceof IsolateError) {
+        if (error instanceof IsolateError && !loads.signal.aborted) {
           hostLine(
             id,
             'error',
@@ -369,6 +380,11 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
       }
       await release(id, plugin)
     },
+    stopLoading: () => loads.abort(),
+    get stopping() {
+      return loads.signal.aborted
+    },
+    say: hostLine,
     isLoaded: (id) => loaded.get(id)?.isolate !== undefined,
     resources(id) {
       const plugin = loaded.get(id)

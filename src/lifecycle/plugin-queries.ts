@@ -8,10 +8,13 @@ import type { PluginSummary } from '../schema/plugin-call.ts'
 import { type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { PluginLogs } from './plugin-logs.ts'
-import { pluginView } from './views.ts'
+import { pluginView, versionViews } from './views.ts'
 
 /** Questions about the plugins that are installed. They change nothing. */
-export interface PluginQueries extends Pick<Lifecycle, 'resolveId' | 'list' | 'get' | 'document' | 'logs'> {
+export interface PluginQueries extends Pick<
+  Lifecycle,
+  'resolveId' | 'list' | 'get' | 'document' | 'logs' | 'versions'
+> {
   /** Sorted. */
   installedIds(): string[]
   summaries(): PluginSummary[]
@@ -64,6 +67,22 @@ export function createPluginQueries(context: LifecycleContext, logs: PluginLogs)
         throw new Problem('doc_not_found', `The manifest of ${id} lists no document ${JSON.stringify(file)}.`)
       }
       return { ...listed, content: await context.directory.readDocument(identifierOf(id), file) }
+    },
+    async versions(id) {
+      const snapshot = snapshotOfPlugin(context, id)
+      requireInstalled(snapshot)
+      const { kept, trial } = snapshot.context
+      const there = await Promise.all(
+        kept.map((release) => context.directory.hasKept(identifierOf(id), release)),
+      )
+      const current = await context.directory.exists(identifierOf(id))
+      return {
+        versions: versionViews(snapshot, manifests.knownFields(id)).map((view, position) => ({
+          ...view,
+          available: position === 0 ? current : (there[position - 1] ?? false),
+        })),
+        trial,
+      }
     },
     logs(id, filter) {
       get(id)

@@ -1,10 +1,10 @@
 import { stateOf } from '../journal/evolve.ts'
 import type { PluginFact } from '../schema/journal-event.ts'
-import { type LifecycleContext, snapshotOfPlugin } from './context.ts'
+import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import type { CommandContext } from './lifecycle.ts'
 import type { Loader } from './loader.ts'
 
-/** Writes facts down and loads the plugin anew, if it is enabled. Called under its mutex. */
+/** Writes facts down and loads the plugin anew, if it is enabled and nothing is in the way. Under its mutex. */
 export type Reload = (
   id: string,
   facts: readonly PluginFact[],
@@ -22,7 +22,7 @@ export function createReload(context: LifecycleContext, loader: Loader): Reload 
       await journal.append([...facts, unload], by, requestKey)
       await loader.finishUnloading(id, by, [load])
       await loader.finishLoading(id, by)
-    } else if (snapshot.context.enabled) {
+    } else if (snapshot.context.enabled && !isSafeMode(context)) {
       await journal.append([...facts, load], by, requestKey)
       await loader.finishLoading(id, by)
     } else if (facts.length > 0) {

@@ -1,10 +1,13 @@
-/** When a plugin that crashed is started again. Pure: times in ms, randomness handed in. */
+/** When a plugin that crashed is started again. Pure: durations in ms, randomness handed in. */
 
 export interface RestartPolicy {
-  /** Crashes within `window` after which the plugin stays down. */
+  /** The crash after which the plugin stays down, counted without a stable run between them. */
   budget: number
-  /** ms; a crash that is longer ago does not count any more. */
-  window: number
+  /**
+   * ms without a crash after which the earlier ones are forgotten, and after which an update is kept. Measured
+   * by a clock that does not jump.
+   */
+  stableAfter: number
   /** ms before the first restart; doubles with every further crash, up to `longestDelay`. */
   firstDelay: number
   longestDelay: number
@@ -13,24 +16,31 @@ export interface RestartPolicy {
 }
 
 export const defaultRestartPolicy: RestartPolicy = {
+  // Four restarts get over a device that is away for a while; a plugin that is simply broken is told after that.
   budget: 5,
-  window: 10 * 60_000,
+  // Most pollers ask every five minutes or more often: in ten, every usual part of a plugin has run.
+  stableAfter: 10 * 60_000,
   firstDelay: 1_000,
   longestDelay: 60_000,
   jitter: 0.2,
 }
 
-export type RestartDecision = { restart: true; delay: number } | { restart: false; crashes: number }
+export interface RestartDecision {
+  /** Crashes without a stable run between them, the present one included. */
+  crashes: number
+  /** Null: the budget is spent. `delay` in ms; `attempt` counts from 1. */
+  restart: { attempt: number; delay: number } | null
+}
 
-/** `crashes`: times of this plugin's crashes, the present one included. `random`: 0 up to 1. */
+/** `crashes`: those before. `ranFor`: ms from the load to this crash. `random`: 0 up to 1. */
 export function decideRestart(
   policy: RestartPolicy,
-  crashes: readonly number[],
-  now: number,
+  { crashes, ranFor }: { crashes: number; ranFor: number },
   random: number,
 ): RestartDecision {
-  const recent = crashes.filter((at) => now - at < policy.window).length
-  if (recent >= policy.budget) return { restart: false, crashes: recent }
-  const delay = Math.min(policy.longestDelay, policy.firstDelay * 2 ** Math.max(0, recent - 1))
-  return { restart: true, delay: Math.round(delay * (1 + policy.jitter * random)) }
+  const count = ranFor >= policy.stableAfter ? 1 : crashes + 1
+  if (count >= policy.budget) return { crashes: count, restart: null }
+  const delay = Math.min(policy.longestDelay, policy.firstDelay * 2 ** (count - 1))
+  const jittered = Math.round(delay * (1 + policy.jitter * random))
+  return { crashes: count, restart: { attempt: count, delay: jittered } }
 }

@@ -1,10 +1,11 @@
 import { messageOf } from '../base/problem.ts'
+import { decide } from '../journal/decide.ts'
 import { initialState, stateOf } from '../journal/evolve.ts'
 import { type HandEdit, handEdits, isInstalled, snapshotOf } from '../journal/snapshot.ts'
 import type { HostFile } from '../schema/host-file.ts'
 import { identifierOf } from '../schema/identifier.ts'
-import type { Fact, PluginJournalEvent } from '../schema/journal-event.ts'
-import { installedPlugins, type LifecycleContext, snapshotOfPlugin } from './context.ts'
+import type { Fact, Origin, PluginJournalEvent } from '../schema/journal-event.ts'
+import { installedPlugins, isSafeMode, type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import { loadOrder, parseDependency } from './dependencies.ts'
 import type { Installer } from './installer.ts'
 import type { PurgeTarget } from './lifecycle.ts'
@@ -104,10 +105,16 @@ async function factsOfEdit(context: LifecycleContext, edit: HandEdit): Promise<F
     case 'configured':
       return [{ type: 'PluginConfigured', plugin: edit.id, data: { config: edit.config } }]
     case 'enabled':
-      return [{ type: edit.enabled ? 'PluginEnabled' : 'PluginDisabled', plugin: edit.id, data: {} }]
+      return edit.enabled
+        ? [enabledFact(context, edit.id)]
+        : [{ type: 'PluginDisabled', plugin: edit.id, data: {} }]
     case 'pluginAdded':
       return factsOfAddedPlugin(context, edit.entry)
   }
+}
+
+function enabledFact(context: LifecycleContext, id: string): Fact {
+  return { type: 'PluginEnabled', plugin: id, data: isSafeMode(context) ? { deferred: true } : {} }
 }
 
 async function factsOfAddedPlugin(
@@ -127,24 +134,28 @@ async function factsOfAddedPlugin(
     facts.push({ type: 'PluginInstalled', plugin: id, data })
   }
   if (Object.keys(config).length > 0) facts.push({ type: 'PluginConfigured', plugin: id, data: { config } })
-  if (enabled) facts.push({ type: 'PluginEnabled', plugin: id, data: {} })
+  if (enabled) facts.push(enabledFact(context, id))
   return facts
 }
 
-/** Loads every enabled plugin, those that others need first. */
-export async function loadEnabledPlugins(context: LifecycleContext, loader: Loader): Promise<void> {
-  const { journal, logger } = context
-  const ids = enabledPlugins(context)
-  await inDependencyOrder(context, ids, async (id) => {
+/** Loads every enabled plugin that does not run yet, those that others need first. */
+export async function loadEnabledPlugins(
+  context: LifecycleContext,
+  { loader, installer }: { loader: Loader; installer: Installer },
+  { by, reason }: { by: Origin; reason: string },
+): Promise<void> {
+  const { journal, effects, logger } = context
+  await inDependencyOrder(context, enabledPlugins(context), async (id) => {
     try {
-      const state = stateOf(snapshotOfPlugin(context, id))
+      const snapshot = snapshotOfPlugin(context, id)
+      const state = stateOf(snapshot)
+      // Somebody may have disabled, loaded or removed it in the meantime.
+      if (effects.stopping || !snapshot.context.enabled || !isInstalled(state) || state === 'running') return
       if (state !== 'loading') {
-        await journal.append(
-          [{ type: 'PluginLoadRequested', plugin: id, data: { reason: 'startup' } }],
-          'startup',
-        )
+        await journal.append(decide(snapshot, { type: 'load', reason, automatic: true }), by)
       }
-      await loader.finishLoading(id, 'startup')
+      await loader.finishLoading(id, by)
+      await installer.returnFromTrial(id)
     } catch (error) {
       logger.error('A plugin could not be started', { plugin: id, error: messageOf(error) })
     }

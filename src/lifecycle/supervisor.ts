@@ -4,16 +4,17 @@ import { decide } from '../journal/decide.ts'
 import { stateOf } from '../journal/evolve.ts'
 import type { SnapshotWriter } from '../journal/snapshot.ts'
 import { type LifecycleContext, snapshotOfPlugin } from './context.ts'
+import type { Installer } from './installer.ts'
 import type { Loader } from './loader.ts'
-import { decideRestart, type RestartPolicy } from './restart-policy.ts'
 
-/** Starts plugins that crashed again, as the restart policy says. */
+/**
+ * Does what the facts announce: starts a plugin again after the delay that its crash was written down with, and
+ * calls it stable when it has run long enough. It remembers nothing: the fold says what is to be done.
+ */
 export interface Supervisor {
-  /** Writes the crash down and arranges what the policy says. Never rejects. */
+  /** Writes a crash down; a plugin in the trial of an update goes back to the version before. Never rejects. */
   recover(id: string): Promise<void>
-  /** A person's command starts the crash budget anew. */
-  forget(id: string): void
-  /** No plugin is started again from now on. */
+  /** Nothing is started from now on. */
   stop(): void
 }
 
@@ -21,72 +22,85 @@ export function createSupervisor(
   context: LifecycleContext,
   {
     loader,
+    installer,
     snapshots,
-    policy,
-    random,
-  }: { loader: Loader; snapshots: SnapshotWriter; policy: RestartPolicy; random: () => number },
+    stableAfter,
+  }: { loader: Loader; installer: Installer; snapshots: SnapshotWriter; stableAfter: number },
 ): Supervisor {
   const { clock, logger, journal, mutex } = context
-  const restarts = new Map<string, { crashes: number[]; timer: ScheduledCall | undefined }>()
+  const timers = new Map<string, ScheduledCall>()
   let stopped = false
 
-  function scheduleRestart(id: string): void {
-    const restart = restarts.get(id) ?? { crashes: [], timer: undefined }
-    restarts.set(id, restart)
-    // Not the time of day: that may jump, and old crashes would count again.
-    const now = clock.monotonic()
-    restart.crashes = [...restart.crashes.filter((at) => now - at < policy.window), now]
-    const decision = decideRestart(policy, restart.crashes, now, random())
-    if (!decision.restart) {
-      logger.error('A plugin crashed too often and stays down until somebody starts it', {
-        plugin: id,
-        crashes: decision.crashes,
+  const stopListening = journal.subscribe(({ plugin }) => {
+    if (plugin !== null) arrange(plugin)
+  })
+
+  function arrange(id: string): void {
+    timers.get(id)?.cancel()
+    timers.delete(id)
+    if (stopped) return
+    const snapshot = snapshotOfPlugin(context, id)
+    const { restart, crashes, trial } = snapshot.context
+    const state = stateOf(snapshot)
+    const schedule = (delay: number, task: () => Promise<void>, failure: string): void => {
+      const timer = clock.schedule(delay, () => {
+        if (timers.get(id) === timer) timers.delete(id)
+        void quietly(id, failure, task)
       })
-      return
+      timers.set(id, timer)
     }
-    restart.timer?.cancel()
-    restart.timer = clock.schedule(decision.delay, () => {
-      restart.timer = undefined
-      void restartAfterCrash(id)
-    })
+    if (state === 'failed' && restart !== null) {
+      schedule(restart.delay, () => startAgain(id), 'A plugin could not be restarted')
+    } else if (state === 'running' && (crashes > 0 || trial !== null)) {
+      const { revision } = snapshot.context
+      schedule(stableAfter, () => stabilize(id, revision), 'A stable run could not be written down')
+    }
   }
 
-  async function restartAfterCrash(id: string): Promise<void> {
+  /** Under the plugin's mutex, with the snapshot written afterwards. */
+  async function quietly(id: string, failure: string, task: () => Promise<void>): Promise<void> {
     try {
-      await mutex.run(id, async () => {
-        if (stopped || stateOf(snapshotOfPlugin(context, id)) !== 'failed') return
-        await journal.append(
-          decide(snapshotOfPlugin(context, id), { type: 'load', reason: 'restart after a crash' }),
-          'supervisor',
-        )
-        await loader.finishLoading(id, 'supervisor')
-      })
+      await mutex.run(id, task)
       await snapshots.flush()
     } catch (error) {
-      logger.error('A plugin could not be restarted', { plugin: id, error: messageOf(error) })
+      logger.error(failure, { plugin: id, error: messageOf(error) })
     }
+  }
+
+  async function startAgain(id: string): Promise<void> {
+    const snapshot = snapshotOfPlugin(context, id)
+    if (stopped || stateOf(snapshot) !== 'failed' || snapshot.context.restart === null) return
+    const reason = 'restart after a crash'
+    await journal.append(decide(snapshot, { type: 'load', reason, automatic: true }), 'supervisor')
+    await loader.finishLoading(id, 'supervisor')
+    await installer.returnFromTrial(id)
+  }
+
+  async function stabilize(id: string, revision: number): Promise<void> {
+    const snapshot = snapshotOfPlugin(context, id)
+    if (stopped || stateOf(snapshot) !== 'running' || snapshot.context.revision !== revision) return
+    await journal.append([{ type: 'PluginStabilized', plugin: id, data: {} }], 'supervisor')
   }
 
   return {
-    async recover(id) {
-      try {
-        await mutex.run(id, () => loader.settle(id))
-        await snapshots.flush()
-        if (!stopped) scheduleRestart(id)
-      } catch (error) {
-        logger.error('The crash of a plugin could not be written down', {
-          plugin: id,
-          error: messageOf(error),
-        })
-      }
-    },
-    forget(id) {
-      restarts.get(id)?.timer?.cancel()
-      restarts.delete(id)
-    },
+    recover: (id) =>
+      quietly(id, 'The crash of a plugin could not be written down', async () => {
+        await loader.settle(id)
+        const { restart, crashes, error } = snapshotOfPlugin(context, id).context
+        if (stopped || (await installer.returnFromTrial(id))) return
+        if (stateOf(snapshotOfPlugin(context, id)) === 'failed' && restart === null) {
+          logger.error('A plugin crashed too often and stays down until somebody starts it', {
+            plugin: id,
+            crashes,
+            error: error?.message,
+          })
+        }
+      }),
     stop() {
       stopped = true
-      for (const restart of restarts.values()) restart.timer?.cancel()
+      stopListening()
+      for (const timer of timers.values()) timer.cancel()
+      timers.clear()
     },
   }
 }

@@ -6,7 +6,7 @@ import type { JournalEvent } from '../schema/journal-event.ts'
 import type { Manifest } from '../schema/manifest.ts'
 import type { Config, Plugin, Resources } from '../schema/plugin.ts'
 import { withoutCredentials } from './address.ts'
-import type { PluginStateAt } from './lifecycle.ts'
+import type { PluginStateAt, PluginVersion } from './lifecycle.ts'
 import { hiddenValue, hideSecrets } from './secrets.ts'
 
 /** What callers see: projections of the fold, with secrets hidden. Pure. */
@@ -35,6 +35,10 @@ export function pluginView(
     enabled: context.enabled,
     state: stateOf(snapshot),
     error: context.error,
+    crashes: context.crashes,
+    restart: context.restart,
+    trial: context.trial,
+    integrity: { intact: context.changedFiles.length === 0, changed: context.changedFiles },
     config: shownConfig(context.config, manifest === undefined ? undefined : fields),
     fields: fields.map((field) =>
       field.secret && field.default !== null ? { ...field, default: null } : field,
@@ -48,6 +52,26 @@ export function pluginView(
     updatedAt: context.updatedAt ?? '',
     resources,
   }
+}
+
+/** The present version and those that are kept. */
+export function versionViews(
+  { context }: PluginSnapshot,
+  fields: Field[] | undefined,
+): Omit<PluginVersion, 'available'>[] {
+  const { version, indexVersion, repository, config, updatedAt, kept } = context
+  const current = { version: version ?? '', indexVersion, repository, config, at: updatedAt ?? '' }
+  return [
+    { ...current, current: true, config: shownConfig(config, fields) },
+    ...kept.map((release) => ({
+      version: release.version,
+      indexVersion: release.indexVersion,
+      repository: release.repository,
+      current: false,
+      at: release.keptAt,
+      config: shownConfig(release.config, fields),
+    })),
+  ]
 }
 
 /** Without a manifest nobody knows which fields are marked as secrets, so every text is hidden. */

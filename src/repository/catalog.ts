@@ -127,7 +127,6 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
         await swap?.undo()
       },
       async discard() {
-        await swap?.finish()
         await places.files.rm(staged, { recursive: true, force: true })
       },
     }

@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
 import type { FileSystem } from '../base/file-system.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem, systemErrorCode } from '../base/problem.ts'
@@ -8,8 +9,16 @@ import type { Integrity } from '../schema/journal-event.ts'
 import { allFiles, luaFiles, type Manifest, manifestFile, parseManifest } from '../schema/manifest.ts'
 import { FileRefused, readContainedFile } from './contained-file.ts'
 import { defaultRepositoryLimits } from './limits.ts'
-import { pluginPlaces, recoverSwaps, removePlugin, restorePrevious, settleSwap } from './plugin-swap.ts'
-import type { PluginDirectory } from './repository.ts'
+import {
+  keptPlaces,
+  pluginPlaces,
+  pruneKept,
+  recoverSwaps,
+  removePlugin,
+  restoreKept,
+  settleSwap,
+} from './plugin-swap.ts'
+import type { InstalledFiles, KeptFiles, PluginDirectory } from './repository.ts'
 import { sha256 } from './storage.ts'
 
 /** Whether `read` failed because files are not there, rather than because they are no good. */
@@ -46,6 +55,70 @@ export function createPluginDirectory(options: {
     return [parseManifest(bytes, plugin), bytes]
   }
 
+  async function readIn(root: string, plugin: PluginIdentifier): Promise<InstalledFiles> {
+    const [manifest, manifestBytes] = await manifestIn(root, plugin)
+    const lua = new Set(luaFiles(manifest))
+    const contents = new Map<string, Uint8Array>()
+    let size = 0
+    for (const file of allFiles(manifest)) {
+      const bytes =
+        file === manifestFile
+          ? manifestBytes
+          : await readFile(root, plugin, file).catch((error: unknown) => {
+              // A document that is not there does not keep the plugin from running.
+              if (!lua.has(file) && isMissingFiles(error)) return undefined
+              throw error
+            })
+      if (bytes === undefined) continue
+      size += bytes.length
+      if (size > pluginBytes) {
+        throw new Problem(
+          'manifest_invalid',
+          `The files of ${plugin.fullId} are larger than ${pluginBytes} bytes together; make them smaller.`,
+        )
+      }
+      contents.set(file, bytes)
+    }
+    return {
+      manifest,
+      files: Object.fromEntries([...contents].filter(([file]) => lua.has(file))),
+      integrity: integrityOf(contents),
+    }
+  }
+
+  /** Where a version that was replaced is; undefined when it is not there any more. */
+  async function findKept(plugin: PluginIdentifier, release: KeptFiles): Promise<string | undefined> {
+    let sameVersion: string | undefined
+    for (const path of await keptPlaces(places, plugin)) {
+      const found = await versionIn(path, plugin)
+      if (found !== release.version) continue
+      if (await hasFiles(path, plugin, release.integrity)) return path
+      sameVersion ??= path
+    }
+    return sameVersion
+  }
+
+  /** undefined: it cannot be used. */
+  async function versionIn(root: string, plugin: PluginIdentifier): Promise<string | undefined> {
+    try {
+      const [manifest] = await manifestIn(root, plugin)
+      return manifest.version
+    } catch (error) {
+      if (!isMissingFiles(error)) {
+        logger.warn('A kept version of a plugin cannot be used', {
+          plugin: plugin.fullId,
+          error: messageOf(error),
+        })
+      }
+      return undefined
+    }
+  }
+
+  async function hasFiles(root: string, plugin: PluginIdentifier, integrity: Integrity): Promise<boolean> {
+    const found = await readIn(root, plugin).catch(() => undefined)
+    return found !== undefined && isDeepStrictEqual(found.integrity, integrity)
+  }
+
   return {
     async exists(plugin) {
       return stat(folderOf(plugin)).then(
@@ -54,56 +127,22 @@ export function createPluginDirectory(options: {
       )
     },
 
-    async read(plugin) {
-      const root = folderOf(plugin)
-      const [manifest, manifestBytes] = await manifestIn(root, plugin)
-      const lua = new Set(luaFiles(manifest))
-      const contents = new Map<string, Uint8Array>()
-      let size = 0
-      for (const file of allFiles(manifest)) {
-        const bytes =
-          file === manifestFile
-            ? manifestBytes
-            : await readFile(root, plugin, file).catch((error: unknown) => {
-                // A document that is not there does not keep the plugin from running.
-                if (!lua.has(file) && isMissingFiles(error)) return undefined
-                throw error
-              })
-        if (bytes === undefined) continue
-        size += bytes.length
-        if (size > pluginBytes) {
-          throw new Problem(
-            'manifest_invalid',
-            `The files of ${plugin.fullId} are larger than ${pluginBytes} bytes together; make them smaller.`,
-          )
-        }
-        contents.set(file, bytes)
-      }
-      return {
-        manifest,
-        files: Object.fromEntries([...contents].filter(([file]) => lua.has(file))),
-        integrity: integrityOf(contents),
-      }
-    },
+    read: (plugin) => readIn(folderOf(plugin), plugin),
 
     async readManifest(plugin) {
       const [manifest] = await manifestIn(folderOf(plugin), plugin)
       return manifest
     },
 
-    async previousManifest(plugin) {
-      try {
-        const [manifest] = await manifestIn(join(places.previous, directoryName(plugin)), plugin)
-        return manifest
-      } catch (error) {
-        if (!isMissingFiles(error)) {
-          logger.warn('The previous version of a plugin cannot be used', {
-            plugin: plugin.fullId,
-            error: messageOf(error),
-          })
-        }
-        return undefined
+    hasKept: async (plugin, release) => (await findKept(plugin, release)) !== undefined,
+
+    async hasInstead(plugin, release) {
+      for (const path of await keptPlaces(places, plugin)) {
+        if ((await versionIn(path, plugin)) !== release.version) continue
+        if (!(await hasFiles(path, plugin, release.integrity))) continue
+        return !(await hasFiles(folderOf(plugin), plugin, release.integrity))
       }
+      return false
     },
 
     async readDocument(plugin, file) {
@@ -120,7 +159,27 @@ export function createPluginDirectory(options: {
     },
 
     settle: (plugin) => settleSwap(places, plugin),
-    restorePrevious: (plugin) => restorePrevious(places, plugin),
+    async restore(plugin, release) {
+      const path = await findKept(plugin, release)
+      if (path === undefined) {
+        throw new Problem(
+          'invalid_transition',
+          `The files of ${plugin.fullId} ${release.version} are not on this host any more; update to that version instead.`,
+        )
+      }
+      await restoreKept(places, plugin, path)
+    },
+    async prune(plugin, releases) {
+      try {
+        const found = await Promise.all(releases.map((release) => findKept(plugin, release)))
+        await pruneKept(places, plugin, new Set(found.filter((path) => path !== undefined)))
+      } catch (error) {
+        logger.warn('Versions that are not needed any more could not be removed', {
+          plugin: plugin.fullId,
+          error: messageOf(error),
+        })
+      }
+    },
     remove: (plugin) => removePlugin(places, plugin),
     recover: () => recoverSwaps(places, logger),
   }

@@ -3,29 +3,30 @@ import { lstat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type FileSystem, systemFileSystem } from '../base/file-system.ts'
 import type { Logger } from '../base/log.ts'
-import { Problem } from '../base/problem.ts'
 import { directoryName, type PluginIdentifier } from '../schema/identifier.ts'
 import { syncDirectory, writing } from './storage.ts'
 
 /**
- * Replaces plugin directories as a whole. Four places, all on one file system, so that a rename is enough:
+ * Replaces plugin directories as a whole. Five places, all on one file system, so that a rename is enough:
  *
  *     plugins/<name>             the plugin, C
  *     plugins/.previous/<name>   the version before, P
+ *     plugins/.older/<name>/…    versions before that one, O, each under a name of its own
  *     plugins/.swap/<name>       C while it is being replaced, W
  *     plugins/.staging/<unique>  what is being fetched, S, or being removed
  *
- * Swap in:  1. C → W   2. S → C   3. remove P   4. W → P
- * Restore:  1. C → W   2. P → C   3. W → P
+ * Swap in:  1. C → W   2. S → C   3. P → O   4. W → P
+ * Restore:  1. C → W   2. P → C   3. W → P,   or as a swap with one of O in the place of S
  *
  * W is the whole protocol: while it is there, a replacement has begun. After a crash, without C it is undone
- * (W → C, P is as it was), and with C it is completed (remove P, W → P). Names are on disk before the next
+ * (W → C, P is as it was), and with C it is completed (P → O, W → P). Names are on disk before the next
  * step. What lies in `.staging` has no name yet, or none any more, and goes at the start.
  */
 export interface PluginPlaces {
   files: FileSystem
   plugins: string
   previous: string
+  older: string
   swap: string
   staging: string
 }
@@ -36,6 +37,7 @@ export function pluginPlaces(dataDirectory: string, files: FileSystem = systemFi
     files,
     plugins,
     previous: join(plugins, '.previous'),
+    older: join(plugins, '.older'),
     swap: join(plugins, '.swap'),
     staging: join(plugins, '.staging'),
   }
@@ -58,6 +60,7 @@ export async function makeStagingDirectory({ files, staging }: PluginPlaces): Pr
 interface Paths {
   current: string
   previous: string
+  older: string
   swap: string
 }
 
@@ -65,6 +68,7 @@ function pathsOf(places: PluginPlaces, name: string): Paths {
   return {
     current: join(places.plugins, name),
     previous: join(places.previous, name),
+    older: join(places.older, name),
     swap: join(places.swap, name),
   }
 }
@@ -89,18 +93,16 @@ async function removeWhole(places: PluginPlaces, path: string): Promise<void> {
   await places.files.rm(condemned, { recursive: true, force: true }).catch(() => undefined)
 }
 
-/** A replacement whose last step is still open: what it pushed out is kept until it is `finish`ed. */
+/** A replacement that may be taken back. */
 export interface Swap {
   /** Puts everything back where it was, `source` too. */
   undo(): Promise<void>
-  /** Deletes what the replacement pushed out. Does nothing after `undo`. Never rejects. */
-  finish(): Promise<void>
 }
 
 async function replace(places: PluginPlaces, plugin: PluginIdentifier, source: string): Promise<Swap> {
   const { files } = places
   const name = directoryName(plugin)
-  const { current, previous, swap } = pathsOf(places, name)
+  const { current, previous, older, swap } = pathsOf(places, name)
   await settle(places, name)
   for (const path of [places.swap, places.previous, places.staging]) {
     await files.mkdir(path, { recursive: true })
@@ -111,13 +113,15 @@ async function replace(places: PluginPlaces, plugin: PluginIdentifier, source: s
     moved.push([from, to])
     await syncMove(places, from, to)
   }
-  const condemned = join(places.staging, randomUUID())
   try {
     const replaces = await isThere(current)
     if (replaces) await step(current, swap)
     await step(source, current)
     if (replaces) {
-      if (await isThere(previous)) await step(previous, condemned)
+      if (await isThere(previous)) {
+        await files.mkdir(older, { recursive: true })
+        await step(previous, join(older, randomUUID()))
+      }
       await step(swap, previous)
     }
   } catch (error) {
@@ -130,7 +134,6 @@ async function replace(places: PluginPlaces, plugin: PluginIdentifier, source: s
       await takeBack()
       for (const path of [places.plugins, places.previous, places.swap]) await syncDirectory(files, path)
     },
-    finish: () => files.rm(condemned, { recursive: true, force: true }).catch(() => undefined),
   }
 
   /** Wherever it ends early, `settle` finds a state that it knows. */
@@ -144,24 +147,27 @@ async function replace(places: PluginPlaces, plugin: PluginIdentifier, source: s
 
 /** Ends a replacement that was interrupted. Undefined when there was none. */
 async function settle(places: PluginPlaces, name: string): Promise<'completed' | 'undone' | undefined> {
-  const { current, previous, swap } = pathsOf(places, name)
+  const { current, previous, older, swap } = pathsOf(places, name)
   if (!(await isThere(swap))) return undefined
   if (!(await isThere(current))) {
     await move(places, swap, current)
     return 'undone'
   }
   await places.files.mkdir(places.previous, { recursive: true })
-  await removeWhole(places, previous)
+  if (await isThere(previous)) {
+    await places.files.mkdir(older, { recursive: true })
+    await move(places, previous, join(older, randomUUID()))
+  }
   await move(places, swap, previous)
   return 'completed'
 }
 
 /** Puts what was staged in place; what was there becomes the previous version. */
 export async function swapIn(places: PluginPlaces, plugin: PluginIdentifier, staged: string): Promise<void> {
-  await (await swapInForNow(places, plugin, staged)).finish()
+  await swapInForNow(places, plugin, staged)
 }
 
-/** The same, for a caller that may have to take it back: the version before the previous one is kept until then. */
+/** The same, for a caller that may have to take it back. */
 export function swapInForNow(places: PluginPlaces, plugin: PluginIdentifier, staged: string): Promise<Swap> {
   return writing(() => replace(places, plugin, staged))
 }
@@ -173,19 +179,39 @@ export function settleSwap(places: PluginPlaces, plugin: PluginIdentifier): Prom
   })
 }
 
-/** Lets the present and the previous version change places. */
-export async function restorePrevious(places: PluginPlaces, plugin: PluginIdentifier): Promise<void> {
+/** Where versions that were replaced are, the one before the present first. */
+export async function keptPlaces(places: PluginPlaces, plugin: PluginIdentifier): Promise<string[]> {
+  const { previous, older } = pathsOf(places, directoryName(plugin))
+  const names = await namesIn(places.files, older)
+  const found = names.map((name) => join(older, name))
+  return (await isThere(previous)) ? [previous, ...found] : found
+}
+
+/** Puts a kept version, one of `keptPlaces`, in place; the present one becomes the previous. */
+export async function restoreKept(
+  places: PluginPlaces,
+  plugin: PluginIdentifier,
+  kept: string,
+): Promise<void> {
+  await writing(() => replace(places, plugin, kept))
+}
+
+/** Removes kept versions that nobody can return to any more, but not the one before the present. */
+export async function pruneKept(
+  places: PluginPlaces,
+  plugin: PluginIdentifier,
+  wanted: ReadonlySet<string>,
+): Promise<void> {
   const { previous } = pathsOf(places, directoryName(plugin))
-  if (!(await isThere(previous))) {
-    throw new Problem('invalid_transition', `There is no previous version of ${plugin.fullId} on this host.`)
+  for (const path of await keptPlaces(places, plugin)) {
+    if (path !== previous && !wanted.has(path)) await writing(() => removeWhole(places, path))
   }
-  await (await writing(() => replace(places, plugin, previous))).finish()
 }
 
 export function removePlugin(places: PluginPlaces, plugin: PluginIdentifier): Promise<void> {
-  const { current, previous, swap } = pathsOf(places, directoryName(plugin))
+  const { current, previous, older, swap } = pathsOf(places, directoryName(plugin))
   return writing(async () => {
-    for (const path of [current, previous, swap]) await removeWhole(places, path)
+    for (const path of [current, previous, older, swap]) await removeWhole(places, path)
   })
 }
 

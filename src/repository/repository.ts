@@ -41,11 +41,11 @@ export interface StagedPlugin {
   repository: string
   /** Version that the index named; the manifest's counts. */
   indexVersion: string
-  /** Puts the whole directory in place at once; what was there is kept for `restorePrevious`. */
+  /** Puts the whole directory in place at once; what was there is kept for `restore`. */
   swapIn(): Promise<void>
   /** Takes `swapIn` back: the plugin and its previous version are again what they were before. */
   undo(): Promise<void>
-  /** Removes what was staged, or what `swapIn` pushed out; call it at the end in any case. */
+  /** Removes what was staged and not put in place; call it at the end in any case. */
   discard(): Promise<void>
 }
 
@@ -86,20 +86,30 @@ export interface InstalledFiles {
   integrity: Integrity
 }
 
+/** By what a kept version is found: by its files, or else by what its manifest calls it. */
+export interface KeptFiles {
+  version: string
+  integrity: Integrity
+}
+
 /** The `plugins/` directory. */
 export interface PluginDirectory {
   exists(plugin: PluginIdentifier): Promise<boolean>
   /** Reads and validates the manifest and reads the files. Throws `Problem` (`manifest_invalid`, …). */
   read(plugin: PluginIdentifier): Promise<InstalledFiles>
   readManifest(plugin: PluginIdentifier): Promise<Manifest>
-  /** Manifest of the version that `restorePrevious` would put in place; undefined when there is none or it is unusable. */
-  previousManifest(plugin: PluginIdentifier): Promise<Manifest | undefined>
+  /** Whether the files of a version that was replaced are still there. */
+  hasKept(plugin: PluginIdentifier, release: KeptFiles): Promise<boolean>
+  /** Whether a version that was replaced has exactly these files, and the present one has others. */
+  hasInstead(plugin: PluginIdentifier, release: KeptFiles): Promise<boolean>
   /** A document that the manifest lists. Throws `doc_not_found`. */
   readDocument(plugin: PluginIdentifier, file: string): Promise<Uint8Array>
   /** Ends a swap that a full disk interrupted; nothing happens when there is none. */
   settle(plugin: PluginIdentifier): Promise<void>
-  /** Puts the version before the last swap back in place, whole; the present one becomes the previous. */
-  restorePrevious(plugin: PluginIdentifier): Promise<void>
+  /** Puts a version that was replaced back in place, whole; the present one is kept. Throws `invalid_transition`. */
+  restore(plugin: PluginIdentifier, release: KeptFiles): Promise<void>
+  /** Removes the files of versions that are none of these. Never rejects. */
+  prune(plugin: PluginIdentifier, releases: readonly KeptFiles[]): Promise<void>
   /** Removes the plugin's directory and its kept versions. */
   remove(plugin: PluginIdentifier): Promise<void>
   /** Finishes or undoes what a crash left: half-swapped directories, staging leftovers. */

@@ -136,7 +136,10 @@ export interface Sandbox {
   usage(): IsolateUsage[]
   /** Functions and tables of plugins that are in the hands of other plugins now. */
   readonly references: number
-  /** Runs the chunk and onInit. Rejects with `IsolateError`; then everything is cleaned up already. */
-  load(source: IsolateSource, services: IsolateServices): Promise<Isolate>
+  /**
+   * Runs the chunk and onInit. Rejects with `IsolateError`; then everything is cleaned up already. `signal` ends
+   * a load that is under way; afterwards it means nothing.
+   */
+  load(source: IsolateSource, services: IsolateServices, signal?: AbortSignal): Promise<Isolate>
   close(): Promise<void>
 }

@@ -52,11 +52,18 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
     number: number,
     source: IsolateSource,
     services: IsolateServices,
+    signal: AbortSignal | undefined,
   ): Promise<IsolateHost> {
     const isolate = createIsolateHost({ clock, logger, limits, seat, number, source, services, pluginCalls })
     isolates.add(isolate)
     void isolate.ended.then(() => isolates.delete(isolate))
-    await isolate.load()
+    const stop = (): void => void isolate.close()
+    signal?.addEventListener('abort', stop)
+    try {
+      await isolate.load()
+    } finally {
+      signal?.removeEventListener('abort', stop)
+    }
     return isolate
   }
 
@@ -64,14 +71,15 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
     get references() {
       return pluginCalls.references
     },
-    async load(source, services) {
+    async load(source, services, signal) {
       for (let attempt = 1; ; attempt += 1) {
-        if (closed) throw new IsolateError('worker_died', 'the host is shutting down')
+        if (closed || signal?.aborted === true)
+          throw new IsolateError('worker_died', 'the host is shutting down')
         lastNumber += 1
         const number = lastNumber
         const seat = attempt > sharedAttempts ? seats.takeOwn(number, source) : seats.take(number, source)
         try {
-          return await loadAt(seat, number, source, services)
+          return await loadAt(seat, number, source, services, signal)
         } catch (error) {
           const again =
             seat.isolation === 'shared' && error instanceof IsolateError && worthAnotherPlace.has(error.code)

@@ -4,6 +4,7 @@ import { ExposedState, Exposure } from './exposure.ts'
 import { FullId } from './identifier.ts'
 import { Origin } from './journal-event.ts'
 import { Config, LogEntry, Plugin, PluginError, PluginState } from './plugin.ts'
+import { SafeMode } from './system.ts'
 
 /**
  * Bodies, queries and answers of the HTTP API (contract, section 3). Requests are checked against these,
@@ -33,6 +34,13 @@ export const InstallBody = Type.Object({
 export type InstallBody = Static<typeof InstallBody>
 export const ToggleBody = Type.Object({ enabled: Type.Optional(Type.Boolean()) }, strict)
 export const ConfigBody = Type.Object({ config: Config }, strict)
+export const RollbackBody = Type.Object({ version: OptionalText }, strict)
+export const SafeModeBody = Type.Object(
+  {
+    enabled: Type.Literal(false, { description: 'Safe mode can only be left; the setting enters it' }),
+  },
+  strict,
+)
 export const UpdateBody = Type.Object({ version: OptionalText }, strict)
 export const LoginBody = Type.Object({ token: Type.String({ minLength: 1, maxLength: 1_024 }) }, strict)
 export const EmptyBody = Type.Object({}, strict)
@@ -172,7 +180,27 @@ export const SessionAnswer = Type.Object({
   authenticated: Type.Boolean({ description: 'This caller is let in' }),
 })
 export const LivenessAnswer = Type.Object({ status: Type.Literal('ok'), version: Type.String() })
-export const ReadinessAnswer = Type.Object({ ready: Type.Boolean(), reasons: Type.Array(Type.String()) })
+export const ReadinessAnswer = Type.Object({
+  ready: Type.Boolean(),
+  reasons: Type.Array(Type.String()),
+  safeMode: Type.Union([SafeMode, Type.Null()]),
+})
+export const SafeModeAnswer = Type.Object({ safeMode: Type.Union([SafeMode, Type.Null()]) })
+export const VersionsAnswer = Type.Object({
+  versions: Type.Array(
+    Type.Object({
+      version: Type.String(),
+      indexVersion: Text,
+      repository: Text,
+      current: Type.Boolean({ description: 'The one that is installed' }),
+      at: Type.String({ description: 'When the plugin was last changed, or when this version was replaced' }),
+      available: Type.Boolean({ description: 'Its files are there' }),
+      config: Config,
+    }),
+    { description: 'The present one, then those that a rollback can return to, the latest first' },
+  ),
+  trial: Plugin.properties.trial,
+})
 
 /** Problem details (RFC 9457) of a refusal or failure. */
 export const ProblemAnswer = Type.Object({

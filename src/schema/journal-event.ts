@@ -36,6 +36,17 @@ const release = {
 export const Release = Type.Object({ ...release, config: Config })
 export type Release = Static<typeof Release>
 
+/** When a plugin that crashed is started again. */
+export const PendingRestart = Type.Object({
+  attempt: Type.Integer({ minimum: 1, description: 'Counts the restarts of one crash budget, from 1' }),
+  delay: Type.Integer({ minimum: 0, description: 'Milliseconds from the crash to the restart' }),
+})
+export type PendingRestart = Static<typeof PendingRestart>
+
+/** `asked`: by the setting. `unfinishedStarts`: too many starts in a row did not reach ready. */
+export const SafeModeReason = Type.Union([Type.Literal('asked'), Type.Literal('unfinishedStarts')])
+export type SafeModeReason = Static<typeof SafeModeReason>
+
 const nothing = Type.Object({})
 const failure = Type.Object({ error: PluginError })
 
@@ -46,24 +57,46 @@ export const pluginFacts = {
   }),
   PluginInstallFailed: failure,
   PluginInstalled: Type.Object(release),
-  PluginEnabled: nothing,
+  /** `deferred`: in safe mode; it is loaded when that is left. */
+  PluginEnabled: Type.Object({ deferred: Type.Optional(Type.Boolean()) }),
   PluginDisabled: nothing,
   PluginConfigured: Type.Object({ config: Config }),
-  PluginLoadRequested: Type.Object({ reason: Type.String() }),
-  PluginLoaded: nothing,
+  /** `automatic`: nobody asked for it, so its crashes still count. */
+  PluginLoadRequested: Type.Object({ reason: Type.String(), automatic: Type.Optional(Type.Boolean()) }),
+  /** `changedFiles`: those that are not as they were installed. */
+  PluginLoaded: Type.Object({ changedFiles: Type.Optional(Type.Array(Type.String())) }),
   PluginLoadFailed: failure,
   PluginUnloadRequested: Type.Object({ reason: Type.String() }),
   PluginUnloaded: Type.Object({ reason: Type.Optional(Type.String()) }),
-  PluginCrashed: failure,
+  PluginCrashed: Type.Object({
+    error: PluginError,
+    /** Milliseconds since it was loaded. */
+    ranFor: Type.Optional(Type.Integer({ minimum: 0 })),
+    /** Crashes without a stable run between them, this one included. */
+    crashes: Type.Optional(Type.Integer({ minimum: 1 })),
+    /** Null: it stays down, or goes back to the version before. */
+    restart: Type.Optional(Type.Union([PendingRestart, Type.Null()])),
+  }),
+  /** It has run long enough: its crashes are forgotten, and the trial of an update is over. */
+  PluginStabilized: nothing,
   PluginUpdated: Type.Object(release),
-  PluginRolledBack: Type.Object({ reason: Type.String() }),
+  /** `version`: which of the kept ones; without it the one before. */
+  PluginRolledBack: Type.Object({ reason: Type.String(), version: Type.Optional(Type.String()) }),
   PluginUninstalled: Type.Object({ purged: Type.Array(Type.String()) }),
 } as const satisfies Record<string, TObject>
 
 export const hostFacts = {
   HostStarted: Type.Object({ host: Type.String(), hostVersion: Type.String() }),
   HostReady: nothing,
-  HostStopping: nothing,
+  /** In safe mode no plugin is loaded; a start ends it, unless there is a reason again. */
+  HostSafeModeEntered: Type.Object({
+    reason: SafeModeReason,
+    /** Starts in a row, before this one, that did not reach ready. */
+    unfinishedStarts: Type.Integer({ minimum: 0 }),
+  }),
+  HostSafeModeLeft: nothing,
+  /** `failed`: nobody asked for it, the start went wrong. */
+  HostStopping: Type.Object({ failed: Type.Optional(Type.Boolean()) }),
   HostStopped: nothing,
   RepositoryAdded: Type.Object({ name: Type.String(), url: Type.String() }),
   RepositoryRemoved: Type.Object({ name: Type.String() }),

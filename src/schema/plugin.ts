@@ -22,7 +22,16 @@ export const PluginState = Type.Unsafe<PluginState>(
 )
 
 /** Why a plugin is not running; `at` is an ISO 8601 time. */
-export const PluginError = Type.Object({ code: Type.String(), message: Type.String(), at: Type.String() })
+export const PluginError = Type.Object({
+  code: Type.String(),
+  message: Type.String(),
+  at: Type.String(),
+  log: Type.Optional(
+    Type.Array(Type.Object({ at: Type.String(), level: Type.String(), message: Type.String() }), {
+      description: 'The last lines of its log, when it stays down after a crash; oldest first',
+    }),
+  ),
+})
 export type PluginError = Static<typeof PluginError>
 
 /** What a loaded plugin holds; all zero when it is not loaded. */
@@ -71,6 +80,25 @@ export const Plugin = Type.Object({
   enabled: Type.Boolean(),
   state: PluginState,
   error: Type.Union([PluginError, Type.Null()]),
+  crashes: Type.Integer({ description: 'Crashes without a stable run between them' }),
+  restart: Type.Union([
+    Type.Object({
+      attempt: Type.Integer({ description: 'Counts the restarts of one crash budget, from 1' }),
+      delay: Type.Integer({ description: 'Milliseconds from the crash to the restart' }),
+    }),
+    Type.Null(),
+  ]),
+  trial: Type.Union([
+    Type.Object({
+      from: Type.String({ description: 'Version that returns if this one does not run' }),
+      since: Type.String({ description: 'ISO 8601, UTC' }),
+    }),
+    Type.Null(),
+  ]),
+  integrity: Type.Object({
+    intact: Type.Boolean({ description: 'At the last load, its files were as they were installed' }),
+    changed: Type.Array(Type.String(), { description: 'Files that were changed or missing then' }),
+  }),
   config: Config,
   fields: Type.Array(Field),
   exports: Exports,

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { SafeModeReason } from './journal-event.ts'
 
 /** What the host says of itself. */
 
@@ -21,12 +22,20 @@ export const IsolateUsage = Type.Object({
 })
 export type IsolateUsage = Static<typeof IsolateUsage>
 
+/** Why no plugin is loaded. */
+export const SafeMode = Type.Object({
+  since: Type.String({ description: 'ISO 8601, UTC' }),
+  reason: Type.String({ description: 'In one sentence' }),
+  cause: SafeModeReason,
+})
+export type SafeMode = Static<typeof SafeMode>
+
 export const System = Type.Object({
   host: Type.Object({
     id: orNull(Type.String({ description: 'null while the host is starting' })),
     startedAt: Type.String({ description: 'ISO 8601, UTC' }),
     uptime: Type.Number({ description: 'Seconds' }),
-    safeMode: orNull(Type.String({ description: 'Why no plugin is loaded; null in ordinary operation' })),
+    safeMode: orNull(SafeMode),
   }),
   versions: Type.Object({
     host: Type.String(),

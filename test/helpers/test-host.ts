@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts'
 import { type Logger, silentLogger } from '../../src/base/log.ts'
 import { createHost, type Host } from '../../src/host.ts'
+import type { RestartPolicy } from '../../src/lifecycle/restart-policy.ts'
 import type { SandboxLimits } from '../../src/sandbox/limits.ts'
 import type { Settings } from '../../src/settings.ts'
 import { type FixturePlugin, standardFixtures, writeFixtureRepository } from './fixture-repository.ts'
@@ -57,6 +58,7 @@ export interface TestHostOptions {
   /** A file system that fails, for instance. */
   files?: FileSystem
   limits?: Partial<SandboxLimits>
+  restartPolicy?: RestartPolicy
 }
 
 /** A real host in this process, on free ports and in a folder of its own. */
@@ -96,6 +98,7 @@ export function testSettings(dataDirectory: string, changes: Partial<Settings> =
     logLevel: 'warn',
     logFormat: 'json',
     isolation: 'dedicated',
+    safeMode: false,
     discoveryPrefix: '',
     httpRewrite: {},
     ...changes,
@@ -117,6 +120,7 @@ async function start(
     clock: options.clock ?? systemClock,
     files: options.files ?? systemFileSystem,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
+    ...(options.restartPolicy === undefined ? {} : { restartPolicy: options.restartPolicy }),
   })
   const token = options.settings?.token
   return {

@@ -34,6 +34,32 @@ test('a start after a crash begins anew from any state and counts starts that di
   assert.equal(run(started, started, ready).context.unfinishedStarts, 0)
 })
 
+test('a start that somebody ended does not count as unfinished, one that went wrong does', () => {
+  const failed: HostFact = { type: 'HostStopping', plugin: null, data: { failed: true } }
+  const counts = [
+    [started, stopping, stopped],
+    [started, started, stopping, stopped],
+    [started, failed, stopped],
+    [started, started, started],
+  ].map((facts) => run(...facts).context.unfinishedStarts)
+  assert.deepEqual(counts, [0, 1, 1, 3])
+})
+
+test('safe mode is entered in a start, left once, and over with the next start', () => {
+  const entered: HostFact = {
+    type: 'HostSafeModeEntered',
+    plugin: null,
+    data: { reason: 'unfinishedStarts', unfinishedStarts: 3 },
+  }
+  const left: HostFact = { type: 'HostSafeModeLeft', plugin: null, data: {} }
+  const safe = run(started, entered, ready)
+  assert.deepEqual(safe.context.safeMode, { since: at, reason: 'unfinishedStarts', unfinishedStarts: 3 })
+  assert.equal(safe.context.unfinishedStarts, 0)
+  assert.equal(run(started, entered, ready, left).context.safeMode, null)
+  assert.equal(run(started, entered, ready, started).context.safeMode, null)
+  assert.equal(run(started, ready).can({ ...left, at } as HostEvent), false)
+})
+
 test('repositories are added, replaced by name, and removed', () => {
   const added = (name: string, url: string): HostFact => ({
     type: 'RepositoryAdded',

@@ -36,7 +36,12 @@ const facts: { [T in PluginFact['type']]: Extract<PluginFact, { type: T }> } = {
   PluginUnloadRequested: { type: 'PluginUnloadRequested', plugin: id, data: { reason: 'shutdown' } },
   PluginUnloaded: { type: 'PluginUnloaded', plugin: id, data: {} },
   PluginCrashed: { type: 'PluginCrashed', plugin: id, data: { error } },
-  PluginUpdated: { type: 'PluginUpdated', plugin: id, data: { ...release, version: '2.0.0' } },
+  PluginStabilized: { type: 'PluginStabilized', plugin: id, data: {} },
+  PluginUpdated: {
+    type: 'PluginUpdated',
+    plugin: id,
+    data: { ...release, version: '2.0.0', integrity: { 'init.lua': 'bb' } },
+  },
   PluginRolledBack: { type: 'PluginRolledBack', plugin: id, data: { reason: 'asked for' } },
   PluginUninstalled: { type: 'PluginUninstalled', plugin: id, data: { purged: [] } },
 }
@@ -83,6 +88,7 @@ const transitions: Record<PluginState, Partial<Record<Type, PluginState>>> = {
     PluginDisabled: 'unloading',
     PluginUnloadRequested: 'unloading',
     PluginCrashed: 'failed',
+    PluginStabilized: 'running',
     PluginUnloaded: 'unloaded',
   },
   unloading: { PluginUnloaded: 'unloaded' },
@@ -180,13 +186,84 @@ test('a rollback returns to the version before the update, with the config it ha
   assert.ok(reconfigured)
   const { context } = follow(['PluginRolledBack'], reconfigured)
   assert.deepEqual(
-    { version: context.version, config: context.config, previous: context.previous },
+    { version: context.version, config: context.config, kept: context.kept },
     {
       version: '1.0.0',
       config: { name: 'x' },
-      previous: { ...release, version: '2.0.0', config: { name: 'y' } },
+      kept: [
+        { ...release, version: '2.0.0', integrity: { 'init.lua': 'bb' }, config: { name: 'y' }, keptAt: at },
+      ],
     },
   )
+})
+
+/** What an update of a running plugin leaves, with the new version running. */
+const onTrial: Type[] = [
+  ...running,
+  'PluginUnloadRequested',
+  'PluginUnloaded',
+  'PluginUpdated',
+  'PluginLoadRequested',
+  'PluginLoaded',
+]
+
+test('an update of an enabled plugin is on trial until it is stable, and only then', () => {
+  assert.deepEqual(follow(onTrial).context.trial, { from: '1.0.0', since: at })
+  assert.equal(follow([...onTrial, 'PluginStabilized']).context.trial, null)
+  assert.equal(follow([...onTrial, 'PluginCrashed', 'PluginRolledBack']).context.trial, null)
+  assert.equal(follow([...installed, 'PluginUpdated']).context.trial, null)
+})
+
+test('so many replaced versions are kept, the latest first, and any of them can be returned to', () => {
+  const versions = ['2.0.0', '3.0.0', '4.0.0', '5.0.0']
+  const updated = versions.reduce((snapshot, version) => {
+    const data = { ...release, version, integrity: { 'init.lua': version } }
+    const next = evolvePlugin(snapshot, { type: 'PluginUpdated', plugin: id, data }, at)
+    assert.ok(next)
+    return next
+  }, follow(installed))
+  const kept = ({ context }: PluginSnapshot): string[] => context.kept.map(({ version }) => version)
+  assert.deepEqual(kept(updated), ['4.0.0', '3.0.0', '2.0.0'])
+  const back = {
+    type: 'PluginRolledBack',
+    plugin: id,
+    data: { reason: 'asked for', version: '2.0.0' },
+  } as const
+  const returned = evolvePlugin(updated, back, at)
+  assert.ok(returned)
+  assert.deepEqual([returned.context.version, kept(returned)], ['2.0.0', ['5.0.0', '4.0.0', '3.0.0']])
+  const unknown = { ...back, data: { ...back.data, version: '1.0.0' } }
+  assert.equal(evolvePlugin(updated, unknown, at), undefined)
+})
+
+const crash = (crashes: number, restart: { attempt: number; delay: number } | null): PluginFact => ({
+  type: 'PluginCrashed',
+  plugin: id,
+  data: { error, ranFor: 10, crashes, restart },
+})
+
+test('crashes are counted over automatic loads, and forgotten when somebody takes care or it is stable', () => {
+  const crashed = evolvePlugin(follow(running), crash(2, { attempt: 2, delay: 100 }), at)
+  assert.ok(crashed)
+  assert.deepEqual([crashed.context.crashes, crashed.context.restart], [2, { attempt: 2, delay: 100 }])
+  const load = (automatic: boolean): PluginFact => ({
+    type: 'PluginLoadRequested',
+    plugin: id,
+    data: { reason: 'test', ...(automatic ? { automatic } : {}) },
+  })
+  const again = evolvePlugin(crashed, load(true), at)
+  assert.deepEqual([again?.context.crashes, again?.context.restart], [2, null])
+  assert.equal(evolvePlugin(crashed, load(false), at)?.context.crashes, 0)
+  assert.ok(again)
+  assert.equal(follow(['PluginLoaded', 'PluginStabilized'], again).context.crashes, 0)
+})
+
+test('in safe mode a plugin is enabled without being loaded', () => {
+  const deferred = { type: 'PluginEnabled', plugin: id, data: { deferred: true } } as const
+  for (const way of [ways.installed, ways.unloaded]) {
+    const enabled = evolvePlugin(follow(way), deferred, at)
+    assert.deepEqual([enabled?.value, enabled?.context.enabled], ['unloaded', true])
+  }
 })
 
 test('a plugin that never loaded is not loaded at a start while it is disabled', () => {

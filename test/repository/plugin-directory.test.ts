@@ -110,14 +110,16 @@ test('a plugin folder that is a link to where somebody works on it is read', asy
   assert.equal((await plugins.read(clockPlugin)).manifest.version, '1.0.0')
 })
 
-test('the previous manifest is that of the kept version, or nothing', async (context) => {
+test('a kept version is found by its files or its version, and one that is unusable is told', async (context) => {
   const { directory, plugins, warnings } = await createStage(context)
-  assert.equal(await plugins.previousManifest(clockPlugin), undefined)
+  const release = { version: '1.0.0', integrity: {} }
+  assert.equal(await plugins.hasKept(clockPlugin, release), false)
   await writeTree(join(directory, 'plugins/.previous/test--clock'), plugin)
-  assert.equal((await plugins.previousManifest(clockPlugin))?.version, '1.0.0')
+  assert.equal(await plugins.hasKept(clockPlugin, release), true)
+  assert.equal(await plugins.hasKept(clockPlugin, { ...release, version: '3.0.0' }), false)
   assert.deepEqual(warnings, [])
   await writeFile(join(directory, 'plugins/.previous/test--clock/plugin.json'), '[]')
-  assert.equal(await plugins.previousManifest(clockPlugin), undefined)
+  assert.equal(await plugins.hasKept(clockPlugin, release), false)
   assert.equal(warnings.length, 1)
 })
 

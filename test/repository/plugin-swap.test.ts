@@ -5,10 +5,12 @@ import { test } from 'node:test'
 import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import {
+  keptPlaces,
   pluginPlaces,
+  pruneKept,
   recoverSwaps,
   removePlugin,
-  restorePrevious,
+  restoreKept,
   swapIn,
 } from '../../src/repository/plugin-swap.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -47,31 +49,39 @@ function failingFrom(
   return { files, calls: () => calls }
 }
 
+/** All but the versions before the previous one, which have names of their own. */
+async function withoutOlder(directory: string): Promise<Record<string, string>> {
+  const files = Object.entries(await readTree(directory))
+  return Object.fromEntries(files.filter(([path]) => !path.startsWith('plugins/.older/')))
+}
+
 test('a swap puts the new version in place and keeps the one before', async (context) => {
   const directory = await temporaryDirectory(context)
   await writeTree(directory, { [current]: 'two', [previous]: 'one', [staged]: 'three' })
   await swapIn(pluginPlaces(directory), clockPlugin, join(directory, 'plugins/.staging/one'))
-  assert.deepEqual(await readTree(directory), { [current]: 'three', [previous]: 'two' })
+  assert.deepEqual(await withoutOlder(directory), { [current]: 'three', [previous]: 'two' })
 })
 
 test('restoring exchanges the present and the previous version', async (context) => {
   const directory = await temporaryDirectory(context)
   await writeTree(directory, { [current]: 'two', [previous]: 'one' })
-  await restorePrevious(pluginPlaces(directory), clockPlugin)
+  await restoreKept(pluginPlaces(directory), clockPlugin, join(directory, 'plugins/.previous/test--clock'))
   assert.deepEqual(await readTree(directory), { [current]: 'one', [previous]: 'two' })
-  await restorePrevious(pluginPlaces(directory), clockPlugin)
+  await restoreKept(pluginPlaces(directory), clockPlugin, join(directory, 'plugins/.previous/test--clock'))
   assert.deepEqual(await readTree(directory), { [current]: 'two', [previous]: 'one' })
 })
 
-test('without a previous version there is nothing to restore, and nothing changes', async (context) => {
+test('versions before the previous one are kept too, until they are pruned', async (context) => {
   const directory = await temporaryDirectory(context)
-  await writeTree(directory, { [current]: 'two' })
-  const { code, message } = await problemOf(restorePrevious(pluginPlaces(directory), clockPlugin))
-  assert.deepEqual(
-    [code, message],
-    ['invalid_transition', 'There is no previous version of @test/clock on this host.'],
-  )
-  assert.deepEqual(await readTree(directory), { [current]: 'two' })
+  const places = pluginPlaces(directory)
+  await writeTree(directory, { [current]: 'two', [previous]: 'one', [staged]: 'three' })
+  await swapIn(places, clockPlugin, join(directory, 'plugins/.staging/one'))
+  const [, oldest = ''] = await keptPlaces(places, clockPlugin)
+  await restoreKept(places, clockPlugin, oldest)
+  assert.deepEqual(Object.values(await readTree(directory)).sort(), ['one', 'three', 'two'])
+  assert.equal((await readTree(directory))[current], 'one')
+  await pruneKept(places, clockPlugin, new Set())
+  assert.deepEqual(await readTree(directory), { [current]: 'one', [previous]: 'three' })
 })
 
 test('removing leaves nothing of the plugin, and everything of the others', async (context) => {
@@ -92,7 +102,7 @@ test('a crash at any step of a swap leaves the old version or the new one, whole
     const swap = swapIn(pluginPlaces(directory, files), clockPlugin, join(directory, 'plugins/.staging/one'))
     await swap.catch(() => undefined)
     await recoverSwaps(pluginPlaces(directory), silentLogger)
-    const tree = await readTree(directory)
+    const tree = await withoutOlder(directory)
     assert.ok(
       [
         { [current]: 'two', [previous]: 'one' },
@@ -112,7 +122,11 @@ test('a crash at any step of a restoration loses neither version', async (contex
     const directory = await temporaryDirectory(context)
     await writeTree(directory, { [current]: 'two', [previous]: 'one' })
     const { files, calls } = failingFrom(step, 'EIO')
-    await restorePrevious(pluginPlaces(directory, files), clockPlugin).catch(() => undefined)
+    await restoreKept(
+      pluginPlaces(directory, files),
+      clockPlugin,
+      join(directory, 'plugins/.previous/test--clock'),
+    ).catch(() => undefined)
     await recoverSwaps(pluginPlaces(directory), silentLogger)
     const tree = await readTree(directory)
     assert.deepEqual([tree[current], tree[previous]].sort(), ['one', 'two'], `step ${step}`)

@@ -193,7 +193,7 @@ async function outcomeOf(
       // Files are looked at when they are used.
       const by = { by: 'http' } as const
       if (file.startsWith('plugins/.previous/')) {
-        await host.lifecycle.rollback('@fixtures/keeper', by).catch(() => undefined)
+        await host.lifecycle.rollback('@fixtures/keeper', undefined, by).catch(() => undefined)
       } else if (file.startsWith('plugins/fixtures--other')) {
         await host.lifecycle.toggle('@fixtures/other', true, by).catch(() => undefined)
       }

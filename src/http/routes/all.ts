@@ -48,7 +48,7 @@ export function allRoutes(settings: RouteSettings): Route[] {
     ...schemaRoutes(),
     ...healthRoutes(settings),
     ...sessionRoutes(access),
-    ...systemRoutes(system),
+    ...systemRoutes(lifecycle, system),
     ...metricsRoutes(metrics),
     ...webSocketRoutes(),
     ...webRoutes(),

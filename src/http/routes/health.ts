@@ -1,10 +1,13 @@
+import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
 import { LivenessAnswer, ReadinessAnswer } from '../../schema/api.ts'
 import { defineRoute, type Route } from '../route.ts'
 
 export function healthRoutes({
+  lifecycle,
   hostVersion,
   readiness,
 }: {
+  lifecycle: Lifecycle
   hostVersion: string
   readiness: () => { ready: boolean; reasons: string[] }
 }): Route[] {
@@ -27,7 +30,7 @@ export function healthRoutes({
       answers: { 200: ReadinessAnswer, 503: ReadinessAnswer },
       handle() {
         const { ready, reasons } = readiness()
-        return { status: ready ? 200 : 503, body: { ready, reasons } }
+        return { status: ready ? 200 : 503, body: { ready, reasons, safeMode: lifecycle.safeMode } }
       },
     }),
   ]

@@ -5,6 +5,7 @@ import {
   ConfigCheckAnswer,
   EmptyBody,
   PluginAnswer,
+  RollbackBody,
   ToggleBody,
   UpdateBody,
 } from '../../schema/api.ts'
@@ -88,12 +89,13 @@ export function pluginCommandRoutes(lifecycle: Lifecycle): Route[] {
     defineRoute({
       ...common,
       path: '/api/plugins/:id/rollback',
-      summary: 'Returns to the version before the last update, with the configuration it had',
-      body: EmptyBody,
+      summary: 'Returns to the version before, or to another kept one, with the configuration it had',
+      body: RollbackBody,
       problems: commandProblems,
       async handle(request) {
         const id = pluginIdOf(lifecycle, request.parameters)
-        return pluginAnswer(await lifecycle.rollback(id, commandContext(lifecycle, id, request)))
+        const by = commandContext(lifecycle, id, request)
+        return pluginAnswer(await lifecycle.rollback(id, request.body.version ?? undefined, by))
       },
     }),
   ]

@@ -11,6 +11,7 @@ import {
   MachineStateAnswer,
   ObjectsAnswer,
   SensorsAnswer,
+  VersionsAnswer,
 } from '../../schema/api.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { pluginIdOf, requireRevision } from './plugin-id.ts'
@@ -43,6 +44,15 @@ export function pluginViewRoutes(lifecycle: Lifecycle): Route[] {
         }
         return { body: { logs: lifecycle.logs(pluginIdOf(lifecycle, parameters), filter) } }
       },
+    }),
+    defineRoute({
+      ...common,
+      path: '/api/plugins/:id/versions',
+      summary: 'The installed version and those that a rollback can return to',
+      answers: { 200: VersionsAnswer },
+      handle: async ({ parameters }) => ({
+        body: await lifecycle.versions(pluginIdOf(lifecycle, parameters)),
+      }),
     }),
     defineRoute({
       ...common,

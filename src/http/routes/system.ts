@@ -1,8 +1,10 @@
+import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import { SafeModeAnswer, SafeModeBody } from '../../schema/api.ts'
 import { System } from '../../schema/system.ts'
 import { defineRoute, type Route } from '../route.ts'
 
-/** The host as a program: versions, broker, isolates, health. */
-export function systemRoutes(system: () => System): Route[] {
+/** The host as a program: versions, broker, isolates, health, safe mode. */
+export function systemRoutes(lifecycle: Lifecycle, system: () => System): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -10,6 +12,18 @@ export function systemRoutes(system: () => System): Route[] {
       summary: 'Versions, broker, isolates with memory and load, health',
       answers: { 200: System },
       handle: () => ({ body: system() }),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/system/safe-mode',
+      summary: 'Leaves safe mode: loads every enabled plugin; without it, nothing happens',
+      body: SafeModeBody,
+      answers: { 200: SafeModeAnswer },
+      problems: ['shutting_down', 'storage_full'],
+      async handle({ requestKey }) {
+        await lifecycle.leaveSafeMode({ by: 'http', ...(requestKey === undefined ? {} : { requestKey }) })
+        return { body: { safeMode: lifecycle.safeMode } }
+      },
     }),
   ]
 }
