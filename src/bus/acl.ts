@@ -1,4 +1,4 @@
-import { hidesDollar, isFilter, isTopic } from './topic-filter.ts'
+import { hidesDollar, isFilter, isTopic } from '../base/topic-filter.ts'
 import { createTopics } from './topics.ts'
 
 /** Who may do what on the bus (contract, section 4). Pure functions; the host itself is not asked. */

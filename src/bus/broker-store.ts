@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import { maySubscribe } from './acl.ts'
-import { filterMatches, hasWildcard } from './topic-filter.ts'
+import { filterMatches, hasWildcard } from '../base/topic-filter.ts'
 
 /**
  * What the embedded broker remembers: retained messages, sessions that outlive a connection, wills. It is

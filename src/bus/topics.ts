@@ -1,5 +1,5 @@
 import { parseFullId } from '../schema/identifier.ts'
-import { isTopic } from './topic-filter.ts'
+import { isTopic } from '../base/topic-filter.ts'
 
 /** Every topic of the contract's section 4, as pure functions. */
 
@@ -53,6 +53,8 @@ export function createTopics(root: string) {
   }
 
   return {
+    /** What all topics of a plugin begin with. */
+    ofPlugin,
     status: `${root}/status`,
     safeMode: `${root}/safe-mode`,
     lifecycle: `${root}/lifecycle`,

@@ -160,6 +160,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     ...createHistory(context),
     ...createRepositories(context, { requireRunning, snapshots }),
 
+    refusals: effects.refusals,
     recallRequest(requestKey) {
       const plugin = journal.recallRequest(requestKey)
       return plugin === undefined ? undefined : { plugin }

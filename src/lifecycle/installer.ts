@@ -18,6 +18,7 @@ import { unmetDependencies } from './dependencies.ts'
 import type { CommandContext, InstallRequest, PurgeTarget } from './lifecycle.ts'
 import type { Loader } from './loader.ts'
 import { matchFilesToJournal } from './match-files.ts'
+import { permissionChanges } from './permissions/permission-changes.ts'
 
 /** Changes which files of a plugin are there. Every function is called under the plugin's mutex. */
 export interface Installer {
@@ -37,6 +38,19 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
   function requireDependencies(id: string, manifest: Manifest): void {
     const unmet = unmetDependencies({ ...manifest, id }, installedPlugins(context))
     if (unmet.length > 0) throw new Problem('dependency_unmet', unmet.map(({ message }) => message).join(' '))
+  }
+
+  /** Says so when a new version may do what the installed one may not. */
+  function warnOfPermissions(id: string, next: Manifest): void {
+    const present = manifests.get(id)
+    if (present === undefined) return
+    const { added } = permissionChanges(present.permissions ?? null, next.permissions ?? null)
+    if (added.length === 0) return
+    logger.warn('An update may do more than the version before it', {
+      plugin: id,
+      version: next.version,
+      permissionsAdded: added.map(({ kind, value }) => `${kind} ${value}`),
+    })
   }
 
   function releaseData(staged: StagedPlugin) {
@@ -179,6 +193,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
           await loadIfEnabled(id, 'update failed', by).catch(() => undefined)
           throw error
         }
+        warnOfPermissions(id, staged.manifest)
         manifests.set(id, staged.manifest)
         await directory.prune(identifierOf(id), snapshotOfPlugin(context, id).context.kept)
         await loadIfEnabled(id, 'update', by)

@@ -7,6 +7,7 @@ import type { JournalEvent, Origin } from '../schema/journal-event.ts'
 import type { Config, LogEntry, Plugin, PluginError, PluginState } from '../schema/plugin.ts'
 import type { SafeMode } from '../schema/system.ts'
 import type { ExposureView } from './exposure-registry.ts'
+import type { RefusalCount } from './permissions/refusals.ts'
 
 /** Commands and questions about plugins, for HTTP, MQTT and the start-up. Everything throws `Problem`s. */
 
@@ -154,6 +155,8 @@ export interface Lifecycle {
   addRepository(repository: { name: string; url: string }, context: CommandContext): Promise<RepositoryStatus>
   removeRepository(name: string, context: CommandContext): Promise<void>
 
+  /** How often plugins were refused what their manifests do not list, since the start. */
+  refusals(): RefusalCount[]
   /** Answers the result of a command that a request with this key caused before this start, if any. */
   recallRequest(requestKey: string): { plugin: string } | undefined
   /** Listens to all announcements, in order. Returns the way to stop. */

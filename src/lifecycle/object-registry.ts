@@ -6,7 +6,7 @@ export interface ObjectRegistry {
   setObject(plugin: string, path: string, value: Json | undefined): void
   objects(plugin: string): ReadonlyMap<string, Json>
   /** An object of any plugin by its full path, `plugins.<namespace>.<shortId>.<path>`. */
-  lookUp(fullPath: string): Json | undefined
+  lookUp(fullPath: string): { plugin: string; value: Json } | undefined
   setPoint(plugin: string, kind: PointKind, id: string, value: Json | undefined): void
   removePoint(plugin: string, kind: PointKind, id: string): void
   points(plugin: string, kind: PointKind): ReadonlyMap<string, Json | undefined>
@@ -47,7 +47,7 @@ export function createObjectRegistry(): ObjectRegistry {
       for (const [prefix, plugin] of prefixes) {
         if (!fullPath.startsWith(prefix)) continue
         const value = plugins.get(plugin)?.object.get(fullPath.slice(prefix.length))
-        if (value !== undefined) return value
+        if (value !== undefined) return { plugin, value }
       }
       return undefined
     },

@@ -26,6 +26,8 @@ import { createFanOut, type FanOut } from './fan-out.ts'
 import type { ExposureRegistry } from './exposure-registry.ts'
 import type { KeyValueStores } from './key-value-stores.ts'
 import type { ObjectRegistry } from './object-registry.ts'
+import { createGuard, type Guard } from './permissions/guard.ts'
+import { createRefusals, type RefusalCount } from './permissions/refusals.ts'
 import type { PluginLogs } from './plugin-logs.ts'
 
 /** Events and messages that may wait for a plugin while its onInit runs; later ones are dropped. */
@@ -51,6 +53,8 @@ export interface PluginEffects {
   /** Adds a line of the host's to the plugin's log. */
   say(id: string, level: LogEntry['level'], message: string): void
   resources(id: string): Resources
+  /** How often plugins were refused what their manifests do not list. */
+  refusals(): RefusalCount[]
   setControl(id: string, control: string, value: Json): Promise<Json | undefined>
   setExposed(id: string, exposure: string, feature: string, value: Json): Promise<void>
 }
@@ -103,6 +107,7 @@ interface LoadedPlugin {
   fanOut: FanOut
   /** Topics on which something of the plugin is retained. */
   retained: Set<string>
+  guard: Guard
   /** It has been told that there is no room for more of those. */
   crowded: boolean
   /** Set when the end of the isolate has been asked for. */
@@ -125,6 +130,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
     announcements,
   } = settings
   const loaded = new Map<string, LoadedPlugin>()
+  const refusals = createRefusals()
 
   function log(plugin: string, entry: LogEntry): void {
     logs.add(plugin, entry)
@@ -200,6 +206,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
           )
           return
         }
+        if (plugin.guard.publish(topic) !== undefined) return
         bus
           .publish(topic, payload, { ...options, retain: mayRetain(id, plugin, topic, payload, options) })
           .catch((error: unknown) => {
@@ -212,6 +219,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         ),
       unsubscribeEvent: (name) => events.unsubscribe(id, name),
       subscribeTopic(subscription, filter) {
+        if (plugin.guard.subscribe(filter) !== undefined) return
         const made = bus
           .subscribe(
             filter,
@@ -262,9 +270,15 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
       moveAway: (reason) =>
         settings.onMoveAway(id, reason, () => loaded.get(id) === plugin && !plugin.unloading),
       setKeyValue: (key, entry) => stores.set(id, key, entry),
-      request: (call, signal) => outside.request(id, call, signal),
-      lookUpObject: (fullPath) => registry.lookUp(fullPath),
-      listPlugins: () => settings.listPlugins(),
+      request: (call, signal) => outside.request(id, call, signal, plugin.guard.connect),
+      lookUpObject(fullPath) {
+        const found = registry.lookUp(fullPath)
+        const refusal = found === undefined ? undefined : plugin.guard.use(found.plugin)
+        if (refusal !== undefined) throw new Error(refusal)
+        return found?.value
+      },
+      refuseUse: (other) => plugin.guard.use(other),
+      listPlugins: () => settings.listPlugins().filter((other) => plugin.guard.sees(other.id)),
     }
   }
 
@@ -325,6 +339,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
     async load({ id, installed, config, secrets }) {
       const { manifest, files } = installed
       const { namespace, shortId } = identifierOf(id)
+      refusals.forgive(id)
       const plugin: LoadedPlugin = {
         isolate: undefined,
         waiting: [],
@@ -332,6 +347,15 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         room: createRoom(id),
         fanOut: createFanOut(),
         retained: new Set(),
+        guard: createGuard({
+          plugin: id,
+          permissions: manifest.permissions,
+          config,
+          root,
+          refused(kind, value, sentence) {
+            if (refusals.note(id, kind, value)) hostLine(id, 'warn', `Refused: ${sentence}`)
+          },
+        }),
         crowded: false,
         unloading: false,
       }
@@ -350,6 +374,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
             secrets,
             keyValues: await stores.open(id, (sentence) => hostLine(id, 'error', sentence)),
             controls: manifest.exports?.controls ?? [],
+            topics: plugin.guard.topics,
           },
           servicesFor(id, plugin),
           loads.signal,
@@ -398,6 +423,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         controls: registry.points(id, 'control').size,
       }
     },
+    refusals: refusals.counts,
     async setControl(id, control, value) {
       const isolate = loaded.get(id)?.isolate
       if (isolate === undefined)

@@ -45,9 +45,15 @@ export interface HttpClientSettings {
   rewrite: Readonly<Record<string, string>>
 }
 
+/** Why a plugin may not connect there, in a sentence; undefined: it may. */
+export type Connect = (host: string, port: number) => string | undefined
+
 export interface HttpClient {
-  /** Always answers; `signal` cuts it short. Requests of one plugin wait for each other, in order. */
-  request(plugin: string, request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer>
+  /**
+   * Always answers; `signal` cuts it short. Requests of one plugin wait for each other, in order. `connect` is
+   * asked about each address as the plugin, or a redirect, names it: before another origin stands in for it.
+   */
+  request(plugin: string, request: HttpRequest, signal: AbortSignal, connect?: Connect): Promise<HttpAnswer>
   /** Cuts everything short. */
   close(): Promise<void>
 }
@@ -105,12 +111,14 @@ export function createHttpClient({
     })
   }
 
-  async function exchange(request: HttpRequest, signal: AbortSignal): Promise<Exchange> {
+  async function exchange(request: HttpRequest, signal: AbortSignal, connect: Connect): Promise<Exchange> {
     const address = parseHttpAddress(request.url)
     if (address === undefined) return failure('the url must be absolute and start with http:// or https://')
     let hop: Hop = { address, method: request.method, headers: request.headers, body: request.body }
     try {
       for (let followed = 0; ; followed += 1) {
+        const refusal = connect(hop.address.hostname, portOf(hop.address))
+        if (refusal !== undefined) return failure(refusal)
         const wire = standInFor(hop.address)
         const response = await send(hop, wire, request.insecure, signal)
         const status = response.statusCode
@@ -132,7 +140,7 @@ export function createHttpClient({
     }
   }
 
-  async function attempt(request: HttpRequest, cancelled: AbortSignal): Promise<Exchange> {
+  async function attempt(request: HttpRequest, cancelled: AbortSignal, connect: Connect): Promise<Exchange> {
     if (cancelled.aborted || closed) return failure('the request was cancelled')
     const controller = new AbortController()
     const cancel = (): void => controller.abort()
@@ -140,7 +148,7 @@ export function createHttpClient({
     controllers.add(controller)
     const timer = clock.schedule(request.timeout, () => controller.abort(tooLate))
     try {
-      return await exchange(request, controller.signal)
+      return await exchange(request, controller.signal, connect)
     } catch {
       return controller.signal.reason === tooLate
         ? failure(`timeout after ${request.timeout} ms`, 'timeout')
@@ -152,16 +160,16 @@ export function createHttpClient({
     }
   }
 
-  async function timed(request: HttpRequest, signal: AbortSignal): Promise<HttpAnswer> {
+  async function timed(request: HttpRequest, signal: AbortSignal, connect: Connect): Promise<HttpAnswer> {
     const begun = clock.monotonic()
-    const outcome = await attempt(request, signal)
+    const outcome = await attempt(request, signal, connect)
     return { ...outcome, elapsed: Math.round(clock.monotonic() - begun) }
   }
 
   return {
-    request(plugin, request, signal) {
+    request(plugin, request, signal, connect = () => undefined) {
       const answer = lanes
-        .run(plugin, () => timed(request, signal))
+        .run(plugin, () => timed(request, signal, connect))
         .catch((error: unknown): HttpAnswer => ({ ...failure(messageOf(error)), elapsed: 0 }))
       running.add(answer)
       void answer.then(() => running.delete(answer))
@@ -174,6 +182,11 @@ export function createHttpClient({
       await agents.close()
     },
   }
+}
+
+function portOf({ protocol, host, hostname }: HttpAddress): number {
+  if (host === hostname) return protocol === 'https:' ? 443 : 80
+  return Number(host.slice(hostname.length + 1))
 }
 
 type Exchange = Omit<HttpAnswer, 'elapsed'>

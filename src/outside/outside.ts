@@ -1,13 +1,16 @@
 import type { Clock } from '../base/clock.ts'
-import type { OutsideAnswer, OutsideCall } from '../schema/outside.ts'
+import { failedAnswer, type OutsideAnswer, type OutsideCall } from '../schema/outside.ts'
 import type { Environment } from './http-agents.ts'
-import { createHttpClient } from './http-client.ts'
+import { type Connect, createHttpClient } from './http-client.ts'
 import { createModbusGateways } from './modbus-gateways.ts'
 
 /** The way of plugins to machines elsewhere. */
 export interface Outside {
-  /** Always answers, sooner when `signal` says that nobody waits any more. */
-  request(plugin: string, call: OutsideCall, signal: AbortSignal): Promise<OutsideAnswer>
+  /**
+   * Always answers, sooner when `signal` says that nobody waits any more. `connect` is asked before every
+   * connection, also where a redirect leads.
+   */
+  request(plugin: string, call: OutsideCall, signal: AbortSignal, connect: Connect): Promise<OutsideAnswer>
   /** Ends what is under way, and every connection. */
   close(): Promise<void>
 }
@@ -25,10 +28,13 @@ export function createOutside(settings: OutsideSettings): Outside {
   const http = createHttpClient(settings)
   const modbus = createModbusGateways(settings)
   return {
-    async request(plugin, call, signal) {
-      return call.service === 'http'
-        ? { service: 'http', answer: await http.request(plugin, call.request, signal) }
-        : { service: 'modbus', answer: await modbus.request(plugin, call.request, signal) }
+    async request(plugin, call, signal, connect) {
+      if (call.service === 'http')
+        return { service: 'http', answer: await http.request(plugin, call.request, signal, connect) }
+      const { host, port } = call.request
+      const refusal = connect(host, port)
+      if (refusal !== undefined) return failedAnswer('modbus', refusal)
+      return { service: 'modbus', answer: await modbus.request(plugin, call.request, signal) }
     },
     async close() {
       await Promise.all([http.close(), modbus.close()])

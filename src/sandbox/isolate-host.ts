@@ -170,6 +170,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     id: source.id,
     shortId: source.shortId,
     post: (message) => seat.postUrgent(message),
+    refuseUse: (plugin) => services.refuseUse?.(plugin),
   })
   function receive(message: Exclude<IsolateMessage, { kind: 'question' | 'abandon' | 'batch' }>): void {
     switch (message.kind) {

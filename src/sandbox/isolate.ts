@@ -25,6 +25,8 @@ export interface IsolateSource {
   keyValues: Record<string, KeyValueEntry>
   /** What the manifest declares of controls: type and range, for typed setters. */
   controls: { id: string; type: string; range?: string | undefined }[]
+  /** Filters that Lua may publish and subscribe to; absent: all. The services refuse what is not covered. */
+  topics?: { publish: string[]; subscribe: string[] } | undefined
 }
 
 export interface KeyValueEntry {
@@ -83,6 +85,8 @@ export interface IsolateServices {
   moveAway?(reason: string): void
   /** Synchronous for Lua: an object of any plugin by its full path `plugins.<ns>.<short>.<path>`. */
   lookUpObject(fullPath: string): Json | undefined
+  /** Why the plugin may not get hold of another one, in a sentence; undefined, or absent: it may. */
+  refuseUse?(plugin: string): string | undefined
   /** Synchronous for Lua: all installed plugins, for `Plugin.list()`. */
   listPlugins(): PluginSummary[]
 }

@@ -30,6 +30,8 @@ export interface Peer {
   id: string
   shortId: string
   post(message: UrgentMessage): void
+  /** Why it may not get hold of another plugin; undefined, or absent: it may. */
+  refuseUse?(plugin: string): string | undefined
 }
 
 interface Pending {
@@ -84,6 +86,12 @@ export function createPluginCalls(): PluginCalls {
         return
       }
       const { isolate: owner, id: plugin } = peer
+      // What a plugin is handed by another one, it may use: only the way to get it by itself is guarded.
+      const refusal = owner === caller ? undefined : peers.get(caller)?.refuseUse?.(plugin)
+      if (refusal !== undefined) {
+        reply.fail(refusal)
+        return
+      }
       const reference: Reference = { owner, handle: instanceHandle, type: 'table', plugin }
       ledger.transfer(owner, caller, [reference])
       reply.succeed(reference)

@@ -196,6 +196,8 @@ export interface LoadSource {
   secrets: string[]
   keyValues: Record<string, KeyValue>
   controls: { id: string; type: string; range?: string | undefined }[]
+  /** Filters; absent: all. The host refuses what is not covered: the worker only tells Lua so at once. */
+  topics?: { publish: string[]; subscribe: string[] } | undefined
 }
 
 /** How long each entry into Lua may take, in milliseconds. */

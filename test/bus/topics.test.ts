@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { isTopic } from '../../src/bus/topic-filter.ts'
+import { isTopic } from '../../src/base/topic-filter.ts'
 import { createTopics, decodeLevel, discoveryTopic, encodeLevel, isTopicRoot } from '../../src/bus/topics.ts'
 
 const clock = '@starter/clock'

@@ -42,6 +42,7 @@ export function lifecycleWith(members: Partial<Lifecycle>): Lifecycle {
     repositories: missing('repositories'),
     addRepository: missing('addRepository'),
     removeRepository: missing('removeRepository'),
+    refusals: () => [],
     recallRequest: () => undefined,
     subscribe: () => () => undefined,
     lastSeq: 0,

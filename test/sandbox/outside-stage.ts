@@ -26,7 +26,7 @@ export async function withOutside(
     ...options.outside,
   })
   const recorder = createRecorder()
-  recorder.outside = (call, signal) => outside.request(source.id, call, signal)
+  recorder.outside = (call, signal) => outside.request(source.id, call, signal, () => undefined)
   options.prepare?.(recorder)
   try {
     const isolate = await sandbox.load(source, recorder.services)

@@ -97,6 +97,13 @@ export function createMetrics(settings: MetricsSettings): Metrics {
       gauge('lupine_workers', 'Worker threads that run plugins', workersByIsolation(used)),
       counter('lupine_plugin_loads_total', 'Times that a plugin was loaded', loads.samples()),
       counter('lupine_plugin_crashes_total', 'Times that a plugin ended by itself', crashes.samples()),
+      counter(
+        'lupine_plugin_refusals_total',
+        'Times that a plugin was refused what its manifest does not list',
+        lifecycle
+          .refusals()
+          .map(({ plugin, permission, count }) => ({ labels: { plugin, permission }, value: count })),
+      ),
       counter('lupine_plugin_events_total', 'Events that plugins have emitted', emitted.samples()),
       counter('lupine_plugin_log_lines_total', 'Lines that plugins have logged', pluginLines.samples()),
       counter(

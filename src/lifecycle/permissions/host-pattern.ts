@@ -9,12 +9,8 @@ interface HostPattern {
 }
 
 function parseHostPattern(text: string): HostPattern {
-  const [, bracketed, , inBrackets] = /^(\[([^\]]*)\])(?::(\d+))?$/.exec(text) ?? []
-  if (bracketed !== undefined) {
-    return { name: hostKey(bracketed), subdomains: false, port: portOf(inBrackets) }
-  }
-  // More than one colon: an IPv6 address.
-  const [, name = text, port] = /^([^:]*)(?::(\d+))?$/.exec(text) ?? []
+  // An IPv6 address with a port is in brackets; without them, it has more than one colon.
+  const [, name = text, port] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(text) ?? []
   const subdomains = name.startsWith('*.')
   return { name: hostKey(subdomains ? name.slice(2) : name), subdomains, port: portOf(port) }
 }
@@ -23,9 +19,13 @@ function portOf(text: string | undefined): number | undefined {
   return text === undefined ? undefined : Number(text)
 }
 
+/** What ends a host in an address. A look-up of names takes such characters, and would go elsewhere. */
+const notOfHosts = /[/?#@\\%\s]/
+
 /** One way of writing for every way to write a host: lower case, punycode, IPv4 and IPv6 in full, no brackets. */
 export function hostKey(host: string): string {
   const bare = host.replace(/^\[|\]$/g, '')
+  if (notOfHosts.test(bare)) return bare.toLowerCase()
   const text = bare.includes(':') ? `[${bare}]` : bare
   try {
     return new URL(`http://${text}`).hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '')

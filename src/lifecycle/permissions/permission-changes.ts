@@ -1,4 +1,4 @@
-import { filterCovers } from '../../bus/topic-filter.ts'
+import { filterCovers } from '../../base/topic-filter.ts'
 import { type PermissionEntry, permissionEntries, type Permissions } from '../../schema/permissions.ts'
 import { hostCovers } from './host-pattern.ts'
 

@@ -1,3 +1,5 @@
+import { isCovered } from '../../../base/topic-filter.ts'
+import { refusalSentence } from '../../../schema/permission-refusal.ts'
 import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
 import { roomFor } from '../peers/visitors.ts'
 import type { PluginContext } from '../plugin-context.ts'
@@ -15,7 +17,7 @@ export interface PluginMqtt {
 
 /** `mqttPublish` and `mqttSubscribe` (plugin API, section 8). Topics are used as written. */
 export function installMqtt(context: PluginContext): PluginMqtt {
-  const { runtime, entry, resources } = context
+  const { runtime, entry, resources, source } = context
   const subscriptions = new Map<number, LuaFunction>()
   let lastSubscription = 0
 
@@ -28,6 +30,9 @@ export function installMqtt(context: PluginContext): PluginMqtt {
       throw new Error(`the payload is too large: ${bytes.byteLength} of at most ${messageSizeLimit} bytes`)
     }
     context.send({ kind: 'publish', topic: name, payload: bytes, options: deliveryOptions(options) })
+    // The host has been asked all the same: it is the one who refuses, logs and counts.
+    if (source.topics !== undefined && !isCovered(source.topics.publish, name))
+      throw new Error(refusalSentence(source.id, 'publish', name))
     return true
   })
 
@@ -40,8 +45,12 @@ export function installMqtt(context: PluginContext): PluginMqtt {
     }
     lastSubscription += 1
     const subscription = lastSubscription
-    subscriptions.set(subscription, receive)
     context.send({ kind: 'subscribeTopic', subscription, filter: pattern })
+    if (source.topics !== undefined && !isCovered(source.topics.subscribe, pattern)) {
+      context.send({ kind: 'unsubscribeTopic', subscription })
+      throw new Error(refusalSentence(source.id, 'subscribe', pattern))
+    }
+    subscriptions.set(subscription, receive)
     const remove = (): void => {
       if (subscriptions.delete(subscription)) context.send({ kind: 'unsubscribeTopic', subscription })
     }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { filterCovers, filterMatches, isFilter } from '../../src/bus/topic-filter.ts'
+import { filterCovers, filterMatches, isFilter } from '../../src/base/topic-filter.ts'
 
 const matching: [filter: string, topic: string, matches: boolean][] = [
   ['a/b', 'a/b', true],

@@ -62,3 +62,8 @@ export function filterCovers(pattern: string, filter: string): boolean {
   }
   return narrow.length === wide.length
 }
+
+/** Whether one of `patterns` matches every topic that `filter` matches. */
+export function isCovered(patterns: readonly string[], filter: string): boolean {
+  return patterns.some((pattern) => filterCovers(pattern, filter))
+}

@@ -1,0 +1,41 @@
+import type { GuardedKind } from '../../schema/permission-refusal.ts'
+
+/** How often plugins were refused what their manifests do not list. */
+export interface Refusals {
+  /** Answers whether it is worth a line in the log: the first time for each thing, up to a number of things. */
+  note(plugin: string, kind: GuardedKind, value: string): boolean
+  /** Since the start of the host. */
+  counts(): RefusalCount[]
+  /** The plugin is loaded anew: its log may tell again. */
+  forgive(plugin: string): void
+}
+
+export interface RefusalCount {
+  plugin: string
+  permission: GuardedKind
+  count: number
+}
+
+/** Things of one plugin that its log tells of; a plugin that tries more is searching. */
+export const refusalsTold = 100
+
+export function createRefusals(): Refusals {
+  const counts = new Map<string, RefusalCount>()
+  const told = new Map<string, Set<string>>()
+  return {
+    note(plugin, kind, value) {
+      const key = `${plugin} ${kind}`
+      const entry = counts.get(key) ?? { plugin, permission: kind, count: 0 }
+      counts.set(key, entry)
+      entry.count += 1
+      const things = told.get(plugin) ?? new Set()
+      told.set(plugin, things)
+      const thing = `${kind} ${value}`
+      if (things.has(thing) || things.size >= refusalsTold) return false
+      things.add(thing)
+      return true
+    },
+    counts: () => [...counts.values()],
+    forgive: (plugin) => void told.delete(plugin),
+  }
+}
