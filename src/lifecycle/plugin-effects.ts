@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Json } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
+import { createRedactor } from '../base/redaction.ts'
 import { isRequest, mayPublish } from '../bus/acl.ts'
 import type { Bus, BusSubscription, Room } from '../bus/bus.ts'
 import type { Outside } from '../outside/outside.ts'
@@ -340,6 +341,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
       const { manifest, files } = installed
       const { namespace, shortId } = identifierOf(id)
       refusals.forgive(id)
+      const redactor = createRedactor(secrets)
       const plugin: LoadedPlugin = {
         isolate: undefined,
         waiting: [],
@@ -353,7 +355,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
           config,
           root,
           refused(kind, value, sentence) {
-            if (refusals.note(id, kind, value)) hostLine(id, 'warn', `Refused: ${sentence}`)
+            if (refusals.note(id, kind, value)) hostLine(id, 'warn', redactor.redact(`Refused: ${sentence}`))
           },
         }),
         crowded: false,

@@ -79,7 +79,7 @@ before(async () => {
     plugins: [
       probe('free', {}),
       probe('closed', { permissions: {} }),
-      probe('secret', { permissions: {} }),
+      probe('secret', { configSchema: [{ key: 'pin', type: 'string', secret: true }], permissions: {} }),
       probe('listed', {
         configSchema,
         permissions: {
@@ -223,6 +223,14 @@ test('a refusal is logged once for each thing, and counted every time', async ()
   assert.deepEqual(await refusalsIn('free'), [])
   const { body } = await host.request('GET', '/metrics')
   assert.match(body, /lupine_plugin_refusals_total\{plugin="@fixtures\/secret",permission="publish"\} 3\n/)
+})
+
+test('a refusal does not tell a secret', async () => {
+  const body = { config: { pin: 'canary-4711' } }
+  assert.equal((await host.request('POST', '/api/plugins/secret/config', { body })).status, 200)
+  await attempt('secret', 'publish to/canary-4711/x')
+  const [refusal = ''] = (await refusalsIn('secret')).slice(-1)
+  assert.match(refusal, /publish to "to\/\*\*\*\/x"/)
 })
 
 test('an update that may do more says so in the log', async () => {

@@ -7,7 +7,7 @@ import type { OutsideCalls } from './outside-calls.ts'
 import type { Peers } from './peers/peers.ts'
 import type { VisitedFunction, Visitors } from './peers/visitors.ts'
 import type { PluginLog } from './plugin-log.ts'
-import type { Redactor } from './redaction.ts'
+import type { Redactor } from '../../base/redaction.ts'
 import type { ResourceRegistry } from './resource-registry.ts'
 
 /** What each part of the plugin API is built from. A part is a file of `plugin-api/` with one `install…`. */

@@ -1,7 +1,7 @@
 import type { LogEntry } from '../../schema/plugin.ts'
 import type { Operation } from '../../schema/worker-protocol.ts'
 import { LuaError } from './lua/lua-value.ts'
-import type { Redactor } from './redaction.ts'
+import type { Redactor } from '../../base/redaction.ts'
 
 /** Characters of one log line; what is longer is cut. */
 export const logLineLimit = 16_384

@@ -15,7 +15,7 @@ import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-val
 import type { LuaEntry } from '../lua-entry.ts'
 import { failureOf, type PluginLog } from '../plugin-log.ts'
 import { NoAnswer, PeerGone } from '../question-channel.ts'
-import type { Redactor } from '../redaction.ts'
+import type { Redactor } from '../../../base/redaction.ts'
 import type { ResourceRegistry } from '../resource-registry.ts'
 import { createExportedThings } from './exported-things.ts'
 import { createImportedThings } from './imported-things.ts'

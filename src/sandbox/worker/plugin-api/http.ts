@@ -1,7 +1,7 @@
 import type { HttpAnswer } from '../../../schema/outside.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { isSecretFieldName, maskValue } from '../redaction.ts'
+import { isSecretFieldName, maskValue } from '../../../base/redaction.ts'
 import { bytesOf, functionArgument, isTable, tableArgument, textArgument, urlLimit } from './arguments.ts'
 import { createAnswerTables } from './http-answer.ts'
 import { type HttpOptions, readHttpOptions, withoutSecrets } from './http-options.ts'

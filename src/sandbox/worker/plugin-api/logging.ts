@@ -1,7 +1,7 @@
 import type { LogEntry } from '../../../schema/plugin.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { isSecretFieldName, maskValue } from '../redaction.ts'
+import { isSecretFieldName, maskValue } from '../../../base/redaction.ts'
 import { isTable, optionalText, textOf } from './arguments.ts'
 
 /** `plugin:log`, `plugin:logSafe` and `Logger` (plugin API, section 3). */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createRedactor, isSecretFieldName, maskValue } from '../../src/sandbox/worker/redaction.ts'
+import { createRedactor, isSecretFieldName, maskValue } from '../../src/base/redaction.ts'
 
 test('§3 fields are secret by their name, in any case', () => {
   const names = [
