@@ -4,7 +4,7 @@ import { connect as connectTcp } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { WebSocket } from 'ws'
 import { packetBytesLimit, subscriptionsPerClientLimit } from '../../src/bus/embedded-bus.ts'
-import { topicLevelsLimit } from '../../src/bus/topic-filter.ts'
+import { topicLevelsLimit } from '../../src/base/topic-filter.ts'
 import { collect, connect, lines, startBus, startUpgradeServer } from './bus-fixture.ts'
 
 /** Each limit of the built-in broker for its clients, over TCP and over WebSocket. */
