@@ -8,7 +8,7 @@ const pagePaths = [
   '/',
   '/plugins',
   '/plugins/:id',
-  ...['settings', 'controls', 'objects', 'events', 'logs', 'documents', 'history'].map(
+  ...['settings', 'controls', 'objects', 'events', 'logs', 'documents', 'limits', 'history'].map(
     (tab) => `/plugins/:id/${tab}`,
   ),
   '/machines',
