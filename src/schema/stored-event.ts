@@ -1,5 +1,6 @@
 import Type, { type TSchema } from 'typebox'
 import { type FactType, hostFacts, type JournalEvent, Origin, pluginFacts } from './journal-event.ts'
+import { FullId } from './identifier.ts'
 import { createParser, type Parsed, type Parser } from './parser.ts'
 
 /** Checks what was read from the journal: a checksum says that a line is whole, not that it makes sense. */
@@ -17,7 +18,7 @@ const envelope = {
 
 const parsers = new Map<string, Parser<unknown>>()
 for (const [plugin, facts] of [
-  [Type.String(), pluginFacts],
+  [FullId, pluginFacts],
   [Type.Null(), hostFacts],
 ] as const) {
   for (const [type, data] of Object.entries<TSchema>(facts)) {

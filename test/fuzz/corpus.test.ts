@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { messageOf } from '../../src/base/problem.ts'
+import { systemFileSystem } from '../../src/base/file-system.ts'
+import { decodeLine } from '../../src/journal/journal-line.ts'
+import { readSnapshot, snapshotFileName } from '../../src/journal/snapshot.ts'
+import { upcast, upcasters } from '../../src/journal/upcast.ts'
+import { readRequest } from '../../src/lifecycle/mqtt-commands.ts'
+import { readIndexFile } from '../../src/repository/index-file.ts'
+import { parseManifest } from '../../src/schema/manifest.ts'
+import type { Parsed } from '../../src/schema/parser.ts'
+import { parseStoredEvent } from '../../src/schema/stored-event.ts'
+import { parseWorkerMessage } from '../../src/schema/worker-protocol.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+
+/**
+ * Inputs that somebody thought of, by the border that they come to: `corpus/<border>/taken` and `…/refused`. Whoever
+ * finds a nasty one puts it there.
+ */
+const corpus = join(import.meta.dirname, 'corpus')
+
+function orThrow(parsed: Parsed<unknown>): void {
+  if (!parsed.ok) throw new Error(parsed.errors.map(({ path, message }) => `${path} ${message}`).join('; '))
+}
+
+/** Each throws when the input is refused. */
+const borders: Record<string, (input: Buffer, directory: string) => void | Promise<void>> = {
+  manifest(input) {
+    parseManifest(input, { fullId: '@fixtures/hello', namespace: 'fixtures', shortId: 'hello' })
+  },
+  index: (input) => void readIndexFile(input),
+  'mqtt-request': (input) => void readRequest(input),
+  'journal-line'(input) {
+    const line = decodeLine(input.toString('utf8'))
+    if (!line.ok) throw new Error(line.reason)
+    orThrow(parseStoredEvent(upcast(line.value, upcasters)))
+  },
+  async 'host-file'(input, directory) {
+    await mkdir(directory)
+    await writeFile(join(directory, snapshotFileName), input)
+    await readSnapshot(systemFileSystem, directory)
+  },
+  'worker-message': (input) => orThrow(parseWorkerMessage(JSON.parse(input.toString('utf8')))),
+}
+
+for (const [border, take] of Object.entries(borders)) {
+  test(`${border}: what is in the corpus is taken, or refused with a reason`, async (context) => {
+    const scratch = await temporaryDirectory(context)
+    for (const name of await readdir(join(corpus, border, 'taken'))) {
+      await take(await readFile(join(corpus, border, 'taken', name)), join(scratch, `taken-${name}`))
+    }
+    for (const name of await readdir(join(corpus, border, 'refused'))) {
+      const input = await readFile(join(corpus, border, 'refused', name))
+      await assert.rejects(
+        async () => take(input, join(scratch, `refused-${name}`)),
+        (error) => {
+          assert.match(messageOf(error), /\w+ \w+/, name)
+          assert.ok(
+            !(error instanceof TypeError || error instanceof RangeError),
+            `${name}: ${messageOf(error)}`,
+          )
+          return true
+        },
+        `${border}/${name} was taken`,
+      )
+    }
+  })
+}
+
+test('every border has its inputs, and none is forgotten', async () => {
+  assert.deepEqual((await readdir(corpus)).sort(), Object.keys(borders).sort())
+})
