@@ -1,6 +1,7 @@
 import { assign, setup } from 'xstate'
 import type { Integrity, PendingRestart, PluginFact, Release } from '../src/schema/journal-event.ts'
 import type { Config, PluginError } from '../src/schema/plugin.ts'
+import type { ChosenLimits, ReachedLimit } from '../src/schema/plugin-limits.ts'
 
 /**
  * The life of one plugin. Its events are the facts of the journal, so that folding the journal through this
@@ -29,6 +30,10 @@ export interface PluginLifecycleContext {
   indexVersion: string | null
   repository: string | null
   config: Config
+  /** What the host's owner has set for it. They stay when its version changes. */
+  limits: ChosenLimits
+  /** Those that it has met since it was loaded last. */
+  limitsReached: ReachedLimit[]
   integrity: Integrity
   /** What a rollback can return to, the latest first. */
   kept: KeptRelease[]
@@ -95,6 +100,8 @@ const machine = setup({
             integrity: event.data.integrity,
             enabled: false,
             config: {},
+            limits: {},
+            limitsReached: [],
             kept: [],
             trial: null,
             crashes: 0,
@@ -108,6 +115,20 @@ const machine = setup({
     configure: assign(({ event }) =>
       event.type === 'PluginConfigured' ? { config: event.data.config, crashes: 0, updatedAt: event.at } : {},
     ),
+    changeLimits: assign(({ event }) =>
+      event.type === 'PluginLimitsChanged' ? { limits: event.data.limits, updatedAt: event.at } : {},
+    ),
+    recordLimit: assign(({ context, event }) =>
+      event.type === 'PluginLimitReached'
+        ? {
+            limitsReached: [
+              ...context.limitsReached.filter(({ limit }) => limit !== event.data.limit),
+              { ...event.data, at: event.at },
+            ],
+          }
+        : {},
+    ),
+    forgetReachedLimits: assign({ limitsReached: [] }),
     replaceRelease: assign(({ context, event }) =>
       event.type === 'PluginUpdated'
         ? {
@@ -145,6 +166,8 @@ const machine = setup({
       indexVersion: null,
       repository: null,
       config: {},
+      limits: {},
+      limitsReached: [],
       integrity: {},
       kept: [],
       trial: null,
@@ -186,6 +209,8 @@ export const pluginLifecycle = machine.createMachine({
     indexVersion: null,
     repository: null,
     config: {},
+    limits: {},
+    limitsReached: [],
     integrity: {},
     kept: [],
     trial: null,
@@ -217,9 +242,10 @@ export const pluginLifecycle = machine.createMachine({
       description: 'Installed and disabled; it has not been enabled since',
       on: {
         PluginConfigured: { actions: ['count', 'configure'] },
+        PluginLimitsChanged: { actions: ['count', 'changeLimits'] },
         PluginEnabled: [
           { guard: 'isDeferred', target: 'unloaded', actions: ['count', 'enable'] },
-          { target: 'loading', actions: ['count', 'enable'] },
+          { target: 'loading', actions: ['count', 'enable', 'forgetReachedLimits'] },
         ],
         PluginUpdated: { actions: ['count', 'replaceRelease'] },
         PluginRolledBack: { guard: 'isKept', actions: ['count', 'returnToRelease'] },
@@ -229,6 +255,7 @@ export const pluginLifecycle = machine.createMachine({
     loading: {
       description: 'Its Lua environment is being built and onInit is running',
       on: {
+        PluginLimitReached: { actions: ['count', 'recordLimit'] },
         PluginLoaded: { target: 'running', actions: ['count', 'recordLoad'] },
         PluginLoadFailed: { target: 'failed', actions: ['count', 'recordError'] },
         PluginUnloaded: { target: 'unloaded', actions: 'count' },
@@ -238,6 +265,8 @@ export const pluginLifecycle = machine.createMachine({
       description: 'Loaded: timers, pollers and subscriptions are at work',
       on: {
         PluginConfigured: { actions: ['count', 'configure'] },
+        PluginLimitsChanged: { actions: ['count', 'changeLimits'] },
+        PluginLimitReached: { actions: ['count', 'recordLimit'] },
         PluginDisabled: { target: 'unloading', actions: ['count', 'disable'] },
         PluginUnloadRequested: { target: 'unloading', actions: 'count' },
         PluginCrashed: { target: 'failed', actions: ['count', 'recordCrash'] },
@@ -247,18 +276,26 @@ export const pluginLifecycle = machine.createMachine({
     },
     unloading: {
       description: 'onCleanup is running and its resources are being released',
-      on: { PluginUnloaded: { target: 'unloaded', actions: 'count' } },
+      on: {
+        PluginLimitReached: { actions: ['count', 'recordLimit'] },
+        PluginUnloaded: { target: 'unloaded', actions: 'count' },
+      },
     },
     unloaded: {
       description: 'Not loaded; all that it had created is gone',
       on: {
         PluginConfigured: { actions: ['count', 'configure'] },
+        PluginLimitsChanged: { actions: ['count', 'changeLimits'] },
         PluginEnabled: [
           { guard: 'isDeferred', target: 'unloaded', actions: ['count', 'enable'] },
-          { target: 'loading', actions: ['count', 'enable'] },
+          { target: 'loading', actions: ['count', 'enable', 'forgetReachedLimits'] },
         ],
         PluginDisabled: { guard: 'isEnabled', actions: ['count', 'disable'] },
-        PluginLoadRequested: { guard: 'isEnabled', target: 'loading', actions: ['count', 'prepareLoad'] },
+        PluginLoadRequested: {
+          guard: 'isEnabled',
+          target: 'loading',
+          actions: ['count', 'prepareLoad', 'forgetReachedLimits'],
+        },
         PluginUpdated: { actions: ['count', 'replaceRelease'] },
         PluginRolledBack: { guard: 'isKept', actions: ['count', 'returnToRelease'] },
         PluginUninstalled: { target: 'uninstalled', actions: ['count', 'forgetInstallation'] },
@@ -268,8 +305,9 @@ export const pluginLifecycle = machine.createMachine({
       description: 'Enabled, but not loaded; `error` says why',
       on: {
         PluginConfigured: { actions: ['count', 'configure'] },
+        PluginLimitsChanged: { actions: ['count', 'changeLimits'] },
         PluginDisabled: { target: 'unloaded', actions: ['count', 'disable'] },
-        PluginLoadRequested: { target: 'loading', actions: ['count', 'prepareLoad'] },
+        PluginLoadRequested: { target: 'loading', actions: ['count', 'prepareLoad', 'forgetReachedLimits'] },
         PluginUpdated: { actions: ['count', 'replaceRelease'] },
         PluginRolledBack: { guard: 'isKept', actions: ['count', 'returnToRelease'] },
         PluginUninstalled: { target: 'uninstalled', actions: ['count', 'forgetInstallation'] },

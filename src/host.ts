@@ -32,7 +32,7 @@ import { createSecretVault } from './lifecycle/secret-vault.ts'
 import { createOutside } from './outside/outside.ts'
 import { createRepositoryCatalog } from './repository/catalog.ts'
 import { createPluginDirectory } from './repository/plugin-directory.ts'
-import type { SandboxLimits } from './sandbox/limits.ts'
+import { defaultLimits, type SandboxLimits, withChosen } from './sandbox/limits.ts'
 import { createSandbox } from './sandbox/sandbox.ts'
 import type { HostFile } from './schema/host-file.ts'
 import { isTokenText, type Settings } from './settings.ts'
@@ -161,7 +161,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       clock,
       logger,
       isolation: settings.isolation,
-      ...(options.limits === undefined ? {} : { limits: options.limits }),
+      limits: withChosen({ ...defaultLimits, ...options.limits }, settings.pluginLimits),
     })
     scope.add(() => sandbox.close())
     const repositories = createRepositoryCatalog({

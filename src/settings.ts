@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { isJsonObject } from './base/json.ts'
 import { type LogLevel, logLevels } from './base/log.ts'
 import { messageOf } from './base/problem.ts'
+import { type ChosenLimits, readChosenLimits } from './schema/plugin-limits.ts'
 
 /** The settings of the host (contract, section 1). Pure: what the environment and the flags say. */
 
@@ -33,6 +34,8 @@ export interface Settings {
   discoveryPrefix: string
   /** Origin to origin, for the plugins' own HTTP requests. */
   httpRewrite: Record<string, string>
+  /** What every plugin may take for which nothing else is set. */
+  pluginLimits: ChosenLimits
 }
 
 /** A setting that cannot be used; the message is one line that says what to do. */
@@ -159,6 +162,12 @@ const definitions = {
     fallback: 'homeassistant',
     meaning: 'first level of Home Assistant discovery; empty: none',
   },
+  pluginLimits: {
+    flag: 'plugin-limits',
+    variable: 'HOST_PLUGIN_LIMITS',
+    fallback: undefined,
+    meaning: 'JSON map from limit to number, for all plugins: {"memory": 256}',
+  },
   httpRewrite: {
     flag: 'http-rewrite',
     variable: 'HOST_HTTP_REWRITE',
@@ -256,6 +265,7 @@ function readSettings(text: (name: SettingName) => string | undefined, isTermina
     safeMode: readSwitch('safeMode', text('safeMode')),
     discoveryPrefix: readPrefix(text('discoveryPrefix') ?? ''),
     httpRewrite: readRewrite(text('httpRewrite')),
+    pluginLimits: readPluginLimits(text('pluginLimits')),
   }
 }
 
@@ -345,6 +355,21 @@ function oneOf<T extends string>(name: SettingName, value: string, allowed: read
   const found = allowed.find((candidate) => candidate === value)
   if (found === undefined) throw bad(name, value, allowed.join(' or '))
   return found
+}
+
+function readPluginLimits(value: string | undefined): ChosenLimits {
+  if (value === undefined || value === '') return {}
+  let given: unknown
+  try {
+    given = JSON.parse(value)
+  } catch {
+    throw bad('pluginLimits', value, 'a JSON map such as {"memory": 256}')
+  }
+  const { chosen, errors } = readChosenLimits(given, '')
+  const [first] = errors
+  if (first !== undefined)
+    throw bad('pluginLimits', value, `a JSON map of limits; ${first.path.slice(1)} ${first.message}`.trim())
+  return chosen
 }
 
 function readRewrite(value: string | undefined): Record<string, string> {

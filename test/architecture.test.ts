@@ -49,7 +49,7 @@ const allowed: Record<string, string[]> = {
   lifecycle: ['base', 'schema', 'machines', 'journal', 'repository', 'sandbox', 'bus', 'outside'],
   http: ['base', 'schema', 'machines', 'bus', 'lifecycle'],
   web: ['base', 'schema'],
-  settings: ['base'],
+  settings: ['base', 'schema'],
   host: [
     'base',
     'schema',

@@ -29,6 +29,7 @@ test('without flags and variables the defaults of the contract hold', () => {
     safeMode: false,
     discoveryPrefix: 'homeassistant',
     httpRewrite: {},
+    pluginLimits: {},
   })
 })
 
@@ -56,6 +57,12 @@ test('the rewrite map goes from origin to origin', () => {
   })
 })
 
+test('limits for all plugins are read with their bounds', () => {
+  assert.deepEqual(settings([], { HOST_PLUGIN_LIMITS: '{"memory": 256, "timers": null}' }).pluginLimits, {
+    memory: 256,
+  })
+})
+
 const refused: [commandLine: string[], environment: Record<string, string>, sentence: RegExp][] = [
   [['--no-such-flag'], {}, /no-such-flag.*--help/],
   [['run'], {}, /Unknown command "run"/],
@@ -73,6 +80,9 @@ const refused: [commandLine: string[], environment: Record<string, string>, sent
   [[], { HOST_TLS_CERT_FILE: 'a.pem' }, /HOST_TLS_KEY_FILE.*missing/],
   [['--tls-key-file', 'a.pem'], {}, /HOST_TLS_CERT_FILE.*missing/],
   [[], { HOST_HTTP_REWRITE: '[]' }, /HOST_HTTP_REWRITE/],
+  [[], { HOST_PLUGIN_LIMITS: 'many' }, /HOST_PLUGIN_LIMITS.*JSON map/],
+  [[], { HOST_PLUGIN_LIMITS: '{"memory": 1}' }, /memory must be a whole number from 24/],
+  [[], { HOST_PLUGIN_LIMITS: '{"memroy": 64}' }, /memroy is no limit; there are memory, /],
   [[], { HOST_HTTP_REWRITE: '{"https://a.example/path": "http://127.0.0.1"}' }, /HOST_HTTP_REWRITE/],
   [['--data-dir', ''], {}, /HOST_DATA_DIR/],
 ]

@@ -22,6 +22,7 @@ export const problemTable = {
   unsupported_media_type: { status: 415, title: 'The request body must be JSON' },
   manifest_invalid: { status: 422, title: 'The plugin manifest is invalid' },
   config_invalid: { status: 422, title: 'The configuration is invalid' },
+  limits_invalid: { status: 422, title: 'The limits are invalid' },
   host_version_unsupported: { status: 422, title: 'The plugin needs a newer host' },
   dependency_unmet: { status: 422, title: 'A plugin that this one needs is missing' },
   integrity_mismatch: { status: 422, title: 'A file is not the one that was promised' },

@@ -2,6 +2,7 @@ import { keptRelease } from '../../machines/plugin-lifecycle.ts'
 import { Problem } from '../base/problem.ts'
 import type { PluginFact } from '../schema/journal-event.ts'
 import type { Config } from '../schema/plugin.ts'
+import type { ChosenLimits } from '../schema/plugin-limits.ts'
 import { accepts, type PluginSnapshot, stateOf } from './evolve.ts'
 import { isInstalled } from './snapshot.ts'
 
@@ -12,6 +13,7 @@ export type Command =
   /** `deferred`: a plugin that is enabled is not loaded yet. */
   | { type: 'toggle'; enabled: boolean | undefined; deferred?: boolean }
   | { type: 'configure'; config: Config }
+  | { type: 'limit'; limits: ChosenLimits }
   | { type: 'reload' }
   | { type: 'unload'; reason: string }
   /** `automatic`: nobody asked for it. */
@@ -71,6 +73,8 @@ export function decide(snapshot: PluginSnapshot, command: Command): PluginFact[]
     }
     case 'configure':
       return possible(snapshot, { type: 'PluginConfigured', plugin: id, data: { config: command.config } })
+    case 'limit':
+      return possible(snapshot, { type: 'PluginLimitsChanged', plugin: id, data: { limits: command.limits } })
     case 'reload':
       if (!enabled) {
         throw new Problem(

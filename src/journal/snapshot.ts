@@ -43,6 +43,7 @@ export function snapshotOf(state: HostState, kept: HostFile = {}, event?: string
       repository: context.repository,
       enabled: context.enabled,
       config: context.config,
+      ...(Object.keys(context.limits).length > 0 ? { limits: context.limits } : {}),
       state: value,
       revision: context.revision,
       installedAt: context.installedAt ?? '',
@@ -116,6 +117,7 @@ export type HandEdit =
   | { kind: 'pluginAdded'; entry: InstalledEntry }
   | { kind: 'pluginRemoved'; id: string }
   | { kind: 'configured'; id: string; config: Config }
+  | { kind: 'limited'; id: string; limits: Record<string, unknown> }
   | { kind: 'enabled'; id: string; enabled: boolean }
 
 /** What the file says differently from the fold at the moment at which the host wrote the file. */
@@ -139,10 +141,12 @@ export function handEdits(written: HostFile, file: HostFile): HandEdit[] {
       edits.push({ kind: 'pluginAdded', entry })
       continue
     }
-    const { config, enabled } = entry
+    const { config, limits, enabled } = entry
     if (config !== undefined && !isDeepStrictEqual(config, old.config)) {
       edits.push({ kind: 'configured', id: entry.id, config })
     }
+    if (limits !== undefined && !isDeepStrictEqual(limits, old.limits ?? {}))
+      edits.push({ kind: 'limited', id: entry.id, limits })
     if (enabled !== undefined && enabled !== old.enabled)
       edits.push({ kind: 'enabled', id: entry.id, enabled })
   }

@@ -3,6 +3,7 @@ import type { FileSystem } from '../base/file-system.ts'
 import type { KeyRing } from '../base/key-ring.ts'
 import type { Logger } from '../base/log.ts'
 import { createKeyedMutex } from '../base/mutex.ts'
+import { messageOf } from '../base/problem.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { SnapshotWriter } from '../journal/snapshot.ts'
@@ -10,7 +11,7 @@ import type { Outside } from '../outside/outside.ts'
 import type { PluginDirectory, RepositoryCatalog } from '../repository/repository.ts'
 import type { Sandbox } from '../sandbox/isolate.ts'
 import type { HostFile } from '../schema/host-file.ts'
-import type { HostFact, Origin } from '../schema/journal-event.ts'
+import type { HostFact, Origin, PluginFact } from '../schema/journal-event.ts'
 import { createAnnouncements } from './announcements.ts'
 import { createChangeChecker } from './change-checker.ts'
 import { createCommandRunner } from './command-runner.ts'
@@ -101,6 +102,17 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     },
     onDisplaced: (id, reason, released) => displacements.displaced(id, reason, released),
     onMoveAway: (id, reason, wanted) => displacements.moveAway(id, reason, wanted),
+    onLimit(id, limit, value) {
+      const fact: PluginFact = { type: 'PluginLimitReached', plugin: id, data: { limit, value } }
+      journal.append([fact], 'supervisor').catch((error: unknown) => {
+        // The plugin has ended meanwhile, or the disk is full; the line in its log stays.
+        logger.debug('A limit that was reached could not be written down', {
+          plugin: id,
+          limit,
+          error: messageOf(error),
+        })
+      })
+    },
     listPlugins: () => queries.summaries(),
   })
   const context: LifecycleContext = {
@@ -146,6 +158,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     logs: queries.logs,
     versions: queries.versions,
     checkConfig: configuration.checkConfig,
+    limits: effects.limits,
     ...createPluginCommands(context, {
       commands,
       loader,

@@ -6,6 +6,7 @@ import type { ExposedState, Exposure } from '../schema/exposure.ts'
 import type { JournalEvent, Origin } from '../schema/journal-event.ts'
 import type { Config, LogEntry, Plugin, PluginError, PluginState } from '../schema/plugin.ts'
 import type { SafeMode } from '../schema/system.ts'
+import type { PluginLimits } from '../schema/plugin-limits.ts'
 import type { ExposureView } from './exposure-registry.ts'
 import type { RefusalCount } from './permissions/refusals.ts'
 
@@ -121,6 +122,10 @@ export interface Lifecycle {
   toggle(id: string, enabled: boolean | undefined, context: CommandContext): Promise<Plugin>
   configure(id: string, config: Config, context: CommandContext): Promise<Plugin>
   checkConfig(id: string, config: Config): ConfigCheck
+  /** Replaces what is set for this plugin, and loads it anew if it is enabled. Throws `limits_invalid`. */
+  limit(id: string, limits: unknown, context: CommandContext): Promise<Plugin>
+  /** What a plugin may take for which nothing is set. */
+  readonly limits: PluginLimits
   reload(id: string, context: CommandContext): Promise<Plugin>
   update(id: string, version: string | undefined, context: CommandContext): Promise<Plugin>
   /** Without a version: to the one before. */

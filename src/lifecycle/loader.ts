@@ -61,7 +61,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     const unmet = unmetDependencies({ ...manifest, id }, installedPlugins(context))
     if (unmet.length > 0) throw new Problem('dependency_unmet', unmet.map(({ message }) => message).join(' '))
     const fields = normaliseFields(manifest)
-    const { config } = snapshotOfPlugin(context, id).context
+    const { config, limits } = snapshotOfPlugin(context, id).context
     const { errors, missing, effective } = checkConfig(fields, config, context.environment)
     const wrong = [...errors, ...missing]
     if (wrong.length > 0) {
@@ -70,7 +70,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
         errors: wrong,
       })
     }
-    const request = { id, installed, config: effective, secrets: secretValues(fields, effective) }
+    const request = { id, installed, config: effective, secrets: secretValues(fields, effective), limits }
     return { request, changed }
   }
 

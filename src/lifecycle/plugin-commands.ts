@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '../base/problem.ts'
 import { decide, requireInstalled } from '../journal/decide.ts'
 import { stateOf } from '../journal/evolve.ts'
 import { parseFullId } from '../schema/identifier.ts'
 import type { Plugin } from '../schema/plugin.ts'
+import { readChosenLimits } from '../schema/plugin-limits.ts'
 import type { ChangeChecker } from './change-checker.ts'
 import type { CommandRunner } from './command-runner.ts'
 import type { Configuration } from './configuration.ts'
@@ -21,6 +23,7 @@ export type PluginCommands = Pick<
   | 'checkInstall'
   | 'toggle'
   | 'configure'
+  | 'limit'
   | 'reload'
   | 'update'
   | 'checkUpdate'
@@ -74,6 +77,22 @@ export function createPluginCommands(
     },
     async configure(id, config, by) {
       return change(by, id, () => configuration.configure(id, config, by))
+    },
+    async limit(id, limits, by) {
+      return change(by, id, async () => {
+        const snapshot = snapshotOfPlugin(context, id)
+        requireInstalled(snapshot)
+        const { chosen, errors } = readChosenLimits(limits, '/limits')
+        if (errors.length > 0) {
+          throw new Problem(
+            'limits_invalid',
+            `The limits of ${id} were not saved: ${errors.length} of them cannot be used.`,
+            { errors },
+          )
+        }
+        if (isDeepStrictEqual(chosen, snapshot.context.limits)) return
+        await reload(id, decide(snapshot, { type: 'limit', limits: chosen }), 'limits', by)
+      })
     },
     async reload(id, by) {
       return change(by, id, async () => {

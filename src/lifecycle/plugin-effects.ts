@@ -20,6 +20,7 @@ import type { ExposedState } from '../schema/exposure.ts'
 import { identifierOf } from '../schema/identifier.ts'
 import type { Config, LogEntry, PluginError, Resources } from '../schema/plugin.ts'
 import { noResources } from '../schema/plugin.ts'
+import type { ChosenLimits, LimitName, PluginLimits } from '../schema/plugin-limits.ts'
 import type { PluginSummary } from '../schema/plugin-call.ts'
 import type { Announcements } from './announcements.ts'
 import type { EventHub } from './event-hub.ts'
@@ -56,6 +57,8 @@ export interface PluginEffects {
   resources(id: string): Resources
   /** How often plugins were refused what their manifests do not list. */
   refusals(): RefusalCount[]
+  /** What a plugin may take for which its owner has set nothing else. */
+  readonly limits: PluginLimits
   setControl(id: string, control: string, value: Json): Promise<Json | undefined>
   setExposed(id: string, exposure: string, feature: string, value: Json): Promise<void>
 }
@@ -66,6 +69,7 @@ export interface LoadRequest {
   /** Defaults and environment applied. */
   config: Config
   secrets: string[]
+  limits: ChosenLimits
 }
 
 /** A plugin that ended without being asked; everything of it has been cleaned up. */
@@ -93,6 +97,8 @@ export interface PluginEffectsSettings {
   onDisplaced(id: string, reason: string, released: Promise<void>): void
   /** A plugin has to be unloaded and loaded again to get another worker. `wanted`: whether that is still so. */
   onMoveAway(id: string, reason: string, wanted: () => boolean): void
+  /** A plugin has met one of its limits; once for each limit and load. */
+  onLimit(id: string, limit: LimitName, value: number): void
   /** All installed plugins, for `Plugin.list()`. */
   listPlugins(): PluginSummary[]
 }
@@ -234,6 +240,8 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
             hostLine(id, 'warn', `mqttSubscribe to ${filter} failed: ${messageOf(error)}`)
             return undefined
           })
+        // A number that is in use already is not one of an honest worker; what had it would never be closed.
+        void closeSubscription(id, plugin.subscriptions.get(subscription))
         plugin.subscriptions.set(subscription, made)
       },
       unsubscribeTopic(subscription) {
@@ -267,6 +275,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         await bus.delivered()
         await plugin.fanOut.settled()
       },
+      limitReached: (limit, value) => settings.onLimit(id, limit, value),
       deliveries: () => plugin.fanOut.take(),
       moveAway: (reason) =>
         settings.onMoveAway(id, reason, () => loaded.get(id) === plugin && !plugin.unloading),
@@ -337,7 +346,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
   setMaxListeners(0, loads.signal)
 
   return {
-    async load({ id, installed, config, secrets }) {
+    async load({ id, installed, config, secrets, limits }) {
       const { manifest, files } = installed
       const { namespace, shortId } = identifierOf(id)
       refusals.forgive(id)
@@ -374,6 +383,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
             files,
             config,
             secrets,
+            limits,
             keyValues: await stores.open(id, (sentence) => hostLine(id, 'error', sentence)),
             controls: manifest.exports?.controls ?? [],
             topics: plugin.guard.topics,
@@ -412,6 +422,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
       return loads.signal.aborted
     },
     say: hostLine,
+    limits: sandbox.limits,
     isLoaded: (id) => loaded.get(id)?.isolate !== undefined,
     resources(id) {
       const plugin = loaded.get(id)

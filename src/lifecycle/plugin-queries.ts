@@ -33,7 +33,13 @@ export function createPluginQueries(context: LifecycleContext, logs: PluginLogs)
   function get(id: string): Plugin {
     const snapshot = snapshotOfPlugin(context, id)
     requireInstalled(snapshot)
-    return pluginView(snapshot, manifests.get(id), manifests.fields(id), effects.resources(id))
+    return pluginView(
+      snapshot,
+      manifests.get(id),
+      manifests.fields(id),
+      effects.resources(id),
+      effects.limits,
+    )
   }
 
   return {

@@ -6,6 +6,7 @@ import type { HostFile } from '../schema/host-file.ts'
 import { identifierOf } from '../schema/identifier.ts'
 import type { Fact, Origin, PluginJournalEvent } from '../schema/journal-event.ts'
 import { installedPlugins, isSafeMode, type LifecycleContext, snapshotOfPlugin } from './context.ts'
+import { readChosenLimits } from '../schema/plugin-limits.ts'
 import { loadOrder, parseDependency } from './dependencies.ts'
 import type { Installer } from './installer.ts'
 import type { PurgeTarget } from './lifecycle.ts'
@@ -104,6 +105,8 @@ async function factsOfEdit(context: LifecycleContext, edit: HandEdit): Promise<F
       return [{ type: 'PluginUninstalled', plugin: edit.id, data: { purged: [] } }]
     case 'configured':
       return [{ type: 'PluginConfigured', plugin: edit.id, data: { config: edit.config } }]
+    case 'limited':
+      return factsOfLimits(context, edit.id, edit.limits)
     case 'enabled':
       return edit.enabled
         ? [enabledFact(context, edit.id)]
@@ -117,11 +120,18 @@ function enabledFact(context: LifecycleContext, id: string): Fact {
   return { type: 'PluginEnabled', plugin: id, data: isSafeMode(context) ? { deferred: true } : {} }
 }
 
+function factsOfLimits({ logger }: LifecycleContext, id: string, limits: Record<string, unknown>): Fact[] {
+  const { chosen, errors } = readChosenLimits(limits, '/limits')
+  if (errors.length === 0) return [{ type: 'PluginLimitsChanged', plugin: id, data: { limits: chosen } }]
+  logger.warn('Limits in .host.json were not taken over', { plugin: id, errors })
+  return []
+}
+
 async function factsOfAddedPlugin(
   context: LifecycleContext,
   entry: Extract<HandEdit, { kind: 'pluginAdded' }>['entry'],
 ): Promise<Fact[]> {
-  const { id, config = {}, enabled = false } = entry
+  const { id, config = {}, limits = {}, enabled = false } = entry
   const repository = entry.repository ?? null
   const facts: Fact[] = []
   if (!isInstalled(stateOf(snapshotOfPlugin(context, id)))) {
@@ -134,6 +144,7 @@ async function factsOfAddedPlugin(
     facts.push({ type: 'PluginInstalled', plugin: id, data })
   }
   if (Object.keys(config).length > 0) facts.push({ type: 'PluginConfigured', plugin: id, data: { config } })
+  if (Object.keys(limits).length > 0) facts.push(...factsOfLimits(context, id, limits))
   if (enabled) facts.push(enabledFact(context, id))
   return facts
 }

@@ -5,6 +5,7 @@ import { identifierOf } from '../schema/identifier.ts'
 import type { JournalEvent } from '../schema/journal-event.ts'
 import type { Manifest } from '../schema/manifest.ts'
 import type { Config, Plugin, Resources } from '../schema/plugin.ts'
+import type { PluginLimits } from '../schema/plugin-limits.ts'
 import { withoutCredentials } from './address.ts'
 import type { PluginStateAt, PluginVersion } from './lifecycle.ts'
 import { hiddenValue, hideSecrets } from './secrets.ts'
@@ -17,6 +18,7 @@ export function pluginView(
   manifest: Manifest | undefined,
   fields: Field[],
   resources: Resources,
+  limits: PluginLimits,
 ): Plugin {
   const { context } = snapshot
   const { fullId, namespace, shortId } = identifierOf(context.id)
@@ -51,6 +53,8 @@ export function pluginView(
     installedAt: context.installedAt ?? '',
     updatedAt: context.updatedAt ?? '',
     resources,
+    limits: { effective: { ...limits, ...context.limits }, set: context.limits },
+    limitsReached: context.limitsReached,
   }
 }
 

@@ -14,6 +14,7 @@ export interface BackpressureSettings {
   deliveries: (() => number) | undefined
   /** A line in the plugin's log. */
   warn(message: string): void
+  limitReached(limit: 'operationsPerSecond' | 'bytesPerSecond'): void
   /** The isolate may send one batch more. */
   giveCredit(): void
 }
@@ -30,7 +31,7 @@ export interface Backpressure {
 }
 
 export function createBackpressure(settings: BackpressureSettings): Backpressure {
-  const { clock, limits, drained, deliveries, warn, giveCredit } = settings
+  const { clock, limits, drained, deliveries, warn, limitReached, giveCredit } = settings
   const pace = createPace(limits, clock.monotonic)
   const delayed = new Set<ScheduledCall>()
   /** When the last credit that was held back is given. */
@@ -41,10 +42,11 @@ export function createBackpressure(settings: BackpressureSettings): Backpressure
 
   /** Milliseconds that the plugin has to wait after having asked for so much. */
   function charge(operations: number, bytes: number): number {
-    const owed = pace.charge(operations, bytes)
+    const { owed, of } = pace.charge(operations, bytes)
     if (relenting) return 0
     if (owed > 0 && clock.monotonic() - slowedAt >= limits.slowdownNotice) {
       slowedAt = clock.monotonic()
+      limitReached(of)
       warn(
         `the plugin is slowed down: it asks more of the host than ${limits.operationsPerSecond} operations or ${limits.bytesPerSecond} bytes a second`,
       )

@@ -17,7 +17,7 @@ import { createDeliveries } from './deliveries.ts'
 import { createFlow } from './flow.ts'
 import { createIntake, type Task } from './intake.ts'
 import { type Isolate, IsolateError, type IsolateServices, type IsolateSource } from './isolate.ts'
-import type { SandboxLimits } from './limits.ts'
+import { type SandboxLimits, workerLimits } from './limits.ts'
 import type { PluginCalls } from './plugin-calls.ts'
 import type { Reply } from './question-desk.ts'
 import type { Seat } from './seat.ts'
@@ -75,7 +75,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   })
   const controlRequests = createControlRequests(clock, limits.controlDeadline)
   const backpressure = createBackpressure({
-    ...{ clock, limits, warn },
+    ...{ clock, limits, warn, limitReached: desk.limitReached },
     drained: services.drained?.bind(services),
     deliveries: services.deliveries?.bind(services),
     giveCredit() {
@@ -219,6 +219,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       queue(() => backpressure.answer(bytes, () => answer(question, reply)))
     },
     died(error) {
+      if (error.code === 'out_of_memory') desk.limitReached('memory')
       if (unloading !== undefined) desk.say('error', `onCleanup: ${error.message}`)
       void end(unloading === undefined ? error : undefined)
     },
@@ -279,7 +280,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
         isolate: number,
         source,
         budgets: { load, callback, cleanup, call },
-        stringLimitBytes: limits.stringBytes,
+        limits: workerLimits(limits),
         flow: flow.buffer,
       })
       const late = (): IsolateError =>

@@ -2,6 +2,7 @@ import type { Json } from '../base/json.ts'
 import type { ExposedState, Exposure } from '../schema/exposure.ts'
 import type { OutsideAnswer, OutsideCall } from '../schema/outside.ts'
 import type { Config, LogEntry, Resources } from '../schema/plugin.ts'
+import type { ChosenLimits, LimitName, PluginLimits } from '../schema/plugin-limits.ts'
 import type { IsolateUsage } from '../schema/system.ts'
 import type { PluginSummary } from '../schema/plugin-call.ts'
 
@@ -27,6 +28,8 @@ export interface IsolateSource {
   controls: { id: string; type: string; range?: string | undefined }[]
   /** Filters that Lua may publish and subscribe to; absent: all. The services refuse what is not covered. */
   topics?: { publish: string[]; subscribe: string[] } | undefined
+  /** What the host's owner has set for it; the rest is as for every plugin. */
+  limits?: ChosenLimits
 }
 
 export interface KeyValueEntry {
@@ -76,6 +79,8 @@ export interface IsolateServices {
   drained?(): Promise<void>
   /** Deliveries to plugins that followed from what this one said, since it was asked last. Absent: none. */
   deliveries?(): number
+  /** The plugin has met one of its limits, whose value is this; once for each. */
+  limitReached?(limit: LimitName, value: number): void
   /** Takes its time; `signal` says that nobody waits for the answer any more. */
   request(call: OutsideCall, signal: AbortSignal): Promise<OutsideAnswer>
   /**
@@ -136,6 +141,8 @@ export interface Isolate {
 }
 
 export interface Sandbox {
+  /** What a plugin may take for which nothing else has been set. */
+  readonly limits: PluginLimits
   /** What every isolate takes, by the order in which they were started. */
   usage(): IsolateUsage[]
   /** Functions and tables of plugins that are in the hands of other plugins now. */

@@ -1,5 +1,8 @@
-/** What a plugin may take. Times in milliseconds. */
-export interface SandboxLimits {
+import { type ChosenLimits, defaultPluginLimits, type PluginLimits } from '../schema/plugin-limits.ts'
+import type { WorkerLimits } from '../schema/worker-protocol.ts'
+
+/** What a plugin may take. Times in milliseconds. Counts of things are as `schema/plugin-limits.ts` says. */
+export interface SandboxLimits extends WorkerLimits {
   /** From the start of the worker until the init callback has come back. */
   loadDeadline: number
   /** From the request to unload until the worker is ended by force. */
@@ -37,8 +40,6 @@ export interface SandboxLimits {
   keptBytes: number
   /** Bytes of events and messages, roughly, that may wait for a slow plugin; further ones are dropped. */
   deliveryBytes: number
-  /** Bytes of one Lua string; how many bytes all of them may have is for `worker/lua/` to say. */
-  stringBytes: number
   /** Megabytes of a worker's heap: an idle plugin takes about 12. */
   oldGenerationMegabytes: number
   youngGenerationMegabytes: number
@@ -70,7 +71,7 @@ export interface SandboxLimits {
 export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   // Longer than Lua's own limit, so that the error with the line comes first.
   loadDeadline: 30_000,
-  luaLoad: 20_000,
+  luaLoad: defaultPluginLimits.loadTime,
   // The time for onCleanup, and some to let go of everything afterwards.
   luaCleanup: 5_000,
   unloadDeadline: 7_000,
@@ -79,26 +80,34 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   controlDeadline: 5_000,
   // A plugin that waits cannot do anything else.
   callDeadline: 5_000,
-  luaCallback: 5_000,
+  luaCallback: defaultPluginLimits.callbackTime,
   heartbeatInterval: 2_000,
   // Longer than a callback may take: who is stopped by Lua's own limit need not be ended.
   unresponsiveAfter: 8_000,
   drainDeadline: 1_000,
   batchCredit: 8,
-  // A plugin that reads a thousand devices every second asks for less; the host can take ten times as much.
-  operationsPerSecond: 5_000,
-  // What a large plugin creates in its onInit.
-  operationBurst: 10_000,
-  bytesPerSecond: 4 * 1024 * 1024,
+  operationsPerSecond: defaultPluginLimits.operationsPerSecond,
+  operationBurst: defaultPluginLimits.operationBurst,
+  bytesPerSecond: defaultPluginLimits.bytesPerSecond,
   byteBurst: 8 * 1024 * 1024,
   // Four plugins that flood leave room for HTTP and for the broker's clients, since each also waits in between.
   hostShare: 0.2,
   slowdownNotice: 60_000,
   keptBytes: 16 * 1024 * 1024,
   deliveryBytes: 4 * 1024 * 1024,
-  // More than any page or payload that a plugin may fetch.
-  stringBytes: 16 * 1024 * 1024,
-  oldGenerationMegabytes: 128,
+  stringBytes: defaultPluginLimits.stringBytes,
+  httpRequests: defaultPluginLimits.httpRequests,
+  keyValueBytes: defaultPluginLimits.keyValueBytes,
+  timers: defaultPluginLimits.timers,
+  pollers: defaultPluginLimits.pollers,
+  eventSubscriptions: defaultPluginLimits.eventSubscriptions,
+  mqttSubscriptions: defaultPluginLimits.mqttSubscriptions,
+  objects: defaultPluginLimits.objects,
+  sensors: defaultPluginLimits.sensors,
+  controls: defaultPluginLimits.controls,
+  exposures: defaultPluginLimits.exposures,
+  throttles: defaultPluginLimits.throttles,
+  oldGenerationMegabytes: defaultPluginLimits.memory,
   youngGenerationMegabytes: 16,
   codeMegabytes: 32,
   stackMegabytes: 4,
@@ -119,3 +128,52 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   // The plugins that have just moved there have the processor first.
   spareDelay: 1_000,
 })
+
+/** Milliseconds between Lua's own limit and the end of the worker. */
+const graceAfterLua = 3_000
+const graceAfterLoad = 10_000
+
+/** The limits under the names by which an owner knows them. */
+export function ownersView(limits: SandboxLimits): PluginLimits {
+  const { oldGenerationMegabytes: memory, luaCallback: callbackTime, luaLoad: loadTime } = limits
+  const { stringBytes, operationsPerSecond, operationBurst, bytesPerSecond, httpRequests } = limits
+  const { keyValueBytes, timers, pollers, eventSubscriptions, mqttSubscriptions } = limits
+  const { objects, sensors, controls, exposures, throttles } = limits
+  return {
+    ...{ memory, stringBytes, callbackTime, loadTime, operationsPerSecond, operationBurst, bytesPerSecond },
+    ...{ httpRequests, keyValueBytes, timers, pollers, eventSubscriptions, mqttSubscriptions },
+    ...{ objects, sensors, controls, exposures, throttles },
+  }
+}
+
+/** Those that the worker itself keeps. */
+export function workerLimits(limits: SandboxLimits): WorkerLimits {
+  const {
+    memory: _memory,
+    callbackTime: _callbackTime,
+    loadTime: _loadTime,
+    operationsPerSecond: _operationsPerSecond,
+    operationBurst: _operationBurst,
+    bytesPerSecond: _bytesPerSecond,
+    ...kept
+  } = ownersView(limits)
+  return kept
+}
+
+/** With what an owner has chosen for one plugin; what hangs together with it follows. */
+export function withChosen(limits: SandboxLimits, chosen: ChosenLimits): SandboxLimits {
+  const { memory, callbackTime, loadTime, ...same } = chosen
+  const merged: SandboxLimits = { ...limits, ...same }
+  if (memory !== undefined) merged.oldGenerationMegabytes = memory
+  if (callbackTime !== undefined) {
+    merged.luaCallback = callbackTime
+    merged.unresponsiveAfter = Math.max(limits.unresponsiveAfter, callbackTime + graceAfterLua)
+  }
+  if (loadTime !== undefined) {
+    merged.luaLoad = loadTime
+    merged.loadDeadline = Math.max(limits.loadDeadline, loadTime + graceAfterLoad)
+  }
+  if (same.bytesPerSecond !== undefined)
+    merged.byteBurst = Math.max(limits.byteBurst, same.bytesPerSecond * 2)
+  return merged
+}

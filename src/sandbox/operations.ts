@@ -4,7 +4,7 @@ import type { IsolateServices } from './isolate.ts'
 /** Calls the service that an operation asks for. */
 export function perform(
   services: IsolateServices,
-  operation: Exclude<Operation, { kind: 'resources' | 'call' | 'cancel' }>,
+  operation: Exclude<Operation, { kind: 'resources' | 'call' | 'cancel' | 'limitReached' }>,
 ): void {
   switch (operation.kind) {
     case 'log':

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
-import type { SandboxLimits } from './limits.ts'
+import { type SandboxLimits, withChosen } from './limits.ts'
 import type { Seat, Seats } from './seat.ts'
 import { createWorkerThread, type WorkerThread } from './worker-thread.ts'
 
@@ -16,14 +16,15 @@ export interface OwnWorkersSettings {
 export function createOwnWorkers({ clock, logger, limits, nextNumber }: OwnWorkersSettings): Seats {
   const threads = new Set<WorkerThread>()
 
-  const take: Seats['take'] = (_isolate, { id }) => {
-    const thread = createWorkerThread({ clock, logger, limits, name: id })
+  const take: Seats['take'] = (_isolate, { id, limits: chosen = {} }) => {
+    const ownLimits = withChosen(limits, chosen)
+    const thread = createWorkerThread({ clock, logger, limits: ownLimits, name: id })
     threads.add(thread)
     const seat: Seat = {
       ...thread,
       isolation: 'dedicated',
       worker: nextNumber(),
-      heapMegabytes: limits.oldGenerationMegabytes,
+      heapMegabytes: ownLimits.oldGenerationMegabytes,
       moveAway: () => undefined,
       leave() {
         threads.delete(thread)

@@ -8,8 +8,11 @@ export interface PaceLimits {
 
 /** Says when a plugin has to wait. It keeps no queue: whoever asks does not give credit before. */
 export interface Pace {
-  /** Counts what the plugin asked for. Answers the milliseconds until it may ask again; 0: at once. */
-  charge(operations: number, bytes: number): number
+  /**
+   * Counts what the plugin asked for. `owed`: the milliseconds until it may ask again, 0 at once; `of`: the limit
+   * that says so.
+   */
+  charge(operations: number, bytes: number): { owed: number; of: 'operationsPerSecond' | 'bytesPerSecond' }
 }
 
 export function createPace(limits: PaceLimits, monotonic: () => number): Pace {
@@ -18,7 +21,11 @@ export function createPace(limits: PaceLimits, monotonic: () => number): Pace {
   return {
     charge(operationCount, byteCount) {
       const now = monotonic()
-      return Math.max(operations(operationCount, now), bytes(byteCount, now))
+      const forOperations = operations(operationCount, now)
+      const forBytes = bytes(byteCount, now)
+      return forBytes > forOperations
+        ? { owed: forBytes, of: 'bytesPerSecond' }
+        : { owed: forOperations, of: 'operationsPerSecond' }
     },
   }
 }

@@ -8,7 +8,7 @@ import {
   type Sandbox,
 } from './isolate.ts'
 import { createIsolateHost, type IsolateHost } from './isolate-host.ts'
-import { defaultLimits, type SandboxLimits } from './limits.ts'
+import { defaultLimits, ownersView, type SandboxLimits, withChosen } from './limits.ts'
 import { createOwnWorkers } from './own-workers.ts'
 import { createPluginCalls } from './plugin-calls.ts'
 import type { Seat } from './seat.ts'
@@ -54,7 +54,10 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
     services: IsolateServices,
     signal: AbortSignal | undefined,
   ): Promise<IsolateHost> {
-    const isolate = createIsolateHost({ clock, logger, limits, seat, number, source, services, pluginCalls })
+    const isolate = createIsolateHost({
+      ...{ clock, logger, seat, number, source, services, pluginCalls },
+      limits: withChosen(limits, source.limits ?? {}),
+    })
     isolates.add(isolate)
     void isolate.ended.then(() => isolates.delete(isolate))
     const stop = (): void => void isolate.close()
@@ -68,6 +71,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
   }
 
   return {
+    limits: ownersView(limits),
     get references() {
       return pluginCalls.references
     },

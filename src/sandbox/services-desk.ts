@@ -3,11 +3,12 @@ import type { Logger } from '../base/log.ts'
 import { messageOf } from '../base/problem.ts'
 import type { OutsideAnswer } from '../schema/outside.ts'
 import { type LogEntry, noResources, type Resources } from '../schema/plugin.ts'
+import { type LimitName, limitUnit } from '../schema/plugin-limits.ts'
 import type { Operation } from '../schema/worker-protocol.ts'
 import { createHeldThings } from './held-things.ts'
 import type { IsolateServices } from './isolate.ts'
 import { createKeptBytes } from './kept-bytes.ts'
-import type { SandboxLimits } from './limits.ts'
+import { ownersView, type SandboxLimits } from './limits.ts'
 import { perform } from './operations.ts'
 import { createOpenCalls } from './outside-calls.ts'
 
@@ -28,6 +29,8 @@ export interface ServicesDesk {
   serve(operation: Operation): void
   /** A line in the plugin's own log. */
   say(level: LogEntry['level'], message: string): void
+  /** Told to the log and to the host, once for each. */
+  limitReached(limit: LimitName): void
   /** What the isolate has counted in its tables. */
   resources: Resources
   /** Takes back all that the plugin has with the host. */
@@ -39,13 +42,14 @@ export interface ServicesDesk {
 
 export function createServicesDesk(settings: ServicesDeskSettings): ServicesDesk {
   const { clock, logger, limits, plugin, services, answer } = settings
-  const held = createHeldThings()
+  const held = createHeldThings(limits)
   const kept = createKeptBytes(limits.keptBytes)
   const calls = createOpenCalls({
     clock,
     request: (call, signal) => services.request(call, signal),
     answer,
   })
+  const told = new Set<LimitName>()
   let crampedAt = Number.NEGATIVE_INFINITY
 
   function warnOfRoom(): void {
@@ -57,6 +61,14 @@ export function createServicesDesk(settings: ServicesDeskSettings): ServicesDesk
     )
   }
 
+  function limitReached(limit: LimitName): void {
+    if (told.has(limit)) return
+    told.add(limit)
+    const value = ownersView(limits)[limit]
+    say('warn', `limit reached: ${limit} is ${value}${limitUnit(limit)}`)
+    services.limitReached?.(limit, value)
+  }
+
   function say(level: LogEntry['level'], message: string): void {
     serve({ kind: 'log', entry: { at: new Date(clock.now()).toISOString(), level, message } })
   }
@@ -66,9 +78,13 @@ export function createServicesDesk(settings: ServicesDeskSettings): ServicesDesk
       warnOfRoom()
       return
     }
-    held.note(operation)
+    if (!held.note(operation)) {
+      logger.error('A plugin worker asked for more than it may have', { plugin, operation: operation.kind })
+      return
+    }
     try {
-      if (operation.kind === 'resources') desk.resources = operation.resources
+      if (operation.kind === 'limitReached') limitReached(operation.limit)
+      else if (operation.kind === 'resources') desk.resources = operation.resources
       else if (operation.kind === 'call') calls.start(operation.number, operation.call)
       else if (operation.kind === 'cancel') calls.cancel(operation.number)
       else perform(services, operation)
@@ -84,6 +100,7 @@ export function createServicesDesk(settings: ServicesDeskSettings): ServicesDesk
   const desk: ServicesDesk = {
     serve,
     say,
+    limitReached,
     resources: { ...noResources },
     release() {
       for (const operation of held.release()) serve(operation)

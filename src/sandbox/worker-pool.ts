@@ -3,6 +3,7 @@ import type { Clock, ScheduledCall } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf } from '../base/problem.ts'
 import { IsolateError, type IsolateSource } from './isolate.ts'
+import type { ChosenLimits } from '../schema/plugin-limits.ts'
 import type { SandboxLimits } from './limits.ts'
 import { placeIsolate } from './placement.ts'
 import type { Seat, Seats } from './seat.ts'
@@ -91,7 +92,8 @@ export function createWorkerPool({ clock, logger, limits, own, nextNumber }: Wor
   return {
     take(isolate, source: IsolateSource): Seat {
       // Another version may have mended it.
-      if (apart.get(source.id) === source.version) return own.take(isolate, source)
+      if (apart.get(source.id) === source.version || needsItsOwn(source.limits))
+        return own.take(isolate, source)
       versions.set(source.id, source.version)
       const worker = workerFor()
       worker.isolates.set(isolate, source.id)
@@ -119,4 +121,9 @@ export function createWorkerPool({ clock, logger, limits, own, nextNumber }: Wor
       await Promise.all([...all.map((worker) => worker.close()), own.close()])
     },
   }
+}
+
+/** Memory and time of its own can only be kept in a worker of its own. */
+function needsItsOwn({ memory, callbackTime, loadTime }: ChosenLimits = {}): boolean {
+  return memory !== undefined || callbackTime !== undefined || loadTime !== undefined
 }

@@ -220,7 +220,7 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
 
 function deathOf(error: unknown, limits: SandboxLimits): IsolateError {
   if (systemErrorCode(error) === 'ERR_WORKER_OUT_OF_MEMORY') {
-    const message = `the plugin used more than its ${limits.oldGenerationMegabytes} MB of memory and was ended`
+    const message = `the plugin used more than its ${limits.oldGenerationMegabytes} MB of memory (limit memory) and was ended`
     return new IsolateError('out_of_memory', message)
   }
   return new IsolateError('worker_died', `the worker failed: ${messageOf(error)}`)

@@ -5,6 +5,7 @@ import { FullId } from './identifier.ts'
 import { Origin } from './journal-event.ts'
 import { Config, LogEntry, Plugin, PluginError, PluginState } from './plugin.ts'
 import { SafeMode } from './system.ts'
+import { LimitDescription } from './plugin-limits.ts'
 
 /**
  * Bodies, queries and answers of the HTTP API (contract, section 3). Requests are checked against these,
@@ -41,6 +42,9 @@ export const SafeModeBody = Type.Object(
   },
   strict,
 )
+/** A number, or null for the default; what is left out is the default too. Bounds: `GET /api/limits`. */
+export const LimitsBody = Type.Object({ limits: Type.Record(Type.String(), Type.Unknown()) }, strict)
+export const LimitsAnswer = Type.Object({ limits: Type.Array(LimitDescription) })
 export const UpdateBody = Type.Object({ version: OptionalText }, strict)
 export const LoginBody = Type.Object({ token: Type.String({ minLength: 1, maxLength: 1_024 }) }, strict)
 export const EmptyBody = Type.Object({}, strict)

@@ -12,6 +12,8 @@ export const InstalledEntry = Type.Object({
   repository: Type.Optional(Type.Union([Type.String(), Type.Null()])),
   enabled: Type.Optional(Type.Boolean()),
   config: Type.Optional(Config),
+  /** Whatever a person wrote: what is no limit is refused with its place, not with the whole file. */
+  limits: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
   state: Type.Optional(Type.String()),
   revision: Type.Optional(Type.Integer()),
   installedAt: Type.Optional(Type.String()),

@@ -1,5 +1,6 @@
 import Type, { type Static, type TObject } from 'typebox'
 import { Config, PluginError } from './plugin.ts'
+import { ChosenLimits } from './plugin-limits.ts'
 
 /**
  * The facts of the journal. A fact is in the past tense: it has happened, and nothing refuses it any more.
@@ -61,6 +62,10 @@ export const pluginFacts = {
   PluginEnabled: Type.Object({ deferred: Type.Optional(Type.Boolean()) }),
   PluginDisabled: nothing,
   PluginConfigured: Type.Object({ config: Config }),
+  /** What the host's owner lets it take; all of it, without what is as for every plugin. */
+  PluginLimitsChanged: Type.Object({ limits: ChosenLimits }),
+  /** A loaded plugin has met one of its limits: at most once for each limit and load. */
+  PluginLimitReached: Type.Object({ limit: Type.String(), value: Type.Number() }),
   /** `automatic`: nobody asked for it, so its crashes still count. */
   PluginLoadRequested: Type.Object({ reason: Type.String(), automatic: Type.Optional(Type.Boolean()) }),
   /** `changedFiles`: those that are not as they were installed. */

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox'
 import { Field } from './field.ts'
 import { Dependency, Document, Exports } from './manifest.ts'
 import { Permissions } from './permissions.ts'
+import { PluginLimitsView, ReachedLimit } from './plugin-limits.ts'
 
 /** What the outside sees of a plugin: the contract's section 3. */
 
@@ -111,6 +112,8 @@ export const Plugin = Type.Object({
   installedAt: Type.String(),
   updatedAt: Type.String(),
   resources: Resources,
+  limits: PluginLimitsView,
+  limitsReached: Type.Array(ReachedLimit, { description: 'Since it was loaded last' }),
 })
 export type Plugin = Static<typeof Plugin>
 

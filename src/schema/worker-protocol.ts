@@ -5,6 +5,7 @@ import { ExposedState, Exposure } from './exposure.ts'
 import { type OutsideAnswer, OutsideCall } from './outside.ts'
 import { createParser, type Parsed } from './parser.ts'
 import { type Config, LogEntry, Resources } from './plugin.ts'
+import { LimitName, type PluginLimits } from './plugin-limits.ts'
 import {
   type Parcel,
   PluginCall,
@@ -95,6 +96,8 @@ export const operationSchemas = {
   call: Type.Object({ kind: Type.Literal('call'), number: Count, call: OutsideCall }),
   /** Nobody waits for the answer any more. */
   cancel: Type.Object({ kind: Type.Literal('cancel'), number: Count }),
+  /** The plugin has met a limit; said once for each. */
+  limitReached: Type.Object({ kind: Type.Literal('limitReached'), limit: LimitName }),
   /** Counted from the isolate's own tables; sent when a count has changed. */
   resources: Type.Object({ kind: Type.Literal('resources'), resources: Resources }),
 } as const
@@ -200,6 +203,12 @@ export interface LoadSource {
   topics?: { publish: string[]; subscribe: string[] } | undefined
 }
 
+/** What one isolate may have: bytes of one Lua string and of the key-value store, and counts of things. */
+export type WorkerLimits = Omit<
+  PluginLimits,
+  'memory' | 'callbackTime' | 'loadTime' | 'operationsPerSecond' | 'operationBurst' | 'bytesPerSecond'
+>
+
 /** How long each entry into Lua may take, in milliseconds. */
 export interface LuaBudgets {
   load: number
@@ -216,8 +225,7 @@ export type HostMessage =
       isolate: number
       source: LoadSource
       budgets: LuaBudgets
-      /** Bytes that the Lua strings of the isolate may take. */
-      stringLimitBytes: number
+      limits: WorkerLimits
       /** See `flow-cells.ts`. */
       flow: SharedArrayBuffer
     }

@@ -3,19 +3,12 @@ import { before, test } from 'node:test'
 import { checkConfig, normaliseFields } from '../../src/lifecycle/config-rules.ts'
 import { defaultRepositoryLimits } from '../../src/repository/limits.ts'
 import { defaultLimits } from '../../src/sandbox/limits.ts'
-import { listenerLimit } from '../../src/sandbox/worker/plugin-api/events.ts'
-import { exposureLimit } from '../../src/sandbox/worker/plugin-api/expose.ts'
-import { keyValueLimit } from '../../src/sandbox/worker/plugin-api/key-value.ts'
 import { messageSizeLimit } from '../../src/sandbox/worker/plugin-api/listeners.ts'
-import { topicSubscriptionLimit } from '../../src/sandbox/worker/plugin-api/mqtt.ts'
-import { objectBytesLimit, objectLimit } from '../../src/sandbox/worker/plugin-api/objects.ts'
-import { pointLimit } from '../../src/sandbox/worker/plugin-api/points.ts'
-import { pollerLimit } from '../../src/sandbox/worker/plugin-api/pollers.ts'
-import { windowLimit } from '../../src/sandbox/worker/plugin-api/throttle.ts'
-import { timerLimit } from '../../src/sandbox/worker/plugin-api/timers.ts'
+import { objectBytesLimit } from '../../src/sandbox/worker/plugin-api/objects.ts'
 import { ConfigSchemaEntry, Manifest, parseManifestShape } from '../../src/schema/manifest.ts'
 import { callDepthLimit } from '../../src/schema/plugin-call.ts'
 import type { Config } from '../../src/schema/plugin.ts'
+import { limitDefinitions, limitNames, limitUnit } from '../../src/schema/plugin-limits.ts'
 import { startWebServer } from '../outside/web-server.ts'
 import { withOutside } from '../sandbox/outside-stage.ts'
 import { linesOf, pluginSource, rawSource, withPlugin } from '../sandbox/stage.ts'
@@ -270,32 +263,33 @@ const second = 1_000
 const mebibyte = 1024 * 1024
 const withComma = (value: number): string => value.toLocaleString('en')
 
+test('the limits that an owner may set are those of the code, with their bounds, and no others', () => {
+  const table = rowsUnder('Limits').filter(([, , name]) => name?.startsWith('`'))
+  const expected = limitNames.map((name) => {
+    const { default: usual, min, max, description } = limitDefinitions[name]
+    return [
+      description,
+      `${withComma(usual)}${limitUnit(name)}`,
+      `\`${name}\`, ${withComma(min)} to ${withComma(max)}`,
+    ]
+  })
+  assert.deepEqual(table, expected)
+})
+
 test('the limits are those of the code', () => {
   const rows = rowsUnder('Limits')
   const said = (what: string): string => rows.find(([name]) => name?.includes(what))?.[1] ?? ''
   for (const [what, expected] of [
-    ['`onInit`', `${defaultLimits.luaLoad / second} s`],
-    ['any other callback', `${defaultLimits.luaCallback / second} s`],
     ['`onCleanup`', `${defaultLimits.luaCleanup / second} s`],
     ['calls within calls', `${callDepthLimit}`],
-    ['memory', `${defaultLimits.oldGenerationMegabytes} MiB`],
-    ['one string', `${defaultLimits.stringBytes / mebibyte} MiB`],
-    ['timers', withComma(timerLimit)],
-    ['pollers', withComma(pollerLimit)],
-    ['event listeners', withComma(listenerLimit)],
-    ['throttle', withComma(windowLimit)],
-    ['MQTT', withComma(topicSubscriptionLimit)],
     ['an event, an object', `${messageSizeLimit / mebibyte} MiB`],
-    ['objects', `${withComma(objectLimit)}, together ${objectBytesLimit / mebibyte} MiB`],
-    ['sensors', withComma(pointLimit)],
-    ['exposures', withComma(exposureLimit)],
-    ['stored values', `${keyValueLimit / mebibyte} MiB`],
+    ['all objects', `${objectBytesLimit / mebibyte} MiB`],
     [
       'files of a plugin',
       `${defaultRepositoryLimits.pluginFiles}, each ${defaultRepositoryLimits.fileBytes / mebibyte} MiB, together ${defaultRepositoryLimits.pluginBytes / mebibyte} MiB`,
     ],
   ] as const) {
-    const row = what === 'objects' ? (rows.find(([name]) => name === 'objects')?.[1] ?? '') : said(what)
+    const row = said(what)
     assert.ok(row.startsWith(expected), `${what}: "${row}" should be ${expected}`)
   }
 })

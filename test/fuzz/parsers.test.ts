@@ -296,6 +296,7 @@ test('a command line and an environment of any text are settings, or refused in 
     'HOST_MQTT_URL',
     'HOST_MQTT_ROOT',
     'HOST_HTTP_REWRITE',
+    'HOST_PLUGIN_LIMITS',
     'HOST_ID',
     'HOST_LOG_LEVEL',
     'HOST_ISOLATION',

@@ -85,6 +85,7 @@ const goodOperations: Record<keyof typeof operationSchemas, unknown> = {
     },
   },
   cancel: { kind: 'cancel', number: 1 },
+  limitReached: { kind: 'limitReached', limit: 'timers' },
   resources: { kind: 'resources', resources: counts },
 }
 

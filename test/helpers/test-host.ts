@@ -101,6 +101,7 @@ export function testSettings(dataDirectory: string, changes: Partial<Settings> =
     safeMode: false,
     discoveryPrefix: '',
     httpRewrite: {},
+    pluginLimits: {},
     ...changes,
   }
 }

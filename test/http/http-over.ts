@@ -4,6 +4,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { createHttp, type Http, type HttpSettings } from '../../src/http/http.ts'
 import type { Lifecycle } from '../../src/lifecycle/lifecycle.ts'
+import { defaultPluginLimits } from '../../src/schema/plugin-limits.ts'
 
 /** A lifecycle of which only the members that a test is about do something. */
 export function lifecycleWith(members: Partial<Lifecycle>): Lifecycle {
@@ -20,6 +21,8 @@ export function lifecycleWith(members: Partial<Lifecycle>): Lifecycle {
     toggle: missing('toggle'),
     configure: missing('configure'),
     checkConfig: missing('checkConfig'),
+    limit: missing('limit'),
+    limits: defaultPluginLimits,
     reload: missing('reload'),
     update: missing('update'),
     rollback: missing('rollback'),

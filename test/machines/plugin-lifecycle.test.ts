@@ -30,6 +30,8 @@ const facts: { [T in PluginFact['type']]: Extract<PluginFact, { type: T }> } = {
   PluginEnabled: { type: 'PluginEnabled', plugin: id, data: {} },
   PluginDisabled: { type: 'PluginDisabled', plugin: id, data: {} },
   PluginConfigured: { type: 'PluginConfigured', plugin: id, data: { config: { name: 'x' } } },
+  PluginLimitsChanged: { type: 'PluginLimitsChanged', plugin: id, data: { limits: { timers: 5 } } },
+  PluginLimitReached: { type: 'PluginLimitReached', plugin: id, data: { limit: 'timers', value: 5 } },
   PluginLoadRequested: { type: 'PluginLoadRequested', plugin: id, data: { reason: 'startup' } },
   PluginLoaded: { type: 'PluginLoaded', plugin: id, data: {} },
   PluginLoadFailed: { type: 'PluginLoadFailed', plugin: id, data: { error } },
@@ -78,28 +80,38 @@ const transitions: Record<PluginState, Partial<Record<Type, PluginState>>> = {
   installing: { PluginInstalled: 'installed', PluginInstallFailed: 'notInstalled' },
   installed: {
     PluginConfigured: 'installed',
+    PluginLimitsChanged: 'installed',
     PluginEnabled: 'loading',
     PluginUpdated: 'installed',
     PluginUninstalled: 'uninstalled',
   },
-  loading: { PluginLoaded: 'running', PluginLoadFailed: 'failed', PluginUnloaded: 'unloaded' },
+  loading: {
+    PluginLimitReached: 'loading',
+    PluginLoaded: 'running',
+    PluginLoadFailed: 'failed',
+    PluginUnloaded: 'unloaded',
+  },
   running: {
     PluginConfigured: 'running',
+    PluginLimitsChanged: 'running',
+    PluginLimitReached: 'running',
     PluginDisabled: 'unloading',
     PluginUnloadRequested: 'unloading',
     PluginCrashed: 'failed',
     PluginStabilized: 'running',
     PluginUnloaded: 'unloaded',
   },
-  unloading: { PluginUnloaded: 'unloaded' },
+  unloading: { PluginLimitReached: 'unloading', PluginUnloaded: 'unloaded' },
   unloaded: {
     PluginConfigured: 'unloaded',
+    PluginLimitsChanged: 'unloaded',
     PluginEnabled: 'loading',
     PluginUpdated: 'unloaded',
     PluginUninstalled: 'uninstalled',
   },
   failed: {
     PluginConfigured: 'failed',
+    PluginLimitsChanged: 'failed',
     PluginDisabled: 'unloaded',
     PluginLoadRequested: 'loading',
     PluginUpdated: 'failed',
@@ -288,4 +300,16 @@ test('machines import nothing that runs but xstate', async () => {
     const imports = [...source.matchAll(/^import (?!type ).* from '(.*)'$/gm)].map(([, from]) => from)
     assert.deepEqual(imports, ['xstate'], file)
   }
+})
+
+test('limits are the owner’s and stay with an update and a way back; an installation begins without', () => {
+  const limited = follow([...installed, 'PluginLimitsChanged', 'PluginUpdated', 'PluginRolledBack'])
+  assert.deepEqual(limited.context.limits, { timers: 5 })
+  assert.deepEqual(follow(['PluginUninstalled', ...installed], limited).context.limits, {})
+})
+
+test('a limit that was reached is told once, with its last value, until the plugin is loaded again', () => {
+  const reached = follow([...running, 'PluginLimitReached', 'PluginLimitReached', 'PluginCrashed'])
+  assert.deepEqual(reached.context.limitsReached, [{ limit: 'timers', value: 5, at }])
+  assert.deepEqual(follow(['PluginLoadRequested'], reached).context.limitsReached, [])
 })

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createThrottle } from '../../src/sandbox/worker/plugin-api/throttle.ts'
+
+const unlimited = { most: Number.POSITIVE_INFINITY, hasRoom: () => true }
 import { createManualClock } from '../helpers/manual-clock.ts'
 
 const window = 100
@@ -11,7 +13,7 @@ const pauses = fc.array(fc.integer({ min: 0, max: 250 }), { maxLength: 60 })
 function run(pausesBefore: readonly number[], trailing: boolean) {
   const clock = createManualClock(0)
   const sent: { item: number; at: number }[] = []
-  const throttle = createThrottle<number>(clock, (item) => sent.push({ item, at: clock.now() }))
+  const throttle = createThrottle<number>(clock, (item) => sent.push({ item, at: clock.now() }), unlimited)
   const answers = pausesBefore.map((pause, item) => {
     clock.advance(pause)
     return throttle.offer('w', window, trailing, item)
@@ -92,7 +94,11 @@ test('§6 a collection sends all its values at the end of its window, in order a
     fc.property(pauses, (list) => {
       const clock = createManualClock(0)
       const sent: { values: number[]; at: number }[] = []
-      const throttle = createThrottle<number[]>(clock, (values) => sent.push({ values, at: clock.now() }))
+      const throttle = createThrottle<number[]>(
+        clock,
+        (values) => sent.push({ values, at: clock.now() }),
+        unlimited,
+      )
       for (const pause of list) {
         clock.advance(pause)
         throttle.collect('w', window, pause, (values: number[]) => values)

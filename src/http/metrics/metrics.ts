@@ -54,6 +54,7 @@ export function createMetrics(settings: MetricsSettings): Metrics {
   const loads = createCounter()
   const crashes = createCounter()
   const emitted = createCounter()
+  const limitsReached = createCounter()
   const pluginLines = createCounter()
   const stopListening = lifecycle.subscribe(count)
 
@@ -66,6 +67,8 @@ export function createMetrics(settings: MetricsSettings): Metrics {
       facts.add({ type })
       if (type === 'PluginLoaded') loads.add({ plugin, outcome: 'loaded' })
       else if (type === 'PluginLoadFailed') loads.add({ plugin, outcome: 'failed' })
+      else if (type === 'PluginLimitReached')
+        limitsReached.add({ plugin, limit: announcement.event.data.limit })
       else if (type === 'PluginCrashed') crashes.add({ plugin })
     }
   }
@@ -95,6 +98,18 @@ export function createMetrics(settings: MetricsSettings): Metrics {
         used.flatMap(({ plugin, load }) => (load === null ? [] : [{ labels: { plugin }, value: load }])),
       ),
       gauge('lupine_workers', 'Worker threads that run plugins', workersByIsolation(used)),
+      gauge(
+        'lupine_plugin_limit',
+        'What each plugin may take, in the units of GET /api/limits',
+        plugins.flatMap(({ id, limits: { effective } }) =>
+          Object.entries(effective).map(([limit, value]) => ({ labels: { plugin: id, limit }, value })),
+        ),
+      ),
+      counter(
+        'lupine_plugin_limits_reached_total',
+        'Loads in which a plugin has met a limit',
+        limitsReached.samples(),
+      ),
       counter('lupine_plugin_loads_total', 'Times that a plugin was loaded', loads.samples()),
       counter('lupine_plugin_crashes_total', 'Times that a plugin ended by itself', crashes.samples()),
       counter(

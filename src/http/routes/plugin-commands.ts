@@ -4,11 +4,14 @@ import {
   ConfigBody,
   ConfigCheckAnswer,
   EmptyBody,
+  LimitsAnswer,
+  LimitsBody,
   PluginAnswer,
   RollbackBody,
   ToggleBody,
   UpdateBody,
 } from '../../schema/api.ts'
+import { limitDefinitions, limitNames } from '../../schema/plugin-limits.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { commandContext, fetchProblems, pluginAnswer, pluginIdOf } from './plugin-id.ts'
 
@@ -51,6 +54,34 @@ export function pluginCommandRoutes(lifecycle: Lifecycle): Route[] {
         const by = commandContext(lifecycle, id, request)
         return pluginAnswer(await lifecycle.configure(id, request.body.config, by))
       },
+    }),
+    defineRoute({
+      ...common,
+      method: 'PUT',
+      path: '/api/plugins/:id/limits',
+      summary:
+        'Replaces what is set for this plugin, and reloads it if it is enabled; bounds: GET /api/limits',
+      body: LimitsBody,
+      problems: [...commandProblems, 'limits_invalid'],
+      async handle(request) {
+        const id = pluginIdOf(lifecycle, request.parameters)
+        const by = commandContext(lifecycle, id, request)
+        return pluginAnswer(await lifecycle.limit(id, request.body.limits, by))
+      },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/api/limits',
+      summary: 'What an owner may limit a plugin in, with bounds and the values of this host',
+      answers: { 200: LimitsAnswer },
+      handle: () => ({
+        body: {
+          limits: limitNames.map((name) => {
+            const { unit, description, min, max } = limitDefinitions[name]
+            return { name, unit, description, default: lifecycle.limits[name], min, max }
+          }),
+        },
+      }),
     }),
     defineRoute({
       method: 'POST',

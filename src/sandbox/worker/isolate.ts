@@ -12,6 +12,7 @@ import { createInbox } from './inbox.ts'
 import { createLuaRuntime } from './lua/lua-runtime.ts'
 import type { LuaRuntime } from './lua/lua-value.ts'
 import { fromPlain, toPlain } from './lua/plain.ts'
+import { createLimitGuard } from './limit-guard.ts'
 import { createLuaEntry } from './lua-entry.ts'
 import { createOutbox } from './outbox.ts'
 import { createOutsideCalls } from './outside-calls.ts'
@@ -75,8 +76,9 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     impatient: turns && (() => turns.excess(isolate) !== undefined),
   })
   const log = createPluginLog(outbox.send, redactor)
+  const limits = createLimitGuard(setup.limits, outbox.send)
   const inbox = createInbox(clock.monotonic, (error) => log.failure('delivery', error))
-  const calls = createOutsideCalls(outbox.send, outbox.schedule)
+  const calls = createOutsideCalls(outbox.send, outbox.schedule, limits.httpRequests)
   const afterInit: (() => void)[] = []
   let sentCounts = ''
   let isLoaded = false
@@ -85,7 +87,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     print: (line) => log.write('info', line),
     now: clock.now,
     checkInterrupt: budget.check,
-    stringLimitBytes: setup.stringLimitBytes,
+    stringLimitBytes: limits.stringBytes,
+    stringTooLong: () => limits.reached('stringBytes'),
   })
   const entry = createLuaEntry({
     runtime,
@@ -94,7 +97,9 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     log,
     gone: (callee) => peers.isGone(callee),
     left: () => {
-      if (!budget.inside) outbox.schedule()
+      if (budget.inside) return
+      if (budget.exceeded) limits.reached('callbackTime')
+      outbox.schedule()
     },
   })
   const pluginClass = runtime.newTable()
@@ -135,6 +140,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     log,
     redactor,
     resources,
+    limits,
     calls,
     peers,
     visitors,
@@ -190,6 +196,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
       })
     } catch (error) {
       if (turns?.excess(isolate) !== undefined) return failed('overran', error)
+      if (budget.exceeded) limits.reached('loadTime')
       return failed(budget.exceeded ? 'load_timeout' : 'lua_error', error)
     }
   }

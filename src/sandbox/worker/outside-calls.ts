@@ -24,8 +24,8 @@ export interface OutsideCalls {
   giveUp(): void
 }
 
-/** Calls that are with the host at one time; the answers of so many can be waiting for a busy plugin. */
-const inFlightLimits: Readonly<Record<OutsideService, number>> = { http: 8, modbus: 500 }
+/** Modbus requests that are with the host at one time: their answers can be waiting for a busy plugin. */
+const modbusInFlight = 500
 /** Calls that wait here, and bytes of their bodies: a plugin with more has lost count of them. */
 const waitingLimit = 1_000
 const waitingBytes = 16 * 1024 * 1024
@@ -38,7 +38,16 @@ interface Pending {
   sent: boolean
 }
 
-export function createOutsideCalls(send: (operation: Operation) => void, touch: () => void): OutsideCalls {
+export function createOutsideCalls(
+  send: (operation: Operation) => void,
+  touch: () => void,
+  /** HTTP requests that are with the host at one time. */
+  httpInFlight: number,
+): OutsideCalls {
+  const inFlightLimits: Readonly<Record<OutsideService, number>> = {
+    http: httpInFlight,
+    modbus: modbusInFlight,
+  }
   const pending = new Map<number, Pending>()
   /** Numbers of those that wait for their turn, in order. */
   const waiting: Record<OutsideService, number[]> = { http: [], modbus: [] }

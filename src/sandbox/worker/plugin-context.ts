@@ -2,6 +2,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Json } from '../../base/json.ts'
 import type { Answers, LoadSource, Operation, Question } from '../../schema/worker-protocol.ts'
 import type { HostFunction, LuaRuntime, LuaTable, LuaValue } from './lua/lua-value.ts'
+import type { LimitGuard } from './limit-guard.ts'
 import type { LuaEntry } from './lua-entry.ts'
 import type { OutsideCalls } from './outside-calls.ts'
 import type { Peers } from './peers/peers.ts'
@@ -19,6 +20,7 @@ export interface PluginContext {
   readonly log: PluginLog
   readonly redactor: Redactor
   readonly resources: ResourceRegistry
+  readonly limits: LimitGuard
   /** To services of the host that take their time. */
   readonly calls: OutsideCalls
   /** Other plugins. */

@@ -46,6 +46,8 @@ const eventWords: Readonly<Record<string, string>> = {
   PluginEnabled: 'Switched on',
   PluginDisabled: 'Switched off',
   PluginConfigured: 'Settings saved',
+  PluginLimitsChanged: 'Limits changed',
+  PluginLimitReached: 'Reached a limit',
   PluginLoadRequested: 'Start asked for',
   PluginLoaded: 'Started',
   PluginLoadFailed: 'Could not start',

@@ -28,6 +28,8 @@ export interface LuaRuntimeOptions {
   checkInterrupt?(): string | undefined
   /** Longest string in bytes. */
   stringLimitBytes?: number
+  /** Called when a longer one was asked for. */
+  stringTooLong?(): void
 }
 
 const byteOrderMark = [0xef, 0xbb, 0xbf]
@@ -61,7 +63,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     () => options.checkInterrupt?.(),
     (L) => takeTrace(L, 0),
   )
-  limitStrings(main, stringLimit)
+  limitStrings(main, stringLimit, options.stringTooLong)
   lua.lua_atnativeerror(main, describeException)
   openLibraries(main, {
     print: options.print,

@@ -13,19 +13,22 @@ const memoryLimit = 256 * 1024 * 1024
 /** New string bytes between two looks at the memory in use, which cost some microseconds. */
 const bytesPerLook = 4 * 1024 * 1024
 
-const limits = new WeakMap<object, number>()
+const limits = new WeakMap<object, { limit: number; told: (() => void) | undefined }>()
 let bytesSinceLook = 0
 
-export function limitStrings(L: LuaState, limit: number): void {
-  limits.set(L.l_G, limit)
+export function limitStrings(L: LuaState, limit: number, told?: () => void): void {
+  limits.set(L.l_G, { limit, told })
 }
 
 /** What a string of more than `limit` bytes is answered with. */
 export const tooLong = (limit: number): string => `string too long (more than ${limit} bytes)`
 
 watchStrings((L, bytes) => {
-  const limit = limits.get(L.l_G) ?? defaultStringLimit
-  if (bytes > limit) debugging.luaG_runerror(L, toBytes(tooLong(limit)))
+  const { limit, told } = limits.get(L.l_G) ?? { limit: defaultStringLimit, told: undefined }
+  if (bytes > limit) {
+    told?.()
+    debugging.luaG_runerror(L, toBytes(tooLong(limit)))
+  }
   bytesSinceLook += bytes
   if (bytesSinceLook < bytesPerLook) return
   bytesSinceLook = 0

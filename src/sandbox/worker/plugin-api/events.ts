@@ -15,9 +15,6 @@ import {
 import { assertMessageSize, createListeners } from './listeners.ts'
 import { createThrottle } from './throttle.ts'
 
-/** Event listeners at one time. */
-export const listenerLimit = 10_000
-
 interface OutgoingEvent {
   name: string
   data: Json | undefined
@@ -30,13 +27,22 @@ export interface PluginEvents {
 
 /** `plugin:emit`, `plugin:on` and `EventBus` (plugin API, section 6). */
 export function installEvents(context: PluginContext): PluginEvents {
-  const { runtime, entry, resources, peers } = context
-  const listeners = createListeners(listenerLimit)
+  const { runtime, entry, resources, peers, limits } = context
+  const listeners = createListeners(limits.eventSubscriptions, (count, visitor) =>
+    limits.hasRoom('eventSubscriptions', count, visitor),
+  )
 
-  const throttle = createThrottle<OutgoingEvent>(context.clock, ({ name, data, options }) => {
-    context.send({ kind: 'emit', name, ...(data === undefined ? {} : { data }), options })
-    context.touch()
-  })
+  const throttle = createThrottle<OutgoingEvent>(
+    context.clock,
+    ({ name, data, options }) => {
+      context.send({ kind: 'emit', name, ...(data === undefined ? {} : { data }), options })
+      context.touch()
+    },
+    {
+      most: limits.throttles,
+      hasRoom: (count) => limits.hasRoom('throttles', count),
+    },
+  )
 
   context.addMethod('emit', (name, value, options) => {
     const event = textArgument('emit', 1, name)

@@ -8,9 +8,6 @@ import { createObjectAccess, type ExposedObject } from './exposed-object.ts'
 import { exposureTextLimit } from './exposure-options.ts'
 import { type PluginPoints, readInterval, type SetOutcome } from './points.ts'
 
-/** Exposures of one plugin; each is an entity of Home Assistant's. */
-export const exposureLimit = 1_000
-
 export interface PluginExposures {
   /** Sets a feature to a value of its kind. */
   set(id: string, feature: string, value: Json): SetOutcome
@@ -18,7 +15,7 @@ export interface PluginExposures {
 
 /** The global `expose` (plugin API, section 10). */
 export function installExpose(context: PluginContext, points: PluginPoints): PluginExposures {
-  const { runtime, clock, log, resources } = context
+  const { runtime, clock, log, resources, limits } = context
   const access = createObjectAccess(context)
   const entries = new Map<string, ExposedEntry>()
   const fresh = new Set<ExposedEntry>()
@@ -55,8 +52,8 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
     const object = access(table)
     const id = identityOf(table, object, optionalText(type), options)
     const replaced = entries.get(id)
-    if (replaced === undefined && entries.size >= exposureLimit)
-      throw new Error(`too many exposures: a plugin may have ${exposureLimit}`)
+    if (replaced === undefined && !limits.hasRoom('exposures', entries.size))
+      throw new Error(`too many exposures: a plugin may have ${limits.exposures}`)
     if (replaced !== undefined) fresh.delete(replaced)
     replaced?.close({ unsubscribe: true })
     const control = points.controlId(table)

@@ -4,12 +4,9 @@ import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTruthy, option, optionalNumber, optionalText, textArgument } from './arguments.ts'
 
-/** Bytes of a plugin's key-value store, keys and values as JSON text. */
-export const keyValueLimit = 1024 * 1024
-
 /** `kvGet`, `kvSet`, `kvDelete`, `kvHas`, `kvList`, `kvGetAll` (plugin API, section 8). */
 export function installKeyValues(context: PluginContext): void {
-  const { clock, redactor, source, runtime } = context
+  const { clock, redactor, source, runtime, limits } = context
   const entries = new Map<string, KeyValue>(Object.entries(source.keyValues))
   let bytes = 0
   for (const [key, entry] of entries) {
@@ -43,8 +40,9 @@ export function installKeyValues(context: PluginContext): void {
   function set(key: string, value: Json, options: LuaValue): LuaValue | LuaValue[] {
     const before = find(key)
     const size = bytes - (before === undefined ? 0 : entrySize(key, before.value)) + entrySize(key, value)
-    if (size > keyValueLimit) {
-      return [false, bytesOf(`key-value store is full: ${size} of at most ${keyValueLimit} bytes`)]
+    if (size > limits.keyValueBytes) {
+      limits.reached('keyValueBytes')
+      return [false, bytesOf(`key-value store is full: ${size} of at most ${limits.keyValueBytes} bytes`)]
     }
     const seconds = optionalNumber(option(options, 'ttl'))
     const secure = isTruthy(option(options, 'secure'))

@@ -1,7 +1,7 @@
 import type { Json } from '../../../base/json.ts'
 import { approximateSize } from '../../../base/json-size.ts'
 import type { LuaFunction } from '../lua/lua-value.ts'
-import { roomFor, type Visitor } from '../peers/visitors.ts'
+import type { Visitor } from '../peers/visitors.ts'
 
 /** Bytes of one event or object, roughly: what is larger does not belong on a bus. */
 export const messageSizeLimit = 1024 * 1024
@@ -23,12 +23,16 @@ export interface Listeners {
   clear(): string[]
 }
 
-export function createListeners(limit: number): Listeners {
+/** `hasRoom`: whether there may be one more than so many. */
+export function createListeners(
+  limit: number,
+  hasRoom: (count: number, visitor?: Visitor) => boolean = (count) => count < limit,
+): Listeners {
   const byName = new Map<string, Set<{ callback: LuaFunction }>>()
   let total = 0
   return {
     add(name, callback, visitor) {
-      if (total >= roomFor(visitor, limit))
+      if (!hasRoom(total, visitor))
         throw new Error(`too many listeners: a plugin may have ${limit} at one time`)
       const present = byName.get(name)
       const group = present ?? new Set()

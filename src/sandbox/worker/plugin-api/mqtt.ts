@@ -1,13 +1,10 @@
 import { isCovered } from '../../../base/topic-filter.ts'
 import { refusalSentence } from '../../../schema/permission-refusal.ts'
 import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
-import { roomFor } from '../peers/visitors.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, deliveryOptions, functionArgument, isTable, textArgument, typeName } from './arguments.ts'
 import { messageSizeLimit } from './listeners.ts'
 
-/** MQTT subscriptions of one plugin at one time, as many as a client of the broker: a message may go to each. */
-export const topicSubscriptionLimit = 200
 /** Bytes of a topic, as MQTT writes its length. */
 const topicLengthLimit = 65_535
 
@@ -17,7 +14,7 @@ export interface PluginMqtt {
 
 /** `mqttPublish` and `mqttSubscribe` (plugin API, section 8). Topics are used as written. */
 export function installMqtt(context: PluginContext): PluginMqtt {
-  const { runtime, entry, resources, source } = context
+  const { runtime, entry, resources, limits, source } = context
   const subscriptions = new Map<number, LuaFunction>()
   let lastSubscription = 0
 
@@ -40,8 +37,8 @@ export function installMqtt(context: PluginContext): PluginMqtt {
     const pattern = textArgument('mqttSubscribe', 1, filter)
     assertFilter(pattern)
     const receive = functionArgument('mqttSubscribe', 2, callback)
-    if (subscriptions.size >= roomFor(visitor, topicSubscriptionLimit)) {
-      throw new Error(`too many subscriptions: a plugin may have ${topicSubscriptionLimit} at one time`)
+    if (!limits.hasRoom('mqttSubscriptions', subscriptions.size, visitor)) {
+      throw new Error(`too many subscriptions: a plugin may have ${limits.mqttSubscriptions} at one time`)
     }
     lastSubscription += 1
     const subscription = lastSubscription

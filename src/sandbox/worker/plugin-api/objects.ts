@@ -7,8 +7,6 @@ import { bytesOf, isTable, optionalText, textArgument, typeName } from './argume
 import { closestName } from './closest-name.ts'
 import { messageSizeLimit } from './listeners.ts'
 
-/** Objects of one plugin. */
-export const objectLimit = 10_000
 /** Bytes of all objects of one plugin, roughly; the host holds a copy of them. */
 export const objectBytesLimit = 8 * 1024 * 1024
 
@@ -17,7 +15,7 @@ const alwaysAllowed = new Set(['lastError', 'error', 'lastUpdate', 'updated'])
 
 /** `upsertObject`, `updateObject`, `getObject`, `createObject` (plugin API, sections 4 and 7). */
 export function installObjects(context: PluginContext): void {
-  const { runtime, source, log } = context
+  const { runtime, source, log, limits } = context
   const objects = new Map<string, Json>()
   const sizes = new Map<string, number>()
   const makers = createMakers<string>('object')
@@ -35,8 +33,8 @@ export function installObjects(context: PluginContext): void {
     const size = path.length + approximateSize(value)
     if (size > messageSizeLimit) return `an object may take ${messageSizeLimit} bytes at most`
     const total = bytes - (sizes.get(path) ?? 0) + size
-    if (!objects.has(path) && objects.size >= roomFor(visitor, objectLimit))
-      return `a plugin may have ${objectLimit} objects at most`
+    if (!objects.has(path) && !limits.hasRoom('objects', objects.size, visitor))
+      return `a plugin may have ${limits.objects} objects at most`
     if (total > roomFor(visitor, objectBytesLimit))
       return `the objects of a plugin may take ${objectBytesLimit} bytes at most`
     makers.made(visitor, path)

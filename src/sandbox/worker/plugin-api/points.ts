@@ -4,15 +4,13 @@ import type { Json } from '../../../base/json.ts'
 import { controlValueFor } from '../../../schema/control-value.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { createMakers, type Makers, roomFor, type Visitor } from '../peers/visitors.ts'
+import { createMakers, type Makers, type Visitor } from '../peers/visitors.ts'
 import { failureOf } from '../plugin-log.ts'
 import { bytesOf, functionArgument, isTable, optionalText, textArgument } from './arguments.ts'
 import { assertMessageSize, createListeners } from './listeners.ts'
 
 type PointKind = 'sensor' | 'control'
 
-/** Sensors and controls of one plugin, each. */
-export const pointLimit = 10_000
 /** Listeners of one sensor or control. */
 const changeListenerLimit = 1_000
 /** Milliseconds between two readings of a getter that nobody announces with `_notify`. */
@@ -41,7 +39,7 @@ interface Point {
 
 /** `plugin:sensor`, `plugin:control` (plugin API, section 7); `plugin:get` is in `other-plugins.ts`. */
 export function installPoints(context: PluginContext): PluginPoints {
-  const { runtime, entry, resources, clock } = context
+  const { runtime, entry, resources, clock, limits } = context
   const points: Record<PointKind, Map<string, Point>> = { sensor: new Map(), control: new Map() }
   const makers: Record<PointKind, Makers<string>> = {
     sensor: createMakers('sensor'),
@@ -77,8 +75,9 @@ export function installPoints(context: PluginContext): PluginPoints {
     const group = points[kind]
     const replaced = group.get(name)
     makers[kind].check(visitor, name, replaced !== undefined)
-    if (replaced === undefined && group.size >= roomFor(visitor, pointLimit)) {
-      throw new Error(`too many ${kind}s: a plugin may have ${pointLimit}`)
+    const limit = `${kind}s` as const
+    if (replaced === undefined && !limits.hasRoom(limit, group.size, visitor)) {
+      throw new Error(`too many ${limit}: a plugin may have ${limits[limit]}`)
     }
     makers[kind].made(visitor, name)
     replaced?.close()

@@ -1,6 +1,6 @@
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { roomFor, type Visitor } from '../peers/visitors.ts'
+import type { Visitor } from '../peers/visitors.ts'
 import { failureOf } from '../plugin-log.ts'
 import {
   bytesOf,
@@ -14,8 +14,6 @@ import {
 } from './arguments.ts'
 import { createPoller, type Poller, type PollerStats } from './poller.ts'
 
-/** Pollers at work at one time. */
-export const pollerLimit = 1_000
 /** Milliseconds between two runs at least; a shorter interval would leave no time for anything else. */
 const shortestInterval = 10
 const defaultTimeout = 30_000
@@ -25,7 +23,7 @@ const attemptLimit = 100
 
 /** `plugin:poller` (plugin API, section 5). Names are labels: two pollers of one name are two. */
 export function installPollers(context: PluginContext): void {
-  const { runtime, entry, log, resources } = context
+  const { runtime, entry, log, resources, limits } = context
   /** Those that hold something; one that is stopped is only known to the plugin. */
   const active = new Set<Poller<LuaValue>>()
 
@@ -91,8 +89,8 @@ export function installPollers(context: PluginContext): void {
       table.set(name, callable)
     }
     const begin = (run: () => void): void => {
-      if (!active.has(poller) && active.size >= roomFor(visitor, pollerLimit)) {
-        throw new Error(`too many pollers: a plugin may have ${pollerLimit} at work at one time`)
+      if (!active.has(poller) && !limits.hasRoom('pollers', active.size, visitor)) {
+        throw new Error(`too many pollers: a plugin may have ${limits.pollers} at work at one time`)
       }
       run()
     }

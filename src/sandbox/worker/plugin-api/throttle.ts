@@ -1,7 +1,5 @@
 import type { Clock, ScheduledCall } from '../../../base/clock.ts'
 
-/** Windows open at one time; each key of each event has one. */
-export const windowLimit = 10_000
 /** Values that one window collects before it sends them early. */
 export const collectionLimit = 10_000
 
@@ -34,13 +32,18 @@ interface Collection {
   add(value: unknown): void
 }
 
-export function createThrottle<T>(clock: Clock, send: (item: T) => void): Throttle<T> {
+/** `room`: for how many windows at one time; each key of each event has one. */
+export function createThrottle<T>(
+  clock: Clock,
+  send: (item: T) => void,
+  room: { most: number; hasRoom(count: number): boolean },
+): Throttle<T> {
   const windows = new Map<string, Window<T>>()
   const collections = new Map<string, Collection>()
 
   function assertRoom(): void {
-    if (windows.size + collections.size < windowLimit) return
-    throw new Error(`too many throttle keys: at most ${windowLimit} windows may be open at one time`)
+    if (room.hasRoom(windows.size + collections.size)) return
+    throw new Error(`too many throttle keys: at most ${room.most} windows may be open at one time`)
   }
 
   function open(name: string, milliseconds: number): void {

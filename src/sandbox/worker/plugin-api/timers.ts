@@ -1,11 +1,9 @@
 import type { ScheduledCall } from '../../../base/clock.ts'
 import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
-import { createMakers, roomFor, type Visitor } from '../peers/visitors.ts'
+import { createMakers, type Visitor } from '../peers/visitors.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { functionArgument, numberArgument } from './arguments.ts'
 
-/** Timers at one time; a plugin that makes one in a loop is told so before memory runs out. */
-export const timerLimit = 10_000
 /** Milliseconds; an interval of zero would leave no time for anything else. */
 const shortestInterval = 1
 /** Milliseconds; about 285,000 years, the longest that milliseconds as a double count exactly. */
@@ -13,15 +11,15 @@ const longestDelay = Number.MAX_SAFE_INTEGER
 
 /** `setTimeout`, `setInterval`, `clearTimer` (plugin API, section 5). */
 export function installTimers(context: PluginContext): void {
-  const { clock, entry, resources, peers } = context
+  const { clock, entry, resources, peers, limits } = context
   const timers = new Map<number, ScheduledCall>()
   const watches = new Map<number, () => void>()
   const makers = createMakers<number>('timer')
   let lastId = 0
 
   function nextId(visitor: Visitor): number {
-    if (timers.size >= roomFor(visitor, timerLimit))
-      throw new Error(`too many timers: a plugin may have ${timerLimit} at one time`)
+    if (!limits.hasRoom('timers', timers.size, visitor))
+      throw new Error(`too many timers: a plugin may have ${limits.timers} at one time`)
     lastId += 1
     makers.made(visitor, lastId)
     return lastId

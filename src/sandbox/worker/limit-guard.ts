@@ -1,0 +1,32 @@
+import type { LimitName } from '../../schema/plugin-limits.ts'
+import type { Operation, WorkerLimits } from '../../schema/worker-protocol.ts'
+import { roomFor, type Visitor } from './peers/visitors.ts'
+
+/** What this plugin may have, and who tells the host when it wants more. */
+export interface LimitGuard extends Readonly<WorkerLimits> {
+  /** Whether there is room for one more; a visitor has less. */
+  hasRoom(name: keyof WorkerLimits, count: number, visitor?: Visitor): boolean
+  /** The plugin has met this limit. Said once. */
+  reached(name: LimitName): void
+}
+
+export function createLimitGuard(limits: WorkerLimits, send: (operation: Operation) => void): LimitGuard {
+  const told = new Set<LimitName>()
+
+  function reached(limit: LimitName): void {
+    if (told.has(limit)) return
+    told.add(limit)
+    send({ kind: 'limitReached', limit })
+  }
+
+  return {
+    ...limits,
+    reached,
+    hasRoom(name, count, visitor) {
+      if (count < roomFor(visitor, limits[name])) return true
+      // That another plugin has used up its share says nothing of this one.
+      if (visitor === undefined) reached(name)
+      return false
+    },
+  }
+}

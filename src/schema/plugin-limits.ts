@@ -1,0 +1,139 @@
+import Type, { type Static } from 'typebox'
+import type { ProblemDetail } from '../base/problem.ts'
+import { isJsonObject } from '../base/json.ts'
+import { escapePointer } from './parser.ts'
+
+/** The limits of one plugin that the host's owner may set. What is not here is for `sandbox/limits.ts` to say. */
+
+interface LimitDefinition {
+  /** What the number counts. */
+  unit: 'MB' | 'bytes' | 'ms' | 'per second' | 'things'
+  default: number
+  /** Least and most that an owner may choose; whole numbers. */
+  min: number
+  max: number
+  /** What the plugin meets at it. */
+  description: string
+}
+
+const kibi = 1024
+const mebi = 1024 * 1024
+
+export const limitDefinitions = {
+  // An idle plugin takes about 12.
+  memory: of('MB', 128, 24, 4_096, 'Heap of its worker: tables, functions and the like; more ends it'),
+  // More than any page or payload that a plugin may fetch.
+  stringBytes: of('bytes', 16 * mebi, 64 * kibi, 256 * mebi, 'One Lua string; a longer one is an error'),
+  callbackTime: of('ms', 5_000, 100, 60_000, 'Lua in one callback, or one call of another plugin'),
+  loadTime: of('ms', 20_000, 500, 300_000, 'Lua in init.lua and onInit'),
+  // A plugin that reads a thousand devices every second asks for less; the host can take ten times as much.
+  operationsPerSecond: of(
+    'per second',
+    5_000,
+    10,
+    100_000,
+    'Log lines, events, messages, objects, requests and questions in the long run, and deliveries that follow; more waits',
+  ),
+  // What a large plugin creates in its onInit.
+  operationBurst: of('things', 10_000, 10, 1_000_000, 'The same at once, after a rest'),
+  bytesPerSecond: of('bytes', 4 * mebi, kibi, 256 * mebi, 'The same in bytes, a second'),
+  httpRequests: of('things', 8, 1, 100, 'HTTP requests under way; further ones wait'),
+  keyValueBytes: of('bytes', mebi, kibi, 64 * mebi, 'Stored values, keys and values as JSON'),
+  timers: of('things', 10_000, 0, 1_000_000, 'Timers at one time'),
+  pollers: of('things', 1_000, 0, 100_000, 'Pollers at work at one time'),
+  eventSubscriptions: of('things', 10_000, 0, 1_000_000, 'Event listeners'),
+  // As many as a client of the broker: a message may go to each.
+  mqttSubscriptions: of('things', 200, 0, 10_000, 'MQTT subscriptions'),
+  objects: of('things', 10_000, 0, 1_000_000, 'Objects'),
+  sensors: of('things', 10_000, 0, 1_000_000, 'Sensors'),
+  controls: of('things', 10_000, 0, 1_000_000, 'Controls'),
+  // Each is an entity of Home Assistant's.
+  exposures: of('things', 1_000, 0, 100_000, 'Exposed objects'),
+  throttles: of('things', 10_000, 0, 1_000_000, 'Open throttle windows'),
+} as const satisfies Record<string, LimitDefinition>
+
+function of(
+  unit: LimitDefinition['unit'],
+  fallback: number,
+  min: number,
+  max: number,
+  description: string,
+): LimitDefinition {
+  return { unit, default: fallback, min, max, description }
+}
+
+/** To be written behind a number. */
+export function limitUnit(name: LimitName): string {
+  const { unit } = limitDefinitions[name]
+  return unit === 'things' ? '' : ` ${unit}`
+}
+
+export type LimitName = keyof typeof limitDefinitions
+export const limitNames = Object.keys(limitDefinitions) as LimitName[]
+export type PluginLimits = Record<LimitName, number>
+/** What an owner has set. */
+export type ChosenLimits = Partial<PluginLimits>
+
+export const defaultPluginLimits: Readonly<PluginLimits> = Object.freeze(
+  Object.fromEntries(limitNames.map((name) => [name, limitDefinitions[name].default])) as PluginLimits,
+)
+
+const eachLimit = <S extends Type.TSchema>(schema: (definition: LimitDefinition) => S) =>
+  Object.fromEntries(limitNames.map((name) => [name, schema(limitDefinitions[name])])) as Record<LimitName, S>
+
+/** As it is stored; bounds are checked where it comes in, so that an older choice stays readable. */
+export const ChosenLimits = Type.Unsafe<ChosenLimits>(
+  Type.Object(eachLimit(() => Type.Optional(Type.Integer({ minimum: 0 })))),
+)
+
+const inForce = Type.Unsafe<PluginLimits>(
+  Type.Object(
+    eachLimit(({ description, unit }) => Type.Integer({ description: `${description} (${unit})` })),
+  ),
+)
+
+/** What a plugin may take, as callers see it. */
+export const PluginLimitsView = Type.Object({
+  effective: inForce,
+  set: Type.Unsafe<ChosenLimits>({ ...ChosenLimits, description: 'Those of them that the owner has set' }),
+})
+export type PluginLimitsView = Static<typeof PluginLimitsView>
+
+export const LimitName = Type.Unsafe<LimitName>(Type.Union(limitNames.map((name) => Type.Literal(name))))
+
+/** A limit that a plugin has met since it was loaded last; `at` is an ISO 8601 time. */
+export const ReachedLimit = Type.Object({ limit: Type.String(), value: Type.Number(), at: Type.String() })
+export type ReachedLimit = Static<typeof ReachedLimit>
+
+export const LimitDescription = Type.Object({
+  name: Type.String(),
+  unit: Type.String(),
+  description: Type.String(),
+  default: Type.Integer({ description: 'On this host' }),
+  min: Type.Integer(),
+  max: Type.Integer(),
+})
+
+/** What was chosen, without what is null; and what is wrong with it. `at`: a JSON pointer to where it was. */
+export function readChosenLimits(
+  given: unknown,
+  at: string,
+): { chosen: ChosenLimits; errors: ProblemDetail[] } {
+  const errors: ProblemDetail[] = []
+  const chosen: ChosenLimits = {}
+  if (!isJsonObject(given)) return { chosen, errors: [{ path: at, message: 'must be an object' }] }
+  const names: ReadonlySet<string> = new Set(limitNames)
+  for (const [name, value] of Object.entries(given)) {
+    const path = `${at}/${escapePointer(name)}`
+    if (!names.has(name)) {
+      errors.push({ path, message: `is no limit; there are ${limitNames.join(', ')}` })
+      continue
+    }
+    if (value === null) continue
+    const { min, max } = limitDefinitions[name as LimitName]
+    if (typeof value !== 'number' || !Number.isInteger(value) || value < min || value > max) {
+      errors.push({ path, message: `must be a whole number from ${min} to ${max}, or null for the default` })
+    } else chosen[name as LimitName] = value
+  }
+  return { chosen, errors }
+}

@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { defaultPluginLimits, limitNames } from '../../src/schema/plugin-limits.ts'
+import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+
+const path = '/api/plugins/@fixtures/greedy'
+const lookAgain = 50
+const patience = 30_000
+
+const greedy = {
+  id: 'greedy',
+  lua: `local plugin = Plugin:new("greedy")
+    local made = 0
+    plugin:onInit(function()
+      pcall(function() for i = 1, 50 do plugin:setTimeout(1e9, print) made = i end end)
+      pcall(function() for i = 1, 50 do plugin:setTimeout(1e9, print) end end)
+      plugin:log("info", "made " .. made)
+    end)`,
+}
+
+async function enabled(host: TestHost): Promise<void> {
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/greedy' } })
+  await host.request('POST', `${path}/toggle`, { body: { enabled: true } })
+}
+
+/** The plugin, once `wanted` holds. */
+async function until(host: TestHost, wanted: (plugin: any) => boolean): Promise<any> {
+  const end = performance.now() + patience
+  for (;;) {
+    const { body } = await host.request('GET', path)
+    if (wanted(body)) return body
+    assert.ok(performance.now() < end, `waited in vain: ${JSON.stringify(body)}`)
+    await wait(lookAgain)
+  }
+}
+
+async function eventsOf(host: TestHost, type: string): Promise<any[]> {
+  const { body } = await host.request('GET', `${path}/history`)
+  return body.events.filter((event: { type: string }) => event.type === type)
+}
+
+test('an owner sets the limits of a plugin; they are enforced, stored, shown, and taken back', async (t) => {
+  const host = await startTestHost({ plugins: [greedy] })
+  t.after(() => host.close())
+  await enabled(host)
+  const before = await host.request('GET', path)
+  assert.deepEqual(before.body.limits, { effective: defaultPluginLimits, set: {} })
+  assert.equal(before.body.resources.timers, 100)
+  assert.deepEqual(before.body.limitsReached, [])
+
+  const limited = await host.request('PUT', `${path}/limits`, {
+    body: { limits: { timers: 20, memory: null } },
+  })
+  assert.equal(limited.status, 200)
+  assert.equal(limited.body.state, 'running')
+  assert.equal(limited.body.resources.timers, 20)
+  assert.deepEqual(limited.body.limits, {
+    effective: { ...defaultPluginLimits, timers: 20 },
+    set: { timers: 20 },
+  })
+  const told = await until(host, ({ limitsReached }) => limitsReached.length > 0)
+  assert.deepEqual(
+    told.limitsReached.map(({ limit, value }: { limit: string; value: number }) => [limit, value]),
+    [['timers', 20]],
+  )
+  const logs = await host.request('GET', `${path}/logs`)
+  assert.equal(
+    logs.body.logs.filter(({ message }: { message: string }) => message === 'limit reached: timers is 20')
+      .length,
+    1,
+  )
+  assert.deepEqual(
+    (await eventsOf(host, 'PluginLimitReached')).map(({ data }) => data),
+    [{ limit: 'timers', value: 20 }],
+  )
+  const metrics = await host.request('GET', '/metrics')
+  assert.match(metrics.body, /lupine_plugin_limit\{plugin="@fixtures\/greedy",limit="timers"\} 20/)
+  assert.match(
+    metrics.body,
+    /lupine_plugin_limits_reached_total\{plugin="@fixtures\/greedy",limit="timers"\} 1/,
+  )
+  const file = JSON.parse(await readFile(join(host.directory, '.host.json'), 'utf8'))
+  assert.deepEqual(file.plugins.installed[0].limits, { timers: 20 })
+
+  const same = await host.request('PUT', `${path}/limits`, { body: { limits: { timers: 20 } } })
+  assert.equal((await eventsOf(host, 'PluginLimitsChanged')).length, 1, 'nothing has changed')
+  assert.equal(same.status, 200)
+  const free = await host.request('PUT', `${path}/limits`, { body: { limits: {} } })
+  assert.deepEqual([free.body.limits.set, free.body.limitsReached, free.body.resources.timers], [{}, [], 100])
+})
+
+test('limits out of bounds, and what is no limit, are refused with their places, and nothing changes', async (t) => {
+  const host = await startTestHost({ plugins: [greedy] })
+  t.after(() => host.close())
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/greedy' } })
+  const refused = await host.request('PUT', `${path}/limits`, {
+    body: { limits: { timers: -1, memory: 1.5, 'a/b': 1, objects: '7', __proto__: 1, sensors: 5 } },
+  })
+  assert.equal(refused.status, 422)
+  assert.equal(refused.body.code, 'limits_invalid')
+  assert.deepEqual(refused.body.errors.map((error: { path: string }) => error.path).sort(), [
+    '/limits/a~1b',
+    '/limits/memory',
+    '/limits/objects',
+    '/limits/timers',
+  ])
+  assert.deepEqual((await host.request('GET', path)).body.limits.set, {})
+  const none = await host.request('PUT', `${path}/limits`, { body: { limits: 5 } })
+  assert.equal(none.status, 400)
+  const missing = await host.request('PUT', '/api/plugins/@fixtures/nobody/limits', { body: { limits: {} } })
+  assert.equal(missing.status, 404)
+  const all = await host.request('GET', '/api/limits')
+  assert.deepEqual(
+    all.body.limits.map(({ name }: { name: string }) => name),
+    limitNames,
+  )
+})
+
+test('limits outlast a restart, an owner may write them by hand, and the settings hold for all others', async (t) => {
+  const first = await startTestHost({ plugins: [greedy], settings: { pluginLimits: { timers: 40 } } })
+  t.after(() => first.close())
+  await enabled(first)
+  const common = await first.request('GET', path)
+  assert.deepEqual([common.body.limits.effective.timers, common.body.limits.set], [40, {}])
+  assert.equal(common.body.resources.timers, 40)
+  await first.request('PUT', `${path}/limits`, { body: { limits: { timers: 30 } } })
+  await first.host.close()
+  const name = join(first.directory, '.host.json')
+  const file = JSON.parse(await readFile(name, 'utf8'))
+  assert.deepEqual(file.plugins.installed[0].limits, { timers: 30 })
+  file.plugins.installed[0].limits = { timers: 10 }
+  await writeFile(name, JSON.stringify(file))
+  const second = await first.restart()
+  t.after(() => second.close())
+  const { body } = await second.request('GET', path)
+  assert.deepEqual([body.limits.set, body.resources.timers], [{ timers: 10 }, 10])
+  assert.equal((await eventsOf(second, 'PluginLimitsChanged')).at(-1).by, 'file')
+})
+
+test('a plugin that grows slowly is seen to, and ended with the limit that it has met in its error', async (t) => {
+  const leak = {
+    id: 'greedy',
+    lua: `local plugin = Plugin:new("greedy")
+      local kept = {}
+      plugin:onInit(function()
+        plugin:setInterval(20, function() for i = 1, 4000 do kept[#kept + 1] = { #kept } end end)
+      end)`,
+  }
+  const host = await startTestHost({ plugins: [leak], limits: { heartbeatInterval: 100 } })
+  t.after(() => host.close())
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/greedy' } })
+  await host.request('PUT', `${path}/limits`, { body: { limits: { memory: 40 } } })
+  await host.request('POST', `${path}/toggle`, { body: { enabled: true } })
+  const seen: number[] = []
+  const limits = new Set<number>()
+  const plugin = await until(host, ({ error }) => {
+    void host.request('GET', '/api/system').then(({ body }) => {
+      for (const { memory, memoryLimit } of body.isolates) {
+        limits.add(memoryLimit)
+        if (memory !== null && memory !== seen.at(-1)) seen.push(memory)
+      }
+    })
+    return error !== null
+  })
+  assert.equal(plugin.error.code, 'out_of_memory')
+  assert.match(plugin.error.message, /40 MB of memory \(limit memory\)/)
+  assert.deepEqual(
+    plugin.limitsReached.map(({ limit, value }: { limit: string; value: number }) => [limit, value]),
+    [['memory', 40]],
+  )
+  assert.deepEqual([...limits], [40 * 1024 * 1024])
+  assert.ok(Math.max(...seen) > 2 * (seen[0] ?? 0), `it was seen to grow: ${seen.join(', ')}`)
+  assert.ok(Math.max(...seen) < 80 * 1024 * 1024, 'and no more than it may')
+})
