@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { noResources } from '../../src/schema/plugin.ts'
+import { defaultPluginLimits } from '../../src/schema/plugin-limits.ts'
 import { standardFixtures } from '../helpers/fixture-repository.ts'
 import { hostVersion, startTestHost, type TestHost } from '../helpers/test-host.ts'
 
@@ -39,6 +40,8 @@ const hello = {
   permissions: null,
   revision: 2,
   resources: noResources,
+  limits: { effective: { ...defaultPluginLimits }, set: {} },
+  limitsReached: [],
 }
 
 /** Without what the clock decides, and without the long normal form of the fields. */

@@ -12,7 +12,8 @@ test('§6 an endless loop in a callback is stopped with its line, also within pc
     `),
     async ({ recorder }) => {
       await recorder.logged('still here')
-      assert.match(recorder.logs()[0] ?? '', /error timer: init\.lua:2: .*longer than 0\.1 s/)
+      assert.equal(recorder.logs()[0], 'warn limit reached: callbackTime is 100 ms')
+      assert.match(recorder.logs()[1] ?? '', /error timer: init\.lua:2: .*longer than 0\.1 s/)
     },
     { luaCallback: 100 },
   )
