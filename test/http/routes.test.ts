@@ -42,6 +42,10 @@ const hello = {
   resources: noResources,
   limits: { effective: { ...defaultPluginLimits }, set: {} },
   limitsReached: [],
+  crashes: 0,
+  restart: null,
+  trial: null,
+  integrity: { intact: true, changed: [] },
 }
 
 /** Without what the clock decides, and without the long normal form of the fields. */
@@ -367,7 +371,7 @@ test('machines, the manifest schema and the health of the host are told', async 
     health.map(({ status, body }) => [status, body]),
     [
       [200, { status: 'ok', version: hostVersion }],
-      [200, { ready: true, reasons: [] }],
+      [200, { ready: true, reasons: [], safeMode: null }],
     ],
   )
 })

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { connectAsync } from 'mqtt'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
+import { generousTime } from '../helpers/generous-time.ts'
 import { startTestHost, type TestHost, type TestHostOptions } from '../helpers/test-host.ts'
 
 async function start(context: TestContext, options: TestHostOptions = {}): Promise<TestHost> {
@@ -269,7 +270,7 @@ test('a rollback without an update before it is refused', async (context) => {
 test('a plugin whose worker dies is a fact, is cleaned up, and starts again', async (context) => {
   const bomb =
     'p:upsertObject("x", {a = 1})\np:control("go", function() return 0 end, function() local t = {} while true do t[#t + 1] = {{}, {}} end end)'
-  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', bomb) }] })
+  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', bomb) }], limits: generousTime })
   await install(host, 'x')
   await command(host, 'x/toggle')
   const crashed = event(host, (type) => type === 'PluginCrashed')

@@ -9,6 +9,7 @@ import { createHost, StartInterrupted } from '../../src/host.ts'
 import { openJournal } from '../../src/journal/journal.ts'
 import type { RestartPolicy } from '../../src/lifecycle/restart-policy.ts'
 import type { HostFact } from '../../src/schema/journal-event.ts'
+import { generousTime } from '../helpers/generous-time.ts'
 import { startTestHost, type TestHost, type TestHostOptions, testSettings } from '../helpers/test-host.ts'
 
 const programDirectory = join(import.meta.dirname, '..', '..')
@@ -28,7 +29,7 @@ const bomb =
   'p:control("go", function() return 0 end, function() local t = {} while true do t[#t + 1] = {{}, {}} end end)'
 
 async function start(context: TestContext, options: TestHostOptions): Promise<TestHost> {
-  const host = await startTestHost(options)
+  const host = await startTestHost({ limits: generousTime, ...options })
   context.after(() => host.close())
   return host
 }

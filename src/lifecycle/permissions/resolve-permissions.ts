@@ -67,12 +67,12 @@ function hostOf(text: string): string[] {
 
 /** None when something is not configured: what it would be then is nobody's wish. */
 function resolveFilter(pattern: string, config: Config): string[] {
-  let complete = true
-  const filter = pattern.replace(placeholder, (_, key: string) => {
-    const value = valueOf(config, key)
-    const usable = (typeof value === 'string' && value !== '') || typeof value === 'number'
-    if (!usable) complete = false
-    return String(value)
-  })
-  return complete && isFilter(filter) ? [filter] : []
+  const missing = [...pattern.matchAll(placeholder)].some(([, key = '']) => !isUsable(valueOf(config, key)))
+  if (missing) return []
+  const filter = pattern.replace(placeholder, (_, key: string) => String(valueOf(config, key)))
+  return isFilter(filter) ? [filter] : []
+}
+
+function isUsable(value: unknown): boolean {
+  return (typeof value === 'string' && value !== '') || typeof value === 'number'
 }

@@ -1,25 +1,9 @@
 import type { Field } from '../../schema/field.ts'
-import type {
-  LogEntry,
-  Plugin as SchemaPlugin,
-  PluginError as SchemaError,
-  PluginState,
-} from '../../schema/plugin.ts'
+import type { LogEntry, Plugin, PluginError, PluginState } from '../../schema/plugin.ts'
 
 /** What the API answers, as the pages use it. */
 
-export type { Field, LogEntry, PluginState }
-
-/** With members that a host may not have. */
-export type PluginError = SchemaError & { log?: { at: string; level: string; message: string }[] }
-export type Plugin = Omit<SchemaPlugin, 'error'> & {
-  error: PluginError | null
-  restart?: { attempt: number; delay: number } | null
-  trial?: { from: string; since: string } | null
-  integrity?: { intact: boolean; changed: string[] }
-  limits?: { set: Record<string, number | undefined> }
-  limitsReached?: { limit: string; value: number; at: string }[]
-}
+export type { Field, LogEntry, Plugin, PluginError, PluginState }
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 

@@ -78,13 +78,11 @@ export function PluginPage({ id, tab }: { id: string; tab: string }) {
       </p>
       <Condition plugin={plugin} />
       <nav class="tabs" ref={tabList} aria-label={`Parts of ${plugin.name}`}>
-        {tabs
-          .filter(([name]) => name !== 'limits' || plugin.limits !== undefined)
-          .map(([name, label]) => (
-            <a key={name} href={pluginPath(plugin.id, name)} aria-current={name === tab ? 'page' : undefined}>
-              {label}
-            </a>
-          ))}
+        {tabs.map(([name, label]) => (
+          <a key={name} href={pluginPath(plugin.id, name)} aria-current={name === tab ? 'page' : undefined}>
+            {label}
+          </a>
+        ))}
         <a href={`/machines/plugin-lifecycle?plugin=${plugin.id}`}>Machine</a>
       </nav>
       <Tab key={`${plugin.id} ${tab}`} plugin={plugin} tab={tab} onUninstall={() => setRemoving(true)} />

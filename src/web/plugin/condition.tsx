@@ -8,7 +8,7 @@ import { limitName } from './limit-words.ts'
 
 /** What is to be said of a plugin whatever part of its page one looks at. */
 export function Condition({ plugin }: { plugin: Plugin }) {
-  const { id, name, error, restart, trial, integrity, limitsReached = [] } = plugin
+  const { id, name, error, restart, trial, integrity, limitsReached } = plugin
   return (
     <>
       {error === null ? null : (
@@ -30,19 +30,19 @@ export function Condition({ plugin }: { plugin: Plugin }) {
           )}
         </>
       )}
-      {restart == null ? null : (
+      {restart === null ? null : (
         <Note>
           It is started again by itself, {(restart.delay / 1_000).toFixed(1)} seconds after the crash (attempt{' '}
           {restart.attempt}).
         </Note>
       )}
-      {trial == null ? null : (
+      {trial === null ? null : (
         <Note>
           Version {plugin.version} is on trial since {dateTimeOf(trial.since)}: if it crashes before it has
           proved stable, {trial.from} comes back by itself.
         </Note>
       )}
-      {integrity === undefined || integrity.intact ? null : (
+      {integrity.intact ? null : (
         <Note>
           Files of {name} are not as they were installed: {integrity.changed.join(', ')}. An update or going
           back to a version replaces them.

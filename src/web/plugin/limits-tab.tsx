@@ -16,7 +16,7 @@ export function LimitsTab({ plugin }: { plugin: Plugin }) {
   const [saving, setSaving] = useState(false)
   if (error !== '') return <Failure text={error} onRetry={reload} />
   if (value === undefined) return <Loading what="the limits" />
-  const set = new Map(Object.entries<number | undefined>(plugin.limits?.set ?? {}))
+  const set = new Map(Object.entries<number | undefined>(plugin.limits.set))
   const textOf = (name: string): string => typed.get(name) ?? String(set.get(name) ?? '')
   const wrong = value.limits.filter((limit) => problemOf(limit, textOf(limit.name)) !== '')
   const changed = value.limits.some(({ name }) => textOf(name).trim() !== String(set.get(name) ?? ''))
@@ -55,7 +55,7 @@ export function LimitsTab({ plugin }: { plugin: Plugin }) {
             key={limit.name}
             limit={limit}
             text={textOf(limit.name)}
-            reachedAt={plugin.limitsReached?.find((reached) => reached.limit === limit.name)?.at}
+            reachedAt={plugin.limitsReached.find((reached) => reached.limit === limit.name)?.at}
             onInput={(text) => setTyped(new Map(typed).set(limit.name, text))}
           />
         ))}

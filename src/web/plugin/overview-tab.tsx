@@ -84,7 +84,7 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
         </div>
       </section>
       <div class="stack">
-        {plugin.trial === undefined ? null : <VersionsPanel plugin={plugin} />}
+        <VersionsPanel plugin={plugin} />
         <section class="panel">
           <h2>What it may do</h2>
           {plugin.permissions === null ? (

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../../src/base/json.ts'
 import { type Collector, collect, connect, type Received, startBus } from '../../bus/bus-fixture.ts'
+import { generousTime } from '../../helpers/generous-time.ts'
 import { startTestHost, type TestHostOptions } from '../../helpers/test-host.ts'
 import { mistakesIn } from './documented-fields.ts'
 
@@ -144,7 +145,7 @@ test('A reload does not make Home Assistant forget the device; what is new in it
 })
 
 test('A plugin that crashes is no device any more, and one again when it is back', async (t) => {
-  const host = await start(t)
+  const host = await start(t, { limits: generousTime })
   const { client, received } = await watch(t, host.mqttUrl)
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/home' } })
   await host.request('POST', `/api/plugins/${id}/toggle`, { body: { enabled: true } })
