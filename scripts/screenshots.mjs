@@ -18,6 +18,7 @@ const pages = {
   events: '/plugins/@fixtures/lamp/events',
   logs: '/plugins/@fixtures/lamp/logs',
   documents: '/plugins/@fixtures/lamp/documents',
+  limits: '/plugins/@fixtures/lamp/limits',
   'plugin-history': '/plugins/@fixtures/lamp/history',
   machines: '/machines/plugin-lifecycle?plugin=@fixtures/lamp',
   history: '/history',

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { transition } from 'xstate'
 import { pluginLifecycle } from '../../machines/plugin-lifecycle.ts'
@@ -15,13 +13,11 @@ import { type Journal, openJournal } from '../../src/journal/journal.ts'
 import { createNumberList } from '../../src/journal/number-list.ts'
 import { createStep } from '../../src/journal/step.ts'
 import type { JournalEvent, PluginJournalEvent } from '../../src/schema/journal-event.ts'
+import { collectGarbage } from '../helpers/collect-garbage.ts'
 import { writeLongJournal } from '../helpers/long-journal.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 /** A journal as it is after years: what it takes to open it, and what stays in memory. */
-
-setFlagsFromString('--expose-gc')
-const collectGarbage = runInNewContext('gc') as () => void
 
 async function open(directory: string): Promise<{ journal: Journal; processorTime: number }> {
   const before = process.cpuUsage()

@@ -3,7 +3,9 @@
 /** `stringBytes` is `String bytes`. */
 export function limitName(name: string): string {
   const text = name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)
-  return text.charAt(0).toUpperCase() + text.slice(1)
+  return (text.charAt(0).toUpperCase() + text.slice(1)).replace(/^(http|mqtt)\b/i, (word) =>
+    word.toUpperCase(),
+  )
 }
 
 const kibi = 1024
