@@ -132,7 +132,7 @@ const bombs: Bomb[] = [
 ]
 
 test('a bomb goes off in its own worker only', async (t) => {
-  const stage = await startStage(t, bombs, { luaCallback: 15_000, unresponsiveAfter: 20_000 })
+  const stage = await startStage(t, bombs, { luaCallback: 60_000, unresponsiveAfter: 70_000 })
   for (const { id, title, logged } of bombs) {
     const attack = async (): Promise<void> => {
       await stage.enable(id)

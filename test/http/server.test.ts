@@ -186,7 +186,7 @@ test('requests wait until the state is there, health does not, and closing answe
   const health = await Promise.all([fetch(`${http.url}/livez`), fetch(`${http.url}/readyz`)])
   assert.deepEqual(await Promise.all(health.map(async (answer) => [answer.status, await answer.json()])), [
     [200, { status: 'ok', version: '1.2.3' }],
-    [503, { ready: false, reasons: ['starting'] }],
+    [503, { ready: false, reasons: ['starting'], safeMode: null }],
   ])
   open()
   const answer = await waiting
