@@ -54,6 +54,15 @@ test('whatever plain values go into a parcel come out of it in another Lua state
   )
 })
 
+test('values of any length in a row go into a parcel, wherever its room ends', () => {
+  for (let length = 1; length < 600; length += 1) {
+    const values = [bytes('x'.repeat(length)), true, false, undefined, true]
+    const parcel = writeParcel(values, { refer: noReference })
+    const read = readParcel(parcel, { newTable: other.newTable, resolve: noReference })
+    assert.deepEqual(read.map(shape), values.map(shape))
+  }
+})
+
 test('functions, and tables with functions or a metatable, are referred to, each time that they occur', () => {
   const [f, withFunction, withMetatable, plain] = runtime.run(
     bytes('local f = print return f, { f = f }, setmetatable({}, {}), { f }'),

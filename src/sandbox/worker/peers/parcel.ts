@@ -189,7 +189,11 @@ function createWriter(): Writer {
   }
 
   return {
-    byte: (value) => view.setUint8(reserve(1), value),
+    byte(value) {
+      // First the room: the view may be another one afterwards.
+      const at = reserve(1)
+      view.setUint8(at, value)
+    },
     number(value) {
       const at = reserve(9)
       view.setUint8(at, tag.number)
