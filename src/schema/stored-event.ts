@@ -31,7 +31,7 @@ export function isFactType(type: unknown): type is FactType {
 }
 
 export function parseStoredEvent(value: { type?: unknown }): Parsed<JournalEvent & { version: number }> {
-  const parse = parsers.get(String(value.type))
+  const parse = typeof value.type === 'string' ? parsers.get(value.type) : undefined
   if (parse === undefined) {
     return {
       ok: false,

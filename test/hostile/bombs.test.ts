@@ -136,7 +136,7 @@ test('a bomb goes off in its own worker only', async (t) => {
   for (const { id, title, logged } of bombs) {
     const attack = async (): Promise<void> => {
       await stage.enable(id)
-      if (logged === undefined) await stage.logged(id, 'MB of memory and was ended')
+      if (logged === undefined) await stage.logged(id, 'MB of memory (limit memory) and was ended')
       else assert.match(await stage.logged(id, logged), logged)
       await stage.disable(id)
     }

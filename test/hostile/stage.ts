@@ -24,7 +24,7 @@ const attackSamples = 10
 const slowdownAllowed = 20
 const delayAllowed = 150
 /** ms after which an attack counts as having had no outcome. */
-const patience = 90_000
+const patience = 60_000
 
 /** Limits that make an attack short. */
 export const shortLimits: Partial<SandboxLimits> = {
