@@ -13,7 +13,7 @@ import { countLines } from './base/log-counter.ts'
 import { isLoopback } from './base/loopback.ts'
 import { messageOf, systemErrorCode } from './base/problem.ts'
 import { createScope } from './base/scope.ts'
-import { type TlsIdentity, tlsFault } from './base/tls-identity.ts'
+import { openTlsFiles, type TlsFiles } from './base/tls-files.ts'
 import { createEmbeddedBus } from './bus/embedded-bus.ts'
 import { createExternalBus } from './bus/external-bus.ts'
 import { createHttp } from './http/http.ts'
@@ -89,10 +89,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const root = settings.mqttRoot
   const token = await readToken(settings)
   refuseOpenDoors(settings, token)
-  const tls = await readTls(settings)
   const ring = await readSecretKeys(settings, files)
+  const tls = await openTls(settings, { files, clock, logger })
 
   const scope = createScope()
+  scope.add(() => tls?.close())
   let failed = false
   let announceEnd: (() => Promise<void>) | undefined
   const interrupted = (): boolean => options.interrupt?.aborted === true
@@ -363,26 +364,12 @@ async function readSecretKeys({ secretKeyFile }: Settings, files: FileSystem): P
   }
 }
 
-async function readTls({ tlsCertFile, tlsKeyFile }: Settings): Promise<TlsIdentity | undefined> {
+async function openTls(
+  { tlsCertFile, tlsKeyFile }: Settings,
+  parts: { files: FileSystem; clock: Clock; logger: Logger },
+): Promise<TlsFiles | undefined> {
   if (tlsCertFile === undefined || tlsKeyFile === undefined) return undefined
-  const read = async (variable: string, file: string): Promise<string> => {
-    try {
-      return await readFile(file, 'utf8')
-    } catch (error) {
-      throw new StartError(
-        `${variable} cannot be read: ${messageOf(error)}. Correct the path or its permissions.`,
-      )
-    }
-  }
-  const identity = {
-    certificate: await read('HOST_TLS_CERT_FILE', tlsCertFile),
-    key: await read('HOST_TLS_KEY_FILE', tlsKeyFile),
-  }
-  const fault = tlsFault(identity)
-  if (fault === undefined) return identity
-  throw new StartError(
-    `HOST_TLS_CERT_FILE and HOST_TLS_KEY_FILE cannot be used (${fault}): they must be a PEM certificate and its key without a passphrase.`,
-  )
+  return asStartError(openTlsFiles({ certificateFile: tlsCertFile, keyFile: tlsKeyFile, ...parts }))
 }
 
 function refuseOpenDoors(settings: Settings, token: string | undefined): void {

@@ -6,7 +6,7 @@ import { createServer as createSecureServer } from 'node:tls'
 import { Aedes, type AuthenticateError, type Client } from 'aedes'
 import { type Clock, withDeadline } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
-import { secureOptions, type TlsIdentity } from '../base/tls-identity.ts'
+import { followIdentity, secureOptions, type TlsSource } from '../base/tls-identity.ts'
 import { isBrokerInternal, isRequest, mayPublish, mayReceive, maySubscribe } from './acl.ts'
 import { createBrokerStore } from './broker-store.ts'
 import type { BusMessage, BusSubscription, Cause, PublishOptions, StartableBus } from './bus.ts'
@@ -43,6 +43,8 @@ const refusedTopic = '$SYS/refused'
 // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- a const enum of a declaration file cannot be imported
 const badCredentials = 4 as AuthenticateError['returnCode']
 
+const socketOptions = { noDelay: true, keepAlive: true, keepAliveInitialDelay: tcpKeepalive }
+
 export interface EmbeddedBusSettings {
   /** Address to listen at. */
   bind: string
@@ -51,7 +53,7 @@ export interface EmbeddedBusSettings {
   /** Password that clients must give, with any user name; without one everybody may connect. */
   token?: string | undefined
   /** Encrypts every connection over TCP. */
-  tls?: TlsIdentity | undefined
+  tls?: TlsSource | undefined
   /** First level(s) of the host's own topics. */
   root: string
   logger: Logger
@@ -77,6 +79,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   let tcpServer: Server | undefined
   let starting: Promise<void> | undefined
   let closing: Promise<void> | undefined
+  let unfollow: (() => void) | undefined
   /** Whose message it is, by its payload: the broker makes packets of its own, but leaves the payload as it is. */
   const causes = new WeakMap<Buffer, Cause>()
   let present: Cause | undefined
@@ -187,20 +190,23 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     })
   }
 
+  function listenSecurely(source: TlsSource, take: (socket: Socket) => void): Server {
+    const secure = { ...socketOptions, ...secureOptions(source.identity), handshakeTimeout: connectTime }
+    const server = createSecureServer(secure, take)
+    unfollow = followIdentity(server, source)
+    trackHandshakes(server)
+    return server
+  }
+
   const webSockets = createWebSocketUpgrade(packetBytesLimit, accept)
 
   async function listen(): Promise<void> {
     await broker.listen()
-    const options = { noDelay: true, keepAlive: true, keepAliveInitialDelay: tcpKeepalive }
     const take = (socket: Socket): void => {
       if (closing !== undefined || isFull(socket)) socket.destroy()
       else accept(socket)
     }
-    const server =
-      tls === undefined
-        ? createServer(options, take)
-        : createSecureServer({ ...options, ...secureOptions(tls), handshakeTimeout: connectTime }, take)
-    if (tls !== undefined) trackHandshakes(server)
+    const server = tls === undefined ? createServer(socketOptions, take) : listenSecurely(tls, take)
     tcpServer = server
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject)
@@ -239,6 +245,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   }
 
   async function closeAll(): Promise<void> {
+    unfollow?.()
     inbox.close()
     await starting?.catch(() => undefined)
     if (tcpServer?.listening === true) {

@@ -3,7 +3,7 @@ import type { AnyStateMachine } from 'xstate'
 import type { Clock } from '../base/clock.ts'
 import type { Logger, LogLevel } from '../base/log.ts'
 import { Problem } from '../base/problem.ts'
-import type { TlsIdentity } from '../base/tls-identity.ts'
+import type { TlsFiles } from '../base/tls-files.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Lifecycle } from '../lifecycle/lifecycle.ts'
 import type { IsolateUsage } from '../schema/system.ts'
@@ -35,7 +35,7 @@ export interface HttpSettings {
   port: number
   token: string | undefined
   /** Encrypts every connection. */
-  tls?: TlsIdentity | undefined
+  tls?: TlsFiles | undefined
   hostVersion: string
   readiness: () => Readiness
   machines: Readonly<Record<string, AnyStateMachine>>

@@ -10,7 +10,7 @@ import {
   problemDocument,
   systemErrorCode,
 } from '../base/problem.ts'
-import { secureOptions, type TlsIdentity } from '../base/tls-identity.ts'
+import { followIdentity, secureOptions, type TlsSource } from '../base/tls-identity.ts'
 import { refuseConnection } from './problem-answer.ts'
 
 /** Most bytes of a request's head: far more than any client of this API sends. */
@@ -31,7 +31,7 @@ export interface ServerSettings {
   port: number
   clock: Clock
   /** Encrypts every connection. */
-  tls?: TlsIdentity | undefined
+  tls?: TlsSource | undefined
   handle: RequestListener
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
 }
@@ -61,10 +61,12 @@ export function createHttpServer({ bind, port, clock, tls, handle, upgrade }: Se
     keepAliveTimeout: keepAliveTime,
     connectionsCheckingInterval: checkInterval,
   }
-  const server =
+  const secureServer =
     tls === undefined
-      ? createServer(options)
-      : createSecureServer({ ...options, ...secureOptions(tls), handshakeTimeout: headersTime })
+      ? undefined
+      : createSecureServer({ ...options, ...secureOptions(tls.identity), handshakeTimeout: headersTime })
+  const server = secureServer ?? createServer(options)
+  let unfollow: (() => void) | undefined
   if (tls !== undefined) {
     server.on('connection', (socket: Socket) => {
       const peer = peerOf(socket)
@@ -124,6 +126,7 @@ export function createHttpServer({ bind, port, clock, tls, handle, upgrade }: Se
   }
 
   async function close(): Promise<void> {
+    unfollow?.()
     server.close()
     for (const socket of handshakes.values()) socket.destroy()
     for (const [socket, answers] of connections) if (answers === 0) socket.destroy()
@@ -146,6 +149,7 @@ export function createHttpServer({ bind, port, clock, tls, handle, upgrade }: Se
       new Promise((resolve, reject) => {
         const fail = (error: Error): void => reject(listenError(error, bind, port))
         server.once('error', fail)
+        if (secureServer !== undefined && tls !== undefined) unfollow = followIdentity(secureServer, tls)
         server.listen(port, bare(bind), () => {
           server.off('error', fail)
           resolve()

@@ -1,14 +1,16 @@
 import { arch, platform } from 'node:os'
 import type { Clock } from '../base/clock.ts'
+import type { TlsFiles, TlsStatus } from '../base/tls-files.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Lifecycle } from '../lifecycle/lifecycle.ts'
-import type { IsolateUsage, System } from '../schema/system.ts'
+import type { Certificate, IsolateUsage, System } from '../schema/system.ts'
 import type { ProcessUsage } from './process-usage.ts'
 
 export interface SystemViewSettings {
   lifecycle: Lifecycle
   bus: Bus | undefined
   clock: Clock
+  tls?: TlsFiles | undefined
   hostVersion: string
   processUsage: ProcessUsage
   url: () => string
@@ -20,7 +22,7 @@ export interface SystemViewSettings {
 
 /** `GET /api/system`. Its uptime counts from the call. */
 export function createSystemView(settings: SystemViewSettings): () => System {
-  const { lifecycle, bus, clock, hostVersion, processUsage } = settings
+  const { lifecycle, bus, clock, tls, hostVersion, processUsage } = settings
   const startedAt = new Date(clock.now()).toISOString()
   const start = clock.monotonic()
   return () => {
@@ -54,12 +56,18 @@ export function createSystemView(settings: SystemViewSettings): () => System {
         messages: { ...(bus?.messages ?? { received: 0, published: 0 }) },
       },
       http: { url: settings.url(), ...settings.clients() },
+      certificate: tls === undefined ? null : certificateOf(tls.status),
       journal: { seq: lifecycle.lastSeq },
       plugins: countByState(lifecycle),
       isolates: settings.isolates(),
       health: settings.readiness(),
     }
   }
+}
+
+function certificateOf({ from, until, loadedAt, fault }: TlsStatus): Certificate {
+  const text = (time: number): string => new Date(time).toISOString()
+  return { validFrom: text(from), validUntil: text(until), loadedAt: text(loadedAt), fault }
 }
 
 function countByState(lifecycle: Lifecycle): Record<string, number> {

@@ -30,6 +30,17 @@ export const SafeMode = Type.Object({
 })
 export type SafeMode = Static<typeof SafeMode>
 
+/** The certificate that HTTP and the embedded broker show; null: connections are not encrypted. */
+export const Certificate = Type.Object({
+  validFrom: Type.String({ description: 'ISO 8601, UTC' }),
+  validUntil: Type.String({ description: 'ISO 8601, UTC; of all certificates in the file the first end' }),
+  loadedAt: Type.String({ description: 'When it was read, ISO 8601, UTC' }),
+  fault: orNull(
+    Type.String({ description: 'Why what its files hold now is not in use; null: it is in use' }),
+  ),
+})
+export type Certificate = Static<typeof Certificate>
+
 export const System = Type.Object({
   host: Type.Object({
     id: orNull(Type.String({ description: 'null while the host is starting' })),
@@ -62,6 +73,7 @@ export const System = Type.Object({
     eventStreams: Type.Integer({ description: 'Clients of GET /api/events' }),
     inspectors: Type.Integer({ description: 'Clients of GET /api/inspect' }),
   }),
+  certificate: orNull(Certificate),
   journal: Type.Object({ seq: Type.Integer() }),
   plugins: Type.Record(Type.String(), Type.Integer(), { description: 'How many are in each state' }),
   isolates: Type.Array(IsolateUsage),

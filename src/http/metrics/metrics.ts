@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { LogLevel } from '../../base/log.ts'
+import type { TlsFiles } from '../../base/tls-files.ts'
 import type { Bus } from '../../bus/bus.ts'
 import type { Announcement, Lifecycle } from '../../lifecycle/lifecycle.ts'
 import { type Plugin, pluginStates, type Resources } from '../../schema/plugin.ts'
@@ -32,6 +33,7 @@ export interface MetricsSettings {
   lifecycle: Lifecycle
   bus: Bus | undefined
   clock: Clock
+  tls?: TlsFiles | undefined
   hostVersion: string
   processUsage: ProcessUsage
   logLines: Readonly<Record<LogLevel, number>> | undefined
@@ -44,7 +46,7 @@ export interface MetricsSettings {
 
 /** Counts from the call on; counters live as long as the host. */
 export function createMetrics(settings: MetricsSettings): Metrics {
-  const { lifecycle, bus, clock, hostVersion, processUsage, logLines, isolates, readiness, clients } =
+  const { lifecycle, bus, clock, tls, hostVersion, processUsage, logLines, isolates, readiness, clients } =
     settings
   const { refusals } = settings
   const startedAt = clock.now()
@@ -132,6 +134,7 @@ export function createMetrics(settings: MetricsSettings): Metrics {
         'Events written to the journal since the start',
         facts.samples(),
       ),
+      ...(tls === undefined ? [] : certificateFamilies(tls)),
       ...(bus === undefined ? [] : brokerFamilies(bus)),
       counter('lupine_http_requests_total', 'Requests that were answered', requests.samples()),
       {
@@ -202,6 +205,17 @@ function processFamilies(processUsage: ProcessUsage, startedAt: number): Family[
     gauge('nodejs_eventloop_lag_p50_seconds', 'Delay of the event loop of late, median', one(median)),
     gauge('nodejs_eventloop_lag_p99_seconds', 'Delay of the event loop of late, 99th percentile', one(p99)),
     gauge('nodejs_eventloop_lag_max_seconds', 'Delay of the event loop of late, longest', one(longest)),
+  ]
+}
+
+function certificateFamilies({ status: { until, fault } }: TlsFiles): Family[] {
+  return [
+    gauge('lupine_certificate_end_seconds', 'End of the certificate in use, since the epoch', [
+      { value: until / 1_000 },
+    ]),
+    gauge('lupine_certificate_fault', 'Whether the certificate files hold what cannot be used', [
+      { value: fault === null ? 0 : 1 },
+    ]),
   ]
 }
 

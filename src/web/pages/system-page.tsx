@@ -2,6 +2,7 @@ import { useEffect } from 'preact/hooks'
 import type { System } from '../../schema/system.ts'
 import { countOf, dateTimeOf, megabytes } from '../base/words.ts'
 import { Failure, Loading } from '../parts/feedback.tsx'
+import { Note } from '../parts/note.tsx'
 import { Page } from '../parts/page.tsx'
 import { useRemote } from '../store/remote.ts'
 import { IsolatesPanel } from '../system/isolates-panel.tsx'
@@ -26,7 +27,7 @@ export function SystemPage() {
 }
 
 function Details({ system }: { system: System }) {
-  const { host, versions, process, broker, http, journal, isolates, health } = system
+  const { host, versions, process, broker, http, certificate, journal, isolates, health } = system
   return (
     <>
       <div class="columns">
@@ -61,7 +62,14 @@ function Details({ system }: { system: System }) {
             <dd>
               <a href="/history">{countOf(journal.seq, 'event')}</a>
             </dd>
+            {certificate === null ? null : (
+              <>
+                <dt>Certificate</dt>
+                <dd>valid until {dateTimeOf(certificate.validUntil)}</dd>
+              </>
+            )}
           </dl>
+          {certificate === null || certificate.fault === null ? null : <Note>{certificate.fault}</Note>}
         </section>
         <section class="panel">
           <h2>Versions</h2>
