@@ -14,7 +14,7 @@ export interface JournalFile {
   /** Writes the lines and waits until they are on disk. When it fails, the file is as it was before. */
   append(lines: readonly string[]): Promise<void>
   /** Lines by their numbers, from 1, the last included; without line feeds. */
-  read(first: number, last: number): string[]
+  read(first: number, last: number): Uint8Array[]
   close(): Promise<void>
 }
 
@@ -53,7 +53,7 @@ export interface OpenOptions {
 export async function openJournalFile(
   files: FileSystem,
   path: string,
-  accept: (line: string) => void,
+  accept: (line: Uint8Array) => void,
   options: OpenOptions,
 ): Promise<JournalFile> {
   const handle = await openExisting(files, path)
@@ -84,7 +84,7 @@ async function readAll(
   handle: FileHandle,
   path: string,
   offsets: NumberList,
-  accept: (line: string) => void,
+  accept: (line: Uint8Array) => void,
   { acknowledged, onTorn }: OpenOptions,
 ): Promise<boolean> {
   const { size } = await handle.stat()
@@ -105,9 +105,9 @@ async function readAll(
   return false
 }
 
-function reasonAgainst(accept: (line: string) => void, line: Buffer): string | undefined {
+function reasonAgainst(accept: (line: Uint8Array) => void, line: Buffer): string | undefined {
   try {
-    accept(line.toString('utf8'))
+    accept(line)
     return undefined
   } catch (error) {
     // The line is whole, only its key is missing: nothing may be cut off or repaired because of that.
@@ -196,8 +196,8 @@ function createJournalFile(
         if (count === 0) throw new Error(`${path} has become shorter while the host was running`)
         filled += count
       }
-      const lines: string[] = []
-      splitLines(bytes, (from, to) => lines.push(bytes.toString('utf8', from, to)))
+      const lines: Uint8Array[] = []
+      splitLines(bytes, (from, to) => lines.push(bytes.subarray(from, to)))
       return lines
     },
     async close() {

@@ -4,15 +4,16 @@ import { isJsonObject } from '../base/json.ts'
 
 /**
  * One line of the journal: a JSON object whose last member, `checksum`, covers every byte before it. So a
- * line stays readable to any JSON tool, and a flipped bit is found.
+ * line stays readable to any JSON tool, and a flipped bit is found. The bytes as they are on disk, not the text:
+ * many invalid bytes give the same text.
  */
 
 const checksumLength = 16
 const tail = (checksum: string): string => `,"checksum":"${checksum}"}`
 const tailLength = tail('0'.repeat(checksumLength)).length
 
-function checksumOf(text: string): string {
-  return hash('sha256', text).slice(0, checksumLength)
+function checksumOf(body: string | Uint8Array): string {
+  return hash('sha256', body).slice(0, checksumLength)
 }
 
 /** The line without its line feed. */
@@ -21,12 +22,18 @@ export function encodeLine(value: object): string {
   return body + tail(checksumOf(body))
 }
 
-/** The object in the line, or the reason why the line cannot be believed. */
-export function decodeLine(line: string): { ok: true; value: JsonObject } | { ok: false; reason: string } {
-  const body = line.slice(0, -tailLength)
-  if (!line.endsWith(tail(checksumOf(body)))) return { ok: false, reason: 'its checksum does not match' }
+/** The object in the line (without its line feed), or the reason why the line cannot be believed. */
+export function decodeLine(
+  line: Uint8Array,
+): { ok: true; value: JsonObject } | { ok: false; reason: string } {
+  const bytes = Buffer.from(line.buffer, line.byteOffset, line.byteLength)
+  const split = Math.max(0, bytes.length - tailLength)
+  const body = bytes.subarray(0, split)
+  if (bytes.toString('latin1', split) !== tail(checksumOf(body))) {
+    return { ok: false, reason: 'its checksum does not match' }
+  }
   try {
-    const value: unknown = JSON.parse(`${body}}`)
+    const value: unknown = JSON.parse(`${body.toString('utf8')}}`)
     if (isJsonObject(value)) return { ok: true, value }
     return { ok: false, reason: 'it is not a JSON object' }
   } catch {

@@ -272,7 +272,7 @@ function asStored(event: JournalEvent): JsonObject {
   return { version: journalFormatVersion, ...event } as unknown as JsonObject
 }
 
-function parseLine(line: string, lift: Upcasters, vault: Vault): JournalEvent {
+function parseLine(line: Uint8Array, lift: Upcasters, vault: Vault): JournalEvent {
   const decoded = decodeLine(line)
   if (!decoded.ok) throw new Error(decoded.reason)
   const parsed = parseStoredEvent(upcast(changeEvent(vault, 'open', decoded.value), lift))

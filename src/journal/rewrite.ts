@@ -16,7 +16,7 @@ export async function rewriteJournal(
 ): Promise<number> {
   const path = join(directory, journalFileName)
   const events: JsonObject[] = []
-  const accept = (line: string): void => {
+  const accept = (line: Uint8Array): void => {
     const decoded = decodeLine(line)
     if (!decoded.ok) throw new Error(decoded.reason)
     events.push(decoded.value)

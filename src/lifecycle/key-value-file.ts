@@ -37,8 +37,8 @@ export function encodeStore(
 }
 
 /** Throws a sentence at what is damaged, and `SecretKeyError` without the right key. */
-export function decodeStore(plugin: string, text: string, ring: KeyRing): Map<string, KeyValueEntry> {
-  const content = wholeContent(text)
+export function decodeStore(plugin: string, bytes: Uint8Array, ring: KeyRing): Map<string, KeyValueEntry> {
+  const content = wholeContent(bytes)
   const sealed = parseSealedKeyValueFile(content)
   const parsed = parseKeyValueFile(
     sealed.ok
@@ -53,19 +53,26 @@ export function decodeStore(plugin: string, text: string, ring: KeyRing): Map<st
   return new Map(entries as [string, KeyValueEntry][])
 }
 
-function wholeContent(text: string): unknown {
-  const line = decodeLine(text.endsWith('\n') ? text.slice(0, -1) : text)
+const lineFeed = 0x0a
+
+function wholeContent(bytes: Uint8Array): unknown {
+  const line = decodeLine(bytes.at(-1) === lineFeed ? bytes.subarray(0, -1) : bytes)
   if (line.ok) return line.value
   // Version 1 had no checksum. Whatever is wrong is told without the parser's words: they quote the input.
-  const old = parseJsonText(Buffer.from(text))
+  const old = parseJsonText(bytes)
   if (old.ok && isJsonObject(old.value) && old.value.version === 1) return old.value
   throw new Error(line.reason)
 }
 
 /** Name of the key that the file needs; undefined: none, or it is damaged. */
-function neededKey(text: string): string | undefined {
-  const line = decodeLine(text.trimEnd())
-  const sealed = parseSealedKeyValueFile(line.ok ? line.value : undefined)
+function neededKey(bytes: Uint8Array): string | undefined {
+  let content: unknown
+  try {
+    content = wholeContent(bytes)
+  } catch {
+    return undefined
+  }
+  const sealed = parseSealedKeyValueFile(content)
   return sealed.ok ? keyIdOf(sealed.value.sealed) : undefined
 }
 
@@ -76,8 +83,7 @@ export async function requireKeysOfStores(
   ring: KeyRing,
 ): Promise<void> {
   for (const name of await storeFiles(files, directory)) {
-    const text = await files.readFile(join(storesFolderIn(directory), name), 'utf8')
-    const id = neededKey(text)
+    const id = neededKey(await files.readFile(join(storesFolderIn(directory), name)))
     if (id !== undefined) ring.require(id)
   }
 }

@@ -55,15 +55,15 @@ export function createKeyValueStores(settings: {
     report: ((sentence: string) => void) | undefined,
   ): Promise<Map<string, KeyValueEntry>> {
     const path = pathOf(plugin)
-    let text: string
+    let content: Uint8Array
     try {
-      text = await files.readFile(path, 'utf8')
+      content = await files.readFile(path)
     } catch (error) {
       if (systemErrorCode(error) === 'ENOENT') return new Map()
       throw error
     }
     try {
-      return decodeStore(plugin, text, ring)
+      return decodeStore(plugin, content, ring)
     } catch (error) {
       // Nothing is wrong with the file.
       if (error instanceof SecretKeyError) throw error

@@ -94,7 +94,7 @@ async function readStores({ files, directory, ring }: RewriteSettings) {
       continue
     }
     try {
-      read.push({ path, plugin, entries: decodeStore(plugin, await files.readFile(path, 'utf8'), ring) })
+      read.push({ path, plugin, entries: decodeStore(plugin, await files.readFile(path), ring) })
     } catch (error) {
       if (error instanceof SecretKeyError) throw error
       leftOut.push({ file: path, reason: messageOf(error) })

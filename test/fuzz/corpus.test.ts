@@ -33,7 +33,7 @@ const borders: Record<string, (input: Buffer, directory: string) => void | Promi
   index: (input) => void readIndexFile(input),
   'mqtt-request': (input) => void readRequest(input),
   'journal-line'(input) {
-    const line = decodeLine(input.toString('utf8'))
+    const line = decodeLine(input)
     if (!line.ok) throw new Error(line.reason)
     orThrow(parseStoredEvent(upcast(line.value, upcasters)))
   },

@@ -232,6 +232,28 @@ test('a flipped byte anywhere is found, and told with its line and position', as
   )
 })
 
+test('bytes that read as the same text are another line all the same', async (context) => {
+  // A replacement character, as it stands in many a text, and what a decoder makes one of.
+  const { directory, path } = await journalOf(context, [
+    ...installation(id),
+    configured(id, { name: 'M\ufffdller', city: 'Ulm' }),
+    configured(id, {}),
+  ])
+  const original = await readFile(path)
+  const place = original.indexOf('\ufffd')
+  for (const [at, bytes] of [
+    [place, [0xf0, 0xbf, 0xbd]],
+    [place, [0xf0, 0x90, 0x80]],
+    [0, [0xef, 0xbb, 0xbf, ...original.subarray(0, 3)]],
+  ] as const) {
+    const damaged = Buffer.concat([original.subarray(0, at), Buffer.from(bytes), original.subarray(at + 3)])
+    await writeFile(path, damaged)
+    await assert.rejects(open(directory, { acknowledged: 4 }), /its checksum does not match/)
+  }
+  await writeFile(path, original)
+  await (await open(directory, { acknowledged: 4 })).close()
+})
+
 test('a line that is missing, doubled or out of order is found though every checksum is right', async (context) => {
   const { directory, path } = await journalOf(context, [...installation(id), configured(id, { a: 1 })])
   const [first = '', second = '', third = ''] = (await readFile(path, 'utf8')).trim().split('\n')
@@ -309,7 +331,7 @@ test('a line is decoded to what was encoded, whatever it holds', () => {
       const clean: object = JSON.parse(JSON.stringify({ type: 'x', ...value }))
       const line = encodeLine(clean)
       assert.ok(!line.includes('\n'))
-      assert.deepEqual(decodeLine(line), { ok: true, value: clean })
+      assert.deepEqual(decodeLine(Buffer.from(line)), { ok: true, value: clean })
     }),
   )
 })
