@@ -146,6 +146,10 @@ export async function createHost(options: HostOptions): Promise<Host> {
             root,
             logger,
             clock,
+            limits: {
+              connections: settings.mqttConnections,
+              connectionsPerAddress: settings.mqttConnectionsPerAddress,
+            },
           })
         : createExternalBus({ url: settings.mqttUrl, root, logger, clock })
     scope.add(() => bus.close())

@@ -18,6 +18,10 @@ export interface Settings {
   /** undefined: the embedded broker. */
   mqttUrl: string | undefined
   mqttRoot: string
+  /** Clients of the embedded broker at a time. */
+  mqttConnections: number
+  /** Of one address other than this machine's. */
+  mqttConnectionsPerAddress: number
   token: string | undefined
   tokenFile: string | undefined
   /** Certificate (PEM, with those that signed it) and its key: both or neither. */
@@ -100,6 +104,18 @@ const definitions = {
     variable: 'HOST_MQTT_ROOT',
     fallback: 'host',
     meaning: "first level(s) of the host's topics",
+  },
+  mqttConnections: {
+    flag: 'mqtt-connections',
+    variable: 'HOST_MQTT_CONNECTIONS',
+    fallback: '2000',
+    meaning: 'clients of the embedded broker at a time; each takes a file descriptor',
+  },
+  mqttConnectionsPerAddress: {
+    flag: 'mqtt-connections-per-address',
+    variable: 'HOST_MQTT_CONNECTIONS_PER_ADDRESS',
+    fallback: '250',
+    meaning: "of those, of one address other than this machine's",
   },
   token: {
     flag: 'token',
@@ -255,6 +271,8 @@ function readSettings(text: (name: SettingName) => string | undefined, isTermina
     mqttPort: readPort('mqttPort', required('mqttPort')),
     mqttUrl: readMqttUrl(text('mqttUrl')),
     mqttRoot: readRoot(required('mqttRoot')),
+    mqttConnections: readCount('mqttConnections', required('mqttConnections')),
+    mqttConnectionsPerAddress: readCount('mqttConnectionsPerAddress', required('mqttConnectionsPerAddress')),
     token: readToken(text('token')),
     tokenFile: text('tokenFile') || undefined,
     ...readTlsFiles(text('tlsCertFile') || undefined, text('tlsKeyFile') || undefined),
@@ -322,6 +340,17 @@ function readPort(name: 'httpPort' | 'mqttPort', value: string): number {
   const port = Number(value)
   if (!/^\d+$/.test(value) || port > 65_535) throw bad(name, value, 'a port number from 0 to 65535')
   return port
+}
+
+/** More connections than any process has ports and memory for. */
+const mostConnections = 100_000
+
+function readCount(name: 'mqttConnections' | 'mqttConnectionsPerAddress', value: string): number {
+  const count = Number(value)
+  if (!/^\d+$/.test(value) || count < 1 || count > mostConnections) {
+    throw bad(name, value, `a number from 1 to ${mostConnections}`)
+  }
+  return count
 }
 
 const mqttProtocols = ['mqtt:', 'mqtts:', 'ws:', 'wss:']

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { connectionsLimit, connectionsPerAddressLimit } from '../src/bus/embedded-bus.ts'
 import { helpText, parseCommandLine, SettingsError } from '../src/settings.ts'
 
 function settings(commandLine: string[], environment: Record<string, string> = {}) {
@@ -18,6 +19,8 @@ test('without flags and variables the defaults of the contract hold', () => {
     mqttPort: 1883,
     mqttUrl: undefined,
     mqttRoot: 'host',
+    mqttConnections: connectionsLimit,
+    mqttConnectionsPerAddress: connectionsPerAddressLimit,
     token: undefined,
     tokenFile: undefined,
     tlsCertFile: undefined,
@@ -69,6 +72,8 @@ const refused: [commandLine: string[], environment: Record<string, string>, sent
   [['--http-port', 'http'], {}, /HOST_HTTP_PORT \(--http-port\) is "http"; it must be a port number/],
   [['--http-port', '65536'], {}, /must be a port number/],
   [[], { HOST_MQTT_PORT: '-1' }, /HOST_MQTT_PORT/],
+  [[], { HOST_MQTT_CONNECTIONS: '0' }, /HOST_MQTT_CONNECTIONS .*from 1 to 100000/],
+  [['--mqtt-connections-per-address', '1e3'], {}, /HOST_MQTT_CONNECTIONS_PER_ADDRESS .*from 1 to 100000/],
   [[], { HOST_LOG_LEVEL: 'loud' }, /debug or info or warn or error/],
   [[], { HOST_ISOLATION: 'none' }, /dedicated or shared/],
   [[], { HOST_MQTT_URL: 'http://user:hunter2@x' }, /^(?!.*hunter2).*HOST_MQTT_URL/],

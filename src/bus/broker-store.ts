@@ -15,7 +15,10 @@ import { filterMatches, hasWildcard } from '../base/topic-filter.ts'
 export const retainedLimit = 10_000
 /** Bytes of payload that those may have together. */
 export const retainedBytesLimit = 64 * 1024 * 1024
-/** Sessions kept for clients that are away (`clean: false`); the oldest gives way. */
+/**
+ * Sessions kept for clients that are away (`clean: false`), and clients that are away of which is kept what they
+ * have not released; the oldest gives way.
+ */
 export const sessionsLimit = 200
 /** Messages of QoS 1 and 2 that wait for one such client; the oldest gives way. */
 export const sessionQueueLimit = 1_000
@@ -82,6 +85,8 @@ export function createBrokerStore({ root, isConnected, warn }: BrokerStoreSettin
   const retained = new Map<string, StoredPacket>()
   const sessions = new Map<string, Session>()
   const incoming = new Map<string, Map<number, true>>()
+  /** Clients that are away and have such messages; the one that went first is first. */
+  const unreleased = new Set<string>()
   const wills = new Map<string, object>()
   let foreignRetained = 0
   let foreignRetainedBytes = 0
@@ -178,11 +183,21 @@ export function createBrokerStore({ root, isConnected, warn }: BrokerStoreSettin
   return {
     /** Retained messages that a filter matches, as they are now. */
     retainedMatching,
+    clientIsBack: (clientId: string): void => void unreleased.delete(clientId),
+    /** What it has sent and not released is kept for as many clients as there may be sessions. */
+    clientHasGone(clientId: string): void {
+      if (!incoming.has(clientId)) return
+      unreleased.add(clientId)
+      const [oldest] = unreleased
+      if (unreleased.size <= sessionsLimit || oldest === undefined) return
+      unreleased.delete(oldest)
+      incoming.delete(oldest)
+    },
 
     // What follows is called by the broker. It insists on an async function here.
     async setup(): Promise<void> {},
     async destroy(): Promise<void> {
-      for (const map of [retained, sessions, incoming, wills]) map.clear()
+      for (const held of [retained, sessions, incoming, unreleased, wills]) held.clear()
     },
 
     storeRetained(packet: StoredPacket): PromiseLike<void> {
@@ -272,10 +287,13 @@ export function createBrokerStore({ root, isConnected, warn }: BrokerStoreSettin
       return true
     },
     async incomingDelPacket(client: ClientKey, packet: { messageId: number }): Promise<void> {
-      if (incoming.get(client.id)?.delete(packet.messageId) !== true) throw new Error('no such packet')
+      const ofClient = incoming.get(client.id)
+      if (ofClient?.delete(packet.messageId) !== true) throw new Error('no such packet')
+      if (ofClient.size === 0) incoming.delete(client.id)
     },
     async cleanIncoming(client: ClientKey): Promise<void> {
       incoming.delete(client.id)
+      unreleased.delete(client.id)
     },
 
     async putWill(client: ClientKey, will: object): Promise<void> {

@@ -5,21 +5,34 @@ import type { Duplex } from 'node:stream'
 import { createServer as createSecureServer } from 'node:tls'
 import { Aedes, type AuthenticateError, type Client } from 'aedes'
 import { type Clock, withDeadline } from '../base/clock.ts'
+import { type ConnectionLimits, createConnections } from '../base/connections.ts'
 import type { Logger } from '../base/log.ts'
 import { followIdentity, secureOptions, type TlsSource } from '../base/tls-identity.ts'
 import { isBrokerInternal, isRequest, mayPublish, mayReceive, maySubscribe } from './acl.ts'
 import { createBrokerStore } from './broker-store.ts'
 import type { BusMessage, BusSubscription, Cause, PublishOptions, StartableBus } from './bus.ts'
-import { type ConnectionLimits, connectionsLimit, createConnections } from './connections.ts'
 import { createInbox } from './inbox.ts'
 import { isAddress, listenError, urlHost } from './listen-address.ts'
 import { limitPackets } from './packet-limit.ts'
 import { closedProblem, filterProblem, topicProblem } from './problems.ts'
 import { isFilter, isTopic, topicLevelsLimit } from '../base/topic-filter.ts'
 import { createTopics } from './topics.ts'
-import { createWarner } from './warning.ts'
+import { createWarner } from '../base/warning.ts'
 import { createWebSocketUpgrade, refuseUpgrade } from './websocket-upgrade.ts'
 
+/**
+ * Connections over TCP and WebSocket at a time, if nothing else is set (`HOST_MQTT_CONNECTIONS`). Each takes one
+ * file descriptor and some 20 kB. With those of HTTP and some hundred files and pipes of the host they fit into
+ * 4,096 descriptors, the least hard limit that is usual, to which Node raises its own.
+ */
+export const connectionsLimit = 2_000
+/** Of one address other than this machine's own (`HOST_MQTT_CONNECTIONS_PER_ADDRESS`): many for one gateway. */
+export const connectionsPerAddressLimit = 250
+/**
+ * Messages of QoS 2 of one client that it has not released yet, of which the broker keeps the numbers. Libraries
+ * without a window send some thousand at once; nobody needs to keep as many open.
+ */
+export const inflightLimit = 10_000
 /** Bytes of one MQTT packet from a client: the size of a request over HTTP, and as much for the rest. */
 export const packetBytesLimit = 2 * 1024 * 1024
 /** Filters one client may have; every message is compared with them. */
@@ -73,7 +86,12 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   const { bind, port, token, tls, root, logger, clock } = settings
   const topics = createTopics(root)
   const warn = createWarner(logger, clock)
-  const connections = createConnections(settings.limits)
+  const limits = {
+    connections: connectionsLimit,
+    connectionsPerAddress: connectionsPerAddressLimit,
+    ...settings.limits,
+  }
+  const connections = createConnections(limits)
   const handshakes = new Set<Duplex>()
   const inbox = createInbox(logger)
   let tcpServer: Server | undefined
@@ -85,7 +103,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   let present: Cause | undefined
   let pending = 0
   const messages = { received: 0, published: 0 }
-  const connectTime = settings.limits?.connectTimeout ?? connectTimeout
+  const connectTime = limits.connectTimeout ?? connectTimeout
   let wrongPasswords = 0
 
   const store = createBrokerStore({ root, isConnected: (id) => clientIds.has(id), warn })
@@ -97,8 +115,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     connectTimeout: connectTime,
     drainTimeout,
     maxTopicLevels: topicLevelsLimit,
-    // The store keeps nothing but the message id of what awaits its release, and there are 65,535 of them.
-    maxInflightInbound: 0,
+    maxInflightInbound: inflightLimit,
     authenticate(_client, _username, password, done) {
       if (token === undefined || isToken(password)) {
         done(null, true)
@@ -136,8 +153,14 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
       return packet
     },
   })
-  broker.on('clientReady', ({ id }) => void clientIds.add(id))
-  broker.on('clientDisconnect', ({ id }) => void clientIds.delete(id))
+  broker.on('clientReady', ({ id }) => {
+    clientIds.add(id)
+    store.clientIsBack(id)
+  })
+  broker.on('clientDisconnect', ({ id }) => {
+    clientIds.delete(id)
+    store.clientHasGone(id)
+  })
   broker.on('clientError', (client, error) =>
     logger.debug('An MQTT client was disconnected', { client: client.id, reason: error.message }),
   )
@@ -182,7 +205,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     server.on('connection', (socket: Socket) => {
       handshakes.add(socket)
       socket.once('close', () => handshakes.delete(socket))
-      if (handshakes.size > connectionsLimit) socket.destroy()
+      if (handshakes.size > limits.connections) socket.destroy()
     })
     server.on('tlsClientError', (error: Error, socket: Duplex) => {
       logger.debug('An MQTT client could not agree on an encryption', { reason: error.message })

@@ -11,7 +11,7 @@ import { createOutgoingQueue } from './outgoing-queue.ts'
 import { closedProblem, filterProblem, topicProblem } from './problems.ts'
 import { filterMatches, isFilter, isTopic } from '../base/topic-filter.ts'
 import { createTopics } from './topics.ts'
-import { createWarner } from './warning.ts'
+import { createWarner } from '../base/warning.ts'
 import { refuseUpgrade } from './websocket-upgrade.ts'
 
 /** Seconds between signs of life: a broker that vanished is noticed within one and a half of them. */

@@ -4,6 +4,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger, LogLevel } from '../base/log.ts'
 import { Problem } from '../base/problem.ts'
 import type { TlsFiles } from '../base/tls-files.ts'
+import { createWarner } from '../base/warning.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Lifecycle } from '../lifecycle/lifecycle.ts'
 import type { IsolateUsage } from '../schema/system.ts'
@@ -68,6 +69,7 @@ export function createHttp(settings: HttpSettings): Http {
       ? undefined
       : createInspector({ lifecycle, machines: { host, plugin }, clock, logger })
   const processUsage = createProcessUsage(clock)
+  const warn = createWarner(logger, clock)
   const shared = {
     ...settings,
     bus,
@@ -109,6 +111,7 @@ export function createHttp(settings: HttpSettings): Http {
     clock,
     tls,
     handle: (request, response) => void answer(request, response),
+    refused: (reason) => warn(`An HTTP connection was refused: ${reason}`),
     upgrade: createUpgrades({
       access,
       handlers: {

@@ -3,6 +3,7 @@ import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../base/clock.ts'
+import { type ConnectionLimits, createConnections } from '../base/connections.ts'
 import {
   messageOf,
   Problem,
@@ -26,6 +27,14 @@ const checkInterval = 2_000
 /** How long answers under way get when the server closes, in milliseconds. */
 const closingGrace = 2_000
 
+/**
+ * Connections at a time, event streams included; a WebSocket counts until it is one. Each takes a file descriptor,
+ * which the host needs for its files, too.
+ */
+export const connectionsLimit = 1_000
+/** Of one address other than this machine: some dozen browsers with an event stream in each of their tabs. */
+export const connectionsPerAddressLimit = 250
+
 export interface ServerSettings {
   bind: string
   port: number
@@ -34,6 +43,10 @@ export interface ServerSettings {
   tls?: TlsSource | undefined
   handle: RequestListener
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+  /** Hears of each connection that was one too many, and why. */
+  refused?(reason: string): void
+  /** In place of the usual ones. */
+  limits?: ConnectionLimits
 }
 
 export interface Server {
@@ -46,9 +59,15 @@ export interface Server {
 }
 
 /** An HTTP server that gives a slow, broken or hostile client neither time nor memory. */
-export function createHttpServer({ bind, port, clock, tls, handle, upgrade }: ServerSettings): Server {
+export function createHttpServer(settings: ServerSettings): Server {
+  const { bind, port, clock, tls, handle, upgrade, refused } = settings
   // Answers that are under way, by connection. Connections that were upgraded belong to somebody else.
   const connections = new Map<Socket, number>()
+  const taken = createConnections(
+    settings.limits ?? { connections: connectionsLimit, connectionsPerAddress: connectionsPerAddressLimit },
+  )
+  // How to stop counting a connection, by the address of the other side.
+  const places = new Map<string, () => void>()
   let closing: Promise<void> | undefined
   let allGone: (() => void) | undefined
 
@@ -67,13 +86,21 @@ export function createHttpServer({ bind, port, clock, tls, handle, upgrade }: Se
       : createSecureServer({ ...options, ...secureOptions(tls.identity), handshakeTimeout: headersTime })
   const server = secureServer ?? createServer(options)
   let unfollow: (() => void) | undefined
-  if (tls !== undefined) {
-    server.on('connection', (socket: Socket) => {
-      const peer = peerOf(socket)
-      handshakes.set(peer, socket)
-      socket.on('close', () => handshakes.delete(peer))
+  server.on('connection', (socket: Socket) => {
+    const refusal = taken.refusal(socket)
+    if (refusal !== undefined) {
+      refused?.(refusal)
+      socket.destroy()
+      return
+    }
+    const peer = peerOf(socket)
+    places.set(peer, taken.add(socket, socket))
+    if (tls !== undefined) handshakes.set(peer, socket)
+    socket.on('close', () => {
+      handshakes.delete(peer)
+      places.delete(peer)
     })
-  }
+  })
   server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     handshakes.delete(peerOf(socket))
     connections.set(socket, 0)
@@ -95,6 +122,7 @@ export function createHttpServer({ bind, port, clock, tls, handle, upgrade }: Se
       answerWithoutUpgrade(request)
       return
     }
+    places.get(peerOf(request.socket))?.()
     release(request.socket)
     upgrade(request, socket, head)
   })

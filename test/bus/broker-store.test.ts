@@ -103,3 +103,23 @@ test('The oldest session of a client that is away gives way to a new one', async
   assert.equal((await store.subscriptionsByClient({ id: '1' })).length, 0)
   assert.equal((await store.countOffline()).clientsCount, sessionsLimit)
 })
+
+test('What clients that are away have not released is kept for only so many of them', async () => {
+  const { store } = createStore()
+  const openOf = async (id: string): Promise<boolean> =>
+    store.incomingGetPacket({ id }, { messageId: 1 }).catch(() => false)
+  for (let number = 0; number <= sessionsLimit; number += 1) {
+    const id = String(number)
+    await store.incomingStorePacket({ id }, { messageId: 1 })
+    store.clientHasGone(id)
+    if (number === 1) store.clientIsBack(id)
+  }
+  assert.deepEqual(await Promise.all(['0', '1', '2'].map(openOf)), [true, true, true])
+  await store.incomingStorePacket({ id: 'last' }, { messageId: 1 })
+  store.clientHasGone('last')
+  assert.deepEqual(await Promise.all(['0', '1', '2', 'last'].map(openOf)), [false, true, true, true])
+  await store.incomingDelPacket({ id: '2' }, { messageId: 1 })
+  store.clientHasGone('nobody')
+  store.clientHasGone('2')
+  assert.deepEqual(await Promise.all(['1', '2', '3'].map(openOf)), [true, false, true])
+})

@@ -90,6 +90,8 @@ export function testSettings(dataDirectory: string, changes: Partial<Settings> =
     mqttPort: 0,
     mqttUrl: undefined,
     mqttRoot: 'host',
+    mqttConnections: 2_000,
+    mqttConnectionsPerAddress: 250,
     token: undefined,
     tokenFile: undefined,
     tlsCertFile: undefined,

@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts'
-import type { LogFields, Logger } from '../base/log.ts'
+import type { Clock } from './clock.ts'
+import type { LogFields, Logger } from './log.ts'
 
 /** Milliseconds between two warnings with the same words: a client can cause thousands in a second. */
 export const warningInterval = 10_000
