@@ -63,7 +63,8 @@ export interface Bus {
   /** Takes over an HTTP upgrade to MQTT over WebSocket. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
   /**
-   * Called after every connection to an external broker but the first: it may have lost what it retained.
+   * Called after every connection to an external broker from now on: it may have lost what it retained, and
+   * what waited for it may have been too much to keep.
    * The embedded broker never calls. Returns the way to stop.
    */
   onReconnect(listener: () => void): () => void

@@ -4,7 +4,7 @@ import { type Clock, type ScheduledCall, withDeadline } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 import { backOffDelay } from './back-off.ts'
-import type { StartableBus } from './bus.ts'
+import type { BusMessage, BusSubscription, Room, StartableBus } from './bus.ts'
 import { packetBytesLimit } from './embedded-bus.ts'
 import { createInbox, type InboxEntry } from './inbox.ts'
 import { createOutgoingQueue } from './outgoing-queue.ts'
@@ -22,6 +22,8 @@ export const connectTimeout = 10_000
 export const startTimeout = 5_000
 /** Milliseconds at the end for what is still waiting, and for the last word. */
 export const farewellTimeout = 2_000
+/** Milliseconds that a connection must hold for the next attempt after it to come soon. */
+const steadyTime = 10_000
 /** Messages under way at a time, unless the broker allows fewer. */
 const defaultWindow = 1_000
 /** Protocol version that tells which subscription a message belongs to; and the one that all brokers speak. */
@@ -78,7 +80,8 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
   let protocolVersion: 4 | 5 = preferredVersion
   let client: MqttClient | undefined
   let connected = false
-  let connections = 0
+  /** Monotonic time at which the present connection was made. */
+  let connectedAt = 0
   const messages = { received: 0, published: 0 }
   let failures = 0
   let retry: ScheduledCall | undefined
@@ -117,31 +120,64 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
   function onConnected(attempt: MqttClient, packet: IConnackPacket): void {
     if (client !== attempt || closing !== undefined) return
     connected = true
-    failures = 0
-    connections += 1
+    connectedAt = clock.monotonic()
     logger.info('Connected to the MQTT broker', { url: address })
     requests.clear()
     for (const group of groups.values()) {
       group.requests = []
       requestSubscription(attempt, group, [...group.members])
     }
-    attempt.publish(topics.status, 'online', { qos: 1, retain: true }, (error) => {
-      if (error && client === attempt) warn('The MQTT broker refused the status', { reason: error.message })
-    })
+    sayOnline(attempt)
     // One less than allowed: the status is under way.
     const window = Math.min(packet.properties?.receiveMaximum ?? defaultWindow, defaultWindow) - 1
     queue.open(
       ({ topic, payload, qos, retain }, done) =>
         void attempt.publish(topic, payload, { qos, retain }, (error) => done(error ?? undefined)),
       Math.max(1, window),
+      packet.properties?.maximumPacketSize,
     )
     onFirstAttempt()
-    if (connections > 1) for (const listener of reconnectListeners) listener()
+    // Nobody listens yet when the start finds the broker.
+    for (const listener of reconnectListeners) listener()
+  }
+
+  function sayOnline(through: MqttClient): void {
+    through.publish(topics.status, 'online', { qos: 1, retain: true }, (error) => {
+      if (error && client === through) warn('The MQTT broker refused the status', { reason: error.message })
+    })
+  }
+
+  /**
+   * After a power cut the broker believes for a while in the connection of the run before, and then says
+   * `offline` for it: that must not stay the last word on a host that is there.
+   */
+  function onStatus({ payload, retained }: BusMessage): void {
+    if (retained || client === undefined || !connected || closing !== undefined) return
+    if (Buffer.from(payload).toString() === 'offline') sayOnline(client)
+  }
+
+  function subscribe(filter: string, handler: (message: BusMessage) => void, room?: Room): BusSubscription {
+    const group = groups.get(filter) ?? { filter, members: new Set<InboxEntry>(), requests: [] }
+    groups.set(filter, group)
+    const member = inbox.open(handler, room)
+    group.members.add(member)
+    if (client !== undefined && connected) requestSubscription(client, group, [member])
+    return {
+      async close() {
+        if (!member.close()) return
+        group.members.delete(member)
+        if (group.members.size > 0 || groups.get(filter) !== group) return
+        groups.delete(filter)
+        for (const identifier of group.requests) requests.delete(identifier)
+        if (client !== undefined && connected) client.unsubscribe(filter)
+      },
+    }
   }
 
   function onEnded(attempt: MqttClient, reason: unknown): void {
     if (client !== attempt) return
     const wasConnected = connected
+    if (wasConnected && clock.monotonic() - connectedAt >= steadyTime) failures = 0
     client = undefined
     connected = false
     queue.pause()
@@ -218,6 +254,7 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
     const attempted = new Promise<void>((resolve) => {
       onFirstAttempt = resolve
     })
+    subscribe(topics.status, onStatus)
     connect()
     await withDeadline(clock, startTimeout, attempted, () => new Error('late')).catch(() => undefined)
   }
@@ -269,21 +306,7 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
     async subscribe(filter, handler, room) {
       if (closing !== undefined) throw closedProblem()
       if (!isFilter(filter)) throw filterProblem(filter)
-      const group = groups.get(filter) ?? { filter, members: new Set<InboxEntry>(), requests: [] }
-      groups.set(filter, group)
-      const member = inbox.open(handler, room)
-      group.members.add(member)
-      if (client !== undefined && connected) requestSubscription(client, group, [member])
-      return {
-        async close() {
-          if (!member.close()) return
-          group.members.delete(member)
-          if (group.members.size > 0 || groups.get(filter) !== group) return
-          groups.delete(filter)
-          for (const identifier of group.requests) requests.delete(identifier)
-          if (client !== undefined && connected) client.unsubscribe(filter)
-        },
-      }
+      return subscribe(filter, handler, room)
     },
     handleUpgrade(_request, socket) {
       refuseUpgrade(socket, '503 Service Unavailable', `Connect to the MQTT broker itself: ${address}\n`)

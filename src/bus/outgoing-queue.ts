@@ -3,6 +3,14 @@ export const waitingMessagesLimit = 10_000
 /** Bytes of payload that may wait. */
 export const waitingBytesLimit = 32 * 1024 * 1024
 
+/**
+ * Connections that may break with the same message as the first that is not acknowledged. There are brokers that
+ * hang up on what they do not take (too large, say): sent again and again, it would keep everything else away.
+ */
+export const breaksLimit = 5
+/** Bytes of a packet beside topic and payload: type, length, length of the topic, message id, no properties. */
+const packetOverhead = 10
+
 /** Messages of QoS 0 that may be on their way to the socket, so that a slow one fills the queue that is bounded. */
 const writesLimit = 1_000
 
@@ -19,8 +27,11 @@ export type Send = (message: OutgoingMessage, done: (error?: Error) => void) => 
 export interface OutgoingQueue {
   /** Sends it, or keeps it until there is a connection. `onSettled` comes when it was sent, or is lost. */
   push(message: OutgoingMessage, onSettled?: () => void): void
-  /** There is a connection, on which so many messages may await their acknowledgement. */
-  open(send: Send, window: number): void
+  /**
+   * There is a connection, on which so many messages may await their acknowledgement, and a packet may have so
+   * many bytes.
+   */
+  open(send: Send, window: number, packetLimit?: number): void
   /** The connection is gone: what was not acknowledged will be sent again, before all others. */
   pause(): void
   readonly waiting: number
@@ -29,11 +40,14 @@ export interface OutgoingQueue {
 interface Connection {
   send: Send
   window: number
+  packetLimit: number
 }
 
 interface Entry {
   message: OutgoingMessage
   onSettled: () => void
+  /** How many connections broke while it was the first that waited for its acknowledgement. */
+  breaks: number
 }
 
 /** Keeps the order of all messages, whatever their QoS, also across connections. */
@@ -57,13 +71,28 @@ export function createOutgoingQueue(
       const { message } = entry
       // The order counts more than speed: a full window holds back what needs none, too.
       if (message.qos > 0 ? handshakes >= current.window : sent.size >= writesLimit) break
+      // By itself, so that it is known whose fault it is if the connection breaks again.
+      if (isSuspected()) break
       waiting.shift()
       waitingBytes -= message.payload.length
+      const size = message.payload.length + Buffer.byteLength(message.topic) + packetOverhead
+      if (size > current.packetLimit) {
+        const limit = current.packetLimit
+        onRefused(message.topic, new Error(`it has ${size} bytes, and the broker takes ${limit} at most`))
+        entry.onSettled()
+        continue
+      }
       sent.add(entry)
       if (message.qos > 0) handshakes += 1
       current.send(message, (error) => settle(current, entry, error))
     }
     transmitting = false
+  }
+
+  /** Whether something is under way with which connections break: once may be chance. */
+  function isSuspected(): boolean {
+    const [first] = sent
+    return first !== undefined && first.breaks > 1
   }
 
   function settle(current: Connection, entry: Entry, error: Error | undefined): void {
@@ -92,13 +121,13 @@ export function createOutgoingQueue(
 
   return {
     push(message, onSettled = () => undefined) {
-      waiting.push({ message, onSettled })
+      waiting.push({ message, onSettled, breaks: 0 })
       waitingBytes += message.payload.length
       if (connection !== undefined) transmit(connection)
       shorten()
     },
-    open(send, window) {
-      connection = { send, window }
+    open(send, window, packetLimit = Number.POSITIVE_INFINITY) {
+      connection = { send, window, packetLimit }
       transmit(connection)
     },
     pause() {
@@ -110,6 +139,13 @@ export function createOutgoingQueue(
       })
       sent = new Set()
       handshakes = 0
+      const [first] = again
+      if (first !== undefined) first.breaks += 1
+      if (first !== undefined && first.breaks >= breaksLimit) {
+        again.shift()
+        onRefused(first.message.topic, new Error(`the connection broke ${breaksLimit} times with it`))
+        first.onSettled()
+      }
       waiting = [...again, ...waiting]
       for (const { message } of again) waitingBytes += message.payload.length
       shorten()

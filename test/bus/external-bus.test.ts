@@ -14,6 +14,7 @@ import {
   startUpgradeServer,
   textOf,
 } from './bus-fixture.ts'
+import { waitingMessagesLimit } from '../../src/bus/outgoing-queue.ts'
 import { createMosquitto, mosquittoMissing } from './mosquitto.ts'
 
 const options = { skip: mosquittoMissing }
@@ -283,3 +284,65 @@ test('An address that is none stops the start with the setting’s name', () => 
     )
   }
 })
+
+test(
+  'What the broker says late of the run before a power cut is not the last word on a host that is there',
+  options,
+  async (t) => {
+    const mosquitto = await createMosquitto(t)
+    await mosquitto.start()
+    const will = { topic: 'host/status', payload: Buffer.from('offline'), qos: 1, retain: true } as const
+    const before = await connect(t, mosquitto.url, { will })
+    const { bus } = createBus(t, mosquitto.url)
+    await bus.start()
+    const client = await connect(t, mosquitto.url)
+    const live = collect(client)
+    await client.subscribeAsync('host/status')
+    await live.take(1)
+    before.stream.destroy()
+    assert.deepEqual(lines(await live.take(3)), [
+      'host/status online',
+      'host/status offline',
+      'host/status online',
+    ])
+  },
+)
+
+test(
+  'Whoever publishes how things are is asked to do so at a first connection that comes late',
+  options,
+  async (t) => {
+    const mosquitto = await createMosquitto(t)
+    const { bus } = createBus(t, mosquitto.url)
+    await bus.start()
+    const connected = onceReconnected(bus)
+    await bus.publish('host/early', 'gives way to what comes after it', { retain: true })
+    for (let number = 0; number < waitingMessagesLimit; number += 1)
+      await bus.publish('noise', String(number))
+    bus.onReconnect(() => void bus.publish('host/late', 'as it is', { retain: true }))
+    await mosquitto.start()
+    await connected
+    const atHost = await collectFromBus(bus, 'host/late')
+    assert.deepEqual((await atHost.take(1)).map(textOf), ['host/late as it is'])
+  },
+)
+
+for (const limit of ['max_packet_size', 'message_size_limit']) {
+  test(
+    `A message that the broker does not take keeps no other away (${limit} of Mosquitto)`,
+    options,
+    async (t) => {
+      const { mosquitto, bus, logger } = await startOnMosquitto(t, ['allow_anonymous true', `${limit} 20000`])
+      await bus.publish('host/large', 'x'.repeat(50_000), { qos: 1, retain: true })
+      await bus.publish('host/small', 'taken', { qos: 1, retain: true })
+      const client = await connect(t, mosquitto.url)
+      const received = collect(client)
+      await client.subscribeAsync('host/small')
+      assert.deepEqual(lines(await received.take(1)), ['host/small taken'])
+      const refusal = () =>
+        logger.lines.find(({ message }) => message === 'The MQTT broker refused a message')
+      while (refusal() === undefined) await new Promise((resolve) => setImmediate(resolve))
+      assert.equal(refusal()?.fields?.topic, 'host/large')
+    },
+  )
+}

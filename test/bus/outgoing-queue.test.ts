@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { backOffDelay, firstDelay, longestDelay } from '../../src/bus/back-off.ts'
 import {
+  breaksLimit,
   createOutgoingQueue,
   type OutgoingMessage,
   waitingBytesLimit,
@@ -123,4 +124,36 @@ test('The wait between attempts doubles up to a limit, and chance shortens it by
     [firstDelay, 2 * firstDelay, 4 * firstDelay, longestDelay, longestDelay],
   )
   assert.equal(backOffDelay(1, 0.5), firstDelay * 1.5)
+})
+
+test('A message with which the connection breaks is sent by itself, and given up when it breaks again and again', () => {
+  const { queue, sent, refused, send, finish } = setUp()
+  for (const topic of ['bad', 'good', 'better']) queue.push(message(topic, 1))
+  queue.open(send, 10)
+  assert.deepEqual(sent, ['bad', 'good', 'better'])
+  for (let connection = 2; connection <= breaksLimit; connection += 1) {
+    queue.pause()
+    sent.length = 0
+    queue.open(send, 10)
+    assert.deepEqual(sent, connection === 2 ? ['bad', 'good', 'better'] : ['bad'])
+  }
+  queue.pause()
+  assert.deepEqual(refused, ['bad'])
+  sent.length = 0
+  queue.open(send, 10)
+  assert.deepEqual(sent, ['good', 'better'])
+  finish('good')
+  finish('better')
+  assert.deepEqual([refused, queue.waiting], [['bad'], 0])
+})
+
+test('A packet that is larger than the broker takes is refused, and those behind it are not', () => {
+  const { queue, sent, refused, send } = setUp()
+  queue.open(send, 10, 100)
+  for (const [topic, payload] of [
+    ['large', 'x'.repeat(86)],
+    ['right', 'x'.repeat(85)],
+  ] as const)
+    queue.push(message(topic, 1, payload))
+  assert.deepEqual([sent, refused], [['right'], ['large']])
 })
