@@ -145,6 +145,7 @@ test('a second signal ends a stop that takes long at once', async (context) => {
 test('a damaged journal stops the start with its place and the command that repairs it, and the repair works', async (context) => {
   const directory = await temporaryDirectory(context)
   const first = await startHostProcess(directory)
+  context.after(() => first.stop('SIGKILL'))
   await first.stop('SIGTERM')
   const path = join(directory, '.host.journal')
   const damaged = (await readFile(path, 'utf8')).replace('HostReady', 'HostRaedy')
@@ -159,6 +160,7 @@ test('a damaged journal stops the start with its place and the command that repa
   assert.deepEqual([repaired.code, repaired.stderr], [0, ''])
   assert.match(repaired.stdout, /Cut the journal before line/)
   const again = await startHostProcess(directory)
+  context.after(() => again.stop('SIGKILL'))
   assert.equal(await again.stop('SIGTERM'), 0)
   const whole = await runProgram(['repair', '--data-dir', directory])
   assert.match(whole.stdout, /nothing was changed/)

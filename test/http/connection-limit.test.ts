@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
 import type { ConnectionLimits } from '../../src/base/connections.ts'
@@ -8,14 +9,14 @@ import { createHttpServer } from '../../src/http/server.ts'
 
 async function start(context: TestContext, limits: ConnectionLimits) {
   const refusals: string[] = []
-  const upgraded: Socket[] = []
+  const upgraded: Duplex[] = []
   const server = createHttpServer({
     bind: '127.0.0.1',
     port: 0,
     clock: systemClock,
     handle: (_request, response) => response.end('here'),
     upgrade: (_request, socket) => {
-      upgraded.push(socket as Socket)
+      upgraded.push(socket)
       socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n')
     },
     refused: (reason) => refusals.push(reason),

@@ -123,7 +123,7 @@ test('a port that is taken is told in one sentence that names the setting', asyn
   })
 })
 
-test('closing ends idle connections at once and lets an answer under way finish', async () => {
+test('closing ends idle connections at once and lets an answer under way finish', async (context) => {
   let finish: () => void = () => undefined
   let asked: () => void = () => undefined
   const isAsked = new Promise<void>((resolve) => {
@@ -137,7 +137,12 @@ test('closing ends idle connections at once and lets an answer under way finish'
       })
     },
   })
+  context.after(() => {
+    finish()
+    return http.close()
+  })
   const idle = connect(Number(new URL(http.url).port), '127.0.0.1')
+  context.after(() => void idle.destroy())
   await once(idle, 'connect')
   const busy = fetch(`${http.url}/api/plugins/@a/b/reload`, { method: 'POST' })
   await isAsked
@@ -151,7 +156,7 @@ test('closing ends idle connections at once and lets an answer under way finish'
   await http.close()
 })
 
-test('closing cuts an answer that does not come in the grace time', async () => {
+test('closing cuts an answer that does not come in the grace time', async (context) => {
   const clock = createManualClock()
   let asked: () => void = () => undefined
   const isAsked = new Promise<void>((resolve) => {
@@ -166,6 +171,11 @@ test('closing cuts an answer that does not come in the grace time', async () => 
     },
     { clock },
   )
+  context.after(() => {
+    const closed = http.close()
+    clock.advance(2_000)
+    return closed
+  })
   const busy = fetch(`${http.url}/api/plugins/@a/b/reload`, { method: 'POST' })
   const cut = assert.rejects(busy)
   await isAsked
@@ -175,13 +185,14 @@ test('closing cuts an answer that does not come in the grace time', async () => 
   assert.equal(clock.waiting, 0)
 })
 
-test('requests wait until the state is there, health does not, and closing answers those who wait', async () => {
+test('requests wait until the state is there, health does not, and closing answers those who wait', async (context) => {
   let open: () => void = () => undefined
   const gate = new Promise<void>((resolve) => {
     open = resolve
   })
   const readiness = () => ({ ready: false, reasons: ['starting'] })
   const http = await startHttp({ list: () => [] }, { gate, readiness })
+  context.after(() => http.close())
   const waiting = fetch(`${http.url}/api/plugins`)
   const health = await Promise.all([fetch(`${http.url}/livez`), fetch(`${http.url}/readyz`)])
   assert.deepEqual(await Promise.all(health.map(async (answer) => [answer.status, await answer.json()])), [
@@ -194,8 +205,10 @@ test('requests wait until the state is there, health does not, and closing answe
   await http.close()
 
   const never = await startHttp({}, { gate: new Promise(() => undefined) })
+  context.after(() => never.close())
   const { port, host: own } = new URL(never.url)
   const socket = connect(Number(port), '127.0.0.1')
+  context.after(() => void socket.destroy())
   let answers = ''
   socket.on('data', (data) => (answers += data.toString()))
   // In one piece, so that the server has the second when it answers the first.

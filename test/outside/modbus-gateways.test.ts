@@ -251,7 +251,7 @@ test('an answer that comes too late is not taken for the answer to the next requ
   )
 })
 
-test('a gateway that is not there is an error at once, and is found when it is back', async () => {
+test('a gateway that is not there is an error at once, and is found when it is back', async (context) => {
   await stage(countingRegisters, async ({ server, gateways }) => {
     const gone = await startModbusServer(countingRegisters)
     await gone.close()
@@ -269,6 +269,7 @@ test('a gateway that is not there is an error at once, and is found when it is b
     const back = createServer((socket) =>
       socket.on('data', (data) => socket.write(framed(data.readUInt16BE(0), 1, registersAnswer(3, [7])))),
     )
+    context.after(() => void back.close())
     await new Promise<void>((resolve) => back.listen(gone.port, '127.0.0.1', resolve))
     assert.deepEqual(await ask(gone.port), values(7))
     await gateways.close()
