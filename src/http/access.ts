@@ -9,7 +9,7 @@ import { createSessions } from './sessions.ts'
 
 /** Who may call (contract, section 3). */
 export interface Access {
-  /** Throws `forbidden` for what a web page of somebody else could have sent. */
+  /** Throws `forbidden` for what a web page of somebody else could have sent, `body_invalid` without a Host. */
   checkSender(request: IncomingMessage): void
   /**
    * Throws `unauthorized` when a token is needed and neither it nor a login comes along, and `forbidden` when
@@ -84,7 +84,10 @@ export function createAccess({ token, bind, port, secure, clock }: AccessSetting
 
   return {
     isLocked: expected !== undefined,
-    checkSender({ headers, method, url = '' }) {
+    checkSender({ headers, method, httpVersion, url = '' }) {
+      if (headers.host === undefined && httpVersion === '1.1') {
+        throw new Problem('body_invalid', 'A request of HTTP/1.1 must have a Host header.')
+      }
       // A token cannot be guessed by a page elsewhere, and with one the host may have any name.
       if (token !== undefined) return
       if (!isThisHost(headers.host ?? '')) {

@@ -8,7 +8,7 @@ import { securityLines } from '../base/security-headers.ts'
 import { isStillSending, lingeringAnswer } from './body.ts'
 import { failureWindow } from './login-limit.ts'
 
-const problemType = 'application/problem+json'
+export const problemType = 'application/problem+json'
 /** Seconds after which somebody who was refused for too many tries may try again at the latest. */
 const retryAfter = String(failureWindow / 1_000)
 

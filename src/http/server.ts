@@ -12,7 +12,8 @@ import {
   systemErrorCode,
 } from '../base/problem.ts'
 import { followIdentity, secureOptions, type TlsSource } from '../base/tls-identity.ts'
-import { refuseConnection } from './problem-answer.ts'
+import { problemType, refuseConnection } from './problem-answer.ts'
+import { securityHeaders } from '../base/security-headers.ts'
 
 /** Most bytes of a request's head: far more than any client of this API sends. */
 const headerLimit = 16 * 1024
@@ -75,6 +76,8 @@ export function createHttpServer(settings: ServerSettings): Server {
   const handshakes = new Map<string, Socket>()
   const options = {
     maxHeaderSize: headerLimit,
+    // Asked for later: Node's own refusal would be without the headers that every answer has.
+    requireHostHeader: false,
     headersTimeout: headersTime,
     requestTimeout: requestTime,
     keepAliveTimeout: keepAliveTime,
@@ -109,7 +112,8 @@ export function createHttpServer(settings: ServerSettings): Server {
   server.on('request', (request, response) => {
     const { socket } = request
     connections.set(socket, (connections.get(socket) ?? 0) + 1)
-    if (closing !== undefined) response.shouldKeepAlive = false
+    // Whoever leaves the host out does not speak HTTP/1.1: it is answered (400), and once.
+    if (closing !== undefined || request.headers.host === undefined) response.shouldKeepAlive = false
     response.on('close', () => {
       const left = (connections.get(socket) ?? 1) - 1
       if (connections.has(socket)) connections.set(socket, left)
@@ -125,6 +129,13 @@ export function createHttpServer(settings: ServerSettings): Server {
     places.get(peerOf(request.socket))?.()
     release(request.socket)
     upgrade(request, socket, head)
+  })
+  server.on('checkExpectation', (_request, response: ServerResponse) => {
+    const document = problemDocument(
+      new Problem('body_invalid', 'The only expectation known is 100-continue.'),
+    )
+    response.writeHead(417, { ...securityHeaders, 'Content-Type': problemType, Connection: 'close' })
+    response.end(JSON.stringify({ ...document, status: 417 }))
   })
   server.on('clientError', (error, socket) => {
     // Whoever speaks without encryption could not read the answer.
