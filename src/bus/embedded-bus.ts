@@ -1,4 +1,3 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { createServer, type Server, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
@@ -7,6 +6,7 @@ import { Aedes, type AuthenticateError, type Client } from 'aedes'
 import { type Clock, withDeadline } from '../base/clock.ts'
 import { type ConnectionLimits, createConnections } from '../base/connections.ts'
 import type { Logger } from '../base/log.ts'
+import { createSecretCheck } from '../base/secret-check.ts'
 import { followIdentity, secureOptions, type TlsSource } from '../base/tls-identity.ts'
 import { isBrokerInternal, isRequest, mayPublish, mayReceive, maySubscribe } from './acl.ts'
 import { createBrokerStore } from './broker-store.ts'
@@ -86,6 +86,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   const { bind, port, token, tls, root, logger, clock } = settings
   const topics = createTopics(root)
   const warn = createWarner(logger, clock)
+  const isToken = token === undefined ? undefined : createSecretCheck(token)
   const limits = {
     connections: connectionsLimit,
     connectionsPerAddress: connectionsPerAddressLimit,
@@ -117,7 +118,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     maxTopicLevels: topicLevelsLimit,
     maxInflightInbound: inflightLimit,
     authenticate(_client, _username, password, done) {
-      if (token === undefined || isToken(password)) {
+      if (isToken === undefined || (password !== undefined && isToken(password))) {
         done(null, true)
         return
       }
@@ -169,12 +170,6 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     'error',
     (error: Error) => logger.error('The MQTT broker reports an error', { reason: error.message }),
   ])
-
-  function isToken(password: Buffer | undefined): boolean {
-    if (token === undefined || password === undefined) return false
-    const digest = (value: Buffer | string): Buffer => createHash('sha256').update(value).digest()
-    return timingSafeEqual(digest(password), digest(token))
-  }
 
   function hasRoomFor(client: Client, filter: string): boolean {
     const present: unknown = Reflect.get(client, 'subscriptions')

@@ -1,8 +1,8 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import type { Clock } from '../base/clock.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { Problem } from '../base/problem.ts'
+import { createSecretCheck } from '../base/secret-check.ts'
 import { createLoginLimit, wrongTokensAllowed } from './login-limit.ts'
 import { endedCookie, sessionCookie, sessionIn } from './session-cookie.ts'
 import { createSessions } from './sessions.ts'
@@ -42,7 +42,7 @@ export interface AccessSettings {
 }
 
 export function createAccess({ token, bind, port, secure, clock }: AccessSettings): Access {
-  const expected = token === undefined ? undefined : digest(token)
+  const isToken = token === undefined ? undefined : createSecretCheck(token)
   const sessions = createSessions(clock)
   const limit = createLoginLimit(clock)
   const guesses = createLoginLimit(clock, wrongTokensAllowed)
@@ -56,11 +56,6 @@ export function createAccess({ token, bind, port, secure, clock }: AccessSetting
     return isLoopback(name) || name === bind.toLowerCase() || name === `[${bind.toLowerCase()}]`
   }
 
-  function isToken(given: string): boolean {
-    // Digests have one length, so that the comparison tells nothing of the token, not even its length.
-    return expected !== undefined && timingSafeEqual(digest(given), expected)
-  }
-
   function hasLogin({ cookie }: IncomingHttpHeaders): boolean {
     const id = sessionIn(cookie, port(), secure)
     return id !== undefined && sessions.isOpen(id)
@@ -71,7 +66,7 @@ export function createAccess({ token, bind, port, secure, clock }: AccessSetting
     const { authorization } = headers
     if (authorization === undefined) return hasLogin(headers) ? 'login' : undefined
     const [, given] = /^bearer +(\S+) *$/i.exec(authorization) ?? []
-    return given !== undefined && isToken(given) ? 'token' : undefined
+    return given !== undefined && isToken?.(given) === true ? 'token' : undefined
   }
 
   /** Throws `too_many_requests` when there have been too many from this address. */
@@ -83,10 +78,14 @@ export function createAccess({ token, bind, port, secure, clock }: AccessSetting
   }
 
   return {
-    isLocked: expected !== undefined,
-    checkSender({ headers, method, httpVersion, url = '' }) {
+    isLocked: isToken !== undefined,
+    checkSender({ headers, rawHeaders, method, httpVersion, url = '' }) {
       if (headers.host === undefined && httpVersion === '1.1') {
         throw new Problem('body_invalid', 'A request of HTTP/1.1 must have a Host header.')
+      }
+      // Which of them counts is a matter of taste, and a proxy may have another one.
+      if (isRepeated(rawHeaders, 'host') || isRepeated(rawHeaders, 'origin')) {
+        throw new Problem('body_invalid', 'A request may have one Host header and one Origin header.')
       }
       // A token cannot be guessed by a page elsewhere, and with one the host may have any name.
       if (token !== undefined) return
@@ -108,7 +107,7 @@ export function createAccess({ token, bind, port, secure, clock }: AccessSetting
     },
     refusals,
     checkCaller({ headers, method, socket }) {
-      if (expected === undefined) return
+      if (isToken === undefined) return
       const credential = credentialOf(headers)
       if (credential === undefined) {
         if (headers.authorization !== undefined) noteGuess(socket.remoteAddress ?? '')
@@ -119,12 +118,12 @@ export function createAccess({ token, bind, port, secure, clock }: AccessSetting
         throw new Problem('forbidden', 'A change with a login must come from a page of this host.')
       }
     },
-    isKnown: ({ headers }) => expected === undefined || credentialOf(headers) !== undefined,
+    isKnown: ({ headers }) => isToken === undefined || credentialOf(headers) !== undefined,
     logIn({ headers, socket }, given) {
       if (headers.origin !== undefined && !isFromOwnPage(headers)) {
         throw new Problem('forbidden', 'A login must come from a page of this host.')
       }
-      if (expected === undefined) return undefined
+      if (isToken === undefined) return undefined
       const address = socket.remoteAddress ?? ''
       const wait = limit.wait(address)
       if (wait > 0) {
@@ -144,6 +143,11 @@ export function createAccess({ token, bind, port, secure, clock }: AccessSetting
       return endedCookie(port(), secure)
     },
   }
+}
+
+/** `rawHeaders`: names and values in turn, as they came. */
+function isRepeated(rawHeaders: readonly string[], name: string): boolean {
+  return rawHeaders.filter((text, index) => index % 2 === 0 && text.toLowerCase() === name).length > 1
 }
 
 /** `wait` in milliseconds. */
@@ -177,8 +181,4 @@ function isLinkToPage(method: string | undefined, url: string, headers: Incoming
     headers['sec-fetch-dest'] === 'document' &&
     !url.startsWith('/api/')
   )
-}
-
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest()
 }
