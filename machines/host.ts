@@ -5,14 +5,29 @@ import type { HostFact, SafeModeReason } from '../src/schema/journal-event.ts'
 
 export type HostEvent = HostFact & { at: string }
 
+export interface KnownRepository {
+  name: string
+  url: string
+  /** The index must be signed with it. */
+  publicKey?: string
+  /** Latest time of a signature that was seen, in seconds since 1970. */
+  signedAt?: number
+}
+
 export interface HostContext {
   /** Name of this host in a fleet; null before the first start. */
   id: string | null
-  repositories: { name: string; url: string }[]
+  repositories: KnownRepository[]
   /** Starts in a row that did not reach `ready`, the present one included. */
   unfinishedStarts: number
   /** Why and since when (ISO 8601) no plugin is loaded; null in ordinary operation. */
   safeMode: { since: string; reason: SafeModeReason; unfinishedStarts: number } | null
+}
+
+/** Another address with the same key goes on from what was signed last. */
+function withMemory(added: KnownRepository, before: KnownRepository | undefined): KnownRepository {
+  if (before?.signedAt === undefined || before.publicKey !== added.publicKey) return added
+  return { ...added, signedAt: Math.max(added.signedAt ?? 0, before.signedAt) }
 }
 
 const machine = setup({
@@ -40,8 +55,22 @@ const machine = setup({
         ? {
             repositories: [
               ...context.repositories.filter(({ name }) => name !== event.data.name),
-              event.data,
+              withMemory(
+                event.data,
+                context.repositories.find(({ name }) => name === event.data.name),
+              ),
             ],
+          }
+        : {},
+    ),
+    recordSignature: assign(({ context, event }) =>
+      event.type === 'RepositoryIndexAccepted'
+        ? {
+            repositories: context.repositories.map((repository) =>
+              repository.name === event.data.name
+                ? { ...repository, signedAt: Math.max(repository.signedAt ?? 0, event.data.signedAt) }
+                : repository,
+            ),
           }
         : {},
     ),
@@ -62,6 +91,7 @@ export const host = machine.createMachine({
     // A start after a crash finds any state: a killed host could not say that it stopped.
     HostStarted: { target: '.starting', actions: 'recordStart' },
     RepositoryAdded: { actions: 'addRepository' },
+    RepositoryIndexAccepted: { actions: 'recordSignature' },
     RepositoryRemoved: { actions: 'removeRepository' },
   },
   states: {

@@ -41,6 +41,7 @@ function entryOf(path) {
     tags: manifest.tags,
     minHostVersion: manifest.minHostVersion,
     files,
+    permissions: manifest.permissions,
     sha256: Object.fromEntries(fetched.map((file) => [file, sha256(join(folder, path, file))])),
   }
 }

@@ -27,6 +27,7 @@ import { createManifests } from './lifecycle/manifests.ts'
 import { createMqttCommands } from './lifecycle/mqtt-commands.ts'
 import { createMqttProjection } from './lifecycle/mqtt-projection.ts'
 import type { RestartPolicy } from './lifecycle/restart-policy.ts'
+import { createJournaledSigningTimes } from './lifecycle/signing-times.ts'
 import { decideSafeMode } from './lifecycle/safe-mode.ts'
 import { createSecretVault } from './lifecycle/secret-vault.ts'
 import { createOutside } from './outside/outside.ts'
@@ -176,6 +177,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       clock,
       logger,
       hostVersion,
+      times: createJournaledSigningTimes({ journal, snapshots, logger }),
     })
     scope.add(() => repositories.close())
     const lifecycle = createLifecycle({

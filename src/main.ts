@@ -12,7 +12,15 @@ import { lockDirectory } from './journal/lock.ts'
 import { repairJournal } from './journal/repair.ts'
 import { readSnapshot } from './journal/snapshot.ts'
 import { makeSecretKey, rewriteDirectory, vaultOf } from './maintenance/commands.ts'
-import { helpText, parseCommandLine, type SecretCommand, type Settings, SettingsError } from './settings.ts'
+import { makeSigningKey, signRepository } from './maintenance/publishing.ts'
+import {
+  helpText,
+  parseCommandLine,
+  type PublishingCommand,
+  type SecretCommand,
+  type Settings,
+  SettingsError,
+} from './settings.ts'
 
 /** The command `lupine`: the only file that touches the process itself. */
 
@@ -120,13 +128,26 @@ async function runSecretCommand(command: SecretCommand, settings: Settings): Pro
   }
 }
 
-// Whatever the host writes is its owner's alone.
-process.umask(0o077)
+async function runPublishingCommand(line: PublishingCommand): Promise<void> {
+  try {
+    process.stdout.write(
+      line.command === 'keygen'
+        ? await makeSigningKey(systemFileSystem, line.file)
+        : await signRepository({ ...line, files: systemFileSystem, clock: systemClock }),
+    )
+  } catch (error) {
+    fail(messageOf(error), exitCode.failed)
+  }
+}
 
 try {
   const line = parseCommandLine(process.argv.slice(2), process.env, process.stdout.isTTY)
+  const isPublishing = line.command === 'keygen' || line.command === 'sign'
+  // Whatever the host writes is its owner's alone; what is published is for others to read.
+  if (!isPublishing) process.umask(0o077)
   if (line.command === 'help') process.stdout.write(`${helpText()}\n`)
   else if (line.command === 'version') process.stdout.write(`${hostVersion}\n`)
+  else if (isPublishing) await runPublishingCommand(line)
   else if (line.command === 'start') await start(line.settings)
   else if (line.command === 'repair') {
     await whileStopped(line.settings, (directory) => repair(line.settings, directory))

@@ -200,9 +200,16 @@ export type SecretCommand = 'secret-key' | 'rotate-key' | 'decrypt'
 
 const commands = ['start', 'repair', 'secret-key', 'rotate-key', 'decrypt'] as const
 
+/** Commands for those who publish plugins; they concern no host and no setting. */
+export type PublishingCommand =
+  | { command: 'keygen'; file: string }
+  /** `keyFile`: undefined for minisign's own place. */
+  | { command: 'sign'; folder: string; keyFile: string | undefined; hashesOnly: boolean }
+
 export type CommandLine =
   | { command: 'start'; settings: Settings }
   | { command: 'repair' | SecretCommand; settings: Settings }
+  | PublishingCommand
   | { command: 'help' }
   | { command: 'version' }
 
@@ -216,6 +223,9 @@ export function parseCommandLine(
   if (values.help === true) return { command: 'help' }
   if (values.version === true) return { command: 'version' }
   const [given = 'start', ...rest] = positionals
+  if (given === 'keygen' || given === 'sign') return readPublishingCommand(given, rest, values)
+  const stray = ['key', 'hashes-only'].find((flag) => values[flag] !== undefined)
+  if (stray !== undefined) throw new SettingsError(`--${stray} belongs to "lupine sign"; see lupine --help.`)
   const command = commands.find((name) => name === given)
   if (command === undefined || rest.length > 0) {
     throw new SettingsError(`Unknown command ${JSON.stringify(positionals.join(' '))}; see lupine --help.`)
@@ -232,6 +242,29 @@ export function parseCommandLine(
   return { command, settings }
 }
 
+function readPublishingCommand(
+  command: 'keygen' | 'sign',
+  operands: readonly string[],
+  { key, 'hashes-only': hashesOnly = false, ...others }: Record<string, unknown>,
+): PublishingCommand {
+  const [place = '', ...rest] = operands
+  const usage = command === 'keygen' ? 'keygen FILE' : 'sign FOLDER [--key FILE] [--hashes-only]'
+  const isRight =
+    place !== '' &&
+    rest.length === 0 &&
+    Object.keys(others).length === 0 &&
+    key !== '' &&
+    (command === 'sign' || (key === undefined && hashesOnly === false))
+  if (!isRight) throw new SettingsError(`The command is: lupine ${usage}; see lupine --help.`)
+  if (command === 'keygen') return { command, file: place }
+  return {
+    command,
+    folder: place,
+    keyFile: typeof key === 'string' ? key : undefined,
+    hashesOnly: hashesOnly === true,
+  }
+}
+
 function readFlags(commandLine: readonly string[]): {
   values: Record<string, unknown>
   positionals: string[]
@@ -242,6 +275,8 @@ function readFlags(commandLine: readonly string[]): {
       options: {
         help: { type: 'boolean', short: 'h' },
         version: { type: 'boolean', short: 'v' },
+        key: { type: 'string' },
+        'hashes-only': { type: 'boolean' },
         ...Object.fromEntries(
           names.map((name) => {
             const { flag, isSwitch = false }: Definition = definitions[name]
@@ -444,6 +479,8 @@ export function helpText(): string {
     '       lupine secret-key --secret-key-file FILE   make a key for secrets, or put a new one on top',
     '       lupine rotate-key [flags] encrypt all secrets with the first key of the file',
     '       lupine decrypt [flags]    write all secrets in plain text again',
+    '       lupine keygen FILE        make a key to sign a repository with, and show its public half',
+    '       lupine sign FOLDER [--key FILE] [--hashes-only]   fill in the hashes of its index, and sign it',
     '       lupine --help | --version',
     '',
     'Every flag has an environment variable; the flag wins.',

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject } from '../base/json.ts'
+import { parsePublicKey } from '../base/minisign.ts'
 import { type HostFile, InstalledEntry, RepositoryEntry } from '../schema/host-file.ts'
 import { escapePointer } from '../schema/parser.ts'
 
@@ -50,11 +51,27 @@ export function doubtfulEdits(written: HostFile, file: HostFile): string[] {
       const before = written.repositories?.find(({ name }) => name === entry.name)
       const place = `/repositories/${index}`
       doubts.push(...unknownMembers(place, entry, before, known), ...controls(place, entry, before))
+      doubts.push(...doubtfulKey(place, entry, before))
     }
   }
   const installed = file.plugins?.installed
   if (installed === undefined) doubts.push('/plugins/installed is missing')
   else doubts.push(...doubtfulEntries(written.plugins?.installed ?? [], installed))
+  return doubts
+}
+
+type Repository = NonNullable<HostFile['repositories']>[number]
+
+/** Who pins a repository to another key replaces all of it; damage reaches the key or its id, hardly both. */
+function doubtfulKey(place: string, entry: Repository, before: Repository | undefined): string[] {
+  const doubts: string[] = []
+  if (before !== undefined && entry.signedAt !== undefined && entry.signedAt !== before.signedAt) {
+    doubts.push(`${place}/signedAt has changed, which only the host may do`)
+  }
+  if (entry.publicKey != null && before?.publicKey != null && entry.publicKey !== before.publicKey) {
+    const [now, then] = [parsePublicKey(entry.publicKey), parsePublicKey(before.publicKey)]
+    if (now.id === then.id || now.key.equals(then.key)) doubts.push(`${place}/publicKey has changed in part`)
+  }
   return doubts
 }
 

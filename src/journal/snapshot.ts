@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import type { KnownRepository } from '../../machines/host.ts'
 import { type FileSystem, writeFileAtomically } from '../base/file-system.ts'
 import { SecretKeyError } from '../base/key-ring.ts'
 import type { Logger } from '../base/log.ts'
@@ -112,7 +113,7 @@ export function refuseDoubtfulEdits(directory: string, written: HostFile, file: 
 
 /** One thing that a person changed in `.host.json`. */
 export type HandEdit =
-  | { kind: 'repositoryAdded'; name: string; url: string }
+  | { kind: 'repositoryAdded'; repository: KnownRepository }
   | { kind: 'repositoryRemoved'; name: string }
   | { kind: 'pluginAdded'; entry: InstalledEntry }
   | { kind: 'pluginRemoved'; id: string }
@@ -124,10 +125,25 @@ export type HandEdit =
 export function handEdits(written: HostFile, file: HostFile): HandEdit[] {
   const edits: HandEdit[] = []
   if (file.repositories !== undefined) {
-    const before = new Map(written.repositories?.map(({ name, url }) => [name, url]))
-    for (const { name, url } of file.repositories) {
-      if (before.get(name) !== url) edits.push({ kind: 'repositoryAdded', name, url })
+    const before = new Map(written.repositories?.map((repository) => [repository.name, repository]))
+    for (const repository of file.repositories) {
+      const { name, url } = repository
+      const old = before.get(name)
+      const publicKey = repository.publicKey ?? undefined
       before.delete(name)
+      if (old?.url === url && (old.publicKey ?? undefined) === publicKey) continue
+      edits.push({
+        kind: 'repositoryAdded',
+        repository: {
+          name,
+          url,
+          ...(publicKey === undefined ? {} : { publicKey }),
+          // A time that was seen belongs to the key that it was seen with.
+          ...(repository.signedAt === undefined || publicKey === undefined || old !== undefined
+            ? {}
+            : { signedAt: repository.signedAt }),
+        },
+      })
     }
     for (const name of before.keys()) edits.push({ kind: 'repositoryRemoved', name })
   }

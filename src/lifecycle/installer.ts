@@ -6,6 +6,7 @@ import type { StagedPlugin } from '../repository/repository.ts'
 import { identifierOf } from '../schema/identifier.ts'
 import type { Origin, PluginFact } from '../schema/journal-event.ts'
 import type { Manifest } from '../schema/manifest.ts'
+import type { PermissionEntry } from '../schema/permissions.ts'
 import {
   configuredRepositories,
   installedPlugins,
@@ -40,11 +41,14 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
     if (unmet.length > 0) throw new Problem('dependency_unmet', unmet.map(({ message }) => message).join(' '))
   }
 
-  /** Says so when a new version may do what the installed one may not. */
-  function warnOfPermissions(id: string, next: Manifest): void {
+  /** What a new version may do and the installed one may not. */
+  function permissionsAdded(id: string, next: Manifest): PermissionEntry[] {
     const present = manifests.get(id)
-    if (present === undefined) return
-    const { added } = permissionChanges(present.permissions ?? null, next.permissions ?? null)
+    if (present === undefined) return []
+    return permissionChanges(present.permissions ?? null, next.permissions ?? null).added
+  }
+
+  function warnOfPermissions(id: string, next: Manifest, added: readonly PermissionEntry[]): void {
     if (added.length === 0) return
     logger.warn('An update may do more than the version before it', {
       plugin: id,
@@ -179,7 +183,9 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
           await loadIfEnabled(id, 'update failed', by)
           throw error
         }
-        const fact: PluginFact = { type: 'PluginUpdated', plugin: id, data: releaseData(staged) }
+        const added = permissionsAdded(id, staged.manifest)
+        const data = { ...releaseData(staged), ...(added.length === 0 ? {} : { permissionsAdded: added }) }
+        const fact: PluginFact = { type: 'PluginUpdated', plugin: id, data }
         try {
           await journal.append([fact], by, requestKey)
         } catch (error) {
@@ -193,7 +199,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
           await loadIfEnabled(id, 'update failed', by).catch(() => undefined)
           throw error
         }
-        warnOfPermissions(id, staged.manifest)
+        warnOfPermissions(id, staged.manifest, added)
         manifests.set(id, staged.manifest)
         await directory.prune(identifierOf(id), snapshotOfPlugin(context, id).context.kept)
         await loadIfEnabled(id, 'update', by)

@@ -157,7 +157,11 @@ export interface Lifecycle {
 
   catalog(filter: { text?: string; repository?: string }): Promise<CatalogEntry[]>
   repositories(): Promise<RepositoryStatus[]>
-  addRepository(repository: { name: string; url: string }, context: CommandContext): Promise<RepositoryStatus>
+  /** `publicKey`: pins it to this key of minisign; without it, one that is pinned stays so. */
+  addRepository(
+    repository: { name: string; url: string; publicKey?: string | null },
+    context: CommandContext,
+  ): Promise<RepositoryStatus>
   removeRepository(name: string, context: CommandContext): Promise<void>
 
   /** How often plugins were refused what their manifests do not list, since the start. */

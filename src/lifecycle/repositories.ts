@@ -1,4 +1,6 @@
-import { Problem } from '../base/problem.ts'
+import { parsePublicKey } from '../base/minisign.ts'
+import { createKeyedMutex } from '../base/mutex.ts'
+import { messageOf, Problem } from '../base/problem.ts'
 import type { SnapshotWriter } from '../journal/snapshot.ts'
 import type { RepositoryStatus } from '../repository/repository.ts'
 import { hostSupports, isNewer } from '../repository/versions.ts'
@@ -15,6 +17,8 @@ export function createRepositories(
   { requireRunning, snapshots }: Pick<CommandRunner, 'requireRunning'> & { snapshots: SnapshotWriter },
 ): Repositories {
   const { journal, repositories, hostVersion } = context
+  // Not the plugins': the end of the host waits for those, and need not wait for an address that does not answer.
+  const mutex = createKeyedMutex()
 
   async function statuses(wanted: (name: string) => boolean): Promise<RepositoryStatus[]> {
     const chosen = configuredRepositories(context).filter(({ name }) => wanted(name))
@@ -62,28 +66,58 @@ export function createRepositories(
         })
     },
     repositories: () => statuses(() => true),
-    async addRepository({ name, url }, { by, requestKey }) {
-      requireRunning()
-      if (
-        configuredRepositories(context).some(
-          (repository) => repository.name === name && repository.url === url,
-        )
-      ) {
+    addRepository: ({ name, url, publicKey }, { by, requestKey }) =>
+      mutex.run(name, async () => {
+        requireRunning()
+        const present = configuredRepositories(context).find((repository) => repository.name === name)
+        const key = keyFor(name, publicKey, present?.publicKey)
+        if (present !== undefined && present.url === url && present.publicKey === key) return statusOf(name)
+        const repository = { name, url, ...(key === undefined ? {} : { publicKey: key }) }
+        // Read first: an address that does not work is told now, not at the next installation.
+        const { signedAt } = await repositories.check(repository)
+        requireRunning()
+        const data = { ...repository, ...(signedAt === undefined ? {} : { signedAt }) }
+        await journal.append([{ type: 'RepositoryAdded', plugin: null, data }], by, requestKey)
+        await snapshots.flush()
         return statusOf(name)
-      }
-      // Read first: an address that does not work is told now, not at the next installation.
-      await repositories.index({ name, url })
-      await journal.append([{ type: 'RepositoryAdded', plugin: null, data: { name, url } }], by, requestKey)
-      await snapshots.flush()
-      return statusOf(name)
-    },
-    async removeRepository(name, { by }) {
-      requireRunning()
-      if (!configuredRepositories(context).some((repository) => repository.name === name)) {
-        throw new Problem('repository_unknown', `There is no repository named ${name}.`)
-      }
-      await journal.append([{ type: 'RepositoryRemoved', plugin: null, data: { name } }], by)
-      await snapshots.flush()
-    },
+      }),
+    removeRepository: (name, { by }) =>
+      mutex.run(name, async () => {
+        requireRunning()
+        if (!configuredRepositories(context).some((repository) => repository.name === name)) {
+          throw new Problem('repository_unknown', `There is no repository named ${name}.`)
+        }
+        await journal.append([{ type: 'RepositoryRemoved', plugin: null, data: { name } }], by)
+        await snapshots.flush()
+      }),
+  }
+}
+
+/**
+ * The key that a repository is to be pinned to. One that is pinned stays so, whatever the request leaves out, and
+ * nobody changes its key in passing. Throws `body_invalid` and `repository_pinned`.
+ */
+function keyFor(
+  name: string,
+  given: string | null | undefined,
+  pinned: string | undefined,
+): string | undefined {
+  if (given === undefined) return pinned
+  const key = given === null ? undefined : readKey(given)
+  if (pinned === undefined || key === pinned) return key
+  throw new Problem(
+    'repository_pinned',
+    `The repository "${name}" is pinned to the key ${pinned}. If it is really to be trusted ${key === undefined ? 'without one' : 'with another one'}, delete it first, then add it again.`,
+  )
+}
+
+function readKey(text: string): string {
+  try {
+    return parsePublicKey(text).text
+  } catch (error) {
+    throw new Problem('body_invalid', `The public key ${messageOf(error)}.`, {
+      errors: [{ path: '/publicKey', message: messageOf(error) }],
+      cause: error,
+    })
   }
 }

@@ -90,14 +90,15 @@ export async function applyHandEdits(context: LifecycleContext, file: HostFile |
 }
 
 function editSubject(edit: HandEdit): { plugin?: string; repository?: string } {
-  if (edit.kind === 'repositoryAdded' || edit.kind === 'repositoryRemoved') return { repository: edit.name }
+  if (edit.kind === 'repositoryAdded') return { repository: edit.repository.name }
+  if (edit.kind === 'repositoryRemoved') return { repository: edit.name }
   return { plugin: edit.kind === 'pluginAdded' ? edit.entry.id : edit.id }
 }
 
 async function factsOfEdit(context: LifecycleContext, edit: HandEdit): Promise<Fact[]> {
   switch (edit.kind) {
     case 'repositoryAdded':
-      return [{ type: 'RepositoryAdded', plugin: null, data: { name: edit.name, url: edit.url } }]
+      return [{ type: 'RepositoryAdded', plugin: null, data: edit.repository }]
     case 'repositoryRemoved':
       return [{ type: 'RepositoryRemoved', plugin: null, data: { name: edit.name } }]
     case 'pluginRemoved':

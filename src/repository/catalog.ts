@@ -5,7 +5,7 @@ import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import type { PluginIdentifier } from '../schema/identifier.ts'
 import type { Manifest } from '../schema/manifest.ts'
-import type { RepositoryEntry } from '../schema/repository-index.ts'
+import { parseListedPermissions, type RepositoryEntry } from '../schema/repository-index.ts'
 import { chooseEntry, notOffered } from './choose-entry.ts'
 import { chooseByName, chooseByPlugin } from './choose-repository.ts'
 import { createIndexCache, type OpenRepository, unreachable } from './index-cache.ts'
@@ -13,7 +13,14 @@ import { entriesOf, fullIdOf } from './index-file.ts'
 import { defaultRepositoryLimits, type RepositoryLimits } from './limits.ts'
 import { integrityOf } from './plugin-directory.ts'
 import { pluginPlaces, type Swap, swapInForNow } from './plugin-swap.ts'
-import type { Offer, RepositoryCatalog, RepositorySettings, RepositoryStatus } from './repository.ts'
+import type {
+  Offer,
+  RepositoryCatalog,
+  RepositorySettings,
+  RepositoryStatus,
+  SigningTimes,
+} from './repository.ts'
+import { createSigningTimes, dateOf } from './signed-index.ts'
 import { SourceError } from './source.ts'
 import { type FetchedPlugin, fetchPlugin, writeStaged } from './staging.ts'
 import { hostSupports, isNewer, isSameVersion } from './versions.ts'
@@ -28,6 +35,8 @@ export interface RepositoryCatalogOptions {
   logger: Logger
   hostVersion: string
   limits?: Partial<RepositoryLimits>
+  /** Default: forgotten with the catalog. */
+  times?: SigningTimes
 }
 
 export function createRepositoryCatalog(options: RepositoryCatalogOptions): RepositoryCatalog {
@@ -44,6 +53,7 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     limits,
     hostVersion,
     signal: closing.signal,
+    times: options.times ?? createSigningTimes(),
   })
 
   async function open(repository: RepositorySettings, wanted?: { fresh: boolean }): Promise<OpenRepository> {
@@ -51,12 +61,22 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     return cache.open(repository, wanted)
   }
 
-  async function statusOf({ name, url }: RepositorySettings): Promise<RepositoryStatus> {
+  async function statusOf(repository: RepositorySettings): Promise<RepositoryStatus> {
+    const { name, url, publicKey = null } = repository
+    const unread = { name, url, publicKey, signed: false, signedAt: null, namespace: null, plugins: 0 }
     try {
-      const { index } = await open({ name, url })
-      return { name, url, namespace: index.namespace, plugins: fullIdsOf(index).length, error: null }
+      const { index, signature } = await open(repository)
+      const { signedAt } = signature ?? {}
+      return {
+        ...unread,
+        signed: signature !== undefined,
+        signedAt: signedAt === undefined ? null : dateOf(signedAt),
+        namespace: index.namespace,
+        plugins: fullIdsOf(index).length,
+        error: null,
+      }
     } catch (error) {
-      return { name, url, namespace: null, plugins: 0, error: messageOf(error) }
+      return { ...unread, error: messageOf(error) }
     }
   }
 
@@ -87,7 +107,7 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     { host }: { host: boolean },
   ): Promise<FetchedPlugin & { entry: RepositoryEntry }> {
     const opened = await open(repository, { fresh: true })
-    const { source } = opened
+    const { source, signature } = opened
     const entry = chooseEntry(opened, repository, plugin, version)
     if (host) requireHost(plugin, entry.minHostVersion)
     const accept = (manifest: Manifest): void => {
@@ -99,7 +119,7 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     const warn = (message: string, file: string): void =>
       logger.warn(message, { plugin: plugin.fullId, repository: repository.name, file })
     const fetched = await withStageDeadline((signal) =>
-      fetchPlugin({ source, entry, plugin, limits, signal, accept, warn }),
+      fetchPlugin({ source, entry, signed: signature !== undefined, plugin, limits, signal, accept, warn }),
     ).catch((error: unknown) => {
       throw unreachable(repository, source.place, error)
     })
@@ -144,6 +164,11 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     async index(repository) {
       const { index } = await open(repository)
       return index
+    },
+
+    async check(repository) {
+      const { signature } = await open(repository, { fresh: true })
+      return { signedAt: signature?.signedAt }
     },
 
     statuses: (repositories) => Promise.all(repositories.map(statusOf)),
@@ -204,6 +229,7 @@ function fullIdsOf(index: OpenRepository['index']): string[] {
 }
 
 function offerOf(fullId: string, entry: RepositoryEntry, { name }: RepositorySettings): Offer {
+  const permissions = parseListedPermissions(entry.permissions)
   return {
     fullId,
     name: entry.name,
@@ -212,6 +238,7 @@ function offerOf(fullId: string, entry: RepositoryEntry, { name }: RepositorySet
     author: entry.author ?? null,
     tags: entry.tags ?? [],
     minHostVersion: entry.minHostVersion ?? null,
+    permissions: permissions.ok ? permissions.value : null,
     repository: name,
   }
 }

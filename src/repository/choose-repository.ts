@@ -34,7 +34,7 @@ export async function chooseByPlugin(
   fullId: string,
   open: (repository: RepositorySettings) => Promise<OpenRepository>,
 ): Promise<RepositorySettings> {
-  const failures: string[] = []
+  const failures: { repository: RepositorySettings; error: unknown }[] = []
   const offers = await Promise.all(
     repositories.map(async (repository) => {
       try {
@@ -42,12 +42,20 @@ export async function chooseByPlugin(
         // One that lists it wrongly is chosen too: `stage` then says what is wrong.
         return entriesOf(index, fullId).length > 0 || unusable.some((entry) => entry.fullId === fullId)
       } catch (error) {
-        failures.push(messageOf(error))
+        failures.push({ repository, error })
         return false
       }
     }),
   )
   const [first, ...others] = repositories.filter((_, position) => offers[position])
+  const withheld = failures.find(({ repository }) => repository.publicKey !== undefined)
+  if (first !== undefined && withheld !== undefined) {
+    // Whoever spoils a repository that is signed must not thereby decide for another one.
+    throw new Problem(
+      'ambiguous_repository',
+      `${fullId} is in "${first.name}"; name the repository to install from, for one that is pinned to a key could not be read. ${messageOf(withheld.error)}`,
+    )
+  }
   if (first !== undefined && others.length === 0) return first
   if (first !== undefined) {
     const names = [first, ...others].map(({ name }) => `"${name}"`).join(', ')
@@ -59,9 +67,16 @@ export async function chooseByPlugin(
   if (repositories.length === 0) {
     throw new Problem('plugin_not_in_repository', 'No repository is configured; add one first.')
   }
-  const unread = failures.length === 0 ? '' : ` ${failures.join(' ')}`
+  const unread = failures.map(({ error }) => ` ${messageOf(error)}`).join('')
+  const isRefused = failures.some(
+    ({ error }) => error instanceof Problem && error.code === 'signature_invalid',
+  )
   throw new Problem(
-    failures.length === repositories.length ? 'repository_unreachable' : 'plugin_not_in_repository',
+    failures.length < repositories.length
+      ? 'plugin_not_in_repository'
+      : isRefused
+        ? 'signature_invalid'
+        : 'repository_unreachable',
     `No repository that could be read has ${fullId}.${unread}`,
   )
 }

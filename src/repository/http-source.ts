@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
-import { indexFile } from '../schema/repository-index.ts'
+import { indexFile, signatureFile } from '../schema/repository-index.ts'
 import { isContainedPath } from './contained-file.ts'
 import type { RepositoryLimits } from './limits.ts'
 import { type Source, SourceError, type Validators } from './source.ts'
@@ -43,6 +43,8 @@ export function createHttpSource(url: string, options: HttpSourceOptions): Sourc
     const address = addressOf(path)
     const headers = new Headers({ accept: '*/*', 'user-agent': `lupine/${options.hostVersion}` })
     if (authorization !== undefined) headers.set('authorization', authorization)
+    // What is replaced in place must not come out of a cache on the way; files of plugins may.
+    if (path === indexFile || path === signatureFile) headers.set('cache-control', 'no-cache')
     if (known.etag !== undefined) headers.set('if-none-match', known.etag)
     if (known.lastModified !== undefined) headers.set('if-modified-since', known.lastModified)
     return withDeadline(options, path, signal, async (deadline) => {

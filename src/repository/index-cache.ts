@@ -1,18 +1,28 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import { MinisignError } from '../base/minisign.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import { type ReadIndex, readIndexFile } from './index-file.ts'
 import { openSource, type SourceOptions } from './open-source.ts'
-import type { RepositorySettings } from './repository.ts'
+import type { RepositorySettings, SigningTimes } from './repository.ts'
+import { fetchIndex, type GoodSignature, requireLatest, unsigned } from './signed-index.ts'
 import { type Source, SourceError, type Validators } from './source.ts'
 
-export interface OpenRepository extends ReadIndex {
+export interface OpenRepository extends KeptIndex {
   source: Source
+}
+
+interface KeptIndex extends ReadIndex {
+  /** Of a repository that is pinned to a key, and of no other. */
+  signature: GoodSignature | undefined
 }
 
 /** Indexes of repositories, kept for a while and asked for once by however many want them. */
 export interface IndexCache {
-  /** `fresh`: asks the server whether it has changed, however young the index is. Throws `repository_unreachable`. */
+  /**
+   * `fresh`: asks the server whether it has changed, however young the index is. Throws `repository_unreachable`
+   * and, for one that is pinned to a key, `signature_invalid`.
+   */
   open(repository: RepositorySettings, options?: { fresh?: boolean }): Promise<OpenRepository>
 }
 
@@ -20,35 +30,47 @@ export interface IndexCacheOptions extends SourceOptions {
   clock: Clock
   logger: Logger
   signal: AbortSignal
+  times: SigningTimes
 }
 
 interface Entry {
   source: Source
-  known?: { read: ReadIndex; validators: Validators; at: number }
-  pending?: Promise<ReadIndex>
+  known?: { read: KeptIndex; validators: Validators; at: number }
+  pending?: Promise<KeptIndex>
 }
 
 export function createIndexCache(options: IndexCacheOptions): IndexCache {
-  const { clock, logger, limits, signal } = options
+  const { clock, logger, limits, signal, times } = options
   const entries = new Map<string, Entry>()
 
-  function entryOf({ url }: RepositorySettings): Entry {
-    const known = entries.get(url)
+  // What was verified with one key says nothing for another, nor for none.
+  const keyOf = ({ url, publicKey }: RepositorySettings): string => JSON.stringify([url, publicKey ?? null])
+
+  function entryOf(repository: RepositorySettings): Entry {
+    const key = keyOf(repository)
+    const known = entries.get(key)
     if (known?.source.remote) return known
     // A relative path may mean another folder by now.
-    const entry = { source: openSource(url, options) }
-    entries.set(url, entry)
+    const entry = { source: openSource(repository.url, options) }
+    entries.set(key, entry)
     return entry
   }
 
-  async function refresh(repository: RepositorySettings, entry: Entry): Promise<ReadIndex> {
-    const answer = await entry.source.readIndex(entry.known?.validators, signal)
+  async function refresh(repository: RepositorySettings, entry: Entry): Promise<KeptIndex> {
+    const { source } = entry
+    const answer = await fetchIndex(source, repository.publicKey, {
+      known: entry.known?.validators,
+      signatureBytes: limits.signatureBytes,
+      signal,
+    }).catch((error: unknown) => {
+      throw error instanceof MinisignError ? unsigned(repository, source.place, error) : error
+    })
     if (answer === 'unchanged' && entry.known !== undefined) {
       entry.known.at = clock.monotonic()
       return entry.known.read
     }
     if (answer === 'unchanged') throw new SourceError('it answers "unchanged" to a first request')
-    const read = readIndexFile(answer.bytes)
+    const read = { ...readIndexFile(answer.bytes), signature: answer.signature }
     entry.known = { read, validators: answer.validators, at: clock.monotonic() }
     for (const { fullId, errors } of read.unusable) {
       logger.warn('An entry of a repository cannot be used', { repository: repository.name, fullId, errors })
@@ -56,7 +78,7 @@ export function createIndexCache(options: IndexCacheOptions): IndexCache {
     return read
   }
 
-  async function read(repository: RepositorySettings, entry: Entry, fresh: boolean): Promise<ReadIndex> {
+  async function read(repository: RepositorySettings, entry: Entry, fresh: boolean): Promise<KeptIndex> {
     const { known, source } = entry
     if (
       !fresh &&
@@ -76,9 +98,13 @@ export function createIndexCache(options: IndexCacheOptions): IndexCache {
     async open(repository, { fresh = false } = {}) {
       try {
         const entry = entryOf(repository)
-        return { ...(await read(repository, entry, fresh)), source: entry.source }
+        const found = await read(repository, entry, fresh)
+        if (found.signature !== undefined) {
+          await requireLatest(repository, entry.source.place, found.signature, times)
+        }
+        return { ...found, source: entry.source }
       } catch (error) {
-        throw unreachable(repository, entries.get(repository.url)?.source.place, error)
+        throw unreachable(repository, entries.get(keyOf(repository))?.source.place, error)
       }
     },
   }

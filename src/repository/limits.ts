@@ -7,6 +7,8 @@ export interface RepositoryLimits {
   /** Milliseconds for a whole plugin. */
   stageTime: number
   indexBytes: number
+  /** Bytes of the file with the signature of an index. */
+  signatureBytes: number
   fileBytes: number
   /** Bytes of all files of a plugin together. */
   pluginBytes: number
@@ -28,6 +30,8 @@ export const defaultRepositoryLimits: RepositoryLimits = {
   stageTime: 60 * second,
   // Contract, section 7. An index of 1 MiB lists thousands of plugins.
   indexBytes: mebibyte,
+  // minisign writes comments of at most 9 KiB.
+  signatureBytes: 16 * 1024,
   fileBytes: mebibyte,
   pluginBytes: 10 * mebibyte,
   pluginFiles: pluginFileLimit,

@@ -1,6 +1,7 @@
 import type { PluginIdentifier } from '../schema/identifier.ts'
 import type { Integrity } from '../schema/journal-event.ts'
 import type { Manifest } from '../schema/manifest.ts'
+import type { Permissions } from '../schema/permissions.ts'
 import type { RepositoryIndex } from '../schema/repository-index.ts'
 
 /** Where plugins come from (contract, section 7), and where they are kept. */
@@ -9,12 +10,20 @@ export interface RepositorySettings {
   name: string
   /** A directory, `file:` URL, or an `http(s)` base URL. */
   url: string
+  /** Pinned: an index that is not signed with this key of minisign is refused. */
+  publicKey?: string
 }
 
 /** What a repository last said of itself. */
 export interface RepositoryStatus {
   name: string
   url: string
+  /** The key that it is pinned to. */
+  publicKey: string | null
+  /** Whether the index as it was read has a good signature of that key. Never without a key: nobody can tell. */
+  signed: boolean
+  /** When that was signed (ISO 8601), if the signature says so. */
+  signedAt: string | null
   namespace: string | null
   /** How many plugins its index lists. */
   plugins: number
@@ -31,6 +40,8 @@ export interface Offer {
   author: string | null
   tags: string[]
   minHostVersion: string | null
+  /** What the index says that the plugin may do; null when it says nothing. The manifest counts. */
+  permissions: Permissions | null
   repository: string
 }
 
@@ -58,10 +69,20 @@ export interface PluginPreview {
   minHostVersion: string | null
 }
 
+/** Remembers when indexes were signed: an old one comes with a good signature, too. */
+export interface SigningTimes {
+  /** The latest that was seen, in seconds since 1970. */
+  latest(repository: RepositorySettings): number | undefined
+  /** Never rejects. */
+  remember(repository: RepositorySettings, signedAt: number): Promise<void>
+}
+
 /** Reads indexes and fetches plugins. Throws `Problem`s. */
 export interface RepositoryCatalog {
   /** Index of one repository, fresh or from the cache. */
   index(repository: RepositorySettings): Promise<RepositoryIndex>
+  /** Whether a repository that is not known yet can be read, and when its index was signed. */
+  check(repository: RepositorySettings): Promise<{ signedAt: number | undefined }>
   statuses(repositories: readonly RepositorySettings[]): Promise<RepositoryStatus[]>
   /** Offers of all repositories; one that cannot be read is left out (its status says why). */
   offers(repositories: readonly RepositorySettings[]): Promise<Offer[]>

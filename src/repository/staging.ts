@@ -2,6 +2,7 @@ import { dirname, join } from 'node:path'
 import { Problem, systemErrorCode } from '../base/problem.ts'
 import type { PluginIdentifier } from '../schema/identifier.ts'
 import { allFiles, luaFiles, type Manifest, manifestFile, parseManifest } from '../schema/manifest.ts'
+import { escapePointer } from '../schema/parser.ts'
 import type { RepositoryEntry } from '../schema/repository-index.ts'
 import type { RepositoryLimits } from './limits.ts'
 import { makeStagingDirectory, type PluginPlaces } from './plugin-swap.ts'
@@ -17,6 +18,8 @@ export interface FetchedPlugin {
 export interface FetchOptions {
   source: Source
   entry: RepositoryEntry
+  /** The index is signed: then its hashes must cover every file, for the signature covers only the index. */
+  signed: boolean
   plugin: PluginIdentifier
   limits: RepositoryLimits
   signal: AbortSignal
@@ -28,7 +31,7 @@ export interface FetchOptions {
 
 /** Fetches the manifest and all it names. Nothing is written. Throws `SourceError` and `Problem`. */
 export async function fetchPlugin(options: FetchOptions): Promise<FetchedPlugin> {
-  const { source, entry, plugin, limits, signal, accept, warn } = options
+  const { source, entry, signed, plugin, limits, signal, accept, warn } = options
   const contents = new Map<string, Uint8Array>()
   let size = 0
 
@@ -47,6 +50,7 @@ export async function fetchPlugin(options: FetchOptions): Promise<FetchedPlugin>
     return true
   }
 
+  if (signed) requireHashes(plugin, entry, [manifestFile])
   if (!(await fetchFile(manifestFile))) {
     throw new SourceError(
       `it lists ${plugin.fullId}, but has no ${entry.path}/${manifestFile}; tell its maintainer`,
@@ -54,6 +58,7 @@ export async function fetchPlugin(options: FetchOptions): Promise<FetchedPlugin>
   }
   const manifest = parseManifest(contents.get(manifestFile), plugin)
   accept(manifest)
+  if (signed) requireHashes(plugin, entry, allFiles(manifest))
   const lua = new Set(luaFiles(manifest))
   const waiting = allFiles(manifest).filter((file) => file !== manifestFile)
   if (waiting.length + 1 > limits.pluginFiles) {
@@ -65,12 +70,31 @@ export async function fetchPlugin(options: FetchOptions): Promise<FetchedPlugin>
       if (lua.has(file)) {
         throw new SourceError(`${plugin.fullId} needs ${file}, but it is not there; tell its maintainer`)
       }
+      if (signed) {
+        throw new SourceError(
+          `${plugin.fullId} comes with ${file}, which is signed for, but it is not there; tell its maintainer`,
+        )
+      }
       // A plugin runs without its documents.
       warn('A document of a plugin is not in its repository', file)
     }
   }
   await Promise.all(Array.from({ length: limits.parallelRequests }, fetchInTurn))
   return { manifest, contents }
+}
+
+function requireHashes(
+  { fullId }: PluginIdentifier,
+  { sha256: promised = {} }: RepositoryEntry,
+  files: readonly string[],
+): void {
+  const missing = files.filter((file) => !Object.hasOwn(promised, file))
+  if (missing.length === 0) return
+  throw new Problem(
+    'signature_invalid',
+    `The index of this repository is signed, but has no sha256 for ${missing.join(', ')} of ${fullId}, so nobody vouches for ${missing.length === 1 ? 'that file' : 'those files'}. Tell its maintainer: "lupine sign" fills it in.`,
+    { errors: missing.map((file) => ({ path: `/sha256/${escapePointer(file)}`, message: 'is missing' })) },
+  )
 }
 
 function verify(

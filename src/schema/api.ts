@@ -3,6 +3,7 @@ import { type ProblemCode, problemTable } from '../base/problem.ts'
 import { ExposedState, Exposure } from './exposure.ts'
 import { FullId } from './identifier.ts'
 import { Origin } from './journal-event.ts'
+import { Permissions } from './permissions.ts'
 import { Config, LogEntry, Plugin, PluginError, PluginState } from './plugin.ts'
 import { SafeMode } from './system.ts'
 import { LimitDescription } from './plugin-limits.ts'
@@ -53,6 +54,11 @@ export const RepositoryBody = Type.Object(
   {
     name: Type.String({ minLength: 1, maxLength: 128 }),
     url: Type.String({ minLength: 1, maxLength: 2_048 }),
+    publicKey: Type.Optional(
+      Type.Union([Type.String({ minLength: 1, maxLength: 2_048 }), Type.Null()], {
+        description: 'Pins it to a key: the line of a public key of minisign. Without it, a known pin stays',
+      }),
+    ),
   },
   strict,
 )
@@ -165,6 +171,9 @@ export const CatalogAnswer = Type.Object({
       installedVersion: Text,
       updateAvailable: Type.Boolean(),
       compatible: Type.Boolean(),
+      permissions: Type.Union([Permissions, Type.Null()], {
+        description: 'What the index says that it may do; null: it says nothing. The manifest counts',
+      }),
     }),
   ),
 })
@@ -173,6 +182,11 @@ export const RepositoriesAnswer = Type.Object({
     Type.Object({
       name: Type.String(),
       url: Type.String(),
+      publicKey: Type.Union([Type.String(), Type.Null()], { description: 'The key that it is pinned to' }),
+      signed: Type.Boolean({
+        description: 'The index as it was read has a good signature of that key; never without a key',
+      }),
+      signedAt: Type.Union([Type.String(), Type.Null()], { description: 'When, if the signature says so' }),
       namespace: Text,
       plugins: Type.Integer({ description: 'How many plugins its index lists' }),
       error: Text,

@@ -3,6 +3,7 @@ import { FullId } from './identifier.ts'
 import { Integrity } from './journal-event.ts'
 import { createParser } from './parser.ts'
 import { Config } from './plugin.ts'
+import { PublicKeyText, SigningTime } from './repository-key.ts'
 
 /** `.host.json`, as the host writes it and as a person may edit it while the host is stopped. */
 
@@ -22,9 +23,14 @@ export const InstalledEntry = Type.Object({
 })
 export type InstalledEntry = Static<typeof InstalledEntry>
 
+const keyExpected = { description: 'A public key of minisign (56 characters that begin with RW), or null' }
+
 export const RepositoryEntry = Type.Object({
   name: Type.String({ minLength: 1 }),
   url: Type.String({ minLength: 1 }),
+  publicKey: Type.Optional(Type.Union([PublicKeyText, Type.Null()], keyExpected)),
+  /** Kept by the host: the latest time of a signature that it has seen. */
+  signedAt: Type.Optional(SigningTime),
 })
 
 export const HostFile = Type.Object({

@@ -1,6 +1,8 @@
 import Type, { type Static, type TObject } from 'typebox'
 import { Config, PluginError } from './plugin.ts'
+import { PermissionEntry } from './permissions.ts'
 import { ChosenLimits } from './plugin-limits.ts'
+import { PublicKeyText, SigningTime } from './repository-key.ts'
 
 /**
  * The facts of the journal. A fact is in the past tense: it has happened, and nothing refuses it any more.
@@ -84,7 +86,11 @@ export const pluginFacts = {
   }),
   /** It has run long enough: its crashes are forgotten, and the trial of an update is over. */
   PluginStabilized: nothing,
-  PluginUpdated: Type.Object(release),
+  PluginUpdated: Type.Object({
+    ...release,
+    /** What it may do that the version before it might not; absent when there is nothing. */
+    permissionsAdded: Type.Optional(Type.Array(PermissionEntry)),
+  }),
   /** `version`: which of the kept ones; without it the one before. */
   PluginRolledBack: Type.Object({ reason: Type.String(), version: Type.Optional(Type.String()) }),
   PluginUninstalled: Type.Object({ purged: Type.Array(Type.String()) }),
@@ -103,7 +109,15 @@ export const hostFacts = {
   /** `failed`: nobody asked for it, the start went wrong. */
   HostStopping: Type.Object({ failed: Type.Optional(Type.Boolean()) }),
   HostStopped: nothing,
-  RepositoryAdded: Type.Object({ name: Type.String(), url: Type.String() }),
+  /** `publicKey`: the index must be signed with it. `signedAt`: when the one that was read was signed. */
+  RepositoryAdded: Type.Object({
+    name: Type.String(),
+    url: Type.String(),
+    publicKey: Type.Optional(PublicKeyText),
+    signedAt: Type.Optional(SigningTime),
+  }),
+  /** An index was read that was signed later than all before it; from now on an older one is refused. */
+  RepositoryIndexAccepted: Type.Object({ name: Type.String(), signedAt: SigningTime }),
   RepositoryRemoved: Type.Object({ name: Type.String() }),
 } as const satisfies Record<string, TObject>
 

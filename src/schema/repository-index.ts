@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox'
 import { ShortId } from './identifier.ts'
 import { AnyKey, pluginFileLimit, RelativePath, SemanticVersion } from './manifest.ts'
 import { createParser } from './parser.ts'
+import { Permissions } from './permissions.ts'
 
 /** `plugins.json` of a repository (contract, section 7). Members that are not named here are kept. */
 export const RepositoryEntry = Type.Object({
@@ -19,6 +20,8 @@ export const RepositoryEntry = Type.Object({
   tags: Type.Optional(Type.Array(Type.String())),
   minHostVersion: Type.Optional(SemanticVersion),
   files: Type.Optional(Type.Array(RelativePath, { maxItems: pluginFileLimit })),
+  // For the catalog; the manifest counts. What is no list of permissions does not spoil the entry.
+  permissions: Type.Optional(Type.Unknown({ description: 'As in the manifest' })),
   sha256: Type.Optional(
     Type.Record(
       AnyKey,
@@ -48,5 +51,9 @@ export const parseRepositoryIndex = createParser(RepositoryIndex)
 /** The index without a look at its entries: one bad entry must not hide the others. */
 export const parseRepositoryHead = createParser(Type.Object({ ...head, plugins: Type.Array(Type.Unknown()) }))
 export const parseRepositoryEntry = createParser(RepositoryEntry)
+/** The permissions that an entry names. */
+export const parseListedPermissions = createParser(Permissions)
 
 export const indexFile = 'plugins.json'
+/** The signature of the index, beside it. */
+export const signatureFile = `${indexFile}.minisig`

@@ -68,6 +68,7 @@ test('the catalog lists what the repositories offer, by text and by repository',
     installedVersion: null,
     updateAvailable: false,
     compatible: true,
+    permissions: null,
   }
   const found = await host.request('GET', '/api/catalog?q=GREET&repository=fixtures')
   assert.deepEqual([found.status, found.body], [200, { plugins: [offer] }])
@@ -318,6 +319,9 @@ test('repositories are added, listed and removed', async () => {
   const fixtures = {
     name: 'fixtures',
     url: host.repository,
+    publicKey: null,
+    signed: false,
+    signedAt: null,
     namespace: 'fixtures',
     plugins: standardFixtures.length,
     error: null,

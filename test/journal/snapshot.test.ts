@@ -18,6 +18,8 @@ import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 const entry = { id: '@a/b', version: '1.0.0', enabled: false, config: { x: 1 } }
 const written: HostFile = { repositories: [{ name: 'r', url: './r' }], plugins: { installed: [entry] } }
 
+const keyText = 'RWQafVbMbfi+2RTqMUQ2aSzOBHy76uhMGmujIeVCk6zwa7SHBQmwe8rK'
+
 const edits: [title: string, file: HostFile, expected: unknown[]][] = [
   ['nothing', written, []],
   ['members that only the host writes', { ...written, journal: { seq: 9 } }, []],
@@ -43,14 +45,30 @@ const edits: [title: string, file: HostFile, expected: unknown[]][] = [
     'a repository replaced',
     { repositories: [{ name: 's', url: './s' }] },
     [
-      { kind: 'repositoryAdded', name: 's', url: './s' },
+      { kind: 'repositoryAdded', repository: { name: 's', url: './s' } },
       { kind: 'repositoryRemoved', name: 'r' },
     ],
   ],
   [
     'a repository moved',
     { repositories: [{ name: 'r', url: './elsewhere' }] },
-    [{ kind: 'repositoryAdded', name: 'r', url: './elsewhere' }],
+    [{ kind: 'repositoryAdded', repository: { name: 'r', url: './elsewhere' } }],
+  ],
+  [
+    'a repository pinned to a key',
+    { repositories: [{ name: 'r', url: './r', publicKey: keyText }] },
+    [{ kind: 'repositoryAdded', repository: { name: 'r', url: './r', publicKey: keyText } }],
+  ],
+  ['no key, said so', { repositories: [{ name: 'r', url: './r', publicKey: null }] }, []],
+  [
+    'a repository of another host, with the time of its signature',
+    {
+      repositories: [
+        { name: 'r', url: './r' },
+        { name: 's', url: './s', publicKey: keyText, signedAt: 7 },
+      ],
+    },
+    [{ kind: 'repositoryAdded', repository: { name: 's', url: './s', publicKey: keyText, signedAt: 7 } }],
   ],
 ]
 
@@ -69,6 +87,11 @@ const refused: [title: string, content: string, sentence: RegExp][] = [
   ['a short id', '{"plugins":{"installed":[{"id":"clock"}]}}', /\/plugins\/installed\/0\/id/],
   ['an id twice', '{"plugins":{"installed":[{"id":"@a/b"},{"id":"@a/b"}]}}', /@a\/b twice/],
   ['a newer version', '{"version":2}', /\/version/],
+  [
+    'a key that is none',
+    '{"repositories":[{"name":"r","url":"./r","publicKey":"RWX"}]}',
+    /\/repositories\/0\/publicKey must be a public key of minisign/,
+  ],
 ]
 
 for (const [title, content, sentence] of refused) {

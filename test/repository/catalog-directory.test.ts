@@ -74,7 +74,16 @@ test('a folder is found by a relative path, an absolute one, a file: address, or
   ]
   for (const url of urls) {
     const [status] = await catalog.statuses([{ name: 'local', url }])
-    assert.deepEqual(status, { name: 'local', url, namespace: 'test', plugins: 1, error: null })
+    assert.deepEqual(status, {
+      name: 'local',
+      url,
+      publicKey: null,
+      signed: false,
+      signedAt: null,
+      namespace: 'test',
+      plugins: 1,
+      error: null,
+    })
   }
 })
 
@@ -157,6 +166,7 @@ test('a bad entry hides no good one, and is explained when it is asked for', asy
       author: null,
       tags: ['time'],
       minHostVersion: null,
+      permissions: null,
       repository: 'local',
     },
   ])

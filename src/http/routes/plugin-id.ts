@@ -13,6 +13,7 @@ const shownLength = 80
 export const fetchProblems: readonly ProblemCode[] = [
   'ambiguous_repository',
   'integrity_mismatch',
+  'signature_invalid',
   'manifest_invalid',
   'plugin_not_in_repository',
   'repository_unknown',

@@ -17,10 +17,16 @@ export function repositoryRoutes(lifecycle: Lifecycle): Route[] {
     defineRoute({
       method: 'POST',
       path,
-      summary: 'Adds a repository, or gives one of this name another address',
+      summary: 'Adds a repository, or gives one of this name another address, or a key',
       body: RepositoryBody,
       answers: { 201: RepositoriesAnswer },
-      problems: ['repository_unreachable', 'shutting_down', 'storage_full'],
+      problems: [
+        'repository_pinned',
+        'signature_invalid',
+        'repository_unreachable',
+        'shutting_down',
+        'storage_full',
+      ],
       async handle({ body, requestKey }) {
         const by = { by: 'http', ...(requestKey === undefined ? {} : { requestKey }) } as const
         await lifecycle.addRepository(body, by)

@@ -1,0 +1,146 @@
+import { homedir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import type { Clock } from '../base/clock.ts'
+import { type FileSystem, syncDirectory, writeFileAtomically } from '../base/file-system.ts'
+import { hasGenuineComment, parseMinisign, signingTime } from '../base/minisign.ts'
+import {
+  makeSecretKey,
+  type MinisignSecretKey,
+  parseSecretKey,
+  signMinisign,
+} from '../base/minisign-secret-key.ts'
+import { messageOf, systemErrorCode } from '../base/problem.ts'
+import { defaultRepositoryLimits } from '../repository/limits.ts'
+import { indexFile, signatureFile } from '../schema/repository-index.ts'
+import { fillInIndex } from './fill-in-index.ts'
+
+/** The commands of those who publish plugins. Each answers what to tell its user, and throws one sentence. */
+
+const secretFileMode = 0o600
+/** Rights of the group and of everybody else. */
+const rightsOfOthers = 0o077
+/** What is published is for everybody to read. */
+const publicFileMode = 0o644
+/** Bytes; a key has a few hundred. */
+const longestKeyFile = 64 * 1024
+
+/** Makes a secret key, in a file that is not there yet. */
+export async function makeSigningKey(files: FileSystem, file: string): Promise<string> {
+  const path = resolve(file)
+  const { key, text } = makeSecretKey()
+  try {
+    const handle = await files.open(path, 'wx', secretFileMode)
+    try {
+      await handle.writeFile(text)
+      await handle.sync()
+    } catch (error) {
+      await files.rm(path, { force: true }).catch(() => undefined)
+      throw error
+    } finally {
+      await handle.close()
+    }
+    await syncDirectory(files, dirname(path))
+  } catch (error) {
+    const code = systemErrorCode(error)
+    if (code === 'EEXIST') {
+      throw new Error(`${file} is there already and stays as it is; name another file for a new key.`)
+    }
+    throw new Error(`${file} cannot be written (${code ?? messageOf(error)}).`, { cause: error })
+  }
+  return (
+    `Made ${file} with the key ${key.public.id}. It has no password: keep it, and a copy, where nobody else reads it.\n` +
+    `Sign with:  lupine sign FOLDER --key ${file}\n` +
+    `Public key, for those who add the repository:\n${key.public.text}\n`
+  )
+}
+
+export interface SigningOptions {
+  folder: string
+  /** Undefined: minisign's own place. */
+  keyFile: string | undefined
+  hashesOnly: boolean
+  files: FileSystem
+  clock: Clock
+}
+
+/** Fills in what the index says of the files, and signs it. */
+export async function signRepository(options: SigningOptions): Promise<string> {
+  const { folder, keyFile, hashesOnly, files, clock } = options
+  const root = resolve(folder)
+  // Read first: without a key nothing is changed.
+  const key = hashesOnly
+    ? undefined
+    : await readSecretKey(files, keyFile ?? join(homedir(), '.minisign', 'minisign.key'))
+  const { content, isNew, plugins } = await fillInIndex(root)
+  if (isNew) await write(files, join(root, indexFile), content)
+  const hashes = `The hashes of ${plugins} ${plugins === 1 ? 'plugin' : 'plugins'} are ${isNew ? 'filled in' : 'right'}`
+  if (key === undefined) {
+    return `${hashes}. Sign the index now: minisign -Sm ${join(folder, indexFile)}\n`
+  }
+  const seconds = await nextSigningTime(files, root, key, clock)
+  await write(files, join(root, signatureFile), signMinisign(content, indexFile, seconds, key))
+  return (
+    `${hashes}, and ${join(folder, indexFile)} is signed with the key ${key.public.id}.\n` +
+    `Publish ${signatureFile} beside it. Public key: ${key.public.text}\n`
+  )
+}
+
+async function readSecretKey(files: FileSystem, file: string): Promise<MinisignSecretKey> {
+  const path = resolve(file)
+  let text: string
+  try {
+    const handle = await files.open(path, 'r')
+    try {
+      const { mode, size } = await handle.stat()
+      if ((mode & rightsOfOthers) !== 0) {
+        throw new Error(`${file} can be used by others; run "chmod 600 ${file}".`)
+      }
+      if (size > longestKeyFile) throw new Error(`${file} is too large for a key.`)
+      text = await handle.readFile('utf8')
+    } finally {
+      await handle.close()
+    }
+  } catch (error) {
+    const code = systemErrorCode(error)
+    if (code === undefined) throw error
+    if (code !== 'ENOENT') throw new Error(`${file} cannot be read (${code}).`, { cause: error })
+    throw new Error(`There is no key at ${file}; name one with --key, or make one with "lupine keygen".`, {
+      cause: error,
+    })
+  }
+  try {
+    return parseSecretKey(text)
+  } catch (error) {
+    throw new Error(`${file} ${messageOf(error)}.`, { cause: error })
+  }
+}
+
+/** Later than the signature that is there: hosts refuse one that is older, also when a clock went wrong. */
+async function nextSigningTime(
+  files: FileSystem,
+  root: string,
+  key: MinisignSecretKey,
+  clock: Clock,
+): Promise<number> {
+  const now = Math.floor(clock.now() / 1000)
+  try {
+    const bytes = await files.readFile(join(root, signatureFile))
+    if (bytes.length > defaultRepositoryLimits.signatureBytes) return now
+    const last = parseMinisign(bytes)
+    // Of which content it was does not matter, but it must be this key's.
+    if (!hasGenuineComment(last, key.public)) return now
+    return Math.max(now, (signingTime(last) ?? 0) + 1)
+  } catch {
+    return now
+  }
+}
+
+async function write(files: FileSystem, path: string, content: string | Uint8Array): Promise<void> {
+  try {
+    await writeFileAtomically(files, path, content, publicFileMode)
+  } catch (error) {
+    throw new Error(`${path} cannot be written (${systemErrorCode(error) ?? messageOf(error)}).`, {
+      cause: error,
+    })
+  }
+}
