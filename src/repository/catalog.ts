@@ -196,7 +196,12 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     async choose(repositories, fullId, name) {
       closing.signal.throwIfAborted()
       return name === undefined
-        ? chooseByPlugin(repositories, fullId, (repository) => open(repository, { fresh: true }))
+        ? chooseByPlugin(
+            repositories,
+            fullId,
+            (repository) => open(repository, { fresh: true }),
+            (repository) => cache.lastNamespace(repository),
+          )
         : chooseByName(repositories, name, open)
     },
 

@@ -1,4 +1,5 @@
 import { messageOf, Problem } from '../base/problem.ts'
+import { parseFullId } from '../schema/identifier.ts'
 import type { OpenRepository } from './index-cache.ts'
 import { entriesOf } from './index-file.ts'
 import type { RepositorySettings } from './repository.ts'
@@ -33,6 +34,7 @@ export async function chooseByPlugin(
   repositories: readonly RepositorySettings[],
   fullId: string,
   open: (repository: RepositorySettings) => Promise<OpenRepository>,
+  lastNamespace: (repository: RepositorySettings) => string | undefined,
 ): Promise<RepositorySettings> {
   const failures: { repository: RepositorySettings; error: unknown }[] = []
   const offers = await Promise.all(
@@ -48,7 +50,11 @@ export async function chooseByPlugin(
     }),
   )
   const [first, ...others] = repositories.filter((_, position) => offers[position])
-  const withheld = failures.find(({ repository }) => repository.publicKey !== undefined)
+  const namespace = parseFullId(fullId)?.namespace
+  const withheld = failures.find(
+    ({ repository }) =>
+      repository.publicKey !== undefined && (lastNamespace(repository) ?? namespace) === namespace,
+  )
   if (first !== undefined && withheld !== undefined) {
     // Whoever spoils a repository that is signed must not thereby decide for another one.
     throw new Problem(

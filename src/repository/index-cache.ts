@@ -24,6 +24,8 @@ export interface IndexCache {
    * and, for one that is pinned to a key, `signature_invalid`.
    */
   open(repository: RepositorySettings, options?: { fresh?: boolean }): Promise<OpenRepository>
+  /** The namespace that it had when it could last be read; undefined when it could not be so far. */
+  lastNamespace(repository: RepositorySettings): string | undefined
 }
 
 export interface IndexCacheOptions extends SourceOptions {
@@ -42,6 +44,7 @@ interface Entry {
 export function createIndexCache(options: IndexCacheOptions): IndexCache {
   const { clock, logger, limits, signal, times } = options
   const entries = new Map<string, Entry>()
+  const namespaces = new Map<string, string>()
 
   // What was verified with one key says nothing for another, nor for none.
   const keyOf = ({ url, publicKey }: RepositorySettings): string => JSON.stringify([url, publicKey ?? null])
@@ -95,6 +98,7 @@ export function createIndexCache(options: IndexCacheOptions): IndexCache {
   }
 
   return {
+    lastNamespace: (repository) => namespaces.get(keyOf(repository)),
     async open(repository, { fresh = false } = {}) {
       try {
         const entry = entryOf(repository)
@@ -102,6 +106,7 @@ export function createIndexCache(options: IndexCacheOptions): IndexCache {
         if (found.signature !== undefined) {
           await requireLatest(repository, entry.source.place, found.signature, times)
         }
+        namespaces.set(keyOf(repository), found.index.namespace)
         return { ...found, source: entry.source }
       } catch (error) {
         throw unreachable(repository, entries.get(keyOf(repository))?.source.place, error)

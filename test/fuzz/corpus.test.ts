@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { parseMinisign, parsePublicKey } from '../../src/base/minisign.ts'
 import { messageOf } from '../../src/base/problem.ts'
 import { systemFileSystem } from '../../src/base/file-system.ts'
 import { decodeLine } from '../../src/journal/journal-line.ts'
@@ -30,6 +31,8 @@ const borders: Record<string, (input: Buffer, directory: string) => void | Promi
   manifest(input) {
     parseManifest(input, { fullId: '@fixtures/hello', namespace: 'fixtures', shortId: 'hello' })
   },
+  minisig: (input) => void parseMinisign(input),
+  'public-key': (input) => void parsePublicKey(input.toString('utf8')),
   index: (input) => void readIndexFile(input),
   'mqtt-request': (input) => void readRequest(input),
   'journal-line'(input) {

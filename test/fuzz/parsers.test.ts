@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import {
+  MinisignError,
+  parseMinisign,
+  parsePublicKey,
+  signingTime,
+  verifyMinisign,
+} from '../../src/base/minisign.ts'
+import { makeSecretKey, parseSecretKey, signMinisign } from '../../src/base/minisign-secret-key.ts'
 import { messageOf, Problem } from '../../src/base/problem.ts'
 import { mayPublish, maySubscribe } from '../../src/bus/acl.ts'
 import { isFilter, isTopic } from '../../src/base/topic-filter.ts'
@@ -327,5 +335,82 @@ test('a command line and an environment of any text are settings, or refused in 
       }
     }),
     { numRuns: runs * 2 },
+  )
+})
+
+const { key: signer, text: secretText } = makeSecretKey()
+const otherSigner = makeSecretKey().key
+const message = Buffer.from('{"version":1}')
+const goodSignature = signMinisign(message, 'plugins.json', 1_700_000_000, signer)
+
+/** A good text with a line that is missing, twice, cut, or something else. */
+const damaged = (good: string): fc.Arbitrary<string> =>
+  fc
+    .array(
+      fc.tuple(fc.nat(4), fc.constantFrom('drop', 'double', 'cut', 'replace', 'insert'), fc.nat(120), text()),
+      { minLength: 1, maxLength: 3 },
+    )
+    .map((changes) => {
+      const lines = good.split('\n')
+      for (const [position, change, at, other] of changes) {
+        const line = lines[position] ?? ''
+        if (change === 'drop') lines.splice(position, 1)
+        else if (change === 'double') lines.splice(position, 0, line)
+        else if (change === 'cut') lines[position] = line.slice(0, at)
+        else if (change === 'insert') lines[position] = line.slice(0, at) + other + line.slice(at)
+        else lines[position] = other
+      }
+      return lines.join('\n')
+    })
+
+test('a signature of any bytes is the one that the key made of the content, or refused with a sentence', () => {
+  const anyBytes = fc.oneof(
+    damaged(goodSignature).map((content) => Buffer.from(content)),
+    bytes(),
+    fc.constant(Buffer.from(signMinisign(message, 'x', 1, otherSigner))),
+    fc.tuple(fc.nat(goodSignature.length - 1), fc.integer({ min: 1, max: 255 })).map(([at, mask]) => {
+      const changed = Buffer.from(goodSignature)
+      changed[at] = (changed[at] ?? 0) ^ mask
+      return changed
+    }),
+  )
+  const good = parseMinisign(Buffer.from(goodSignature))
+  fc.assert(
+    fc.property(anyBytes, (content) => {
+      try {
+        const signed = parseMinisign(content)
+        signingTime(signed)
+        verifyMinisign(message, signed, signer.public)
+        // The untrusted comment and the ends of lines may be others; what is believed may not.
+        assert.deepEqual(signed, good)
+      } catch (error) {
+        assert.ok(error instanceof MinisignError, String(error))
+        assert.match(error.message, /^(is|has|uses|does) \w+/)
+      }
+    }),
+    { numRuns: runs },
+  )
+})
+
+test('a public or secret key of any text is taken whole, or refused with a sentence that does not repeat it', () => {
+  const good = `untrusted comment: x\n${signer.public.text}\n`
+  const anyText = fc.oneof(damaged(good), damaged(secretText), text())
+  fc.assert(
+    fc.property(anyText, (content) => {
+      for (const [parse, expected] of [
+        [parsePublicKey, (found: unknown) => (found as typeof signer.public).text],
+        [parseSecretKey, (found: unknown) => (found as typeof signer).public.text],
+      ] as const) {
+        try {
+          assert.match(expected(parse(content)), /^RW[Q-T][A-Za-z0-9+/]{53}$/)
+        } catch (error) {
+          assert.ok(error instanceof MinisignError, String(error))
+          assert.match(error.message, /^(is|has) \w+/)
+          const [, line = ''] = secretText.split('\n')
+          assert.ok(!error.message.includes(line.slice(80, 100)), 'a secret in a message')
+        }
+      }
+    }),
+    { numRuns: runs },
   )
 })

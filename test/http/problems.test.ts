@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Logger } from '../../src/base/log.ts'
@@ -9,6 +9,7 @@ import {
   standardFixtures,
   writeFixtureRepository,
 } from '../helpers/fixture-repository.ts'
+import { newKey, signFolder } from '../helpers/signed-repository.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { startHttp } from './http-over.ts'
 
@@ -45,6 +46,13 @@ before(async () => {
     const { status } = await host.request('POST', '/api/plugins/install', { body: { fullId } })
     assert.equal(status, 201, fullId)
   }
+  const signed = join(host.directory, '..', 'signed')
+  await writeFixtureRepository(signed, [{ id: 'lamp', lua: '' }], 'signed')
+  const key = newKey()
+  await signFolder(signed, key)
+  const body = { name: 'signed', url: signed, publicKey: key.public.text }
+  assert.equal((await host.request('POST', '/api/repositories', { body })).status, 201)
+  await rm(join(signed, 'plugins.json.minisig'))
   await host.request('POST', '/api/plugins/demo/toggle')
 })
 after(() => host.close())
@@ -169,6 +177,25 @@ const cases: Case[] = [
     method: 'POST',
     path: '/api/repositories',
     options: { body: { name: 'gone', url: '/nowhere/at/all' } },
+  },
+  {
+    code: 'signature_invalid',
+    method: 'POST',
+    path: '/api/plugins/install',
+    options: install('@signed/lamp', { repository: 'signed' }),
+  },
+  {
+    code: 'repository_pinned',
+    method: 'POST',
+    path: '/api/repositories',
+    options: { body: { name: 'signed', url: '/nowhere', publicKey: newKey().public.text } },
+  },
+  {
+    code: 'body_invalid',
+    method: 'POST',
+    path: '/api/repositories',
+    options: { body: { name: 'x', url: '/nowhere', publicKey: 'my key' } },
+    paths: ['/publicKey'],
   },
   // Bodies
   { code: 'body_invalid', method: 'POST', path: `${demo}/toggle`, options: { body: '{"enabled": tru}' } },

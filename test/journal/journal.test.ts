@@ -337,6 +337,8 @@ test('a line is decoded to what was encoded, whatever it holds', () => {
 })
 
 /** Any facts at all: most are refused by the machine, which is part of the law. */
+const publicKey = 'RWQafVbMbfi+2RTqMUQ2aSzOBHy76uhMGmujIeVCk6zwa7SHBQmwe8rK'
+
 const anyFact: fc.Arbitrary<Fact> = fc.oneof(
   fc.constantFrom(id, other).chain((plugin) =>
     fc.constantFrom<PluginFact>(
@@ -377,6 +379,17 @@ const anyFact: fc.Arbitrary<Fact> = fc.oneof(
         plugin,
         data: { version: '2.0.0', indexVersion: null, repository: null, integrity: {} },
       },
+      {
+        type: 'PluginUpdated',
+        plugin,
+        data: {
+          version: '3.0.0',
+          indexVersion: null,
+          repository: null,
+          integrity: {},
+          permissionsAdded: [{ kind: 'host', value: 'a.example' }],
+        },
+      },
       { type: 'PluginRolledBack', plugin, data: { reason: 'test' } },
       { type: 'PluginUninstalled', plugin, data: { purged: [] } },
     ),
@@ -393,6 +406,11 @@ const anyFact: fc.Arbitrary<Fact> = fc.oneof(
     },
     { type: 'HostSafeModeLeft', plugin: null, data: {} },
     { type: 'RepositoryAdded', plugin: null, data: { name: 'r', url: './r' } },
+    { type: 'RepositoryAdded', plugin: null, data: { name: 'r', url: './r', publicKey } },
+    { type: 'RepositoryAdded', plugin: null, data: { name: 'r', url: './s', publicKey, signedAt: 5 } },
+    { type: 'RepositoryIndexAccepted', plugin: null, data: { name: 'r', signedAt: 7 } },
+    { type: 'RepositoryIndexAccepted', plugin: null, data: { name: 'r', signedAt: 6 } },
+    { type: 'RepositoryIndexAccepted', plugin: null, data: { name: 'unknown', signedAt: 6 } },
     { type: 'RepositoryRemoved', plugin: null, data: { name: 'r' } },
   ),
 )

@@ -71,3 +71,33 @@ test('repositories are added, replaced by name, and removed', () => {
     { name: 'b', url: '3' },
   ])
 })
+
+test('a repository keeps the latest time of a signature, over another address, but not for another key', () => {
+  const publicKey = 'RWQafVbMbfi+2RTqMUQ2aSzOBHy76uhMGmujIeVCk6zwa7SHBQmwe8rK'
+  const otherKey = publicKey.replace('K', 'L')
+  const added = (data: { url: string; publicKey?: string; signedAt?: number }): HostFact => ({
+    type: 'RepositoryAdded',
+    plugin: null,
+    data: { name: 'a', ...data },
+  })
+  const accepted = (signedAt: number, name = 'a'): HostFact => ({
+    type: 'RepositoryIndexAccepted',
+    plugin: null,
+    data: { name, signedAt },
+  })
+  const removed: HostFact = { type: 'RepositoryRemoved', plugin: null, data: { name: 'a' } }
+  const first = added({ url: '1', publicKey, signedAt: 5 })
+  for (const [facts, expected] of [
+    [[first], { url: '1', publicKey, signedAt: 5 }],
+    [[first, accepted(7), accepted(6)], { url: '1', publicKey, signedAt: 7 }],
+    [[first, accepted(7, 'b')], { url: '1', publicKey, signedAt: 5 }],
+    [[first, accepted(7), added({ url: '2', publicKey })], { url: '2', publicKey, signedAt: 7 }],
+    [[first, accepted(7), added({ url: '2', publicKey, signedAt: 6 })], { url: '2', publicKey, signedAt: 7 }],
+    [[first, added({ url: '2', publicKey, signedAt: 9 })], { url: '2', publicKey, signedAt: 9 }],
+    [[first, added({ url: '1', publicKey: otherKey })], { url: '1', publicKey: otherKey }],
+    [[first, added({ url: '1' })], { url: '1' }],
+    [[first, removed, added({ url: '1', publicKey })], { url: '1', publicKey }],
+  ] as const) {
+    assert.deepEqual(run(...facts).context.repositories, [{ name: 'a', ...expected }])
+  }
+})
