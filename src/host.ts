@@ -11,6 +11,7 @@ import { createKeyRing, type KeyRing } from './base/key-ring.ts'
 import type { Logger } from './base/log.ts'
 import { countLines } from './base/log-counter.ts'
 import { isLoopback } from './base/loopback.ts'
+import { makePrivateDirectory, takeRightsOfOthers } from './base/private-files.ts'
 import { messageOf, systemErrorCode } from './base/problem.ts'
 import { createScope } from './base/scope.ts'
 import { openTlsFiles, type TlsFiles } from './base/tls-files.ts'
@@ -22,7 +23,7 @@ import { lockDirectory } from './journal/lock.ts'
 import { createSnapshotWriter, readSnapshot, refuseDoubtfulEdits, snapshotOf } from './journal/snapshot.ts'
 import { createLifecycle, type RunningLifecycle } from './lifecycle/create-lifecycle.ts'
 import { createHomeAssistant } from './lifecycle/home-assistant/home-assistant.ts'
-import { requireKeysOfStores } from './lifecycle/key-value-file.ts'
+import { requireKeysOfStores, storesFolderIn } from './lifecycle/key-value-file.ts'
 import { createManifests } from './lifecycle/manifests.ts'
 import { createMqttCommands } from './lifecycle/mqtt-commands.ts'
 import { createMqttProjection } from './lifecycle/mqtt-projection.ts'
@@ -232,6 +233,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
 
     // Every door is open and the directory is ours: from here on things are written down.
     started = true
+    await takeRightsOfOthers(files, logger, directory, (name) => name.startsWith('.host.'))
+    await takeRightsOfOthers(files, logger, storesFolderIn(directory), () => true)
     const seqBefore = journal.state.seq
     const id = settings.hostId ?? file?.host?.id ?? journal.state.host.context.id ?? newHostId()
     const { unfinishedStarts } = journal.state.host.context
@@ -394,7 +397,7 @@ function refuseOpenDoors(settings: Settings, token: string | undefined): void {
 async function takeDirectory(directory: string) {
   const created = existsSync(directory) ? undefined : directory
   try {
-    await mkdir(directory, { recursive: true })
+    await makePrivateDirectory({ mkdir }, directory)
     const lock = await lockDirectory(directory)
     if (lock !== undefined) return lock
   } catch (error) {

@@ -1,5 +1,6 @@
 import * as promises from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { systemErrorCode } from './problem.ts'
 
 /**
  * The part of `node:fs/promises` that the durable files go through. Tests hand in one that fails at the Nth
@@ -22,6 +23,17 @@ export async function syncDirectory(files: FileSystem, directory: string): Promi
   }
 }
 
+/** A file that a crash has left behind gives way: it may have another mode. */
+async function openNew(files: FileSystem, path: string, mode: number): Promise<promises.FileHandle> {
+  try {
+    return await files.open(path, 'wx', mode)
+  } catch (error) {
+    if (systemErrorCode(error) !== 'EEXIST') throw error
+    await files.rm(path)
+    return files.open(path, 'wx', mode)
+  }
+}
+
 /**
  * Replaces a file as a whole: a reader sees the old content or the new, also after a power cut. When it
  * fails, the old file is untouched and the temporary one is removed as far as possible.
@@ -34,7 +46,7 @@ export async function writeFileAtomically(
 ): Promise<void> {
   const temporary = `${path}.tmp`
   try {
-    const handle = await files.open(temporary, 'w', mode)
+    const handle = await openNew(files, temporary, mode)
     try {
       await handle.writeFile(content)
       await handle.sync()

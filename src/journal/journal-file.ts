@@ -4,6 +4,7 @@ import { dirname } from 'node:path'
 import { type FileSystem, syncDirectory } from '../base/file-system.ts'
 import { SecretKeyError } from '../base/key-ring.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
+import { privateFileMode } from '../base/private-files.ts'
 import { readLines, splitLines } from './line-reader.ts'
 import { createNumberList, type NumberList } from './number-list.ts'
 
@@ -115,9 +116,6 @@ function reasonAgainst(accept: (line: Uint8Array) => void, line: Buffer): string
     return messageOf(error)
   }
 }
-
-/** Mode of every file that may hold secrets: only the owner reads it. */
-export const privateFileMode = 0o600
 
 async function openExisting(files: FileSystem, path: string): Promise<FileHandle | undefined> {
   try {

@@ -1,8 +1,8 @@
 import { open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { tryLock } from 'fs-native-extensions'
+import { privateFileMode } from '../base/private-files.ts'
 import { systemErrorCode } from '../base/problem.ts'
-import { privateFileMode } from './journal-file.ts'
 
 const lockFileName = '.host.lock'
 

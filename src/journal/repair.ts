@@ -1,9 +1,11 @@
-import { copyFile } from 'node:fs/promises'
+import { createReadStream, createWriteStream } from 'node:fs'
 import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
 import { type FileSystem, writeFileAtomically } from '../base/file-system.ts'
+import { privateFileMode } from '../base/private-files.ts'
 import type { HostFile } from '../schema/host-file.ts'
 import { journalFileName } from './journal.ts'
-import { DamagedJournalError, privateFileMode } from './journal-file.ts'
+import { DamagedJournalError } from './journal-file.ts'
 import { snapshotFileName } from './snapshot.ts'
 
 /**
@@ -24,7 +26,11 @@ export async function repairJournal(
     if (!(error instanceof DamagedJournalError)) throw error
     const path = join(directory, journalFileName)
     const copy = `${path}.damaged-${new Date(now).toISOString().replaceAll(':', '-')}`
-    await copyFile(path, copy)
+    // A copy by the system would have the rights of the file, whatever they are.
+    await pipeline(
+      createReadStream(path),
+      createWriteStream(copy, { flags: 'wx', mode: privateFileMode, flush: true }),
+    )
     const handle = await files.open(path, 'r+')
     try {
       await handle.truncate(error.offset)

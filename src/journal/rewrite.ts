@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import { type FileSystem, writeFileAtomically } from '../base/file-system.ts'
 import type { JsonObject } from '../base/json.ts'
+import { privateFileMode } from '../base/private-files.ts'
 import { journalFileName } from './journal.ts'
-import { openJournalFile, privateFileMode } from './journal-file.ts'
+import { openJournalFile } from './journal-file.ts'
 import { decodeLine, encodeLine } from './journal-line.ts'
 
 /**

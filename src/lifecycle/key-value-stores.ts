@@ -3,15 +3,13 @@ import { type FileSystem, writeFileAtomically } from '../base/file-system.ts'
 import type { Json } from '../base/json.ts'
 import { type KeyRing, SecretKeyError } from '../base/key-ring.ts'
 import type { Logger } from '../base/log.ts'
+import { makePrivateDirectory, privateFileMode } from '../base/private-files.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 import type { KeyValueEntry } from '../sandbox/isolate.ts'
 import { decodeStore, encodeStore, storePath, storesFolderIn } from './key-value-file.ts'
 
 /** Longest time in ms that a change waits before it is written (plugin-api.md: on disk within a second). */
 const writeDelay = 500
-
-const fileMode = 0o600
-const folderMode = 0o700
 
 /** The plugins' key-value stores: in memory while a plugin is loaded, each in a file that is replaced whole. */
 export interface KeyValueStores {
@@ -91,8 +89,8 @@ export function createKeyValueStores(settings: {
     const entries = Object.create(null) as Record<string, KeyValueEntry>
     for (const [key, entry] of store.entries) if (isAlive(entry)) entries[key] = entry
     try {
-      await files.mkdir(folder, { recursive: true, mode: folderMode })
-      await writeFileAtomically(files, pathOf(plugin), encodeStore(plugin, entries, ring), fileMode)
+      await makePrivateDirectory(files, folder)
+      await writeFileAtomically(files, pathOf(plugin), encodeStore(plugin, entries, ring), privateFileMode)
     } catch (error) {
       store.dirty = true
       logger.error('A key-value store could not be written; it is tried again', {

@@ -8,7 +8,7 @@ import { createKeyRing, type KeyRing, SecretKeyError } from '../base/key-ring.ts
 import { silentLogger } from '../base/log.ts'
 import { messageOf } from '../base/problem.ts'
 import { openJournal } from '../journal/journal.ts'
-import { privateFileMode } from '../journal/journal-file.ts'
+import { privateFileMode } from '../base/private-files.ts'
 import { rewriteJournal } from '../journal/rewrite.ts'
 import { readSnapshot, snapshotFileName } from '../journal/snapshot.ts'
 import { changeEvent, changeHostFile } from '../journal/vault.ts'

@@ -3,6 +3,7 @@ import { lstat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type FileSystem, systemFileSystem } from '../base/file-system.ts'
 import type { Logger } from '../base/log.ts'
+import { makePrivateDirectory } from '../base/private-files.ts'
 import { directoryName, type PluginIdentifier } from '../schema/identifier.ts'
 import { syncDirectory, writing } from './storage.ts'
 
@@ -53,7 +54,7 @@ async function isThere(path: string): Promise<boolean> {
 /** Gives back the place that was made for a plugin that is being fetched. */
 export async function makeStagingDirectory({ files, staging }: PluginPlaces): Promise<string> {
   const path = join(staging, randomUUID())
-  await writing(() => files.mkdir(path, { recursive: true }))
+  await writing(() => makePrivateDirectory(files, path))
   return path
 }
 
@@ -87,7 +88,7 @@ async function move(places: PluginPlaces, from: string, to: string): Promise<voi
 /** At once for whoever looks. What cannot be deleted afterwards goes at the next start. */
 async function removeWhole(places: PluginPlaces, path: string): Promise<void> {
   if (!(await isThere(path))) return
-  await places.files.mkdir(places.staging, { recursive: true })
+  await makePrivateDirectory(places.files, places.staging)
   const condemned = join(places.staging, randomUUID())
   await move(places, path, condemned)
   await places.files.rm(condemned, { recursive: true, force: true }).catch(() => undefined)
@@ -105,7 +106,7 @@ async function replace(places: PluginPlaces, plugin: PluginIdentifier, source: s
   const { current, previous, older, swap } = pathsOf(places, name)
   await settle(places, name)
   for (const path of [places.swap, places.previous, places.staging]) {
-    await files.mkdir(path, { recursive: true })
+    await makePrivateDirectory(files, path)
   }
   const moved: [from: string, to: string][] = []
   const step = async (from: string, to: string): Promise<void> => {
@@ -119,7 +120,7 @@ async function replace(places: PluginPlaces, plugin: PluginIdentifier, source: s
     await step(source, current)
     if (replaces) {
       if (await isThere(previous)) {
-        await files.mkdir(older, { recursive: true })
+        await makePrivateDirectory(files, older)
         await step(previous, join(older, randomUUID()))
       }
       await step(swap, previous)
@@ -153,9 +154,9 @@ async function settle(places: PluginPlaces, name: string): Promise<'completed' |
     await move(places, swap, current)
     return 'undone'
   }
-  await places.files.mkdir(places.previous, { recursive: true })
+  await makePrivateDirectory(places.files, places.previous)
   if (await isThere(previous)) {
-    await places.files.mkdir(older, { recursive: true })
+    await makePrivateDirectory(places.files, older)
     await move(places, previous, join(older, randomUUID()))
   }
   await move(places, swap, previous)

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { type FileSystem, syncDirectory as syncNames } from '../base/file-system.ts'
+import { makePrivateDirectory, privateFileMode } from '../base/private-files.ts'
 import { Problem, systemErrorCode } from '../base/problem.ts'
 
 /** Writing to the data directory so that it is on disk, and saying plainly when it cannot be. */
@@ -32,8 +33,8 @@ export async function writeDurably(
   content: Uint8Array,
 ): Promise<void> {
   const target = join(root, path)
-  await files.mkdir(dirname(target), { recursive: true })
-  const file = await files.open(target, 'wx')
+  await makePrivateDirectory(files, dirname(target))
+  const file = await files.open(target, 'wx', privateFileMode)
   try {
     await file.writeFile(content)
     await file.sync()

@@ -1,0 +1,56 @@
+import { join } from 'node:path'
+import type { FileSystem } from './file-system.ts'
+import type { Logger } from './log.ts'
+import { messageOf, systemErrorCode } from './problem.ts'
+
+/** Mode of every file that may hold secrets: only the owner reads it. */
+export const privateFileMode = 0o600
+/** Mode of every directory that the host makes. */
+export const privateDirectoryMode = 0o700
+
+/** Rights of the group and of everybody else. */
+const rightsOfOthers = 0o077
+
+/** Makes a directory, with those that it is in, for the owner alone. */
+export async function makePrivateDirectory(files: Pick<FileSystem, 'mkdir'>, path: string): Promise<void> {
+  await files.mkdir(path, { recursive: true, mode: privateDirectoryMode })
+}
+
+/**
+ * Takes the rights of others from the files of a directory whose names fit: an editor, or a backup that was put
+ * back, may have given them. A file system that cannot do that is told of in the log; nothing is thrown.
+ */
+export async function takeRightsOfOthers(
+  files: FileSystem,
+  logger: Logger,
+  directory: string,
+  fits: (name: string) => boolean,
+): Promise<void> {
+  const names = await files.readdir(directory).catch((error: unknown) => {
+    if (systemErrorCode(error) === 'ENOENT') return []
+    throw error
+  })
+  for (const name of names.filter(fits)) {
+    const path = join(directory, name)
+    try {
+      await takeRights(files, logger, path)
+    } catch (error) {
+      logger.warn('A file can be read by others, and that cannot be changed', {
+        path,
+        error: messageOf(error),
+      })
+    }
+  }
+}
+
+async function takeRights(files: FileSystem, logger: Logger, path: string): Promise<void> {
+  const { mode } = await files.stat(path)
+  if ((mode & rightsOfOthers) === 0) return
+  const handle = await files.open(path, 'r')
+  try {
+    await handle.chmod(mode & 0o777 & ~rightsOfOthers)
+  } finally {
+    await handle.close()
+  }
+  logger.info('Others could read a file; now only its owner can', { path })
+}

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict'
+import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { systemClock } from '../../src/base/clock.ts'
+import { type FileSystem, systemFileSystem, writeFileAtomically } from '../../src/base/file-system.ts'
+import { silentLogger } from '../../src/base/log.ts'
+import { takeRightsOfOthers } from '../../src/base/private-files.ts'
+import { createHost } from '../../src/host.ts'
+import { openJournal } from '../../src/journal/journal.ts'
+import { repairJournal } from '../../src/journal/repair.ts'
+import { readSnapshot } from '../../src/journal/snapshot.ts'
+import { makeSecretKey, rewriteDirectory } from '../../src/maintenance/commands.ts'
+import { createRecordingLogger } from '../bus/bus-fixture.ts'
+import type { FixturePlugin } from '../helpers/fixture-repository.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { hostVersion, startTestHost, testSettings } from '../helpers/test-host.ts'
+
+/** Whatever the host writes only its owner can read, also when the process would give more by default. */
+
+const umaskBefore = process.umask(0o022)
+after(() => void process.umask(umaskBefore))
+
+const keeper = (version: string): FixturePlugin => ({
+  id: 'keeper',
+  version,
+  lua: `
+local plugin = Plugin:new("keeper")
+plugin:onInit(function(config)
+  plugin:kvSet("token", "hunter2", nil, { secure = true })
+end)
+return plugin`,
+  manifest: {
+    configSchema: [{ key: 'apiKey', type: 'string' }],
+    docs: [{ title: 'Page', file: 'docs/page.md' }],
+  },
+  files: { 'docs/page.md': '# Page' },
+})
+
+const rightsOf = async (path: string): Promise<number> => (await stat(path)).mode & 0o777
+
+/** Paths below a folder that others than the owner can use, with their rights. */
+async function openToOthers(directory: string): Promise<string[]> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
+  assert.ok(entries.length > 5, 'there is something to look at')
+  const paths = entries.map((entry) => join(entry.parentPath, entry.name))
+  const rights = await Promise.all(paths.map(async (path) => ({ path, mode: await rightsOf(path) })))
+  return rights
+    .filter(({ mode }) => (mode & 0o077) !== 0)
+    .map(({ path, mode }) => `${path.slice(directory.length)} ${mode.toString(8)}`)
+}
+
+/** Notes each file that is open to others at the moment at which it is made, the temporary ones included. */
+function watchedFiles(found: string[]): FileSystem {
+  return {
+    ...systemFileSystem,
+    async open(path, flags, mode) {
+      const handle = await systemFileSystem.open(path, flags, mode)
+      const rights = (await handle.stat()).mode & 0o777
+      if (!String(flags).startsWith('r') && (rights & 0o077) !== 0)
+        found.push(`${String(path)} ${rights.toString(8)}`)
+      return handle
+    },
+  }
+}
+
+for (const umask of [0o022, 0o000]) {
+  test(`with the umask ${umask.toString(8)} everything in the data directory is its owner's alone`, async (context) => {
+    process.umask(umask)
+    const secretKeyFile = join(await temporaryDirectory(context), 'key')
+    const born: string[] = []
+    let host = await startTestHost({
+      plugins: [keeper('1.0.0')],
+      files: watchedFiles(born),
+    })
+    context.after(() => host.close())
+    const post = async (path: string, body: unknown = {}): Promise<void> => {
+      const answer = await host.request('POST', path, { body })
+      assert.ok(answer.status < 300, `${path}: ${JSON.stringify(answer.body)}`)
+    }
+    const { directory } = host
+    const settled = async (): Promise<void> => {
+      await host.host.close()
+      assert.deepEqual(await openToOthers(directory), [])
+    }
+    const store = join(directory, '.kv', 'fixtures--keeper.json')
+
+    // An installation, two updates, a way back, secrets in the configuration and in the store.
+    await post('/api/plugins/install', { fullId: '@fixtures/keeper' })
+    await post('/api/plugins/keeper/config', { config: { apiKey: 'hunter2' } })
+    await post('/api/plugins/keeper/toggle')
+    for (const version of ['1.1.0', '1.2.0']) {
+      await host.publish([keeper(version)])
+      await post('/api/plugins/keeper/update')
+    }
+    await post('/api/plugins/keeper/rollback')
+    await settled()
+    assert.ok((await readdir(join(directory, 'plugins'))).includes('.older'))
+
+    // What somebody has opened to others meanwhile, and a store that is damaged.
+    for (const name of ['.host.json', '.host.journal', '.host.lock'])
+      await chmod(join(directory, name), 0o644)
+    await writeFile(store, 'damaged')
+    await chmod(store, 0o666)
+    host = await host.restart()
+    await settled()
+    assert.equal((await readdir(join(directory, '.kv'))).length, 2)
+
+    // Encryption, and a temporary file that a crash has left behind.
+    await makeSecretKey(secretKeyFile)
+    assert.equal(await rightsOf(secretKeyFile), 0o600)
+    await writeFile(`${join(directory, '.host.json')}.tmp`, 'half')
+    await rewriteDirectory(directory, secretKeyFile, 'rotate')
+    assert.deepEqual(await openToOthers(directory), [])
+    await rewriteDirectory(directory, secretKeyFile, 'decrypt')
+    assert.deepEqual(await openToOthers(directory), [])
+
+    // A journal that is damaged and open to others; the repair keeps a copy.
+    const journal = join(directory, '.host.journal')
+    const text = await readFile(journal, 'utf8')
+    await writeFile(journal, text.replace('PluginRolledBack', 'PluginRalledBock'))
+    await chmod(journal, 0o644)
+    const snapshot = await readSnapshot(systemFileSystem, directory)
+    const done = await repairJournal(directory, systemFileSystem, systemClock.now(), snapshot, async () => {
+      const opened = await openJournal({
+        directory,
+        files: systemFileSystem,
+        clock: systemClock,
+        logger: silentLogger,
+        acknowledged: 0,
+      })
+      await opened.close()
+    })
+    assert.equal(await rightsOf(done?.copy ?? ''), 0o600)
+    host = await host.restart()
+    await settled()
+    assert.deepEqual(born, [])
+  })
+}
+
+test('a data directory that the host makes is its own', async (context) => {
+  process.umask(0)
+  const directory = join(await temporaryDirectory(context), 'new', 'data')
+  const host = await createHost({
+    settings: testSettings(directory),
+    logger: silentLogger,
+    programDirectory: join(import.meta.dirname, '..', '..'),
+    hostVersion,
+    environment: {},
+  })
+  context.after(() => host.close())
+  assert.equal(await rightsOf(directory), 0o700)
+})
+
+test('what a crash has left of a temporary file does not lend its rights to the next', async (context) => {
+  process.umask(0)
+  const path = join(await temporaryDirectory(context), 'file')
+  await writeFile(`${path}.tmp`, 'half', { mode: 0o666 })
+  await writeFileAtomically(systemFileSystem, path, 'whole', 0o600)
+  assert.deepEqual([await rightsOf(path), await readFile(path, 'utf8')], [0o600, 'whole'])
+})
+
+test('rights are taken from the files that fit, which is told, and what cannot be is told, too', async (context) => {
+  process.umask(0)
+  const directory = await temporaryDirectory(context)
+  for (const name of ['.host.open', '.host.own', 'other']) {
+    await writeFile(join(directory, name), '', { mode: name === '.host.own' ? 0o600 : 0o664 })
+  }
+  const logger = createRecordingLogger()
+  const fits = (name: string): boolean => name.startsWith('.host.')
+  await takeRightsOfOthers(systemFileSystem, logger, join(directory, 'none'), fits)
+  await takeRightsOfOthers(systemFileSystem, logger, directory, fits)
+  const rights = await Promise.all(
+    ['.host.open', '.host.own', 'other'].map((name) => rightsOf(join(directory, name))),
+  )
+  assert.deepEqual(rights, [0o600, 0o600, 0o664])
+  await mkdir(join(directory, 'more'))
+  await writeFile(join(directory, 'more', 'file'), '', { mode: 0o644 })
+  const refusing: FileSystem = {
+    ...systemFileSystem,
+    open: () => Promise.reject(new Error('not on this file system')),
+  }
+  await takeRightsOfOthers(refusing, logger, join(directory, 'more'), () => true)
+  assert.deepEqual(
+    logger.lines.map(({ level, message }) => [level, message]),
+    [
+      ['info', 'Others could read a file; now only its owner can'],
+      ['warn', 'A file can be read by others, and that cannot be changed'],
+    ],
+  )
+})
