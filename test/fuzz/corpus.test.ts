@@ -5,9 +5,12 @@ import { test } from 'node:test'
 import { parseMinisign, parsePublicKey } from '../../src/base/minisign.ts'
 import { messageOf } from '../../src/base/problem.ts'
 import { systemFileSystem } from '../../src/base/file-system.ts'
+import { createKeyRing } from '../../src/base/key-ring.ts'
+import { tlsFault } from '../../src/base/tls-identity.ts'
 import { decodeLine } from '../../src/journal/journal-line.ts'
 import { readSnapshot, snapshotFileName } from '../../src/journal/snapshot.ts'
 import { upcast, upcasters } from '../../src/journal/upcast.ts'
+import { decodeStore } from '../../src/lifecycle/key-value-file.ts'
 import { readRequest } from '../../src/lifecycle/mqtt-commands.ts'
 import { readIndexFile } from '../../src/repository/index-file.ts'
 import { parseManifest } from '../../src/schema/manifest.ts'
@@ -44,6 +47,14 @@ const borders: Record<string, (input: Buffer, directory: string) => void | Promi
     await mkdir(directory)
     await writeFile(join(directory, snapshotFileName), input)
     await readSnapshot(systemFileSystem, directory)
+  },
+  // Checksum, shape and, without the key, encryption.
+  'key-value-file': (input) => void decodeStore('@fixtures/hello', input, createKeyRing([])),
+  // Certificate and key in one file, as both settings may name it.
+  'tls-identity'(input) {
+    const text = input.toString('utf8')
+    const fault = tlsFault({ certificate: text, key: text })
+    if (fault !== undefined) throw new Error(fault)
   },
   'worker-message': (input) => orThrow(parseWorkerMessage(JSON.parse(input.toString('utf8')))),
 }
