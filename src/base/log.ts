@@ -1,5 +1,6 @@
 import { pino, stdTimeFunctions } from 'pino'
-import { PinoPretty } from 'pino-pretty'
+import { prettyFactory } from 'pino-pretty'
+import { createLogOutput } from './log-output.ts'
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof logLevels)[number]
@@ -26,15 +27,20 @@ export function createLogger(settings: LogSettings): Logger {
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   }
-  const target =
-    settings.format === 'pretty'
-      ? pino(options, PinoPretty({ sync: true, colorize: process.stdout.isTTY, ignore: 'pid,hostname' }))
-      : pino(options, pino.destination({ sync: true }))
+  const pretty = prettyFactory({ colorize: process.stdout.isTTY, ignore: 'pid,hostname' })
+  const output = createLogOutput((lines) =>
+    logger.warn('Log lines were lost: standard output could not take them', { lines }),
+  )
+  const target = pino(
+    options,
+    settings.format === 'pretty' ? { write: (line: string) => output.write(pretty(line)) } : output,
+  )
   const write =
     (level: LogLevel) =>
     (message: string, fields: LogFields = {}): void =>
       target[level](fields, message)
-  return { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+  const logger = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+  return logger
 }
 
 export const silentLogger: Logger = {

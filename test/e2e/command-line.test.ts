@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, open, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { writeFixtureRepository } from '../helpers/fixture-repository.ts'
-import { runProgram, startHostProcess } from '../helpers/host-process.ts'
+import { programPath, runProgram, startHostProcess } from '../helpers/host-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 /** A port that somebody else has. */
@@ -165,3 +167,44 @@ test('a damaged journal stops the start with its place and the command that repa
   const whole = await runProgram(['repair', '--data-dir', directory])
   assert.match(whole.stdout, /nothing was changed/)
 })
+
+test('a log on a full disk does not end the host', { skip: !existsSync('/dev/full') }, async (context) => {
+  const directory = await temporaryDirectory(context)
+  const full = await open('/dev/full', 'w')
+  context.after(() => full.close())
+  const port = await freePort()
+  const flags = [
+    '--data-dir',
+    directory,
+    '--http-port',
+    String(port),
+    '--mqtt-port',
+    '0',
+    '--log-level',
+    'debug',
+  ]
+  const child = spawn(process.execPath, [programPath, ...flags, '--log-format', 'json'], {
+    stdio: ['ignore', full.fd, 'inherit'],
+  })
+  context.after(() => child.kill('SIGKILL'))
+  const ended = once(child, 'exit')
+  const isReady = (): Promise<boolean> =>
+    fetch(`http://127.0.0.1:${port}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    )
+  while (child.exitCode === null && !(await isReady())) await new Promise((resolve) => setImmediate(resolve))
+  assert.equal((await fetch(`http://127.0.0.1:${port}/api/plugins`)).status, 200)
+  child.kill('SIGTERM')
+  assert.deepEqual(await ended, [0, null])
+})
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  await new Promise((resolve) => server.close(resolve))
+  return address.port
+}
