@@ -216,12 +216,17 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       await loadEnabledPlugins(context, { loader, installer }, { by: 'startup', reason: 'startup' })
       await snapshots.flush()
     },
-    stopLoading: effects.stopLoading,
+    stopLoading() {
+      effects.stopLoading()
+      void settings.repositories.close()
+    },
     stop() {
       stopping ??= (async () => {
         commands.refuseFurther()
         supervisor.stop()
         effects.stopLoading()
+        // Commands under way may be waiting for one.
+        await settings.repositories.close()
         await displacements.idle()
         await mutex.idle()
         await unloadAllPlugins(context, loader)

@@ -9,7 +9,7 @@ import type { KeyValueEntry } from '../sandbox/isolate.ts'
 import { decodeStore, encodeStore, storePath, storesFolderIn } from './key-value-file.ts'
 
 /** Longest time in ms that a change waits before it is written (plugin-api.md: on disk within a second). */
-const writeDelay = 500
+export const writeDelay = 500
 
 /** The plugins' key-value stores: in memory while a plugin is loaded, each in a file that is replaced whole. */
 export interface KeyValueStores {
@@ -106,7 +106,7 @@ export function createKeyValueStores(settings: {
       store.writing = store.writing
         .then(() => write(plugin, store))
         .then(() => {
-          if (store.dirty) schedule(plugin, store)
+          if (store.dirty && stores.get(plugin) === store) schedule(plugin, store)
         })
     })
   }
@@ -143,8 +143,11 @@ export function createKeyValueStores(settings: {
     },
     release,
     async remove(plugin) {
-      stores.get(plugin)?.timer?.cancel()
+      const store = stores.get(plugin)
       stores.delete(plugin)
+      store?.timer?.cancel()
+      // Else it would come back.
+      await store?.writing
       await files.rm(pathOf(plugin), { force: true })
     },
     async close() {

@@ -119,6 +119,8 @@ interface LoadedPlugin {
   crowded: boolean
   /** Set when the end of the isolate has been asked for. */
   unloading: boolean
+  /** Set when what it had is being cleaned up; once, or what is loaded after it would be cleaned up, too. */
+  released: Promise<void> | undefined
 }
 
 export function createPluginEffects(settings: PluginEffectsSettings): PluginEffects {
@@ -308,8 +310,12 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
     }
   }
 
-  /** The host's side of the unload steps, in the specification's order; idempotent. */
-  async function release(id: string, plugin: LoadedPlugin): Promise<void> {
+  /** The host's side of the unload steps, in the specification's order. */
+  function release(id: string, plugin: LoadedPlugin): Promise<void> {
+    return (plugin.released ??= cleanUp(id, plugin))
+  }
+
+  async function cleanUp(id: string, plugin: LoadedPlugin): Promise<void> {
     events.unsubscribeAll(id)
     const subscriptions = [...plugin.subscriptions.values()]
     plugin.subscriptions.clear()
@@ -369,6 +375,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         }),
         crowded: false,
         unloading: false,
+        released: undefined,
       }
       loaded.set(id, plugin)
       try {

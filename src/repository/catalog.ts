@@ -195,14 +195,19 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
 
     async choose(repositories, fullId, name) {
       closing.signal.throwIfAborted()
-      return name === undefined
-        ? chooseByPlugin(
-            repositories,
-            fullId,
-            (repository) => open(repository, { fresh: true }),
-            (repository) => cache.lastNamespace(repository),
-          )
-        : chooseByName(repositories, name, open)
+      if (name !== undefined) return chooseByName(repositories, name, open)
+      try {
+        return await chooseByPlugin(
+          repositories,
+          fullId,
+          (repository) => open(repository, { fresh: true }),
+          (repository) => cache.lastNamespace(repository),
+        )
+      } catch (error) {
+        // It is not the repositories' fault then.
+        closing.signal.throwIfAborted()
+        throw error
+      }
     },
 
     stage,
