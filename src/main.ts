@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { systemClock } from './base/clock.ts'
 import { systemFileSystem } from './base/file-system.ts'
 import { createLogger } from './base/log.ts'
-import { messageOf } from './base/problem.ts'
+import { messageOf, Problem, systemErrorCode } from './base/problem.ts'
 import { createHost, type Host, StartError, StartInterrupted } from './host.ts'
 import { openJournal } from './journal/journal.ts'
 import { lockDirectory } from './journal/lock.ts'
@@ -80,7 +80,13 @@ async function start(settings: Settings): Promise<void> {
 /** Holds the directory meanwhile: nothing offline may be done beside a running host. */
 async function whileStopped(settings: Settings, task: (directory: string) => Promise<void>): Promise<void> {
   const directory = resolve(settings.dataDirectory)
-  const lock = await lockDirectory(directory)
+  const lock = await lockDirectory(directory).catch((error: unknown) =>
+    fail(
+      `${directory} cannot be used as a data directory (${systemErrorCode(error) ?? messageOf(error)}): ` +
+        'correct HOST_DATA_DIR (--data-dir), or its permissions.',
+      exitCode.failed,
+    ),
+  )
   if (lock === undefined) fail(`A host is running in ${directory}; stop it first.`, exitCode.failed)
   try {
     await task(directory)
@@ -150,10 +156,13 @@ try {
   else if (isPublishing) await runPublishingCommand(line)
   else if (line.command === 'start') await start(line.settings)
   else if (line.command === 'repair') {
-    await whileStopped(line.settings, (directory) => repair(line.settings, directory))
+    await whileStopped(line.settings, (directory) =>
+      repair(line.settings, directory).catch((error: unknown) => fail(messageOf(error), exitCode.failed)),
+    )
   } else await runSecretCommand(line.command, line.settings)
 } catch (error) {
   if (error instanceof SettingsError) fail(error.message, exitCode.usage)
-  if (error instanceof StartError) fail(error.message, exitCode.failed)
+  // A full disk, say: its message tells what to do.
+  if (error instanceof StartError || error instanceof Problem) fail(error.message, exitCode.failed)
   fail(error instanceof Error ? (error.stack ?? error.message) : String(error), exitCode.failed)
 }

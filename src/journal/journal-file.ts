@@ -122,8 +122,17 @@ async function openExisting(files: FileSystem, path: string): Promise<FileHandle
     return await files.open(path, 'r+')
   } catch (error) {
     if (systemErrorCode(error) === 'ENOENT') return undefined
-    throw error
+    throw unusable(path, error)
   }
+}
+
+/** One sentence that says what to do. */
+export function unusable(path: string, error: unknown): Error {
+  return new Error(
+    `${path} cannot be used (${systemErrorCode(error) ?? messageOf(error)}): it must be a file that the host ` +
+      'may read and write; correct that, or its permissions.',
+    { cause: error },
+  )
 }
 
 async function create(files: FileSystem, path: string): Promise<FileHandle> {

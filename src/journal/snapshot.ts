@@ -11,6 +11,7 @@ import { jsonDepthLimit, parseJsonText } from '../schema/json-text.ts'
 import type { Config, PluginState } from '../schema/plugin.ts'
 import { doubtfulEdits } from './doubtful-edits.ts'
 import { type HostState, stateOf } from './evolve.ts'
+import { unusable } from './journal-file.ts'
 import { changeHostFile, noVault, type Vault } from './vault.ts'
 
 /** `.host.json`: the fold as a person reads it, and what a person changed in it while the host was stopped. */
@@ -79,7 +80,7 @@ export async function readSnapshot(
     bytes = await files.readFile(path)
   } catch (error) {
     if (systemErrorCode(error) === 'ENOENT') return undefined
-    throw error
+    throw unusable(path, error)
   }
   const json = parseJsonText(bytes, jsonDepthLimit + levelsAroundConfig)
   if (!json.ok) throw new Error(`${path} ${json.message}. ${advice}`)

@@ -76,14 +76,18 @@ function neededKey(bytes: Uint8Array): string | undefined {
   return sealed.ok ? keyIdOf(sealed.value.sealed) : undefined
 }
 
-/** Throws `SecretKeyError` when a store is encrypted with a key that is not there. */
+/**
+ * Throws `SecretKeyError` when a store is encrypted with a key that is not there. One that cannot be read is its
+ * plugin's trouble alone: it is told when that is loaded.
+ */
 export async function requireKeysOfStores(
   files: FileSystem,
   directory: string,
   ring: KeyRing,
 ): Promise<void> {
   for (const name of await storeFiles(files, directory)) {
-    const id = neededKey(await files.readFile(join(storesFolderIn(directory), name)))
+    const bytes = await files.readFile(join(storesFolderIn(directory), name)).catch(() => Buffer.alloc(0))
+    const id = neededKey(bytes)
     if (id !== undefined) ring.require(id)
   }
 }

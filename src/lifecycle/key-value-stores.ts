@@ -58,7 +58,11 @@ export function createKeyValueStores(settings: {
       content = await files.readFile(path)
     } catch (error) {
       if (systemErrorCode(error) === 'ENOENT') return new Map()
-      throw error
+      throw new Error(
+        `The stored values in ${path} cannot be read (${systemErrorCode(error) ?? messageOf(error)}): ` +
+          'correct the permissions of the file, or move it away to start without them.',
+        { cause: error },
+      )
     }
     try {
       return decodeStore(plugin, content, ring)

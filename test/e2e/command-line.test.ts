@@ -168,6 +168,23 @@ test('a damaged journal stops the start with its place and the command that repa
   assert.match(whole.stdout, /nothing was changed/)
 })
 
+for (const [title, file, content, flags] of [
+  ['a .host.json that is no JSON', '.host.json', '{bad', ['repair']],
+  ['a data directory that is not there', undefined, '', ['repair']],
+  ['a journal that cannot be read', '.host.journal', undefined, free],
+] as const) {
+  test(`${title} ends with one line that says what to do, and code 1`, async (context) => {
+    const directory = join(await temporaryDirectory(context), 'data')
+    if (file !== undefined && content !== undefined) {
+      await mkdir(directory)
+      await writeFile(join(directory, file), content)
+    } else if (file !== undefined) await mkdir(join(directory, file), { recursive: true })
+    const { code, stderr } = await runProgram([...flags, '--data-dir', directory])
+    assert.equal(code, 1)
+    assert.match(stderr, /^lupine: .*data.* [Cc]orrect .*\n$/)
+  })
+}
+
 test('a log on a full disk does not end the host', { skip: !existsSync('/dev/full') }, async (context) => {
   const directory = await temporaryDirectory(context)
   const full = await open('/dev/full', 'w')

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
@@ -290,4 +290,19 @@ test('a start that is ended while a plugin loads ends at once, in order, and doe
   ])
   assert.equal(journal.state.host.context.unfinishedStarts, 0)
   await journal.close()
+})
+
+test('a key-value store that cannot be read keeps its plugin from loading, with the reason, and no other', async (context) => {
+  const plugins = ['x', 'y'].map((id) => ({ id, lua: lua(id, '') }))
+  const host = await start(context, { plugins })
+  await running(host, 'x')
+  await running(host, 'y')
+  // In place of a file of another user, which root could read.
+  await mkdir(join(host.directory, '.kv', 'fixtures--x.json'), { recursive: true })
+  const again = await host.restart()
+  context.after(() => again.close())
+  const { state, error } = await plugin(again, 'x')
+  assert.equal(state, 'failed')
+  assert.match(error.message, /fixtures--x\.json cannot be read \(EISDIR\): correct/)
+  assert.equal((await plugin(again, 'y')).state, 'running')
 })
