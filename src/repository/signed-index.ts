@@ -59,7 +59,7 @@ export function unsigned({ name }: RepositorySettings, place: string, error: Min
     'signature_invalid',
     `The repository "${name}" (${place}) is refused: its ${signatureFile} ${error.message}. ` +
       'If its maintainer has just published, try again later; if the maintainer has another key, ' +
-      'and tells so in a way that you trust, delete the repository here and add it again with that key.',
+      'and tells so in a way that you trust, delete the repository here, if it is there, and add it with that key.',
     { cause: error },
   )
 }

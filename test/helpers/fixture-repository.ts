@@ -38,6 +38,7 @@ export async function writeFixtureRepository(
       version,
       path: id,
       ...(manifest.tags === undefined ? {} : { tags: manifest.tags }),
+      ...(manifest.permissions === undefined ? {} : { permissions: manifest.permissions }),
       ...(manifest.minHostVersion === undefined ? {} : { minHostVersion: manifest.minHostVersion }),
     })),
   }

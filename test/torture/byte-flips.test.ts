@@ -13,7 +13,8 @@ import { createHost, type Host, StartError } from '../../src/host.ts'
 import { handEdits, readSnapshot, refuseDoubtfulEdits } from '../../src/journal/snapshot.ts'
 import { createSecretVault } from '../../src/lifecycle/secret-vault.ts'
 import type { HostFile } from '../../src/schema/host-file.ts'
-import type { FixturePlugin } from '../helpers/fixture-repository.ts'
+import { type FixturePlugin, writeFixtureRepository } from '../helpers/fixture-repository.ts'
+import { newKey, signFolder } from '../helpers/signed-repository.ts'
 import { hostVersion, startTestHost, type TestHost, testSettings } from '../helpers/test-host.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
@@ -70,8 +71,14 @@ async function prepare(keyFile: string | undefined): Promise<Prepared> {
     const answer = await host.request('POST', `/api/plugins/${path}`, { body })
     assert.ok(answer.status < 300, JSON.stringify(answer.body))
   }
-  await post('install', { fullId: '@fixtures/keeper' })
-  await post('install', { fullId: '@fixtures/other' })
+  const signed = join(host.directory, '..', 'signed')
+  const key = newKey()
+  await writeFixtureRepository(signed, [], 'signed')
+  await signFolder(signed, key)
+  const body = { name: 'signed', url: signed, publicKey: key.public.text }
+  assert.equal((await host.request('POST', '/api/repositories', { body })).status, 201)
+  await post('install', { fullId: '@fixtures/keeper', repository: 'fixtures' })
+  await post('install', { fullId: '@fixtures/other', repository: 'fixtures' })
   await post('keeper/config', { config: { city: 'Ulm', apiKey: 'secret', level: 12 } })
   await post('keeper/toggle', { enabled: true })
   await host.publish([...plugins.slice(1), other])
@@ -98,7 +105,9 @@ async function holdingsOf({ lifecycle, id }: Host): Promise<Holdings> {
       const { version, enabled, state, config } = plugin
       return { id: plugin.id, version, enabled, state, config }
     }),
-    repositories: (await lifecycle.repositories()).map(({ name, url }) => ({ name, url })),
+    repositories: (await lifecycle.repositories()).map(({ name, url, publicKey, signedAt }) => {
+      return { name, url, publicKey, signedAt }
+    }),
     seen: lifecycle.list().some((plugin) => plugin.id === '@fixtures/keeper')
       ? lifecycle.objects('@fixtures/keeper')
       : {},

@@ -1,4 +1,5 @@
 import type { Field } from '../../schema/field.ts'
+import type { Permissions } from '../../schema/permissions.ts'
 import type { LogEntry, Plugin, PluginError, PluginState } from '../../schema/plugin.ts'
 
 /** What the API answers, as the pages use it. */
@@ -32,11 +33,15 @@ export interface CatalogEntry {
   installedVersion: string | null
   updateAvailable: boolean
   compatible: boolean
+  permissions: Permissions | null
 }
 
 export interface Repository {
   name: string
   url: string
+  publicKey: string | null
+  signed: boolean
+  signedAt: string | null
   namespace: string | null
   plugins: number
   error: string | null

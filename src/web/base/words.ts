@@ -1,3 +1,5 @@
+import type { PermissionEntry } from '../../schema/permissions.ts'
+import { permissionsInWords } from './permission-words.ts'
 import type { JournalEvent } from './types.ts'
 
 /** What the host says in names, in plain words. */
@@ -65,6 +67,7 @@ const eventWords: Readonly<Record<string, string>> = {
   HostStopping: 'Host is stopping',
   HostStopped: 'Host stopped',
   RepositoryAdded: 'Repository added',
+  RepositoryIndexAccepted: 'Newer signed index of a repository',
   RepositoryRemoved: 'Repository removed',
 }
 
@@ -77,7 +80,11 @@ export function detailOf({ data }: JournalEvent): string {
   const { error, reason, version, name } = data
   if (typeof error === 'object' && error !== null && 'message' in error) return String(error.message)
   if (typeof reason === 'string') return `because of: ${reason}`
-  if (typeof version === 'string') return `version ${version}`
+  if (typeof version === 'string') {
+    const { permissionsAdded: added } = data
+    const more = Array.isArray(added) ? `; it may now ${permissionsInWords(added as PermissionEntry[])}` : ''
+    return `version ${version}${more}`
+  }
   return typeof name === 'string' ? name : ''
 }
 

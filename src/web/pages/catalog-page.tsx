@@ -1,11 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
 import { place, pluginPath, setQuery } from '../base/router.ts'
+import type { PermissionEntry } from '../../schema/permissions.ts'
 import type { CatalogEntry } from '../base/types.ts'
 import { countOf } from '../base/words.ts'
 import { Empty, Failure, Loading } from '../parts/feedback.tsx'
 import { useGrowing } from '../parts/growing.tsx'
 import { Page } from '../parts/page.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
+import { permissionEntries } from '../../schema/permission-entries.ts'
+import { permissionsInWords } from '../base/permission-words.ts'
 import { TagFilter, tagsOf } from '../parts/tag-filter.tsx'
 import { ChangeDialog } from '../plugin/change-dialog.tsx'
 import type { Change } from '../plugin/use-change-check.ts'
@@ -86,7 +89,7 @@ interface OfferProps {
 }
 
 function Offer({ entry, doing, onChange }: OfferProps) {
-  const { fullId, name, version, description, author, tags, repository, compatible } = entry
+  const { fullId, name, version, description, author, tags, repository, compatible, permissions } = entry
   const installed = plugins.value?.get(fullId)?.version ?? entry.installedVersion
   return (
     <li class="card">
@@ -100,6 +103,7 @@ function Offer({ entry, doing, onChange }: OfferProps) {
         {author === null ? 'From ' : ''}
         {repository}
       </p>
+      {permissions === null ? null : <p class="hint">{needsInWords(permissionEntries(permissions))}</p>}
       {tags.length === 0 ? null : (
         <p class="tag-line">
           {tags.map((tag) => (
@@ -147,6 +151,14 @@ function Offer({ entry, doing, onChange }: OfferProps) {
       </div>
     </li>
   )
+}
+
+/** As the index says; the dialog before an installation asks the plugin itself. */
+function needsInWords(entries: readonly PermissionEntry[]): string {
+  if (entries.length === 0) return 'Needs nothing beyond its own topics.'
+  const [first, second, third, ...more] = entries
+  const shown = permissionsInWords([first, second, third].filter((entry) => entry !== undefined))
+  return `May ${shown}${more.length === 0 ? '' : `, and ${more.length} more`}.`
 }
 
 function matches(entry: CatalogEntry, wanted: string): boolean {

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { ApiError, send, wordsOf } from '../base/api.ts'
 import type { Repository } from '../base/types.ts'
-import { countOf } from '../base/words.ts'
+import { countOf, dateTimeOf } from '../base/words.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Empty, Failure, Loading } from '../parts/feedback.tsx'
 import { tell, tellFailure } from '../parts/notices.tsx'
@@ -43,7 +43,9 @@ export function RepositoriesPage() {
                 {repository.namespace === null ? '' : ` · @${repository.namespace}`}
               </span>
               {repository.error === null ? (
-                <p class="row-hint">{countOf(repository.plugins, 'plugin')}</p>
+                <p class="row-hint">
+                  {countOf(repository.plugins, 'plugin')} · <SignatureMark repository={repository} />
+                </p>
               ) : (
                 <p class="row-error">{repository.error}</p>
               )}
@@ -76,9 +78,21 @@ export function RepositoriesPage() {
   )
 }
 
+function SignatureMark({ repository: { publicKey, signed, signedAt } }: { repository: Repository }) {
+  if (!signed || publicKey === null) return <span class="chip">Not signed</span>
+  return (
+    <>
+      <span class="chip tone-good">Signed</span>
+      {signedAt === null ? '' : ` on ${dateTimeOf(signedAt)}`} with the key{' '}
+      <code class="key">{publicKey}</code>
+    </>
+  )
+}
+
 function AddRepository({ onAdded }: { onAdded(answer: Answer): void }) {
   const [name, setName] = useState('')
   const [url, setUrl] = useState('')
+  const [publicKey, setPublicKey] = useState('')
   const [problem, setProblem] = useState('')
   const [sending, setSending] = useState(false)
 
@@ -86,10 +100,13 @@ function AddRepository({ onAdded }: { onAdded(answer: Answer): void }) {
     event.preventDefault()
     setSending(true)
     try {
-      onAdded(await send<Answer>('POST', '/api/repositories', { name: name.trim(), url: url.trim() }))
+      const key = publicKey.trim()
+      const body = { name: name.trim(), url: url.trim(), ...(key === '' ? {} : { publicKey: key }) }
+      onAdded(await send<Answer>('POST', '/api/repositories', body))
       tell(`${name} is added.`)
       setName('')
       setUrl('')
+      setPublicKey('')
       setProblem('')
     } catch (error) {
       const details = error instanceof ApiError ? error.errors.map(({ message }) => message) : []
@@ -120,6 +137,22 @@ function AddRepository({ onAdded }: { onAdded(answer: Answer): void }) {
           onInput={({ currentTarget }) => setUrl(currentTarget.value)}
         />
       </label>
+      <label class="field">
+        Public key of its maintainer, if it is signed
+        <input
+          value={publicKey}
+          maxLength={2048}
+          autocomplete="off"
+          spellcheck={false}
+          placeholder="RW…"
+          aria-describedby="key-hint"
+          onInput={({ currentTarget }) => setPublicKey(currentTarget.value)}
+        />
+      </label>
+      <p class="hint" id="key-hint">
+        With a key, only what is signed with it is ever installed from there. Without one, whoever controls
+        the address decides.
+      </p>
       {problem === '' ? null : <Failure text={problem} />}
       <div class="actions">
         <button type="submit" class="primary" disabled={sending || name.trim() === '' || url.trim() === ''}>

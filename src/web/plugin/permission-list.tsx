@@ -1,30 +1,15 @@
-import type { PermissionEntry, PermissionKind } from '../../schema/permissions.ts'
+import type { PermissionEntry } from '../../schema/permissions.ts'
+import { permissionInWords } from '../base/permission-words.ts'
 import { Note } from '../parts/note.tsx'
-
-const words: Readonly<Record<PermissionKind, string>> = {
-  host: 'Connect to',
-  publish: 'Publish to',
-  subscribe: 'Listen to',
-  plugin: 'Use the plugin',
-  everything: 'Everything',
-}
-
-/** A value of the kind that stands for all there is. */
-const anything: Readonly<Partial<Record<PermissionKind, string>>> = {
-  host: 'any address',
-  publish: 'any MQTT topic',
-  subscribe: 'any MQTT topic',
-  plugin: 'any other',
-}
 
 export function PermissionList({ label, entries }: { label: string; entries: readonly PermissionEntry[] }) {
   return (
     <ul class="permissions" aria-label={label}>
-      {entries.map(({ kind, value }) => {
-        const all = value === '*' || value === '#' ? anything[kind] : undefined
+      {entries.map((entry) => {
+        const { verb, what, all } = permissionInWords(entry)
         return (
-          <li key={`${kind} ${value}`} class={all === undefined && kind !== 'everything' ? '' : 'wide-open'}>
-            {words[kind]} {kind === 'everything' ? '' : all === undefined ? <code>{value}</code> : all}
+          <li key={`${entry.kind} ${entry.value}`} class={all ? 'wide-open' : ''}>
+            {verb} {what === undefined ? '' : all ? what : <code>{what}</code>}
           </li>
         )
       })}
