@@ -68,6 +68,10 @@ function doubtfulKey(place: string, entry: Repository, before: Repository | unde
   if (before !== undefined && entry.signedAt !== undefined && entry.signedAt !== before.signedAt) {
     doubts.push(`${place}/signedAt has changed, which only the host may do`)
   }
+  // Without it anything would be believed from there, so that is to be said.
+  if (entry.publicKey === undefined && before?.publicKey != null) {
+    doubts.push(`${place}/publicKey is missing (null in its place takes the key away)`)
+  }
   if (entry.publicKey != null && before?.publicKey != null && entry.publicKey !== before.publicKey) {
     const [now, then] = [parsePublicKey(entry.publicKey), parsePublicKey(before.publicKey)]
     if (now.id === then.id || now.key.equals(then.key)) doubts.push(`${place}/publicKey has changed in part`)

@@ -233,6 +233,11 @@ test('a pin made by hand in .host.json counts, as the file of a new host and as 
 
 const badEdits: [title: string, change: (repository: any) => void, sentence: RegExp][] = [
   [
+    'no key any more',
+    (repository) => delete repository.publicKey,
+    /publicKey is missing \(null in its place/,
+  ],
+  [
     'a key that is none',
     (repository) => (repository.publicKey = 'RWQ'),
     /publicKey must be a public key of minisign/,
@@ -278,8 +283,15 @@ test('damage to a key or to the time in .host.json stops the start with its plac
     )
     await writeFile(hostFileOf(host), before)
   }
-  // Another key, whole, is an edit.
+  // Another key, whole, is an edit, and so is none when that is said.
   const file = await readHostFile(host)
+  file.repositories[0].publicKey = null
+  await writeFile(hostFileOf(host), JSON.stringify(file))
+  const unpinned = await restart(context, host)
+  const data = { name: 'mine', url: host.repository }
+  assert.deepEqual(facts(unpinned).at(-1), ['RepositoryAdded', 'file', data])
+  await unpinned.host.close()
+  Object.assign(file, await readHostFile(host))
   file.repositories[0].publicKey = other.public.text
   await writeFile(hostFileOf(host), JSON.stringify(file))
   const restarted = await restart(context, host)
