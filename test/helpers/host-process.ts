@@ -38,11 +38,22 @@ export async function runProgram(
   return { code, ...text }
 }
 
-/** Starts a host in a process of its own, on free ports, and waits until it is ready. */
-export async function startHostProcess(
-  directory: string,
-  options: { flags?: readonly string[]; environment?: Record<string, string> } = {},
-): Promise<HostProcess> {
+export interface LaunchedProcess {
+  process: ChildProcess
+  /** The `ready` line; rejects when the process ends before. */
+  ready: Promise<Record<string, unknown>>
+  output(): string
+  /** Sends a signal and waits for the end; answers the exit code, or null when the signal ended it. */
+  stop(signal: NodeJS.Signals): Promise<number | null>
+}
+
+interface ProcessOptions {
+  flags?: readonly string[]
+  environment?: Record<string, string>
+}
+
+/** Starts a host in a process of its own, on free ports. */
+export function launchHostProcess(directory: string, options: ProcessOptions = {}): LaunchedProcess {
   const flags = ['--data-dir', directory, '--http-port', '0', '--mqtt-port', '0', '--log-format', 'json']
   const child = spawn(process.execPath, [programPath, ...flags, ...(options.flags ?? [])], {
     env: { PATH: process.env.PATH ?? '', ...options.environment },
@@ -52,7 +63,7 @@ export async function startHostProcess(
   child.stderr.on('data', (chunk) => {
     output += chunk
   })
-  const ready = await new Promise<Record<string, unknown>>((resolve, reject) => {
+  const ready = new Promise<Record<string, unknown>>((resolve, reject) => {
     child.once('exit', (code) =>
       reject(new Error(`The host ended with ${code} before it was ready:\n${output}`)),
     )
@@ -63,11 +74,11 @@ export async function startHostProcess(
       if (parsed.msg === 'ready') resolve(parsed)
     })
   })
+  // Whoever does not wait for it, does not want to hear of it.
+  ready.catch(() => undefined)
   return {
-    http: String(ready.http),
-    mqtt: String(ready.mqtt),
-    ready,
     process: child,
+    ready,
     output: () => output,
     async stop(signal) {
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
@@ -77,4 +88,14 @@ export async function startHostProcess(
       return code
     },
   }
+}
+
+/** Starts a host in a process of its own, on free ports, and waits until it is ready. */
+export async function startHostProcess(
+  directory: string,
+  options: ProcessOptions = {},
+): Promise<HostProcess> {
+  const { ready: waiting, ...launched } = launchHostProcess(directory, options)
+  const ready = await waiting
+  return { ...launched, ready, http: String(ready.http), mqtt: String(ready.mqtt) }
 }

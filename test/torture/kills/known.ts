@@ -1,0 +1,93 @@
+import { brokenVersion } from './world.ts'
+
+/**
+ * What callers were told of a plugin, and what each command makes of it: written from the documents, not with the
+ * host's machine, which is what is on trial here.
+ */
+
+type Config = Record<string, unknown>
+
+export interface Installed {
+  enabled: boolean
+  version: string
+  config: Config
+  limits: Record<string, number>
+  /** Version that returns if the present one does not run. */
+  trial: string | null
+  /** Versions that a rollback can return to, the latest first. */
+  kept: { version: string; config: Config }[]
+}
+
+/** `undefined`: not installed. */
+export type Known = Installed | undefined
+
+/** How many versions the documents promise to keep. */
+const keptVersions = 3
+
+export type Change = (before: Known) => Known
+
+/** Commands for a plugin that is installed leave one that is not as it is. */
+const installed =
+  (change: (before: Installed) => Known): Change =>
+  (before) =>
+    before === undefined ? undefined : change(before)
+
+export const change = {
+  installed:
+    (version: string): Change =>
+    (before) =>
+      before ?? { enabled: false, version, config: {}, limits: {}, trial: null, kept: [] },
+  removed: (() => undefined) satisfies Change,
+  enabled: (enabled: boolean) => installed((before) => ({ ...before, enabled })),
+  flipped: installed((before) => ({ ...before, enabled: !before.enabled })),
+  configured: (config: Config) => installed((before) => ({ ...before, config })),
+  limited: (limits: Record<string, number>) => installed((before) => ({ ...before, limits })),
+  nothing: ((before) => before) satisfies Change,
+  updated: (version: string) =>
+    installed((before) =>
+      version === before.version
+        ? before
+        : {
+            ...before,
+            version,
+            trial: before.enabled ? before.version : null,
+            kept: keptAfter(before, version),
+          },
+    ),
+  rolledBack: (version?: string) =>
+    installed((before) => {
+      const release = before.kept.find((kept) => version === undefined || kept.version === version)
+      return release === undefined
+        ? before
+        : { ...before, ...release, trial: null, kept: keptAfter(before, release.version) }
+    }),
+}
+
+function keptAfter({ kept, version, config }: Installed, next: string): Installed['kept'] {
+  return [{ version, config }, ...kept.filter((release) => release.version !== next)].slice(0, keptVersions)
+}
+
+/** An update that does not run has gone back by itself, once the plugin was to be loaded. */
+export const landed: Change = installed((before) =>
+  before.enabled && before.version === brokenVersion && before.trial !== null
+    ? change.rolledBack()(before)
+    : before,
+)
+
+/** Members in one order, to compare texts. */
+export function textOf(known: Known): string {
+  if (known === undefined) return 'not installed'
+  const { enabled, version, config, limits, trial, kept } = known
+  return JSON.stringify({
+    enabled,
+    version,
+    config,
+    limits,
+    trial,
+    kept: kept.map((release) => ({ version: release.version, config: release.config })),
+  })
+}
+
+export function unique(candidates: readonly Known[]): Known[] {
+  return [...new Map(candidates.map((known) => [textOf(known), known])).values()]
+}
