@@ -158,6 +158,8 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
         await journal.append([outcome], by, requestKey)
         if (failure !== undefined) throw failure
         manifests.set(id, staged.manifest)
+        // An earlier installation may have left versions that nobody can return to any more.
+        await directory.prune(identifierOf(id), [])
         logger.info('Installed a plugin', { plugin: id, version, repository: from.name })
       } finally {
         await staged.discard()

@@ -34,6 +34,8 @@ export async function recoverPlugins(
     }
     if (before === 'uninstalled') await repeatPurge(context, installer, id)
     if (isInstalled(before)) await tryToMatchFiles(context, id)
+    // A crash may have come between a replacement and the removal of what it made superfluous.
+    await directory.prune(identifierOf(id), snapshotOfPlugin(context, id).context.kept)
   }
 }
 

@@ -171,6 +171,8 @@ export function createPluginDirectory(options: {
     },
     async prune(plugin, releases) {
       try {
+        // To tell them apart takes reading all of them.
+        if ((await keptPlaces(places, plugin)).length <= releases.length) return
         const found = await Promise.all(releases.map((release) => findKept(plugin, release)))
         await pruneKept(places, plugin, new Set(found.filter((path) => path !== undefined)))
       } catch (error) {

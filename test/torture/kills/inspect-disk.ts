@@ -13,7 +13,7 @@ import { namespace } from './world.ts'
 /** What has to be so on disk, whenever a host was killed. */
 
 /** More old versions of a plugin than this were forgotten there. */
-const mostOlderVersions = 4
+const mostOlderVersions = 3
 
 export async function namesIn(path: string): Promise<string[]> {
   return (await readdir(path).catch(() => [])).sort()
