@@ -34,6 +34,11 @@ async function openNew(files: FileSystem, path: string, mode: number): Promise<p
   }
 }
 
+/** Where the new content of a file is until it is whole; a crash leaves it there. */
+export function temporaryOf(path: string): string {
+  return `${path}.tmp`
+}
+
 /**
  * Replaces a file as a whole: a reader sees the old content or the new, also after a power cut. When it
  * fails, the old file is untouched and the temporary one is removed as far as possible.
@@ -44,7 +49,7 @@ export async function writeFileAtomically(
   content: string | Uint8Array,
   mode: number,
 ): Promise<void> {
-  const temporary = `${path}.tmp`
+  const temporary = temporaryOf(path)
   try {
     const handle = await openNew(files, temporary, mode)
     try {

@@ -200,6 +200,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       await journal.append(facts, by)
     },
     async prepare(file) {
+      await stores.recover()
       await recoverPlugins(context, loader, installer)
       // Before anything is written: they say which values are secret.
       await Promise.all(installedIds().map(manifests.refresh))

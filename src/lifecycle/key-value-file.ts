@@ -93,9 +93,9 @@ export async function requireKeysOfStores(
 }
 
 /** Names of the files in the folder of the stores. */
-export async function storeFiles(files: FileSystem, directory: string): Promise<string[]> {
+export async function storeFiles(files: FileSystem, directory: string, ending = '.json'): Promise<string[]> {
   try {
-    return (await files.readdir(storesFolderIn(directory))).filter((name) => name.endsWith('.json'))
+    return (await files.readdir(storesFolderIn(directory))).filter((name) => name.endsWith(ending))
   } catch (error) {
     if (systemErrorCode(error) === 'ENOENT') return []
     throw error

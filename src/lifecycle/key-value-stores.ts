@@ -1,12 +1,13 @@
+import { join } from 'node:path'
 import type { Clock, ScheduledCall } from '../base/clock.ts'
-import { type FileSystem, writeFileAtomically } from '../base/file-system.ts'
+import { type FileSystem, temporaryOf, writeFileAtomically } from '../base/file-system.ts'
 import type { Json } from '../base/json.ts'
 import { type KeyRing, SecretKeyError } from '../base/key-ring.ts'
 import type { Logger } from '../base/log.ts'
 import { makePrivateDirectory, privateFileMode } from '../base/private-files.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 import type { KeyValueEntry } from '../sandbox/isolate.ts'
-import { decodeStore, encodeStore, storePath, storesFolderIn } from './key-value-file.ts'
+import { decodeStore, encodeStore, storeFiles, storePath, storesFolderIn } from './key-value-file.ts'
 
 /** Longest time in ms that a change waits before it is written (plugin-api.md: on disk within a second). */
 export const writeDelay = 500
@@ -22,8 +23,10 @@ export interface KeyValueStores {
   set(plugin: string, key: string, entry: KeyValueEntry | undefined): void
   /** Writes what is waiting, and forgets the store until it is opened again. */
   release(plugin: string): Promise<void>
-  /** Removes the plugin's file. */
+  /** Removes the plugin's file, and what an interrupted write left of it. */
   remove(plugin: string): Promise<void>
+  /** Removes what writes left that a crash interrupted. Only for the start. Never rejects. */
+  recover(): Promise<void>
   close(): Promise<void>
 }
 
@@ -149,10 +152,23 @@ export function createKeyValueStores(settings: {
     async remove(plugin) {
       const store = stores.get(plugin)
       stores.delete(plugin)
-      store?.timer?.cancel()
-      // Else it would come back.
+      // A write that is under way would bring the file back.
+      if (store !== undefined) store.dirty = false
       await store?.writing
-      await files.rm(pathOf(plugin), { force: true })
+      store?.timer?.cancel()
+      const path = pathOf(plugin)
+      for (const each of [path, temporaryOf(path)]) await files.rm(each, { force: true })
+    },
+    async recover() {
+      try {
+        const names = await storeFiles(files, settings.directory, temporaryOf('.json'))
+        for (const name of names) await files.rm(join(folder, name), { force: true })
+      } catch (error) {
+        logger.warn('What is left of an interrupted write could not be removed', {
+          directory: folder,
+          error: messageOf(error),
+        })
+      }
     },
     async close() {
       await Promise.all([...stores.keys()].map(release))

@@ -95,6 +95,15 @@ export async function assertNothingLeftOver(data: string, started: boolean): Pro
   }
 }
 
+/** After a stop in order. */
+export async function assertNoTemporaryFiles(data: string): Promise<void> {
+  const names = await readdir(data, { recursive: true })
+  assert.deepEqual(
+    names.filter((name) => name.endsWith('.tmp')),
+    [],
+  )
+}
+
 /** Each directory of a plugin, present or kept, has all its files, of one version. */
 export async function assertWholePlugins(data: string): Promise<void> {
   const plugins = join(data, 'plugins')

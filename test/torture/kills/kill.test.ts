@@ -5,10 +5,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { type LaunchedProcess, launchHostProcess } from '../../helpers/host-process.ts'
-import { createRandom } from '../../helpers/random.ts'
+import { createRandom, pickFrom } from '../../helpers/random.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { createCaller, createKnowledge, type Knowledge } from './caller.ts'
 import {
+  assertNoTemporaryFiles,
   assertNothingLeftOver,
   assertSnapshotIsFold,
   assertWholePlugins,
@@ -74,13 +75,14 @@ async function useDirectory(context: TestContext, world: World, random: () => nu
   const data = await temporaryDirectory(context)
   await writeFile(join(data, '.host.json'), JSON.stringify({ repositories: world.repositories }))
   const knowledge: Knowledge = createKnowledge()
+  const isolation = ['--isolation', pickFrom(random, ['dedicated', 'shared'])]
   let host: LaunchedProcess | undefined
   /** How long the last start took in ms. */
   let startTime = 1_000
   context.after(() => host?.stop('SIGKILL'))
 
   async function killedStart(flags: string[]): Promise<void> {
-    const launched = launchHostProcess(data, { flags })
+    const launched = launchHostProcess(data, { flags: [...isolation, ...flags] })
     host = launched
     await Promise.race([wait(random() * startTime), once(launched.process, 'exit')])
     assert.equal(launched.process.exitCode, null, launched.output())
@@ -103,7 +105,7 @@ async function useDirectory(context: TestContext, world: World, random: () => nu
     const unfinished = await unfinishedStarts(data)
     const safeMode = safe ? 'asked' : unfinished >= unfinishedStartsLimit ? 'unfinishedStarts' : null
     const begun = performance.now()
-    const launched = launchHostProcess(data, { flags: safe ? ['--safe'] : [] })
+    const launched = launchHostProcess(data, { flags: [...isolation, ...(safe ? ['--safe'] : [])] })
     host = launched
     const ready = await launched.ready
     startTime = performance.now() - begun
@@ -140,7 +142,9 @@ async function useDirectory(context: TestContext, world: World, random: () => nu
       'stop and kill': [0, null],
     }
     assert.ok(codes[ending]?.includes(code), `exit code ${code}`)
-    if (code === 0) await assertSnapshotIsFold(data, true)
+    if (code !== 0) return
+    await assertSnapshotIsFold(data, true)
+    await assertNoTemporaryFiles(data)
   }
 
   return {
@@ -167,6 +171,7 @@ async function useDirectory(context: TestContext, world: World, random: () => nu
       await start(false)
       assert.equal(await host?.stop('SIGTERM'), 0)
       await assertSnapshotIsFold(data, true)
+      await assertNoTemporaryFiles(data)
     },
   }
 }
