@@ -12,8 +12,9 @@ import type { Logger } from './base/log.ts'
 import { countLines } from './base/log-counter.ts'
 import { isLoopback } from './base/loopback.ts'
 import { makePrivateDirectory, takeRightsOfOthers } from './base/private-files.ts'
-import { messageOf, systemErrorCode } from './base/problem.ts'
+import { messageOf, Problem, systemErrorCode } from './base/problem.ts'
 import { createScope } from './base/scope.ts'
+import { storageFault } from './base/storage-fault.ts'
 import { openTlsFiles, type TlsFiles } from './base/tls-files.ts'
 import { createEmbeddedBus } from './bus/embedded-bus.ts'
 import { createExternalBus } from './bus/external-bus.ts'
@@ -319,10 +320,14 @@ export async function createHost(options: HostOptions): Promise<Host> {
     }
   } catch (error) {
     failed = !interrupted()
+    // A disk that refuses is for the person who starts the host to mend.
+    const reason =
+      error instanceof Problem && error.code === 'storage_full' ? error.message : storageFault(error)
     await scope
       .close()
       .catch((closing: unknown) => logger.error('Closing failed', { error: messageOf(closing) }))
-    throw error
+    if (reason === undefined || error instanceof StartError) throw error
+    throw new StartError(`The host cannot start in ${directory}: ${reason}`, { cause: error })
   }
 }
 
@@ -402,9 +407,13 @@ async function takeDirectory(directory: string) {
     if (lock !== undefined) return lock
   } catch (error) {
     if (created !== undefined) await rmdir(created).catch(() => undefined)
+    const code = systemErrorCode(error)
+    const isRight = code === 'EACCES' || code === 'EPERM'
+    const advice =
+      (isRight ? undefined : storageFault(error)) ??
+      'correct its permissions, or set HOST_DATA_DIR to another one.'
     throw new StartError(
-      `The data directory ${directory} cannot be written (${systemErrorCode(error) ?? messageOf(error)}): ` +
-        'correct its permissions, or set HOST_DATA_DIR to another one.',
+      `The data directory ${directory} cannot be written (${code ?? messageOf(error)}): ${advice}`,
     )
   }
   throw new StartError(

@@ -5,6 +5,7 @@ import type { FileSystem } from '../base/file-system.ts'
 import type { JsonObject } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
+import { storageFault } from '../base/storage-fault.ts'
 import { type Fact, type JournalEvent, journalFormatVersion, type Origin } from '../schema/journal-event.ts'
 import { parseStoredEvent } from '../schema/stored-event.ts'
 import { createCheckpoints } from './checkpoints.ts'
@@ -148,9 +149,10 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
         path,
         error: messageOf(error),
       })
+      const advice = storageFault(error) ?? 'Make room in the data directory and try again.'
       const problem = new Problem(
         'storage_full',
-        `The journal could not be written (${messageOf(error)}). Nothing was changed; make room in the data directory and try again.`,
+        `The journal could not be written (${messageOf(error)}), so nothing was changed. ${advice}`,
         { cause: error },
       )
       for (const { append } of accepted) append.reject(problem)

@@ -6,6 +6,7 @@ import { SecretKeyError } from '../base/key-ring.ts'
 import type { Logger } from '../base/log.ts'
 import { privateFileMode } from '../base/private-files.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
+import { storageFault } from '../base/storage-fault.ts'
 import { type HostFile, type InstalledEntry, levelsAroundConfig, parseHostFile } from '../schema/host-file.ts'
 import { jsonDepthLimit, parseJsonText } from '../schema/json-text.ts'
 import type { Config, PluginState } from '../schema/plugin.ts'
@@ -208,10 +209,10 @@ export function createSnapshotWriter(settings: {
       writtenSeq = current.seq
       failure = undefined
     } catch (error) {
-      failure = messageOf(error)
+      failure = storageFault(error) ?? messageOf(error)
       logger.error('The snapshot could not be written; the journal still has everything', {
         path,
-        error: failure,
+        error: messageOf(error),
       })
     }
   }

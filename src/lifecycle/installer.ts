@@ -1,5 +1,6 @@
 import { keptRelease } from '../../machines/plugin-lifecycle.ts'
 import { messageOf, Problem } from '../base/problem.ts'
+import { writing } from '../base/storage-fault.ts'
 import { decide, requireKept } from '../journal/decide.ts'
 import { stateOf } from '../journal/evolve.ts'
 import type { StagedPlugin } from '../repository/repository.ts'
@@ -124,7 +125,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
   }
 
   async function purgeFiles(id: string, purge: readonly PurgeTarget[]): Promise<void> {
-    if (purge.includes('kv')) await stores.remove(id)
+    if (purge.includes('kv')) await writing(() => stores.remove(id))
     if (purge.includes('files')) await directory.remove(identifierOf(id))
   }
 

@@ -147,7 +147,12 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
         await swap?.undo()
       },
       async discard() {
-        await places.files.rm(staged, { recursive: true, force: true })
+        try {
+          await places.files.rm(staged, { recursive: true, force: true })
+        } catch (error) {
+          // It has no name in the place of a plugin, and goes at the next start.
+          logger.warn('What was fetched could not be removed', { path: staged, error: messageOf(error) })
+        }
       },
     }
   }

@@ -4,8 +4,9 @@ import { dirname, join } from 'node:path'
 import { type FileSystem, systemFileSystem } from '../base/file-system.ts'
 import type { Logger } from '../base/log.ts'
 import { makePrivateDirectory } from '../base/private-files.ts'
+import { writing } from '../base/storage-fault.ts'
 import { directoryName, type PluginIdentifier } from '../schema/identifier.ts'
-import { syncDirectory, writing } from './storage.ts'
+import { syncDirectory } from './storage.ts'
 
 /**
  * Replaces plugin directories as a whole. Five places, all on one file system, so that a rename is enough:

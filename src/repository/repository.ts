@@ -56,7 +56,7 @@ export interface StagedPlugin {
   swapIn(): Promise<void>
   /** Takes `swapIn` back: the plugin and its previous version are again what they were before. */
   undo(): Promise<void>
-  /** Removes what was staged and not put in place; call it at the end in any case. */
+  /** Removes what was staged and not put in place; call it at the end in any case. Never rejects. */
   discard(): Promise<void>
 }
 

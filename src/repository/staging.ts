@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path'
 import { Problem, systemErrorCode } from '../base/problem.ts'
+import { writing } from '../base/storage-fault.ts'
 import type { PluginIdentifier } from '../schema/identifier.ts'
 import { allFiles, luaFiles, type Manifest, manifestFile, parseManifest } from '../schema/manifest.ts'
 import { escapePointer } from '../schema/parser.ts'
@@ -7,7 +8,7 @@ import type { RepositoryEntry } from '../schema/repository-index.ts'
 import type { RepositoryLimits } from './limits.ts'
 import { makeStagingDirectory, type PluginPlaces } from './plugin-swap.ts'
 import { type Source, SourceError } from './source.ts'
-import { sha256, syncDirectory, writeDurably, writing } from './storage.ts'
+import { sha256, syncDirectory, writeDurably } from './storage.ts'
 
 /** A plugin in memory, whole and as the index promised it. */
 export interface FetchedPlugin {

@@ -2,28 +2,9 @@ import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { type FileSystem, syncDirectory as syncNames } from '../base/file-system.ts'
 import { makePrivateDirectory, privateFileMode } from '../base/private-files.ts'
-import { Problem, systemErrorCode } from '../base/problem.ts'
+import { systemErrorCode } from '../base/problem.ts'
 
-/** Writing to the data directory so that it is on disk, and saying plainly when it cannot be. */
-
-const storageReasons: Readonly<Record<string, string>> = {
-  ENOSPC: 'The disk of the data directory is full; free some space and try again.',
-  EDQUOT: 'The disk quota of the data directory is used up; free some space and try again.',
-  EROFS: 'The data directory is on a read-only file system; mount it writable and try again.',
-  EACCES: 'The host may not write to the data directory; give its user the right to and try again.',
-  EPERM: 'The host may not write to the data directory; give its user the right to and try again.',
-  EIO: 'The disk of the data directory reports an error; check it and try again.',
-}
-
-/** Runs something that writes; what the disk refuses becomes `storage_full`. */
-export async function writing<T>(task: () => Promise<T>): Promise<T> {
-  try {
-    return await task()
-  } catch (error) {
-    const reason = storageReasons[systemErrorCode(error) ?? '']
-    throw reason === undefined ? error : new Problem('storage_full', reason, { cause: error })
-  }
-}
+/** Writing to the data directory so that it is on disk. */
 
 /** Writes a new file below `root`, with the directories that it needs, and waits until it is on disk. */
 export async function writeDurably(

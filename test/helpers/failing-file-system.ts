@@ -2,51 +2,90 @@ import type { FileHandle } from 'node:fs/promises'
 import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts'
 
 /** Operations that can be made to fail. */
-export type FileOperation = 'open' | 'write' | 'writeFile' | 'datasync' | 'sync' | 'truncate' | 'rename'
+export type FileOperation =
+  'open' | 'write' | 'writeFile' | 'datasync' | 'sync' | 'truncate' | 'rename' | 'mkdir' | 'rm'
 
-/** The real file system, but for the calls that `shouldFail` picks: those fail as a full disk does. */
+/** Ways in which a file system refuses, by Node's error code. */
+export const diskErrors = {
+  ENOSPC: 'no space left on device',
+  EDQUOT: 'disk quota exceeded',
+  EIO: 'i/o error',
+  EROFS: 'read-only file system',
+  EMFILE: 'too many open files',
+  EFBIG: 'file too large',
+} as const
+export type DiskError = keyof typeof diskErrors
+
+/**
+ * The real file system, but for the calls that `shouldFail` picks: those fail as a full disk does, or with the
+ * error that it names. Half of what was to be written reaches the disk all the same. With `shortWrites` no call
+ * writes more than half of what it is given, and says so, as it may.
+ */
 export function failingFileSystem(
-  shouldFail: (operation: FileOperation, path: string) => boolean,
+  shouldFail: (operation: FileOperation, path: string) => boolean | DiskError,
+  { shortWrites = false } = {},
 ): FileSystem {
   const refuse = (operation: FileOperation, path: string): void => {
-    if (!shouldFail(operation, path)) return
-    throw Object.assign(new Error(`ENOSPC: no space left on device, ${operation}`), { code: 'ENOSPC' })
+    const answer = shouldFail(operation, path)
+    if (answer === false) return
+    const code = answer === true ? 'ENOSPC' : answer
+    throw Object.assign(new Error(`${code}: ${diskErrors[code]}, ${operation}`), { code })
   }
   return {
     ...systemFileSystem,
     async open(path, flags, mode) {
       refuse('open', String(path))
       const handle = await systemFileSystem.open(path, flags, mode)
-      return withFailures(handle, (operation) => refuse(operation, String(path)))
+      return withFailures(handle, (operation) => refuse(operation, String(path)), shortWrites)
     },
     async rename(from, to) {
       refuse('rename', String(to))
       await systemFileSystem.rename(from, to)
+    },
+    mkdir: (async (path: string, options: { recursive: boolean }) => {
+      refuse('mkdir', path)
+      return systemFileSystem.mkdir(path, options)
+      // One of the overloads is all that the host uses.
+    }) as FileSystem['mkdir'],
+    async rm(path, options) {
+      refuse('rm', String(path))
+      await systemFileSystem.rm(path, options)
     },
   }
 }
 
 const watched = new Set<PropertyKey>(['write', 'writeFile', 'datasync', 'sync', 'truncate'])
 
-function withFailures(handle: FileHandle, refuse: (operation: FileOperation) => void): FileHandle {
+function withFailures(
+  handle: FileHandle,
+  refuse: (operation: FileOperation) => void,
+  shortWrites: boolean,
+): FileHandle {
   return new Proxy(handle, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name)
       if (typeof member !== 'function') return member
       if (!watched.has(name)) return member.bind(target)
       return async (...given: unknown[]) => {
-        // Half of it reaches the disk, as it may when the disk is full.
-        if (name === 'write' && given[0] instanceof Buffer) {
-          try {
-            refuse('write')
-          } catch (error) {
-            const [bytes, offset, length, position] = given as [Buffer, number, number, number]
-            await target.write(bytes, offset, Math.floor(length / 2), position)
-            throw error
-          }
-        } else refuse(name as FileOperation)
+        try {
+          refuse(name as FileOperation)
+        } catch (error) {
+          if (name === 'write') await writeHalf(target, given)
+          if (name === 'writeFile') await target.writeFile(halfOf(given[0] as string | Uint8Array))
+          throw error
+        }
+        if (name === 'write' && shortWrites) return writeHalf(target, given)
         return Reflect.apply(member, target, given)
       }
     },
   })
+}
+
+async function writeHalf(handle: FileHandle, given: unknown[]): Promise<{ bytesWritten: number }> {
+  const [bytes, offset, length, position] = given as [Buffer, number, number, number]
+  return handle.write(bytes, offset, Math.max(1, Math.floor(length / 2)), position)
+}
+
+function halfOf<T extends string | Uint8Array>(content: T): T {
+  return content.slice(0, Math.floor(content.length / 2)) as T
 }

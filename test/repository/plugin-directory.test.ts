@@ -3,7 +3,7 @@ import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { isMissingFiles } from '../../src/repository/plugin-directory.ts'
-import { writing } from '../../src/repository/storage.ts'
+import { writing } from '../../src/base/storage-fault.ts'
 import { clockPlugin, createStage, hash, problemOf, readTree, writeTree } from './repository-fixture.ts'
 
 const manifest = JSON.stringify({
@@ -152,6 +152,9 @@ test('each way in which a disk refuses has a sentence that says what to do', asy
     EACCES: /may not write/,
     EPERM: /may not write/,
     EIO: /reports an error/,
+    EFBIG: /ulimit -f/,
+    EMFILE: /ulimit -n/,
+    ENFILE: /too many files/,
   })) {
     const problem = await problemOf(writing(() => Promise.reject(Object.assign(new Error(code), { code }))))
     assert.equal(problem.code, 'storage_full')

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { systemFileSystem } from '../../src/base/file-system.ts'
 import type { LogFields, Logger } from '../../src/base/log.ts'
 import { createHost } from '../../src/host.ts'
-import { failingFileSystem } from '../helpers/failing-file-system.ts'
+import { type DiskError, diskErrors, failingFileSystem } from '../helpers/failing-file-system.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { hostVersion, startTestHost, type TestHost, testSettings } from '../helpers/test-host.ts'
 
@@ -14,6 +14,8 @@ import { hostVersion, startTestHost, type TestHost, testSettings } from '../help
  * some of the Ns; all of them: `LUPINE_DISK_STEP=1 node scripts/test.mjs test/torture`.
  */
 const step = Number(process.env.LUPINE_DISK_STEP ?? 0)
+/** Each place has one of these; the next place the next. */
+const errors = Object.keys(diskErrors) as DiskError[]
 /** How many places are tried by default, in each of the two manners; a place takes about a second. */
 const samples = 12
 
@@ -83,6 +85,7 @@ interface Disk {
   /** From this call on (from 1); 0: never. */
   failAt: number
   once: boolean
+  error: DiskError
 }
 
 interface Complaint {
@@ -99,7 +102,8 @@ async function startOn(context: TestContext, disk: Disk): Promise<TestHost> {
   const files = failingFileSystem(() => {
     if (disk.failAt === 0) return false
     disk.calls += 1
-    return disk.once ? disk.calls === disk.failAt : disk.calls >= disk.failAt
+    const fails = disk.once ? disk.calls === disk.failAt : disk.calls >= disk.failAt
+    return fails && disk.error
   })
   const host = await startTestHost({ files, plugins: ids.map((id) => fixture(id, '1.0.0')) })
   context.after(() => host.close())
@@ -124,7 +128,7 @@ async function run(host: TestHost, disk: Disk): Promise<{ known: Map<Id, Known[]
     const before = known.get(id) ?? []
     const after = before.map(change)
     const answer = await host.request(method, `/api/plugins${path}`, body === undefined ? {} : { body })
-    const what = `${method} ${path} at call ${disk.failAt}: ${answer.status} ${JSON.stringify(answer.body)}`
+    const what = `${method} ${path}, ${disk.error} at call ${disk.failAt}: ${answer.status} ${JSON.stringify(answer.body)}`
     if (answer.status < 300) known.set(id, after)
     else {
       // What came before it may have left the plugin where the command makes no sense.
@@ -172,7 +176,7 @@ async function assertFilesFit(directory: string, version: string): Promise<void>
 }
 
 async function torture(context: TestContext, failAt: number, once: boolean): Promise<number> {
-  const disk: Disk = { calls: 0, failAt: 0, once }
+  const disk: Disk = { calls: 0, failAt: 0, once, error: errors[failAt % errors.length] ?? 'ENOSPC' }
   const host = await startOn(context, disk)
   disk.failAt = failAt
   const { known, refused } = await run(host, disk)
@@ -180,7 +184,7 @@ async function torture(context: TestContext, failAt: number, once: boolean): Pro
 
   // There is room again: the host takes commands without a restart.
   disk.failAt = 0
-  const place = `call ${failAt}, ${once ? 'once' : 'from then on'}`
+  const place = `${disk.error} at call ${failAt}, ${once ? 'once' : 'from then on'}`
   const [tally] = known.get('tally') ?? []
   if (tally === undefined) {
     const again = await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/tally' } })

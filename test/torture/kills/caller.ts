@@ -89,12 +89,12 @@ export function createCaller(settings: CallerSettings): Caller {
   let ended = false
   let keys = 0
 
-  /** In safe mode an update that does not run goes back when safe mode is left, whenever that is. */
+  /** In safe mode, and while the host stops, an update that does not run goes back later. */
   const settled = (candidates: Known[]): Known[] =>
-    unique(safe ? [...candidates, ...candidates.map(landed)] : candidates.map(landed))
+    unique(safe || ended ? [...candidates, ...candidates.map(landed)] : candidates.map(landed))
 
   async function send(command: Command, key: string): Promise<unknown> {
-    if (command.mqtt === undefined || random() < 0.7) return sendHttp(http, command, key)
+    if (command.mqtt === undefined) return sendHttp(http, command, key)
     const answer = await mqtt.send(command.mqtt.verb, command.mqtt.body)
     if (answer.status === 'ok') return answer.data
     throw new Refused(answer.error?.status ?? 0, `${command.mqtt.verb}: ${JSON.stringify(answer.error)}`)
@@ -120,7 +120,9 @@ export function createCaller(settings: CallerSettings): Caller {
 
   async function act(id: ShortId): Promise<void> {
     const before = knowledge.plugins.get(id) ?? []
-    const commands = await nextCommands(id, before, random, world)
+    const commands = (await nextCommands(id, before, random, world)).map(({ mqtt: request, ...command }) =>
+      request === undefined || random() < 0.7 ? command : { ...command, mqtt: request },
+    )
     if (ended) return
     const [command] = commands
     assert.ok(command !== undefined)
@@ -133,7 +135,7 @@ export function createCaller(settings: CallerSettings): Caller {
     if (command.purges?.includes('kv') === true) knowledge.counts.delete(id)
     const numbered = commands.map((one) => ({ one, key: `${settings.round}-${id}-${(keys += 1)}` }))
     const [doubt] = before
-    if (commands.length === 1 && before.length === 1 && command.method === 'POST' && !safe) {
+    if (commands.length === 1 && before.length === 1 && isRepeatable(command) && !safe) {
       knowledge.unanswered.set(id, { command, key: numbered[0]?.key ?? '', before: doubt })
     }
     const answers = await Promise.all(numbered.map(({ one, key }) => outcome(one, key)))
@@ -216,6 +218,11 @@ export function createCaller(settings: CallerSettings): Caller {
       ended = true
     },
   }
+}
+
+/** Whether it is sent with an `Idempotency-Key`. */
+function isRepeatable({ method, mqtt }: Command): boolean {
+  return method === 'POST' && mqtt === undefined
 }
 
 export function sortedJson(value: Record<string, string>): string {

@@ -1,0 +1,31 @@
+import { Problem, systemErrorCode } from './problem.ts'
+
+/** Saying plainly why the data directory cannot be written. */
+
+const reasons: Readonly<Record<string, string>> = {
+  ENOSPC: 'The disk of the data directory is full; free some space and try again.',
+  EDQUOT: 'The disk quota of the data directory is used up; free some space and try again.',
+  EFBIG:
+    'A file of the data directory is as large as this process may make one; raise the limit (ulimit -f) and try again.',
+  EROFS: 'The data directory is on a read-only file system; mount it writable and try again.',
+  EACCES: 'The host may not write to the data directory; give its user the right to and try again.',
+  EPERM: 'The host may not write to the data directory; give its user the right to and try again.',
+  EIO: 'The disk of the data directory reports an error; check it and try again.',
+  EMFILE: 'The host has too many files open; raise the limit (ulimit -n) and try again.',
+  ENFILE: 'The machine has too many files open; close other programs and try again.',
+}
+
+/** One sentence with what to do; undefined when it was not the disk that refused. */
+export function storageFault(error: unknown): string | undefined {
+  return reasons[systemErrorCode(error) ?? '']
+}
+
+/** Runs something that writes; what the disk refuses becomes `storage_full`. */
+export async function writing<T>(task: () => Promise<T>): Promise<T> {
+  try {
+    return await task()
+  } catch (error) {
+    const reason = storageFault(error)
+    throw reason === undefined ? error : new Problem('storage_full', reason, { cause: error })
+  }
+}
