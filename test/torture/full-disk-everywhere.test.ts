@@ -105,7 +105,12 @@ async function startOn(context: TestContext, disk: Disk): Promise<TestHost> {
     const fails = disk.once ? disk.calls === disk.failAt : disk.calls >= disk.failAt
     return fails && disk.error
   })
-  const host = await startTestHost({ files, plugins: ids.map((id) => fixture(id, '1.0.0')) })
+  const host = await startTestHost({
+    files,
+    plugins: ids.map((id) => fixture(id, '1.0.0')),
+    // Fewer workers to start; what is written is the same.
+    settings: { isolation: 'shared' },
+  })
   context.after(() => host.close())
   return host
 }
@@ -207,7 +212,7 @@ async function torture(context: TestContext, failAt: number, once: boolean): Pro
   // And everything is there when it starts again.
   const complaints: Complaint[] = []
   const again = await createHost({
-    settings: testSettings(host.directory),
+    settings: testSettings(host.directory, { isolation: 'shared' }),
     logger: collector(complaints),
     programDirectory: join(import.meta.dirname, '..', '..'),
     hostVersion,
