@@ -50,12 +50,15 @@ export interface LaunchedProcess {
 interface ProcessOptions {
   flags?: readonly string[]
   environment?: Record<string, string>
+  /** A program that starts it, with its arguments: `prlimit`, for instance. */
+  within?: readonly string[]
 }
 
 /** Starts a host in a process of its own, on free ports. */
 export function launchHostProcess(directory: string, options: ProcessOptions = {}): LaunchedProcess {
   const flags = ['--data-dir', directory, '--http-port', '0', '--mqtt-port', '0', '--log-format', 'json']
-  const child = spawn(process.execPath, [programPath, ...flags, ...(options.flags ?? [])], {
+  const line = [...(options.within ?? []), process.execPath, programPath, ...flags, ...(options.flags ?? [])]
+  const child = spawn(line[0] ?? '', line.slice(1), {
     env: { PATH: process.env.PATH ?? '', ...options.environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
