@@ -12,6 +12,9 @@ export interface LastTransition {
   after: string
 }
 
+/** The picture is made smaller to fit, but not so that its labels (11.5 pixels) cannot be read; then it scrolls. */
+const smallestScale = 0.9
+
 interface ChartProps {
   machine: MachineDefinition
   /** The state to be lit. */
@@ -41,6 +44,7 @@ export function Chart({ machine, current, last, counts }: ChartProps) {
         viewBox={`0 0 ${chart.width} ${chart.height}`}
         width={chart.width}
         height={chart.height}
+        style={{ minWidth: `${Math.floor(chart.width * smallestScale)}px` }}
         role="img"
         aria-label={describe(current, last)}
       >

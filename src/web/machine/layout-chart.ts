@@ -26,7 +26,7 @@ export interface PlacedChart {
 
 export const lineHeight = 16
 /** Width of a letter of the labels, a little generous: fonts differ. */
-const letterWidth = 6.7
+const letterWidth = 6.3
 const margin = 12
 
 interface Point {
@@ -36,15 +36,16 @@ interface Point {
 
 export function layoutChart({ states, arrows }: ChartParts): PlacedChart {
   const graph = new graphlib.Graph()
-  graph.setGraph({ rankdir: 'TB', nodesep: 26, ranksep: 30, edgesep: 18, marginx: margin, marginy: margin })
+  // Close together: at 1280 pixels the picture fits into its panel with letters that can still be read.
+  graph.setGraph({ rankdir: 'TB', nodesep: 12, ranksep: 26, edgesep: 7, marginx: margin, marginy: margin })
   for (const name of states) {
     const height = name === anyState ? 30 : 46
-    graph.setNode(name, { width: Math.max(96, name.length * 8.4 + 28), height })
+    graph.setNode(name, { width: Math.max(90, name.length * 8.4 + 20), height })
   }
   for (const { from, to, events } of arrows) {
     const longest = Math.max(...events.map((event) => shortName(event).length))
     graph.setEdge(from, to, {
-      width: longest * letterWidth + 10,
+      width: longest * letterWidth + 8,
       height: events.length * lineHeight + 4,
       labelpos: 'c',
     })

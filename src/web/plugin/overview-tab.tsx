@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { permissionEntries } from '../../schema/permission-entries.ts'
 import type { Plugin } from '../base/types.ts'
 import { dateTimeOf } from '../base/words.ts'
-import { busy, reload, rollback } from '../store/commands.ts'
+import { busy, reload } from '../store/commands.ts'
 import { Allowed } from './change-details.tsx'
 import { ChangeDialog } from './change-dialog.tsx'
 import { UnlimitedMark } from './permission-list.tsx'
@@ -74,9 +74,6 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
           </button>
           <button type="button" disabled={doing} onClick={() => setUpdating(true)}>
             Look for an update
-          </button>
-          <button type="button" disabled={doing} onClick={() => void rollback(plugin.id)}>
-            Back to the version before
           </button>
           <button type="button" class="danger" disabled={doing} onClick={onUninstall}>
             Uninstall
