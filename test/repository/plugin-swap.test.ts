@@ -41,6 +41,10 @@ function failingFrom(
       count()
       return systemFileSystem.open(...given)
     },
+    mkdir: (async (...given: Parameters<FileSystem['mkdir']>) => {
+      count()
+      return systemFileSystem.mkdir(...given)
+    }) as FileSystem['mkdir'],
     rm: async (...given) => {
       count()
       await systemFileSystem.rm(...given)
@@ -133,6 +137,73 @@ test('a crash at any step of a restoration loses neither version', async (contex
     if (calls() < step) break
   }
 })
+
+/** Three versions of two files each: the present one, the one before, and one that is older. */
+const three = {
+  [current]: 'three',
+  'plugins/test--clock/lib.lua': 'three',
+  [previous]: 'two',
+  'plugins/.previous/test--clock/lib.lua': 'two',
+  'plugins/.older/test--clock/kept/init.lua': 'one',
+  'plugins/.older/test--clock/kept/lib.lua': 'one',
+}
+
+/** The version in place, after each version was found whole, once, and nothing else. */
+async function wholeVersions(directory: string, where: string): Promise<string | undefined> {
+  const tree = await readTree(directory)
+  const folders = new Map<string, string[]>()
+  for (const [path, content] of Object.entries(tree)) {
+    const folder = path.slice(0, path.lastIndexOf('/'))
+    folders.set(folder, [...(folders.get(folder) ?? []), content])
+  }
+  assert.deepEqual(
+    [...folders.values()].map((contents) => contents.join()).sort(),
+    ['one,one', 'three,three', 'two,two'],
+    `${where}: ${JSON.stringify(tree)}`,
+  )
+  return tree[current]
+}
+
+for (const onlyThere of [false, true]) {
+  const what = onlyThere ? 'a disk that refuses any step' : 'a crash at any step'
+  test(`${what} of a return to an older version leaves every version whole`, async (context) => {
+    const outcomes = new Set<string | undefined>()
+    let steps = 0
+    for (let step = 1; ; step += 1) {
+      const directory = await temporaryDirectory(context)
+      await writeTree(directory, three)
+      const { files, calls } = failingFrom(step, onlyThere ? 'ENOSPC' : 'EIO', onlyThere)
+      const kept = join(directory, 'plugins/.older/test--clock/kept')
+      const failure = await restoreKept(pluginPlaces(directory, files), clockPlugin, kept).then(
+        () => undefined,
+        (error: unknown) => error,
+      )
+      if (calls() < step) break
+      steps += 1
+      if (onlyThere) {
+        const expected = failure === undefined ? 'one' : 'three'
+        assert.equal(await wholeVersions(directory, `step ${step}`), expected, 'what was told is so')
+      }
+      await recoverSwaps(pluginPlaces(directory), silentLogger)
+      outcomes.add(await wholeVersions(directory, `step ${step}, after the start`))
+      // Whatever came out, each of the three can be returned to.
+      for (const version of ['one', 'two', 'three']) {
+        for (const path of await keptPlaces(pluginPlaces(directory), clockPlugin)) {
+          if ((await readTree(path))['init.lua'] !== version) continue
+          await restoreKept(pluginPlaces(directory), clockPlugin, path)
+          break
+        }
+        assert.equal(await wholeVersions(directory, `step ${step}, back to ${version}`), version)
+      }
+    }
+    assert.ok(steps >= 10, String(steps))
+    assert.ok(
+      outcomes.has('three') && [...outcomes].every((outcome) => outcome !== 'two'),
+      [...outcomes].join(),
+    )
+    if (!onlyThere) assert.ok(outcomes.has('one'))
+  })
+}
 
 test('a first installation that crashes leaves the whole plugin or nothing', async (context) => {
   for (let step = 1; ; step += 1) {
