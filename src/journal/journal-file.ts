@@ -14,10 +14,18 @@ export interface JournalFile {
   readonly lines: number
   /** Writes the lines and waits until they are on disk. When it fails, the file is as it was before. */
   append(lines: readonly string[]): Promise<void>
-  /** Lines by their numbers, from 1, the last included; without line feeds. */
+  /**
+   * Lines by their numbers, from 1, the last included; without line feeds. Of large ones fewer: as many as fit
+   * into `bytesAtOnce`, and one at least.
+   */
   read(first: number, last: number): Uint8Array[]
+  /** Bytes of a line. */
+  size(line: number): number
   close(): Promise<void>
 }
+
+/** Bytes that are read at once: a journal may have thousands of lines of a megabyte, and a board little memory. */
+export const bytesAtOnce = 8 * 1024 * 1024
 
 /** A line that cannot be believed, and is not just the torn end of a write that nobody was told of. */
 export class DamagedJournalError extends Error {
@@ -193,7 +201,9 @@ function createJournalFile(
     read(first, last) {
       if (last < first) return []
       const start = offsets.at(first - 1)
-      const next = offsets.at(last)
+      let end = first
+      while (end < last && (offsets.at(end + 1) ?? 0) - (start ?? 0) <= bytesAtOnce) end += 1
+      const next = offsets.at(end)
       if (handle === undefined || start === undefined || next === undefined) {
         throw new RangeError(`The journal has no lines ${first} to ${last}`)
       }
@@ -207,6 +217,7 @@ function createJournalFile(
       splitLines(bytes, (from, to) => lines.push(bytes.subarray(from, to)))
       return lines
     },
+    size: (line) => (offsets.at(line) ?? 0) - (offsets.at(line - 1) ?? 0),
     async close() {
       await handle?.close()
     },

@@ -10,7 +10,7 @@ import { type Fact, type JournalEvent, journalFormatVersion, type Origin } from 
 import { parseStoredEvent } from '../schema/stored-event.ts'
 import { createCheckpoints } from './checkpoints.ts'
 import { applyFact, fold, foldEvent, type HostState, initialState, type PluginSnapshot } from './evolve.ts'
-import { openJournalFile } from './journal-file.ts'
+import { bytesAtOnce, openJournalFile } from './journal-file.ts'
 import { decodeLine, encodeLine } from './journal-line.ts'
 import { createNumberList, type NumberList } from './number-list.ts'
 import { type Upcasters, upcast, upcasters } from './upcast.ts'
@@ -30,7 +30,10 @@ export interface Journal {
    * with `invalid_transition` when a machine refuses one, with `storage_full` when the disk does.
    */
   append(facts: readonly Fact[], by: Origin, requestKey?: string): Promise<JournalEvent[]>
-  /** Events after `after`, oldest first; of one plugin, or all. */
+  /**
+   * Events after `after`, oldest first; of one plugin, or all. Fewer than there are when they are large (some
+   * megabytes together), but one at least: read on after the last one until there is none.
+   */
   read(filter: { plugin?: string; after?: number; limit: number }): JournalEvent[]
   /** The plugin's latest event. */
   last(plugin: string): JournalEvent | undefined
@@ -212,6 +215,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
     return { state: current, events }
   }
 
+  /** Of large ones fewer, as the file reads them. */
   function readEvents(first: number, last: number): JournalEvent[] {
     return file.read(first, last).map((line) => parseLine(line, lift, vault))
   }
@@ -234,9 +238,12 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
       if (plugin !== undefined) {
         const numbers = bySubject.get(plugin)
         const events: JournalEvent[] = []
+        let bytes = 0
         for (let position = numbers?.firstAbove(after) ?? 0; events.length < limit; position += 1) {
           const seq = numbers?.at(position)
           if (seq === undefined) break
+          bytes += file.size(seq)
+          if (bytes > bytesAtOnce && events.length > 0) break
           events.push(...readEvents(seq, seq))
         }
         return events
@@ -253,8 +260,9 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
       if (!Number.isInteger(seq) || seq < 0 || seq > state.seq) {
         throw new Problem('not_found', `The journal has the events 0 to ${state.seq}; there is no ${seq}.`)
       }
-      const checkpoint = checkpoints.before(seq)
-      return fold(readEvents(checkpoint.seq + 1, seq), checkpoint)
+      let found = checkpoints.before(seq)
+      while (found.seq < seq) found = fold(readEvents(found.seq + 1, seq), found)
+      return found
     },
     recallRequest: (requestKey) => requests.get(requestKey),
     subscribe(listener) {

@@ -148,7 +148,10 @@ export interface Lifecycle {
   /** Sets a feature of an exposure. Throws `control_unknown`, `control_value_invalid`. */
   setExposed(id: string, exposure: string, feature: string, value: Json): Promise<void>
 
-  /** Events of one plugin (also one that was uninstalled), or of the host and all plugins. Oldest first. */
+  /**
+   * Events of one plugin (also one that was uninstalled), or of the host and all plugins. Oldest first. Large ones
+   * may be fewer than asked for: read on after the last one until there is none.
+   */
   history(filter: { plugin?: string; after?: number; limit?: number }): JournalEvent[]
   /** State of every plugin right after the event with this number. Throws `not_found`. */
   stateAt(seq: number): { seq: number; plugins: PluginStateAt[] }

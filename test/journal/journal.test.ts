@@ -10,7 +10,7 @@ import { silentLogger } from '../../src/base/log.ts'
 import { Problem } from '../../src/base/problem.ts'
 import { fold, type HostState } from '../../src/journal/evolve.ts'
 import { type JournalSettings, journalFileName, openJournal } from '../../src/journal/journal.ts'
-import { DamagedJournalError } from '../../src/journal/journal-file.ts'
+import { bytesAtOnce, DamagedJournalError } from '../../src/journal/journal-file.ts'
 import { decodeLine, encodeLine } from '../../src/journal/journal-line.ts'
 import { repairJournal } from '../../src/journal/repair.ts'
 import { createSecretVault } from '../../src/lifecycle/secret-vault.ts'
@@ -509,4 +509,32 @@ test('a fact that cannot be written as JSON is refused alone', async (context) =
     ['rejected', 'fulfilled'],
   )
   assert.deepEqual(journal.state.plugins.get(id)?.context.config, { a: 1 })
+})
+
+test('large events are read in pieces, however many are asked for', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const journal = await open(directory)
+  context.after(() => journal.close())
+  await journal.append(installation(id), 'http')
+  const large = (n: number) => configured(id, { n, text: 'x'.repeat(1024 * 1024) })
+  for (let n = 1; n <= 20; n += 1) await journal.append([large(n)], 'http')
+  await journal.append([configured(id, { huge: 'x'.repeat(bytesAtOnce + 1) })], 'http')
+  for (const plugin of [undefined, id]) {
+    const pages: number[][] = []
+    for (let after = 0; ;) {
+      const page = journal.read({ ...(plugin === undefined ? {} : { plugin }), after, limit: 10_000 })
+      if (page.length === 0) break
+      pages.push(page.map(({ seq }) => seq))
+      after = page.at(-1)?.seq ?? after
+    }
+    assert.deepEqual(
+      pages.flat(),
+      Array.from({ length: 23 }, (_, index) => index + 1),
+    )
+    assert.deepEqual(
+      pages.map(({ length }) => length),
+      [9, 7, 6, 1],
+    )
+  }
+  assert.deepEqual(journal.stateAt(22).plugins.get(id)?.context.config.n, 20)
 })

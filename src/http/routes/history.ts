@@ -10,7 +10,8 @@ export function historyRoutes(lifecycle: Lifecycle): Route[] {
     defineRoute({
       method: 'GET',
       path: '/api/plugins/:id/history',
-      summary: 'The events of one plugin, oldest first, also after it was uninstalled',
+      summary:
+        'The events of one plugin, oldest first, also after it was uninstalled; those larger than 8 MiB together page by page',
       query: HistoryQuery,
       answers: { 200: HistoryAnswer },
       problems: ['plugin_not_installed', 'ambiguous_id'],
@@ -23,7 +24,8 @@ export function historyRoutes(lifecycle: Lifecycle): Route[] {
     defineRoute({
       method: 'GET',
       path: '/api/history',
-      summary: 'The events of the host and all plugins, oldest first',
+      summary:
+        'The events of the host and all plugins, oldest first; those larger than 8 MiB together page by page',
       query: HistoryQuery,
       answers: { 200: HistoryAnswer },
       handle: ({ query }) => ({

@@ -18,6 +18,9 @@ export interface Journal {
 
 export const journal = signal<Journal>({ events: [], lastSeq: 0 })
 
+/** Most events of one plugin that are shown. */
+const pluginHistoryLimit = 10_000
+
 /** Reads the newest page. Answers the number of the last event. */
 export async function loadJournal(): Promise<number> {
   const { headers } = await request('GET', '/api/history?limit=1')
@@ -42,14 +45,23 @@ export async function reachBack(seq: number): Promise<void> {
   }
 }
 
-async function readEvents(after: number, limit: number): Promise<JournalEvent[]> {
-  if (limit === 0) return []
-  return (await request<{ events: JournalEvent[] }>('GET', `/api/history?after=${after}&limit=${limit}`)).body
-    .events
+const readEvents = (after: number, limit: number): Promise<JournalEvent[]> =>
+  readPages('/api/history', after, limit)
+
+export function pluginHistory(id: string): Promise<JournalEvent[]> {
+  return readPages(pluginApi(id, '/history'), 0, pluginHistoryLimit)
 }
 
-export async function pluginHistory(id: string): Promise<JournalEvent[]> {
-  return (await request<{ events: JournalEvent[] }>('GET', pluginApi(id, '/history'))).body.events
+/** An answer may have fewer events than asked for, when they are large: the rest comes with the next one. */
+async function readPages(path: string, after: number, limit: number): Promise<JournalEvent[]> {
+  const all: JournalEvent[] = []
+  while (all.length < limit) {
+    const address = `${path}?after=${all.at(-1)?.seq ?? after}&limit=${limit - all.length}`
+    const { events } = (await request<{ events: JournalEvent[] }>('GET', address)).body
+    if (events.length === 0) break
+    all.push(...events)
+  }
+  return all
 }
 
 export function followJournal(): void {
