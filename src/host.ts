@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, rmdir } from 'node:fs/promises'
+import { mkdir, open, readFile, rmdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { host as hostMachine } from '../machines/host.ts'
 import { pluginLifecycle } from '../machines/plugin-lifecycle.ts'
@@ -402,7 +402,7 @@ function refuseOpenDoors(settings: Settings, token: string | undefined): void {
 async function takeDirectory(directory: string) {
   const created = existsSync(directory) ? undefined : directory
   try {
-    await makePrivateDirectory({ mkdir }, directory)
+    await makePrivateDirectory({ mkdir, open }, directory)
     const lock = await lockDirectory(directory)
     if (lock !== undefined) return lock
   } catch (error) {

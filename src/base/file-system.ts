@@ -14,7 +14,7 @@ export type FileSystem = Pick<
 export const systemFileSystem: FileSystem = promises
 
 /** Makes a rename or a new file in `directory` survive a power cut. */
-export async function syncDirectory(files: FileSystem, directory: string): Promise<void> {
+export async function syncDirectory(files: Pick<FileSystem, 'open'>, directory: string): Promise<void> {
   const handle = await files.open(directory, 'r')
   try {
     await handle.sync()

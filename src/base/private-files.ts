@@ -1,5 +1,5 @@
-import { join } from 'node:path'
-import type { FileSystem } from './file-system.ts'
+import { dirname, join } from 'node:path'
+import { type FileSystem, syncDirectory } from './file-system.ts'
 import type { Logger } from './log.ts'
 import { messageOf, systemErrorCode } from './problem.ts'
 
@@ -11,9 +11,29 @@ export const privateDirectoryMode = 0o700
 /** Rights of the group and of everybody else. */
 const rightsOfOthers = 0o077
 
-/** Makes a directory, with those that it is in, for the owner alone. */
-export async function makePrivateDirectory(files: Pick<FileSystem, 'mkdir'>, path: string): Promise<void> {
-  await files.mkdir(path, { recursive: true, mode: privateDirectoryMode })
+/** Some file systems know no fsync of a directory, and some directories only let names be made in them. */
+const withoutDirectorySync: ReadonlySet<string | undefined> = new Set([
+  'EACCES',
+  'EINVAL',
+  'EISDIR',
+  'ENOTSUP',
+  'EPERM',
+])
+
+/** Makes a directory, with those that it is in, for the owner alone; its name survives a power cut. */
+export async function makePrivateDirectory(
+  files: Pick<FileSystem, 'mkdir' | 'open'>,
+  path: string,
+): Promise<void> {
+  const first = await files.mkdir(path, { recursive: true, mode: privateDirectoryMode })
+  if (first === undefined) return
+  for (let made = path; made.length >= first.length; made = dirname(made)) {
+    try {
+      await syncDirectory(files, dirname(made))
+    } catch (error) {
+      if (!withoutDirectorySync.has(systemErrorCode(error))) throw error
+    }
+  }
 }
 
 /**

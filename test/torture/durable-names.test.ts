@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { test } from 'node:test'
+import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts'
+import { startTestHost } from '../helpers/test-host.ts'
+
+/**
+ * What a power cut takes is what was not synced: content of files, and names in directories. A file system that
+ * keeps account of both, and is asked at each acknowledgement.
+ */
+function createAccount(): { files: FileSystem; unsynced(): string[] } {
+  const names = new Set<string>()
+  const contents = new Set<string>()
+  const files: FileSystem = {
+    ...systemFileSystem,
+    async open(path, flags, mode) {
+      const name = String(path)
+      if (typeof flags === 'string' && flags !== 'r' && !existsSync(name)) names.add(dirname(name))
+      const handle = await systemFileSystem.open(name, flags, mode)
+      return new Proxy(handle, {
+        get(target, member) {
+          const value: unknown = Reflect.get(target, member)
+          if (typeof value !== 'function') return value
+          if (member === 'write' || member === 'writeFile' || member === 'truncate') contents.add(name)
+          return async (...given: unknown[]) => {
+            const result: unknown = await Reflect.apply(value, target, given)
+            if (member === 'sync' || member === 'datasync') {
+              contents.delete(name)
+              names.delete(name)
+            }
+            return result
+          }
+        },
+      })
+    },
+    async rename(from, to) {
+      assert.ok(!contents.has(String(from)), `${String(from)} gets its name before its content is on disk`)
+      await systemFileSystem.rename(from, to)
+      names.add(dirname(String(from)))
+      names.add(dirname(String(to)))
+    },
+    mkdir: (async (path: string, options: { recursive: boolean }) => {
+      const first = await systemFileSystem.mkdir(path, options)
+      if (first === undefined) return first
+      for (let made = path; made.startsWith(first); made = dirname(made)) names.add(dirname(made))
+      return first
+      // One of the overloads is all that the host uses.
+    }) as FileSystem['mkdir'],
+    async rm(path, options) {
+      await systemFileSystem.rm(path, options)
+      contents.delete(String(path))
+      names.delete(String(path))
+    },
+  }
+  return { files, unsynced: () => [...contents, ...names].filter((path) => existsSync(path)) }
+}
+
+const lua = (version: number): string =>
+  `-- ${version}\nlocal p = Plugin:new("tally")\np:onInit(function() p:kvSet("n", ${version}) end)`
+
+test('whatever is acknowledged has its content and its names on disk, in every directory', async (context) => {
+  const { files, unsynced } = createAccount()
+  const publish = (version: number) => [{ id: 'tally', version: `${version}.0.0`, lua: lua(version) }]
+  const host = await startTestHost({ files, plugins: publish(1) })
+  context.after(() => host.close())
+  const post = async (path: string, body: object = {}): Promise<void> => {
+    const answer = await host.request('POST', `/api/plugins/${path}`, { body })
+    assert.ok(answer.status < 300, JSON.stringify(answer.body))
+    // What is fetched and thrown away again needs to survive nothing.
+    const left = unsynced().map((name) => relative(host.directory, name))
+    assert.deepEqual(
+      left.filter((name) => !name.startsWith(join('plugins', '.staging'))),
+      [],
+      path,
+    )
+  }
+  await post('install', { fullId: '@fixtures/tally' })
+  await post('tally/config', { config: { a: 1 } })
+  await post('tally/toggle', { enabled: true })
+  for (const version of [2, 3, 4]) {
+    await host.publish(publish(version))
+    await post('tally/update')
+  }
+  await post('tally/rollback', { version: '1.0.0' })
+  await post('tally/toggle', { enabled: false })
+})
