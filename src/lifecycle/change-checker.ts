@@ -14,6 +14,7 @@ import {
 } from './context.ts'
 import { unmetDependencies } from './dependencies.ts'
 import type { InstallRequest } from './lifecycle.ts'
+import { originRepository } from './origin-repository.ts'
 import { permissionChanges } from './permissions/permission-changes.ts'
 import { hideSecrets } from './secrets.ts'
 
@@ -25,15 +26,6 @@ export interface ChangeChecker {
 
 export function createChangeChecker(context: LifecycleContext): ChangeChecker {
   const { repositories, manifests, environment, hostVersion } = context
-
-  async function preview(
-    id: string,
-    repository: string | undefined,
-    version: string | undefined,
-  ): Promise<PluginPreview> {
-    const from = await repositories.choose(configuredRepositories(context), id, repository)
-    return repositories.preview(from, identifierOf(id), version)
-  }
 
   /** `installed`: compare with the version that is there, and with its configuration. */
   function compare(id: string, next: PluginPreview, installed: boolean): ChangeCheck {
@@ -84,15 +76,15 @@ export function createChangeChecker(context: LifecycleContext): ChangeChecker {
       const id = request.fullId
       const { repository = null, version = null } = request
       decide(snapshotOfPlugin(context, id), { type: 'install', repository, version })
-      const next = await preview(id, request.repository, request.version)
+      const from = await repositories.choose(configuredRepositories(context), id, request.repository)
+      const next = await repositories.preview(from, identifierOf(id), request.version)
       // It may have been installed meanwhile.
       decide(snapshotOfPlugin(context, id), { type: 'install', repository, version })
       return compare(id, next, false)
     },
     async update(id, version) {
       requireInstalled(snapshotOfPlugin(context, id))
-      const { repository } = snapshotOfPlugin(context, id).context
-      const next = await preview(id, repository ?? undefined, version)
+      const next = await repositories.preview(await originRepository(context, id), identifierOf(id), version)
       requireInstalled(snapshotOfPlugin(context, id))
       return compare(id, next, true)
     },

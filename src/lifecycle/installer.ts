@@ -20,6 +20,7 @@ import { unmetDependencies } from './dependencies.ts'
 import type { CommandContext, InstallRequest, PurgeTarget } from './lifecycle.ts'
 import type { Loader } from './loader.ts'
 import { matchFilesToJournal } from './match-files.ts'
+import { originRepository } from './origin-repository.ts'
 import { permissionChanges } from './permissions/permission-changes.ts'
 
 /** Changes which files of a plugin are there. Every function is called under the plugin's mutex. */
@@ -169,11 +170,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
 
     async update(id, version, { by, requestKey }) {
       const before = snapshotOfPlugin(context, id).context
-      const from = await repositories.choose(
-        configuredRepositories(context),
-        id,
-        before.repository ?? undefined,
-      )
+      const from = await originRepository(context, id)
       const staged = await repositories.stage(from, identifierOf(id), version)
       try {
         const same = JSON.stringify(staged.integrity) === JSON.stringify(before.integrity)

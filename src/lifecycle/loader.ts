@@ -7,16 +7,11 @@ import { identifierOf } from '../schema/identifier.ts'
 import type { Origin, PluginFact } from '../schema/journal-event.ts'
 import type { PluginError } from '../schema/plugin.ts'
 import { checkConfig, normaliseFields } from './config-rules.ts'
-import {
-  configuredRepositories,
-  installedPlugins,
-  type LifecycleContext,
-  pluginError,
-  snapshotOfPlugin,
-} from './context.ts'
+import { installedPlugins, type LifecycleContext, pluginError, snapshotOfPlugin } from './context.ts'
 import type { CrashReport, DescribeCrash } from './crash-report.ts'
 import { unmetDependencies } from './dependencies.ts'
 import { matchFilesToJournal } from './match-files.ts'
+import { originRepository } from './origin-repository.ts'
 import type { LoadRequest } from './plugin-effects.ts'
 import { secretValues } from './secrets.ts'
 
@@ -76,8 +71,8 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
 
   /** An entry written by hand, or a folder deleted by hand: the files come from the repository again. */
   async function restoreFiles(id: string): Promise<void> {
-    const { repository, version } = snapshotOfPlugin(context, id).context
-    const from = await repositories.choose(configuredRepositories(context), id, repository ?? undefined)
+    const { version } = snapshotOfPlugin(context, id).context
+    const from = await originRepository(context, id)
     const staged = await repositories.stage(from, identifierOf(id))
     try {
       await staged.swapIn()

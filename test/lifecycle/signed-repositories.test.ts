@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { silentLogger } from '../../src/base/log.ts'
 import { StartError } from '../../src/host.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
-import type { FixturePlugin } from '../helpers/fixture-repository.ts'
+import { type FixturePlugin, writeFixtureRepository } from '../helpers/fixture-repository.ts'
 import { newKey, signFolder } from '../helpers/signed-repository.ts'
 import { startTestHost, type TestHost, type TestHostOptions } from '../helpers/test-host.ts'
 
@@ -335,4 +335,22 @@ test('an update tells in the history which permissions it adds, and one that add
       [{ kind: 'everything', value: '*' }],
     ],
   )
+})
+
+test('another repository whose index takes the name of one that was removed does not get to update its plugins', async (context) => {
+  const host = await startHost(context)
+  // The index of every repository here calls itself "Fixtures".
+  const name = 'Fixtures'
+  assert.equal((await add(host, { name, publicKey })).status, 201)
+  assert.equal((await install(host)).status, 201)
+  assert.equal((await host.request('DELETE', `/api/repositories/${name}`)).status, 200)
+  const theirs = join(host.directory, 'theirs')
+  await writeFixtureRepository(theirs, lamp('6.6.6'))
+  assert.equal((await add(host, { name: 'theirs', url: theirs })).status, 201)
+  for (const path of ['update', 'update/check']) {
+    const { status, body } = await host.request('POST', `/api/plugins/${id}/${path}`, { body: {} })
+    assert.deepEqual([status, body.code], [404, 'repository_unknown'], path)
+    assert.match(body.detail, /came from the repository "Fixtures".*Add it again/)
+  }
+  assert.equal((await host.request('GET', `/api/plugins/${id}`)).body.version, '1.0.0')
 })
