@@ -47,7 +47,7 @@ export interface PluginLifecycleContext {
   changedFiles: string[]
   /** Why it is in `failed`, or why the last installation came to nothing. */
   error: PluginError | null
-  /** How many facts there have been. */
+  /** How many facts there have been that changed it: see `keepsRevision` of the facts. */
   revision: number
   installedAt: string | null
   updatedAt: string | null
@@ -69,6 +69,9 @@ const machine = setup({
   },
   actions: {
     count: assign({ revision: ({ context }) => context.revision + 1, restart: null }),
+    countUnlessKept: assign(({ context, event }) =>
+      'keepsRevision' in event.data ? {} : { revision: context.revision + 1 },
+    ),
     prepareLoad: assign(({ context, event }) => ({
       error: null,
       crashes: event.type === 'PluginLoadRequested' && event.data.automatic === true ? context.crashes : 0,
@@ -255,7 +258,7 @@ export const pluginLifecycle = machine.createMachine({
     loading: {
       description: 'Its Lua environment is being built and onInit is running',
       on: {
-        PluginLimitReached: { actions: ['count', 'recordLimit'] },
+        PluginLimitReached: { actions: ['countUnlessKept', 'recordLimit'] },
         PluginLoaded: { target: 'running', actions: ['count', 'recordLoad'] },
         PluginLoadFailed: { target: 'failed', actions: ['count', 'recordError'] },
         PluginUnloaded: { target: 'unloaded', actions: 'count' },
@@ -266,18 +269,18 @@ export const pluginLifecycle = machine.createMachine({
       on: {
         PluginConfigured: { actions: ['count', 'configure'] },
         PluginLimitsChanged: { actions: ['count', 'changeLimits'] },
-        PluginLimitReached: { actions: ['count', 'recordLimit'] },
+        PluginLimitReached: { actions: ['countUnlessKept', 'recordLimit'] },
         PluginDisabled: { target: 'unloading', actions: ['count', 'disable'] },
         PluginUnloadRequested: { target: 'unloading', actions: 'count' },
         PluginCrashed: { target: 'failed', actions: ['count', 'recordCrash'] },
-        PluginStabilized: { actions: ['count', 'recordStability'] },
+        PluginStabilized: { actions: ['countUnlessKept', 'recordStability'] },
         PluginUnloaded: { target: 'unloaded', actions: 'count' },
       },
     },
     unloading: {
       description: 'onCleanup is running and its resources are being released',
       on: {
-        PluginLimitReached: { actions: ['count', 'recordLimit'] },
+        PluginLimitReached: { actions: ['countUnlessKept', 'recordLimit'] },
         PluginUnloaded: { target: 'unloaded', actions: 'count' },
       },
     },

@@ -103,7 +103,8 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     onDisplaced: (id, reason, released) => displacements.displaced(id, reason, released),
     onMoveAway: (id, reason, wanted) => displacements.moveAway(id, reason, wanted),
     onLimit(id, limit, value) {
-      const fact: PluginFact = { type: 'PluginLimitReached', plugin: id, data: { limit, value } }
+      const data = { limit, value, keepsRevision: true } as const
+      const fact: PluginFact = { type: 'PluginLimitReached', plugin: id, data }
       journal.append([fact], 'supervisor').catch((error: unknown) => {
         // The plugin has ended meanwhile, or the disk is full; the line in its log stays.
         logger.debug('A limit that was reached could not be written down', {

@@ -79,7 +79,8 @@ export function createSupervisor(
   async function stabilize(id: string, revision: number): Promise<void> {
     const snapshot = snapshotOfPlugin(context, id)
     if (stopped || stateOf(snapshot) !== 'running' || snapshot.context.revision !== revision) return
-    await journal.append([{ type: 'PluginStabilized', plugin: id, data: {} }], 'supervisor')
+    const data = { keepsRevision: true } as const
+    await journal.append([{ type: 'PluginStabilized', plugin: id, data }], 'supervisor')
   }
 
   return {

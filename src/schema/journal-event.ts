@@ -51,6 +51,11 @@ export const SafeModeReason = Type.Union([Type.Literal('asked'), Type.Literal('u
 export type SafeModeReason = Static<typeof SafeModeReason>
 
 const nothing = Type.Object({})
+/**
+ * On what the host has noticed by itself while the plugin ran: the revision stays, so that whoever is about to
+ * change the plugin does not have to read it again. Facts that were written down without it have raised it.
+ */
+const keepsRevision = { keepsRevision: Type.Optional(Type.Literal(true)) }
 const failure = Type.Object({ error: PluginError })
 
 export const pluginFacts = {
@@ -67,7 +72,7 @@ export const pluginFacts = {
   /** What the host's owner lets it take; all of it, without what is as for every plugin. */
   PluginLimitsChanged: Type.Object({ limits: ChosenLimits }),
   /** A loaded plugin has met one of its limits: at most once for each limit and load. */
-  PluginLimitReached: Type.Object({ limit: Type.String(), value: Type.Number() }),
+  PluginLimitReached: Type.Object({ limit: Type.String(), value: Type.Number(), ...keepsRevision }),
   /** `automatic`: nobody asked for it, so its crashes still count. */
   PluginLoadRequested: Type.Object({ reason: Type.String(), automatic: Type.Optional(Type.Boolean()) }),
   /** `changedFiles`: those that are not as they were installed. */
@@ -85,7 +90,7 @@ export const pluginFacts = {
     restart: Type.Optional(Type.Union([PendingRestart, Type.Null()])),
   }),
   /** It has run long enough: its crashes are forgotten, and the trial of an update is over. */
-  PluginStabilized: nothing,
+  PluginStabilized: Type.Object(keepsRevision),
   PluginUpdated: Type.Object({
     ...release,
     /** What it may do that the version before it might not; absent when there is nothing. */
@@ -144,7 +149,7 @@ interface Envelope {
   id: string
   at: string
   by: Origin
-  /** How many events this plugin has had, this one included; 0 for host events. */
+  /** How many events this plugin has had that changed it, this one included; 0 for host events. */
   revision: number
   /** State of the plugin (or the host) after this event. */
   state: string

@@ -74,7 +74,7 @@ test('an owner sets the limits of a plugin; they are enforced, stored, shown, an
   )
   assert.deepEqual(
     (await eventsOf(host, 'PluginLimitReached')).map(({ data }) => data),
-    [{ limit: 'timers', value: 20 }],
+    [{ limit: 'timers', value: 20, keepsRevision: true }],
   )
   const metrics = await host.request('GET', '/metrics')
   assert.match(metrics.body, /lupine_plugin_limit\{plugin="@fixtures\/greedy",limit="timers"\} 20/)
@@ -90,6 +90,34 @@ test('an owner sets the limits of a plugin; they are enforced, stored, shown, an
   assert.equal(same.status, 200)
   const free = await host.request('PUT', `${path}/limits`, { body: { limits: {} } })
   assert.deepEqual([free.body.limits.set, free.body.limitsReached, free.body.resources.timers], [{}, [], 100])
+})
+
+test('a limit that a plugin meets leaves the revision as it is for whoever is about to change the plugin', async (t) => {
+  const lua = greedy.lua.replace('plugin:onInit(', 'plugin:on("go", ')
+  const host = await startTestHost({
+    plugins: [
+      {
+        ...greedy,
+        lua: lua.replace('plugin:on(', 'plugin:setTimeout(600, function() plugin:emit("go") end) plugin:on('),
+      },
+    ],
+  })
+  t.after(() => host.close())
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/greedy' } })
+  await host.request('PUT', `${path}/limits`, { body: { limits: { timers: 20 } } })
+  const seen = await host.request('POST', `${path}/toggle`, { body: { enabled: true } })
+  await until(host, ({ limitsReached }) => limitsReached.length > 0)
+  const etag = seen.headers.get('etag')
+  const saved = await host.request('POST', `${path}/config`, {
+    body: { config: { name: 'kept' } },
+    headers: { 'if-match': String(etag) },
+  })
+  assert.equal(saved.status, 200, JSON.stringify(saved.body))
+  const stale = await host.request('POST', `${path}/config`, {
+    body: { config: {} },
+    headers: { 'if-match': String(etag) },
+  })
+  assert.deepEqual([stale.status, stale.body.code], [412, 'revision_conflict'])
 })
 
 test('limits out of bounds, and what is no limit, are refused with their places, and nothing changes', async (t) => {

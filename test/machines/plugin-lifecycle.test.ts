@@ -308,6 +308,19 @@ test('limits are the owner’s and stay with an update and a way back; an instal
   assert.deepEqual(follow(['PluginUninstalled', ...installed], limited).context.limits, {})
 })
 
+test('what the host notices of a running plugin keeps its revision; in older journals it has raised it', () => {
+  const before = follow(running)
+  const { revision } = before.context
+  const noticed: PluginFact[] = [
+    { type: 'PluginLimitReached', plugin: id, data: { limit: 'timers', value: 5, keepsRevision: true } },
+    { type: 'PluginStabilized', plugin: id, data: { keepsRevision: true } },
+  ]
+  const after = noticed.reduce((snapshot, fact) => evolvePlugin(snapshot, fact, at) ?? snapshot, before)
+  assert.deepEqual([after.context.revision, after.context.limitsReached.length], [revision, 1])
+  const older = follow(['PluginLimitReached', 'PluginStabilized'], before)
+  assert.equal(older.context.revision, revision + 2)
+})
+
 test('a limit that was reached is told once, with its last value, until the plugin is loaded again', () => {
   const reached = follow([...running, 'PluginLimitReached', 'PluginLimitReached', 'PluginCrashed'])
   assert.deepEqual(reached.context.limitsReached, [{ limit: 'timers', value: 5, at }])

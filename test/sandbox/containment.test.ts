@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { IsolateError } from '../../src/sandbox/isolate.ts'
 import { noResources } from '../../src/schema/plugin.ts'
-import { createRecorder, pluginSource, testSandbox, withPlugin } from './stage.ts'
+import { createRecorder, needsOwnWorker, pluginSource, testSandbox, withPlugin } from './stage.ts'
 
 test('§6 an endless loop in a callback is stopped with its line, also within pcall, and the plugin goes on', async () => {
   await withPlugin(
@@ -93,7 +93,7 @@ test('§6 a chunk that resists Lua’s limit fails the load at the host’s dead
   }
 })
 
-test('§6 a bomb of tables ends the plugin as out of memory, not the host', async () => {
+test('§6 a bomb of tables ends the plugin as out of memory, not the host', needsOwnWorker('a shared worker has a heap of its own size'), async () => {
   await withPlugin(
     pluginSource(`
       plugin:upsertObject("now", { value = 1 })
@@ -135,7 +135,7 @@ test('§6 a memory bomb in onInit fails the load', async () => {
   }
 })
 
-test('§6 a plugin that floods is slowed to the speed of the host, and nothing is lost or out of order', async () => {
+test('§6 a plugin that floods is slowed to the speed of the host, and nothing is lost or out of order', needsOwnWorker('a flood in one callback is moved out of a shared worker'), async () => {
   const total = 20_000
   const sandbox = testSandbox()
   const recorder = createRecorder()

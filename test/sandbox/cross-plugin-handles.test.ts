@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Stage, type StagedPlugin, withStage } from './plugins-stage.ts'
+import { needsOwnWorker } from './stage.ts'
 
 /** Lua that fills some memory and lets go of it, so that its worker collects what nobody has any more. */
 const litter = 'local list = {} for i = 1, 20000 do list[i] = { i } end'
@@ -20,7 +21,7 @@ async function collectUntil({ sandbox }: Stage, most: number, plugins: StagedPlu
   }
 }
 
-test('§9 what was handed over is let go when nobody holds it: 10,000 calls leave no handles behind', async () => {
+test('§9 what was handed over is let go when nobody holds it: 10,000 calls leave no handles behind', needsOwnWorker('the work takes longer than a stretch in a shared worker'), async () => {
   await withStage(async (stage) => {
     const { load, sandbox } = stage
     const callee = await load(
@@ -61,7 +62,7 @@ test('§9 what was handed over is let go when nobody holds it: 10,000 calls leav
   })
 })
 
-test('§9 what is held stays, however often it was sent and given back', async () => {
+test('§9 what is held stays, however often it was sent and given back', needsOwnWorker('the work takes longer than a stretch in a shared worker'), async () => {
   await withStage(async (stage) => {
     await stage.load(
       'callee',

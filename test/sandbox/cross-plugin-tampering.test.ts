@@ -18,10 +18,10 @@ const victim = `
   function plugin:onCleanup() print("cleanup") end
   function plugin:ticker() return ticker end
   plugin:on("check", function()
-    local before = ticks
+    local before = ticks or 0
     plugin:setTimeout(20, function()
       print("check", plugin:getObject("state").mine, plugin:get("warmth"):get(), plugin:get("switch"):get(), lamp:level(),
-        ticks > before, rawequal(plugin.log, Plugin.log), plugin.note)
+        (ticks or 0) > before, rawequal(plugin.log, Plugin.log), plugin.note)
     end)
   end)
 `

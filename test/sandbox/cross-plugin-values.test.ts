@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { linesWith } from './plugins-stage.ts'
+import { needsOwnWorker } from './stage.ts'
 
 test('§9 a call hands over numbers, strings of bytes, booleans and nil exactly, both ways', async () => {
   const lines = await linesWith(
@@ -68,7 +69,7 @@ test('§9 plain tables are copied, with all their keys, and the copies have noth
   ])
 })
 
-test('§9 a table that is too deep or too large is refused with a reason', async () => {
+test('§9 a table that is too deep or too large is refused with a reason', needsOwnWorker('a load that takes so long is made again elsewhere, and says all twice'), async () => {
   const lines = await linesWith(
     `
       function plugin:take() end

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withStage } from './plugins-stage.ts'
+import { needsOwnWorker } from './stage.ts'
 
 test('§9 two plugins call each other, also from within a call', async () => {
   await withStage(async ({ load }) => {
@@ -89,7 +90,7 @@ test('§9 an endless recursion over two plugins is a Lua error, and both go on',
   })
 })
 
-test('§9 a call takes as long as allowed at most; one that has not begun by then is not made', async () => {
+test('§9 a call takes as long as allowed at most; one that has not begun by then is not made', needsOwnWorker('a call of a second is stopped in a shared worker'), async () => {
   await withStage(
     async ({ load }) => {
       const slow = await load(
@@ -176,7 +177,7 @@ test('§9 after the callee unloaded, an old reference raises `plugin not running
   })
 })
 
-test('§9 a callee that dies during the call is a Lua error at once', async () => {
+test('§9 a callee that dies during the call is a Lua error at once', needsOwnWorker('a shared worker has a heap of its own size'), async () => {
   await withStage(
     async ({ load }) => {
       const callee = await load(
@@ -238,7 +239,7 @@ test('§9 a callee that unloads while a call waits for it is a Lua error at once
   })
 })
 
-test('§9 a caller that dies or unloads during its call leaves the callee as it was', async () => {
+test('§9 a caller that dies or unloads during its call leaves the callee as it was', needsOwnWorker('a call of 0.6 s is stopped in a shared worker'), async () => {
   await withStage(
     async ({ load, sandbox }) => {
       const callee = await load(
@@ -266,7 +267,7 @@ test('§9 a caller that dies or unloads during its call leaves the callee as it 
   )
 })
 
-test('§9 a wait is not a hang: neither the watchdog nor the limit of a callback counts it', async () => {
+test('§9 a wait is not a hang: neither the watchdog nor the limit of a callback counts it', needsOwnWorker('a call of 0.6 s is stopped in a shared worker'), async () => {
   await withStage(
     async ({ load }) => {
       await load(
@@ -291,7 +292,7 @@ test('§9 a wait is not a hang: neither the watchdog nor the limit of a callback
   )
 })
 
-test('§9 a call that is stopped for its time does not stop the caller that waits and is called back', async () => {
+test('§9 a call that is stopped for its time does not stop the caller that waits and is called back', needsOwnWorker('the limit of a callback is that of a worker of its own'), async () => {
   await withStage(
     async ({ load }) => {
       const a = await load(

@@ -140,12 +140,22 @@ export interface Running {
   sandbox: Sandbox
 }
 
+const inSharedWorkers = process.env.TEST_ISOLATION === 'shared'
+
+/**
+ * For a test that says nothing about shared workers, and why; it is left out with `TEST_ISOLATION=shared`. What
+ * takes longer there than 0.4 s is unloaded and gets a worker of its own, which is the business of the lifecycle.
+ */
+export function needsOwnWorker(reason: string): { skip: string | false } {
+  return { skip: inSharedWorkers && reason }
+}
+
 /** A sandbox of the system clock with a silent log; `TEST_ISOLATION=shared` runs any test in shared workers. */
 export function testSandbox(
   limits: Partial<SandboxLimits> = {},
   more: Partial<SandboxSettings> = {},
 ): Sandbox {
-  const isolation = process.env.TEST_ISOLATION === 'shared' ? 'shared' : 'dedicated'
+  const isolation = inSharedWorkers ? 'shared' : 'dedicated'
   return createSandbox({ clock: systemClock, logger: silentLogger, limits, isolation, ...more })
 }
 
