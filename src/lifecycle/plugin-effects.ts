@@ -28,7 +28,7 @@ import { createFanOut, type FanOut } from './fan-out.ts'
 import type { ExposureRegistry } from './exposure-registry.ts'
 import type { KeyValueStores } from './key-value-stores.ts'
 import type { ObjectRegistry } from './object-registry.ts'
-import { createGuard, type Guard } from './permissions/guard.ts'
+import { type Checks, createGuard, type Guard } from './permissions/guard.ts'
 import { createRefusals, type RefusalCount } from './permissions/refusals.ts'
 import type { PluginLogs } from './plugin-logs.ts'
 
@@ -55,6 +55,8 @@ export interface PluginEffects {
   /** Adds a line of the host's to the plugin's log. */
   say(id: string, level: LogEntry['level'], message: string): void
   resources(id: string): Resources
+  /** What kind of worker it runs in; undefined while it is not loaded. */
+  isolation(id: string): 'dedicated' | 'shared' | undefined
   /** How often plugins were refused what their manifests do not list. */
   refusals(): RefusalCount[]
   /** What a plugin may take for which its owner has set nothing else. */
@@ -115,6 +117,8 @@ interface LoadedPlugin {
   /** Topics on which something of the plugin is retained. */
   retained: Set<string>
   guard: Guard
+  /** HTTP requests that it may have under way. */
+  httpRequests: number
   /** It has been told that there is no room for more of those. */
   crowded: boolean
   /** Set when the end of the isolate has been asked for. */
@@ -282,16 +286,35 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
       moveAway: (reason) =>
         settings.onMoveAway(id, reason, () => loaded.get(id) === plugin && !plugin.unloading),
       setKeyValue: (key, entry) => stores.set(id, key, entry),
-      request: (call, signal) => outside.request(id, call, signal, plugin.guard.connect),
-      lookUpObject(fullPath) {
+      request: (call, signal, visitor) =>
+        outside.request(id, call, signal, {
+          connect: (host, port) =>
+            plugin.guard.connect(host, port) ?? refusedTo(visitor, ({ connect }) => connect(host, port)),
+          httpRequests: plugin.httpRequests,
+        }),
+      refuseVisit: (visitor, permission, value) => refusedTo(visitor, (checks) => checks[permission](value)),
+      lookUpObject(fullPath, visitor) {
         const found = registry.lookUp(fullPath)
-        const refusal = found === undefined ? undefined : plugin.guard.use(found.plugin)
+        const refusal =
+          found === undefined
+            ? undefined
+            : (plugin.guard.use(found.plugin) ?? refusedTo(visitor, ({ use }) => use(found.plugin)))
         if (refusal !== undefined) throw new Error(refusal)
         return found?.value
       },
       refuseUse: (other) => plugin.guard.use(other),
       listPlugins: () => settings.listPlugins().filter((other) => plugin.guard.sees(other.id)),
     }
+  }
+
+  /** Why a plugin that works through another one's instance may not do what the other one may. */
+  function refusedTo(
+    visitor: string | undefined,
+    check: (checks: Checks) => string | undefined,
+  ): string | undefined {
+    if (visitor === undefined) return undefined
+    const guard = loaded.get(visitor)?.guard
+    return guard === undefined ? `plugin not running: ${visitor}` : check(guard.visiting)
   }
 
   function removeExposure(id: string, exposed: string): void {
@@ -373,6 +396,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
             if (refusals.note(id, kind, value)) hostLine(id, 'warn', redactor.redact(`Refused: ${sentence}`))
           },
         }),
+        httpRequests: limits.httpRequests ?? sandbox.limits.httpRequests,
         crowded: false,
         unloading: false,
         released: undefined,
@@ -431,6 +455,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
     say: hostLine,
     limits: sandbox.limits,
     isLoaded: (id) => loaded.get(id)?.isolate !== undefined,
+    isolation: (id) => loaded.get(id)?.isolate?.usage().isolation,
     resources(id) {
       const plugin = loaded.get(id)
       if (plugin?.isolate !== undefined) return plugin.isolate.resources()

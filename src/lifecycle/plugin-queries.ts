@@ -39,6 +39,7 @@ export function createPluginQueries(context: LifecycleContext, logs: PluginLogs)
       manifests.fields(id),
       effects.resources(id),
       effects.limits,
+      effects.isolation(id),
     )
   }
 

@@ -5,7 +5,7 @@ import { identifierOf } from '../schema/identifier.ts'
 import type { JournalEvent } from '../schema/journal-event.ts'
 import type { Manifest } from '../schema/manifest.ts'
 import type { Config, Plugin, Resources } from '../schema/plugin.ts'
-import type { PluginLimits } from '../schema/plugin-limits.ts'
+import { type PluginLimits, workersOwnLimits } from '../schema/plugin-limits.ts'
 import { withoutCredentials } from './address.ts'
 import type { PluginStateAt, PluginVersion } from './lifecycle.ts'
 import { hiddenValue, hideSecrets } from './secrets.ts'
@@ -19,6 +19,7 @@ export function pluginView(
   fields: Field[],
   resources: Resources,
   limits: PluginLimits,
+  isolation: 'dedicated' | 'shared' | undefined,
 ): Plugin {
   const { context } = snapshot
   const { fullId, namespace, shortId } = identifierOf(context.id)
@@ -53,7 +54,11 @@ export function pluginView(
     installedAt: context.installedAt ?? '',
     updatedAt: context.updatedAt ?? '',
     resources,
-    limits: { effective: { ...limits, ...context.limits }, set: context.limits },
+    limits: {
+      effective: { ...limits, ...context.limits },
+      set: context.limits,
+      ...(isolation === 'shared' ? { notOwn: [...workersOwnLimits] } : {}),
+    },
     limitsReached: context.limitsReached,
   }
 }

@@ -2,6 +2,7 @@ import type { Dispatcher } from 'undici'
 import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/problem.ts'
 import type { HttpAnswer, HttpRequest } from '../schema/outside.ts'
+import { defaultPluginLimits } from '../schema/plugin-limits.ts'
 import { type HttpAddress, parseHttpAddress } from './http-address.ts'
 import { createHttpAgents, type Environment } from './http-agents.ts'
 import { acceptedEncodings, BodyError, decodeBody, readBody } from './http-body.ts'
@@ -9,8 +10,6 @@ import { type Hop, redirected, redirectTarget } from './http-redirect.ts'
 import { createLanes } from './lanes.ts'
 import { type NetworkFailure, networkFailure } from './network-error.ts'
 
-/** Requests of one plugin at the same time: enough to be quick, too few to be a nuisance to a server. */
-export const requestsInFlight = 8
 /** Requests of one plugin that wait for their turn; a plugin that has more has lost count. */
 export const requestsWaiting = 1_000
 /** Redirects that one request follows. */
@@ -48,12 +47,30 @@ export interface HttpClientSettings {
 /** Why a plugin may not connect there, in a sentence; undefined: it may. */
 export type Connect = (host: string, port: number) => string | undefined
 
+/** What one plugin may do. */
+export interface HttpAllowance {
+  /** Asked about each address as the plugin, or a redirect, names it: before another origin stands in for it. */
+  connect: Connect
+  /** Requests under way at one time, at least 1. */
+  httpRequests: number
+}
+
+const anywhere: HttpAllowance = {
+  connect: () => undefined,
+  httpRequests: defaultPluginLimits.httpRequests,
+}
+
 export interface HttpClient {
   /**
-   * Always answers; `signal` cuts it short. Requests of one plugin wait for each other, in order. `connect` is
-   * asked about each address as the plugin, or a redirect, names it: before another origin stands in for it.
+   * Always answers; `signal` cuts it short. So many requests of one plugin are under way as it is allowed, whatever
+   * its worker thinks; the others wait, in order. Without `allowed`: anywhere, and as many as by default.
    */
-  request(plugin: string, request: HttpRequest, signal: AbortSignal, connect?: Connect): Promise<HttpAnswer>
+  request(
+    plugin: string,
+    request: HttpRequest,
+    signal: AbortSignal,
+    allowed?: HttpAllowance,
+  ): Promise<HttpAnswer>
   /** Cuts everything short. */
   close(): Promise<void>
 }
@@ -66,7 +83,7 @@ export function createHttpClient({
   rewrite,
 }: HttpClientSettings): HttpClient {
   const agents = createHttpAgents(environment)
-  const lanes = createLanes({ width: requestsInFlight, waiting: requestsWaiting })
+  const lanes = createLanes({ waiting: requestsWaiting })
   const controllers = new Set<AbortController>()
   const running = new Set<Promise<HttpAnswer>>()
   let closed = false
@@ -167,9 +184,9 @@ export function createHttpClient({
   }
 
   return {
-    request(plugin, request, signal, connect = () => undefined) {
+    request(plugin, request, signal, { connect, httpRequests } = anywhere) {
       const answer = lanes
-        .run(plugin, () => timed(request, signal, connect))
+        .run(plugin, httpRequests, () => timed(request, signal, connect))
         .catch((error: unknown): HttpAnswer => ({ ...failure(messageOf(error)), elapsed: 0 }))
       running.add(answer)
       void answer.then(() => running.delete(answer))

@@ -1,16 +1,21 @@
 import type { Clock } from '../base/clock.ts'
 import { failedAnswer, type OutsideAnswer, type OutsideCall } from '../schema/outside.ts'
 import type { Environment } from './http-agents.ts'
-import { type Connect, createHttpClient } from './http-client.ts'
+import { createHttpClient, type HttpAllowance } from './http-client.ts'
 import { createModbusGateways } from './modbus-gateways.ts'
 
 /** The way of plugins to machines elsewhere. */
 export interface Outside {
   /**
-   * Always answers, sooner when `signal` says that nobody waits any more. `connect` is asked before every
+   * Always answers, sooner when `signal` says that nobody waits any more. `allowed.connect` is asked before every
    * connection, also where a redirect leads.
    */
-  request(plugin: string, call: OutsideCall, signal: AbortSignal, connect: Connect): Promise<OutsideAnswer>
+  request(
+    plugin: string,
+    call: OutsideCall,
+    signal: AbortSignal,
+    allowed: HttpAllowance,
+  ): Promise<OutsideAnswer>
   /** Ends what is under way, and every connection. */
   close(): Promise<void>
 }
@@ -28,11 +33,11 @@ export function createOutside(settings: OutsideSettings): Outside {
   const http = createHttpClient(settings)
   const modbus = createModbusGateways(settings)
   return {
-    async request(plugin, call, signal, connect) {
+    async request(plugin, call, signal, allowed) {
       if (call.service === 'http')
-        return { service: 'http', answer: await http.request(plugin, call.request, signal, connect) }
+        return { service: 'http', answer: await http.request(plugin, call.request, signal, allowed) }
       const { host, port } = call.request
-      const refusal = connect(host, port)
+      const refusal = allowed.connect(host, port)
       if (refusal !== undefined) return failedAnswer('modbus', refusal)
       return { service: 'modbus', answer: await modbus.request(plugin, call.request, signal) }
     },

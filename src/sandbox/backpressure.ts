@@ -14,7 +14,7 @@ export interface BackpressureSettings {
   deliveries: (() => number) | undefined
   /** A line in the plugin's log. */
   warn(message: string): void
-  limitReached(limit: 'operationsPerSecond' | 'bytesPerSecond'): void
+  limitReached(limit: 'operationsPerSecond' | 'operationBurst' | 'bytesPerSecond'): void
   /** The isolate may send one batch more. */
   giveCredit(): void
 }
@@ -47,6 +47,8 @@ export function createBackpressure(settings: BackpressureSettings): Backpressure
     if (owed > 0 && clock.monotonic() - slowedAt >= limits.slowdownNotice) {
       slowedAt = clock.monotonic()
       limitReached(of)
+      // Who has to keep to the one has used up the other.
+      if (of === 'operationsPerSecond') limitReached('operationBurst')
       warn(
         `the plugin is slowed down: it asks more of the host than ${limits.operationsPerSecond} operations or ${limits.bytesPerSecond} bytes a second`,
       )

@@ -12,14 +12,15 @@ export type Task = () => boolean
  */
 export interface Intake {
   add(task: Task): void
-  /** Does all that is left, now. */
-  finish(): void
+  /** Resolves when all of it has been worked off. */
+  idle(): Promise<void>
 }
 
 export function createIntake(clock: Clock): Intake {
   let tasks: Task[] = []
   let turn: NodeJS.Immediate | undefined
   let working = false
+  const waiting: (() => void)[] = []
 
   function work(end: number): void {
     working = true
@@ -35,6 +36,7 @@ export function createIntake(clock: Clock): Intake {
     } finally {
       tasks = tasks.slice(done)
       working = false
+      if (tasks.length === 0) for (const resolve of waiting.splice(0)) resolve()
     }
   }
 
@@ -49,11 +51,9 @@ export function createIntake(clock: Clock): Intake {
       tasks.push(task)
       if (!working && turn === undefined) slice()
     },
-    finish() {
-      if (working) return
-      if (turn !== undefined) clearImmediate(turn)
-      turn = undefined
-      work(Number.POSITIVE_INFINITY)
+    idle() {
+      if (tasks.length === 0) return Promise.resolve()
+      return new Promise((resolve) => waiting.push(resolve))
     },
   }
 }

@@ -17,7 +17,7 @@ import { createDeliveries } from './deliveries.ts'
 import { createFlow } from './flow.ts'
 import { createIntake, type Task } from './intake.ts'
 import { type Isolate, IsolateError, type IsolateServices, type IsolateSource } from './isolate.ts'
-import { type SandboxLimits, workerLimits } from './limits.ts'
+import { outsideBytes, type SandboxLimits, workerLimits } from './limits.ts'
 import type { PluginCalls } from './plugin-calls.ts'
 import type { Reply } from './question-desk.ts'
 import type { Seat } from './seat.ts'
@@ -58,7 +58,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   let unloading: Promise<void> | undefined
 
   const desk = createServicesDesk({
-    ...{ clock, logger, limits, services, plugin: source.id },
+    ...{ clock, logger, limits, services, plugin: source.id, stored: source.keyValues },
     answer(answered, answer) {
       if (!over) seat.post({ kind: 'result', isolate: number, number: answered, answer })
     },
@@ -105,16 +105,30 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     }
   }
 
+  /** In slices, too: a plugin may have ten thousand of each kind of thing. */
+  async function takeBack(): Promise<void> {
+    await intake.idle()
+    const left = desk.release()
+    if (left.length === 0) return
+    let taken = 0
+    intake.add(() => {
+      const operation = left[taken]
+      taken += 1
+      if (operation !== undefined) desk.serve(operation)
+      return taken >= left.length
+    })
+    await intake.idle()
+  }
+
   /** The one way out: takes back what is left, ends the worker, and says so. */
   async function end(error: IsolateError | undefined): Promise<void> {
     if (ending) return
     ending = true
-    intake.finish()
-    desk.release()
-    over = true
     running = false
-    desk.resources = { ...noResources }
     backpressure.close()
+    await takeBack()
+    over = true
+    desk.resources = { ...noResources }
     seat.detach(number)
     pluginCalls.leave(number)
     controlRequests.rejectAll(notRunning())
@@ -135,8 +149,16 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     return new Problem('invalid_transition', `The plugin ${source.id} is not running.`)
   }
 
+  function tooManyStrings(): IsolateError {
+    const bytes = outsideBytes(limits, seat.heapMegabytes) / 1024 / 1024
+    return new IsolateError(
+      'out_of_memory',
+      `the plugin kept more than ${bytes} MB of strings, twice its ${seat.heapMegabytes} MB of memory (limit memory), and was ended`,
+    )
+  }
+
   function unload(): Promise<void> {
-    if (!over) unloading ??= cleanUp()
+    if (!ending) unloading ??= cleanUp()
     return unloading ?? ended.promise.then(() => undefined)
   }
 
@@ -182,7 +204,8 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
         void end(new IsolateError(message.code, message.failure.message, message.failure.traceback))
         break
       case 'overran':
-        makeWay(message.excess)
+        if (seat.isolation === 'shared') makeWay(message.excess)
+        else if (message.excess === 'memory') seat.fail(tooManyStrings())
         break
       case 'controlAnswered':
         controlRequests.answered(message.request, message.outcome)
@@ -211,6 +234,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
 
   seat.attach(number, {
     receive(message) {
+      if (ending) return
       if (message.kind !== 'batch') queue(() => receive(message))
       else if (message.operations.length > 0) intake.add(batchTask(message.operations))
     },
@@ -219,7 +243,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       queue(() => backpressure.answer(bytes, () => answer(question, reply)))
     },
     died(error) {
-      if (error.code === 'out_of_memory') desk.limitReached('memory')
+      if (error.code === 'out_of_memory') desk.limitReached('memory', seat.heapMegabytes)
       if (unloading !== undefined) desk.say('error', `onCleanup: ${error.message}`)
       void end(unloading === undefined ? error : undefined)
     },
@@ -236,8 +260,13 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   function give(question: Question, reply: Reply): void {
     switch (question.kind) {
       case 'lookUpObject':
-        reply.succeed(services.lookUpObject(question.fullPath))
+        reply.succeed(services.lookUpObject(question.fullPath, question.visitor))
         break
+      case 'refuseVisit': {
+        const { visitor, permission, value } = question
+        reply.succeed(services.refuseVisit?.(visitor, permission, value))
+        break
+      }
       case 'listPlugins':
         reply.succeed(services.listPlugins())
         break
@@ -281,6 +310,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
         source,
         budgets: { load, callback, cleanup, call },
         limits: workerLimits(limits),
+        outsideBytes: outsideBytes(limits, seat.isolation === 'dedicated' ? seat.heapMegabytes : undefined),
         flow: flow.buffer,
       })
       const late = (): IsolateError =>
@@ -311,7 +341,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     },
     unload,
     close() {
-      if (running || unloading !== undefined || over) return unload()
+      if (running || unloading !== undefined || ending) return unload()
       return end(new IsolateError('worker_died', 'the host stopped while the plugin was loading'))
     },
   }

@@ -4,7 +4,7 @@ import type { OutsideAnswer, OutsideCall } from '../schema/outside.ts'
 import type { Config, LogEntry, Resources } from '../schema/plugin.ts'
 import type { ChosenLimits, LimitName, PluginLimits } from '../schema/plugin-limits.ts'
 import type { IsolateUsage } from '../schema/system.ts'
-import type { PluginSummary } from '../schema/plugin-call.ts'
+import type { PluginSummary, VisitPermission } from '../schema/plugin-call.ts'
 
 /** The host's side of one plugin's isolate: what `lifecycle` sees of `sandbox`. */
 
@@ -81,15 +81,20 @@ export interface IsolateServices {
   deliveries?(): number
   /** The plugin has met one of its limits, whose value is this; once for each. */
   limitReached?(limit: LimitName, value: number): void
-  /** Takes its time; `signal` says that nobody waits for the answer any more. */
-  request(call: OutsideCall, signal: AbortSignal): Promise<OutsideAnswer>
+  /**
+   * Takes its time; `signal` says that nobody waits for the answer any more. `visitor`: the full id of the plugin
+   * that has called a method of the host on this one's instance; then both have to be allowed to do it.
+   */
+  request(call: OutsideCall, signal: AbortSignal, visitor?: string): Promise<OutsideAnswer>
   /**
    * The plugin takes too much of the worker that it shares. It does nothing any more until it is unloaded; when
    * it is loaded again it gets a worker of its own. Absent: it is unloaded at once.
    */
   moveAway?(reason: string): void
   /** Synchronous for Lua: an object of any plugin by its full path `plugins.<ns>.<short>.<path>`. */
-  lookUpObject(fullPath: string): Json | undefined
+  lookUpObject(fullPath: string, visitor?: string): Json | undefined
+  /** Why a visitor may not publish or subscribe through this plugin; undefined, or absent: it may. */
+  refuseVisit?(visitor: string, permission: VisitPermission, value: string): string | undefined
   /** Why the plugin may not get hold of another one, in a sentence; undefined, or absent: it may. */
   refuseUse?(plugin: string): string | undefined
   /** Synchronous for Lua: all installed plugins, for `Plugin.list()`. */

@@ -129,6 +129,15 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   spareDelay: 1_000,
 })
 
+/** How many times as much as its heap a worker may have outside of it. */
+const outsideShare = 2
+
+/** Bytes that a worker may have outside its heap. `heapMegabytes`: when it is the plugin's own; else it is shared. */
+export function outsideBytes(limits: SandboxLimits, heapMegabytes?: number): number {
+  const megabytes = heapMegabytes === undefined ? limits.sharedStringMegabytes : heapMegabytes * outsideShare
+  return megabytes * 1024 * 1024
+}
+
 /** Milliseconds between Lua's own limit and the end of the worker. */
 const graceAfterLua = 3_000
 const graceAfterLoad = 10_000

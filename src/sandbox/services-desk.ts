@@ -4,13 +4,14 @@ import { messageOf } from '../base/problem.ts'
 import type { OutsideAnswer } from '../schema/outside.ts'
 import { type LogEntry, noResources, type Resources } from '../schema/plugin.ts'
 import { type LimitName, limitUnit } from '../schema/plugin-limits.ts'
-import type { Operation } from '../schema/worker-protocol.ts'
+import type { KeyValue, Operation } from '../schema/worker-protocol.ts'
 import { createHeldThings } from './held-things.ts'
 import type { IsolateServices } from './isolate.ts'
 import { createKeptBytes } from './kept-bytes.ts'
 import { ownersView, type SandboxLimits } from './limits.ts'
 import { perform } from './operations.ts'
 import { createOpenCalls } from './outside-calls.ts'
+import { createStoredBytes } from './stored-bytes.ts'
 
 export interface ServicesDeskSettings {
   clock: Clock
@@ -19,6 +20,8 @@ export interface ServicesDeskSettings {
   /** Full id. */
   plugin: string
   services: IsolateServices
+  /** What the plugin has stored before it was loaded. */
+  stored: Readonly<Record<string, KeyValue>>
   /** Told of the outcome of each call to machines elsewhere. */
   answer(number: number, answer: OutsideAnswer): void
 }
@@ -29,24 +32,25 @@ export interface ServicesDesk {
   serve(operation: Operation): void
   /** A line in the plugin's own log. */
   say(level: LogEntry['level'], message: string): void
-  /** Told to the log and to the host, once for each. */
-  limitReached(limit: LimitName): void
+  /** Told to the log and to the host, once for each. `value`: when it is not the plugin's own. */
+  limitReached(limit: LimitName, value?: number): void
   /** What the isolate has counted in its tables. */
   resources: Resources
-  /** Takes back all that the plugin has with the host. */
-  release(): void
+  /** What takes back all that the plugin has with the host, to be served; and forgets it. */
+  release(): Operation[]
   /** Lets calls elsewhere end, for so many milliseconds; then cuts them short. */
   finishCalls(milliseconds: number): Promise<void>
   abortCalls(): void
 }
 
 export function createServicesDesk(settings: ServicesDeskSettings): ServicesDesk {
-  const { clock, logger, limits, plugin, services, answer } = settings
+  const { clock, logger, limits, plugin, services, stored, answer } = settings
   const held = createHeldThings(limits)
   const kept = createKeptBytes(limits.keptBytes)
+  const keyValues = createStoredBytes(limits.keyValueBytes, stored)
   const calls = createOpenCalls({
     clock,
-    request: (call, signal) => services.request(call, signal),
+    request: (call, signal, visitor) => services.request(call, signal, visitor),
     answer,
   })
   const told = new Set<LimitName>()
@@ -61,10 +65,9 @@ export function createServicesDesk(settings: ServicesDeskSettings): ServicesDesk
     )
   }
 
-  function limitReached(limit: LimitName): void {
+  function limitReached(limit: LimitName, value = ownersView(limits)[limit]): void {
     if (told.has(limit)) return
     told.add(limit)
-    const value = ownersView(limits)[limit]
     say('warn', `limit reached: ${limit} is ${value}${limitUnit(limit)}`)
     services.limitReached?.(limit, value)
   }
@@ -78,14 +81,14 @@ export function createServicesDesk(settings: ServicesDeskSettings): ServicesDesk
       warnOfRoom()
       return
     }
-    if (!held.note(operation)) {
+    if (!held.note(operation) || (operation.kind === 'setKeyValue' && !keyValues.admit(operation))) {
       logger.error('A plugin worker asked for more than it may have', { plugin, operation: operation.kind })
       return
     }
     try {
       if (operation.kind === 'limitReached') limitReached(operation.limit)
       else if (operation.kind === 'resources') desk.resources = operation.resources
-      else if (operation.kind === 'call') calls.start(operation.number, operation.call)
+      else if (operation.kind === 'call') calls.start(operation.number, operation.call, operation.visitor)
       else if (operation.kind === 'cancel') calls.cancel(operation.number)
       else perform(services, operation)
     } catch (error) {
@@ -102,9 +105,7 @@ export function createServicesDesk(settings: ServicesDeskSettings): ServicesDesk
     say,
     limitReached,
     resources: { ...noResources },
-    release() {
-      for (const operation of held.release()) serve(operation)
-    },
+    release: held.release,
     finishCalls: (milliseconds) => calls.finish(milliseconds),
     abortCalls: () => calls.abort(),
   }

@@ -3,7 +3,7 @@ import type { Clock, ScheduledCall } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf } from '../base/problem.ts'
 import { IsolateError, type IsolateSource } from './isolate.ts'
-import type { ChosenLimits } from '../schema/plugin-limits.ts'
+import { type ChosenLimits, workersOwnLimits } from '../schema/plugin-limits.ts'
 import type { SandboxLimits } from './limits.ts'
 import { placeIsolate } from './placement.ts'
 import type { Seat, Seats } from './seat.ts'
@@ -124,6 +124,6 @@ export function createWorkerPool({ clock, logger, limits, own, nextNumber }: Wor
 }
 
 /** Memory and time of its own can only be kept in a worker of its own. */
-function needsItsOwn({ memory, callbackTime, loadTime }: ChosenLimits = {}): boolean {
-  return memory !== undefined || callbackTime !== undefined || loadTime !== undefined
+function needsItsOwn(chosen: ChosenLimits = {}): boolean {
+  return workersOwnLimits.some((name) => chosen[name] !== undefined)
 }

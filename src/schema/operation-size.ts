@@ -1,4 +1,5 @@
 import { approximateSize } from '../base/json-size.ts'
+import type { Json } from '../base/json.ts'
 import type { Parcel } from './plugin-call.ts'
 import type { Operation } from './worker-protocol.ts'
 
@@ -27,6 +28,11 @@ export function operationSize(operation: Operation): number {
     default:
       return 0
   }
+}
+
+/** Bytes that an entry takes of `keyValueBytes`: what its key and its value take as text. */
+export function keyValueSize(key: string, value: Json): number {
+  return Buffer.byteLength(key) + Buffer.byteLength(JSON.stringify(value))
 }
 
 export function parcelSize({ body, references }: Parcel): number {

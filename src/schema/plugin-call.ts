@@ -61,3 +61,7 @@ export interface PluginSummary {
   description: string | null
   enabled: boolean
 }
+
+/** What a plugin may do through another one's instance only if its own manifest allows it too. */
+export const VisitPermission = Type.Union([Type.Literal('publish'), Type.Literal('subscribe')])
+export type VisitPermission = Static<typeof VisitPermission>

@@ -78,6 +78,12 @@ export const defaultPluginLimits: Readonly<PluginLimits> = Object.freeze(
   Object.fromEntries(limitNames.map((name) => [name, limitDefinitions[name].default])) as PluginLimits,
 )
 
+/**
+ * Those that only a worker of its own can keep: a plugin for which one of them is set has one, also where plugins
+ * share workers. For one that shares, what its neighbours and it may take together holds instead.
+ */
+export const workersOwnLimits = ['memory', 'callbackTime', 'loadTime'] as const satisfies LimitName[]
+
 const eachLimit = <S extends Type.TSchema>(schema: (definition: LimitDefinition) => S) =>
   Object.fromEntries(limitNames.map((name) => [name, schema(limitDefinitions[name])])) as Record<LimitName, S>
 
@@ -96,6 +102,12 @@ const inForce = Type.Unsafe<PluginLimits>(
 export const PluginLimitsView = Type.Object({
   effective: inForce,
   set: Type.Unsafe<ChosenLimits>({ ...ChosenLimits, description: 'Those of them that the owner has set' }),
+  notOwn: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'Those of them that do not hold for the plugin alone, because it runs in a worker that it shares; setting one of them gives it a worker of its own',
+    }),
+  ),
 })
 export type PluginLimitsView = Static<typeof PluginLimitsView>
 

@@ -13,6 +13,7 @@ import {
   type PluginSummary,
   type Reference,
   Release,
+  VisitPermission,
 } from './plugin-call.ts'
 import type { TurnRules } from './turn-cells.ts'
 
@@ -26,6 +27,8 @@ const Bytes = Type.Refine(Type.Unsafe<Uint8Array>({}), (value) => value instance
 const isJsonOrNothing = (value: unknown): boolean => value === undefined || isJson(value)
 const AnyJson = Type.Refine(Type.Unsafe<Json>({}), isJsonOrNothing)
 const Count = Type.Integer({ minimum: 0 })
+/** Full id of a plugin. */
+const Visitor = Type.Optional(Type.String())
 const PointKind = Type.Union([Type.Literal('sensor'), Type.Literal('control')])
 const DeliveryOptions = Type.Object({
   qos: Type.Union([Type.Literal(0), Type.Literal(1), Type.Literal(2)]),
@@ -93,7 +96,7 @@ export const operationSchemas = {
     entry: Type.Optional(KeyValue),
   }),
   /** Answered later, with `result` of the same number. */
-  call: Type.Object({ kind: Type.Literal('call'), number: Count, call: OutsideCall }),
+  call: Type.Object({ kind: Type.Literal('call'), number: Count, call: OutsideCall, visitor: Visitor }),
   /** Nobody waits for the answer any more. */
   cancel: Type.Object({ kind: Type.Literal('cancel'), number: Count }),
   /** The plugin has met a limit; said once for each. */
@@ -107,7 +110,15 @@ export type Operation = { [K in OperationKind]: Static<(typeof operationSchemas)
 
 /** Something that the worker waits for, synchronously. */
 export const Question = Type.Union([
-  Type.Object({ kind: Type.Literal('lookUpObject'), fullPath: Type.String() }),
+  /** Here and below: `visitor` is the plugin that has called a method of the host on this one's instance. */
+  Type.Object({ kind: Type.Literal('lookUpObject'), fullPath: Type.String(), visitor: Visitor }),
+  /** Why the visitor may not do it, if so. */
+  Type.Object({
+    kind: Type.Literal('refuseVisit'),
+    visitor: Type.String(),
+    permission: VisitPermission,
+    value: Type.String(),
+  }),
   Type.Object({ kind: Type.Literal('listPlugins') }),
   /** A running plugin by its full id, or by its short id when only one has it. */
   Type.Object({ kind: Type.Literal('findPlugin'), id: Type.String() }),
@@ -118,6 +129,7 @@ export type Question = Static<typeof Question>
 /** What each question is answered with. */
 export interface Answers {
   lookUpObject: Json | undefined
+  refuseVisit: string | undefined
   listPlugins: PluginSummary[]
   findPlugin: Reference | undefined
   callPlugin: Parcel
@@ -144,7 +156,10 @@ export const workerMessageSchemas = {
     ]),
     failure: Failure,
   }),
-  /** It takes too much of the worker that it shares, and is stopped at every turn until it is unloaded. */
+  /**
+   * It takes too much of the worker that it shares, and is stopped at every turn until it is unloaded; or, in one of
+   * its own, it keeps more than it may outside the heap.
+   */
   overran: Type.Object({
     kind: Type.Literal('overran'),
     ...Isolate,
@@ -226,6 +241,8 @@ export type HostMessage =
       source: LoadSource
       budgets: LuaBudgets
       limits: WorkerLimits
+      /** Bytes that the worker may have outside its heap, most of them Lua strings. */
+      outsideBytes: number
       /** See `flow-cells.ts`. */
       flow: SharedArrayBuffer
     }

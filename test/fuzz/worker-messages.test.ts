@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
@@ -7,6 +9,7 @@ import { isJsonObject } from '../../src/base/json.ts'
 import type { LogFields, Logger } from '../../src/base/log.ts'
 import { type HostMessage, operationSchemas, workerMessageSchemas } from '../../src/schema/worker-protocol.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { startWebServer } from '../outside/web-server.ts'
 import { mutated, nastyTexts, runs, text, uncommonValue } from './arbitraries.ts'
 
 /**
@@ -115,6 +118,12 @@ const goodMessages: Record<keyof typeof workerMessageSchemas, unknown[]> = {
     { kind: 'question', isolate: 1, number: 2, question: { kind: 'listPlugins' } },
     { kind: 'question', isolate: 1, number: 3, question: { kind: 'findPlugin', id: 'demo' } },
     { kind: 'question', isolate: 1, number: 4, question: callPlugin },
+    {
+      kind: 'question',
+      isolate: 1,
+      number: 5,
+      question: { kind: 'refuseVisit', visitor: '@fixtures/demo', permission: 'publish', value: 'a/b' },
+    },
   ],
   abandon: [{ kind: 'abandon', isolate: 1, number: 4 }],
   callAnswered: [{ kind: 'callAnswered', isolate: 1, call: 1, outcome: { ok: true, parcel } }],
@@ -142,11 +151,11 @@ async function start(
     const answer = await host.request('POST', `/api/plugins/${id}/toggle`)
     assert.equal(answer.body.state, 'running')
   }
-  const found = workers.get('@fixtures/hello')
-  assert.ok(found !== undefined)
-  const { worker, isolate } = found
   // The good messages are written for number 1.
   const say = (message: unknown): void => {
+    const found = workers.get('@fixtures/hello')
+    assert.ok(found !== undefined)
+    const { worker, isolate } = found
     const copy: unknown = structuredClone(message)
     if (isJsonObject(copy) && copy.isolate === 1) copy.isolate = isolate
     worker.emit('message', copy)
@@ -232,6 +241,77 @@ test('a topic is not listened to any more after the unload, even if a worker use
   assert.deepEqual(mistakes, [])
 })
 
+test('a worker that counts wrongly gets no more room in the store than its plugin has, by the host’s own count', async (context) => {
+  const { host, say } = await start(context)
+  const store = (key: string, value: unknown): unknown => ({ kind: 'setKeyValue', key, entry: { value } })
+  const kilobyte = 'x'.repeat(1_000)
+  for (let sent = 0; sent < 4; sent += 1) {
+    const operations = Array.from({ length: 500 }, (_, index) => store(`k${sent * 500 + index}`, kilobyte))
+    say({ kind: 'batch', isolate: 1, operations })
+  }
+  say({ kind: 'batch', isolate: 1, operations: [store('large', 'x'.repeat(3 * 1024 * 1024))] })
+  // What becomes smaller, or is deleted, makes room again.
+  say({ kind: 'batch', isolate: 1, operations: [store('k0', 'small'), { kind: 'setKeyValue', key: 'k1' }] })
+  say({ kind: 'batch', isolate: 1, operations: [store('last', 'y'.repeat(1_500))] })
+  await host.request('POST', '/api/plugins/hello/toggle', { body: { enabled: false } })
+  const { entries } = JSON.parse(
+    (await readFile(join(host.directory, '.kv', 'fixtures--hello.json'), 'utf8')).replace(/^[^{]*/, ''),
+  )
+  const names = Object.keys(entries)
+  assert.ok(names.length > 1_000 && names.length < 1_048, `${names.length} entries`)
+  assert.deepEqual(
+    ['k0', 'k1', 'large', 'last'].map((name) => entries[name]?.value?.slice(0, 5)),
+    ['small', undefined, undefined, 'yyyyy'],
+  )
+})
+
+test('a worker that sends its requests all at once has as many under way as its plugin may, others wait', async (context) => {
+  const { host, say } = await start(context)
+  const waiting: (() => void)[] = []
+  let most = 0
+  const server = await startWebServer((_seen, response) => {
+    waiting.push(() => response.end())
+    most = Math.max(most, waiting.length)
+  })
+  context.after(() => server.close())
+  const flood = (from: number): void => {
+    const request = { url: server.url, method: 'GET', headers: [], timeout: 60_000, insecure: false }
+    const operations = Array.from({ length: 50 }, (_, index) => ({
+      kind: 'call',
+      number: from + index,
+      call: { service: 'http', request },
+    }))
+    say({ kind: 'batch', isolate: 1, operations })
+  }
+  const until = async (count: number): Promise<void> => {
+    const end = performance.now() + 30_000
+    while (server.seen.length < count) {
+      assert.ok(performance.now() < end, `${server.seen.length} of ${count} requests came`)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+    }
+  }
+  flood(1_000)
+  await until(8)
+  for (let answered = 0; answered < 50; answered += 1) {
+    await until(Math.min(50, answered + 8))
+    waiting.shift()?.()
+  }
+  assert.equal(most, 8)
+  // An owner who allows more is heeded here too, as is one who allows less.
+  for (const httpRequests of [12, 2]) {
+    await host.request('PUT', '/api/plugins/hello/limits', { body: { limits: { httpRequests } } })
+    most = 0
+    const before = server.seen.length
+    flood(1_000)
+    await until(before + httpRequests)
+    for (let answered = 0; answered < 50; answered += 1) {
+      await until(before + Math.min(50, answered + httpRequests))
+      waiting.shift()?.()
+    }
+    assert.equal(most, httpRequests)
+  }
+})
+
 test('a value that JSON cannot say is refused at the door', async (context) => {
   const { host, say } = await start(context)
   const shared = ['x']
@@ -244,6 +324,7 @@ test('a value that JSON cannot say is refused at the door', async (context) => {
 /** A worker may always say that its plugin has ended: that is no attack on anybody else. */
 function endsThePlugin(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || !('kind' in value)) return false
+  if (value.kind === 'overran') return (value as { excess?: unknown }).excess === 'memory'
   return value.kind === 'unloaded' || value.kind === 'loadFailed'
 }
 

@@ -204,3 +204,27 @@ test('a plugin that grows slowly is seen to, and ended with the limit that it ha
   assert.ok(Math.max(...seen) > 1.2 * Math.min(...seen), `it was seen to grow: ${seen.join(', ')}`)
   assert.ok(Math.max(...seen) < 80 * 1024 * 1024, 'and no more than it may')
 })
+
+test('in a shared worker limits hold for each plugin, and the answer names those that cannot; setting one of these gives a worker of its own', async (t) => {
+  const other = { ...greedy, id: 'other', lua: greedy.lua.replace('"greedy"', '"other"') }
+  const host = await startTestHost({ plugins: [greedy, other], settings: { isolation: 'shared' } })
+  t.after(() => host.close())
+  await enabled(host)
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/other' } })
+  await host.request('POST', '/api/plugins/other/toggle', { body: { enabled: true } })
+  const limited = await host.request('PUT', `${path}/limits`, { body: { limits: { timers: 20 } } })
+  assert.deepEqual(
+    [limited.body.resources.timers, limited.body.limits.notOwn],
+    [20, ['memory', 'callbackTime', 'loadTime']],
+  )
+  const neighbour = await host.request('GET', '/api/plugins/other')
+  assert.equal(neighbour.body.resources.timers, 100)
+  const workers = async (): Promise<string[]> =>
+    (await host.request('GET', '/api/system')).body.isolates
+      .map(({ plugin, isolation }: { plugin: string; isolation: string }) => `${plugin} ${isolation}`)
+      .sort()
+  assert.deepEqual(await workers(), ['@fixtures/greedy shared', '@fixtures/other shared'])
+  const own = await host.request('PUT', `${path}/limits`, { body: { limits: { timers: 20, memory: 64 } } })
+  assert.deepEqual([own.body.resources.timers, own.body.limits.notOwn], [20, undefined])
+  assert.deepEqual(await workers(), ['@fixtures/greedy dedicated', '@fixtures/other shared'])
+})

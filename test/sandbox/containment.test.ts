@@ -93,21 +93,25 @@ test('§6 a chunk that resists Lua’s limit fails the load at the host’s dead
   }
 })
 
-test('§6 a bomb of tables ends the plugin as out of memory, not the host', needsOwnWorker('a shared worker has a heap of its own size'), async () => {
-  await withPlugin(
-    pluginSource(`
+test(
+  '§6 a bomb of tables ends the plugin as out of memory, not the host',
+  needsOwnWorker('a shared worker has a heap of its own size'),
+  async () => {
+    await withPlugin(
+      pluginSource(`
       plugin:upsertObject("now", { value = 1 })
       plugin:setTimeout(1, function() local all = {} while true do all[#all + 1] = { {}, {}, {} } end end)
     `),
-    async ({ recorder, isolate }) => {
-      const reason = await isolate.ended
-      assert.equal(reason?.code, 'out_of_memory')
-      assert.match(reason?.message ?? '', /40 MB/)
-      assert.deepEqual(recorder.calls.at(-1), ['setObject', 'now', undefined])
-    },
-    { oldGenerationMegabytes: 40, luaCallback: 20_000, unresponsiveAfter: 30_000 },
-  )
-})
+      async ({ recorder, isolate }) => {
+        const reason = await isolate.ended
+        assert.equal(reason?.code, 'out_of_memory')
+        assert.match(reason?.message ?? '', /40 MB/)
+        assert.deepEqual(recorder.calls.at(-1), ['setObject', 'now', undefined])
+      },
+      { oldGenerationMegabytes: 40, luaCallback: 20_000, unresponsiveAfter: 30_000 },
+    )
+  },
+)
 
 test('§6 a bomb of strings is refused', async () => {
   await withPlugin(
@@ -135,43 +139,49 @@ test('§6 a memory bomb in onInit fails the load', async () => {
   }
 })
 
-test('§6 a plugin that floods is slowed to the speed of the host, and nothing is lost or out of order', needsOwnWorker('a flood in one callback is moved out of a shared worker'), async () => {
-  const total = 20_000
-  const sandbox = testSandbox()
-  const recorder = createRecorder()
-  let waiting = 0
-  let most = 0
-  let before = 0
-  const flood: unknown[] = []
-  const services = {
-    ...recorder.services,
-    emit(_name: string, data: unknown) {
-      flood.push(data)
-      if (flood.length === total) recorder.services.log({ at: '', level: 'info', message: 'all came' })
-    },
-    drained: () => {
-      most = Math.max(most, flood.length - before)
-      before = flood.length
-      waiting += 1
-      return Promise.resolve()
-    },
-  }
-  try {
-    await sandbox.load(
-      pluginSource(`plugin:setTimeout(1, function() for i = 1, ${total} do plugin:emit("flood", i) end end)`),
-      services,
-    )
-    await recorder.logged('all came')
-    assert.deepEqual(
-      flood,
-      Array.from({ length: total }, (_, index) => index + 1),
-    )
-    assert.ok(waiting > total / 300, 'it came in many batches')
-    assert.ok(most <= 260, 'and no batch was large')
-  } finally {
-    await sandbox.close()
-  }
-})
+test(
+  '§6 a plugin that floods is slowed to the speed of the host, and nothing is lost or out of order',
+  needsOwnWorker('a flood in one callback is moved out of a shared worker'),
+  async () => {
+    const total = 20_000
+    const sandbox = testSandbox()
+    const recorder = createRecorder()
+    let waiting = 0
+    let most = 0
+    let before = 0
+    const flood: unknown[] = []
+    const services = {
+      ...recorder.services,
+      emit(_name: string, data: unknown) {
+        flood.push(data)
+        if (flood.length === total) recorder.services.log({ at: '', level: 'info', message: 'all came' })
+      },
+      drained: () => {
+        most = Math.max(most, flood.length - before)
+        before = flood.length
+        waiting += 1
+        return Promise.resolve()
+      },
+    }
+    try {
+      await sandbox.load(
+        pluginSource(
+          `plugin:setTimeout(1, function() for i = 1, ${total} do plugin:emit("flood", i) end end)`,
+        ),
+        services,
+      )
+      await recorder.logged('all came')
+      assert.deepEqual(
+        flood,
+        Array.from({ length: total }, (_, index) => index + 1),
+      )
+      assert.ok(waiting > total / 300, 'it came in many batches')
+      assert.ok(most <= 260, 'and no batch was large')
+    } finally {
+      await sandbox.close()
+    }
+  },
+)
 
 test('§6 a plugin that is behind loses deliveries with a warning, and never more than its room piles up', async () => {
   await withPlugin(

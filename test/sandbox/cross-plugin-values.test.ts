@@ -69,14 +69,17 @@ test('§9 plain tables are copied, with all their keys, and the copies have noth
   ])
 })
 
-test('§9 a table that is too deep or too large is refused with a reason', needsOwnWorker('a load that takes so long is made again elsewhere, and says all twice'), async () => {
-  const lines = await linesWith(
-    `
+test(
+  '§9 a table that is too deep or too large is refused with a reason',
+  needsOwnWorker('a load that takes so long is made again elsewhere, and says all twice'),
+  async () => {
+    const lines = await linesWith(
+      `
       function plugin:take() end
       function plugin:many() local many = {} for i = 1, 50001 do many[i] = {} end return many end
       function plugin:deep() local deep = {} for _ = 1, 200 do deep = { deep } end return deep end
     `,
-    `
+      `
       print(pcall(other.deep, other))
       local deep = {} for _ = 1, 200 do deep = { deep } end
       print(pcall(other.take, other, deep))
@@ -89,17 +92,18 @@ test('§9 a table that is too deep or too large is refused with a reason', needs
       many[#many] = nil
       print(pcall(other.take, other, many))
     `,
-  )
-  assert.deepEqual(lines, [
-    'false\t@test/callee: the table is nested more than 100 levels deep',
-    'false\tthe table is nested more than 100 levels deep',
-    'false\tthe values take more than 16777216 bytes',
-    'true',
-    'false\tthe tables have more than 100000 entries',
-    'false\t@test/callee: the tables have more than 100000 entries',
-    'true',
-  ])
-})
+    )
+    assert.deepEqual(lines, [
+      'false\t@test/callee: the table is nested more than 100 levels deep',
+      'false\tthe table is nested more than 100 levels deep',
+      'false\tthe values take more than 16777216 bytes',
+      'true',
+      'false\tthe tables have more than 100000 entries',
+      'false\t@test/callee: the tables have more than 100000 entries',
+      'true',
+    ])
+  },
+)
 
 test('§9 a table with a function or a metatable stays where it is, also within one that is copied', async () => {
   const lines = await linesWith(

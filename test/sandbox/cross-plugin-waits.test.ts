@@ -90,12 +90,15 @@ test('§9 an endless recursion over two plugins is a Lua error, and both go on',
   })
 })
 
-test('§9 a call takes as long as allowed at most; one that has not begun by then is not made', needsOwnWorker('a call of a second is stopped in a shared worker'), async () => {
-  await withStage(
-    async ({ load }) => {
-      const slow = await load(
-        'slow',
-        `
+test(
+  '§9 a call takes as long as allowed at most; one that has not begun by then is not made',
+  needsOwnWorker('a call of a second is stopped in a shared worker'),
+  async () => {
+    await withStage(
+      async ({ load }) => {
+        const slow = await load(
+          'slow',
+          `
           local marks = 0
           local function busy(seconds) local t = os.clock() while os.clock() - t < seconds do end end
           function plugin:work() busy(2) return "done" end
@@ -108,31 +111,32 @@ test('§9 a call takes as long as allowed at most; one that has not begun by the
             print("over")
            end)
         `,
-      )
-      const { recorder, isolate } = await load(
-        'caller',
-        `
+        )
+        const { recorder, isolate } = await load(
+          'caller',
+          `
           local slow = Plugin.get("slow")
           local mark = slow.mark
           print(pcall(function() return slow:work() end))
           plugin:on("go", function() print(pcall(mark, slow)) print("marks") end)
           plugin:on("end", function() print("marks", slow:mark()) end)
         `,
-      )
-      assert.deepEqual(recorder.logs(), ['info false\tinit.lua:4: @test/slow did not answer within 1 s'])
-      slow.isolate.deliverEvent('busy', undefined)
-      await slow.recorder.logged('begun')
-      isolate.deliverEvent('go', undefined)
-      await recorder.logged('info marks')
-      assert.equal(recorder.logs()[1], 'info false\t@test/slow did not answer within 1 s')
-      await slow.recorder.logged('over')
-      isolate.deliverEvent('end', undefined)
-      assert.equal(await recorder.logged('marks\t'), 'info marks\t1')
-    },
-    // Busy for far longer than the deadline of the call: it must still be so when the call comes.
-    { callDeadline: 1_000, luaCallback: 20_000, unresponsiveAfter: 30_000 },
-  )
-})
+        )
+        assert.deepEqual(recorder.logs(), ['info false\tinit.lua:4: @test/slow did not answer within 1 s'])
+        slow.isolate.deliverEvent('busy', undefined)
+        await slow.recorder.logged('begun')
+        isolate.deliverEvent('go', undefined)
+        await recorder.logged('info marks')
+        assert.equal(recorder.logs()[1], 'info false\t@test/slow did not answer within 1 s')
+        await slow.recorder.logged('over')
+        isolate.deliverEvent('end', undefined)
+        assert.equal(await recorder.logged('marks\t'), 'info marks\t1')
+      },
+      // Busy for far longer than the deadline of the call: it must still be so when the call comes.
+      { callDeadline: 1_000, luaCallback: 20_000, unresponsiveAfter: 30_000 },
+    )
+  },
+)
 
 test('§9 after the callee unloaded, an old reference raises `plugin not running`; Plugin.get gives the new instance', async () => {
   await withStage(async ({ load, sandbox }) => {
@@ -177,33 +181,37 @@ test('§9 after the callee unloaded, an old reference raises `plugin not running
   })
 })
 
-test('§9 a callee that dies during the call is a Lua error at once', needsOwnWorker('a shared worker has a heap of its own size'), async () => {
-  await withStage(
-    async ({ load }) => {
-      const callee = await load(
-        'callee',
-        `
+test(
+  '§9 a callee that dies during the call is a Lua error at once',
+  needsOwnWorker('a shared worker has a heap of its own size'),
+  async () => {
+    await withStage(
+      async ({ load }) => {
+        const callee = await load(
+          'callee',
+          `
           function plugin:bomb()
             local list = {}
             while true do list[#list + 1] = { #list } end
           end
         `,
-      )
-      const { recorder, isolate } = await load(
-        'caller',
-        `plugin:on("go", function() local begun = os.time() print(pcall(function() return Plugin.get("callee"):bomb() end)) print("after") end)`,
-      )
-      isolate.deliverEvent('go', undefined)
-      await recorder.logged('after')
-      assert.equal((await callee.isolate.ended)?.code, 'out_of_memory')
-      assert.deepEqual(recorder.logs(), [
-        'info false\tinit.lua:1: plugin not running: @test/callee',
-        'info after',
-      ])
-    },
-    { oldGenerationMegabytes: 24, luaCallback: 20_000, callDeadline: 20_000 },
-  )
-})
+        )
+        const { recorder, isolate } = await load(
+          'caller',
+          `plugin:on("go", function() local begun = os.time() print(pcall(function() return Plugin.get("callee"):bomb() end)) print("after") end)`,
+        )
+        isolate.deliverEvent('go', undefined)
+        await recorder.logged('after')
+        assert.equal((await callee.isolate.ended)?.code, 'out_of_memory')
+        assert.deepEqual(recorder.logs(), [
+          'info false\tinit.lua:1: plugin not running: @test/callee',
+          'info after',
+        ])
+      },
+      { oldGenerationMegabytes: 24, luaCallback: 20_000, callDeadline: 20_000 },
+    )
+  },
+)
 
 test('§9 a callee that unloads while a call waits for it is a Lua error at once', async () => {
   await withStage(async ({ load }) => {
@@ -239,65 +247,76 @@ test('§9 a callee that unloads while a call waits for it is a Lua error at once
   })
 })
 
-test('§9 a caller that dies or unloads during its call leaves the callee as it was', needsOwnWorker('a call of 0.6 s is stopped in a shared worker'), async () => {
-  await withStage(
-    async ({ load, sandbox }) => {
-      const callee = await load(
-        'callee',
-        `
+test(
+  '§9 a caller that dies or unloads during its call leaves the callee as it was',
+  needsOwnWorker('a call of 0.6 s is stopped in a shared worker'),
+  async () => {
+    await withStage(
+      async ({ load, sandbox }) => {
+        const callee = await load(
+          'callee',
+          `
           local busy = function(seconds) local t = os.clock() while os.clock() - t < seconds do end end
           function plugin:work(f) print("working") busy(0.6) print(pcall(f)) return { f = f } end
         `,
-      )
-      const { isolate, recorder } = await load(
-        'caller',
-        `plugin:on("go", function() Plugin.get("callee"):work(function() local list = {} while true do list[#list + 1] = { #list } end end) end)`,
-      )
-      isolate.deliverEvent('go', undefined)
-      assert.equal((await isolate.ended)?.code, 'out_of_memory')
-      assert.equal(await callee.recorder.logged('running'), 'info false\tplugin not running: @test/caller')
-      assert.deepEqual(recorder.logs(), ['warn limit reached: memory is 24 MB'])
-      const next = await load('next', `print(Plugin.get("callee"):work(function() return "fine" end).f())`)
-      assert.deepEqual(next.recorder.logs(), ['info fine'])
-      await next.isolate.unload()
-      await callee.isolate.unload()
-      assert.equal(sandbox.references, 0)
-    },
-    { oldGenerationMegabytes: 24, luaCallback: 20_000, callDeadline: 20_000 },
-  )
-})
+        )
+        const { isolate, recorder } = await load(
+          'caller',
+          `plugin:on("go", function() Plugin.get("callee"):work(function() local list = {} while true do list[#list + 1] = { #list } end end) end)`,
+        )
+        isolate.deliverEvent('go', undefined)
+        assert.equal((await isolate.ended)?.code, 'out_of_memory')
+        assert.equal(await callee.recorder.logged('running'), 'info false\tplugin not running: @test/caller')
+        assert.deepEqual(recorder.logs(), ['warn limit reached: memory is 24 MB'])
+        const next = await load('next', `print(Plugin.get("callee"):work(function() return "fine" end).f())`)
+        assert.deepEqual(next.recorder.logs(), ['info fine'])
+        await next.isolate.unload()
+        await callee.isolate.unload()
+        assert.equal(sandbox.references, 0)
+      },
+      { oldGenerationMegabytes: 24, luaCallback: 20_000, callDeadline: 20_000 },
+    )
+  },
+)
 
-test('§9 a wait is not a hang: neither the watchdog nor the limit of a callback counts it', needsOwnWorker('a call of 0.6 s is stopped in a shared worker'), async () => {
-  await withStage(
-    async ({ load }) => {
-      await load(
-        'slow',
-        `function plugin:work() local t = os.clock() while os.clock() - t < 0.6 do end return 1 end`,
-      )
-      const { recorder, isolate } = await load(
-        'caller',
-        `
+test(
+  '§9 a wait is not a hang: neither the watchdog nor the limit of a callback counts it',
+  needsOwnWorker('a call of 0.6 s is stopped in a shared worker'),
+  async () => {
+    await withStage(
+      async ({ load }) => {
+        await load(
+          'slow',
+          `function plugin:work() local t = os.clock() while os.clock() - t < 0.6 do end return 1 end`,
+        )
+        const { recorder, isolate } = await load(
+          'caller',
+          `
           plugin:on("go", function()
             local slow, sum = Plugin.get("slow"), 0
             for _ = 1, 5 do sum = sum + slow:work() end
             print("sum", sum)
           end)
         `,
-      )
-      isolate.deliverEvent('go', undefined)
-      assert.equal(await recorder.logged('sum'), 'info sum\t5')
-    },
-    // Less than all calls together take, and several times as much as one.
-    { heartbeatInterval: 100, unresponsiveAfter: 2_800, luaCallback: 2_800 },
-  )
-})
+        )
+        isolate.deliverEvent('go', undefined)
+        assert.equal(await recorder.logged('sum'), 'info sum\t5')
+      },
+      // Less than all calls together take, and several times as much as one.
+      { heartbeatInterval: 100, unresponsiveAfter: 2_800, luaCallback: 2_800 },
+    )
+  },
+)
 
-test('§9 a call that is stopped for its time does not stop the caller that waits and is called back', needsOwnWorker('the limit of a callback is that of a worker of its own'), async () => {
-  await withStage(
-    async ({ load }) => {
-      const a = await load(
-        'a',
-        `
+test(
+  '§9 a call that is stopped for its time does not stop the caller that waits and is called back',
+  needsOwnWorker('the limit of a callback is that of a worker of its own'),
+  async () => {
+    await withStage(
+      async ({ load }) => {
+        const a = await load(
+          'a',
+          `
           function plugin:loop() while true do end end
           plugin:on("go", function()
             local ok, message = Plugin.get("b"):relay()
@@ -306,15 +325,16 @@ test('§9 a call that is stopped for its time does not stop the caller that wait
             print("sum", sum)
           end)
         `,
-      )
-      await load('b', `function plugin:relay() return pcall(function() Plugin.get("a"):loop() end) end`)
-      a.isolate.deliverEvent('go', undefined)
-      await a.recorder.logged('sum')
-      assert.deepEqual(
-        a.recorder.logs().filter((line) => line.startsWith('info')),
-        ['info false\tstopped, because it ran for longer than 1 s', 'info sum\t5000050000'],
-      )
-    },
-    { luaCallback: 1_000 },
-  )
-})
+        )
+        await load('b', `function plugin:relay() return pcall(function() Plugin.get("a"):loop() end) end`)
+        a.isolate.deliverEvent('go', undefined)
+        await a.recorder.logged('sum')
+        assert.deepEqual(
+          a.recorder.logs().filter((line) => line.startsWith('info')),
+          ['info false\tstopped, because it ran for longer than 1 s', 'info sum\t5000050000'],
+        )
+      },
+      { luaCallback: 1_000 },
+    )
+  },
+)

@@ -1,6 +1,7 @@
 import { systemClock } from '../../src/base/clock.ts'
 import { createOutside, type OutsideSettings } from '../../src/outside/outside.ts'
 import type { IsolateSource } from '../../src/sandbox/isolate.ts'
+import { defaultPluginLimits } from '../../src/schema/plugin-limits.ts'
 import type { SandboxLimits } from '../../src/sandbox/limits.ts'
 import { createRecorder, type Recorder, type Running, testSandbox } from './stage.ts'
 
@@ -26,7 +27,11 @@ export async function withOutside(
     ...options.outside,
   })
   const recorder = createRecorder()
-  recorder.outside = (call, signal) => outside.request(source.id, call, signal, () => undefined)
+  recorder.outside = (call, signal) =>
+    outside.request(source.id, call, signal, {
+      connect: () => undefined,
+      httpRequests: options.limits?.httpRequests ?? defaultPluginLimits.httpRequests,
+    })
   options.prepare?.(recorder)
   try {
     const isolate = await sandbox.load(source, recorder.services)

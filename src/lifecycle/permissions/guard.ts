@@ -7,17 +7,23 @@ import { hostMatches } from './host-pattern.ts'
 import { pluginMatches } from './permission-changes.ts'
 import { resolvePermissions } from './resolve-permissions.ts'
 
-/**
- * What one loaded plugin may do. Each function answers undefined when it may, else why not, in a sentence for the
- * plugin's author.
- */
-export interface Guard {
+/** Each function answers undefined when the plugin may, else why not, in a sentence for its author. */
+export interface Checks {
   /** An HTTP request or a Modbus connection. */
   connect(host: string, port: number): string | undefined
   publish(topic: string): string | undefined
   subscribe(filter: string): string | undefined
   /** To get another plugin, by its full id, and to read its objects. */
   use(plugin: string): string | undefined
+}
+
+/** What one loaded plugin may do. */
+export interface Guard extends Checks {
+  /**
+   * The same for what another plugin does for this one, because this one has called a method of the host on the
+   * other's instance. Nothing is told or counted: it is the other one's worker that says who has called.
+   */
+  visiting: Checks
   /** Whether `use` would allow it; nothing is told or counted. */
   sees(plugin: string): boolean
   /** Filters that it may publish and subscribe to, for the worker's own answer; undefined: all. */
@@ -38,11 +44,15 @@ export interface GuardSettings {
 }
 
 /** Where a plugin may do everything. */
-const open: Guard = {
+const everything: Checks = {
   connect: () => undefined,
   publish: () => undefined,
   subscribe: () => undefined,
   use: () => undefined,
+}
+const open: Guard = {
+  ...everything,
+  visiting: everything,
   sees: () => true,
   topics: undefined,
 }
@@ -52,20 +62,12 @@ export function createGuard({ plugin, permissions, config, root, refused }: Guar
   const allowed = resolvePermissions(permissions, config)
   const own = `${createTopics(root).ofPlugin(plugin)}/#`
 
-  function refuse(kind: GuardedKind, value: string): string {
-    const sentence = refusalSentence(plugin, kind, value)
-    refused(kind, value, sentence)
-    return sentence
-  }
-
   const topics = { publish: [own, ...allowed.publish], subscribe: [own, ...allowed.subscribe] }
 
   const sees = (other: string): boolean =>
     other === plugin || allowed.plugins.some((pattern) => pluginMatches(pattern, other))
 
-  return {
-    sees,
-    topics,
+  const checks = (refuse: (kind: GuardedKind, value: string) => string): Checks => ({
     connect(host, port) {
       if (allowed.hosts.some((pattern) => hostMatches(pattern, host, port))) return undefined
       return refuse('host', host)
@@ -77,5 +79,16 @@ export function createGuard({ plugin, permissions, config, root, refused }: Guar
       return isCovered(topics.subscribe, filter) ? undefined : refuse('subscribe', filter)
     },
     use: (other) => (sees(other) ? undefined : refuse('plugin', other)),
+  })
+
+  return {
+    ...checks((kind, value) => {
+      const sentence = refusalSentence(plugin, kind, value)
+      refused(kind, value, sentence)
+      return sentence
+    }),
+    visiting: checks((kind, value) => refusalSentence(plugin, kind, value)),
+    sees,
+    topics,
   }
 }

@@ -78,7 +78,9 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   const log = createPluginLog(outbox.send, redactor)
   const limits = createLimitGuard(setup.limits, outbox.send)
   const inbox = createInbox(clock.monotonic, (error) => log.failure('delivery', error))
-  const calls = createOutsideCalls(outbox.send, outbox.schedule, limits.httpRequests)
+  const calls = createOutsideCalls(outbox.send, outbox.schedule, limits.httpRequests, (service) => {
+    if (service === 'http') limits.reached('httpRequests')
+  })
   const afterInit: (() => void)[] = []
   let sentCounts = ''
   let isLoaded = false
@@ -88,7 +90,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     now: clock.now,
     checkInterrupt: budget.check,
     stringLimitBytes: limits.stringBytes,
-    stringTooLong: () => limits.reached('stringBytes'),
+    outsideLimitBytes: setup.outsideBytes,
+    stringLimitMet: (of) => limits.reached(of === 'one' ? 'stringBytes' : 'memory'),
   })
   const entry = createLuaEntry({
     runtime,
@@ -151,6 +154,11 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     addMethod: (name, implementation) =>
       addVisitedMethod(name, (_visitor, ...args) => implementation(...args)),
     addVisitedMethod,
+    assertVisit(visitor, permission, value) {
+      if (visitor === undefined) return
+      const refusal = context.ask({ kind: 'refuseVisit', visitor, permission, value })
+      if (refusal !== undefined) throw new Error(refusal)
+    },
     toJson: (value) => toPlain(value),
     fromJson: (value) => (value === undefined ? undefined : fromPlain(runtime, value)),
     afterInit: (callback) => void afterInit.push(callback),

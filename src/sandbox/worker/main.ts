@@ -23,6 +23,11 @@ const turns: Turns | undefined =
     afterTurn: setImmediate,
     exceeded: (isolate, excess) => isolates.get(isolate)?.exceeded(excess),
   })
+/** Share of its room outside the heap above which a worker counts as full, and looks in a row at which it is. */
+const keptShare = 0.95
+const looksAllowed = 3
+let outsideLimit = Number.POSITIVE_INFINITY
+let looksAbove = 0
 const questions = createQuestionChannel({
   setup,
   post,
@@ -44,6 +49,17 @@ function memoryInUse(): MemoryInUse {
   return { heap, outside }
 }
 
+/**
+ * Ends a plugin that keeps too many strings in a worker of its own; it gets no more of them, so it is of no use to
+ * anybody. What is only not collected yet is gone by the second look.
+ */
+function lookOutside(outside: number): void {
+  if (turns !== undefined) return
+  looksAbove = outside > outsideLimit * keptShare ? looksAbove + 1 : 0
+  if (looksAbove < looksAllowed) return
+  for (const isolate of isolates.values()) isolate.exceeded('memory')
+}
+
 function asTurnOf(isolate: number, task: () => void): void {
   if (turns === undefined) task()
   else turns.run(isolate, task)
@@ -53,6 +69,7 @@ port.on('message', (message: HostMessage) => {
   switch (message.kind) {
     case 'ping': {
       const { heap, outside } = memoryInUse()
+      lookOutside(outside)
       post({ kind: 'pong', sequence: message.sequence, memory: heap + outside })
       break
     }
@@ -62,6 +79,7 @@ port.on('message', (message: HostMessage) => {
         isolates.delete(number)
         turns?.forget(number)
       }
+      outsideLimit = message.outsideBytes
       const isolate = createWorkerIsolate({ message, post, questions, turns, closed })
       isolates.set(number, isolate)
       asTurnOf(number, () => isolate.load())

@@ -5,13 +5,15 @@ import {
   type OutsideCall,
   type OutsideService,
 } from '../../schema/outside.ts'
+import type { Visitor } from './peers/visitors.ts'
 
 /** Hears of the answer, later and once. */
 export type Settle = (answer: OutsideAnswer) => void
 
 /** Calls of the plugin to services of the host that take their time. */
 export interface OutsideCalls {
-  start(call: OutsideCall, settle: Settle): void
+  /** `visitor`: the plugin that has asked this one to. */
+  start(call: OutsideCall, settle: Settle, visitor?: Visitor): void
   /** Settles with a failure, later, without asking the host. */
   refuse(service: OutsideService, message: string, settle: Settle): void
   receive(number: number, answer: OutsideAnswer): void
@@ -34,6 +36,7 @@ const lastWordsLimit = 100
 
 interface Pending {
   call: OutsideCall | undefined
+  visitor?: Visitor
   settle: Settle
   sent: boolean
 }
@@ -43,6 +46,8 @@ export function createOutsideCalls(
   touch: () => void,
   /** HTTP requests that are with the host at one time. */
   httpInFlight: number,
+  /** One has to wait for its turn. */
+  crowded: (service: OutsideService) => void,
 ): OutsideCalls {
   const inFlightLimits: Readonly<Record<OutsideService, number>> = {
     http: httpInFlight,
@@ -64,7 +69,7 @@ export function createOutsideCalls(
       inFlight[service] += 1
       bytes -= bodySize(next.call)
       next.sent = true
-      send({ kind: 'call', number, call: next.call })
+      send(operationOf(number, next.call, next.visitor))
     }
   }
 
@@ -90,12 +95,12 @@ export function createOutsideCalls(
   return {
     refuse,
     receive,
-    start(call, settle) {
+    start(call, settle, visitor) {
       const { service } = call
       if (lastWords !== undefined) {
         lastWords += 1
         lastNumber += 1
-        if (lastWords <= lastWordsLimit) send({ kind: 'call', number: lastNumber, call })
+        if (lastWords <= lastWordsLimit) send(operationOf(lastNumber, call, visitor))
         return
       }
       const size = bodySize(call)
@@ -104,10 +109,11 @@ export function createOutsideCalls(
         return
       }
       lastNumber += 1
-      pending.set(lastNumber, { call, settle, sent: false })
+      pending.set(lastNumber, { call, visitor, settle, sent: false })
       bytes += size
       waiting[service].push(lastNumber)
       sendWaiting(service)
+      if (waiting[service].length > 0) crowded(service)
     },
     count: (service) => [...pending.values()].filter(({ call }) => call?.service === service).length,
     giveUp() {
@@ -117,6 +123,10 @@ export function createOutsideCalls(
       for (const queue of Object.values(waiting)) queue.length = 0
     },
   }
+}
+
+function operationOf(number: number, call: OutsideCall, visitor: Visitor): Operation {
+  return { kind: 'call', number, call, ...(visitor === undefined ? {} : { visitor }) }
 }
 
 function bodySize(call: OutsideCall): number {

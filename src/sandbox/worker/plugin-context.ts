@@ -1,12 +1,13 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Json } from '../../base/json.ts'
+import type { VisitPermission } from '../../schema/plugin-call.ts'
 import type { Answers, LoadSource, Operation, Question } from '../../schema/worker-protocol.ts'
 import type { HostFunction, LuaRuntime, LuaTable, LuaValue } from './lua/lua-value.ts'
 import type { LimitGuard } from './limit-guard.ts'
 import type { LuaEntry } from './lua-entry.ts'
 import type { OutsideCalls } from './outside-calls.ts'
 import type { Peers } from './peers/peers.ts'
-import type { VisitedFunction, Visitors } from './peers/visitors.ts'
+import type { VisitedFunction, Visitor, Visitors } from './peers/visitors.ts'
 import type { PluginLog } from './plugin-log.ts'
 import type { Redactor } from '../../base/redaction.ts'
 import type { ResourceRegistry } from './resource-registry.ts'
@@ -39,6 +40,8 @@ export interface PluginContext {
   addMethod(name: string, implementation: HostFunction): void
   /** The same for one that does not do everything for another plugin. */
   addVisitedMethod(name: string, implementation: VisitedFunction): void
+  /** Throws when a visitor may not do this itself: what it is not allowed is not done in another's name. */
+  assertVisit(visitor: Visitor, permission: VisitPermission, value: string): void
   /** A plain copy of a Lua value, functions left out. Throws on a cycle. */
   toJson(value: LuaValue): Json | undefined
   /** A fresh Lua value; JSON null is nil. */

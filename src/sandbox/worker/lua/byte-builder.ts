@@ -1,5 +1,4 @@
-import { LuaFailure } from './raw-function.ts'
-import { tooLong } from './string-limit.ts'
+import { StringTooLong } from './raw-function.ts'
 
 /** Joins pieces to one string, and refuses before it gets too long. */
 export interface ByteBuilder {
@@ -15,7 +14,7 @@ export function createByteBuilder(limit: number): ByteBuilder {
   return {
     add(piece) {
       const needed = length + piece.length
-      if (needed > limit) throw new LuaFailure(tooLong(limit))
+      if (needed > limit) throw new StringTooLong(limit)
       if (needed > buffer.length) {
         const larger = new Uint8Array(Math.max(needed, buffer.length * 2))
         larger.set(buffer.subarray(0, length))

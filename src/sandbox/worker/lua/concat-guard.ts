@@ -1,7 +1,7 @@
 import { toBytes } from './bytes.ts'
 import { basicType, debugging, opcodes, tags } from './engine.ts'
 import type { Instruction, LuaState, LuaString, Prototype } from './fengari-types.ts'
-import { tooLong } from './string-limit.ts'
+import { tellTooLong, tooLong } from './string-limit.ts'
 
 const concatenation = opcodes.OpCodesI.OP_CONCAT
 
@@ -41,7 +41,10 @@ class GuardedConcat implements Instruction {
       }
     }
     const { stringLimit } = this.guard
-    if (length > stringLimit) debugging.luaG_runerror(L, toBytes(tooLong(stringLimit)))
+    if (length > stringLimit) {
+      tellTooLong(L)
+      debugging.luaG_runerror(L, toBytes(tooLong(stringLimit)))
+    }
     return this.last
   }
 }

@@ -16,7 +16,7 @@ import {
 } from './lua-value.ts'
 import { numberText } from './number-text.ts'
 import { raise } from './raw-function.ts'
-import { defaultStringLimit, limitStrings } from './string-limit.ts'
+import { defaultOutsideLimit, defaultStringLimit, limitStrings } from './string-limit.ts'
 import { joinTracebacks, type Traceback, takeTraceback } from './traceback.ts'
 
 export interface LuaRuntimeOptions {
@@ -28,8 +28,10 @@ export interface LuaRuntimeOptions {
   checkInterrupt?(): string | undefined
   /** Longest string in bytes. */
   stringLimitBytes?: number
-  /** Called when a longer one was asked for. */
-  stringTooLong?(): void
+  /** Bytes outside the heap that the worker may have, of all Lua states in it. */
+  outsideLimitBytes?: number
+  /** Called when a longer string was asked for, or all together take too much. */
+  stringLimitMet?: (of: 'one' | 'all') => void
 }
 
 const byteOrderMark = [0xef, 0xbb, 0xbf]
@@ -63,7 +65,11 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     () => options.checkInterrupt?.(),
     (L) => takeTrace(L, 0),
   )
-  limitStrings(main, stringLimit, options.stringTooLong)
+  limitStrings(main, {
+    limit: stringLimit,
+    outsideLimit: options.outsideLimitBytes ?? defaultOutsideLimit,
+    told: options.stringLimitMet,
+  })
   lua.lua_atnativeerror(main, describeException)
   openLibraries(main, {
     print: options.print,

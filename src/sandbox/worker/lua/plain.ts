@@ -4,7 +4,12 @@ import type { LuaRuntime, LuaTable, LuaValue } from './lua-value.ts'
 import { numberText } from './number-text.ts'
 
 /** Tables within tables; deeper ones are a mistake, and would end in a stack overflow. */
-const deepest = 100
+export const deepest = 100
+/**
+ * Values in one copy. A table that occurs twice is copied twice, so forty of them within each other would be more
+ * than any memory holds, in one go that nothing interrupts.
+ */
+const mostValues = 250_000
 
 /** Tables that were made from `[]`: they stay arrays while they are empty. */
 const emptyArrays = new WeakSet<LuaTable>()
@@ -12,13 +17,17 @@ const emptyArrays = new WeakSet<LuaTable>()
 /**
  * A copy as JSON: strings decoded as UTF-8, a table with keys 1 to n as an array, any other as an object.
  * Functions, NaN and infinities are left out, and `undefined` is what has no JSON at all. Throws `Error` for a
- * table that contains itself, and for one that is too deep.
+ * table that contains itself, and for one that is too deep or too large.
  */
 export function toPlain(value: LuaValue): Json | undefined {
-  return plain(value, [])
+  return plain(value, [], { left: mostValues })
 }
 
-function plain(value: LuaValue, parents: LuaTable[]): Json | undefined {
+interface Room {
+  left: number
+}
+
+function plain(value: LuaValue, parents: LuaTable[], room: Room): Json | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
   if (value instanceof Uint8Array) return toUnicode(value)
   if (typeof value !== 'object') return value
@@ -27,7 +36,11 @@ function plain(value: LuaValue, parents: LuaTable[]): Json | undefined {
   if (parents.length >= deepest) throw new Error(`the table is nested more than ${deepest} levels deep`)
   parents.push(value)
   const entries = value.entries()
-  const result = isArray(value, entries) ? plainArray(entries, parents) : plainObject(entries, parents)
+  room.left -= entries.length
+  if (room.left < 0) throw new Error(`the table has more than ${mostValues} values`)
+  const result = isArray(value, entries)
+    ? plainArray(entries, parents, room)
+    : plainObject(entries, parents, room)
   parents.pop()
   return result
 }
@@ -42,20 +55,20 @@ function isArray(table: LuaTable, entries: Entries): boolean {
   )
 }
 
-function plainArray(entries: Entries, parents: LuaTable[]): Json {
+function plainArray(entries: Entries, parents: LuaTable[], room: Room): Json {
   const values: Json[] = new Array<Json>(entries.length).fill(null)
   for (const [key, value] of entries) {
     // A place in an array cannot be left out.
-    if (typeof key === 'number') values[key - 1] = plain(value, parents) ?? null
+    if (typeof key === 'number') values[key - 1] = plain(value, parents, room) ?? null
   }
   return values
 }
 
-function plainObject(entries: Entries, parents: LuaTable[]): JsonObject {
+function plainObject(entries: Entries, parents: LuaTable[], room: Room): JsonObject {
   const object: JsonObject = {}
   for (const [key, value] of entries) {
     const name = keyText(key)
-    const json = name === undefined ? undefined : plain(value, parents)
+    const json = name === undefined ? undefined : plain(value, parents, room)
     if (name === undefined || json === undefined) continue
     // Not an assignment, which would set the prototype for `__proto__`.
     Object.defineProperty(object, name, { value: json, enumerable: true, writable: true, configurable: true })

@@ -1,10 +1,18 @@
 import { toBytes } from './bytes.ts'
 import { auxiliary, lua, strings, tags } from './engine.ts'
 import type { LuaState, RawFunction } from './fengari-types.ts'
+import { tellTooLong, tooLong } from './string-limit.ts'
 
 /** A fault of the caller in Lua, thrown by code that knows nothing of a Lua state. */
 export class LuaFailure extends Error {
   override readonly name = 'LuaFailure'
+}
+
+/** A string of more than `limit` bytes would come of it. */
+export class StringTooLong extends LuaFailure {
+  constructor(limit: number) {
+    super(tooLong(limit))
+  }
 }
 
 /** Raises an error with the position of the Lua code that runs, or that called the running function. */
@@ -21,6 +29,7 @@ export function guarded(implementation: RawFunction): RawFunction {
     try {
       return implementation(L)
     } catch (error) {
+      if (error instanceof StringTooLong) tellTooLong(L)
       if (error instanceof LuaFailure) return raise(L, error.message)
       throw error
     }

@@ -5,34 +5,51 @@ import type { LuaState } from './fengari-types.ts'
 
 /** Longest string in bytes: more than any page or payload a plugin may fetch, and no burden for a worker. */
 export const defaultStringLimit = 16 * 1024 * 1024
-/**
- * Bytes outside the heap that one worker may have, most of them Lua strings; the heap limit does not see them.
- * Half of it would do for any plugin; the rest is for strings that are dead but not collected yet.
- */
-const memoryLimit = 256 * 1024 * 1024
+/** Bytes outside the heap that one worker may have by default: twice its heap. */
+export const defaultOutsideLimit = 256 * 1024 * 1024
 /** New string bytes between two looks at the memory in use, which cost some microseconds. */
 const bytesPerLook = 4 * 1024 * 1024
 
-const limits = new WeakMap<object, { limit: number; told: (() => void) | undefined }>()
+interface StringLimits {
+  /** Bytes of one string. */
+  limit: number
+  /**
+   * Bytes outside the heap for the whole worker, most of them Lua strings; the limit of the heap does not see them.
+   * Half of it would do for any plugin; the rest is for strings that are dead but not collected yet.
+   */
+  outsideLimit: number
+  /** Called when it is met: by one string, or by all together. */
+  told?: ((of: 'one' | 'all') => void) | undefined
+}
+
+const limits = new WeakMap<object, StringLimits>()
 let bytesSinceLook = 0
 
-export function limitStrings(L: LuaState, limit: number, told?: () => void): void {
-  limits.set(L.l_G, { limit, told })
+export function limitStrings(L: LuaState, given: StringLimits): void {
+  limits.set(L.l_G, given)
+}
+
+/** A longer string than it may have was asked for in this state, by something that has not made it. */
+export function tellTooLong(L: LuaState): void {
+  limits.get(L.l_G)?.told?.('one')
 }
 
 /** What a string of more than `limit` bytes is answered with. */
 export const tooLong = (limit: number): string => `string too long (more than ${limit} bytes)`
 
+const unlimited: StringLimits = { limit: defaultStringLimit, outsideLimit: defaultOutsideLimit }
+
 watchStrings((L, bytes) => {
-  const { limit, told } = limits.get(L.l_G) ?? { limit: defaultStringLimit, told: undefined }
+  const { limit, outsideLimit, told } = limits.get(L.l_G) ?? unlimited
   if (bytes > limit) {
-    told?.()
+    told?.('one')
     debugging.luaG_runerror(L, toBytes(tooLong(limit)))
   }
   bytesSinceLook += bytes
   if (bytesSinceLook < bytesPerLook) return
   bytesSinceLook = 0
-  if (getHeapStatistics().external_memory > memoryLimit) {
+  if (getHeapStatistics().external_memory > outsideLimit) {
+    told?.('all')
     debugging.luaG_runerror(L, toBytes('not enough memory for strings'))
   }
 })

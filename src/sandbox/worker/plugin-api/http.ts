@@ -1,5 +1,6 @@
 import type { HttpAnswer } from '../../../schema/outside.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { Visitor } from '../peers/visitors.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { isSecretFieldName, maskValue } from '../../../base/redaction.ts'
 import { bytesOf, functionArgument, isTable, tableArgument, textArgument, urlLimit } from './arguments.ts'
@@ -23,6 +24,7 @@ export function installHttp(context: PluginContext): void {
     name: string,
     options: LuaTable,
     callback: LuaFunction | undefined,
+    visitor: Visitor,
     told: (table: LuaTable, err: string | undefined) => LuaValue[],
   ): void {
     let read: HttpOptions | undefined
@@ -40,12 +42,12 @@ export function installHttp(context: PluginContext): void {
       calls.refuse('http', error instanceof Error ? error.message : String(error), heard)
       return
     }
-    calls.start({ service: 'http', request: read.request }, heard)
+    calls.start({ service: 'http', request: read.request }, heard, visitor)
   }
 
-  context.addMethod('httpRequest', (options, callback) => {
+  context.addVisitedMethod('httpRequest', (visitor, options, callback) => {
     const run = optionalCallback('httpRequest', 2, callback)
-    start('httpRequest', optionsOf('httpRequest', options), run, (table, err) => [
+    start('httpRequest', optionsOf('httpRequest', options), run, visitor, (table, err) => [
       table,
       err === undefined ? undefined : bytesOf(err),
     ])
@@ -53,8 +55,8 @@ export function installHttp(context: PluginContext): void {
   })
 
   /** The older functions know of a status only that it is in the answer. */
-  function older(name: string, options: LuaTable, callback: LuaFunction | undefined): void {
-    start(name, options, callback, (table, err) => {
+  function older(name: string, options: LuaTable, callback: LuaFunction | undefined, visitor: Visitor): void {
+    start(name, options, callback, visitor, (table, err) => {
       if (err === undefined || table.get('status') === 0)
         return [table, err === undefined ? undefined : bytesOf(err)]
       table.set('err', undefined)
@@ -63,16 +65,16 @@ export function installHttp(context: PluginContext): void {
     })
   }
 
-  context.addMethod('httpGet', (url, callback) => {
+  context.addVisitedMethod('httpGet', (visitor, url, callback) => {
     textArgument('httpGet', 1, url, urlLimit)
-    older('httpGet', tableOf({ url }), optionalCallback('httpGet', 2, callback))
+    older('httpGet', tableOf({ url }), optionalCallback('httpGet', 2, callback), visitor)
     return true
   })
-  context.addMethod('httpPost', (url, data, callback) => {
+  context.addVisitedMethod('httpPost', (visitor, url, data, callback) => {
     textArgument('httpPost', 1, url, urlLimit)
     const content = isTable(data) ? { json: data } : { body: data }
     const options = tableOf({ url, method: bytesOf('POST'), ...content })
-    older('httpPost', options, optionalCallback('httpPost', 3, callback))
+    older('httpPost', options, optionalCallback('httpPost', 3, callback), visitor)
     return true
   })
 

@@ -1,5 +1,6 @@
 import type { Json } from '../../../base/json.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
+import { deepest } from '../lua/plain.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, textOf, typeName } from './arguments.ts'
 
@@ -12,7 +13,10 @@ export function installJson(context: PluginContext): void {
       return [undefined, bytesOf(`JSON text must be a string, not ${typeName(text)}`)]
     }
     try {
-      return context.fromJson(JSON.parse(textOf(text)) as Json)
+      const plain = textOf(text)
+      // Before it is read: a megabyte of brackets would take many times as much of the plugin's memory.
+      if (nestsTooDeep(plain)) return [undefined, bytesOf(`not valid JSON: more than ${deepest} levels deep`)]
+      return context.fromJson(JSON.parse(plain) as Json)
     } catch (error) {
       return [undefined, bytesOf(`not valid JSON: ${messageText(error)}`)]
     }
@@ -41,6 +45,24 @@ export function installJson(context: PluginContext): void {
     json.set(name, callable)
   }
   runtime.globals.set('JSON', json)
+}
+
+/** Whether a text that may be JSON has more arrays and objects within each other than a Lua value may. */
+function nestsTooDeep(text: string): boolean {
+  let depth = 0
+  let inString = false
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text[index]
+    if (inString) {
+      if (unit === '\\') index += 1
+      else if (unit === '"') inString = false
+    } else if (unit === '"') inString = true
+    else if (unit === '[' || unit === '{') {
+      depth += 1
+      if (depth > deepest) return true
+    } else if (unit === ']' || unit === '}') depth -= 1
+  }
+  return false
 }
 
 function messageText(error: unknown): string {

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json } from '../../../base/json.ts'
+import { keyValueSize } from '../../../schema/operation-size.ts'
 import type { KeyValue } from '../../../schema/worker-protocol.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
@@ -10,7 +11,7 @@ export function installKeyValues(context: PluginContext): void {
   const entries = new Map<string, KeyValue>(Object.entries(source.keyValues))
   let bytes = 0
   for (const [key, entry] of entries) {
-    bytes += entrySize(key, entry.value)
+    bytes += keyValueSize(key, entry.value)
     if (entry.secure === true) hideStrings(entry.value)
   }
 
@@ -24,7 +25,7 @@ export function installKeyValues(context: PluginContext): void {
     const entry = entries.get(key)
     if (entry === undefined) return false
     entries.delete(key)
-    bytes -= entrySize(key, entry.value)
+    bytes -= keyValueSize(key, entry.value)
     context.send({ kind: 'setKeyValue', key })
     return true
   }
@@ -39,7 +40,8 @@ export function installKeyValues(context: PluginContext): void {
 
   function set(key: string, value: Json, options: LuaValue): LuaValue | LuaValue[] {
     const before = find(key)
-    const size = bytes - (before === undefined ? 0 : entrySize(key, before.value)) + entrySize(key, value)
+    const size =
+      bytes - (before === undefined ? 0 : keyValueSize(key, before.value)) + keyValueSize(key, value)
     if (size > limits.keyValueBytes) {
       limits.reached('keyValueBytes')
       return [false, bytesOf(`key-value store is full: ${size} of at most ${limits.keyValueBytes} bytes`)]
@@ -85,8 +87,4 @@ export function installKeyValues(context: PluginContext): void {
     for (const key of sortedKeys('')) all.set(key, context.fromJson(find(key)?.value))
     return all
   })
-}
-
-function entrySize(key: string, value: Json): number {
-  return Buffer.byteLength(key) + Buffer.byteLength(JSON.stringify(value))
 }

@@ -18,7 +18,7 @@ export function installMqtt(context: PluginContext): PluginMqtt {
   const subscriptions = new Map<number, LuaFunction>()
   let lastSubscription = 0
 
-  context.addMethod('mqttPublish', (topic, payload, options) => {
+  context.addVisitedMethod('mqttPublish', (visitor, topic, payload, options) => {
     const name = textArgument('mqttPublish', 1, topic)
     assertTopic(name)
     if (/[+#]/.test(name)) throw new Error(`cannot publish to '${name}': a topic has no wildcards`)
@@ -26,6 +26,7 @@ export function installMqtt(context: PluginContext): PluginMqtt {
     if (bytes.byteLength > messageSizeLimit) {
       throw new Error(`the payload is too large: ${bytes.byteLength} of at most ${messageSizeLimit} bytes`)
     }
+    context.assertVisit(visitor, 'publish', name)
     context.send({ kind: 'publish', topic: name, payload: bytes, options: deliveryOptions(options) })
     // The host has been asked all the same: it is the one who refuses, logs and counts.
     if (source.topics !== undefined && !isCovered(source.topics.publish, name))
@@ -40,6 +41,7 @@ export function installMqtt(context: PluginContext): PluginMqtt {
     if (!limits.hasRoom('mqttSubscriptions', subscriptions.size, visitor)) {
       throw new Error(`too many subscriptions: a plugin may have ${limits.mqttSubscriptions} at one time`)
     }
+    context.assertVisit(visitor, 'subscribe', pattern)
     lastSubscription += 1
     const subscription = lastSubscription
     context.send({ kind: 'subscribeTopic', subscription, filter: pattern })

@@ -82,14 +82,15 @@ export function installObjects(context: PluginContext): void {
     return refusal === undefined ? true : refuse('updateObject', refusal)
   })
 
-  context.addMethod('getObject', (path) => {
+  context.addVisitedMethod('getObject', (visitor, path) => {
     const name = textArgument('getObject', 1, path)
     const own =
       objects.get(name) ??
       (name.startsWith(ownPrefix) ? objects.get(name.slice(ownPrefix.length)) : undefined)
     if (own !== undefined) return context.fromJson(own)
     if (!name.startsWith('plugins.') || name.startsWith(ownPrefix)) return undefined
-    return context.fromJson(context.ask({ kind: 'lookUpObject', fullPath: name }))
+    const asked = visitor === undefined ? {} : { visitor }
+    return context.fromJson(context.ask({ kind: 'lookUpObject', fullPath: name, ...asked }))
   })
 
   function mirrorOf(visitor: Visitor, path: string): LuaTable {

@@ -31,7 +31,8 @@ export function installOtherPlugins(context: PluginContext, points: PluginPoints
   )
   pluginClass.set(
     'list',
-    runtime.wrap('Plugin.list', () => {
+    visitors.method('Plugin.list', (visitor) => {
+      if (visitor !== undefined) throw new Error('call your own Plugin.list')
       const list: LuaTable = runtime.newTable()
       for (const [index, plugin] of context.ask({ kind: 'listPlugins' }).entries()) {
         const line = runtime.newTable()

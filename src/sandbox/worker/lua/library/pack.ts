@@ -3,8 +3,7 @@ import { fromLatin1, toLatin1 } from '../bytes.ts'
 import { auxiliary, lua } from '../engine.ts'
 import type { LuaState, RawFunction } from '../fengari-types.ts'
 import { createPackReader, type PackOption } from '../pack-format.ts'
-import { LuaFailure } from '../raw-function.ts'
-import { tooLong } from '../string-limit.ts'
+import { StringTooLong } from '../raw-function.ts'
 import type { LibraryContext } from './libraries.ts'
 
 /** `pack`, `packsize` and `unpack`; fengari's know only 32 bits. */
@@ -107,7 +106,7 @@ function packSize(L: LuaState, stringLimit: number): number {
       auxiliary.luaL_argerror(L, 1, fromLatin1('variable-length format'))
     }
     length += option.padding + option.size
-    if (length > stringLimit) throw new LuaFailure(tooLong(stringLimit))
+    if (length > stringLimit) throw new StringTooLong(stringLimit)
   }
   lua.lua_pushnumber(L, length)
   return 1

@@ -1,8 +1,7 @@
 import { toBytes } from '../bytes.ts'
 import { auxiliary, lua } from '../engine.ts'
 import type { LuaState, RawFunction } from '../fengari-types.ts'
-import { LuaFailure, pushOwned, removeFields, setFunctions } from '../raw-function.ts'
-import { tooLong } from '../string-limit.ts'
+import { pushOwned, removeFields, setFunctions, StringTooLong } from '../raw-function.ts'
 import { format } from './format.ts'
 import type { LibraryContext } from './libraries.ts'
 import { packFunctions } from './pack.ts'
@@ -37,7 +36,7 @@ function rep(stringLimit: number): RawFunction {
     }
     const piece = text.length + separator.length
     const length = text.length * count + separator.length * (count - 1)
-    if (length > stringLimit) throw new LuaFailure(tooLong(stringLimit))
+    if (length > stringLimit) throw new StringTooLong(stringLimit)
     const unit = new Uint8Array(piece)
     unit.set(text)
     unit.set(separator, text.length)

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { test } from 'node:test'
+import { setTimeout as wait } from 'node:timers/promises'
+import { type LimitName, limitNames } from '../../src/schema/plugin-limits.ts'
+import { startTestHost } from '../helpers/test-host.ts'
+
+/** Each limit is met by a plugin for which its owner has set it low, and told in all four ways. */
+
+const patience = 60_000
+const lookAgain = 50
+
+interface Case {
+  /** What is set for the plugin. */
+  value: number
+  /** What runs a moment after the load. */
+  lua: string
+}
+
+const loop = (body: string): string => `for i = 1, 1000 do ${body} end`
+
+const cases: Record<LimitName, Case> = {
+  memory: { value: 24, lua: 'local all = {} while true do all[#all + 1] = { {}, {}, {} } end' },
+  stringBytes: { value: 100_000, lua: '("x"):rep(200000)' },
+  callbackTime: { value: 100, lua: 'while true do end' },
+  loadTime: { value: 500, lua: '' },
+  operationsPerSecond: { value: 10, lua: 'for i = 1, 30000 do plugin:emit("e") end' },
+  operationBurst: { value: 10, lua: 'for i = 1, 30000 do plugin:emit("e") end' },
+  bytesPerSecond: { value: 1_024, lua: 'for i = 1, 100 do plugin:emit("e", ("x"):rep(200000)) end' },
+  httpRequests: { value: 1, lua: 'for i = 1, 3 do plugin:httpGet(plugin.config.url, print) end' },
+  keyValueBytes: { value: 2_000, lua: loop('plugin:kvSet("k" .. i, i)') },
+  timers: { value: 20, lua: loop('plugin:setTimeout(1e9, print)') },
+  pollers: { value: 20, lua: loop('plugin:poller("p", { interval = 1e9, onTick = print }):start()') },
+  eventSubscriptions: { value: 20, lua: loop('plugin:on("e" .. i, print)') },
+  mqttSubscriptions: { value: 20, lua: loop('plugin:mqttSubscribe("a/" .. i, print)') },
+  objects: { value: 20, lua: loop('plugin:upsertObject("o" .. i, { n = i })') },
+  sensors: { value: 20, lua: loop('plugin:sensor("s" .. i, print)') },
+  controls: { value: 20, lua: loop('plugin:control("c" .. i, print, print)') },
+  exposures: {
+    value: 20,
+    lua: loop('expose({ get = function() return 1 end }, "sensor", { id = "x" .. i, name = "x" .. i })'),
+  },
+  throttles: { value: 20, lua: loop('plugin:emit("e" .. i, i, { throttle = 1e9 })') },
+}
+
+const idOf = (limit: LimitName): string => limit.toLowerCase()
+
+test('each limit that an owner may set is met, and told in the log, in an event, in the metrics and in the plugin', async (t) => {
+  assert.deepEqual(Object.keys(cases), limitNames)
+  const server = createServer((_request, response) => setTimeout(() => response.end('{}'), 200))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const host = await startTestHost({
+    plugins: limitNames.map((limit) => ({
+      id: idOf(limit),
+      lua:
+        limit === 'loadTime'
+          ? 'local plugin = Plugin:new("loadtime") while true do end'
+          : `local plugin = Plugin:new("${idOf(limit)}")
+             plugin:setTimeout(10, function() ${cases[limit].lua} end)`,
+    })),
+    // Memory is to be what ends it, not the time that it takes on a busy machine.
+    limits: { luaCallback: 120_000, unresponsiveAfter: 130_000 },
+  })
+  t.after(() => host.close())
+  for (const limit of limitNames) {
+    await t.test(limit, async () => {
+      const { value } = cases[limit]
+      const path = `/api/plugins/@fixtures/${idOf(limit)}`
+      await host.request('POST', '/api/plugins/install', { body: { fullId: `@fixtures/${idOf(limit)}` } })
+      await host.request('POST', `${path}/config`, { body: { config: { url } } })
+      // A burst is only used up by whoever is slow to be allowed more.
+      const set = { [limit]: value, ...(limit === 'operationsPerSecond' ? { operationBurst: 10 } : {}) }
+      const limited = await host.request('PUT', `${path}/limits`, { body: { limits: set } })
+      assert.deepEqual([limited.status, limited.body.limits.set], [200, set])
+      await host.request('POST', `${path}/toggle`, { body: { enabled: true } })
+      const expected = { limit, value }
+      const end = performance.now() + patience
+      let reached: { limit: string; value: number }[] = []
+      while (!reached.some((met) => met.limit === limit)) {
+        assert.ok(performance.now() < end, `${limit} was not met: ${JSON.stringify(reached)}`)
+        await wait(lookAgain)
+        reached = (await host.request('GET', path)).body.limitsReached
+      }
+      assert.equal(reached.find((met) => met.limit === limit)?.value, value)
+      const history = (await host.request('GET', `${path}/history`)).body.events as {
+        type: string
+        data: typeof expected
+      }[]
+      const events = history.filter(({ type, data }) => type === 'PluginLimitReached' && data.limit === limit)
+      assert.ok(events.length > 0)
+      assert.deepEqual(events[0]?.data, { ...expected, keepsRevision: true })
+      const logs = (await host.request('GET', `${path}/logs?limit=5000`)).body.logs as { message: string }[]
+      const line = new RegExp(`^limit reached: ${limit} is ${value}( (MB|bytes|ms|per second))?$`)
+      assert.ok(
+        logs.some(({ message }) => line.test(message)),
+        `no line in ${logs.map(({ message }) => message).join('\n')}`,
+      )
+      const metrics = await host.request('GET', '/metrics')
+      const labels = `{plugin="@fixtures/${idOf(limit)}",limit="${limit}"}`
+      assert.match(metrics.body, new RegExp(`lupine_plugin_limits_reached_total${labels} [1-9]`))
+      assert.match(metrics.body, new RegExp(`lupine_plugin_limit${labels} ${value}\\b`))
+      const off = await host.request('POST', `${path}/toggle`, { body: { enabled: false } })
+      assert.equal(off.status, 200)
+    })
+  }
+})
