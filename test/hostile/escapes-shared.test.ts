@@ -1,0 +1,3 @@
+import { attackWithEscapes } from './escapes.ts'
+
+attackWithEscapes('shared')

@@ -1,0 +1,3 @@
+import { attackWithFloods } from './floods.ts'
+
+attackWithFloods('shared')

@@ -1,0 +1,3 @@
+import { attackWithLoops } from './loops.ts'
+
+attackWithLoops('shared')
