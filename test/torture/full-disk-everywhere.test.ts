@@ -212,7 +212,7 @@ async function torture(context: TestContext, failAt: number, once: boolean): Pro
   // And everything is there when it starts again.
   const complaints: Complaint[] = []
   const again = await createHost({
-    settings: testSettings(host.directory, { isolation: 'shared' }),
+    settings: testSettings(host.directory),
     logger: collector(complaints),
     programDirectory: join(import.meta.dirname, '..', '..'),
     hostVersion,
