@@ -1,6 +1,7 @@
 import { Problem } from '../base/problem.ts'
 import { requireRevision } from '../journal/decide.ts'
 import type { SnapshotWriter } from '../journal/snapshot.ts'
+import type { CatchUp } from './catch-up.ts'
 import { type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import type { CommandContext } from './lifecycle.ts'
 import type { Loader } from './loader.ts'
@@ -18,7 +19,7 @@ export interface CommandRunner {
 
 export function createCommandRunner(
   context: LifecycleContext,
-  { loader, snapshots }: { loader: Loader; snapshots: SnapshotWriter },
+  { loader, snapshots, catchUp }: { loader: Loader; snapshots: SnapshotWriter; catchUp: CatchUp },
 ): CommandRunner {
   let stopping = false
 
@@ -34,8 +35,13 @@ export function createCommandRunner(
       const result = await context.mutex.run(id, async () => {
         requireRunning()
         requireRevision(snapshotOfPlugin(context, id), expectedRevision)
-        await loader.settle(id)
-        await task()
+        try {
+          await loader.settle(id)
+          await task()
+        } catch (error) {
+          catchUp.later(id)
+          throw error
+        }
         // Before the next command changes it again.
         return outcome()
       })

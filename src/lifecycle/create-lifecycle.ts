@@ -13,6 +13,7 @@ import type { Sandbox } from '../sandbox/isolate.ts'
 import type { HostFile } from '../schema/host-file.ts'
 import type { HostFact, Origin, PluginFact } from '../schema/journal-event.ts'
 import { createAnnouncements } from './announcements.ts'
+import { createCatchUp } from './catch-up.ts'
 import { createChangeChecker } from './change-checker.ts'
 import { createCommandRunner } from './command-runner.ts'
 import { createConfiguration } from './configuration.ts'
@@ -133,18 +134,20 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const describeCrash = createCrashReport(context, { logs, policy, random: settings.random ?? Math.random })
   const loader = createLoader(context, describeCrash)
   const installer = createInstaller(context, loader)
+  const catchUp = createCatchUp(context, { loader, installer, snapshots })
   const supervisor = createSupervisor(context, {
     loader,
     installer,
     snapshots,
+    catchUp,
     stableAfter: policy.stableAfter,
   })
-  const commands = createCommandRunner(context, { loader, snapshots })
+  const commands = createCommandRunner(context, { loader, snapshots, catchUp })
   const { requireRunning } = commands
   const queries = createPluginQueries(context, logs)
   const { resolveId, list, get, document, installedIds } = queries
   const reload = createReload(context, loader)
-  const displacements = createDisplacements({ context, loader, snapshots, commands, reload })
+  const displacements = createDisplacements({ context, loader, snapshots, catchUp, commands, reload })
   const configuration = createConfiguration(context, { get, reload })
   const stopListening = journal.subscribe((event) => {
     announcements.announce({ kind: 'lifecycle', event: eventView(event, manifests.knownFields) })
@@ -190,7 +193,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       requireRunning()
       if (!isSafeMode(context)) return
       await journal.append([{ type: 'HostSafeModeLeft', plugin: null, data: {} }], by, requestKey)
-      await loadEnabledPlugins(context, { loader, installer }, { by, reason: 'safe mode left' })
+      await loadEnabledPlugins(context, { loader, installer, catchUp }, { by, reason: 'safe mode left' })
       await snapshots.flush()
     },
     get lastSeq() {
@@ -215,7 +218,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     },
     async start() {
       if (isSafeMode(context)) return
-      await loadEnabledPlugins(context, { loader, installer }, { by: 'startup', reason: 'startup' })
+      await loadEnabledPlugins(context, { loader, installer, catchUp }, { by: 'startup', reason: 'startup' })
       await snapshots.flush()
     },
     stopLoading() {
@@ -226,6 +229,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       stopping ??= (async () => {
         commands.refuseFurther()
         supervisor.stop()
+        catchUp.stop()
         effects.stopLoading()
         // Commands under way may be waiting for one.
         await settings.repositories.close()

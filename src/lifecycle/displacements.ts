@@ -2,6 +2,7 @@ import { messageOf } from '../base/problem.ts'
 import { stateOf } from '../journal/evolve.ts'
 import type { SnapshotWriter } from '../journal/snapshot.ts'
 import type { PluginFact } from '../schema/journal-event.ts'
+import type { CatchUp } from './catch-up.ts'
 import { type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import type { Loader } from './loader.ts'
 import type { Reload } from './reload.ts'
@@ -24,12 +25,13 @@ export interface DisplacementsSettings {
   context: LifecycleContext
   loader: Loader
   snapshots: SnapshotWriter
+  catchUp: CatchUp
   commands: { readonly stopping: boolean }
   reload: Reload
 }
 
 export function createDisplacements(settings: DisplacementsSettings): Displacements {
-  const { context, loader, snapshots, commands, reload } = settings
+  const { context, loader, snapshots, catchUp, commands, reload } = settings
   const { journal, effects, mutex, logger } = context
   let waiting = new Map<string, { reason: string; released: Promise<void> }>()
   let scheduled: NodeJS.Immediate | undefined
@@ -67,6 +69,7 @@ export function createDisplacements(settings: DisplacementsSettings): Displaceme
           plugin: id,
           error: messageOf(error),
         })
+        catchUp.later(id)
       }
     }
     // All at once: what they wait for is the disk, and they share each write.
@@ -101,6 +104,7 @@ export function createDisplacements(settings: DisplacementsSettings): Displaceme
             plugin: id,
             error: messageOf(error),
           })
+          catchUp.later(id)
         })
     },
     idle: () => returning,

@@ -5,6 +5,7 @@ import { type HandEdit, handEdits, isInstalled, snapshotOf } from '../journal/sn
 import type { HostFile } from '../schema/host-file.ts'
 import { identifierOf } from '../schema/identifier.ts'
 import type { Fact, Origin, PluginJournalEvent } from '../schema/journal-event.ts'
+import type { CatchUp } from './catch-up.ts'
 import { installedPlugins, isSafeMode, type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import { readChosenLimits } from '../schema/plugin-limits.ts'
 import { loadOrder, parseDependency } from './dependencies.ts'
@@ -155,7 +156,7 @@ async function factsOfAddedPlugin(
 /** Loads every enabled plugin that does not run yet, those that others need first. */
 export async function loadEnabledPlugins(
   context: LifecycleContext,
-  { loader, installer }: { loader: Loader; installer: Installer },
+  { loader, installer, catchUp }: { loader: Loader; installer: Installer; catchUp: CatchUp },
   { by, reason }: { by: Origin; reason: string },
 ): Promise<void> {
   const { journal, effects, logger } = context
@@ -172,6 +173,7 @@ export async function loadEnabledPlugins(
       await installer.returnFromTrial(id)
     } catch (error) {
       logger.error('A plugin could not be started', { plugin: id, error: messageOf(error) })
+      catchUp.later(id)
     }
   })
 }

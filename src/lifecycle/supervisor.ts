@@ -3,6 +3,7 @@ import { messageOf } from '../base/problem.ts'
 import { decide } from '../journal/decide.ts'
 import { stateOf } from '../journal/evolve.ts'
 import type { SnapshotWriter } from '../journal/snapshot.ts'
+import type { CatchUp } from './catch-up.ts'
 import { type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import type { Installer } from './installer.ts'
 import type { Loader } from './loader.ts'
@@ -24,8 +25,15 @@ export function createSupervisor(
     loader,
     installer,
     snapshots,
+    catchUp,
     stableAfter,
-  }: { loader: Loader; installer: Installer; snapshots: SnapshotWriter; stableAfter: number },
+  }: {
+    loader: Loader
+    installer: Installer
+    snapshots: SnapshotWriter
+    catchUp: CatchUp
+    stableAfter: number
+  },
 ): Supervisor {
   const { clock, logger, journal, mutex } = context
   const timers = new Map<string, ScheduledCall>()
@@ -64,6 +72,7 @@ export function createSupervisor(
       await snapshots.flush()
     } catch (error) {
       logger.error(failure, { plugin: id, error: messageOf(error) })
+      catchUp.later(id)
     }
   }
 

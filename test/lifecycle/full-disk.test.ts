@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
+import type { Logger } from '../../src/base/log.ts'
+import { catchUpDelay } from '../../src/lifecycle/catch-up.ts'
 import { type FileOperation, failingFileSystem } from '../helpers/failing-file-system.ts'
 import { startTestHost } from '../helpers/test-host.ts'
 
@@ -58,6 +61,64 @@ test('a load whose outcome cannot be written down does not run, and can be repea
   disk.full = false
   const again = await post('demo/reload')
   assert.deepEqual([again.status, again.body.state], [200, 'running'])
+})
+
+test('a load whose outcome could not be written down is made up for when there is room, without a command', async (context) => {
+  const disk = { full: false, appends: 0 }
+  const files = failingFileSystem((operation, path) => {
+    if (operation !== 'datasync' || !path.endsWith('.host.journal')) return false
+    disk.appends += 1
+    return disk.full && disk.appends > 1
+  })
+  // What is to be done later is done when the test says so.
+  let held: (() => void)[] = []
+  const clock: Clock = {
+    ...systemClock,
+    schedule(milliseconds, callback) {
+      if (milliseconds < catchUpDelay || milliseconds > 2 * catchUpDelay)
+        return systemClock.schedule(milliseconds, callback)
+      held.push(callback)
+      return { cancel: () => void (held = held.filter((other) => other !== callback)) }
+    },
+  }
+  const goOn = (): void => held.splice(0).forEach((callback) => callback())
+  const messages: string[] = []
+  let heard = (): void => undefined
+  const note = (message: string): void => {
+    messages.push(message)
+    heard()
+  }
+  const logger: Logger = { debug: () => undefined, info: note, warn: note, error: note }
+  const says = async (words: string): Promise<void> => {
+    while (!messages.includes(words)) await new Promise<void>((resolve) => (heard = resolve))
+  }
+  const host = await startTestHost({ files, clock, logger })
+  context.after(() => host.close())
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/demo' } })
+  Object.assign(disk, { full: true, appends: 0 })
+  const refused = await host.request('POST', '/api/plugins/demo/toggle', { body: { enabled: true } })
+  assert.deepEqual([refused.status, refused.body.code], [507, 'storage_full'])
+  assert.equal((await host.request('GET', '/api/plugins/demo')).body.state, 'loading')
+  // Still full.
+  goOn()
+  await says('What had been left undone for a plugin still cannot be done')
+  assert.equal((await host.request('GET', '/api/plugins/demo')).body.state, 'loading')
+  disk.full = false
+  goOn()
+  await says('What had been left undone for a plugin is done')
+  const { state, enabled } = (await host.request('GET', '/api/plugins/demo')).body
+  assert.deepEqual([state, enabled], ['running', true])
+  const { events } = (await host.request('GET', '/api/plugins/demo/history')).body as {
+    events: { type: string; by: string }[]
+  }
+  assert.deepEqual(
+    events.slice(-3).map(({ type, by }) => [type, by]),
+    [
+      ['PluginUnloaded', 'supervisor'],
+      ['PluginLoadRequested', 'supervisor'],
+      ['PluginLoaded', 'supervisor'],
+    ],
+  )
 })
 
 test('a snapshot that cannot be written is no loss: the journal has the change, and readyz says what is wrong', async (context) => {
