@@ -111,7 +111,7 @@ const bombs: Bomb[] = [
     title: 'string.rep, string.format and table.concat',
     lua: `plugin:setTimeout(1, function()
       local parts = {}
-      for i = 1, 100 do parts[i] = ("x"):rep(1000000) end
+      for i = 1, 40 do parts[i] = ("x"):rep(1000000) end
       print("refused", pcall(string.rep, "x", 1e12), pcall(table.concat, parts), pcall(string.format, "%99999999d", 1))
     end)`,
     logged: /refused\tfalse\t/,
@@ -130,7 +130,7 @@ const bombs: Bomb[] = [
     id: 'nesting',
     title: 'JSON a million levels deep',
     lua: `plugin:setTimeout(1, function()
-      local t = {} for i = 1, 100000 do t = { t } end
+      local t = {} for i = 1, 10000 do t = { t } end
       print("refused", select(2, plugin:jsonDecode(("["):rep(1000000))), select(2, plugin:jsonEncode(t)))
     end)`,
     logged:
