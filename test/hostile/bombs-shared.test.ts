@@ -1,0 +1,3 @@
+import { attackWithBombs } from './bombs.ts'
+
+attackWithBombs('shared')
