@@ -195,6 +195,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       bus,
       outside,
       root,
+      discoveryPrefix: settings.discoveryPrefix,
       clock,
       logger,
       hostVersion,

@@ -111,9 +111,18 @@ export function createTopics(root: string) {
   }
 }
 
+/** What Home Assistant takes in a node id. */
+const outsideNode = /[^A-Za-z0-9_-]/g
+
 /** A plugin to Home Assistant, whose node ids take nothing but letters, digits, `_` and `-`. */
 export function discoveryNode(host: string, plugin: { namespace: string; shortId: string }): string {
-  return `${host}_${plugin.namespace}_${plugin.shortId}`.replace(/[^A-Za-z0-9_-]/g, '_')
+  return `${host}_${plugin.namespace}_${plugin.shortId}`.replace(outsideNode, '_')
+}
+
+/** Whether a topic is one on which this host announces its plugins to Home Assistant, whichever there are. */
+export function isDiscoveryTopicOf(prefix: string, host: string, topic: string): boolean {
+  const start = `${prefix}/device/${host.replace(outsideNode, '_')}_`
+  return topic.startsWith(start) && topic.endsWith('/config')
 }
 
 /** Home Assistant's device discovery. */

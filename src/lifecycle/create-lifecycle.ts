@@ -5,6 +5,7 @@ import type { Logger } from '../base/log.ts'
 import { createKeyedMutex } from '../base/mutex.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Bus } from '../bus/bus.ts'
+import { isDiscoveryTopicOf } from '../bus/topics.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { SnapshotWriter } from '../journal/snapshot.ts'
 import type { Outside } from '../outside/outside.ts'
@@ -58,6 +59,8 @@ export interface LifecycleSettings {
   bus: Bus
   outside: Outside
   root: string
+  /** Home Assistant's; empty: it is not told of anything. */
+  discoveryPrefix: string
   clock: Clock
   logger: Logger
   hostVersion: string
@@ -82,7 +85,8 @@ export interface RunningLifecycle extends Lifecycle {
 
 /** Puts the parts of the lifecycle together. */
 export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
-  const { journal, snapshots, manifests, clock, logger, pluginDirectory: directory } = settings
+  const { journal, snapshots, manifests, clock, logger, discoveryPrefix } = settings
+  const { pluginDirectory: directory } = settings
   const announcements = createAnnouncements(logger)
   const registry = createObjectRegistry()
   const exposures = createExposureRegistry()
@@ -116,6 +120,10 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       })
     },
     listPlugins: () => queries.summaries(),
+    announcesOn(topic) {
+      const { id } = journal.state.host.context
+      return discoveryPrefix !== '' && id !== null && isDiscoveryTopicOf(discoveryPrefix, id, topic)
+    },
   })
   const context: LifecycleContext = {
     journal,

@@ -83,6 +83,8 @@ export interface PluginEffectsSettings {
   outside: Outside
   /** First levels of the host's own topics, which plugins may not publish to. */
   root: string
+  /** Whether the host announces its plugins to others on this topic; what one says there in its name would be believed. */
+  announcesOn(topic: string): boolean
   clock: Clock
   logger: Logger
   events: EventHub
@@ -133,6 +135,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
     bus,
     outside,
     root,
+    announcesOn,
     clock,
     logger,
     events,
@@ -211,7 +214,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         announcements.announce({ kind: 'event', plugin: id, name, data, qos, retain })
       }),
       publish: charged((topic: string, payload: Uint8Array, options: PublishOptions) => {
-        if (!mayPublish(root, topic)) {
+        if (!mayPublish(root, topic) || announcesOn(topic)) {
           hostLine(
             id,
             'warn',

@@ -15,14 +15,14 @@ export interface BackpressureSettings {
   /** A line in the plugin's log. */
   warn(message: string): void
   limitReached(limit: 'operationsPerSecond' | 'operationBurst' | 'bytesPerSecond'): void
-  /** The isolate may send one batch more. */
-  giveCredit(): void
+  /** The isolate may send as much more. */
+  giveCredit(credits: number): void
 }
 
 /** Has a plugin that asks too much of the host wait: for credit for its next batch, and for answers. */
 export interface Backpressure {
-  /** After a batch of so much, with whose work the host began at `begun` (monotonic milliseconds). */
-  batchTaken(operations: number, bytes: number, begun: number): void
+  /** After a batch, with whose work the host began at `begun` (monotonic milliseconds). */
+  batchTaken(batch: { operations: number; bytes: number; credits: number; begun: number }): void
   /** Does what a question of so many bytes asks for, as soon as the plugin's pace allows. */
   answer(bytes: number, task: () => void): void
   /** From now on nothing has to wait: the clean-up has a deadline, and an end. */
@@ -70,7 +70,7 @@ export function createBackpressure(settings: BackpressureSettings): Backpressure
   }
 
   return {
-    batchTaken(operations, bytes, begun) {
+    batchTaken({ operations, bytes, credits, begun }) {
       const owed = charge(operations, bytes)
       // Not within this turn of the event loop: others want to be served between two batches of a flood, and
       // what this one has cost the host, all that followed from it included, is known only then.
@@ -85,7 +85,7 @@ export function createBackpressure(settings: BackpressureSettings): Backpressure
             now + Math.max(0, paid, busy * (1 / limits.hostShare - 1)),
             Math.max(now, creditAt) + limits.drainDeadline,
           )
-          later(creditAt - now, giveCredit)
+          later(creditAt - now, () => giveCredit(credits))
         })
       const draining = drained?.()
       if (draining === undefined) settle()

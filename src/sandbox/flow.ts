@@ -1,23 +1,23 @@
-import { flowCells } from '../schema/flow-cells.ts'
+import { creditLimit, flowCells } from '../schema/flow-cells.ts'
 
 /** The host's end of the cells in which host and isolate hold each other back. */
 export interface Flow {
   readonly buffer: SharedArrayBuffer
-  /** The isolate may send one batch more. Wakes it when it waits for that. */
-  giveCredit(): void
+  /** The isolate may send as much more. Wakes it when it waits for that. */
+  giveCredit(credits: number): void
   /** Takes room for a delivery; false when the isolate is that far behind. */
   takeRoom(cost: number): boolean
 }
 
-export function createFlow(credit: number, deliveryBytes: number): Flow {
+export function createFlow(deliveryBytes: number): Flow {
   const buffer = new SharedArrayBuffer(flowCells.count * Int32Array.BYTES_PER_ELEMENT)
   const cells = new Int32Array(buffer)
-  Atomics.store(cells, flowCells.credit, credit)
+  Atomics.store(cells, flowCells.credit, creditLimit)
   let sent = 0
   return {
     buffer,
-    giveCredit() {
-      Atomics.add(cells, flowCells.credit, 1)
+    giveCredit(credits) {
+      Atomics.add(cells, flowCells.credit, credits)
       Atomics.notify(cells, flowCells.credit)
     },
     takeRoom(cost) {

@@ -1,7 +1,9 @@
 import type { Clock } from '../base/clock.ts'
 
-/** Milliseconds at a stretch for what one plugin asks; then others have their turn. */
+/** Milliseconds at a stretch for what one plugin asks; then others have their turn, for as long as that took. */
 const sliceLimit = 10
+/** Milliseconds; a timer for less would wait longer than that. */
+const shortestDelay = 1
 
 /** Does one step of a task; true when that was the last one. */
 export type Task = () => boolean
@@ -18,7 +20,9 @@ export interface Intake {
 
 export function createIntake(clock: Clock): Intake {
   let tasks: Task[] = []
-  let turn: NodeJS.Immediate | undefined
+  /** The next slice is on its way. */
+  let due = false
+  let restUntil = Number.NEGATIVE_INFINITY
   let working = false
   const waiting: (() => void)[] = []
 
@@ -41,15 +45,29 @@ export function createIntake(clock: Clock): Intake {
   }
 
   function slice(): void {
-    turn = undefined
-    work(clock.monotonic() + sliceLimit)
-    if (tasks.length > 0) turn ??= setImmediate(slice)
+    due = false
+    const begun = clock.monotonic()
+    work(begun + sliceLimit)
+    const now = clock.monotonic()
+    // What others want takes several rounds of the event loop, and each would be as long as a slice otherwise.
+    restUntil = now + (now - begun)
+    if (tasks.length > 0) sliceLater(restUntil - now)
+  }
+
+  function sliceLater(milliseconds: number): void {
+    if (due) return
+    due = true
+    if (milliseconds < shortestDelay) setImmediate(slice)
+    else clock.schedule(milliseconds, slice)
   }
 
   return {
     add(task) {
       tasks.push(task)
-      if (!working && turn === undefined) slice()
+      if (working || due) return
+      const rest = restUntil - clock.monotonic()
+      if (rest < shortestDelay) slice()
+      else sliceLater(rest)
     },
     idle() {
       if (tasks.length === 0) return Promise.resolve()

@@ -36,6 +36,8 @@ export interface IsolateHostSettings {
   pluginCalls: PluginCalls
 }
 
+type Batch = Extract<IsolateMessage, { kind: 'batch' }>
+
 /** The host's side of one isolate, from its load to its end. */
 export interface IsolateHost extends Isolate {
   /** Resolves when the plugin runs. Rejects with `IsolateError`; then it has ended. */
@@ -64,7 +66,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     },
   })
   const warn = (message: string): void => desk.say('warn', message)
-  const flow = createFlow(limits.batchCredit, limits.deliveryBytes)
+  const flow = createFlow(limits.deliveryBytes)
   const deliveries = createDeliveries({
     isolate: number,
     flow,
@@ -78,15 +80,15 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     ...{ clock, limits, warn, limitReached: desk.limitReached },
     drained: services.drained?.bind(services),
     deliveries: services.deliveries?.bind(services),
-    giveCredit() {
-      if (over) return
-      flow.giveCredit()
+    giveCredit(credits) {
+      if (over || credits === 0) return
+      flow.giveCredit(credits)
       seat.post({ kind: 'credit', isolate: number })
     },
   })
 
   /** Takes one operation at a time, and its credit when all have been taken. */
-  function batchTask(operations: readonly unknown[]): Task {
+  function batchTask({ operations, credits }: Batch): Task {
     let taken = 0
     let begun: number | undefined
     let bytes = 0
@@ -100,7 +102,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       taken += 1
       if (over) return true
       if (taken < operations.length) return false
-      backpressure.batchTaken(operations.length, bytes, begun)
+      backpressure.batchTaken({ operations: operations.length, bytes, credits, begun })
       return true
     }
   }
@@ -236,7 +238,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     receive(message) {
       if (ending) return
       if (message.kind !== 'batch') queue(() => receive(message))
-      else if (message.operations.length > 0) intake.add(batchTask(message.operations))
+      else if (message.operations.length > 0) intake.add(batchTask(message))
     },
     answer(question, reply) {
       const bytes = question.kind === 'callPlugin' ? parcelSize(question.parcel) : 0

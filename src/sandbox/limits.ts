@@ -22,8 +22,6 @@ export interface SandboxLimits extends WorkerLimits {
   unresponsiveAfter: number
   /** How long a batch may wait for what the host does with it before the worker gets credit again. */
   drainDeadline: number
-  /** Batches that a plugin may send before the host has taken the earlier ones. */
-  batchCredit: number
   /**
    * What a plugin may ask of the host (log lines, events, messages, objects, requests, questions): in the long
    * run, and at once after a rest. Whoever asks for more waits.
@@ -85,7 +83,6 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   // Longer than a callback may take: who is stopped by Lua's own limit need not be ended.
   unresponsiveAfter: 8_000,
   drainDeadline: 1_000,
-  batchCredit: 8,
   operationsPerSecond: defaultPluginLimits.operationsPerSecond,
   operationBurst: defaultPluginLimits.operationBurst,
   bytesPerSecond: defaultPluginLimits.bytesPerSecond,

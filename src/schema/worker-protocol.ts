@@ -2,6 +2,7 @@ import type { MessagePort } from 'node:worker_threads'
 import Type, { type Static, type TSchema } from 'typebox'
 import { isJson, type Json } from '../base/json.ts'
 import { ExposedState, Exposure } from './exposure.ts'
+import { creditLimit } from './flow-cells.ts'
 import { type OutsideAnswer, OutsideCall } from './outside.ts'
 import { createParser, type Parsed } from './parser.ts'
 import { type Config, LogEntry, Resources } from './plugin.ts'
@@ -166,7 +167,11 @@ export const workerMessageSchemas = {
     excess: Type.Union([Type.Literal('time'), Type.Literal('memory')]),
   }),
   /** Each operation is parsed by its own schema, so that one bad one does not take the others along. */
-  batch: Type.Object({ kind: Type.Literal('batch'), ...Isolate, operations: Type.Array(Type.Unknown()) }),
+  batch: Type.Object({
+    ...{ kind: Type.Literal('batch'), ...Isolate, operations: Type.Array(Type.Unknown()) },
+    /** Credits that it took; the host gives them back when it has taken the batch. */
+    credits: Type.Integer({ minimum: 0, maximum: creditLimit }),
+  }),
   controlAnswered: Type.Object({
     kind: Type.Literal('controlAnswered'),
     ...Isolate,

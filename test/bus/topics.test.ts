@@ -2,7 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { isTopic } from '../../src/base/topic-filter.ts'
-import { createTopics, decodeLevel, discoveryTopic, encodeLevel, isTopicRoot } from '../../src/bus/topics.ts'
+import {
+  createTopics,
+  decodeLevel,
+  discoveryTopic,
+  isDiscoveryTopicOf,
+  encodeLevel,
+  isTopicRoot,
+} from '../../src/bus/topics.ts'
 
 const clock = '@starter/clock'
 
@@ -41,6 +48,22 @@ test('Every topic has the name that the contract gives it', () => {
       'host/response/toggle',
       'homeassistant/device/attic_starter_clock_v2/config',
     ],
+  )
+})
+
+test('What a host says to Home Assistant of its plugins is told from what anybody else says there', () => {
+  const topics = [
+    discoveryTopic('ha', 'my attic', { namespace: 'starter', shortId: 'clock.v2' }),
+    'ha/device/my_attic_anything/config',
+    'ha/device/cellar_starter_clock/config',
+    'ha/device/my_attic/config',
+    'ha/device/my_attic_x/state',
+    'ha/sensor/my_attic_x/config',
+    'other/device/my_attic_x/config',
+  ]
+  assert.deepEqual(
+    topics.map((topic) => isDiscoveryTopicOf('ha', 'my attic', topic)),
+    [true, true, false, false, false, false, false],
   )
 })
 

@@ -104,6 +104,7 @@ const goodMessages: Record<keyof typeof workerMessageSchemas, unknown[]> = {
   batch: Object.values(goodOperations).map((operation) => ({
     kind: 'batch',
     isolate: 1,
+    credits: 1,
     operations: [operation],
   })),
   controlAnswered: [{ kind: 'controlAnswered', isolate: 1, request: 1, outcome: { ok: true, value: 1 } }],
@@ -230,6 +231,7 @@ test('a topic is not listened to any more after the unload, even if a worker use
   const subscribe = (filter: string): unknown => ({
     kind: 'batch',
     isolate: 1,
+    credits: 1,
     operations: [{ kind: 'subscribeTopic', subscription: 1, filter }],
   })
   const before = host.host.lifecycle.get('@fixtures/hello')
@@ -247,12 +249,17 @@ test('a worker that counts wrongly gets no more room in the store than its plugi
   const kilobyte = 'x'.repeat(1_000)
   for (let sent = 0; sent < 4; sent += 1) {
     const operations = Array.from({ length: 500 }, (_, index) => store(`k${sent * 500 + index}`, kilobyte))
-    say({ kind: 'batch', isolate: 1, operations })
+    say({ kind: 'batch', isolate: 1, credits: 1, operations })
   }
-  say({ kind: 'batch', isolate: 1, operations: [store('large', 'x'.repeat(3 * 1024 * 1024))] })
+  say({ kind: 'batch', isolate: 1, credits: 1, operations: [store('large', 'x'.repeat(3 * 1024 * 1024))] })
   // What becomes smaller, or is deleted, makes room again.
-  say({ kind: 'batch', isolate: 1, operations: [store('k0', 'small'), { kind: 'setKeyValue', key: 'k1' }] })
-  say({ kind: 'batch', isolate: 1, operations: [store('last', 'y'.repeat(1_500))] })
+  say({
+    kind: 'batch',
+    isolate: 1,
+    credits: 1,
+    operations: [store('k0', 'small'), { kind: 'setKeyValue', key: 'k1' }],
+  })
+  say({ kind: 'batch', isolate: 1, credits: 1, operations: [store('last', 'y'.repeat(1_500))] })
   await host.request('POST', '/api/plugins/hello/toggle', { body: { enabled: false } })
   const { entries } = JSON.parse(
     (await readFile(join(host.directory, '.kv', 'fixtures--hello.json'), 'utf8')).replace(/^[^{]*/, ''),
@@ -281,7 +288,7 @@ test('a worker that sends its requests all at once has as many under way as its 
       number: from + index,
       call: { service: 'http', request },
     }))
-    say({ kind: 'batch', isolate: 1, operations })
+    say({ kind: 'batch', isolate: 1, credits: 1, operations })
   }
   const until = async (count: number): Promise<void> => {
     const end = performance.now() + 30_000
@@ -316,7 +323,12 @@ test('a value that JSON cannot say is refused at the door', async (context) => {
   const { host, say } = await start(context)
   const shared = ['x']
   for (const value of [10n, new Map(), [shared, shared], NaN])
-    say({ kind: 'batch', isolate: 1, operations: [{ kind: 'setObject', path: 'a', value: { value } }] })
+    say({
+      kind: 'batch',
+      isolate: 1,
+      credits: 1,
+      operations: [{ kind: 'setObject', path: 'a', value: { value } }],
+    })
   const { status, body } = await host.request('GET', '/api/plugins/hello/objects')
   assert.deepEqual([status, body], [200, { objects: {} }])
 })

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as waitingMilliseconds } from 'node:timers/promises'
 import { slowdownWhileCollecting } from './measure.ts'
 import { type Attack, type Isolation, startStage } from './stage.ts'
 
 /** Plugins that ask for more than anybody needs, as fast as they can. */
-
-/** ms for which a flood is watched. */
-export const duration = 500
 
 interface Flood extends Attack {
   title: string
@@ -128,10 +124,10 @@ export function attackWithFloods(isolation: Isolation): void {
     const some = floods.filter(({ id }) => isolation === 'dedicated' || alsoShared.has(id))
     const stage = await startStage(t, some, limits, isolation)
     for (const { id, title, logged = [] } of some) {
-      const attack = async (): Promise<void> => {
+      const attack = async (enough: Promise<void>): Promise<void> => {
         assert.equal((await stage.enable(id)).state, 'running')
-        await waitingMilliseconds(duration)
         for (const text of logged) await stage.logged(id, text)
+        await enough
         await stage.disable(id)
       }
       await t.test(title, () => stage.witness(attack, slowdownWhileCollecting))

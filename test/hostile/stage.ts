@@ -94,14 +94,18 @@ export interface Stage {
   reached(id: string, limit: string): Promise<void>
   /**
    * Measures the host while `attack` runs, and at rest before and after; asserts that everybody else was served all
-   * the while, and that the memory came back. The attack is made again when others were served too slowly.
+   * the while, and that the memory came back. An attack that is over before enough was seen of it is made at once
+   * again; one that goes on by itself waits for `enough`. All of that again when others were served too slowly.
    */
-  witness(attack: () => Promise<void>, slowdown?: number): Promise<void>
+  witness(attack: MakeAttack, slowdown?: number): Promise<void>
   /** Hears the broker's messages as any client does. */
   listen(filters: string[], listener: (topic: string, payload: string) => void): Promise<void>
   /** Disables the plugin and asserts that nothing of it is left. */
   disable(id: string): Promise<void>
 }
+
+/** Makes one attack, and ends it. `enough` resolves when the witness has seen enough. */
+export type MakeAttack = (enough: Promise<void>) => Promise<void>
 
 export interface PluginView {
   state: string
@@ -132,7 +136,7 @@ export async function startStage(
   const host = await startTestHost({
     plugins: [peaceful, ...plugins],
     limits: { ...shortLimits, ...limits },
-    settings: { isolation },
+    settings: { isolation, hostId: 'attic', discoveryPrefix: 'homeassistant' },
   })
   t.after(() => host.close())
   const enabledAt = new Map<string, string>()
@@ -198,7 +202,7 @@ export async function startStage(
 
   assert.equal((await enable('peaceful')).state, 'running')
   const witness = await startWitness(t, host.url, host.mqttUrl)
-  const atRest = (): Promise<Measured> => witness.watch(Promise.resolve())
+  const atRest = (): Promise<Measured> => witness.watch((enough) => enough)
   // What is compiled and opened on first use is no part of being at rest.
   await atRest()
   let rest = await atRest()
@@ -206,14 +210,18 @@ export async function startStage(
 
   /** One attack between two rests; what is wrong with it. `rests`: all around this attack, whenever it was made. */
   async function round(
-    attack: () => Promise<void>,
+    attack: MakeAttack,
     rests: Measured[],
     slowdown: number | undefined,
   ): Promise<string[]> {
     const before = rest
-    const running = attack()
-    const found = await witness.watch(running)
-    await running
+    const found = await witness.watch(async (enough) => {
+      const over = { isSeen: false }
+      enough.catch(() => undefined).finally(() => (over.isSeen = true))
+      do await attack(enough)
+      while (!over.isSeen)
+      await enough
+    })
     const memory = await settled(first)
     rest = await atRest()
     rests.push(before, rest)

@@ -6,7 +6,7 @@ import { type Measured, percentiles, samplesWanted } from './measure.ts'
 /**
  * A client of the host in a process of its own: what it measures is what somebody outside gets. It asks on a
  * schedule, not after the answer before, so a host that stands still for a second is seen a hundred times.
- * Told to `begin` and to `end` a window; answers with what it measured in between.
+ * Told to `begin` and to `end` a window; says when it has seen `enough` of it, and at its end what it measured.
  */
 
 /** Milliseconds from one request, and one message, to the next, at least and at most. */
@@ -20,6 +20,7 @@ let calibrated = false
 const patience = 30_000
 
 export type WitnessCommand = 'begin' | 'end'
+export type WitnessAnswer = 'ready' | 'enough' | Measured
 
 const [, , base = '', mqttUrl = ''] = process.argv
 const agent = new Agent({ keepAlive: true })
@@ -35,7 +36,9 @@ interface Window {
   pause: number
   beats: number
   restarts: number
+  begun: number
   lastBeat: number
+  saidEnough: boolean
 }
 
 let current: Window | undefined
@@ -157,8 +160,20 @@ function tick(): void {
   if (current === undefined) return
   ask(current)
   send(current)
+  if (current.saidEnough || !hasEnough(current)) return
+  current.saidEnough = true
+  say('enough')
 }
 tick()
+
+/** A plugin that has lost its beat altogether is waited for no longer than for an answer. */
+function hasEnough({ requests, beats, begun }: Window): boolean {
+  return requests >= samplesWanted && (beats > 0 || now() - begun > patience)
+}
+
+function say(answer: WitnessAnswer): void {
+  process.send?.(answer)
+}
 
 async function until(probe: () => boolean, milliseconds: number): Promise<void> {
   const end = now() + milliseconds
@@ -166,7 +181,6 @@ async function until(probe: () => boolean, milliseconds: number): Promise<void> 
 }
 
 async function end(window: Window): Promise<Measured> {
-  await until(() => window.requests >= samplesWanted && window.beats > 0, patience)
   window.pause = Math.max(window.pause, now() - window.lastBeat)
   current = undefined
   await until(() => window.open === 0, patience)
@@ -187,10 +201,12 @@ process.on('message', (command: WitnessCommand) => {
     window = {
       ...{ http: [], mqtt: [], requests: 0, messages: 0, open: 0, pause: 0, beats: 0, restarts: 0 },
       faults: new Map(),
+      begun: now(),
       lastBeat: now(),
+      saidEnough: false,
     }
     current = window
-  } else if (window !== undefined) void end(window).then((measured) => process.send?.(measured))
+  } else if (window !== undefined) void end(window).then(say)
 })
 process.on('disconnect', () => process.exit())
-process.send?.('ready')
+say('ready')

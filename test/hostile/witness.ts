@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Measured } from './measure.ts'
-import type { WitnessCommand } from './witness-process.ts'
+import type { WitnessAnswer, WitnessCommand } from './witness-process.ts'
 
 /** The host's client in another process, see `witness-process.ts`. */
 export interface Witness {
-  /** Measures until `done` settles, and until there are samples enough. */
-  watch(done: Promise<unknown>): Promise<Measured>
+  /** Measures as long as `work` goes on; `enough` resolves when there are samples enough of it. */
+  watch(work: (enough: Promise<void>) => Promise<void>): Promise<Measured>
 }
 
 export async function startWitness(t: TestContext, http: string, mqtt: string): Promise<Witness> {
@@ -21,19 +21,27 @@ export async function startWitness(t: TestContext, http: string, mqtt: string): 
   })
   // It always ends at last; that matters only to one who waits for it.
   gone.catch(() => undefined)
-  const said = async (): Promise<unknown> => {
-    const [message] = await Promise.race([once(child, 'message'), gone])
-    return message as unknown
+  async function said<T extends WitnessAnswer>(isWanted: (answer: WitnessAnswer) => answer is T): Promise<T> {
+    for (;;) {
+      const [answer] = (await Promise.race([once(child, 'message'), gone])) as [WitnessAnswer]
+      if (isWanted(answer)) return answer
+    }
   }
   const tell = (command: WitnessCommand): boolean => child.send(command)
-  await said()
+  await said((answer) => answer === 'ready')
   return {
-    async watch(done) {
+    async watch(work) {
+      const enough = said((answer) => answer === 'enough').then(() => undefined)
       tell('begin')
-      await done.catch(() => undefined)
-      const answer = said()
+      try {
+        await work(enough)
+      } finally {
+        // Also after a failure: nobody waits for this any more, then.
+        enough.catch(() => undefined)
+      }
+      const measured = said((answer) => typeof answer === 'object')
       tell('end')
-      return (await answer) as Measured
+      return measured
     },
   }
 }

@@ -56,6 +56,7 @@ async function loaded() {
     bus: bus as Bus,
     outside: {} as Outside,
     root: 'host',
+    announcesOn: () => false,
     clock: systemClock,
     logger: silentLogger,
     events: createEventHub(),

@@ -1,11 +1,11 @@
-import { flowCells } from '../../schema/flow-cells.ts'
+import { creditsFor, flowCells } from '../../schema/flow-cells.ts'
 import type { Operation, WorkerMessage } from '../../schema/worker-protocol.ts'
 import { operationSize } from '../../schema/operation-size.ts'
 
 /** Operations in one batch; enough to make a message cheap, few enough for the host to stay nimble. */
 export const batchOperationLimit = 256
 /** Bytes in one batch, roughly; one operation may be larger. */
-export const batchByteLimit = 256 * 1024
+export const batchByteLimit = 128 * 1024
 /** Milliseconds that a plugin which floods waits for the host before what can be lost is lost. */
 export const creditDeadline = 5_000
 /** Milliseconds of a wait in a worker with others before looking again whether it takes too long. */
@@ -46,22 +46,28 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
   let lost = 0
   let closed = false
 
-  function takeCredit(): boolean {
+  /** Takes the credits for all that is pending. Returns how many there are when they do not suffice. */
+  function takeCredits(): { taken: number } | { taken: undefined; left: number } {
+    const wanted = creditsFor(pendingBytes)
     for (;;) {
-      const credit = Atomics.load(cells, flowCells.credit)
-      if (credit <= 0) return false
-      if (Atomics.compareExchange(cells, flowCells.credit, credit, credit - 1) === credit) return true
+      const left = Atomics.load(cells, flowCells.credit)
+      if (left < wanted) return { taken: undefined, left }
+      if (Atomics.compareExchange(cells, flowCells.credit, left, left - wanted) === left)
+        return { taken: wanted }
     }
   }
 
-  function waitForCredit(): boolean {
+  /** The credits taken; undefined when there were none in time. */
+  function waitForCredits(): number | undefined {
     const deadline = performance.now() + creditDeadline
-    while (!takeCredit()) {
+    for (;;) {
+      const credits = takeCredits()
+      if (credits.taken !== undefined) return credits.taken
       const remaining = deadline - performance.now()
-      if (remaining <= 0 || impatient?.() === true) return false
-      Atomics.wait(cells, flowCells.credit, 0, impatient ? Math.min(remaining, patience) : remaining)
+      if (remaining <= 0 || impatient?.() === true) return undefined
+      const wait = impatient ? Math.min(remaining, patience) : remaining
+      Atomics.wait(cells, flowCells.credit, credits.left, wait)
     }
-    return true
   }
 
   function gather(): void {
@@ -70,18 +76,20 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
     lost = 0
   }
 
-  function postPending(): void {
+  function postPending(credits: number): void {
     const operations = pending
     pending = []
     pendingBytes = 0
-    post({ kind: 'batch', isolate, operations })
+    post({ kind: 'batch', isolate, operations, credits })
   }
 
   function flushOnCredit(): void {
     scheduled = undefined
     gather()
     // Without credit it stays until the host says that there is some.
-    if (pending.length > 0 && takeCredit()) postPending()
+    if (pending.length === 0) return
+    const { taken } = takeCredits()
+    if (taken !== undefined) postPending(taken)
   }
 
   function schedule(): void {
@@ -92,7 +100,8 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
     send(operation) {
       if (closed) return
       if (pending.length >= batchOperationLimit || pendingBytes >= batchByteLimit) {
-        if (waitForCredit()) postPending()
+        const credits = waitForCredits()
+        if (credits !== undefined) postPending(credits)
         else if (losable.has(operation.kind)) {
           lost += 1
           return
@@ -108,8 +117,7 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
       gather()
       if (pending.length === 0) return
       // What goes without credit is bounded: a batch for each answer or question.
-      takeCredit()
-      postPending()
+      postPending(takeCredits().taken ?? 0)
     },
     close() {
       closed = true
