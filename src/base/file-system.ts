@@ -41,19 +41,21 @@ export function temporaryOf(path: string): string {
 
 /**
  * Replaces a file as a whole: a reader sees the old content or the new, also after a power cut. When it
- * fails, the old file is untouched and the temporary one is removed as far as possible.
+ * fails, the old file is untouched and the temporary one is removed as far as possible. `content`: also in pieces, of
+ * which only one need be in memory at a time.
  */
 export async function writeFileAtomically(
   files: FileSystem,
   path: string,
-  content: string | Uint8Array,
+  content: string | Uint8Array | Iterable<string>,
   mode: number,
 ): Promise<void> {
+  const pieces = typeof content === 'string' || content instanceof Uint8Array ? [content] : content
   const temporary = temporaryOf(path)
   try {
     const handle = await openNew(files, temporary, mode)
     try {
-      await handle.writeFile(content)
+      for (const piece of pieces) await handle.writeFile(piece)
       await handle.sync()
     } finally {
       await handle.close()

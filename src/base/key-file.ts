@@ -20,11 +20,7 @@ const longest = 64 * 1024
 /** The keys of the file. Throws one sentence that says what to do, without a word of the content. */
 export async function readKeyFile(files: FileSystem, path: string): Promise<KeyRing> {
   const keys = parseKeys(await readOwn(files, path))
-  if (keys === undefined) {
-    throw new Error(
-      `${path} does not hold a key of ${keyBytes} bytes in hexadecimal or base64 on each line: "lupine secret-key" makes one.`,
-    )
-  }
+  if (keys === undefined) throw notAKey(path)
   return createKeyRing(keys)
 }
 
@@ -37,9 +33,11 @@ export async function addKey(files: FileSystem, path: string): Promise<{ id: str
     handle = await files.open(path, 'wx', keyFileMode)
   } catch (error) {
     if (systemErrorCode(error) !== 'EEXIST') throw error
-    await readKeyFile(files, path)
-    await writeFileAtomically(files, path, line + (await readOwn(files, path)), keyFileMode)
-    return { id: keyId(key), created: false }
+    const before = await readOwn(files, path)
+    // Empty: it was made, and the power went before the key was in it.
+    if (before !== '' && parseKeys(before) === undefined) throw notAKey(path)
+    await writeFileAtomically(files, path, line + before, keyFileMode)
+    return { id: keyId(key), created: before === '' }
   }
   try {
     await handle.writeFile(line)
@@ -49,6 +47,12 @@ export async function addKey(files: FileSystem, path: string): Promise<{ id: str
   }
   await syncDirectory(files, dirname(path))
   return { id: keyId(key), created: true }
+}
+
+function notAKey(path: string): Error {
+  return new Error(
+    `${path} does not hold a key of ${keyBytes} bytes in hexadecimal or base64 on each line: "lupine secret-key" makes one.`,
+  )
 }
 
 async function readOwn(files: FileSystem, path: string): Promise<string> {

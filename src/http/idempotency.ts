@@ -4,6 +4,11 @@ import { Problem } from '../base/problem.ts'
 
 /** How many answers are remembered; the least recently used go first. */
 const rememberedAnswers = 1_000
+/**
+ * Characters of all remembered requests, which their answers commonly repeat: a thousand configurations of a megabyte
+ * each would be more than a board has.
+ */
+const rememberedLength = 16 * 1024 * 1024
 /** How long an answer is remembered, in milliseconds: a day, longer than any client tries again. */
 const rememberedTime = 24 * 60 * 60 * 1_000
 const keyPattern = /^[\x21-\x7e]{1,255}$/
@@ -29,6 +34,8 @@ export interface Idempotency<T> {
 
 interface Remembered<T> {
   fingerprint: string
+  /** Characters of the request's body. */
+  length: number
   answer: Promise<T>
   settled: boolean
   /** Monotonic time after which it is forgotten. */
@@ -39,20 +46,29 @@ export function createIdempotency<T>(clock: Clock): Idempotency<T> {
   // In the order of use, the latest last.
   const answers = new Map<string, Remembered<T>>()
 
+  /** Characters of all requests in `answers`. */
+  let total = 0
+
+  function forget(key: string): void {
+    total -= answers.get(key)?.length ?? 0
+    answers.delete(key)
+  }
+
   function forgetOld(): void {
     const now = clock.monotonic()
     let excess = answers.size - rememberedAnswers
     for (const [key, { settled, expires }] of answers) {
       // One that is still at work stays: without it, a repetition would act twice.
-      if (!settled || (expires > now && excess <= 0)) continue
-      answers.delete(key)
+      if (!settled || (expires > now && excess <= 0 && total <= rememberedLength)) continue
+      forget(key)
       excess -= 1
     }
   }
 
-  function remember(key: string, fingerprint: string, answer: Promise<T>): void {
-    const entry = { fingerprint, answer, settled: false, expires: clock.monotonic() + rememberedTime }
+  function remember(key: string, request: { fingerprint: string; length: number }, answer: Promise<T>): void {
+    const entry = { ...request, answer, settled: false, expires: clock.monotonic() + rememberedTime }
     answers.set(key, entry)
+    total += entry.length
     answer.then(
       () => {
         entry.settled = true
@@ -60,7 +76,7 @@ export function createIdempotency<T>(clock: Clock): Idempotency<T> {
       (error: unknown) => {
         entry.settled = true
         const isRefusal = error instanceof Problem && error.status < 500
-        if (!isRefusal && answers.get(key) === entry) answers.delete(key)
+        if (!isRefusal && answers.get(key) === entry) forget(key)
       },
     )
   }
@@ -71,11 +87,12 @@ export function createIdempotency<T>(clock: Clock): Idempotency<T> {
         throw new Problem('body_invalid', 'Idempotency-Key must be 1 to 255 visible ASCII characters.')
       }
       forgetOld()
-      const fingerprint = hash(`${target}\n${body === undefined ? '' : JSON.stringify(body)}`)
+      const text = body === undefined ? '' : JSON.stringify(body)
+      const fingerprint = hash(`${target}\n${text}`)
       const known = answers.get(key)
       if (known === undefined) {
         const answer = act(hash(`${target}\n${key}`))
-        remember(key, fingerprint, answer)
+        remember(key, { fingerprint, length: text.length }, answer)
         return answer
       }
       if (known.fingerprint !== fingerprint) {

@@ -1,7 +1,7 @@
 import { createReadStream, createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { type FileSystem, writeFileAtomically } from '../base/file-system.ts'
+import { type FileSystem, syncDirectory, writeFileAtomically } from '../base/file-system.ts'
 import { privateFileMode } from '../base/private-files.ts'
 import type { HostFile } from '../schema/host-file.ts'
 import { journalFileName } from './journal.ts'
@@ -31,6 +31,8 @@ export async function repairJournal(
       createReadStream(path),
       createWriteStream(copy, { flags: 'wx', mode: privateFileMode, flush: true }),
     )
+    // The copy's name first: it is all that is left of the lines that go.
+    await syncDirectory(files, directory)
     const handle = await files.open(path, 'r+')
     try {
       await handle.truncate(error.offset)

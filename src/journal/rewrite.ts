@@ -16,15 +16,26 @@ export async function rewriteJournal(
   change: (event: JsonObject) => JsonObject,
 ): Promise<number> {
   const path = join(directory, journalFileName)
-  const events: JsonObject[] = []
-  const accept = (line: Uint8Array): void => {
-    const decoded = decodeLine(line)
-    if (!decoded.ok) throw new Error(decoded.reason)
-    events.push(decoded.value)
-  }
+  const accept = (line: Uint8Array): void => void decoded(line)
   const file = await openJournalFile(files, path, accept, { acknowledged: 0, onTorn: () => undefined })
-  await file.close()
-  const lines = events.map((event) => `${encodeLine(change(event))}\n`)
-  if (lines.length > 0) await writeFileAtomically(files, path, lines.join(''), privateFileMode)
-  return lines.length
+  /** A few megabytes at a time: all of it may be more than fits into memory, or into one text. */
+  function* pieces(): Generator<string> {
+    for (let next = 1; next <= file.lines;) {
+      const lines = file.read(next, file.lines)
+      yield lines.map((line) => `${encodeLine(change(decoded(line)))}\n`).join('')
+      next += lines.length
+    }
+  }
+  try {
+    if (file.lines > 0) await writeFileAtomically(files, path, pieces(), privateFileMode)
+    return file.lines
+  } finally {
+    await file.close()
+  }
+}
+
+function decoded(line: Uint8Array): JsonObject {
+  const result = decodeLine(line)
+  if (!result.ok) throw new Error(result.reason)
+  return result.value
 }

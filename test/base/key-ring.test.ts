@@ -102,6 +102,10 @@ test('a new key comes first in the file, which stays its owner’s alone', async
   assert.deepEqual((await readKeyFile(systemFileSystem, path)).ids, [second.id, first.id])
   assert.equal((await stat(path)).mode & 0o777, 0o600)
   assert.match(await readFile(path, 'utf8'), /^[0-9a-f]{64}\n[0-9a-f]{64}\n$/)
+  // What a power cut may leave of the very first one.
+  await writeFile(path, '')
+  assert.equal((await addKey(systemFileSystem, path)).created, true)
+  assert.match(await readFile(path, 'utf8'), /^[0-9a-f]{64}\n$/)
   await writeFile(path, 'something else')
   await assert.rejects(addKey(systemFileSystem, path), /does not hold a key/)
   assert.equal(await readFile(path, 'utf8'), 'something else')

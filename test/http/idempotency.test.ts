@@ -103,6 +103,22 @@ test('an answer is forgotten after a day, and the least recently used after a th
   assert.equal(keys.length, before + 1, 'what is not in use goes')
 })
 
+test('of large requests fewer are remembered, those in use the longest', async () => {
+  const idempotency = createIdempotency<number>(createManualClock())
+  const { keys, act } = counter()
+  const large = (key: string) => request(key, { body: { text: 'x'.repeat(1024 * 1024) } })
+  for (let index = 0; index < 40; index += 1) {
+    await idempotency.run(request('small'), act)
+    await idempotency.run(large(`large-${index}`), act)
+  }
+  const before = keys.length
+  await idempotency.run(request('small'), act)
+  await idempotency.run(large('large-39'), act)
+  assert.equal(keys.length, before, 'the latest and what is in use stay')
+  await idempotency.run(large('large-0'), act)
+  assert.equal(keys.length, before + 1, 'the oldest goes')
+})
+
 test('a command that was repeated with its key acts once, over concurrency and a restart', async () => {
   let host = await startTestHost()
   try {
