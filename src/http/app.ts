@@ -11,6 +11,7 @@ import type { HandledRequest } from './metrics/metrics.ts'
 import { canonicalPath } from './path.ts'
 import { createProblemAnswers } from './problem-answer.ts'
 import type { Answer, PreparedRequest, Route } from './route.ts'
+import type { StartGate } from './start-gate.ts'
 import { securityHeaders } from '../base/security-headers.ts'
 
 export interface AppSettings {
@@ -21,8 +22,7 @@ export interface AppSettings {
   logger: Logger
   /** Hears of every request when it has been answered. */
   handled(request: HandledRequest): void
-  /** Resolves when the state may be asked for; rejects when it never will. */
-  gate: Promise<void>
+  gate: StartGate
 }
 
 /** The Koa application: what every request goes through, and the routes. */
@@ -69,7 +69,7 @@ export function createApp({ routes, lifecycle, access, clock, logger, handled, g
     return async (context) => {
       context.state.route = route.path
       if (route.open !== true) access.checkCaller(context.req)
-      if (route.early !== true) await gate
+      if (route.early !== true) await gate.pass(route.method)
       const given = route.body === undefined ? undefined : await readJsonBody(context)
       const answer = await act(route, context, route.prepare(context, given))
       if (answer !== undefined) send(context, answer)

@@ -17,6 +17,7 @@ import { createProcessUsage } from './process-usage.ts'
 import { allRoutes } from './routes/all.ts'
 import { createHttpServer } from './server.ts'
 import { createSystemView } from './system-view.ts'
+import { createStartGate, type StartGate } from './start-gate.ts'
 import { createUpgrades } from './upgrades.ts'
 
 export interface Readiness {
@@ -46,8 +47,8 @@ export interface HttpSettings {
   logLines?: Readonly<Record<LogLevel, number>>
   /** Name of this host; null before it is known. */
   hostId?: () => string | null
-  /** Requests about the state wait for this; `/livez` and `/readyz` do not. */
-  gate?: Promise<void>
+  /** Requests about the state wait for this; `/livez` and `/readyz` do not. Without one they need not wait. */
+  gate?: StartGate
 }
 
 export interface Http {
@@ -87,14 +88,8 @@ export function createHttp(settings: HttpSettings): Http {
     url: baseUrl,
     hostId: settings.hostId ?? (() => null),
   })
-  let refuseWaiting: (error: Error) => void = () => undefined
-  const closed = new Promise<never>((_, reject) => {
-    refuseWaiting = reject
-  })
-  const gate = Promise.race([settings.gate ?? Promise.resolve(), closed])
-  // Nobody may be waiting when it closes.
-  gate.catch(() => undefined)
-  closed.catch(() => undefined)
+  const gate = settings.gate ?? createStartGate()
+  if (settings.gate === undefined) gate.open()
   const app = createApp({
     routes: allRoutes({ ...settings, events, metrics, system, access }),
     lifecycle,
@@ -134,7 +129,7 @@ export function createHttp(settings: HttpSettings): Http {
       processUsage.start()
     },
     async close() {
-      refuseWaiting(new Problem('shutting_down', 'The host is shutting down; try again when it is back.'))
+      gate.close(new Problem('shutting_down', 'The host is shutting down; try again when it is back.'))
       events.close()
       metrics.close()
       processUsage.close()

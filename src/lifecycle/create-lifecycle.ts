@@ -39,7 +39,13 @@ import { createReload } from './reload.ts'
 import { createRepositories } from './repositories.ts'
 import { defaultRestartPolicy, type RestartPolicy } from './restart-policy.ts'
 import { describeSafeMode } from './safe-mode.ts'
-import { applyHandEdits, loadEnabledPlugins, recoverPlugins, unloadAllPlugins } from './startup.ts'
+import {
+  applyHandEdits,
+  loadEnabledPlugins,
+  type Patiently,
+  recoverPlugins,
+  unloadAllPlugins,
+} from './startup.ts'
 import { createSupervisor } from './supervisor.ts'
 import { eventView } from './views.ts'
 
@@ -74,7 +80,7 @@ export interface RunningLifecycle extends Lifecycle {
   /** Writes facts about the host itself down. */
   record(facts: readonly HostFact[], by: Origin): Promise<void>
   /** Recovers from a crash and takes over what a person changed in `.host.json`. */
-  prepare(file: HostFile | undefined): Promise<void>
+  prepare(file: HostFile | undefined, patiently?: Patiently): Promise<void>
   /** Loads every enabled plugin, unless the host is in safe mode. */
   start(): Promise<void>
   /** Ends the loads that are under way: the start is not to be finished. */
@@ -211,13 +217,13 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     async record(facts, by) {
       await journal.append(facts, by)
     },
-    async prepare(file) {
-      await stores.recover()
-      await recoverPlugins(context, loader, installer)
+    async prepare(file, patiently = (task) => task()) {
+      await patiently(() => stores.recover())
+      await patiently(() => recoverPlugins(context, loader, installer))
       // Before anything is written: they say which values are secret.
       await Promise.all(installedIds().map(manifests.refresh))
       const known = new Set(installedIds())
-      await applyHandEdits(context, file)
+      await applyHandEdits(context, file, patiently)
       await Promise.all(
         installedIds()
           .filter((id) => !known.has(id))

@@ -1,4 +1,4 @@
-import { messageOf } from '../base/problem.ts'
+import { messageOf, Problem } from '../base/problem.ts'
 import { decide } from '../journal/decide.ts'
 import { initialState, stateOf } from '../journal/evolve.ts'
 import { type HandEdit, handEdits, isInstalled, snapshotOf } from '../journal/snapshot.ts'
@@ -68,8 +68,15 @@ async function tryToMatchFiles(context: LifecycleContext, id: string): Promise<v
   }
 }
 
-/** Turns what a person changed in `.host.json` into facts. */
-export async function applyHandEdits(context: LifecycleContext, file: HostFile | undefined): Promise<void> {
+/** Does something that writes, as soon as the disk has room for it; on failure it is done once more as a whole. */
+export type Patiently = <T>(task: () => Promise<T>) => Promise<T>
+
+/** Turns what a person changed in `.host.json` into facts. Throws when the disk refuses: the file is all there is of them. */
+export async function applyHandEdits(
+  context: LifecycleContext,
+  file: HostFile | undefined,
+  patiently: Patiently,
+): Promise<void> {
   if (file === undefined) return
   const { journal, logger } = context
   const seq = file.journal?.seq
@@ -80,9 +87,10 @@ export async function applyHandEdits(context: LifecycleContext, file: HostFile |
     const facts = await factsOfEdit(context, edit)
     if (facts.length === 0) continue
     try {
-      await journal.append(facts, 'file')
+      await patiently(() => journal.append(facts, 'file'))
       logger.info('Took over a change made in .host.json', { change: edit.kind, ...editSubject(edit) })
     } catch (error) {
+      if (error instanceof Problem && error.code === 'storage_full') throw error
       logger.warn('A change made in .host.json could not be taken over', {
         change: edit.kind,
         ...editSubject(edit),

@@ -42,6 +42,8 @@ export interface LaunchedProcess {
   process: ChildProcess
   /** The `ready` line; rejects when the process ends before. */
   ready: Promise<Record<string, unknown>>
+  /** The first line of its log with these words. Never, when it does not say them. */
+  said(words: string): Promise<Record<string, unknown>>
   output(): string
   /** Sends a signal and waits for the end; answers the exit code, or null when the signal ended it. */
   stop(signal: NodeJS.Signals): Promise<number | null>
@@ -66,6 +68,16 @@ export function launchHostProcess(directory: string, options: ProcessOptions = {
   child.stderr.on('data', (chunk) => {
     output += chunk
   })
+  const lines: Record<string, unknown>[] = []
+  const listeners: ((line: Record<string, unknown>) => void)[] = []
+  const said = (words: string): Promise<Record<string, unknown>> =>
+    new Promise((resolve) => {
+      const listener = (line: Record<string, unknown>): void => {
+        if (String(line.msg).includes(words)) resolve(line)
+      }
+      lines.forEach(listener)
+      listeners.push(listener)
+    })
   const ready = new Promise<Record<string, unknown>>((resolve, reject) => {
     child.once('exit', (code) =>
       reject(new Error(`The host ended with ${code} before it was ready:\n${output}`)),
@@ -75,6 +87,8 @@ export function launchHostProcess(directory: string, options: ProcessOptions = {
       if (!line.startsWith('{')) return
       const parsed: Record<string, unknown> = JSON.parse(line)
       if (parsed.msg === 'ready') resolve(parsed)
+      lines.push(parsed)
+      for (const listener of listeners) listener(parsed)
     })
   })
   // Whoever does not wait for it, does not want to hear of it.
@@ -82,6 +96,7 @@ export function launchHostProcess(directory: string, options: ProcessOptions = {
   return {
     process: child,
     ready,
+    said,
     output: () => output,
     async stop(signal) {
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode

@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Plugin } from '../../src/schema/plugin.ts'
+import { createStartGate } from '../../src/http/start-gate.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { exchange, parseAnswer } from './clients.ts'
@@ -186,10 +187,7 @@ test('closing cuts an answer that does not come in the grace time', async (conte
 })
 
 test('requests wait until the state is there, health does not, and closing answers those who wait', async (context) => {
-  let open: () => void = () => undefined
-  const gate = new Promise<void>((resolve) => {
-    open = resolve
-  })
+  const gate = createStartGate()
   const readiness = () => ({ ready: false, reasons: ['starting'] })
   const http = await startHttp({ list: () => [] }, { gate, readiness })
   context.after(() => http.close())
@@ -199,12 +197,12 @@ test('requests wait until the state is there, health does not, and closing answe
     [200, { status: 'ok', version: '1.2.3' }],
     [503, { ready: false, reasons: ['starting'], safeMode: null }],
   ])
-  open()
+  gate.open()
   const answer = await waiting
   assert.deepEqual([answer.status, await answer.json()], [200, { plugins: [] }])
   await http.close()
 
-  const never = await startHttp({}, { gate: new Promise(() => undefined) })
+  const never = await startHttp({}, { gate: createStartGate() })
   context.after(() => never.close())
   const { port, host: own } = new URL(never.url)
   const socket = connect(Number(port), '127.0.0.1')

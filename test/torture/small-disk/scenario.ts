@@ -76,13 +76,20 @@ export async function fillUp(disk: SmallDisk, note: (line: string) => void): Pro
     await assertSnapshotIsFold(data)
     const journal = await readFile(join(data, '.host.journal'))
     host = launchHostProcess(data, { within: disk.within() })
-    const refusal = await host.ready.then(
+    const waits = host.said('waits for room')
+    const refusal = await Promise.race([host.ready, waits]).then(
       () => undefined,
       () => host.output(),
     )
     if (refusal === undefined) {
-      note('a host starts there')
-      await assertReads(await baseOf(host), told)
+      // All that it has to write may still fit into a last page.
+      const { msg, http } = await Promise.race([host.ready, waits])
+      note(String(msg))
+      if (msg !== 'ready') await assertWaits(String(http), disk, told)
+      await assertReads(String(http), told)
+      await disk.makeRoom(host)
+      await host.ready
+      await configure(String(http), told)
     } else {
       note(refusal.trim().split('\n').at(-1) ?? '')
       assert.match(refusal, disk.words)
@@ -116,6 +123,16 @@ export async function fillUp(disk: SmallDisk, note: (line: string) => void): Pro
   } finally {
     await host.stop('SIGKILL')
   }
+}
+
+/** A host that has not started for want of room: it says so, answers questions, and refuses commands. */
+async function assertWaits(base: string, { words }: SmallDisk, told: Told): Promise<void> {
+  const health = await get(base, '/readyz')
+  assert.equal(health.status, 503)
+  assert.match(JSON.stringify(health.body), words)
+  const refused = await post(base, 'tally/config', { config: { n: told.n + 1 } })
+  assert.equal(refused.status, 507)
+  assert.match(refused.body.detail ?? '', words)
 }
 
 async function baseOf(host: LaunchedProcess): Promise<string> {

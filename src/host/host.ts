@@ -1,44 +1,49 @@
 import { randomBytes } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { mkdir, open, readFile, rmdir } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { host as hostMachine } from '../machines/host.ts'
-import { pluginLifecycle } from '../machines/plugin-lifecycle.ts'
-import { type Clock, systemClock } from './base/clock.ts'
-import { type FileSystem, systemFileSystem } from './base/file-system.ts'
-import { keyFileFault, readKeyFile } from './base/key-file.ts'
-import { createKeyRing, type KeyRing } from './base/key-ring.ts'
-import type { Logger } from './base/log.ts'
-import { countLines } from './base/log-counter.ts'
-import { isLoopback } from './base/loopback.ts'
-import { makePrivateDirectory, takeRightsOfOthers } from './base/private-files.ts'
-import { messageOf, Problem, systemErrorCode } from './base/problem.ts'
-import { createScope } from './base/scope.ts'
-import { storageFault } from './base/storage-fault.ts'
-import { openTlsFiles, type TlsFiles } from './base/tls-files.ts'
-import { createEmbeddedBus } from './bus/embedded-bus.ts'
-import { createExternalBus } from './bus/external-bus.ts'
-import { createHttp } from './http/http.ts'
-import { openJournal } from './journal/journal.ts'
-import { lockDirectory } from './journal/lock.ts'
-import { createSnapshotWriter, readSnapshot, refuseDoubtfulEdits, snapshotOf } from './journal/snapshot.ts'
-import { createLifecycle, type RunningLifecycle } from './lifecycle/create-lifecycle.ts'
-import { createHomeAssistant } from './lifecycle/home-assistant/home-assistant.ts'
-import { requireKeysOfStores, storesFolderIn } from './lifecycle/key-value-file.ts'
-import { createManifests } from './lifecycle/manifests.ts'
-import { createMqttCommands } from './lifecycle/mqtt-commands.ts'
-import { createMqttProjection } from './lifecycle/mqtt-projection.ts'
-import type { RestartPolicy } from './lifecycle/restart-policy.ts'
-import { createJournaledSigningTimes } from './lifecycle/signing-times.ts'
-import { decideSafeMode } from './lifecycle/safe-mode.ts'
-import { createSecretVault } from './lifecycle/secret-vault.ts'
-import { createOutside } from './outside/outside.ts'
-import { createRepositoryCatalog } from './repository/catalog.ts'
-import { createPluginDirectory } from './repository/plugin-directory.ts'
-import { defaultLimits, type SandboxLimits, withChosen } from './sandbox/limits.ts'
-import { createSandbox } from './sandbox/sandbox.ts'
-import type { HostFile } from './schema/host-file.ts'
-import { isTokenText, type Settings } from './settings.ts'
+import { host as hostMachine } from '../../machines/host.ts'
+import { pluginLifecycle } from '../../machines/plugin-lifecycle.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
+import { type FileSystem, systemFileSystem } from '../base/file-system.ts'
+import type { Logger } from '../base/log.ts'
+import { countLines } from '../base/log-counter.ts'
+import { takeRightsOfOthers } from '../base/private-files.ts'
+import { messageOf, Problem } from '../base/problem.ts'
+import { createScope } from '../base/scope.ts'
+import { storageFault } from '../base/storage-fault.ts'
+import { createEmbeddedBus } from '../bus/embedded-bus.ts'
+import { createExternalBus } from '../bus/external-bus.ts'
+import { createHttp } from '../http/http.ts'
+import { createStartGate } from '../http/start-gate.ts'
+import { openJournal } from '../journal/journal.ts'
+import { createSnapshotWriter, readSnapshot, refuseDoubtfulEdits, snapshotOf } from '../journal/snapshot.ts'
+import { createLifecycle, type RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
+import { createHomeAssistant } from '../lifecycle/home-assistant/home-assistant.ts'
+import { requireKeysOfStores, storesFolderIn } from '../lifecycle/key-value-file.ts'
+import { createManifests } from '../lifecycle/manifests.ts'
+import { createMqttCommands } from '../lifecycle/mqtt-commands.ts'
+import { createMqttProjection } from '../lifecycle/mqtt-projection.ts'
+import type { RestartPolicy } from '../lifecycle/restart-policy.ts'
+import { createJournaledSigningTimes } from '../lifecycle/signing-times.ts'
+import { decideSafeMode } from '../lifecycle/safe-mode.ts'
+import type { Patiently } from '../lifecycle/startup.ts'
+import { createSecretVault } from '../lifecycle/secret-vault.ts'
+import { createOutside } from '../outside/outside.ts'
+import { createRepositoryCatalog } from '../repository/catalog.ts'
+import { createPluginDirectory } from '../repository/plugin-directory.ts'
+import { defaultLimits, type SandboxLimits, withChosen } from '../sandbox/limits.ts'
+import { createSandbox } from '../sandbox/sandbox.ts'
+import type { HostFile } from '../schema/host-file.ts'
+import type { Settings } from '../settings.ts'
+import { whenThereIsRoom } from './room-on-disk.ts'
+import {
+  asStartError,
+  openTls,
+  readSecretKeys,
+  readToken,
+  refuseOpenDoors,
+  StartError,
+  takeDirectory,
+} from './start-conditions.ts'
 
 export interface HostOptions {
   settings: Settings
@@ -71,11 +76,6 @@ export interface Host {
   readonly lifecycle: RunningLifecycle
   /** Unloads every plugin, writes the final snapshot, and leaves nothing behind. Idempotent. */
   close(): Promise<void>
-}
-
-/** A start that cannot be; the message is one line that says what to do. Nothing on disk has changed. */
-export class StartError extends Error {
-  override readonly name = 'StartError'
 }
 
 /** The repository that comes with the program; relative to the data directory or else to the program. */
@@ -203,10 +203,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       ...(options.restartPolicy === undefined ? {} : { restartPolicy: options.restartPolicy }),
     })
 
-    let openGate = (): void => undefined
-    const gate = new Promise<void>((open) => {
-      openGate = open
-    })
+    const gate = createStartGate()
     const reasons = new Set(['starting'])
     const http = createHttp({
       lifecycle,
@@ -237,25 +234,54 @@ export async function createHost(options: HostOptions): Promise<Host> {
     started = true
     await takeRightsOfOthers(files, logger, directory, (name) => name.startsWith('.host.'))
     await takeRightsOfOthers(files, logger, storesFolderIn(directory), () => true)
+    /** A full disk is no reason to go away: what is known can be asked for, and the start goes on when there is room. */
+    const patiently: Patiently = async (task) => {
+      let reason: string | undefined
+      const done = await whenThereIsRoom(task, {
+        clock,
+        interrupt: options.interrupt,
+        full(error) {
+          if (reason !== undefined) return
+          reason = storageFault(error instanceof Problem ? error.cause : error) ?? messageOf(error)
+          reasons.add(reason)
+          gate.openForQuestions(new Problem('storage_full', reason))
+          logger.error('The start waits for room on the disk; questions are answered meanwhile', {
+            http: http.url,
+            error: reason,
+          })
+        },
+      }).catch((error: unknown) => {
+        refuseWhenInterrupted()
+        throw error
+      })
+      if (reason !== undefined) {
+        reasons.delete(reason)
+        logger.info('There is room on the disk again')
+      }
+      return done
+    }
     const seqBefore = journal.state.seq
     const id = settings.hostId ?? file?.host?.id ?? journal.state.host.context.id ?? newHostId()
     const { unfinishedStarts } = journal.state.host.context
-    await lifecycle.record(
-      [{ type: 'HostStarted', plugin: null, data: { host: id, hostVersion } }],
-      'startup',
+    await patiently(() =>
+      lifecycle.record([{ type: 'HostStarted', plugin: null, data: { host: id, hostVersion } }], 'startup'),
     )
     const safe = decideSafeMode(settings.safeMode, unfinishedStarts)
     if (safe !== undefined) {
       const data = { reason: safe, unfinishedStarts }
-      await lifecycle.record([{ type: 'HostSafeModeEntered', plugin: null, data }], 'startup')
+      await patiently(() =>
+        lifecycle.record([{ type: 'HostSafeModeEntered', plugin: null, data }], 'startup'),
+      )
       logger.warn('Safe mode: no plugin is loaded, but everything can be changed', {
         reason: lifecycle.safeMode?.reason,
       })
     }
     if (isFirstStart(seqBefore, file)) {
-      await lifecycle.record([{ type: 'RepositoryAdded', plugin: null, data: starterRepository }], 'startup')
+      await patiently(() =>
+        lifecycle.record([{ type: 'RepositoryAdded', plugin: null, data: starterRepository }], 'startup'),
+      )
     }
-    await lifecycle.prepare(file)
+    await lifecycle.prepare(file, patiently)
     await snapshots.flush()
     const projection = createMqttProjection({ lifecycle, bus, root, logger })
     scope.add(() => projection.close())
@@ -279,7 +305,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     options.interrupt?.addEventListener('abort', stopLoading)
     scope.add(() => options.interrupt?.removeEventListener('abort', stopLoading))
     refuseWhenInterrupted()
-    openGate()
+    gate.open()
     await lifecycle.start()
     refuseWhenInterrupted()
     const commands = createMqttCommands({ lifecycle, bus, root, logger })
@@ -299,7 +325,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       await homeAssistant.start()
     }
     refuseWhenInterrupted()
-    await lifecycle.record([{ type: 'HostReady', plugin: null, data: {} }], 'startup')
+    await patiently(() => lifecycle.record([{ type: 'HostReady', plugin: null, data: {} }], 'startup'))
     await snapshots.flush()
     reasons.delete('starting')
     logger.info('ready', {
@@ -352,80 +378,4 @@ function countByState(lifecycle: RunningLifecycle): Record<string, number> {
   const counts: Record<string, number> = {}
   for (const { state } of lifecycle.list()) counts[state] = (counts[state] ?? 0) + 1
   return counts
-}
-
-async function readToken(settings: Settings): Promise<string | undefined> {
-  if (settings.token !== undefined || settings.tokenFile === undefined) return settings.token
-  let token: string
-  try {
-    token = (await readFile(settings.tokenFile, 'utf8')).trim()
-  } catch (error) {
-    throw new StartError(
-      `HOST_TOKEN_FILE cannot be read: ${messageOf(error)}. Correct the path or its permissions.`,
-    )
-  }
-  if (isTokenText(token)) return token
-  throw new StartError(
-    `HOST_TOKEN_FILE ${settings.tokenFile} ${token === '' ? 'is empty' : 'has something else than visible ASCII characters in it'}; write one long random token into it.`,
-  )
-}
-
-async function readSecretKeys({ secretKeyFile }: Settings, files: FileSystem): Promise<KeyRing> {
-  if (secretKeyFile === undefined) return createKeyRing([])
-  try {
-    return await readKeyFile(files, secretKeyFile)
-  } catch (error) {
-    throw new StartError(keyFileFault(error))
-  }
-}
-
-async function openTls(
-  { tlsCertFile, tlsKeyFile }: Settings,
-  parts: { files: FileSystem; clock: Clock; logger: Logger },
-): Promise<TlsFiles | undefined> {
-  if (tlsCertFile === undefined || tlsKeyFile === undefined) return undefined
-  return asStartError(openTlsFiles({ certificateFile: tlsCertFile, keyFile: tlsKeyFile, ...parts }))
-}
-
-function refuseOpenDoors(settings: Settings, token: string | undefined): void {
-  if (token !== undefined) return
-  const open = [
-    ['HOST_HTTP_BIND', settings.httpBind],
-    ...(settings.mqttUrl === undefined ? [['HOST_MQTT_BIND', settings.mqttBind]] : []),
-  ].find(([, bind]) => !isLoopback(bind ?? ''))
-  if (open !== undefined) {
-    throw new StartError(
-      `${open[0]} is ${open[1]}, which others can reach: set HOST_TOKEN or HOST_TOKEN_FILE, or bind to 127.0.0.1.`,
-    )
-  }
-}
-
-async function takeDirectory(directory: string) {
-  const created = existsSync(directory) ? undefined : directory
-  try {
-    await makePrivateDirectory({ mkdir, open }, directory)
-    const lock = await lockDirectory(directory)
-    if (lock !== undefined) return lock
-  } catch (error) {
-    if (created !== undefined) await rmdir(created).catch(() => undefined)
-    const code = systemErrorCode(error)
-    const isRight = code === 'EACCES' || code === 'EPERM'
-    const advice =
-      (isRight ? undefined : storageFault(error)) ??
-      'correct its permissions, or set HOST_DATA_DIR to another one.'
-    throw new StartError(
-      `The data directory ${directory} cannot be written (${code ?? messageOf(error)}): ${advice}`,
-    )
-  }
-  throw new StartError(
-    `Another host is running in ${directory}: stop it, or set HOST_DATA_DIR to a directory of this one's own.`,
-  )
-}
-
-async function asStartError<T>(promise: Promise<T>): Promise<T> {
-  try {
-    return await promise
-  } catch (error) {
-    throw new StartError(messageOf(error), { cause: error })
-  }
 }

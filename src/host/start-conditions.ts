@@ -1,0 +1,98 @@
+import { existsSync } from 'node:fs'
+import { mkdir, open, readFile, rmdir } from 'node:fs/promises'
+import type { Clock } from '../base/clock.ts'
+import type { FileSystem } from '../base/file-system.ts'
+import { keyFileFault, readKeyFile } from '../base/key-file.ts'
+import { createKeyRing, type KeyRing } from '../base/key-ring.ts'
+import type { Logger } from '../base/log.ts'
+import { isLoopback } from '../base/loopback.ts'
+import { makePrivateDirectory } from '../base/private-files.ts'
+import { messageOf, systemErrorCode } from '../base/problem.ts'
+import { storageFault } from '../base/storage-fault.ts'
+import { openTlsFiles, type TlsFiles } from '../base/tls-files.ts'
+import { type DirectoryLock, lockDirectory } from '../journal/lock.ts'
+import { isTokenText, type Settings } from '../settings.ts'
+
+/** What has to be right before a host starts. Whatever is not becomes a `StartError`. */
+
+/** A start that cannot be; the message is one line that says what to do. Nothing on disk has changed. */
+export class StartError extends Error {
+  override readonly name = 'StartError'
+}
+
+export async function readToken(settings: Settings): Promise<string | undefined> {
+  if (settings.token !== undefined || settings.tokenFile === undefined) return settings.token
+  let token: string
+  try {
+    token = (await readFile(settings.tokenFile, 'utf8')).trim()
+  } catch (error) {
+    throw new StartError(
+      `HOST_TOKEN_FILE cannot be read: ${messageOf(error)}. Correct the path or its permissions.`,
+    )
+  }
+  if (isTokenText(token)) return token
+  throw new StartError(
+    `HOST_TOKEN_FILE ${settings.tokenFile} ${token === '' ? 'is empty' : 'has something else than visible ASCII characters in it'}; write one long random token into it.`,
+  )
+}
+
+export async function readSecretKeys({ secretKeyFile }: Settings, files: FileSystem): Promise<KeyRing> {
+  if (secretKeyFile === undefined) return createKeyRing([])
+  try {
+    return await readKeyFile(files, secretKeyFile)
+  } catch (error) {
+    throw new StartError(keyFileFault(error))
+  }
+}
+
+export async function openTls(
+  { tlsCertFile, tlsKeyFile }: Settings,
+  parts: { files: FileSystem; clock: Clock; logger: Logger },
+): Promise<TlsFiles | undefined> {
+  if (tlsCertFile === undefined || tlsKeyFile === undefined) return undefined
+  return asStartError(openTlsFiles({ certificateFile: tlsCertFile, keyFile: tlsKeyFile, ...parts }))
+}
+
+export function refuseOpenDoors(settings: Settings, token: string | undefined): void {
+  if (token !== undefined) return
+  const open = [
+    ['HOST_HTTP_BIND', settings.httpBind],
+    ...(settings.mqttUrl === undefined ? [['HOST_MQTT_BIND', settings.mqttBind]] : []),
+  ].find(([, bind]) => !isLoopback(bind ?? ''))
+  if (open !== undefined) {
+    throw new StartError(
+      `${open[0]} is ${open[1]}, which others can reach: set HOST_TOKEN or HOST_TOKEN_FILE, or bind to 127.0.0.1.`,
+    )
+  }
+}
+
+/** Makes the data directory if need be, and takes it for this process. */
+export async function takeDirectory(directory: string): Promise<DirectoryLock> {
+  const created = existsSync(directory) ? undefined : directory
+  try {
+    await makePrivateDirectory({ mkdir, open }, directory)
+    const lock = await lockDirectory(directory)
+    if (lock !== undefined) return lock
+  } catch (error) {
+    if (created !== undefined) await rmdir(created).catch(() => undefined)
+    const code = systemErrorCode(error)
+    const isRight = code === 'EACCES' || code === 'EPERM'
+    const advice =
+      (isRight ? undefined : storageFault(error)) ??
+      'correct its permissions, or set HOST_DATA_DIR to another one.'
+    throw new StartError(
+      `The data directory ${directory} cannot be written (${code ?? messageOf(error)}): ${advice}`,
+    )
+  }
+  throw new StartError(
+    `Another host is running in ${directory}: stop it, or set HOST_DATA_DIR to a directory of this one's own.`,
+  )
+}
+
+export async function asStartError<T>(promise: Promise<T>): Promise<T> {
+  try {
+    return await promise
+  } catch (error) {
+    throw new StartError(messageOf(error), { cause: error })
+  }
+}

@@ -1,0 +1,174 @@
+import assert from 'node:assert/strict'
+import { cp, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { silentLogger } from '../../src/base/log.ts'
+import { createHost, type Host, StartInterrupted } from '../../src/host/host.ts'
+import { isDiskFull, roomDelay } from '../../src/host/room-on-disk.ts'
+import { type DiskError, failingFileSystem, type FileOperation } from '../helpers/failing-file-system.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { hostVersion, startTestHost, testSettings } from '../helpers/test-host.ts'
+
+const writes: ReadonlySet<FileOperation> = new Set(['write', 'writeFile', 'datasync', 'sync'])
+
+/** A data directory with a plugin that runs, and a setting that a person has changed in `.host.json` since. */
+async function usedDirectory(context: TestContext): Promise<string> {
+  const host = await startTestHost()
+  context.after(() => host.close())
+  for (const [path, body] of [
+    ['install', { fullId: '@fixtures/hello' }],
+    ['hello/config', { config: { name: 'before' } }],
+    ['hello/toggle', {}],
+  ] as const) {
+    assert.ok((await host.request('POST', `/api/plugins/${path}`, { body })).status < 300)
+  }
+  await host.host.close()
+  const path = join(host.directory, '.host.json')
+  await writeFile(path, (await readFile(path, 'utf8')).replace('"before"', '"edited"'))
+  return host.directory
+}
+
+/** Begins a start on a disk that refuses; `refused` resolves with the host's address when it says so. */
+function beginStart(directory: string, fails: (call: number) => false | DiskError) {
+  let call = 0
+  const files = failingFileSystem((operation) => {
+    if (!writes.has(operation)) return false
+    call += 1
+    return fails(call)
+  })
+  // The disk is tried again when the test says so.
+  let held: (() => void)[] = []
+  const clock: Clock = {
+    ...systemClock,
+    schedule(milliseconds, callback) {
+      if (milliseconds !== roomDelay) return systemClock.schedule(milliseconds, callback)
+      held.push(callback)
+      return { cancel: () => void (held = held.filter((other) => other !== callback)) }
+    },
+  }
+  const interrupt = new AbortController()
+  let told: (address: string) => void
+  const refused = new Promise<string>((resolve) => {
+    told = resolve
+  })
+  const host: Promise<Host> = createHost({
+    settings: testSettings(directory),
+    logger: {
+      ...silentLogger,
+      error(_message, fields) {
+        if (typeof fields?.http === 'string') told(fields.http)
+      },
+    },
+    programDirectory: join(import.meta.dirname, '..', '..'),
+    hostVersion,
+    environment: {},
+    files,
+    clock,
+    interrupt: interrupt.signal,
+  })
+  return {
+    host,
+    refused,
+    interrupt,
+    tryAgain: () => held.splice(0).forEach((callback) => callback()),
+    waits: () => held.length,
+  }
+}
+
+interface Answered {
+  enabled?: boolean
+  reasons?: string[]
+  code?: string
+  detail?: string
+}
+
+async function ask(base: string, path: string, body?: object): Promise<{ status: number; body: Answered }> {
+  const answer = await fetch(
+    base + path,
+    body && {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    },
+  )
+  return { status: answer.status, body: (await answer.json()) as Answered }
+}
+
+test('a host that is started on a full disk answers questions, says what is wrong, and goes on when there is room', async (context) => {
+  const directory = await usedDirectory(context)
+  const disk = { full: true }
+  const start = beginStart(directory, () => disk.full && 'ENOSPC')
+  const base = await start.refused
+  const plugin = await ask(base, '/api/plugins/hello')
+  assert.deepEqual([plugin.status, plugin.body.enabled], [200, true])
+  assert.equal((await ask(base, '/api/history')).status, 200)
+  const ready = await ask(base, '/readyz')
+  assert.deepEqual(
+    [ready.status, ready.body.reasons?.[1]],
+    [503, 'The disk of the data directory is full; free some space and try again.'],
+  )
+  const refused = await ask(base, '/api/plugins/hello/config', { config: { name: 'after' } })
+  assert.deepEqual([refused.status, refused.body.code], [507, 'storage_full'])
+  assert.match(refused.body.detail ?? '', /full; free some space/)
+  // Nothing has changed since, so it goes on waiting.
+  start.tryAgain()
+  while (start.waits() === 0) assert.equal((await ask(base, '/livez')).status, 200)
+
+  disk.full = false
+  start.tryAgain()
+  const host = await start.host
+  context.after(() => host.close())
+  const { state, config } = host.lifecycle.get('@fixtures/hello')
+  assert.deepEqual([state, config], ['running', { name: 'edited' }], 'the edit of the file is not lost')
+  assert.equal((await ask(base, '/readyz')).status, 200)
+  assert.equal(host.lifecycle.safeMode, null)
+})
+
+test('whichever write of a start finds the disk full, the start is made when there is room, and no edit is lost', async (context) => {
+  const used = await usedDirectory(context)
+  for (let place = 1, reached = true; reached; place += 1) {
+    const directory = await temporaryDirectory(context)
+    await cp(used, directory, { recursive: true })
+    const disk = { full: true }
+    reached = false
+    const start = beginStart(directory, (call) => {
+      reached ||= call >= place
+      return call >= place && disk.full && 'EDQUOT'
+    })
+    const waiting = start.refused.then(() => {
+      disk.full = false
+      start.tryAgain()
+    })
+    const host = await Promise.race([start.host, waiting.then(() => start.host)])
+    // A plugin whose load could not be written down is made up for later (test/lifecycle/full-disk.test.ts).
+    const { config } = host.lifecycle.get('@fixtures/hello')
+    await host.close()
+    assert.deepEqual(config, { name: 'edited' }, `at write ${place}`)
+  }
+})
+
+test('a start that waits for room can be ended, and any other refusal ends it', async (context) => {
+  const directory = await usedDirectory(context)
+  const before = await readFile(join(directory, '.host.json'), 'utf8')
+  const waiting = beginStart(directory, () => 'ENOSPC')
+  await waiting.refused
+  waiting.interrupt.abort()
+  await assert.rejects(waiting.host, StartInterrupted)
+  await assert.rejects(beginStart(directory, () => 'EIO').host, {
+    name: 'StartError',
+    message: /reports an error; check it/,
+  })
+  assert.equal(await readFile(join(directory, '.host.json'), 'utf8'), before)
+})
+
+test('a full disk is told from other refusals, also below another error', () => {
+  const cases: [unknown, boolean][] = [
+    [Object.assign(new Error('no'), { code: 'ENOSPC' }), true],
+    [new Error('outer', { cause: Object.assign(new Error('no'), { code: 'EDQUOT' }) }), true],
+    [Object.assign(new Error('no'), { code: 'EROFS' }), false],
+    [new Error('ENOSPC'), false],
+    ['ENOSPC', false],
+  ]
+  for (const [error, full] of cases) assert.equal(isDiskFull(error), full)
+})
