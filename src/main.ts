@@ -19,9 +19,9 @@ import {
   parseCommandLine,
   type PublishingCommand,
   type SecretCommand,
-  type Settings,
-  SettingsError,
-} from './settings.ts'
+} from './settings/command-line.ts'
+import { SettingsError } from './settings/definitions.ts'
+import type { Settings } from './settings/settings.ts'
 
 /** The command `lupine`: the only file that touches the process itself. */
 

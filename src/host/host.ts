@@ -33,7 +33,7 @@ import { createPluginDirectory } from '../repository/plugin-directory.ts'
 import { defaultLimits, type SandboxLimits, withChosen } from '../sandbox/limits.ts'
 import { createSandbox } from '../sandbox/sandbox.ts'
 import type { HostFile } from '../schema/host-file.ts'
-import type { Settings } from '../settings.ts'
+import type { Settings } from '../settings/settings.ts'
 import { whenThereIsRoom } from './room-on-disk.ts'
 import {
   asStartError,

@@ -11,7 +11,8 @@ import { messageOf, systemErrorCode } from '../base/problem.ts'
 import { storageFault } from '../base/storage-fault.ts'
 import { openTlsFiles, type TlsFiles } from '../base/tls-files.ts'
 import { type DirectoryLock, lockDirectory } from '../journal/lock.ts'
-import { isTokenText, type Settings } from '../settings.ts'
+import type { Settings } from '../settings/settings.ts'
+import { isTokenText } from '../settings/values.ts'
 
 /** What has to be right before a host starts. Whatever is not becomes a `StartError`. */
 

@@ -26,7 +26,8 @@ import { parseKeyValueFile } from '../../src/schema/key-value-file.ts'
 import { allFiles, parseManifest } from '../../src/schema/manifest.ts'
 import { parseStoredEvent } from '../../src/schema/stored-event.ts'
 import type { Config } from '../../src/schema/plugin.ts'
-import { parseCommandLine, SettingsError } from '../../src/settings.ts'
+import { parseCommandLine } from '../../src/settings/command-line.ts'
+import { SettingsError } from '../../src/settings/definitions.ts'
 import { brokenText, bytes, json, mutated, nastyTexts, runs, text, wellFormed } from './arbitraries.ts'
 
 /** Every pure parser: it answers, or throws its own kind of error with a sentence. Nothing else. */

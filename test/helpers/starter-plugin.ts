@@ -3,7 +3,7 @@ import mqtt from 'mqtt'
 import type { Json } from '../../src/base/json.ts'
 import type { PointView } from '../../src/lifecycle/lifecycle.ts'
 import type { LogEntry, Plugin } from '../../src/schema/plugin.ts'
-import type { Settings } from '../../src/settings.ts'
+import type { Settings } from '../../src/settings/settings.ts'
 import { startTestHost, type TestAnswer, type TestHost } from './test-host.ts'
 
 /** One of the starter plugins in a real host, with an MQTT client beside it. */

@@ -8,7 +8,7 @@ import { type Logger, silentLogger } from '../../src/base/log.ts'
 import { createHost, type Host } from '../../src/host/host.ts'
 import type { RestartPolicy } from '../../src/lifecycle/restart-policy.ts'
 import type { SandboxLimits } from '../../src/sandbox/limits.ts'
-import type { Settings } from '../../src/settings.ts'
+import type { Settings } from '../../src/settings/settings.ts'
 import { type FixturePlugin, standardFixtures, writeFixtureRepository } from './fixture-repository.ts'
 
 const programDirectory = join(import.meta.dirname, '..', '..')

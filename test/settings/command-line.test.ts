@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { connectionsLimit, connectionsPerAddressLimit } from '../src/bus/embedded-bus.ts'
-import { helpText, parseCommandLine, SettingsError } from '../src/settings.ts'
+import { connectionsLimit, connectionsPerAddressLimit } from '../../src/bus/embedded-bus.ts'
+import { helpText, parseCommandLine } from '../../src/settings/command-line.ts'
+import { SettingsError } from '../../src/settings/definitions.ts'
 
 function settings(commandLine: string[], environment: Record<string, string> = {}) {
   const line = parseCommandLine(commandLine, environment, false)

@@ -1,0 +1,139 @@
+import { parseArgs } from 'node:util'
+import { messageOf } from '../base/problem.ts'
+import {
+  bad,
+  type Definition,
+  definitions,
+  type SettingName,
+  settingNames,
+  SettingsError,
+} from './definitions.ts'
+import { readSettings, type Settings } from './settings.ts'
+
+/** The command `lupine`, as it is typed. */
+
+/** Commands about `HOST_SECRET_KEY_FILE`, which they need. */
+export type SecretCommand = 'secret-key' | 'rotate-key' | 'decrypt'
+
+const commands = ['start', 'repair', 'secret-key', 'rotate-key', 'decrypt'] as const
+
+/** Commands for those who publish plugins; they concern no host and no setting. */
+export type PublishingCommand =
+  | { command: 'keygen'; file: string }
+  /** `keyFile`: undefined for minisign's own place. */
+  | { command: 'sign'; folder: string; keyFile: string | undefined; hashesOnly: boolean }
+
+export type CommandLine =
+  | { command: 'start'; settings: Settings }
+  | { command: 'repair' | SecretCommand; settings: Settings }
+  | PublishingCommand
+  | { command: 'help' }
+  | { command: 'version' }
+
+/** Reads flags and environment; a flag wins. Throws `SettingsError`. */
+export function parseCommandLine(
+  commandLine: readonly string[],
+  environment: Readonly<Record<string, string | undefined>>,
+  isTerminal: boolean,
+): CommandLine {
+  const { values, positionals } = readFlags(commandLine)
+  if (values.help === true) return { command: 'help' }
+  if (values.version === true) return { command: 'version' }
+  const [given = 'start', ...rest] = positionals
+  if (given === 'keygen' || given === 'sign') return readPublishingCommand(given, rest, values)
+  const stray = ['key', 'hashes-only'].find((flag) => values[flag] !== undefined)
+  if (stray !== undefined) throw new SettingsError(`--${stray} belongs to "lupine sign"; see lupine --help.`)
+  const command = commands.find((name) => name === given)
+  if (command === undefined || rest.length > 0) {
+    throw new SettingsError(`Unknown command ${JSON.stringify(positionals.join(' '))}; see lupine --help.`)
+  }
+  const text = (name: SettingName): string | undefined => {
+    const { flag, variable, fallback } = definitions[name]
+    const value = values[flag] === true ? 'true' : values[flag]
+    return typeof value === 'string' ? value : (environment[variable] ?? fallback)
+  }
+  const settings = readSettings(text, isTerminal)
+  if (command !== 'start' && command !== 'repair' && settings.secretKeyFile === undefined) {
+    throw bad('secretKeyFile', undefined, 'set for this command')
+  }
+  return { command, settings }
+}
+
+function readPublishingCommand(
+  command: 'keygen' | 'sign',
+  operands: readonly string[],
+  { key, 'hashes-only': hashesOnly = false, ...others }: Record<string, unknown>,
+): PublishingCommand {
+  const [place = '', ...rest] = operands
+  const usage = command === 'keygen' ? 'keygen FILE' : 'sign FOLDER [--key FILE] [--hashes-only]'
+  const isRight =
+    place !== '' &&
+    rest.length === 0 &&
+    Object.keys(others).length === 0 &&
+    key !== '' &&
+    (command === 'sign' || (key === undefined && hashesOnly === false))
+  if (!isRight) throw new SettingsError(`The command is: lupine ${usage}; see lupine --help.`)
+  if (command === 'keygen') return { command, file: place }
+  return {
+    command,
+    folder: place,
+    keyFile: typeof key === 'string' ? key : undefined,
+    hashesOnly: hashesOnly === true,
+  }
+}
+
+function readFlags(commandLine: readonly string[]): {
+  values: Record<string, unknown>
+  positionals: string[]
+} {
+  try {
+    return parseArgs({
+      args: [...commandLine],
+      options: {
+        help: { type: 'boolean', short: 'h' },
+        version: { type: 'boolean', short: 'v' },
+        key: { type: 'string' },
+        'hashes-only': { type: 'boolean' },
+        ...Object.fromEntries(
+          settingNames.map((name) => {
+            const { flag, isSwitch = false }: Definition = definitions[name]
+            return [flag, { type: isSwitch ? ('boolean' as const) : ('string' as const) }]
+          }),
+        ),
+      },
+      allowPositionals: true,
+    })
+  } catch (error) {
+    throw new SettingsError(`${messageOf(error).split(/\.\s/)[0]?.replace(/\s+/g, ' ')}; see lupine --help.`)
+  }
+}
+
+/** Text of `lupine --help`. */
+export function helpText(): string {
+  const rows = settingNames.map((name) => {
+    const { flag, variable, fallback, meaning } = definitions[name]
+    return {
+      left: `--${flag}`,
+      middle: variable,
+      right: `${meaning}${fallback ? ` (default ${fallback})` : ''}`,
+    }
+  })
+  const width = Math.max(...rows.map(({ left }) => left.length))
+  const middleWidth = Math.max(...rows.map(({ middle }) => middle.length))
+  return [
+    'Usage: lupine [start] [flags]    run the host',
+    '       lupine repair [flags]     cut a damaged journal, keeping a copy',
+    '       lupine secret-key --secret-key-file FILE   make a key for secrets, or put a new one on top',
+    '       lupine rotate-key [flags] encrypt all secrets with the first key of the file',
+    '       lupine decrypt [flags]    write all secrets in plain text again',
+    '       lupine keygen FILE        make a key to sign a repository with, and show its public half',
+    '       lupine sign FOLDER [--key FILE] [--hashes-only]   fill in the hashes of its index, and sign it',
+    '       lupine --help | --version',
+    '',
+    'Every flag has an environment variable; the flag wins.',
+    '',
+    ...rows.map(
+      ({ left, middle, right }) => `  ${left.padEnd(width)}  ${middle.padEnd(middleWidth)}  ${right}`,
+    ),
+  ].join('\n')
+}

@@ -1,0 +1,163 @@
+import { logLevels } from '../base/log.ts'
+
+/** Name, flag, variable and meaning of each setting (contract, section 1). */
+
+export interface Definition {
+  flag: string
+  variable: string
+  fallback: string | undefined
+  meaning: string
+  /** The flag takes no value. */
+  isSwitch?: boolean
+}
+
+export const definitions = {
+  dataDirectory: {
+    flag: 'data-dir',
+    variable: 'HOST_DATA_DIR',
+    fallback: '.',
+    meaning: 'holds .host.json, the journal, plugins/ and the key-value stores',
+  },
+  hostId: {
+    flag: 'id',
+    variable: 'HOST_ID',
+    fallback: undefined,
+    meaning: 'name of this host in a fleet; default: a stored random id',
+  },
+  httpBind: {
+    flag: 'http-bind',
+    variable: 'HOST_HTTP_BIND',
+    fallback: '127.0.0.1',
+    meaning: 'address of the HTTP API',
+  },
+  httpPort: {
+    flag: 'http-port',
+    variable: 'HOST_HTTP_PORT',
+    fallback: '3000',
+    meaning: 'port of the HTTP API; 0: any free port',
+  },
+  mqttBind: {
+    flag: 'mqtt-bind',
+    variable: 'HOST_MQTT_BIND',
+    fallback: '127.0.0.1',
+    meaning: 'address of the embedded broker',
+  },
+  mqttPort: {
+    flag: 'mqtt-port',
+    variable: 'HOST_MQTT_PORT',
+    fallback: '1883',
+    meaning: 'port of the embedded broker; 0: any free port',
+  },
+  mqttUrl: {
+    flag: 'mqtt-url',
+    variable: 'HOST_MQTT_URL',
+    fallback: undefined,
+    meaning: 'use this external broker instead (mqtt://, mqtts://, ws://, wss://)',
+  },
+  mqttRoot: {
+    flag: 'mqtt-root',
+    variable: 'HOST_MQTT_ROOT',
+    fallback: 'host',
+    meaning: "first level(s) of the host's topics",
+  },
+  mqttConnections: {
+    flag: 'mqtt-connections',
+    variable: 'HOST_MQTT_CONNECTIONS',
+    fallback: '2000',
+    meaning: 'clients of the embedded broker at a time; each takes a file descriptor',
+  },
+  mqttConnectionsPerAddress: {
+    flag: 'mqtt-connections-per-address',
+    variable: 'HOST_MQTT_CONNECTIONS_PER_ADDRESS',
+    fallback: '250',
+    meaning: "of those, of one address other than this machine's",
+  },
+  token: {
+    flag: 'token',
+    variable: 'HOST_TOKEN',
+    fallback: undefined,
+    meaning: 'bearer token of the HTTP API and password of the broker',
+  },
+  tokenFile: {
+    flag: 'token-file',
+    variable: 'HOST_TOKEN_FILE',
+    fallback: undefined,
+    meaning: 'file that holds the token',
+  },
+  tlsCertFile: {
+    flag: 'tls-cert-file',
+    variable: 'HOST_TLS_CERT_FILE',
+    fallback: undefined,
+    meaning: 'certificate (PEM): HTTP and the embedded broker speak TLS only',
+  },
+  tlsKeyFile: {
+    flag: 'tls-key-file',
+    variable: 'HOST_TLS_KEY_FILE',
+    fallback: undefined,
+    meaning: 'private key (PEM) of the certificate',
+  },
+  secretKeyFile: {
+    flag: 'secret-key-file',
+    variable: 'HOST_SECRET_KEY_FILE',
+    fallback: undefined,
+    meaning: 'keys that encrypt secrets in the data directory; "lupine secret-key" makes it',
+  },
+  logLevel: {
+    flag: 'log-level',
+    variable: 'HOST_LOG_LEVEL',
+    fallback: 'info',
+    meaning: logLevels.join(', '),
+  },
+  logFormat: {
+    flag: 'log-format',
+    variable: 'HOST_LOG_FORMAT',
+    fallback: undefined,
+    meaning: 'pretty or json; default: pretty on a terminal, else json',
+  },
+  isolation: {
+    flag: 'isolation',
+    variable: 'HOST_ISOLATION',
+    fallback: 'dedicated',
+    meaning: 'dedicated: one worker a plugin; shared: many plugins in few workers',
+  },
+  safeMode: {
+    flag: 'safe',
+    variable: 'HOST_SAFE_MODE',
+    fallback: undefined,
+    meaning: 'load no plugin, but let everything be changed; as a variable: true or false',
+    isSwitch: true,
+  },
+  discoveryPrefix: {
+    flag: 'discovery-prefix',
+    variable: 'HOST_DISCOVERY_PREFIX',
+    fallback: 'homeassistant',
+    meaning: 'first level of Home Assistant discovery; empty: none',
+  },
+  pluginLimits: {
+    flag: 'plugin-limits',
+    variable: 'HOST_PLUGIN_LIMITS',
+    fallback: undefined,
+    meaning: 'JSON map from limit to number, for all plugins: {"memory": 256}',
+  },
+  httpRewrite: {
+    flag: 'http-rewrite',
+    variable: 'HOST_HTTP_REWRITE',
+    fallback: undefined,
+    meaning: "JSON map from origin to origin for the plugins' own HTTP requests",
+  },
+} as const satisfies Record<string, Definition>
+
+export type SettingName = keyof typeof definitions
+export const settingNames = Object.keys(definitions) as SettingName[]
+
+/** A setting that cannot be used; the message is one line that says what to do. */
+export class SettingsError extends Error {
+  override readonly name = 'SettingsError'
+}
+
+/** An error with both names of the setting. `expected` completes "it must be …". */
+export function bad(name: SettingName, value: string | undefined, expected: string): SettingsError {
+  const { flag, variable } = definitions[name]
+  const shown = value === undefined ? 'missing' : JSON.stringify(value)
+  return new SettingsError(`${variable} (--${flag}) is ${shown}; it must be ${expected}.`)
+}

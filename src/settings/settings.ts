@@ -1,0 +1,87 @@
+import { type LogLevel, logLevels } from '../base/log.ts'
+import type { ChosenLimits } from '../schema/plugin-limits.ts'
+import { bad, type SettingName } from './definitions.ts'
+import {
+  oneOf,
+  readCount,
+  readHostId,
+  readMqttUrl,
+  readPluginLimits,
+  readPort,
+  readPrefix,
+  readRewrite,
+  readRoot,
+  readSwitch,
+  readTlsFiles,
+  readToken,
+} from './values.ts'
+
+/** The settings of the host (contract, section 1). Pure: what the environment and the flags say. */
+
+export interface Settings {
+  /** As given; relative to the working directory. */
+  dataDirectory: string
+  /** undefined: the stored one, or a new random one. */
+  hostId: string | undefined
+  httpBind: string
+  httpPort: number
+  mqttBind: string
+  mqttPort: number
+  /** undefined: the embedded broker. */
+  mqttUrl: string | undefined
+  mqttRoot: string
+  /** Clients of the embedded broker at a time. */
+  mqttConnections: number
+  /** Of one address other than this machine's. */
+  mqttConnectionsPerAddress: number
+  token: string | undefined
+  tokenFile: string | undefined
+  /** Certificate (PEM, with those that signed it) and its key: both or neither. */
+  tlsCertFile: string | undefined
+  tlsKeyFile: string | undefined
+  /** Keys that encrypt secrets in the data directory; undefined: they are in plain text. */
+  secretKeyFile: string | undefined
+  logLevel: LogLevel
+  logFormat: 'pretty' | 'json'
+  isolation: 'dedicated' | 'shared'
+  /** No plugin is loaded, but everything can be changed. */
+  safeMode: boolean
+  /** Empty: no Home Assistant discovery. */
+  discoveryPrefix: string
+  /** Origin to origin, for the plugins' own HTTP requests. */
+  httpRewrite: Record<string, string>
+  /** What every plugin may take for which nothing else is set. */
+  pluginLimits: ChosenLimits
+}
+
+/** `text`: what is given for a setting, or its default. Throws `SettingsError`. */
+export function readSettings(text: (name: SettingName) => string | undefined, isTerminal: boolean): Settings {
+  const required = (name: SettingName): string => {
+    const value = text(name)
+    if (value === undefined || value === '') throw bad(name, value, 'a value')
+    return value
+  }
+  return {
+    dataDirectory: required('dataDirectory'),
+    hostId: readHostId(text('hostId')),
+    httpBind: required('httpBind'),
+    httpPort: readPort('httpPort', required('httpPort')),
+    mqttBind: required('mqttBind'),
+    mqttPort: readPort('mqttPort', required('mqttPort')),
+    mqttUrl: readMqttUrl(text('mqttUrl')),
+    mqttRoot: readRoot(required('mqttRoot')),
+    mqttConnections: readCount('mqttConnections', required('mqttConnections')),
+    mqttConnectionsPerAddress: readCount('mqttConnectionsPerAddress', required('mqttConnectionsPerAddress')),
+    token: readToken(text('token')),
+    tokenFile: text('tokenFile') || undefined,
+    ...readTlsFiles(text('tlsCertFile') || undefined, text('tlsKeyFile') || undefined),
+    secretKeyFile: text('secretKeyFile') || undefined,
+    logLevel: oneOf('logLevel', required('logLevel'), logLevels),
+    logFormat: oneOf('logFormat', text('logFormat') || (isTerminal ? 'pretty' : 'json'), ['pretty', 'json']),
+    isolation: oneOf('isolation', required('isolation'), ['dedicated', 'shared']),
+    safeMode: readSwitch('safeMode', text('safeMode')),
+    discoveryPrefix: readPrefix(text('discoveryPrefix') ?? ''),
+    httpRewrite: readRewrite(text('httpRewrite')),
+    pluginLimits: readPluginLimits(text('pluginLimits')),
+  }
+}

@@ -1,0 +1,138 @@
+import { isJsonObject } from '../base/json.ts'
+import { type ChosenLimits, readChosenLimits } from '../schema/plugin-limits.ts'
+import { bad, type SettingName, SettingsError } from './definitions.ts'
+
+/** What the text of a setting may be. Each throws `SettingsError`. */
+
+/** Whether this text fits into an `Authorization` header as it is. */
+export function isTokenText(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text)
+}
+
+export function readToken(value: string | undefined): string | undefined {
+  if (value === undefined || value === '') return undefined
+  // It is a secret: it is not repeated.
+  if (!isTokenText(value))
+    throw new SettingsError('HOST_TOKEN (--token) must be of visible ASCII characters, without spaces.')
+  return value
+}
+
+export function readTlsFiles(tlsCertFile: string | undefined, tlsKeyFile: string | undefined) {
+  if (tlsCertFile !== undefined && tlsKeyFile === undefined)
+    throw bad('tlsKeyFile', undefined, 'set, as well')
+  if (tlsKeyFile !== undefined && tlsCertFile === undefined)
+    throw bad('tlsCertFile', undefined, 'set, as well')
+  return { tlsCertFile, tlsKeyFile }
+}
+
+const switchWords: ReadonlyMap<string, boolean> = new Map([
+  ['', false],
+  ['0', false],
+  ['false', false],
+  ['1', true],
+  ['true', true],
+])
+
+export function readSwitch(name: SettingName, value = ''): boolean {
+  const on = switchWords.get(value.toLowerCase())
+  if (on === undefined) throw bad(name, value, 'true or false')
+  return on
+}
+
+export function readHostId(value: string | undefined): string | undefined {
+  if (value === undefined || value === '') return undefined
+  if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(value)) {
+    throw bad('hostId', value, '1 to 64 letters, digits, _ and -')
+  }
+  return value
+}
+
+export function readPort(name: 'httpPort' | 'mqttPort', value: string): number {
+  const port = Number(value)
+  if (!/^\d+$/.test(value) || port > 65_535) throw bad(name, value, 'a port number from 0 to 65535')
+  return port
+}
+
+/** More connections than any process has ports and memory for. */
+const mostConnections = 100_000
+
+export function readCount(name: 'mqttConnections' | 'mqttConnectionsPerAddress', value: string): number {
+  const count = Number(value)
+  if (!/^\d+$/.test(value) || count < 1 || count > mostConnections) {
+    throw bad(name, value, `a number from 1 to ${mostConnections}`)
+  }
+  return count
+}
+
+const mqttProtocols = ['mqtt:', 'mqtts:', 'ws:', 'wss:']
+
+export function readMqttUrl(value: string | undefined): string | undefined {
+  if (value === undefined || value === '') return undefined
+  if (!URL.canParse(value) || !mqttProtocols.includes(new URL(value).protocol)) {
+    // The value may hold a password: it is not repeated.
+    throw new SettingsError(
+      'HOST_MQTT_URL (--mqtt-url) must be an mqtt://, mqtts://, ws:// or wss:// address.',
+    )
+  }
+  return value
+}
+
+export function readRoot(value: string): string {
+  if (/[+#\0]/.test(value) || value.startsWith('$') || value.split('/').includes('')) {
+    throw bad('mqttRoot', value, 'one or more topic levels without +, # or a leading $')
+  }
+  return value
+}
+
+export function readPrefix(value: string): string {
+  if (/[+#\0]/.test(value) || (value !== '' && value.split('/').includes(''))) {
+    throw bad('discoveryPrefix', value, 'topic levels without + and #, or empty')
+  }
+  return value
+}
+
+export function oneOf<T extends string>(name: SettingName, value: string, allowed: readonly T[]): T {
+  const found = allowed.find((candidate) => candidate === value)
+  if (found === undefined) throw bad(name, value, allowed.join(' or '))
+  return found
+}
+
+export function readPluginLimits(value: string | undefined): ChosenLimits {
+  if (value === undefined || value === '') return {}
+  let given: unknown
+  try {
+    given = JSON.parse(value)
+  } catch {
+    throw bad('pluginLimits', value, 'a JSON map such as {"memory": 256}')
+  }
+  const { chosen, errors } = readChosenLimits(given, '')
+  const [first] = errors
+  if (first !== undefined)
+    throw bad('pluginLimits', value, `a JSON map of limits; ${first.path.slice(1)} ${first.message}`.trim())
+  return chosen
+}
+
+export function readRewrite(value: string | undefined): Record<string, string> {
+  if (value === undefined || value === '') return {}
+  const expected =
+    'a JSON object from origin to origin, such as {"https://api.example.com": "http://127.0.0.1:8080"}'
+  let map: unknown
+  try {
+    map = JSON.parse(value)
+  } catch {
+    throw bad('httpRewrite', value, expected)
+  }
+  if (!isJsonObject(map)) throw bad('httpRewrite', value, expected)
+  const rewrite: Record<string, string> = {}
+  for (const [from, to] of Object.entries(map)) {
+    if (typeof to !== 'string' || !isOrigin(from) || !isOrigin(to)) throw bad('httpRewrite', value, expected)
+    rewrite[new URL(from).origin] = new URL(to).origin
+  }
+  return rewrite
+}
+
+function isOrigin(text: string): boolean {
+  if (!URL.canParse(text)) return false
+  const url = new URL(text)
+  return (url.protocol === 'http:' || url.protocol === 'https:') && url.pathname === '/' && url.search === ''
+}
