@@ -1,0 +1,301 @@
+import type { Clock } from '../base/clock.ts'
+import type { Json } from '../base/json.ts'
+import type { Logger } from '../base/log.ts'
+import { messageOf } from '../base/problem.ts'
+import { isRequest, mayPublish } from '../bus/acl.ts'
+import type { Bus, BusSubscription, Room } from '../bus/bus.ts'
+import type { Outside } from '../outside/outside.ts'
+import type { Isolate, IsolateServices, PointState, PublishOptions } from '../sandbox/isolate.ts'
+import type { ExposedState } from '../schema/exposure.ts'
+import type { LogEntry } from '../schema/plugin.ts'
+import type { PluginSummary } from '../schema/plugin-call.ts'
+import type { LimitName } from '../schema/plugin-limits.ts'
+import type { Announcements } from './announcements.ts'
+import type { EventHub } from './event-hub.ts'
+import type { ExposureRegistry } from './exposure-registry.ts'
+import type { FanOut } from './fan-out.ts'
+import type { KeyValueStores } from './key-value-stores.ts'
+import type { ObjectRegistry } from './object-registry.ts'
+import type { Checks, Guard } from './permissions/guard.ts'
+import type { PluginLogs } from './plugin-logs.ts'
+
+/** Events and messages that may wait for a plugin while its onInit runs; later ones are dropped. */
+export const waitingDeliveries = 1_000
+/** Messages that may wait for one plugin in the host; later ones are dropped before they cost anything. */
+export const waitingMessages = 10_000
+/**
+ * Topics on which the messages of one plugin are retained; the broker keeps a number of them for everybody, and
+ * one plugin must not take it all.
+ */
+export const retainedTopicsLimit = 1_000
+
+export interface PluginServicesSettings {
+  bus: Bus
+  outside: Outside
+  /** First levels of the host's own topics, which plugins may not publish to. */
+  root: string
+  /** Whether the host announces its plugins to others on this topic; what one says there in its name would be believed. */
+  announcesOn(topic: string): boolean
+  clock: Clock
+  logger: Logger
+  events: EventHub
+  registry: ObjectRegistry
+  exposures: ExposureRegistry
+  logs: PluginLogs
+  stores: KeyValueStores
+  announcements: Announcements
+  /** A plugin has to be unloaded and loaded again to get another worker. `wanted`: whether that is still so. */
+  onMoveAway(id: string, reason: string, wanted: () => boolean): void
+  /** A plugin has met one of its limits; once for each limit and load. */
+  onLimit(id: string, limit: LimitName, value: number): void
+  /** All installed plugins, for `Plugin.list()`. */
+  listPlugins(): PluginSummary[]
+}
+
+/** A plugin while it is loaded, or being loaded. */
+export interface LoadedPlugin {
+  isolate: Isolate | undefined
+  /** What arrived while onInit was still running: a retained message, say. */
+  waiting: ((isolate: Isolate) => void)[]
+  subscriptions: Map<number, Promise<BusSubscription | undefined>>
+  /** For what its subscriptions get. */
+  room: Room
+  /** What follows from what it says. */
+  fanOut: FanOut
+  /** Topics on which something of the plugin is retained. */
+  retained: Set<string>
+  guard: Guard
+  /** HTTP requests that it may have under way. */
+  httpRequests: number
+  /** It has been told that there is no room for more of those. */
+  crowded: boolean
+  /** Set when the end of the isolate has been asked for. */
+  unloading: boolean
+  /** Set when what it had is being cleaned up; once, or what is loaded after it would be cleaned up, too. */
+  released: Promise<void> | undefined
+}
+
+/** What a plugin that runs gets of the host, and what the host takes back afterwards. */
+export interface PluginServices {
+  servicesFor(id: string, plugin: LoadedPlugin): IsolateServices
+  /** For the messages that a plugin's subscriptions get. */
+  createRoom(id: string): Room
+  /** Everything that others could still see or hear of it, in the specification's order. */
+  withdraw(id: string, plugin: LoadedPlugin): Promise<void>
+  /** Adds a line of the host's to the plugin's log. */
+  say(id: string, level: LogEntry['level'], message: string): void
+}
+
+/** `loaded`: by id; whoever works through another's instance is among them. */
+export function createPluginServices(
+  settings: PluginServicesSettings,
+  loaded: ReadonlyMap<string, LoadedPlugin>,
+): PluginServices {
+  const { bus, outside, root, announcesOn, clock, logger, events, registry, exposures } = settings
+  const { logs, stores, announcements } = settings
+
+  function log(plugin: string, entry: LogEntry): void {
+    logs.add(plugin, entry)
+    logger[entry.level](entry.message, { plugin, ...entry.fields })
+    announcements.announce({ kind: 'log', plugin, entry })
+  }
+
+  function hostLine(plugin: string, level: LogEntry['level'], message: string): void {
+    log(plugin, { at: new Date(clock.now()).toISOString(), level, message })
+  }
+
+  function deliver(plugin: LoadedPlugin, action: (isolate: Isolate) => void): void {
+    if (plugin.isolate !== undefined) action(plugin.isolate)
+    else if (plugin.waiting.length < waitingDeliveries) plugin.waiting.push(action)
+  }
+
+  /** Whether the message is retained, if it is to be; an empty one is, for it makes room. */
+  function mayRetain(
+    id: string,
+    plugin: LoadedPlugin,
+    topic: string,
+    payload: Uint8Array,
+    { retain }: PublishOptions,
+  ): boolean {
+    if (!retain) return false
+    const { retained } = plugin
+    if (payload.byteLength === 0) retained.delete(topic)
+    else if (retained.size < retainedTopicsLimit) retained.add(topic)
+    else if (!retained.has(topic)) {
+      if (plugin.crowded) return false
+      plugin.crowded = true
+      hostLine(
+        id,
+        'warn',
+        `mqttPublish to ${topic} was not retained: a plugin may have ${retainedTopicsLimit} retained topics`,
+      )
+      return false
+    }
+    return true
+  }
+
+  function createRoom(id: string): Room {
+    let told = false
+    return {
+      waiting: 0,
+      limit: waitingMessages,
+      dropped() {
+        if (told) return
+        told = true
+        hostLine(id, 'warn', `MQTT messages are dropped: more than ${waitingMessages} wait for the plugin`)
+      },
+    }
+  }
+
+  function servicesFor(id: string, plugin: LoadedPlugin): IsolateServices {
+    /** Charges the plugin for what follows from what it says. */
+    const charged =
+      <A extends unknown[]>(service: (...args: A) => void) =>
+      (...args: A): void =>
+        bus.causedBy(plugin.fanOut.cause, () => service(...args))
+    return {
+      log: charged((entry: LogEntry) => log(id, entry)),
+      emit: charged((name: string, data: Json | undefined, { qos, retain }: PublishOptions) => {
+        for (let listener = events.emit(name, data); listener > 0; listener -= 1) plugin.fanOut.reached()
+        announcements.announce({ kind: 'event', plugin: id, name, data, qos, retain })
+      }),
+      publish: charged((topic: string, payload: Uint8Array, options: PublishOptions) => {
+        if (!mayPublish(root, topic) || announcesOn(topic)) {
+          hostLine(
+            id,
+            'warn',
+            `mqttPublish to ${JSON.stringify(topic)} was refused: the topic is the host's own`,
+          )
+          return
+        }
+        if (plugin.guard.publish(topic) !== undefined) return
+        bus
+          .publish(topic, payload, { ...options, retain: mayRetain(id, plugin, topic, payload, options) })
+          .catch((error: unknown) => {
+            hostLine(id, 'warn', `mqttPublish to ${topic} failed: ${messageOf(error)}`)
+          })
+      }),
+      subscribeEvent: (name) =>
+        events.subscribe(id, name, (event, data) =>
+          deliver(plugin, (isolate) => isolate.deliverEvent(event, data)),
+        ),
+      unsubscribeEvent: (name) => events.unsubscribe(id, name),
+      subscribeTopic(subscription, filter) {
+        if (plugin.guard.subscribe(filter) !== undefined) return
+        const made = bus
+          .subscribe(
+            filter,
+            ({ topic, payload }) => {
+              if (isRequest(root, topic)) return
+              deliver(plugin, (isolate) => isolate.deliverMessage(subscription, topic, payload))
+            },
+            plugin.room,
+          )
+          .catch((error: unknown) => {
+            hostLine(id, 'warn', `mqttSubscribe to ${filter} failed: ${messageOf(error)}`)
+            return undefined
+          })
+        // A number that is in use already is not one of an honest worker; what had it would never be closed.
+        void closeSubscription(id, plugin.subscriptions.get(subscription))
+        plugin.subscriptions.set(subscription, made)
+      },
+      unsubscribeTopic(subscription) {
+        const made = plugin.subscriptions.get(subscription)
+        plugin.subscriptions.delete(subscription)
+        void closeSubscription(id, made)
+      },
+      setObject: charged((path: string, value: Json | undefined) => {
+        registry.setObject(id, path, value)
+        announcements.announce({ kind: 'object', plugin: id, path, value })
+      }),
+      setPoint: charged(({ kind, id: point, value }: PointState) => {
+        registry.setPoint(id, kind, point, value)
+        announcements.announce({ kind, plugin: id, id: point, value, removed: false })
+      }),
+      removePoint(kind, point) {
+        registry.removePoint(id, kind, point)
+        announcements.announce({ kind, plugin: id, id: point, value: undefined, removed: true })
+      },
+      setExposure(exposed, exposure) {
+        exposures.set(id, exposed, exposure)
+        announcements.announce({ kind: 'exposure', plugin: id, id: exposed, exposure })
+      },
+      removeExposure: (exposed) => removeExposure(id, exposed),
+      setExposedState: charged((exposed: string, state: ExposedState) => {
+        const exposure = exposures.setState(id, exposed, state)
+        if (exposure !== undefined)
+          announcements.announce({ kind: 'exposed', plugin: id, id: exposed, exposure, state })
+      }),
+      async drained() {
+        await bus.delivered()
+        await plugin.fanOut.settled()
+      },
+      limitReached: (limit, value) => settings.onLimit(id, limit, value),
+      deliveries: () => plugin.fanOut.take(),
+      moveAway: (reason) =>
+        settings.onMoveAway(id, reason, () => loaded.get(id) === plugin && !plugin.unloading),
+      setKeyValue: (key, entry) => stores.set(id, key, entry),
+      request: (call, signal, visitor) =>
+        outside.request(id, call, signal, {
+          connect: (host, port) =>
+            plugin.guard.connect(host, port) ?? refusedTo(visitor, ({ connect }) => connect(host, port)),
+          httpRequests: plugin.httpRequests,
+        }),
+      refuseVisit: (visitor, permission, value) => refusedTo(visitor, (checks) => checks[permission](value)),
+      lookUpObject(fullPath, visitor) {
+        const found = registry.lookUp(fullPath)
+        const refusal =
+          found === undefined
+            ? undefined
+            : (plugin.guard.use(found.plugin) ?? refusedTo(visitor, ({ use }) => use(found.plugin)))
+        if (refusal !== undefined) throw new Error(refusal)
+        return found?.value
+      },
+      refuseUse: (other) => plugin.guard.use(other),
+      listPlugins: () => settings.listPlugins().filter((other) => plugin.guard.sees(other.id)),
+    }
+  }
+
+  /** Why a plugin that works through another one's instance may not do what the other one may. */
+  function refusedTo(
+    visitor: string | undefined,
+    check: (checks: Checks) => string | undefined,
+  ): string | undefined {
+    if (visitor === undefined) return undefined
+    const guard = loaded.get(visitor)?.guard
+    return guard === undefined ? `plugin not running: ${visitor}` : check(guard.visiting)
+  }
+
+  function removeExposure(id: string, exposed: string): void {
+    if (!exposures.remove(id, exposed)) return
+    announcements.announce({ kind: 'exposure', plugin: id, id: exposed, exposure: undefined })
+  }
+
+  async function closeSubscription(
+    id: string,
+    made: Promise<BusSubscription | undefined> | undefined,
+  ): Promise<void> {
+    try {
+      await (await made)?.close()
+    } catch (error) {
+      logger.warn('An MQTT subscription could not be closed', { plugin: id, error: messageOf(error) })
+    }
+  }
+
+  return {
+    servicesFor,
+    createRoom,
+    async withdraw(id, plugin) {
+      events.unsubscribeAll(id)
+      const subscriptions = [...plugin.subscriptions.values()]
+      plugin.subscriptions.clear()
+      await Promise.all(subscriptions.map((made) => closeSubscription(id, made)))
+      registry.clear(id, ({ kind, id: name }) => {
+        if (kind === 'object') announcements.announce({ kind, plugin: id, path: name, value: undefined })
+        else announcements.announce({ kind, plugin: id, id: name, value: undefined, removed: true })
+      })
+      for (const { id: exposed } of exposures.list(id)) removeExposure(id, exposed)
+    },
+    say: hostLine,
+  }
+}
