@@ -1,3 +1,4 @@
+import { basicAuthorization } from '../base/basic-authorization.ts'
 /** An address as it goes over the wire: apart from its credentials, nothing is written differently. */
 export interface HttpAddress {
   protocol: 'http:' | 'https:'
@@ -32,7 +33,7 @@ export function parseHttpAddress(text: string): HttpAddress | undefined {
     host: place.host,
     hostname: place.hostname,
     path: path.replace(unsendable, encodeCharacters),
-    authorization: at < 0 ? undefined : basicAuthorization(authority.slice(0, at)),
+    authorization: at < 0 ? undefined : authorizationOf(authority.slice(0, at)),
   }
 }
 
@@ -44,20 +45,9 @@ function originOf(text: string): URL | undefined {
   }
 }
 
-/** A `Basic` value of `user:pass` as written in an address, where both may be percent-encoded. */
-function basicAuthorization(userInfo: string): string {
+function authorizationOf(userInfo: string): string {
   const [user = '', ...password] = userInfo.split(':')
-  const credentials = [user, password.join(':')].map(decoded).join(':')
-  return `Basic ${Buffer.from(credentials).toString('base64')}`
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    // A bare percent sign: then it stands for itself.
-    return text
-  }
+  return basicAuthorization(user, password.join(':'))
 }
 
 function encodeCharacters(text: string): string {

@@ -1,3 +1,4 @@
+import { basicAuthorization } from '../base/basic-authorization.ts'
 import type { Clock } from '../base/clock.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 import { indexFile, signatureFile } from '../schema/repository-index.ts'
@@ -99,16 +100,7 @@ interface Answer {
 
 function authorizationOf({ username, password }: URL): string | undefined {
   if (username === '' && password === '') return undefined
-  const credentials = `${decoded(username)}:${decoded(password)}`
-  return `Basic ${Buffer.from(credentials).toString('base64')}`
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
+  return basicAuthorization(username, password)
 }
 
 function adviceFor(status: number): string {
