@@ -56,6 +56,10 @@ function feature(
 }
 
 const simple = ['command_topic', 'state_topic', 'value_template'] as const
+/** Of a component that can be switched, and more. */
+const onOffOfMany = ['command_topic', 'state_topic', 'state_value_template'] as const
+const named = (name: string) =>
+  [`${name}_command_topic`, `${name}_state_topic`, `${name}_value_template`] as const
 
 /** `min` and `max` when they are a range at all. */
 function range(min: number | undefined, max: number | undefined): Fields {
@@ -114,17 +118,9 @@ const button: FieldsOf = ({ deviceClass }, topics) => ({
 })
 
 const light: FieldsOf = (exposure, topics) => {
-  const named = (name: string) =>
-    [`${name}_command_topic`, `${name}_state_topic`, `${name}_value_template`] as const
   const { features, max, options } = exposure
   return {
-    ...feature(
-      exposure,
-      topics,
-      'state',
-      ['command_topic', 'state_topic', 'state_value_template'],
-      template.onOff,
-    ),
+    ...feature(exposure, topics, 'state', onOffOfMany, template.onOff),
     ...feature(exposure, topics, 'brightness', named('brightness')),
     ...(features.includes('brightness') ? fields({ brightness_scale: max }) : {}),
     ...feature(exposure, topics, 'color_temp', named('color_temp')),
@@ -177,17 +173,9 @@ const cover: FieldsOf = (exposure, topics) => {
 }
 
 const fan: FieldsOf = (exposure, topics) => {
-  const named = (name: string) =>
-    [`${name}_command_topic`, `${name}_state_topic`, `${name}_value_template`] as const
   const { features, max, options } = exposure
   return {
-    ...feature(
-      exposure,
-      topics,
-      'state',
-      ['command_topic', 'state_topic', 'state_value_template'],
-      template.onOff,
-    ),
+    ...feature(exposure, topics, 'state', onOffOfMany, template.onOff),
     ...feature(exposure, topics, 'speed', named('percentage')),
     ...(features.includes('speed') ? fields({ speed_range_max: max }) : {}),
     ...feature(exposure, topics, 'oscillation', named('oscillation'), template.onOff),
