@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, relative, resolve } from 'node:path'
+import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('-'))
@@ -50,15 +50,30 @@ function run(files, concurrency) {
   }
 }
 
-const files = (named.length > 0 ? named : ['test', 'repository']).flatMap(testFiles)
+/** A failed test may stand in a file from which several test files make theirs: those are what can be run again. */
+function testFilesOf(failed) {
+  if (files.includes(failed)) return [failed]
+  const imported = `'./${basename(failed)}'`
+  return files.filter(
+    (file) => dirname(file) === dirname(failed) && readFileSync(file, 'utf8').includes(imported),
+  )
+}
+
+const files = (named.length > 0 ? named : ['test', 'repository'])
+  .flatMap(testFiles)
+  .map((file) => relative('.', resolve(file)))
 const first = run(files, 2)
 let { status } = first
+const failed = [...new Set(first.failed.flatMap(testFilesOf))]
+const isEachKnown = first.failed.every((file) => testFilesOf(file).length > 0)
 // Real workers, brokers and browsers share two cores here. What fails beside others is run once more by itself:
 // a defect fails again, and what passes is named, so that it gets mended and is not forgotten.
-if (status !== 0 && files.length > 1 && first.failed.length > 0 && first.failed.length <= mostFilesAgain) {
-  console.log(`\nAgain, each by itself:\n${first.failed.map((file) => `  ${file}`).join('\n')}\n`)
-  const failedAgain = first.failed.filter((file) => run([file], 1).status !== 0)
-  const unsteady = first.failed.filter((file) => !failedAgain.includes(file))
+const isWorthAnotherRun =
+  files.length > 1 && failed.length > 0 && failed.length <= mostFilesAgain && isEachKnown
+if (status !== 0 && isWorthAnotherRun) {
+  console.log(`\nAgain, each by itself:\n${failed.map((file) => `  ${file}`).join('\n')}\n`)
+  const failedAgain = failed.filter((file) => run([file], 1).status !== 0)
+  const unsteady = failed.filter((file) => !failedAgain.includes(file))
   if (unsteady.length > 0)
     console.log(`\nUnsteady (failed beside others, passed alone): ${unsteady.join(', ')}`)
   if (failedAgain.length > 0) console.log(`\nFailed twice: ${failedAgain.join(', ')}`)
