@@ -10,7 +10,7 @@ export interface InboxEntry {
 }
 
 /** Milliseconds of messages at a stretch; then HTTP and the broker's clients have their turn. */
-const sliceLimit = 10
+const sliceLimit = 5
 
 export interface Inbox {
   open(handler: (message: BusMessage) => void, room?: Room): InboxEntry

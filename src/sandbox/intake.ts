@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 
 /** Milliseconds at a stretch for what one plugin asks; then others have their turn, for as long as that took. */
-const sliceLimit = 10
+const sliceLimit = 5
 /** Milliseconds; a timer for less would wait longer than that. */
 const shortestDelay = 1
 

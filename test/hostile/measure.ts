@@ -35,9 +35,9 @@ export const promised = 100
 const slowdownAllowed = 3
 /**
  * The same while a plugin fills its heap, or has the host pass on megabytes: a collector works with several threads,
- * and on a machine that is short of processors everybody else waits for them (docs/reliability.md, "Not there yet").
+ * and on a machine that is short of processors everybody else waits for them.
  */
-export const slowdownWhileCollecting = 10
+export const slowdownWhileCollecting = 5
 /** ms for which a plugin in a worker of its own may pause beside its beat: its worker needs a processor too. */
 const pauseAllowed = 250
 /** ms within which one that shared a worker with the attacker is back (contract, section 6: less than a second). */
