@@ -15,7 +15,8 @@ import { createExternalBus } from '../bus/external-bus.ts'
 import { createHttp } from '../http/http.ts'
 import { createStartGate } from '../http/start-gate.ts'
 import { openJournal } from '../journal/journal.ts'
-import { createSnapshotWriter, readSnapshot, refuseDoubtfulEdits, snapshotOf } from '../journal/snapshot.ts'
+import { readSnapshot, refuseDoubtfulEdits, snapshotOf } from '../journal/snapshot.ts'
+import { createSnapshotWriter } from '../journal/snapshot-writer.ts'
 import { createLifecycle, type RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
 import { createHomeAssistant } from '../lifecycle/home-assistant/home-assistant.ts'
 import { requireKeysOfStores, storesFolderIn } from '../lifecycle/key-value-file.ts'
@@ -132,12 +133,14 @@ export async function createHost(options: HostOptions): Promise<Host> {
     const snapshots = createSnapshotWriter({
       directory,
       files,
+      clock,
       logger,
       kept: file,
       state: () => journal.state,
       eventId,
       vault,
     })
+    scope.add(() => snapshots.close())
 
     const bus =
       settings.mqttUrl === undefined

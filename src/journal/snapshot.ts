@@ -1,12 +1,9 @@
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { KnownRepository } from '../../machines/host.ts'
-import { type FileSystem, writeFileAtomically } from '../base/file-system.ts'
+import type { FileSystem } from '../base/file-system.ts'
 import { SecretKeyError } from '../base/key-ring.ts'
-import type { Logger } from '../base/log.ts'
-import { privateFileMode } from '../base/private-files.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
-import { storageFault } from '../base/storage-fault.ts'
 import { type HostFile, type InstalledEntry, levelsAroundConfig, parseHostFile } from '../schema/host-file.ts'
 import { jsonDepthLimit, parseJsonText } from '../schema/json-text.ts'
 import type { Config, PluginState } from '../schema/plugin.ts'
@@ -170,60 +167,4 @@ export function handEdits(written: HostFile, file: HostFile): HandEdit[] {
   }
   for (const id of before.keys()) edits.push({ kind: 'pluginRemoved', id })
   return edits
-}
-
-export interface SnapshotWriter {
-  /**
-   * Resolves when a snapshot that has the present state is on disk. Never rejects: the journal has every
-   * fact, so a snapshot that cannot be written is logged and tried again at the next change.
-   */
-  flush(): Promise<void>
-  /** Why the last snapshot could not be written, until one could. */
-  readonly failure: string | undefined
-}
-
-export function createSnapshotWriter(settings: {
-  directory: string
-  files: FileSystem
-  logger: Logger
-  kept: HostFile | undefined
-  state: () => HostState
-  /** Id of the event with this number. */
-  eventId?: (seq: number) => string | undefined
-  /** As in `openJournal`. */
-  vault?: Vault
-}): SnapshotWriter {
-  const { directory, files, logger, kept, state, eventId, vault = noVault } = settings
-  const path = join(directory, snapshotFileName)
-  let writtenSeq = -1
-  let failure: string | undefined
-  let running: Promise<void> = Promise.resolve()
-
-  async function write(): Promise<void> {
-    const current = state()
-    if (current.seq === writtenSeq) return
-    try {
-      const snapshot = snapshotOf(current, kept, eventId?.(current.seq))
-      const content = `${JSON.stringify(changeHostFile(vault, 'seal', snapshot), null, 2)}\n`
-      await writeFileAtomically(files, path, content, privateFileMode)
-      writtenSeq = current.seq
-      failure = undefined
-    } catch (error) {
-      failure = storageFault(error) ?? messageOf(error)
-      logger.error('The snapshot could not be written; the journal still has everything', {
-        path,
-        error: messageOf(error),
-      })
-    }
-  }
-
-  return {
-    flush() {
-      running = running.then(write)
-      return running
-    },
-    get failure() {
-      return failure
-    },
-  }
 }

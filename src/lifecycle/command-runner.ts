@@ -1,6 +1,6 @@
 import { Problem } from '../base/problem.ts'
 import { requireRevision } from '../journal/decide.ts'
-import type { SnapshotWriter } from '../journal/snapshot.ts'
+import type { SnapshotWriter } from '../journal/snapshot-writer.ts'
 import type { CatchUp } from './catch-up.ts'
 import { type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import type { CommandContext } from './lifecycle.ts'

@@ -1,6 +1,6 @@
 import { messageOf } from '../base/problem.ts'
 import { stateOf } from '../journal/evolve.ts'
-import type { SnapshotWriter } from '../journal/snapshot.ts'
+import type { SnapshotWriter } from '../journal/snapshot-writer.ts'
 import type { PluginFact } from '../schema/journal-event.ts'
 import type { CatchUp } from './catch-up.ts'
 import { type LifecycleContext, snapshotOfPlugin } from './context.ts'

@@ -1,7 +1,7 @@
 import { parsePublicKey } from '../base/minisign.ts'
 import { createKeyedMutex } from '../base/mutex.ts'
 import { messageOf, Problem } from '../base/problem.ts'
-import type { SnapshotWriter } from '../journal/snapshot.ts'
+import type { SnapshotWriter } from '../journal/snapshot-writer.ts'
 import type { RepositoryStatus } from '../repository/repository.ts'
 import { hostSupports, isNewer } from '../repository/versions.ts'
 import { withoutCredentials } from './address.ts'

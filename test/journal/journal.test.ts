@@ -14,7 +14,8 @@ import { bytesAtOnce, DamagedJournalError } from '../../src/journal/journal-file
 import { decodeLine, encodeLine } from '../../src/journal/journal-line.ts'
 import { repairJournal } from '../../src/journal/repair.ts'
 import { createSecretVault } from '../../src/lifecycle/secret-vault.ts'
-import { createSnapshotWriter, readSnapshot, snapshotOf } from '../../src/journal/snapshot.ts'
+import { readSnapshot, snapshotOf } from '../../src/journal/snapshot.ts'
+import { createSnapshotWriter } from '../../src/journal/snapshot-writer.ts'
 import type { Fact, PluginFact } from '../../src/schema/journal-event.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
@@ -273,6 +274,7 @@ test('after a repair the host starts, with the settings of the snapshot and a co
   const writer = createSnapshotWriter({
     directory,
     files: systemFileSystem,
+    clock: createManualClock(),
     logger: silentLogger,
     kept: undefined,
     state: () => journal.state,
@@ -457,6 +459,7 @@ test('law: the fold of the journal is the live state and the snapshot, at every 
             ...encryption,
             directory,
             files,
+            clock: createManualClock(),
             logger: silentLogger,
             kept: undefined,
             state: () => journal.state,

@@ -5,14 +5,11 @@ import { test } from 'node:test'
 import { systemFileSystem } from '../../src/base/file-system.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { initialState } from '../../src/journal/evolve.ts'
-import {
-  createSnapshotWriter,
-  handEdits,
-  readSnapshot,
-  snapshotFileName,
-} from '../../src/journal/snapshot.ts'
+import { handEdits, readSnapshot, snapshotFileName } from '../../src/journal/snapshot.ts'
+import { createSnapshotWriter, snapshotRetryDelay } from '../../src/journal/snapshot-writer.ts'
 import type { HostFile } from '../../src/schema/host-file.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
+import { createManualClock } from '../helpers/manual-clock.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 const entry = { id: '@a/b', version: '1.0.0', enabled: false, config: { x: 1 } }
@@ -112,6 +109,7 @@ test('the file is written whole, for its owner only, and keeps members that the 
   const writer = createSnapshotWriter({
     directory,
     files: systemFileSystem,
+    clock: createManualClock(),
     logger: silentLogger,
     kept,
     state: initialState,
@@ -138,6 +136,7 @@ for (const operation of ['open', 'writeFile', 'sync', 'rename'] as const) {
     const writer = createSnapshotWriter({
       directory,
       files: failingFileSystem((name, file) => full && name === operation && file.includes(snapshotFileName)),
+      clock: createManualClock(),
       logger: silentLogger,
       kept: undefined,
       state: initialState,
@@ -152,3 +151,49 @@ for (const operation of ['open', 'writeFile', 'sync', 'rename'] as const) {
     assert.equal(JSON.parse(await readFile(path, 'utf8')).journal.seq, 0)
   })
 }
+
+test('what could not be written is written when it can be, without a change', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const path = join(directory, snapshotFileName)
+  const clock = createManualClock()
+  const disk = { full: true, tries: 0 }
+  const writer = createSnapshotWriter({
+    directory,
+    files: failingFileSystem((name) => {
+      disk.tries += name === 'writeFile' ? 1 : 0
+      return disk.full && name === 'writeFile'
+    }),
+    clock,
+    logger: silentLogger,
+    kept: undefined,
+    state: initialState,
+  })
+  await writer.flush()
+  clock.advance(snapshotRetryDelay)
+  await writer.idle()
+  assert.deepEqual([disk.tries, writer.failure !== undefined], [2, true])
+  clock.advance(2 * snapshotRetryDelay - 1)
+  await writer.idle()
+  assert.equal(disk.tries, 2, 'the second time it waits longer')
+  disk.full = false
+  clock.advance(1)
+  await writer.idle()
+  assert.deepEqual([disk.tries, writer.failure, clock.waiting], [3, undefined, 0])
+  assert.equal(JSON.parse(await readFile(path, 'utf8')).version, 1)
+})
+
+test('a closed writer tries no more by itself', async (context) => {
+  const clock = createManualClock()
+  const writer = createSnapshotWriter({
+    directory: await temporaryDirectory(context),
+    files: failingFileSystem((name) => name === 'writeFile'),
+    clock,
+    logger: silentLogger,
+    kept: undefined,
+    state: initialState,
+  })
+  await writer.flush()
+  assert.equal(clock.waiting, 1)
+  await writer.close()
+  assert.equal(clock.waiting, 0)
+})
