@@ -247,7 +247,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
           if (reason !== undefined) return
           reason = storageFault(error instanceof Problem ? error.cause : error) ?? messageOf(error)
           reasons.add(reason)
-          gate.openForQuestions(new Problem('storage_full', reason))
+          const refusal = new Problem('storage_full', reason)
+          // Before, nobody would know which settings are secret.
+          void lifecycle.readManifests().then(() => gate.openForQuestions(refusal))
           logger.error('The start waits for room on the disk; questions are answered meanwhile', {
             http: http.url,
             error: reason,

@@ -79,6 +79,8 @@ export interface LifecycleSettings {
 export interface RunningLifecycle extends Lifecycle {
   /** Writes facts about the host itself down. */
   record(facts: readonly HostFact[], by: Origin): Promise<void>
+  /** Reads the manifests of what is installed: they say what its settings are called, and which are secret. */
+  readManifests(): Promise<void>
   /** Recovers from a crash and takes over what a person changed in `.host.json`. */
   prepare(file: HostFile | undefined, patiently?: Patiently): Promise<void>
   /** Loads every enabled plugin, unless the host is in safe mode. */
@@ -216,6 +218,9 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
 
     async record(facts, by) {
       await journal.append(facts, by)
+    },
+    async readManifests() {
+      await Promise.all(installedIds().map(manifests.refresh))
     },
     async prepare(file, patiently = (task) => task()) {
       await patiently(() => stores.recover())
