@@ -1,8 +1,8 @@
 import type { Clock } from '../base/clock.ts'
 import { systemErrorCode } from '../base/problem.ts'
 
-/** How long after a refusal the disk is tried again, in milliseconds. */
-export const roomDelay = 5_000
+/** How long after each refusal the disk is tried again, in milliseconds; the last one from then on. */
+export const roomDelays: readonly [number, ...number[]] = [5_000, 10_000, 20_000, 40_000, 60_000]
 
 /** What goes by itself when somebody makes room. Everything else needs a person, and often another start. */
 const fullDisk: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT'])
@@ -25,26 +25,26 @@ export interface Patience {
 export async function whenThereIsRoom<T>(task: () => Promise<T>, patience: Patience): Promise<T> {
   const { clock, interrupt, full } = patience
   const interrupted = (): boolean => interrupt?.aborted === true
-  for (;;) {
+  for (let attempt = 0; ; attempt += 1) {
     try {
       return await task()
     } catch (error) {
       if (!isDiskFull(error) || interrupted()) throw error
       full(error)
-      await pause(clock, interrupt)
+      await pause(clock, interrupt, roomDelays[Math.min(attempt, roomDelays.length - 1)] ?? 0)
       if (interrupted()) throw error
     }
   }
 }
 
-function pause(clock: Clock, interrupt: AbortSignal | undefined): Promise<void> {
+function pause(clock: Clock, interrupt: AbortSignal | undefined, delay: number): Promise<void> {
   return new Promise((resolve) => {
     const end = (): void => {
       call.cancel()
       interrupt?.removeEventListener('abort', end)
       resolve()
     }
-    const call = clock.schedule(roomDelay, end)
+    const call = clock.schedule(delay, end)
     interrupt?.addEventListener('abort', end)
   })
 }

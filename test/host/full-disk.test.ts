@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { createHost, type Host, StartInterrupted } from '../../src/host/host.ts'
-import { isDiskFull, roomDelay } from '../../src/host/room-on-disk.ts'
+import { isDiskFull, roomDelays } from '../../src/host/room-on-disk.ts'
 import { type DiskError, failingFileSystem, type FileOperation } from '../helpers/failing-file-system.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { hostVersion, startTestHost, testSettings } from '../helpers/test-host.ts'
@@ -42,7 +42,7 @@ function beginStart(context: TestContext, directory: string, fails: (call: numbe
   const clock: Clock = {
     ...systemClock,
     schedule(milliseconds, callback) {
-      if (milliseconds !== roomDelay) return systemClock.schedule(milliseconds, callback)
+      if (!roomDelays.includes(milliseconds)) return systemClock.schedule(milliseconds, callback)
       held.push(callback)
       return { cancel: () => void (held = held.filter((other) => other !== callback)) }
     },

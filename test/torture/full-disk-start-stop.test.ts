@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { systemFileSystem } from '../../src/base/file-system.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { createHost, type Host, StartInterrupted } from '../../src/host/host.ts'
-import { roomDelay } from '../../src/host/room-on-disk.ts'
+import { roomDelays } from '../../src/host/room-on-disk.ts'
 import { StartError } from '../../src/host/start-conditions.ts'
 import { type DiskError, diskErrors, failingFileSystem } from '../helpers/failing-file-system.ts'
 import { hostVersion, startTestHost, testSettings } from '../helpers/test-host.ts'
@@ -20,19 +20,20 @@ const step = Number(process.env.LUPINE_DISK_STEP ?? 5)
 const errors = Object.keys(diskErrors) as DiskError[]
 
 /** Tries a full disk again at once; a start that waits for room a second time is ended. */
-function start(directory: string, files = systemFileSystem): Promise<Host> {
+async function start(directory: string, files = systemFileSystem): Promise<Host> {
   const interrupt = new AbortController()
   let waits = 0
+  let started = false
   const clock: Clock = {
     ...systemClock,
     schedule(milliseconds, callback) {
-      if (milliseconds !== roomDelay) return systemClock.schedule(milliseconds, callback)
+      if (!roomDelays.includes(milliseconds) || started) return systemClock.schedule(milliseconds, callback)
       waits += 1
       if (waits > 1) interrupt.abort()
       return systemClock.schedule(0, callback)
     },
   }
-  return createHost({
+  const host = await createHost({
     settings: testSettings(directory),
     logger: silentLogger,
     clock,
@@ -42,6 +43,8 @@ function start(directory: string, files = systemFileSystem): Promise<Host> {
     environment: {},
     files,
   })
+  started = true
+  return host
 }
 
 for (const phase of ['start', 'stop'] as const) {
