@@ -24,7 +24,7 @@ import './style/machine.css'
 import { followJournal, loadJournal } from './store/journal.ts'
 import { followEmittedEvents } from './store/live.ts'
 import { followPlugins, loadPlugins } from './store/plugins.ts'
-import { followSafeMode, loadSafeMode } from './store/safe-mode.ts'
+import { followHost, loadHost } from './store/host.ts'
 import { loadSession } from './store/session.ts'
 
 function App() {
@@ -72,7 +72,7 @@ function Redirect({ to }: { to: string }) {
 
 /** Reads how things stand, and listens from there on. */
 async function start(): Promise<void> {
-  const [lastSeq] = await Promise.all([loadJournal(), loadPlugins(), loadSession(), loadSafeMode()])
+  const [lastSeq] = await Promise.all([loadJournal(), loadPlugins(), loadSession(), loadHost()])
   openStream(lastSeq)
 }
 
@@ -89,7 +89,7 @@ let known = 0
 connections.subscribe((count) => {
   if (count > 1 && count !== known) {
     void loadPlugins()
-    loadSafeMode().catch(tellFailure)
+    loadHost().catch(tellFailure)
   }
   known = count
 })
@@ -99,7 +99,7 @@ followLinks()
 followPlugins()
 followJournal()
 followEmittedEvents()
-followSafeMode()
+followHost()
 const root = document.getElementById('app')
 if (root !== null) render(<App />, root)
 begin()

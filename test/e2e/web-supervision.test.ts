@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { defaultRestartPolicy } from '../../src/lifecycle/restart-policy.ts'
 import { assertAccessible, assertFitsWidth, type View } from '../helpers/browser.ts'
 import { lampPlugin } from '../helpers/lamp-plugin.ts'
+import { failingFileSystem } from '../helpers/failing-file-system.ts'
 import type { TestHost } from '../helpers/test-host.ts'
 import { generousTime } from '../helpers/generous-time.ts'
 import { heading, lamp, lampHost, nameOf, options, runningLamp, useBrowser, views } from './web-fixture.ts'
@@ -55,6 +56,36 @@ for (const view of views) {
     assert.equal(await banner.count(), 0)
     assert.deepEqual(faults, [])
   })
+}
+
+for (const view of views) {
+  test(
+    `what is wrong with the host is told on every page, until it is mended (${nameOf(view)})`,
+    options,
+    async (context) => {
+      const disk = { full: false }
+      const files = failingFileSystem(
+        (operation, path) => disk.full && operation === 'rename' && path.endsWith('.host.json'),
+      )
+      const host = await lampHost(context, { files })
+      disk.full = true
+      await runningLamp(host)
+      const { page, faults } = await lampPage(context, host, view)
+      const banner = page.getByRole('region', { name: 'Health' })
+      for (const path of ['/plugins', `/plugins/${lamp}`, '/system']) {
+        await page.goto(path)
+        await banner
+          .getByText('The disk of the data directory is full; free some space and try again.')
+          .waitFor()
+        await assertFitsWidth(page, path)
+      }
+      await assertAccessible(page, 'not in order')
+      disk.full = false
+      await post(host, `${lamp}/config`, { config: { room: 'cellar' } })
+      await banner.waitFor({ state: 'detached' })
+      assert.deepEqual(faults, [])
+    },
+  )
 }
 
 test(

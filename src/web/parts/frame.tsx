@@ -3,6 +3,7 @@ import { place } from '../base/router.ts'
 import { connection } from '../base/stream.ts'
 import { nextTheme, theme } from '../base/theme.ts'
 import { canLogOut, logOut } from '../store/session.ts'
+import { HealthBanner } from './health-banner.tsx'
 import { Icon, type IconName } from './icon.tsx'
 import { Notices } from './notices.tsx'
 import { SafeModeBanner } from './safe-mode-banner.tsx'
@@ -64,6 +65,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
         })}
       </nav>
       <main id="content" tabIndex={-1}>
+        <HealthBanner />
         <SafeModeBanner />
         {children}
       </main>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import { dateTimeOf } from '../base/words.ts'
-import { leaveSafeMode, safeMode } from '../store/safe-mode.ts'
+import { leaveSafeMode, safeMode } from '../store/host.ts'
 import { Icon } from './icon.tsx'
 
 /** On every page while the host runs without plugins. */
@@ -16,7 +16,7 @@ export function SafeModeBanner() {
   }
 
   return (
-    <section class="note safe-mode" aria-label="Safe mode">
+    <section class="note banner" aria-label="Safe mode">
       <Icon name="warning" />
       <div>
         <strong>Safe mode: no plugin is loaded.</strong> {mode.reason}
