@@ -36,8 +36,9 @@ function run(files, concurrency) {
         `--test-reporter=${reporter}`,
         `--test-reporter-destination=${join(folder, 'failed')}`,
         `--test-concurrency=${concurrency}`,
-        // A file that hangs is a failure, not a CI run that never ends.
-        '--test-timeout=300000',
+        // A file that hangs is a failure, not a CI run that never ends. The longest ones take two minutes here, and
+        // five times as long on a machine with other things to do.
+        '--test-timeout=600000',
         ...flags,
         ...files,
       ],
