@@ -170,6 +170,10 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   })
   let stopping: Promise<void> | undefined
 
+  async function readManifests(): Promise<void> {
+    await Promise.all(installedIds().map(manifests.refresh))
+  }
+
   return {
     resolveId,
     list,
@@ -219,14 +223,12 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     async record(facts, by) {
       await journal.append(facts, by)
     },
-    async readManifests() {
-      await Promise.all(installedIds().map(manifests.refresh))
-    },
+    readManifests,
     async prepare(file, patiently = (task) => task()) {
       await patiently(() => stores.recover())
       await patiently(() => recoverPlugins(context, loader, installer))
       // Before anything is written: they say which values are secret.
-      await Promise.all(installedIds().map(manifests.refresh))
+      await readManifests()
       const known = new Set(installedIds())
       await applyHandEdits(context, file, patiently)
       await Promise.all(
