@@ -1,4 +1,5 @@
 import * as promises from 'node:fs/promises'
+import { platform } from 'node:os'
 import { dirname } from 'node:path'
 import { systemErrorCode } from './problem.ts'
 
@@ -13,8 +14,9 @@ export type FileSystem = Pick<
 
 export const systemFileSystem: FileSystem = promises
 
-/** Makes a rename or a new file in `directory` survive a power cut. */
+/** Makes a rename or a new file in `directory` survive a power cut. Windows syncs no directories: NTFS logs names. */
 export async function syncDirectory(files: Pick<FileSystem, 'open'>, directory: string): Promise<void> {
+  if (platform() === 'win32') return
   const handle = await files.open(directory, 'r')
   try {
     await handle.sync()

@@ -1,10 +1,13 @@
-import { open, rm } from 'node:fs/promises'
+import { type FileHandle, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { tryLock } from 'fs-native-extensions'
 import { privateFileMode } from '../base/private-files.ts'
 import { systemErrorCode } from '../base/problem.ts'
+import { flockProgram, type KernelLock, nativeLock } from './kernel-lock.ts'
+import { takeLockFile } from './process-lock-file.ts'
 
 const lockFileName = '.host.lock'
+/** Beside the other, so that it is never taken for an open file that somebody has locked. */
+const processLockFileName = '.host.lock.pid'
 
 export interface DirectoryLock {
   /** `withFile`: removes the lock file as well, if this process made it: a start that failed leaves nothing. */
@@ -13,24 +16,42 @@ export interface DirectoryLock {
 
 /**
  * Takes the data directory for this process. The lock is the kernel's, on an open file: it goes with the
- * process, whatever ends it, so there is no stale lock. Returns undefined when another host has it.
+ * process, whatever ends it, so there is no stale lock. Where none of `kernelLocks` works, a file that names the
+ * process takes its place. Returns undefined when another host has it.
  */
-export async function lockDirectory(directory: string): Promise<DirectoryLock | undefined> {
+export async function lockDirectory(
+  directory: string,
+  kernelLocks?: readonly KernelLock[],
+): Promise<DirectoryLock | undefined> {
   const path = join(directory, lockFileName)
-  let created = true
-  const handle = await open(path, 'wx+', privateFileMode).catch((error: unknown) => {
-    if (systemErrorCode(error) !== 'EEXIST') throw error
-    created = false
-    return open(path, 'a+', privateFileMode)
-  })
-  if (!tryLock(handle.fd)) {
+  const { handle, created } = await openLockFile(path)
+  for (const lock of kernelLocks ?? [await nativeLock(), flockProgram]) {
+    const outcome = lock(handle.fd)
+    if (outcome === 'not available') continue
+    if (outcome === 'taken')
+      return { release: (options) => release(handle, created ? path : undefined, options) }
     await handle.close()
     return undefined
   }
-  return {
-    async release(options) {
-      if (created && options?.withFile) await rm(path, { force: true })
-      await handle.close()
-    },
+  await release(handle, created ? path : undefined, { withFile: true })
+  const remove = await takeLockFile(join(directory, processLockFileName))
+  return remove === undefined ? undefined : { release: remove }
+}
+
+async function openLockFile(path: string): Promise<{ handle: FileHandle; created: boolean }> {
+  try {
+    return { handle: await open(path, 'wx+', privateFileMode), created: true }
+  } catch (error) {
+    if (systemErrorCode(error) !== 'EEXIST') throw error
+    return { handle: await open(path, 'a+', privateFileMode), created: false }
   }
+}
+
+async function release(
+  handle: FileHandle,
+  madeHere: string | undefined,
+  options?: { withFile: boolean },
+): Promise<void> {
+  if (madeHere !== undefined && options?.withFile) await rm(madeHere, { force: true })
+  await handle.close()
 }

@@ -1,50 +1,101 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdir } from 'node:fs/promises'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { flockProgram, type KernelLock, nativeLock } from '../../src/journal/kernel-lock.ts'
 import { lockDirectory } from '../../src/journal/lock.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
-test('a directory is locked once, and free again after the release', async (context) => {
+const rooms = join(import.meta.dirname, '..', '..', 'src', 'journal')
+
+/** Each way to lock, and how a program of its own asks for it. */
+const ways: { name: string; kernelLocks: KernelLock[]; program: string; file: string }[] = [
+  {
+    name: 'the native module',
+    kernelLocks: [await nativeLock()],
+    program: '[await nativeLock()]',
+    file: '.host.lock',
+  },
+  { name: 'the program flock', kernelLocks: [flockProgram], program: '[flockProgram]', file: '.host.lock' },
+  { name: 'a file with the number of the process', kernelLocks: [], program: '[]', file: '.host.lock.pid' },
+]
+
+for (const { name, kernelLocks, program, file } of ways) {
+  test(`by ${name} a directory is locked once, and free again after the release`, async (context) => {
+    const directory = await temporaryDirectory(context)
+    const lock = await lockDirectory(directory, kernelLocks)
+    assert.ok(lock)
+    assert.deepEqual(await readdir(directory), [file])
+    assert.equal(await lockDirectory(directory, kernelLocks), undefined)
+    await lock.release()
+    const again = await lockDirectory(directory, kernelLocks)
+    assert.ok(again)
+    await again.release()
+  })
+
+  test(`by ${name} a start that failed takes its lock file away`, async (context) => {
+    const directory = await temporaryDirectory(context)
+    const lock = await lockDirectory(directory, kernelLocks)
+    await lock?.release({ withFile: true })
+    assert.deepEqual(await readdir(directory), [])
+  })
+
+  test(`by ${name} a process that is killed leaves no lock`, async (context) => {
+    const directory = await temporaryDirectory(context)
+    const source = `
+      const { lockDirectory } = await import(${JSON.stringify(join(rooms, 'lock.ts'))})
+      const { flockProgram, nativeLock } = await import(${JSON.stringify(join(rooms, 'kernel-lock.ts'))})
+      const lock = await lockDirectory(process.argv[1], ${program})
+      console.log(lock === undefined ? 'refused' : 'locked')
+      setInterval(() => {}, 1000)`
+    const child = spawn(
+      process.execPath,
+      ['--import', 'tsx', '--input-type=module', '-e', source, directory],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
+    const [answer] = await once(child.stdout, 'data')
+    assert.equal(String(answer).trim(), 'locked')
+    assert.equal(await lockDirectory(directory, kernelLocks), undefined)
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    const lock = await lockDirectory(directory, kernelLocks)
+    assert.ok(lock)
+    await lock.release({ withFile: true })
+  })
+}
+
+test('where one way does not exist the next is taken', async (context) => {
   const directory = await temporaryDirectory(context)
-  const lock = await lockDirectory(directory)
+  const lock = await lockDirectory(directory, [() => 'not available', await nativeLock()])
   assert.ok(lock)
-  assert.equal(await lockDirectory(directory), undefined)
+  assert.equal(await lockDirectory(directory, [() => 'not available', await nativeLock()]), undefined)
   await lock.release()
-  const again = await lockDirectory(directory)
-  assert.ok(again)
-  await again.release()
 })
 
-test('a start that failed takes its lock file away', async (context) => {
+test('the file of a process that has ended, of an earlier one of the same number, or without a word counts for nothing', async (context) => {
   const directory = await temporaryDirectory(context)
-  const lock = await lockDirectory(directory)
-  await lock?.release({ withFile: true })
+  const ended = spawn(process.execPath, ['-e', ''], { stdio: 'ignore' })
+  await once(ended, 'exit')
+  for (const content of [
+    JSON.stringify({ pid: ended.pid, started: '' }),
+    JSON.stringify({ pid: process.pid, started: 'another boot 17' }),
+    '',
+    '{"pid": "many"}',
+  ]) {
+    await writeFile(join(directory, '.host.lock.pid'), content)
+    const lock = await lockDirectory(directory, [])
+    assert.ok(lock, content)
+    await lock.release()
+  }
+})
+
+test('of many that find the file of a dead process one gets the directory', async (context) => {
+  const directory = await temporaryDirectory(context)
+  await writeFile(join(directory, '.host.lock.pid'), '{"pid": 1, "started": "another boot 17"}')
+  const locks = await Promise.all(Array.from({ length: 8 }, () => lockDirectory(directory, [])))
+  assert.equal(locks.filter((lock) => lock !== undefined).length, 1)
+  await locks.find((lock) => lock !== undefined)?.release()
   assert.deepEqual(await readdir(directory), [])
-})
-
-test('a process that is killed leaves no lock', async (context) => {
-  const directory = await temporaryDirectory(context)
-  const module = join(import.meta.dirname, '..', '..', 'src', 'journal', 'lock.ts')
-  const program = `
-    const { lockDirectory } = await import(${JSON.stringify(module)})
-    console.log(await lockDirectory(process.argv[1]) === undefined ? 'refused' : 'locked')
-    setInterval(() => {}, 1000)`
-  const child = spawn(
-    process.execPath,
-    ['--import', 'tsx', '--input-type=module', '-e', program, directory],
-    {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    },
-  )
-  const [answer] = await once(child.stdout, 'data')
-  assert.equal(String(answer).trim(), 'locked')
-  assert.equal(await lockDirectory(directory), undefined)
-  child.kill('SIGKILL')
-  await once(child, 'exit')
-  const lock = await lockDirectory(directory)
-  assert.ok(lock)
-  await lock.release()
 })
