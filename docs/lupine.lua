@@ -207,7 +207,7 @@ function Plugin:getObject(path) end
 ---@deprecated Use `upsertObject`.
 ---@param path string
 ---@param data? table
----@return table|false object Reads and writes through.
+---@return table|false object Reads and writes through, at every level.
 ---@return string? problem
 function Plugin:createObject(path, data) end
 

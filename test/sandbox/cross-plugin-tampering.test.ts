@@ -81,7 +81,7 @@ test('§9 a table whose maker has said what becomes of new fields takes them, an
           __newindex = function(_, key, value) kept[key] = "(" .. tostring(value) .. ")" end,
         })
         function plugin:shelf() return shelf end
-        function plugin:mirror() return plugin:createObject("mirror", { level = 1 }) end
+        function plugin:mirror() return plugin:createObject("mirror", { level = 1, deep = { level = 1 } }) end
         function plugin:own() return plugin end
       `,
       configuration,
@@ -92,17 +92,24 @@ test('§9 a table whose maker has said what becomes of new fields takes them, an
         local other = Plugin.get("shelf")
         local shelf, mirror = other:shelf(), other:mirror()
         shelf.book = "Lua"
-        mirror.level = 2
-        print(shelf.book, mirror.level)
+        print(pcall(function() mirror.level = 2 end))
+        print(pcall(function() mirror.deep.level = 2 end))
+        print(pcall(table.insert, mirror.deep, 2))
+        print(shelf.book, mirror.level, mirror.deep.level, #mirror.deep)
         print(pcall(function() shelf.label = "yours" end))
         print(pcall(function() mirror.all = other:own() end))
         print(shelf.label, mirror.all)
       `,
     )
+    const notMade =
+      "info false\t@test/shelf: another plugin cannot change the object 'mirror', which it has not made"
     assert.deepEqual(
       recorder.logs().map((line) => line.replace(/init\.lua:\d+: /, '')),
       [
-        'info (Lua)\t2',
+        notMade,
+        notMade,
+        notMade,
+        'info (Lua)\t1\t1\t0',
         "info false\t@test/shelf: another plugin cannot set the field 'label'; call a method that does it",
         'info false\t@test/shelf: its own objects cannot be handed to its methods of the host',
         'info mine\tnil',
@@ -123,8 +130,10 @@ test('§9 what a plugin has made itself is not replaced, changed or stopped by a
     for id = 1, 5 do pcall(other.clearTimer, other, id) end
     try(other.clearTimer, other, other:ticker())
     print(other:upsertObject("guest", { n = 1 }), other:updateObject("guest", { n = 2 }), other:getObject("guest").n)
-    local mirror = other:createObject("guest", { n = 3 })
+    local mirror = other:createObject("guest", { n = 3, deep = {} })
     mirror.n = 4
+    mirror.deep.n = 5
+    print(mirror.deep.n, other:getObject("guest").deep.n)
     local function getter() return 1 end
     print(other:getObject("guest").n, other:sensor("guest", getter) ~= nil, other:sensor("guest", getter) ~= nil)
     local id = other:setTimeout(1e9, print)
@@ -136,7 +145,7 @@ test('§9 what a plugin has made itself is not replaced, changed or stopped by a
   assert.deepEqual(caller.slice(3, 5), [refused("sensor 'warmth'"), refused("control 'switch'")])
   assert.equal(caller[5], refused("sensor 'warmth'"))
   assert.match(caller[6] ?? '', /cannot change the timer '\d+', which it has not made/)
-  assert.deepEqual(caller.slice(7), ['info true\ttrue\t2', 'info 4\ttrue\ttrue', 'info nil'])
+  assert.deepEqual(caller.slice(7), ['info true\ttrue\t2', 'info 5\t5', 'info 4\ttrue\ttrue', 'info nil'])
   assert.deepEqual(lines, ['info init', unharmed])
 })
 

@@ -85,6 +85,121 @@ test('§4 createObject gives a table that reads and writes through', async () =>
   )
 })
 
+/** What `lua` prints, and the object `house` as the host has it at the end. */
+async function withHouse(lua: string): Promise<{ lines: string[]; house: unknown }> {
+  let house: unknown
+  const lines: string[] = []
+  await withPlugin(pluginSource(lua), ({ recorder }) => {
+    house = recorder
+      .named('setObject')
+      .filter(([path]) => path === 'house')
+      .at(-1)?.[1]
+    lines.push(...recorder.logs().map((line) => line.replace(/^info /, '')))
+  })
+  return { lines, house }
+}
+
+test('§4 createObject writes through at every level, and takes what is assigned at every level, too', async () => {
+  const { lines, house } = await withHouse(`
+    local house = plugin:createObject("house", { hall = { lamp = { level = 0 } }, doors = { "front" } })
+    house.hall.lamp.level = 40
+    house.hall.lamp.on = true
+    local hall = house.hall
+    hall.lamp.level = hall.lamp.level + 1
+    print(plugin:getObject("house").hall.lamp.level, house.hall == hall)
+    house.cellar = { lights = {} }
+    house.cellar.lights.left = { on = true }
+    house.cellar.lights.left.on = false
+    table.insert(house.doors, "back")
+    house.doors[#house.doors + 1] = "roof"
+    house[12] = { warm = 20 }
+    house[12].warm = 21
+    print(house[12].warm, house["12"].warm, rawequal(house[12], house["12"]))
+    house.hall.lamp.on = nil
+  `)
+  assert.deepEqual(lines, ['41\ttrue', '21\t21\ttrue'])
+  assert.deepEqual(house, {
+    hall: { lamp: { level: 41 } },
+    cellar: { lights: { left: { on: false } } },
+    doors: ['front', 'back', 'roof'],
+    12: { warm: 21 },
+  })
+})
+
+test('§4 pairs, ipairs, next, #, the functions of table, JSON and events see what createObject has', async () => {
+  const { lines, house } = await withHouse(`
+    local house = plugin:createObject("house", { doors = { "front", "back" }, rooms = { { n = 2 }, { n = 3 }, { n = 1 } } })
+    for key, value in pairs(house) do print("pair", key, #value) end
+    for index, door in ipairs(house.doors) do print("door", index, door) end
+    print(next(house) ~= nil, next(house.rooms[1]), #house.doors, table.concat(house.doors, "+"), table.unpack(house.doors))
+    print(plugin:jsonEncode(house.doors), plugin:jsonEncode(house), table.maxn(house.rooms))
+    local last = house.rooms[3]
+    table.sort(house.rooms, function(a, b) return a.n < b.n end)
+    print(house.rooms[1] == last, plugin:jsonEncode(house.rooms))
+    last.first = true
+    print(table.remove(house.rooms, 2).n, #house.rooms)
+    house.rooms[1], house.rooms[2] = house.rooms[2], house.rooms[1]
+    for key in pairs(house.doors) do house.doors[key] = nil end
+    print(next(house.doors))
+    plugin:kvSet("house", house)
+    plugin:emit("house", house)
+    print(plugin:jsonEncode(plugin:kvGet("house")))
+  `)
+  const rooms = '[{"n":3},{"first":true,"n":1}]'
+  assert.deepEqual(lines.slice(0, 4).sort(), [
+    'door\t1\tfront',
+    'door\t2\tback',
+    'pair\tdoors\t2',
+    'pair\trooms\t3',
+  ])
+  assert.deepEqual(lines.slice(4, 6), [
+    'true\tn\t2\tfront+back\tfront\tback',
+    '["front","back"]\t{"doors":["front","back"],"rooms":[{"n":2},{"n":3},{"n":1}]}\t3',
+  ])
+  assert.deepEqual(lines.slice(6, 9), ['true\t[{"n":1},{"n":2},{"n":3}]', '2\t2', 'nil'])
+  assert.deepEqual(JSON.parse(lines[9] ?? ''), { doors: {}, rooms: JSON.parse(rooms) as unknown })
+  assert.deepEqual(house, { doors: {}, rooms: JSON.parse(rooms) as unknown })
+})
+
+test('§4 the table of createObject shows what upsertObject and updateObject have made of the object', async () => {
+  const { lines, house } = await withHouse(`
+    local house = plugin:createObject("house", { hall = { level = 1 }, door = "open", list = { 1, 2, 3 } })
+    local hall = house.hall
+    plugin:upsertObject("house", { hall = { level = 2 }, list = { 4 } })
+    print(house.door, hall.level, house.hall == hall, #house.list, plugin:createObject("house", house) == house)
+    plugin:updateObject("house", { list = { 5, 6 } })
+    print(plugin:jsonEncode(house.list))
+    hall.level = 3
+  `)
+  assert.deepEqual(lines, ['nil\t2\ttrue\t1\ttrue', '[5,6]'])
+  assert.deepEqual(house, { hall: { level: 3 }, list: [5, 6] })
+})
+
+test('§4 what createObject cannot keep changes nothing, and its tables are like any other otherwise', async () => {
+  const { lines, house } = await withHouse(`
+    local house = plugin:createObject("house", { hall = { level = 1 } })
+    local copied = { level = 5 }
+    house.copied = copied
+    copied.level = 6
+    print(pcall(function() house.hall.again = house end))
+    house.hall.big = ("x"):rep(2 * 1024 * 1024)
+    house.hall.call = print
+    print(house.hall.again, house.hall.big, house.hall.call, house.copied.level)
+    print(pcall(function() house[true] = 1 end))
+    print(pcall(setmetatable, house, {}))
+    print(type(house), rawlen(house), house.none)
+  `)
+  assert.match(lines[0] ?? '', /^false\tinit\.lua:1?\d*: cycle: the table contains itself$/)
+  assert.match(lines[1] ?? '', /^warn createObject: an object may take 1048576 bytes at most$/)
+  assert.deepEqual(lines.slice(2), [
+    'nil\tnil\tnil\t5',
+    "false\tinit.lua:10: bad argument #1 to 'object' (string expected, got boolean)",
+    'false\tcannot change a protected metatable',
+    'table\t0\tnil',
+  ])
+  assert.deepEqual(house, { hall: { level: 1 }, copied: { level: 5 } })
+})
+
 test('§7 an object that is too large, or one too many bytes, is refused', async () => {
   await withPlugin(
     pluginSource(`

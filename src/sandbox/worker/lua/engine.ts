@@ -1,6 +1,7 @@
 /** The only door to fengari: what it exports has the changes of the files above already. */
 import './engine-core.ts'
 import './engine-numbers.ts'
+import './engine-tables.ts'
 import definitions from 'fengari/src/defs.js'
 
 export { default as auxiliary } from 'fengari/src/lauxlib.js'
@@ -16,6 +17,7 @@ export { default as machine } from 'fengari/src/lvm.js'
 export { lua } from './engine-core.ts'
 export { whileCompiling } from './engine-numbers.ts'
 export { watchStrings } from './engine-settings.ts'
+export { rawSet } from './engine-tables.ts'
 
 const tag = (name: string): number => {
   const value = definitions.constant_types[name]

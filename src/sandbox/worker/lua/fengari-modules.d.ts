@@ -60,6 +60,14 @@ declare module 'fengari/src/ltm.js' {
   type TaggedValue = import('./fengari-types.ts').TaggedValue
   const metamethods: {
     TMS: Record<string, number>
+    luaT_callTM(
+      L: State,
+      callee: TaggedValue,
+      first: TaggedValue,
+      second: TaggedValue,
+      third: TaggedValue,
+      hasResult: number,
+    ): void
     luaT_trybinTM(
       L: State,
       left: TaggedValue,

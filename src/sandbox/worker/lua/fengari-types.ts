@@ -30,6 +30,8 @@ export interface RawTable {
   /** The first entry, in the order in which `next` gives them. */
   f: TableEntry | undefined
   metatable: RawTable | null
+  /** Not fengari's: the function that gets what is written to the table; see `engine-tables.ts`. */
+  writer?: TaggedValue | undefined
 }
 
 export interface Instruction {

@@ -1,5 +1,5 @@
 import { toBytes } from './bytes.ts'
-import { basicType, objects, strings, tables, tags, variantType } from './engine.ts'
+import { basicType, objects, rawSet, strings, tables, tags, variantType } from './engine.ts'
 import type { LuaState, LuaString, RawTable, TaggedValue } from './fengari-types.ts'
 import type { LuaFunction, LuaTable, LuaValue, TableKey } from './lua-value.ts'
 
@@ -47,7 +47,7 @@ export function createReferences(L: LuaState, stringLimit: number): References {
       kind: 'table',
       get: (key) => fromTagged(tables.luaH_get(L, table, keyOf(key))),
       set(key, value) {
-        tables.luaH_setfrom(L, table, keyOf(key), toTagged(value))
+        rawSet(L, table, keyOf(key), toTagged(value))
         tables.invalidateTMcache(table)
       },
       get length() {
@@ -65,6 +65,12 @@ export function createReferences(L: LuaState, stringLimit: number): References {
       },
       set metatable(value: LuaTable | undefined) {
         table.metatable = value === undefined ? null : (toTagged(value).value as RawTable)
+      },
+      get writer() {
+        return table.writer === undefined ? undefined : (fromTagged(table.writer) as LuaFunction)
+      },
+      set writer(value: LuaFunction | undefined) {
+        table.writer = value === undefined ? undefined : toTagged(value)
       },
       is: (other) => same(table, other),
     }

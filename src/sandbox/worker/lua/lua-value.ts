@@ -18,6 +18,11 @@ export interface LuaTable {
   /** All pairs, raw, in `next` order. */
   entries(): [key: LuaValue, value: LuaValue][]
   metatable: LuaTable | undefined
+  /**
+   * Gets `(table, key, value)` in place of each write from Lua, also to a field that is there: a `__newindex` for all
+   * fields. It writes with `set`, so that the table looks to Lua as any other.
+   */
+  writer: LuaFunction | undefined
   /** True when both refer to one table. */
   is(other: LuaValue): boolean
 }

@@ -22,8 +22,9 @@ export interface Privacy {
   /** Whether it is a method that every instance has from the host. */
   isHostMethod(value: LuaValue): boolean
   /**
-   * What writes a field for another plugin. Fields of tables are their plugin's own; only a table that has the
-   * metamethod for it says itself what becomes of a field that it has not got. Throws when there is none.
+   * What writes a field for another plugin. Fields of tables are their plugin's own; only an object of the host says
+   * itself who may write to it, and a table that has the metamethod what becomes of a field that it has not got. Throws
+   * when there is neither.
    */
   writerOf(target: LuaValue, key: LuaValue): LuaFunction
   hides(target: LuaValue, key: LuaValue): boolean
@@ -51,6 +52,7 @@ export function createPrivacy({ pluginClass, instance, config, secrets }: Privac
     isHostMethod: (value) => hostMethods.has(value),
     hides: (target, key) => isInstance(target) && hiddenFields.has(optionalText(key) ?? ''),
     writerOf(target, key) {
+      if (isTable(target) && target.writer !== undefined) return target.writer
       const writer = isTable(target) ? target.metatable?.get('__newindex') : undefined
       const taken = isTable(target) && key !== undefined && target.get(key) !== undefined
       if (isFunction(writer) && !taken) return writer

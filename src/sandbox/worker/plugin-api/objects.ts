@@ -1,10 +1,11 @@
-import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
+import { isJsonObject, type Json } from '../../../base/json.ts'
 import { approximateSize } from '../../../base/json-size.ts'
-import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { LuaValue } from '../lua/lua-value.ts'
 import { createMakers, roomFor, type Visitor } from '../peers/visitors.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { bytesOf, isTable, optionalText, textArgument, typeName } from './arguments.ts'
+import { bytesOf, isTable, textArgument, typeName } from './arguments.ts'
 import { closestName } from './closest-name.ts'
+import { createLiveObjects } from './live-objects.ts'
 import { messageSizeLimit } from './listeners.ts'
 
 /** Bytes of all objects of one plugin, roughly; the host holds a copy of them. */
@@ -45,13 +46,26 @@ export function installObjects(context: PluginContext): void {
     return undefined
   }
 
+  const live = createLiveObjects(context, (visitor, path, value) => {
+    const refusal = store(visitor, path, value)
+    if (refusal !== undefined) refuse('createObject', refusal)
+    return refusal === undefined
+  })
+
+  /** The same for what does not come out of its live table, which then has it, too. */
+  function replace(visitor: Visitor, path: string, value: Json): string | undefined {
+    const refusal = store(visitor, path, value)
+    if (refusal === undefined) live.follow(path, value)
+    return refusal
+  }
+
   function upsert(visitor: Visitor, method: string, path: LuaValue, data: LuaValue): LuaValue | LuaValue[] {
     const name = textArgument(method, 1, path)
     const value = context.toJson(data)
     if (value === undefined || value === null) {
       throw new Error(`bad argument #2 to '${method}' (table expected, got ${typeName(data)})`)
     }
-    const refusal = store(visitor, name, value)
+    const refusal = replace(visitor, name, value)
     return refusal === undefined ? true : refuse(method, refusal)
   }
 
@@ -78,7 +92,7 @@ export function installObjects(context: PluginContext): void {
       const hint = near === undefined ? '' : ` (did you mean: '${near}'?)`
       return refuse('updateObject', `unknown field '${field}'${hint}`)
     }
-    const refusal = store(visitor, name, { ...known, ...fields })
+    const refusal = replace(visitor, name, { ...known, ...fields })
     return refusal === undefined ? true : refuse('updateObject', refusal)
   })
 
@@ -93,44 +107,10 @@ export function installObjects(context: PluginContext): void {
     return context.fromJson(context.ask({ kind: 'lookUpObject', fullPath: name, ...asked }))
   })
 
-  function mirrorOf(visitor: Visitor, path: string): LuaTable {
-    const fieldsNow = (): JsonObject => {
-      const value = objects.get(path)
-      return isJsonObject(value) ? value : {}
-    }
-    const metatable = runtime.newTable()
-    metatable.set(
-      '__index',
-      runtime.wrap('object.__index', (_self, key) => {
-        const field = optionalText(key)
-        const fields = fieldsNow()
-        return field !== undefined && Object.hasOwn(fields, field)
-          ? context.fromJson(fields[field])
-          : undefined
-      }),
-    )
-    metatable.set(
-      '__newindex',
-      runtime.wrap('object.__newindex', (_self, key, value) => {
-        const field = textArgument('object', 1, key)
-        const { [field]: _replaced, ...others } = fieldsNow()
-        const json = context.toJson(value)
-        const refusal = store(
-          visitor,
-          path,
-          json === undefined || json === null ? others : { ...others, [field]: json },
-        )
-        if (refusal !== undefined) refuse('createObject', refusal)
-      }),
-    )
-    const mirror = runtime.newTable()
-    mirror.metatable = metatable
-    return mirror
-  }
-
   context.addVisitedMethod('createObject', (visitor, path, data) => {
     const stored = upsert(visitor, 'createObject', path, data ?? runtime.newTable())
-    return stored === true ? mirrorOf(visitor, textArgument('createObject', 1, path)) : stored
+    const name = textArgument('createObject', 1, path)
+    return stored === true ? live.table(name, objects.get(name) ?? {}) : stored
   })
 
   context.resources.add('objects', {
@@ -140,6 +120,7 @@ export function installObjects(context: PluginContext): void {
       objects.clear()
       sizes.clear()
       makers.clear()
+      live.clear()
       bytes = 0
     },
   })
