@@ -127,6 +127,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
         })
       })
     },
+    installedIds: () => queries.installedIds(),
     listPlugins: () => queries.summaries(),
     announcesOn(topic) {
       const { id } = journal.state.host.context

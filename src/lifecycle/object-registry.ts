@@ -1,12 +1,9 @@
 import type { Json } from '../base/json.ts'
-import { identifierOf } from '../schema/identifier.ts'
 
 /** Objects, sensors and controls of the loaded plugins, as the host knows them. */
 export interface ObjectRegistry {
   setObject(plugin: string, path: string, value: Json | undefined): void
   objects(plugin: string): ReadonlyMap<string, Json>
-  /** An object of any plugin by its full path, `plugins.<namespace>.<shortId>.<path>`. */
-  lookUp(fullPath: string): { plugin: string; value: Json } | undefined
   setPoint(plugin: string, kind: PointKind, id: string, value: Json | undefined): void
   removePoint(plugin: string, kind: PointKind, id: string): void
   points(plugin: string, kind: PointKind): ReadonlyMap<string, Json | undefined>
@@ -24,15 +21,12 @@ interface Entries {
 
 export function createObjectRegistry(): ObjectRegistry {
   const plugins = new Map<string, Entries>()
-  /** Plugins by the beginning of their objects' full paths. */
-  const prefixes = new Map<string, string>()
 
   function entriesOf(plugin: string): Entries {
     let entries = plugins.get(plugin)
     if (entries === undefined) {
       entries = { object: new Map(), sensor: new Map(), control: new Map() }
       plugins.set(plugin, entries)
-      prefixes.set(prefixOf(plugin), plugin)
     }
     return entries
   }
@@ -43,14 +37,6 @@ export function createObjectRegistry(): ObjectRegistry {
       else entriesOf(plugin).object.set(path, value)
     },
     objects: (plugin) => plugins.get(plugin)?.object ?? new Map(),
-    lookUp(fullPath) {
-      for (const [prefix, plugin] of prefixes) {
-        if (!fullPath.startsWith(prefix)) continue
-        const value = plugins.get(plugin)?.object.get(fullPath.slice(prefix.length))
-        if (value !== undefined) return { plugin, value }
-      }
-      return undefined
-    },
     setPoint(plugin, kind, id, value) {
       entriesOf(plugin)[kind].set(id, value)
     },
@@ -62,16 +48,10 @@ export function createObjectRegistry(): ObjectRegistry {
       const entries = plugins.get(plugin)
       if (entries === undefined) return
       plugins.delete(plugin)
-      prefixes.delete(prefixOf(plugin))
       // Sensors and controls first: the specification removes the objects last.
       for (const kind of ['sensor', 'control', 'object'] as const) {
         for (const id of entries[kind].keys()) removed({ kind, id })
       }
     },
   }
-}
-
-function prefixOf(plugin: string): string {
-  const { namespace, shortId } = identifierOf(plugin)
-  return `plugins.${namespace}.${shortId}.`
 }

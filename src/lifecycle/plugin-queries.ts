@@ -2,12 +2,13 @@ import { Problem } from '../base/problem.ts'
 import { requireInstalled } from '../journal/decide.ts'
 import { stateOf } from '../journal/evolve.ts'
 import { isInstalled } from '../journal/snapshot.ts'
-import { identifierOf, isIdentifierPart, parseFullId } from '../schema/identifier.ts'
+import { identifierOf, parseFullId } from '../schema/identifier.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { PluginSummary } from '../schema/plugin-call.ts'
 import { type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import type { PluginLogs } from './plugin-logs.ts'
+import { pluginsCalled } from './plugin-names.ts'
 import { pluginView, versionViews } from './views.ts'
 
 /** Questions about the plugins that are installed. They change nothing. */
@@ -53,9 +54,7 @@ export function createPluginQueries(context: LifecycleContext, logs: PluginLogs)
     resolveId(text) {
       const identifier = parseFullId(text)
       if (identifier !== undefined) return identifier.fullId
-      const matching = isIdentifierPart(text)
-        ? installedIds().filter((id) => identifierOf(id).shortId === text)
-        : []
+      const matching = pluginsCalled(installedIds(), text)
       const [id] = matching
       if (id === undefined) {
         throw new Problem('plugin_not_installed', `No installed plugin is called ${JSON.stringify(text)}.`)

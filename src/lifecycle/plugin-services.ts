@@ -18,6 +18,7 @@ import type { KeyValueStores } from './key-value-stores.ts'
 import type { ObjectRegistry } from './object-registry.ts'
 import type { Checks, Guard } from './permissions/guard.ts'
 import type { PluginLogs } from './plugin-logs.ts'
+import { objectAddress, pluginsCalled } from './plugin-names.ts'
 
 /** Events and messages that may wait for a plugin while its onInit runs; later ones are dropped. */
 export const waitingDeliveries = 1_000
@@ -48,7 +49,9 @@ export interface PluginServicesSettings {
   onMoveAway(id: string, reason: string, wanted: () => boolean): void
   /** A plugin has met one of its limits; once for each limit and load. */
   onLimit(id: string, limit: LimitName, value: number): void
-  /** All installed plugins, for `Plugin.list()`. */
+  /** Full ids of all installed plugins, sorted. */
+  installedIds(): string[]
+  /** The same, as `Plugin.list()` shows them. */
   listPlugins(): PluginSummary[]
 }
 
@@ -243,14 +246,14 @@ export function createPluginServices(
         }),
       refuseVisit: (visitor, permission, value) => refusedTo(visitor, (checks) => checks[permission](value)),
       lookUpObject(fullPath, visitor) {
-        const found = registry.lookUp(fullPath)
-        const refusal =
-          found === undefined
-            ? undefined
-            : (plugin.guard.use(found.plugin) ?? refusedTo(visitor, ({ use }) => use(found.plugin)))
+        const found = objectAddress(settings.installedIds(), fullPath)
+        const value = found && registry.objects(found.plugin).get(found.path)
+        if (found === undefined || value === undefined) return undefined
+        const refusal = plugin.guard.use(found.plugin) ?? refusedTo(visitor, ({ use }) => use(found.plugin))
         if (refusal !== undefined) throw new Error(refusal)
-        return found?.value
+        return value
       },
+      installedAs: (other) => pluginsCalled(settings.installedIds(), other),
       refuseUse: (other) => plugin.guard.use(other),
       listPlugins: () => settings.listPlugins().filter((other) => plugin.guard.sees(other.id)),
     }

@@ -58,6 +58,8 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   /** The plugin has said its last word, and its worker has nothing of it any more. */
   let released = false
   let unloading: Promise<void> | undefined
+  /** Short ids that named several plugins, and about which the plugin's log has a line. */
+  const ambiguous = new Set<string>()
 
   const desk = createServicesDesk({
     ...{ clock, logger, limits, services, plugin: source.id, stored: source.keyValues },
@@ -192,7 +194,6 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   pluginCalls.join({
     isolate: number,
     id: source.id,
-    shortId: source.shortId,
     post: (message) => seat.postUrgent(message),
     refuseUse: (plugin) => services.refuseUse?.(plugin),
   })
@@ -273,12 +274,27 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
         reply.succeed(services.listPlugins())
         break
       case 'findPlugin':
-        pluginCalls.find(number, question.id, reply)
+        findPlugin(question.id, reply)
         break
       case 'callPlugin':
         pluginCalls.call(number, question, reply)
         break
     }
+  }
+
+  /** Over all that are installed: who may be called is not to change when one of them is switched off. */
+  function findPlugin(id: string, reply: Reply): void {
+    const [found, ...others] = services.installedAs(id)
+    if (found !== undefined && others.length === 0) {
+      pluginCalls.find(number, found, reply)
+      return
+    }
+    if (found !== undefined && !ambiguous.has(id)) {
+      ambiguous.add(id)
+      const all = [found, ...others].join(' and ')
+      warn(`Plugin.get: ${JSON.stringify(id)} is the short id of ${all}; use the full id`)
+    }
+    reply.succeed(undefined)
   }
 
   function reportLeftovers(resources: Resources): void {

@@ -91,10 +91,12 @@ export interface IsolateServices {
    * it is loaded again it gets a worker of its own. Absent: it is unloaded at once.
    */
   moveAway?(reason: string): void
-  /** Synchronous for Lua: an object of any plugin by its full path `plugins.<ns>.<short>.<path>`. */
+  /** Synchronous for Lua: an object of any plugin by `plugins.<ns>.<short>.<path>` or `@ns/id:path`. */
   lookUpObject(fullPath: string, visitor?: string): Json | undefined
   /** Why a visitor may not publish or subscribe through this plugin; undefined, or absent: it may. */
   refuseVisit?(visitor: string, permission: VisitPermission, value: string): string | undefined
+  /** Full ids of the installed plugins that a full or a short id names, sorted. */
+  installedAs(id: string): string[]
   /** Why the plugin may not get hold of another one, in a sentence; undefined, or absent: it may. */
   refuseUse?(plugin: string): string | undefined
   /** Synchronous for Lua: all installed plugins, for `Plugin.list()`. */

@@ -17,6 +17,7 @@ export interface PluginCalls {
   publish(isolate: number, findable: boolean): void
   /** The isolate has ended: whoever waits for it, or holds something of it, is told at once. */
   leave(isolate: number): void
+  /** `id`: a full one. */
   find(caller: number, id: string, reply: Reply): void
   call(caller: number, call: PluginCall, reply: Reply): void
   answered(isolate: number, call: number, outcome: PluginCallOutcome): void
@@ -28,7 +29,6 @@ export interface PluginCalls {
 export interface Peer {
   isolate: number
   id: string
-  shortId: string
   post(message: UrgentMessage): void
   /** Why it may not get hold of another plugin; undefined, or absent: it may. */
   refuseUse?(plugin: string): string | undefined
@@ -79,9 +79,8 @@ export function createPluginCalls(): PluginCalls {
     },
     find(caller, id, reply) {
       if (!reply.wanted) return
-      const found = [...findable.values()].filter((peer) => peer.id === id || peer.shortId === id)
-      const [peer] = found
-      if (peer === undefined || found.length > 1) {
+      const peer = [...findable.values()].find((candidate) => candidate.id === id)
+      if (peer === undefined) {
         reply.succeed(undefined)
         return
       }

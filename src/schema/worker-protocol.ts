@@ -121,7 +121,7 @@ export const Question = Type.Union([
     value: Type.String(),
   }),
   Type.Object({ kind: Type.Literal('listPlugins') }),
-  /** A running plugin by its full id, or by its short id when only one has it. */
+  /** A running plugin by its full id, or by its short id when only one that is installed has it. */
   Type.Object({ kind: Type.Literal('findPlugin'), id: Type.String() }),
   PluginCall,
 ])

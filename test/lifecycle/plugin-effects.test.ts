@@ -69,6 +69,7 @@ async function loaded() {
     onDisplaced: never,
     onMoveAway: never,
     onLimit: never,
+    installedIds: never,
     listPlugins: never,
   })
   const manifest = { id, name: 'Probe', version: '1.0.0' }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { linesWith, withStage } from './plugins-stage.ts'
 
-test('§9 Plugin.get finds a running plugin by its full id, by its short id when unique, else nil', async () => {
+test('§9 Plugin.get finds a running plugin by its full id, by its short id when only one installed one has it, else nil', async () => {
   await withStage(async ({ load }) => {
     await load('sun', `function plugin:who() return self.id end`)
     const { recorder } = await load(
@@ -25,12 +25,13 @@ test('§9 Plugin.get finds a running plugin by its full id, by its short id when
       },
     })
     recorder.isolate?.deliverEvent('again', undefined)
-    await recorder.logged('@other/sun')
+    await recorder.logged('info nil\t@other/sun')
     assert.deepEqual(recorder.logs(), [
       'info @test/sun\t@test/sun\t@test/sun\t@test/sun',
       'info nil\tnil\tnil\t@test/sun',
       'info true\ttrue',
       "info false\tbad argument #1 to 'Plugin.get' (string expected, got nil)",
+      'warn Plugin.get: "sun" is the short id of @test/sun and @other/sun; use the full id',
       'info nil\t@other/sun\ttrue',
     ])
   })

@@ -21,6 +21,7 @@ export async function withStage(
   isolation?: 'dedicated' | 'shared',
 ): Promise<void> {
   const sandbox = testSandbox(limits, isolation === undefined ? {} : { isolation })
+  const installed: string[] = []
   try {
     await use({
       sandbox,
@@ -32,6 +33,9 @@ export async function withStage(
           name,
           ...overrides,
         })
+        installed.push(source.id)
+        recorder.services.installedAs = (id) =>
+          installed.filter((plugin) => plugin === id || plugin.endsWith(`/${id}`))
         const isolate = await sandbox.load(source, recorder.services)
         recorder.isolate = isolate
         return { recorder, isolate }

@@ -105,6 +105,7 @@ export function createRecorder(): Recorder {
       setKeyValue: (key, entry) => record('setKeyValue', key, entry),
       request: (call, signal) => recorder.outside(call, signal),
       lookUpObject: (fullPath) => foreignObjects.get(fullPath),
+      installedAs: () => [],
       listPlugins: () => [],
     },
   }

@@ -21,7 +21,7 @@ export function installObjects(context: PluginContext): void {
   const sizes = new Map<string, number>()
   const makers = createMakers<string>('object')
   let bytes = 0
-  const ownPrefix = `plugins.${source.namespace}.${source.shortId}.`
+  const ownPrefixes = [`plugins.${source.namespace}.${source.shortId}.`, `${source.id}:`]
 
   function refuse(method: string, message: string): LuaValue[] {
     log.write('warn', `${method}: ${message}`)
@@ -98,11 +98,11 @@ export function installObjects(context: PluginContext): void {
 
   context.addVisitedMethod('getObject', (visitor, path) => {
     const name = textArgument('getObject', 1, path)
+    const prefix = ownPrefixes.find((start) => name.startsWith(start))
     const own =
-      objects.get(name) ??
-      (name.startsWith(ownPrefix) ? objects.get(name.slice(ownPrefix.length)) : undefined)
+      objects.get(name) ?? (prefix === undefined ? undefined : objects.get(name.slice(prefix.length)))
     if (own !== undefined) return context.fromJson(own)
-    if (!name.startsWith('plugins.') || name.startsWith(ownPrefix)) return undefined
+    if (!name.startsWith('plugins.') && !name.startsWith('@')) return undefined
     const asked = visitor === undefined ? {} : { visitor }
     return context.fromJson(context.ask({ kind: 'lookUpObject', fullPath: name, ...asked }))
   })
