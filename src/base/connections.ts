@@ -1,5 +1,6 @@
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { canonicalAddress } from './ip-address.ts'
 import { isLoopback } from './loopback.ts'
 
 /** The connections of a server: how many there are, and of whom. */
@@ -53,5 +54,5 @@ export function createConnections(limits: ConnectionLimits): Connections {
 /** The other side; an IPv4 address in IPv6 clothes is the IPv4 address. */
 function addressOf(socket: Duplex): string {
   const address = socket instanceof Socket ? (socket.remoteAddress ?? '') : ''
-  return address.replace(/^::ffff:(?=\d+\.)/i, '')
+  return canonicalAddress(address) ?? address
 }

@@ -160,12 +160,15 @@ export async function createHost(options: HostOptions): Promise<Host> {
         : createExternalBus({ url: settings.mqttUrl, root, logger, clock })
     scope.add(() => bus.close())
     await asStartError(bus.start())
+    /** Known only now, where any free port was asked for. */
+    const ownPorts = new Set(bus.kind === 'embedded' ? [portOf(bus.url)] : [])
 
     const outside = createOutside({
       clock,
       hostVersion,
       environment: options.environment,
       rewrite: settings.httpRewrite,
+      ownPorts: () => ownPorts,
     })
     scope.add(() => outside.close())
     const sandbox = createSandbox({
@@ -232,6 +235,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     })
     scope.add(() => http.close())
     await asStartError(http.start())
+    ownPorts.add(portOf(http.url))
 
     // Every door is open and the directory is ours: from here on things are written down.
     started = true
@@ -373,6 +377,12 @@ function withoutOwnVariables(
   environment: Readonly<Record<string, string | undefined>>,
 ): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('HOST_')))
+}
+
+function portOf(url: string): number {
+  const { port, protocol } = new URL(url)
+  if (port !== '') return Number(port)
+  return protocol === 'https:' ? 443 : 80
 }
 
 function newHostId(): string {

@@ -37,6 +37,11 @@ export function parseHttpAddress(text: string): HttpAddress | undefined {
   }
 }
 
+export function portOf({ protocol, host, hostname }: HttpAddress): number {
+  if (host === hostname) return protocol === 'https:' ? 443 : 80
+  return Number(host.slice(hostname.length + 1))
+}
+
 function originOf(text: string): URL | undefined {
   try {
     return new URL(text)

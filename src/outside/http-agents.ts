@@ -1,6 +1,7 @@
-import type { Dispatcher } from 'undici'
+import type { buildConnector, Dispatcher } from 'undici'
 import { isLoopback } from '../base/loopback.ts'
-import type { HttpAddress } from './http-address.ts'
+import { type HttpAddress, portOf } from './http-address.ts'
+import type { OwnListeners } from './own-listeners.ts'
 
 /** Milliseconds until a server that does not pick up counts as absent; a request may set itself less. */
 const connectTimeout = 10_000
@@ -9,13 +10,16 @@ export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Keeps the connections of all plugins: through the proxy of the environment, or directly. */
 export interface HttpAgents {
-  /** `insecure`: whoever holds the certificate. Rejects when the environment names an impossible proxy. */
+  /**
+   * `insecure`: whoever holds the certificate. Rejects when the environment names an impossible proxy, and when the
+   * proxy would be asked for the host itself.
+   */
   agentFor(address: HttpAddress, insecure: boolean): Promise<Dispatcher>
   /** Ends every connection at once. */
   close(): Promise<void>
 }
 
-export function createHttpAgents(environment: Environment): HttpAgents {
+export function createHttpAgents(environment: Environment, own: OwnListeners): HttpAgents {
   const agents = new Map<string, Promise<Dispatcher>>()
 
   // undici reads the process's environment where it is given nothing, so it is given an empty text.
@@ -27,12 +31,13 @@ export function createHttpAgents(environment: Environment): HttpAgents {
 
   async function create(direct: boolean, insecure: boolean): Promise<Dispatcher> {
     // Loading it takes longer than half of a start, and many hosts never need it.
-    const { Agent, EnvHttpProxyAgent } = await import('undici')
-    const connect = { timeout: connectTimeout, rejectUnauthorized: !insecure }
+    const { Agent, buildConnector, EnvHttpProxyAgent } = await import('undici')
+    const options = { timeout: connectTimeout, rejectUnauthorized: !insecure }
+    const connect = elsewhere(buildConnector(options), buildConnector({ ...options, lookup: own.lookup }))
     if (direct) return new Agent({ connect })
     return new EnvHttpProxyAgent({
       connect,
-      requestTls: connect,
+      requestTls: options,
       // Only https goes through a tunnel: proxies commonly refuse one to any other port.
       proxyTunnel: false,
       httpProxy: proxy('HTTP_PROXY'),
@@ -41,10 +46,25 @@ export function createHttpAgents(environment: Environment): HttpAgents {
     })
   }
 
+  /** Judges each new connection by where it really leads; one that is kept was judged when it was made. */
+  function elsewhere(
+    plain: buildConnector.connector,
+    guarded: buildConnector.connector,
+  ): buildConnector.connector {
+    return (options, callback) => {
+      const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80)
+      const refusal = own.refusal(options.hostname, port)
+      if (refusal !== undefined) callback(refusal, null)
+      else if (own.concerns(port)) guarded(options, callback)
+      else plain(options, callback)
+    }
+  }
+
   return {
-    agentFor(address, insecure) {
+    async agentFor(address, insecure) {
       // What is this machine's own a proxy elsewhere cannot reach.
       const direct = isLoopback(address.hostname)
+      if (!direct) await own.assertElsewhere(address.hostname, portOf(address))
       const key = `${direct} ${insecure}`
       const agent = agents.get(key) ?? create(direct, insecure)
       agents.set(key, agent)

@@ -1,14 +1,16 @@
 import type { Dispatcher } from 'undici'
 import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/problem.ts'
+import { isGeneratedHeader } from '../schema/generated-headers.ts'
 import type { HttpAnswer, HttpRequest } from '../schema/outside.ts'
 import { defaultPluginLimits } from '../schema/plugin-limits.ts'
-import { type HttpAddress, parseHttpAddress } from './http-address.ts'
+import { type HttpAddress, parseHttpAddress, portOf } from './http-address.ts'
 import { createHttpAgents, type Environment } from './http-agents.ts'
 import { acceptedEncodings, BodyError, decodeBody, readBody } from './http-body.ts'
 import { type Hop, redirected, redirectTarget } from './http-redirect.ts'
 import { createLanes } from './lanes.ts'
 import { type NetworkFailure, networkFailure } from './network-error.ts'
+import type { OwnListeners } from './own-listeners.ts'
 
 /** Requests of one plugin that wait for their turn; a plugin that has more has lost count. */
 export const requestsWaiting = 1_000
@@ -20,20 +22,6 @@ const redirectBodyLimit = 64 * 1024
 /** Why a request was cut short, when it was not cancelled. */
 const tooLate = Symbol('timeout')
 
-/** What undici sets by itself, from the body and the connection. */
-const ownHeaders = new Set([
-  'connection',
-  'content-length',
-  'expect',
-  'keep-alive',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
-
 export interface HttpClientSettings {
   clock: Clock
   /** Sent as `User-Agent: lupine/<version>`. */
@@ -42,6 +30,8 @@ export interface HttpClientSettings {
   environment: Environment
   /** Origins that are answered by another one: a stand-in, or a proxy of its own. */
   rewrite: Readonly<Record<string, string>>
+  /** What nothing is sent to: not by a redirect or a rewrite either. */
+  own: OwnListeners
 }
 
 /** Why a plugin may not connect there, in a sentence; undefined: it may. */
@@ -81,8 +71,9 @@ export function createHttpClient({
   hostVersion,
   environment,
   rewrite,
+  own,
 }: HttpClientSettings): HttpClient {
-  const agents = createHttpAgents(environment)
+  const agents = createHttpAgents(environment, own)
   const lanes = createLanes({ waiting: requestsWaiting })
   const controllers = new Set<AbortController>()
   const running = new Set<Promise<HttpAnswer>>()
@@ -97,7 +88,7 @@ export function createHttpClient({
 
   /** Headers of one hop, flat; what the plugin gave wins over what is generated. */
   function headersOf(hop: Hop, wire: HttpAddress): string[] {
-    const given = hop.headers.filter(([name]) => !ownHeaders.has(name.toLowerCase()))
+    const given = hop.headers.filter(([name, value]) => !isGeneratedHeader(name, value))
     const names = new Set(given.map(([name]) => name.toLowerCase()))
     const generated: Record<string, string | undefined> = {
       'user-agent': `lupine/${hostVersion}`,
@@ -199,11 +190,6 @@ export function createHttpClient({
       await agents.close()
     },
   }
-}
-
-function portOf({ protocol, host, hostname }: HttpAddress): number {
-  if (host === hostname) return protocol === 'https:' ? 443 : 80
-  return Number(host.slice(hostname.length + 1))
 }
 
 type Exchange = Omit<HttpAnswer, 'elapsed'>

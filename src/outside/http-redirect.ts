@@ -11,7 +11,7 @@ export interface Hop {
 
 const redirectStatuses = new Set([301, 302, 303, 307, 308])
 /** Meant for one host alone. */
-const hostBound = new Set(['authorization', 'cookie', 'host'])
+const hostBound = new Set(['authorization', 'cookie'])
 const bodyBound = /^content-/
 
 /** Where an answer leads; undefined when it does not, or to something that is not http. */

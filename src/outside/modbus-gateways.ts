@@ -3,6 +3,7 @@ import type { ModbusAnswer, ModbusRequest } from '../schema/outside.ts'
 import { createModbusLink, ModbusDisconnect, type ModbusLink, ModbusTimeout } from './modbus-link.ts'
 import { ModbusError } from './modbus-telegram.ts'
 import { networkFailure } from './network-error.ts'
+import type { OwnListeners } from './own-listeners.ts'
 
 /** Milliseconds for one attempt, when the plugin names none: a slow serial line behind a gateway needs two. */
 export const modbusTimeout = 5_000
@@ -14,6 +15,14 @@ export const idleLimit = 300_000
 export const modbusWaiting = 500
 /** Connections at the same time; no home has that many gateways. */
 export const gatewayLimit = 256
+/** Those of them that may be busy with requests of one plugin, so that it cannot take them all. */
+export const pluginGatewayLimit = 64
+
+export interface ModbusGatewaysSettings {
+  clock: Clock
+  /** What nothing is sent to. */
+  own: OwnListeners
+}
 
 export interface ModbusGateways {
   /** Always answers. When `signal` comes first, a request that waits is never sent. */
@@ -33,12 +42,13 @@ interface Gateway {
   link: ModbusLink
   /** What waits, by plugin; plugins take turns. */
   waiting: Map<string, Job[]>
-  working: boolean
+  /** Whose request is under way. */
+  serves: string | undefined
   idle: ScheduledCall | undefined
 }
 
 /** Keeps one connection to each gateway, on which one request at a time goes out, whichever plugin it is from. */
-export function createModbusGateways({ clock }: { clock: Clock }): ModbusGateways {
+export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): ModbusGateways {
   const gateways = new Map<string, Gateway>()
   let closed = false
 
@@ -49,18 +59,28 @@ export function createModbusGateways({ clock }: { clock: Clock }): ModbusGateway
   }
 
   function gatewayFor(host: string, port: number): Gateway | undefined {
-    const key = `${host.toLowerCase()}:${port}`
+    const key = keyOf(host, port)
     const known = gateways.get(key)
     if (known !== undefined) return known
     if (gateways.size >= gatewayLimit) {
-      const unused = [...gateways.values()].find(({ working }) => !working)
+      const unused = [...gateways.values()].find(({ serves }) => serves === undefined)
       if (unused === undefined) return undefined
       forget(unused)
     }
-    const link = createModbusLink(host, port, clock)
-    const gateway = { key, link, waiting: new Map<string, Job[]>(), working: false, idle: undefined }
+    const link = createModbusLink({ host, port, clock, own })
+    const gateway = { key, link, waiting: new Map<string, Job[]>(), serves: undefined, idle: undefined }
     gateways.set(key, gateway)
     return gateway
+  }
+
+  const isBusyFor = ({ waiting, serves }: Gateway, plugin: string): boolean =>
+    serves === plugin || waiting.has(plugin)
+
+  /** Whether it keeps as many gateways busy as it may, this one not among them. */
+  function hasItsShare(plugin: string, host: string, port: number): boolean {
+    const wanted = gateways.get(keyOf(host, port))
+    if (wanted !== undefined && isBusyFor(wanted, plugin)) return false
+    return [...gateways.values()].filter((gateway) => isBusyFor(gateway, plugin)).length >= pluginGatewayLimit
   }
 
   function nextJob(gateway: Gateway): Job | undefined {
@@ -68,18 +88,18 @@ export function createModbusGateways({ clock }: { clock: Clock }): ModbusGateway
     if (first === undefined) return undefined
     const [plugin, jobs] = first
     const job = jobs.shift()
+    gateway.serves = plugin
     gateway.waiting.delete(plugin)
     if (jobs.length > 0) gateway.waiting.set(plugin, jobs)
     return job
   }
 
   async function work(gateway: Gateway): Promise<void> {
-    gateway.working = true
     gateway.idle?.cancel()
     for (let job = nextJob(gateway); job !== undefined; job = nextJob(gateway)) {
       job.answer(await perform(gateway, job))
     }
-    gateway.working = false
+    gateway.serves = undefined
     if (closed) forget(gateway)
     else gateway.idle = clock.schedule(idleLimit, () => forget(gateway))
   }
@@ -109,6 +129,10 @@ export function createModbusGateways({ clock }: { clock: Clock }): ModbusGateway
           refuse('the request was cancelled')
           return
         }
+        if (hasItsShare(plugin, request.host, request.port)) {
+          refuse(`too many gateways: a plugin may keep ${pluginGatewayLimit} busy at one time`)
+          return
+        }
         const gateway = gatewayFor(request.host, request.port)
         if (gateway === undefined) {
           refuse(`too many gateways: at most ${gatewayLimit} at one time`)
@@ -121,7 +145,7 @@ export function createModbusGateways({ clock }: { clock: Clock }): ModbusGateway
         }
         waiting.push({ request, signal, answer })
         gateway.waiting.set(plugin, waiting)
-        if (!gateway.working) void work(gateway)
+        if (gateway.serves === undefined) void work(gateway)
       })
     },
     async close() {
@@ -129,6 +153,10 @@ export function createModbusGateways({ clock }: { clock: Clock }): ModbusGateway
       for (const gateway of [...gateways.values()]) forget(gateway)
     },
   }
+}
+
+function keyOf(host: string, port: number): string {
+  return `${host.toLowerCase()}:${port}`
 }
 
 function wordsFor(error: unknown, place: string): string {

@@ -1,6 +1,7 @@
-import { connect, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import type { Clock } from '../base/clock.ts'
 import type { ModbusRequest } from '../schema/outside.ts'
+import type { OwnListeners } from './own-listeners.ts'
 import { decodeBody, encodeRequest, ModbusError, splitTelegram } from './modbus-telegram.ts'
 
 /** Milliseconds after which the system asks a silent gateway whether it is still there. */
@@ -34,7 +35,14 @@ export interface ModbusLink {
   drop(): void
 }
 
-export function createModbusLink(host: string, port: number, clock: Clock): ModbusLink {
+export interface ModbusLinkSettings {
+  host: string
+  port: number
+  clock: Clock
+  own: OwnListeners
+}
+
+export function createModbusLink({ host, port, clock, own }: ModbusLinkSettings): ModbusLink {
   let socket: Socket | undefined
   let received: Uint8Array = new Uint8Array()
   let proven = false
@@ -52,7 +60,7 @@ export function createModbusLink(host: string, port: number, clock: Clock): Modb
   }
 
   function open(): Socket {
-    const opened = connect({
+    const opened = own.connect({
       host,
       port,
       noDelay: true,

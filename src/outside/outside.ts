@@ -3,6 +3,7 @@ import { failedAnswer, type OutsideAnswer, type OutsideCall } from '../schema/ou
 import type { Environment } from './http-agents.ts'
 import { createHttpClient, type HttpAllowance } from './http-client.ts'
 import { createModbusGateways } from './modbus-gateways.ts'
+import { createOwnListeners } from './own-listeners.ts'
 
 /** The way of plugins to machines elsewhere. */
 export interface Outside {
@@ -27,11 +28,14 @@ export interface OutsideSettings {
   environment: Environment
   /** Origins that another one stands in for, of the plugins' HTTP requests. */
   rewrite: Readonly<Record<string, string>>
+  /** Ports that this process listens at: nothing of a plugin's gets there. */
+  ownPorts(): Iterable<number>
 }
 
 export function createOutside(settings: OutsideSettings): Outside {
-  const http = createHttpClient(settings)
-  const modbus = createModbusGateways(settings)
+  const own = createOwnListeners({ ports: () => settings.ownPorts() })
+  const http = createHttpClient({ ...settings, own })
+  const modbus = createModbusGateways({ ...settings, own })
   return {
     async request(plugin, call, signal, allowed) {
       if (call.service === 'http')

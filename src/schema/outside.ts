@@ -38,6 +38,9 @@ export interface HttpAnswer {
   error?: { code: 'timeout' | 'network'; message: string }
 }
 
+/** Milliseconds for one attempt of a Modbus request, at most: a gateway does one at a time. */
+export const modbusTimeoutLimit = 60_000
+
 const Word = Type.Integer({ minimum: 0, maximum: 0xffff })
 const ModbusTarget = {
   host: Type.String({ minLength: 1, maxLength: 253 }),
@@ -45,7 +48,7 @@ const ModbusTarget = {
   unit: Type.Integer({ minimum: 0, maximum: 255 }),
   address: Word,
   /** Milliseconds for one attempt; absent: the gateway's own. */
-  timeout: Type.Optional(Type.Number({ exclusiveMinimum: 0 })),
+  timeout: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: modbusTimeoutLimit })),
 }
 
 /** What one telegram may carry (Modbus application protocol 1.1b3, section 6). */

@@ -6,6 +6,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { bodyLimit } from '../../src/outside/http-body.ts'
 import { createHttpClient, type HttpClient, type HttpClientSettings } from '../../src/outside/http-client.ts'
+import { createOwnListeners } from '../../src/outside/own-listeners.ts'
 import type { HttpAnswer, HttpRequest } from '../../src/schema/outside.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 import { type Respond, startWebServer, type WebServer } from './web-server.ts'
@@ -17,7 +18,11 @@ function requestOf(url: string, more: Partial<HttpRequest> = {}): HttpRequest {
 }
 
 function clientOf(more: Partial<HttpClientSettings> = {}): HttpClient {
-  return createHttpClient({ clock: systemClock, hostVersion: '1.2.3', environment: {}, rewrite: {}, ...more })
+  const own = createOwnListeners({ ports: () => [] })
+  return createHttpClient({
+    ...{ clock: systemClock, hostVersion: '1.2.3', environment: {}, rewrite: {}, own },
+    ...more,
+  })
 }
 
 interface Stage {
@@ -137,11 +142,39 @@ test('headers are generated, and an explicit one wins', async () => {
         'user-agent': 'mine',
         accept: 'text/plain',
         'accept-encoding': 'identity',
-        host: 'elsewhere',
+        host: `127.0.0.1:${server.port}`,
         'x-many': '1, 2',
         connection: undefined,
       },
     )
+  })
+})
+
+test('the server is asked as the one that the address names, and closes when it is told to', async () => {
+  await stage(ok, async ({ server, ask }) => {
+    const names = [
+      'hOsT',
+      'Content-length',
+      'TE',
+      'Trailer',
+      'Upgrade',
+      'Expect',
+      'Keep-Alive',
+      'Proxy-Authorization',
+    ]
+    await ask('/', { headers: names.map((name) => [name, 'other.example']) })
+    await ask('/', { headers: [['Connection', 'Close']] })
+    await ask('/', { headers: [['Connection', 'close, host']] })
+    const own = `127.0.0.1:${server.port}`
+    assert.deepEqual(
+      server.seen.map(({ headers }) => [headers.host, headers.connection, Object.keys(headers).sort()]),
+      ['keep-alive', 'close', 'keep-alive'].map((connection) => [
+        own,
+        connection,
+        ['accept', 'accept-encoding', 'connection', 'host', 'user-agent'],
+      ]),
+    )
+    assert.equal(server.connections, 2, 'the second request closed the first connection')
   })
 })
 

@@ -5,11 +5,14 @@ import jsmodbus from 'jsmodbus'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import {
   createModbusGateways,
+  gatewayLimit,
   idleLimit,
   type ModbusGateways,
   modbusTimeout,
   modbusWaiting,
+  pluginGatewayLimit,
 } from '../../src/outside/modbus-gateways.ts'
+import { createOwnListeners } from '../../src/outside/own-listeners.ts'
 import type { ModbusAnswer, ModbusRequest } from '../../src/schema/outside.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 import {
@@ -21,6 +24,7 @@ import {
   startModbusServer,
 } from './modbus-server.ts'
 
+const own = createOwnListeners({ ports: () => [] })
 const never = new AbortController().signal
 
 interface Stage {
@@ -38,7 +42,7 @@ async function stage(
   clock: Clock = systemClock,
 ): Promise<void> {
   const server = await startModbusServer(answer)
-  const gateways = createModbusGateways({ clock })
+  const gateways = createModbusGateways({ clock, own })
   try {
     const read = (address: number, more: Partial<ReadRequest> = {}) =>
       gateways.request(
@@ -66,7 +70,7 @@ test('every function reads and writes what an independent server holds', async (
   assert.ok(device)
   await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
   const { port } = listener.address() as AddressInfo
-  const gateways = createModbusGateways({ clock: systemClock })
+  const gateways = createModbusGateways({ clock: systemClock, own })
   try {
     const ask = (request: DistributiveOmit<ModbusRequest, 'host' | 'port' | 'unit'>) =>
       gateways.request('@test/probe', { host: '127.0.0.1', port, unit: 1, ...request }, never)
@@ -427,4 +431,44 @@ test('closing ends the connections, and every request has its answer', async () 
     },
     clock,
   )
+})
+
+test('a plugin does not take the gateways of others, and may use its own as before', async () => {
+  const servers = await Promise.all([
+    startModbusServer(() => undefined),
+    startModbusServer(countingRegisters),
+  ])
+  const [silent, talking] = servers
+  const gateways = createModbusGateways({
+    clock: createManualClock(),
+    // Every name is this machine.
+    own: { ...own, connect: (options) => own.connect({ ...options, host: '127.0.0.1' }) },
+  })
+  const ending = new AbortController()
+  try {
+    const read = (plugin: string, number: number, port: number): Promise<ModbusAnswer> =>
+      gateways.request(
+        plugin,
+        { host: `gateway-${number}.example`, port, unit: 1, fc: 3, address: 1, quantity: 1 },
+        ending.signal,
+      )
+    const numbers = Array.from({ length: gatewayLimit }, (_, index) => index)
+    const kept = numbers
+      .slice(0, pluginGatewayLimit)
+      .map((number) => read('@evil/greedy', number, silent.port))
+    const refused = await Promise.all(
+      numbers.slice(pluginGatewayLimit).map((number) => read('@evil/greedy', number, silent.port)),
+    )
+    assert.deepEqual(
+      [...new Set(refused.map((answer) => (answer.ok ? 'taken' : answer.message)))],
+      [`too many gateways: a plugin may keep ${pluginGatewayLimit} busy at one time`],
+    )
+    kept.push(read('@evil/greedy', 0, silent.port))
+    assert.deepEqual(await read('@home/meter', 1, talking.port), values(1))
+    await gateways.close()
+    assert.equal((await Promise.all(kept)).length, pluginGatewayLimit + 1)
+  } finally {
+    await gateways.close()
+    for (const server of servers) await server.close()
+  }
 })

@@ -589,3 +589,23 @@ test('§4 an origin with a stand-in is answered by it', async () => {
     assert.equal(server.seen[0]?.target, '/v1?x=(1)')
   })
 })
+
+test('a header that belongs to the host is not sent, and that is said once', async () => {
+  const requests = ['Host', 'HOST', 'Content-Length'].map(
+    (name) => `{ url = base, headers = { ["${name}"] = "other.example", ["X-Mine"] = "1" } }`,
+  )
+  await withServer(ok, async (server) => {
+    const lines = await printedBy(pluginSource(inTurn(server.url, requests, 'answer.status, err')))
+    assert.deepEqual(lines, [
+      'warn httpRequest: the header host is not sent as given; the host writes it by itself',
+      '200\tnil',
+      '200\tnil',
+      'warn httpRequest: the header content-length is not sent as given; the host writes it by itself',
+      '200\tnil',
+    ])
+    assert.deepEqual(
+      server.seen.map(({ headers }) => [headers.host, headers['x-mine'], headers['content-length']]),
+      requests.map(() => [new URL(server.url).host, '1', undefined]),
+    )
+  })
+})

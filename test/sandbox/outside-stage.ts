@@ -24,6 +24,7 @@ export async function withOutside(
     hostVersion: '1.2.3',
     environment: {},
     rewrite: {},
+    ownPorts: () => [],
     ...options.outside,
   })
   const recorder = createRecorder()

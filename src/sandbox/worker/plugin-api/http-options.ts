@@ -1,3 +1,4 @@
+import { isGeneratedHeader } from '../../../schema/generated-headers.ts'
 import { headerLimit, type HttpMethod, httpMethods, type HttpRequest } from '../../../schema/outside.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
@@ -19,6 +20,8 @@ export interface HttpOptions {
   parseJson: JsonMode
   /** What the debug line says; `undefined`: there is none. */
   log: { redact: boolean } | undefined
+  /** Names of headers that are not sent: the host writes them. */
+  ignored: string[]
 }
 
 /** The options of a request as the host takes them. Throws `Error` with what is wrong with them. */
@@ -29,7 +32,8 @@ export function readHttpOptions(context: PluginContext, options: LuaTable): Http
   if (content !== undefined && content.bytes.byteLength > sentBodyLimit) {
     throw new Error(`the body is larger than ${sentBodyLimit / 1024 / 1024} MiB`)
   }
-  const headers = readHeaders(context, options.get('headers'))
+  const given = readHeaders(context, options.get('headers'))
+  const headers = given.filter(([name, value]) => !isGeneratedHeader(name, value))
   if (headers.length >= headerLimit) throw new Error(`there are more than ${headerLimit - 1} headers`)
   const named = headers.some(([name]) => name.toLowerCase() === 'content-type')
   if (content?.type !== undefined && !named) headers.push(['Content-Type', content.type])
@@ -44,6 +48,9 @@ export function readHttpOptions(context: PluginContext, options: LuaTable): Http
     },
     parseJson: readJsonMode(options.get('parseJson')),
     log: readLog(options.get('log')),
+    ignored: given
+      .filter(([name, value]) => isGeneratedHeader(name, value))
+      .map(([name]) => name.toLowerCase()),
   }
 }
 

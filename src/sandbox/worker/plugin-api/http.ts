@@ -11,6 +11,15 @@ import { type HttpOptions, readHttpOptions, withoutSecrets } from './http-option
 export function installHttp(context: PluginContext): void {
   const { runtime, entry, calls, log, resources } = context
   const toTable = createAnswerTables(context)
+  const ignored = new Set<string>()
+
+  /** Once for each: who asks every second should not fill the log. */
+  function warnOfIgnored(names: readonly string[]): void {
+    for (const name of names.filter((one) => !ignored.has(one))) {
+      ignored.add(name)
+      log.write('warn', `httpRequest: the header ${name} is not sent as given; the host writes it by itself`)
+    }
+  }
 
   function writeLine({ request, log: line }: HttpOptions, answer: HttpAnswer): void {
     if (line === undefined) return
@@ -42,6 +51,7 @@ export function installHttp(context: PluginContext): void {
       calls.refuse('http', error instanceof Error ? error.message : String(error), heard)
       return
     }
+    warnOfIgnored(read.ignored)
     calls.start({ service: 'http', request: read.request }, heard, visitor)
   }
 

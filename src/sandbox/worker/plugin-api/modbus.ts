@@ -1,4 +1,9 @@
-import { type ModbusAnswer, modbusLimits, type ModbusRequest } from '../../../schema/outside.ts'
+import {
+  type ModbusAnswer,
+  modbusLimits,
+  type ModbusRequest,
+  modbusTimeoutLimit,
+} from '../../../schema/outside.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import {
@@ -25,8 +30,6 @@ const functionCodes = {
 
 const defaultPort = 502
 const defaultUnit = 1
-/** Milliseconds; more is no limit any more. */
-const longestTimeout = 3_600_000
 
 /** The global `Modbus` (plugin API, section 11). */
 export function installModbus(context: PluginContext): void {
@@ -97,7 +100,7 @@ function readRequest(options: LuaTable, fc: number | undefined): ModbusRequest {
     port: whole(options, 'port', 1, 0xffff, defaultPort),
     unit: whole(options, 'unit', 0, 255, defaultUnit),
     address: whole(options, 'addr', 0, 0xffff),
-    ...(timeout !== undefined && timeout > 0 ? { timeout: Math.min(timeout, longestTimeout) } : {}),
+    ...(timeout !== undefined && timeout > 0 ? { timeout: Math.min(timeout, modbusTimeoutLimit) } : {}),
   }
   switch (fc) {
     case 1:

@@ -1,0 +1,116 @@
+import { lookup as systemLookup } from 'node:dns'
+import {
+  connect,
+  type LookupFunction,
+  type Socket,
+  type TcpNetConnectOpts,
+  Socket as NetSocket,
+} from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { canonicalAddress, kindOfAddress } from '../base/ip-address.ts'
+
+/**
+ * The host's own HTTP and MQTT are closed to plugins: whoever may call them commands the host. Every socket for a
+ * plugin, of whatever kind, is opened with what is here, and judged by the address that it connects to.
+ */
+export interface OwnListeners {
+  /** Whether one of them may be at this port: then a socket has to be opened with `lookup`, after `refusal`. */
+  concerns(port: number): boolean
+  /** Why nothing may be sent there; undefined: it may, or it is a name that `lookup` will judge. */
+  refusal(host: string, port: number): Error | undefined
+  /** Finds addresses as the system does, and fails when one of them is this machine's: there is no second look. */
+  readonly lookup: LookupFunction
+  /** Rejects with the refusal of a name, for what somebody else will resolve: a proxy. */
+  assertElsewhere(host: string, port: number): Promise<void>
+  /** A TCP connection that never gets to one of them; a refusal is its error. */
+  connect(options: TcpNetConnectOpts & { host: string }): Socket
+}
+
+export interface OwnListenersSettings {
+  /** Ports that this process listens at, on whatever address. */
+  ports(): Iterable<number>
+  /** Addresses of this machine, apart from loopback. Default: those of its network interfaces now. */
+  addresses?: () => Iterable<string>
+  /** Default: the system's. */
+  lookup?: LookupFunction
+}
+
+/** The pure rule: a port of the host's on any address of this machine. */
+export function isOwnListener(
+  address: string,
+  port: number,
+  own: { ports: Iterable<number>; addresses: Iterable<string> },
+): boolean {
+  return [...own.ports].includes(port) && isThisMachine(address, own.addresses)
+}
+
+function isThisMachine(address: string, addresses: Iterable<string>): boolean {
+  const kind = kindOfAddress(address)
+  // What connects to no address in particular gets to this machine.
+  if (kind === 'loopback' || kind === 'unspecified') return true
+  const canonical = canonicalAddress(address)
+  return canonical !== undefined && [...addresses].some((one) => canonicalAddress(one) === canonical)
+}
+
+export function createOwnListeners({
+  ports,
+  addresses = interfaceAddresses,
+  lookup = systemLookup,
+}: OwnListenersSettings): OwnListeners {
+  const concerns = (port: number): boolean => [...ports()].includes(port)
+
+  function refusal(host: string, port: number): Error | undefined {
+    return isOwnListener(host, port, { ports: ports(), addresses: addresses() }) ? refused(host) : undefined
+  }
+
+  const guardedLookup: LookupFunction = (hostname, options, callback) => {
+    lookup(hostname, options, (error, found, family) => {
+      // After an error there may be nothing, whatever the type says.
+      const all =
+        error !== null ? [] : typeof found === 'string' ? [found] : found.map(({ address }) => address)
+      const own = [...addresses()]
+      if (all.some((address) => isThisMachine(address, own))) callback(refused(hostname), '', family)
+      else callback(error, found, family)
+    })
+  }
+
+  return {
+    concerns,
+    refusal,
+    lookup: guardedLookup,
+    assertElsewhere(host, port) {
+      const literal = refusal(host, port)
+      if (literal !== undefined) return Promise.reject(literal)
+      if (!concerns(port) || canonicalAddress(host) !== undefined) return Promise.resolve()
+      return new Promise((resolve, reject) => {
+        guardedLookup(host, { all: true }, (error) => {
+          if (isRefusal(error)) reject(error)
+          else resolve()
+        })
+      })
+    },
+    connect(options) {
+      const reason = refusal(options.host, options.port)
+      if (reason !== undefined) return new NetSocket().destroy(reason)
+      return connect(concerns(options.port) ? { ...options, lookup: guardedLookup } : options)
+    },
+  }
+}
+
+const refusals = new WeakSet<Error>()
+
+function refused(host: string): Error {
+  const error = new Error(
+    `${host} is this host itself at that port: its own HTTP and MQTT are closed to plugins. The plugin API has what a plugin may do with the host.`,
+  )
+  refusals.add(error)
+  return error
+}
+
+function isRefusal(error: Error | null): error is Error {
+  return error !== null && refusals.has(error)
+}
+
+function interfaceAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address))
+}
