@@ -8,13 +8,25 @@ export const messageBytesLimit = 4 * 1024
 export function cutText(text: string, limit = messageBytesLimit): string {
   // A character of UTF-16 has one byte at least, and three at most.
   if (text.length * 3 <= limit) return text
-  const size = Buffer.byteLength(text)
-  if (size <= limit) return text
-  const ending = `… (${size.toLocaleString('en-US')} bytes)`
-  const room = Math.max(0, limit - Buffer.byteLength(ending))
-  const bytes = Buffer.from(text.slice(0, room))
-  let end = Math.min(room, bytes.length)
+  const bytes = new TextEncoder().encode(text)
+  if (bytes.length <= limit) return text
+  const ending = `… (${bytes.length.toLocaleString('en-US')} bytes)`
+  let end = Math.max(0, limit - new TextEncoder().encode(ending).length)
   // Not within a character.
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1
-  return bytes.toString('utf8', 0, end) + ending
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, end)) + ending
+}
+
+/** The value with every text in it cut, at any depth. */
+export function cutTexts<T>(value: T, limit = messageBytesLimit): T {
+  if (typeof value === 'string') return cutText(value, limit) as T & string
+  if (Array.isArray(value)) return value.map((item: unknown) => cutTexts(item, limit)) as T & unknown[]
+  if (!isPlainObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key, cutTexts<unknown>(member, limit)]),
+  ) as T & object
+}
+
+function isPlainObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && Object.getPrototypeOf(value) === Object.prototype
 }

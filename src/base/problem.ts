@@ -1,3 +1,5 @@
+import { cutText, cutTexts } from './cut-text.ts'
+
 /**
  * The one table of errors that callers can see. The HTTP layer and the MQTT responses are generated from
  * it, and a test checks that every code is documented and can be raised.
@@ -87,10 +89,10 @@ export function problemDocument(error: unknown, instance?: string): ProblemDocum
     type: `urn:lupine:problem:${problem.code}`,
     title,
     status,
-    detail: problem.message,
+    detail: cutText(problem.message),
     ...(instance === undefined ? {} : { instance }),
     code: problem.code,
-    ...(problem.errors === undefined ? {} : { errors: problem.errors }),
+    ...(problem.errors === undefined ? {} : { errors: cutTexts(problem.errors) }),
   }
 }
 

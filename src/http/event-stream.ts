@@ -5,10 +5,11 @@ import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import type { Announcement, Lifecycle } from '../lifecycle/lifecycle.ts'
 import type { JournalEvent } from '../schema/journal-event.ts'
+import { type Backlog, createBacklog } from './backlog.ts'
 
 /** How often a line is sent when nothing happens, in milliseconds, so that proxies keep the connection. */
 const heartbeatInterval = 15_000
-/** How many bytes may wait for one client; one that reads more slowly is cut off and resumes by itself. */
+/** How many bytes may wait for one client before the next event; who reads more slowly is cut off and resumes. */
 const clientBufferLimit = 1024 * 1024
 /** How many missed events are read from the journal at a time. */
 const resumePage = 500
@@ -27,6 +28,7 @@ export interface EventStream {
 
 interface Client {
   response: ServerResponse
+  backlog: Backlog
   plugin: string | undefined
   /** Number of the last lifecycle event that was sent or is not wanted. */
   lastSeq: number
@@ -62,14 +64,12 @@ export function createEventStream(settings: {
 
   /** False when the client should get a moment to read. */
   function write(client: Client, text: string): boolean {
-    const { response } = client
+    const { response, backlog } = client
     if (response.destroyed || response.writableEnded) return false
-    const ready = response.write(text)
-    if (response.writableLength > clientBufferLimit) {
-      logger.warn('A client of the event stream reads too slowly and was cut off')
-      response.destroy()
-    }
-    return ready
+    if (backlog.mayTake(Buffer.byteLength(text))) return response.write(text)
+    logger.warn('A client of the event stream reads too slowly and was cut off')
+    response.destroy()
+    return false
   }
 
   /** Sends what was missed; ends in the same turn in which nothing more is missing, so that no gap is left. */
@@ -123,6 +123,7 @@ export function createEventStream(settings: {
       const { lastSeq } = lifecycle
       const client: Client = {
         response,
+        backlog: createBacklog(clientBufferLimit, () => response.writableLength),
         plugin,
         // A number from the future is of another journal: there is nothing to resume from it.
         lastSeq: Math.min(after ?? lastSeq, lastSeq),

@@ -8,6 +8,7 @@ import { messageOf, Problem } from '../base/problem.ts'
 import { storageFault } from '../base/storage-fault.ts'
 import { type Fact, type JournalEvent, journalFormatVersion, type Origin } from '../schema/journal-event.ts'
 import { parseStoredEvent } from '../schema/stored-event.ts'
+import { withBoundedTexts } from './bounded-texts.ts'
 import { createCheckpoints } from './checkpoints.ts'
 import { applyFact, fold, foldEvent, type HostState, initialState, type PluginSnapshot } from './evolve.ts'
 import { bytesAtOnce, openJournalFile } from './journal-file.ts'
@@ -193,7 +194,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
     let current = from
     for (const given of facts) {
       // As it will be read back: what JSON cannot say must not be in the live state either.
-      const fact = JSON.parse(JSON.stringify(given)) as Fact
+      const fact = withBoundedTexts(JSON.parse(JSON.stringify(given)) as Fact)
       const applied = applyFact(current, fact, at, plugins)
       if (applied === undefined) {
         return {
@@ -260,6 +261,8 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
       if (!Number.isInteger(seq) || seq < 0 || seq > state.seq) {
         throw new Problem('not_found', `The journal has the events 0 to ${state.seq}; there is no ${seq}.`)
       }
+      // The one that is asked for most: nothing is read for it.
+      if (seq === state.seq) return { ...state, plugins: new Map(state.plugins) }
       let found = checkpoints.before(seq)
       while (found.seq < seq) found = fold(readEvents(found.seq + 1, seq), found)
       return found
@@ -288,5 +291,5 @@ function parseLine(line: Uint8Array, lift: Upcasters, vault: Vault): JournalEven
   const parsed = parseStoredEvent(upcast(changeEvent(vault, 'open', decoded.value), lift))
   if (!parsed.ok) throw new Error(parsed.errors.map(({ path, message }) => `${path} ${message}`).join('; '))
   const { version: _version, ...event } = parsed.value
-  return event
+  return withBoundedTexts(event)
 }

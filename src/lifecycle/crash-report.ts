@@ -1,3 +1,4 @@
+import { cutText } from '../base/cut-text.ts'
 import type { PluginFact } from '../schema/journal-event.ts'
 import type { PluginError } from '../schema/plugin.ts'
 import { type LifecycleContext, snapshotOfPlugin } from './context.ts'
@@ -6,8 +7,8 @@ import { decideRestart, type RestartPolicy } from './restart-policy.ts'
 
 /** Lines of its log that the error of a plugin which stays down repeats: what a screen shows. */
 const reportedLines = 20
-/** Characters of each: the fact stays in the journal for good. */
-const reportedCharacters = 500
+/** Bytes of each: the fact stays in the journal for good. */
+const reportedBytes = 500
 
 export interface CrashReport {
   error: PluginError
@@ -27,7 +28,7 @@ export function createCrashReport(
     return logs.read(id, { limit: reportedLines }).map(({ at, level, message }) => ({
       at,
       level,
-      message: message.length > reportedCharacters ? `${message.slice(0, reportedCharacters)}…` : message,
+      message: cutText(message, reportedBytes),
     }))
   }
 

@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import { cutTexts } from '../base/cut-text.ts'
 import type { Json } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf } from '../base/problem.ts'
@@ -97,7 +98,8 @@ export function createPluginServices(
   const { bus, outside, root, announcesOn, clock, logger, events, registry, exposures } = settings
   const { logs, stores, announcements } = settings
 
-  function log(plugin: string, entry: LogEntry): void {
+  function log(plugin: string, line: LogEntry): void {
+    const entry = cutTexts(line)
     logs.add(plugin, entry)
     logger[entry.level](entry.message, { plugin, ...entry.fields })
     announcements.announce({ kind: 'log', plugin, entry })

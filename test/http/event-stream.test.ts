@@ -219,6 +219,19 @@ test('a quiet stream is kept alive every fifteen seconds, and its timer goes wit
   assert.equal(clock.waiting, 0)
 })
 
+test('an event that is larger than what may wait for a client is delivered, and what follows it', async () => {
+  const { http, announce } = await streamOf()
+  const reader = await readEvents(`${http.url}/api/events`)
+  await reader.next()
+  for (const size of [8_000_000, 5_000_000]) {
+    // At once: nobody can have read the first when the second is announced.
+    for (const length of [size, 3]) announce(logLine('@a/b', 'x'.repeat(length)))
+    for (const length of [size, 3]) assert.equal((await reader.next())?.data.message.length, length)
+  }
+  await reader.close()
+  await http.close()
+})
+
 test('a client that does not read is cut off, and the others go on', async () => {
   const { http, announce, listeners } = await streamOf()
   // Metrics and the inspector listen as well.

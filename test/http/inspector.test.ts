@@ -156,6 +156,21 @@ test('no secret is shown', async () => {
   )
 })
 
+test('a fact that is larger than what may wait for a client is told', async () => {
+  const { until, socket } = await inspect()
+  try {
+    const name = 'x'.repeat(1_000_000)
+    const facts = [1, 2].map((number) => ({ name, number, list: ['"'.repeat(20_000)] }))
+    await host.host.lifecycle.configure('@fixtures/hello', facts[0] ?? {}, { by: 'http' })
+    const [seen] = (await until(({ event }) => event?.type === 'PluginConfigured')).slice(-1)
+    assert.equal(seen.event.data.config.name, name)
+    await host.host.lifecycle.configure('@fixtures/hello', { name: 'x' }, { by: 'http' })
+    await until(({ event }) => event?.data?.config.name === 'x')
+  } finally {
+    socket.terminate()
+  }
+})
+
 test('what a client says changes nothing, and too much of it ends the connection', async () => {
   const { socket, next } = await inspect()
   await next()

@@ -7,6 +7,7 @@ import type { Logger } from '../../base/log.ts'
 import { Problem } from '../../base/problem.ts'
 import type { Lifecycle, PluginStateAt } from '../../lifecycle/lifecycle.ts'
 import type { JournalEvent } from '../../schema/journal-event.ts'
+import { type Backlog, createBacklog } from '../backlog.ts'
 import {
   actorMessage,
   definitionOf,
@@ -21,7 +22,7 @@ import {
 
 /** How many may look at the same time; each costs a message for every fact. */
 export const inspectorClientsLimit = 16
-/** Bytes that may wait for one client; one that reads more slowly is cut off. */
+/** Bytes that may wait for one client before the next fact; who reads more slowly is cut off. */
 const clientBufferLimit = 1024 * 1024
 /** Bytes that a client may say at a time: what it says is not listened to. */
 const messageLimit = 64 * 1024
@@ -49,6 +50,7 @@ export interface InspectorSettings {
 
 interface Client {
   socket: WebSocket
+  backlog: Backlog
   /** Answered the last sign of life that was asked for. */
   alive: boolean
 }
@@ -106,19 +108,23 @@ export function createInspector({ lifecycle, machines, clock, logger }: Inspecto
     ]
   }
 
+  /** However much there is to tell, it is one whole. */
   function tell(messages: readonly InspectionMessage[], to: Iterable<Client> = clients): void {
     const texts = messages.map((message) => JSON.stringify(message))
-    for (const { socket } of to) {
-      for (const text of texts) socket.send(text)
-      if (socket.bufferedAmount > clientBufferLimit) {
-        logger.warn('A client of the inspector reads too slowly and was cut off')
-        socket.terminate()
+    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
+    for (const { socket, backlog } of to) {
+      if (backlog.mayTake(bytes)) {
+        for (const text of texts) socket.send(text)
+        continue
       }
+      logger.warn('A client of the inspector reads too slowly and was cut off')
+      socket.terminate()
     }
   }
 
   function accept(socket: WebSocket): void {
-    const client: Client = { socket, alive: true }
+    const backlog = createBacklog(clientBufferLimit, () => socket.bufferedAmount)
+    const client: Client = { socket, backlog, alive: true }
     clients.add(client)
     socket.on('pong', () => {
       client.alive = true
@@ -132,8 +138,7 @@ export function createInspector({ lifecycle, machines, clock, logger }: Inspecto
       known.clear()
     })
     heartbeat ??= clock.schedule(heartbeatInterval, beat)
-    // The first messages are one whole, however many plugins there are: only what follows may be cut off.
-    for (const message of introduction()) socket.send(JSON.stringify(message))
+    tell(introduction(), [client])
   }
 
   function beat(): void {

@@ -126,12 +126,15 @@ export function hostSnapshot(state: string, seq: number): InspectedState {
   return { status: 'active', value: state, context: { seq } }
 }
 
+// The length of the scheme is bounded, or a long word without one would cost quadratic time.
+const credentials = /\b([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/@]+@/gi
+
 /**
  * Configurations come with their secrets hidden already; this looks again, and at addresses with a password
  * in them, because an inspector may be a program of somebody else.
  */
 export function withoutSecrets(value: unknown): unknown {
-  if (typeof value === 'string') return value.replace(/\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi, `$1${hidden}@`)
+  if (typeof value === 'string') return value.replace(credentials, `$1${hidden}@`)
   if (Array.isArray(value)) return value.map(withoutSecrets)
   if (!isJsonObject(value)) return value
   return Object.fromEntries(
