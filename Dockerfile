@@ -13,7 +13,9 @@ ENV NODE_ENV=production \
     HOST_DATA_DIR=/data \
     HOST_HTTP_BIND=0.0.0.0 \
     HOST_MQTT_BIND=0.0.0.0 \
-    HOST_LOG_FORMAT=json
+    HOST_LOG_FORMAT=json \
+    # Variables that plugins may read: none, unless the owner names them.
+    HOST_PLUGIN_ENVIRONMENT=
 WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules

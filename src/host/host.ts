@@ -21,6 +21,7 @@ import { createLifecycle, type RunningLifecycle } from '../lifecycle/create-life
 import { createHomeAssistant } from '../lifecycle/home-assistant/home-assistant.ts'
 import { requireKeysOfStores, storesFolderIn } from '../lifecycle/key-value-file.ts'
 import { createManifests } from '../lifecycle/manifests.ts'
+import { createHostEnvironment } from '../lifecycle/permissions/plugin-environment.ts'
 import { createMqttCommands } from '../lifecycle/mqtt-commands.ts'
 import { createMqttProjection } from '../lifecycle/mqtt-projection.ts'
 import type { RestartPolicy } from '../lifecycle/restart-policy.ts'
@@ -205,7 +206,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       clock,
       logger,
       hostVersion,
-      environment: withoutOwnVariables(options.environment),
+      environment: createHostEnvironment(options.environment, settings.pluginEnvironment),
       ...(options.restartPolicy === undefined ? {} : { restartPolicy: options.restartPolicy }),
     })
 
@@ -370,13 +371,6 @@ export async function createHost(options: HostOptions): Promise<Host> {
 /** No file and no history: a data directory that nobody has used yet. */
 function isFirstStart(seq: number, file: HostFile | undefined): boolean {
   return seq === 0 && file?.repositories === undefined
-}
-
-/** What a plugin's manifest may name of the environment: everything but the host's own settings. */
-function withoutOwnVariables(
-  environment: Readonly<Record<string, string | undefined>>,
-): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('HOST_')))
 }
 
 function portOf(url: string): number {

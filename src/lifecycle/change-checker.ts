@@ -5,6 +5,7 @@ import { hostSupports } from '../repository/versions.ts'
 import type { ChangeCheck } from '../schema/change-check.ts'
 import type { Field } from '../schema/field.ts'
 import { identifierOf } from '../schema/identifier.ts'
+import { changedPermissions } from './changed-permissions.ts'
 import { checkConfig, normaliseFields } from './config-rules.ts'
 import {
   configuredRepositories,
@@ -15,7 +16,7 @@ import {
 import { unmetDependencies } from './dependencies.ts'
 import type { InstallRequest } from './lifecycle.ts'
 import { originRepository } from './origin-repository.ts'
-import { permissionChanges } from './permissions/permission-changes.ts'
+import { environmentUse } from './permissions/plugin-environment.ts'
 import { hideSecrets } from './secrets.ts'
 
 /** Says what an installation or an update would bring. Fetches and verifies, and changes nothing. */
@@ -25,7 +26,7 @@ export interface ChangeChecker {
 }
 
 export function createChangeChecker(context: LifecycleContext): ChangeChecker {
-  const { repositories, manifests, environment, hostVersion } = context
+  const { repositories, manifests, hostVersion } = context
 
   /** `installed`: compare with the version that is there, and with its configuration. */
   function compare(id: string, next: PluginPreview, installed: boolean): ChangeCheck {
@@ -36,6 +37,7 @@ export function createChangeChecker(context: LifecycleContext): ChangeChecker {
     const oldIntegrity = installed ? present.integrity : {}
     const unchanged =
       installed && manifest.version === present.version && isDeepStrictEqual(integrity, oldIntegrity)
+    const environment = context.environment(manifest)
     const checked = checkConfig(fields, installed ? present.config : {}, environment)
     const wrong = [...checked.errors, ...checked.missing]
     const missing = unmetDependencies({ ...manifest, id }, installedPlugins(context))
@@ -49,10 +51,8 @@ export function createChangeChecker(context: LifecycleContext): ChangeChecker {
       author: manifest.author ?? null,
       repository: next.repository,
       permissions: manifest.permissions ?? null,
-      permissionChanges: permissionChanges(
-        before === undefined ? undefined : (before.permissions ?? null),
-        manifest.permissions ?? null,
-      ),
+      permissionChanges: changedPermissions(context, id, before, manifest),
+      environment: environmentUse(fields, environment),
       fields: changesOf(byKey(oldFields), byKey(fields)),
       config: {
         valid: wrong.length === 0,

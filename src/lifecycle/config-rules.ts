@@ -5,6 +5,7 @@ import { jsonDepthLimit } from '../schema/json-text.ts'
 import type { ConfigDefinition, FieldType, Manifest } from '../schema/manifest.ts'
 import { escapePointer } from '../schema/parser.ts'
 import type { Config } from '../schema/plugin.ts'
+import type { PluginEnvironment } from './permissions/plugin-environment.ts'
 import { isSecretName } from './secret-names.ts'
 
 /** The rules of configuration values (contract, section 3, "Config check"). Pure. */
@@ -14,6 +15,8 @@ export interface CheckedConfig {
   errors: ProblemDetail[]
   /** Required values that are absent, and environment variables of no use. Stops the load, not the saving. */
   missing: ProblemDetail[]
+  /** Settings that nobody has set and that may not be read from the environment; they go on without. */
+  warnings: ProblemDetail[]
   /** What the plugin gets: the given values, environment and defaults filled in. Only of use without errors. */
   effective: Config
 }
@@ -44,7 +47,7 @@ function normaliseField(key: string, definition: ConfigDefinition): Field {
     min: definition.min ?? null,
     max: definition.max ?? null,
     enum: choices,
-    env: definition.env ?? null,
+    env: definition.env || null,
     // A switch is no secret, whatever its name (`useAuth`); hidden, it could not be shown in a form.
     secret: definition.secret === true || (type !== 'boolean' && isSecretName(key)),
   }
@@ -80,10 +83,11 @@ function isOfType(value: unknown, type: FieldType): boolean {
 export function checkConfig(
   fields: readonly Field[],
   config: Config,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: PluginEnvironment,
 ): CheckedConfig {
   const errors: ProblemDetail[] = []
   const missing: ProblemDetail[] = []
+  const warnings: ProblemDetail[] = []
   const effective = new Map(Object.entries(config))
   for (const [key, value] of effective) {
     if (nestsTooDeep(value)) {
@@ -102,16 +106,17 @@ export function checkConfig(
       continue
     }
     effective.delete(field.key)
+    const refusal = field.env === null ? undefined : environment.refusal(field.env)
     const found = fromEnvironment(field, environment)
     missing.push(...found.problems.map((message) => ({ path, message })))
     const value = found.value ?? field.default
     if (value !== null && value !== undefined) effective.set(field.key, value)
     if (field.required && found.problems.length === 0 && (value === null || value === '')) {
       effective.delete(field.key)
-      missing.push({ path, message: whatIsMissing(field) })
-    }
+      missing.push({ path, message: whatIsMissing(field, refusal) })
+    } else if (refusal !== undefined) warnings.push({ path, message: `counts as not set: ${refusal}` })
   }
-  return { errors, missing, effective: Object.fromEntries(effective) }
+  return { errors, missing, warnings, effective: Object.fromEntries(effective) }
 }
 
 /** Such a value could not be written as JSON without overflowing the stack. */
@@ -132,17 +137,17 @@ function isAbsent(value: unknown, field: Field): boolean {
   return value === '' && (field.required || field.env !== null)
 }
 
-function whatIsMissing({ env }: Field): string {
+function whatIsMissing({ env }: Field, refusal: string | undefined): string {
+  if (refusal !== undefined) return `is required; set it here: ${refusal}`
   return env === null ? 'is required' : `is required; set it here or in the environment variable ${env}`
 }
 
 function fromEnvironment(
   field: Field,
-  environment: Readonly<Record<string, string | undefined>>,
+  environment: PluginEnvironment,
 ): { value?: unknown; problems: string[] } {
   const { env } = field
-  if (env === null || !Object.hasOwn(environment, env)) return { problems: [] }
-  const text = environment[env]
+  const text = env === null ? undefined : environment.read(env)
   if (text === undefined || text === '') return { problems: [] }
   const choice = field.type === null ? field.enum?.find((candidate) => String(candidate) === text) : undefined
   const value = choice ?? converted(text, field.type)

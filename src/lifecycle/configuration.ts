@@ -30,7 +30,7 @@ export function createConfiguration(
       manifests.get(id) === undefined
         ? restoreHidden(incoming, before)
         : restoreSecrets(fields, incoming, before)
-    return { stored, check: checkConfig(fields, stored, context.environment) }
+    return { stored, check: checkConfig(fields, stored, context.environment(manifests.get(id) ?? {})) }
   }
 
   return {

@@ -9,6 +9,7 @@ import type { PluginError } from '../schema/plugin.ts'
 import type { DependentPlugin } from './dependencies.ts'
 import type { KeyValueStores } from './key-value-stores.ts'
 import type { Manifests } from './manifests.ts'
+import type { HostEnvironment } from './permissions/plugin-environment.ts'
 import type { PluginEffects } from './plugin-effects.ts'
 
 /** What the parts of the lifecycle share. */
@@ -24,8 +25,7 @@ export interface LifecycleContext {
   clock: Clock
   logger: Logger
   hostVersion: string
-  /** Variables that a plugin's `env` fields may name. */
-  environment: Readonly<Record<string, string | undefined>>
+  environment: HostEnvironment
 }
 
 /** Whether plugins are only changed now, and not loaded. */

@@ -29,6 +29,7 @@ import { createKeyValueStores } from './key-value-stores.ts'
 import type { Lifecycle } from './lifecycle.ts'
 import { createLoader } from './loader.ts'
 import type { Manifests } from './manifests.ts'
+import type { HostEnvironment } from './permissions/plugin-environment.ts'
 import { createObjectRegistry } from './object-registry.ts'
 import { createPluginCommands } from './plugin-commands.ts'
 import { createPluginEffects } from './plugin-effects.ts'
@@ -70,7 +71,8 @@ export interface LifecycleSettings {
   clock: Clock
   logger: Logger
   hostVersion: string
-  environment: Readonly<Record<string, string | undefined>>
+  /** What plugins may read of the host's environment. */
+  environment: HostEnvironment
   restartPolicy?: RestartPolicy
   /** 0 up to 1. */
   random?: () => number

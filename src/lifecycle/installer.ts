@@ -8,6 +8,7 @@ import { identifierOf } from '../schema/identifier.ts'
 import type { Origin, PluginFact } from '../schema/journal-event.ts'
 import type { Manifest } from '../schema/manifest.ts'
 import type { PermissionEntry } from '../schema/permissions.ts'
+import { changedPermissions } from './changed-permissions.ts'
 import {
   configuredRepositories,
   installedPlugins,
@@ -21,7 +22,6 @@ import type { CommandContext, InstallRequest, PurgeTarget } from './lifecycle.ts
 import type { Loader } from './loader.ts'
 import { matchFilesToJournal } from './match-files.ts'
 import { originRepository } from './origin-repository.ts'
-import { permissionChanges } from './permissions/permission-changes.ts'
 
 /** Changes which files of a plugin are there. Every function is called under the plugin's mutex. */
 export interface Installer {
@@ -41,13 +41,6 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
   function requireDependencies(id: string, manifest: Manifest): void {
     const unmet = unmetDependencies({ ...manifest, id }, installedPlugins(context))
     if (unmet.length > 0) throw new Problem('dependency_unmet', unmet.map(({ message }) => message).join(' '))
-  }
-
-  /** What a new version may do and the installed one may not. */
-  function permissionsAdded(id: string, next: Manifest): PermissionEntry[] {
-    const present = manifests.get(id)
-    if (present === undefined) return []
-    return permissionChanges(present.permissions ?? null, next.permissions ?? null).added
   }
 
   function warnOfPermissions(id: string, next: Manifest, added: readonly PermissionEntry[]): void {
@@ -183,7 +176,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
           await loadIfEnabled(id, 'update failed', by)
           throw error
         }
-        const added = permissionsAdded(id, staged.manifest)
+        const { added } = changedPermissions(context, id, manifests.get(id), staged.manifest)
         const data = { ...releaseData(staged), ...(added.length === 0 ? {} : { permissionsAdded: added }) }
         const fact: PluginFact = { type: 'PluginUpdated', plugin: id, data }
         try {

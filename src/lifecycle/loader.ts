@@ -57,7 +57,8 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     if (unmet.length > 0) throw new Problem('dependency_unmet', unmet.map(({ message }) => message).join(' '))
     const fields = normaliseFields(manifest)
     const { config, limits } = snapshotOfPlugin(context, id).context
-    const { errors, missing, effective } = checkConfig(fields, config, context.environment)
+    const environment = context.environment(manifest)
+    const { errors, missing, warnings, effective } = checkConfig(fields, config, environment)
     const wrong = [...errors, ...missing]
     if (wrong.length > 0) {
       const list = wrong.map(({ path, message }) => `${path} ${message}`).join('; ')
@@ -65,6 +66,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
         errors: wrong,
       })
     }
+    for (const { path, message } of warnings) effects.say(id, 'warn', `The setting ${path} ${message}`)
     const request = { id, installed, config: effective, secrets: secretValues(fields, effective), limits }
     return { request, changed }
   }

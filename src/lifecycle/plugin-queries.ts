@@ -7,6 +7,7 @@ import type { Plugin } from '../schema/plugin.ts'
 import type { PluginSummary } from '../schema/plugin-call.ts'
 import { type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import type { Lifecycle } from './lifecycle.ts'
+import { environmentUse } from './permissions/plugin-environment.ts'
 import type { PluginLogs } from './plugin-logs.ts'
 import { pluginsCalled } from './plugin-names.ts'
 import { pluginView, versionViews } from './views.ts'
@@ -34,14 +35,15 @@ export function createPluginQueries(context: LifecycleContext, logs: PluginLogs)
   function get(id: string): Plugin {
     const snapshot = snapshotOfPlugin(context, id)
     requireInstalled(snapshot)
-    return pluginView(
-      snapshot,
-      manifests.get(id),
-      manifests.fields(id),
-      effects.resources(id),
-      effects.limits,
-      effects.isolation(id),
-    )
+    const [manifest, fields] = [manifests.get(id), manifests.fields(id)]
+    return pluginView(snapshot, {
+      manifest,
+      fields,
+      environment: environmentUse(fields, context.environment(manifest ?? {})),
+      resources: effects.resources(id),
+      limits: effects.limits,
+      isolation: effects.isolation(id),
+    })
   }
 
   return {

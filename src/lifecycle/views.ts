@@ -6,21 +6,31 @@ import type { JournalEvent } from '../schema/journal-event.ts'
 import type { Manifest } from '../schema/manifest.ts'
 import type { Config, Plugin, Resources } from '../schema/plugin.ts'
 import { type PluginLimits, workersOwnLimits } from '../schema/plugin-limits.ts'
+import type { EnvironmentUse } from '../schema/variable-pattern.ts'
 import { withoutCredentials } from './address.ts'
 import type { PluginStateAt, PluginVersion } from './lifecycle.ts'
 import { hiddenValue, hideSecrets } from './secrets.ts'
 
 /** What callers see: projections of the fold, with secrets hidden. Pure. */
 
-/** `manifest` is undefined when the files are missing or unusable; the plugin is shown all the same. */
+/** What is known of a plugin beside its fold. */
+export interface PluginSurroundings {
+  /** Undefined when the files are missing or unusable; the plugin is shown all the same. */
+  manifest: Manifest | undefined
+  fields: Field[]
+  environment: EnvironmentUse
+  resources: Resources
+  /** What it may take for which nothing else is set. */
+  limits: PluginLimits
+  /** Undefined while it is not loaded. */
+  isolation: 'dedicated' | 'shared' | undefined
+}
+
 export function pluginView(
   snapshot: PluginSnapshot,
-  manifest: Manifest | undefined,
-  fields: Field[],
-  resources: Resources,
-  limits: PluginLimits,
-  isolation: 'dedicated' | 'shared' | undefined,
+  { manifest, fields, environment, resources, limits, isolation }: PluginSurroundings,
 ): Plugin {
+  const unread = new Set(environment.refused.map(({ key }) => key))
   const { context } = snapshot
   const { fullId, namespace, shortId } = identifierOf(context.id)
   return {
@@ -43,13 +53,16 @@ export function pluginView(
     trial: context.trial,
     integrity: { intact: context.changedFiles.length === 0, changed: context.changedFiles },
     config: shownConfig(context.config, manifest === undefined ? undefined : fields),
-    fields: fields.map((field) =>
-      field.secret && field.default !== null ? { ...field, default: null } : field,
-    ),
+    fields: fields.map((field) => ({
+      ...field,
+      default: field.secret ? null : field.default,
+      env: unread.has(field.key) ? null : field.env,
+    })),
     exports: manifest?.exports ?? {},
     docs: manifest?.docs ?? [],
     dependencies: manifest?.dependencies ?? [],
     permissions: manifest?.permissions ?? null,
+    environment,
     revision: context.revision,
     installedAt: context.installedAt ?? '',
     updatedAt: context.updatedAt ?? '',

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox'
 import { type ProblemCode, problemTable } from '../base/problem.ts'
 import { PermissionEntry, Permissions } from './permissions.ts'
 import { Config } from './plugin.ts'
+import { EnvironmentUse } from './variable-pattern.ts'
 
 /** What an installation or an update would bring, before it is done. */
 
@@ -28,6 +29,7 @@ export const ChangeCheck = Type.Object({
     added: Type.Array(PermissionEntry, { description: 'What the installed version may not do yet' }),
     removed: Type.Array(PermissionEntry),
   }),
+  environment: EnvironmentUse,
   fields: Type.Object(Changes.properties, { description: 'Keys of configuration fields' }),
   config: Type.Object(
     {

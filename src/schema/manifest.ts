@@ -48,8 +48,7 @@ const fieldMembers = {
   enum: Type.Optional(Type.Array(Type.Unknown(), { description: 'The only values allowed' })),
   env: Type.Optional(
     Type.String({
-      minLength: 1,
-      description: 'Environment variable of the host that is read when nothing is set',
+      description: 'Environment variable of the host that is read when nothing is set; empty: none',
     }),
   ),
   secret: Type.Optional(Type.Boolean({ description: 'Hidden in answers and logs' })),

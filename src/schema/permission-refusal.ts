@@ -1,7 +1,7 @@
 import type { PermissionKind } from './permissions.ts'
 
 /** What a plugin can be refused. */
-export type GuardedKind = Exclude<PermissionKind, 'everything'>
+export type GuardedKind = Exclude<PermissionKind, 'everything' | 'environment'>
 
 const places: Readonly<Record<GuardedKind, string>> = {
   host: 'permissions.hosts',

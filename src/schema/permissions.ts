@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { VariablePattern } from './variable-pattern.ts'
 
 export { permissionEntries } from './permission-entries.ts'
 
@@ -62,6 +63,12 @@ export const Permissions = Type.Object(
         description: 'Other plugins that it may call and read',
       }),
     ),
+    environment: Type.Optional(
+      Type.Array(VariablePattern, {
+        maxItems: listLimit,
+        description: "Variables of the host's environment that its settings may be read from",
+      }),
+    ),
   },
   { description: 'What the plugin may reach; what is not listed is refused. Without it nothing is refused' },
 )
@@ -74,6 +81,7 @@ export const PermissionEntry = Type.Object({
     Type.Literal('publish'),
     Type.Literal('subscribe'),
     Type.Literal('plugin'),
+    Type.Literal('environment'),
     Type.Literal('everything'),
   ]),
   value: Type.String({ description: 'As the manifest has it; `*` for everything' }),

@@ -3,6 +3,7 @@ import { Field } from './field.ts'
 import { Dependency, Document, Exports } from './manifest.ts'
 import { Permissions } from './permissions.ts'
 import { PluginLimitsView, ReachedLimit } from './plugin-limits.ts'
+import { EnvironmentUse } from './variable-pattern.ts'
 
 /** What the outside sees of a plugin: the contract's section 3. */
 
@@ -108,6 +109,7 @@ export const Plugin = Type.Object({
   permissions: Type.Union([Permissions, Type.Null()], {
     description: 'null: the manifest declares none, so nothing is refused to the plugin',
   }),
+  environment: EnvironmentUse,
   revision: Type.Integer(),
   installedAt: Type.String(),
   updatedAt: Type.String(),

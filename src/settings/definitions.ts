@@ -139,6 +139,13 @@ export const definitions = {
     fallback: undefined,
     meaning: 'JSON map from limit to number, for all plugins: {"memory": 256}',
   },
+  pluginEnvironment: {
+    flag: 'plugin-environment',
+    variable: 'HOST_PLUGIN_ENVIRONMENT',
+    fallback: undefined,
+    meaning:
+      'the only variables that plugins may read: names, or beginnings ending in *, with commas; empty: none',
+  },
   httpRewrite: {
     flag: 'http-rewrite',
     variable: 'HOST_HTTP_REWRITE',

@@ -6,6 +6,7 @@ import {
   readCount,
   readHostId,
   readMqttUrl,
+  readPluginEnvironment,
   readPluginLimits,
   readPort,
   readPrefix,
@@ -52,6 +53,8 @@ export interface Settings {
   httpRewrite: Record<string, string>
   /** What every plugin may take for which nothing else is set. */
   pluginLimits: ChosenLimits
+  /** Variables that the manifests of plugins may read; undefined: it is not set, and each says for itself. */
+  pluginEnvironment: readonly string[] | undefined
 }
 
 /** `text`: what is given for a setting, or its default. Throws `SettingsError`. */
@@ -83,5 +86,6 @@ export function readSettings(text: (name: SettingName) => string | undefined, is
     discoveryPrefix: readPrefix(text('discoveryPrefix') ?? ''),
     httpRewrite: readRewrite(text('httpRewrite')),
     pluginLimits: readPluginLimits(text('pluginLimits')),
+    pluginEnvironment: readPluginEnvironment(text('pluginEnvironment')),
   }
 }

@@ -1,5 +1,6 @@
 import { isJsonObject } from '../base/json.ts'
 import { type ChosenLimits, readChosenLimits } from '../schema/plugin-limits.ts'
+import { variablePattern } from '../schema/variable-pattern.ts'
 import { bad, type SettingName, SettingsError } from './definitions.ts'
 
 /** What the text of a setting may be. Each throws `SettingsError`. */
@@ -110,6 +111,17 @@ export function readPluginLimits(value: string | undefined): ChosenLimits {
   if (first !== undefined)
     throw bad('pluginLimits', value, `a JSON map of limits; ${first.path.slice(1)} ${first.message}`.trim())
   return chosen
+}
+
+/** An empty text is a list, too: of nothing. */
+export function readPluginEnvironment(value: string | undefined): string[] | undefined {
+  if (value === undefined) return undefined
+  const patterns = value
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+  if (patterns.every((pattern) => variablePattern.test(pattern))) return patterns
+  throw bad('pluginEnvironment', value, 'names of variables, or beginnings of names ending in *, with commas')
 }
 
 export function readRewrite(value: string | undefined): Record<string, string> {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
 import { checkConfig, normaliseFields } from '../../src/lifecycle/config-rules.ts'
+import { createHostEnvironment } from '../../src/lifecycle/permissions/plugin-environment.ts'
 import { defaultRepositoryLimits } from '../../src/repository/limits.ts'
 import { defaultLimits } from '../../src/sandbox/limits.ts'
 import { messageSizeLimit } from '../../src/sandbox/worker/plugin-api/listeners.ts'
@@ -216,7 +217,11 @@ function configOf(id: string): Config {
   for (const block of blocks('json')) {
     const parsed = parseManifestShape(JSON.parse(block))
     if (!parsed.ok || parsed.value.id !== id) continue
-    const { errors, missing, effective } = checkConfig(normaliseFields(parsed.value), {}, {})
+    const { errors, missing, effective } = checkConfig(
+      normaliseFields(parsed.value),
+      {},
+      createHostEnvironment({}, undefined)(parsed.value),
+    )
     assert.deepEqual([...errors, ...missing], [])
     return effective
   }

@@ -171,13 +171,15 @@ test('what an installation or an update brings is told before it is done', optio
     host.publish([{ ...lampOne, version, manifest: { ...manifest, permissions, ...more } }])
   await publish('2.0.0', { configSchema, docs: [] })
   await page.goto(`/plugins/${lamp}`)
+  const allowed = page.getByRole('list', { name: 'What it may do' })
+  await allowed.getByText('Read the variable LAMP_PLACE of the host').waitFor()
   await page.getByRole('button', { name: 'Look for an update' }).click()
   const update = page.getByRole('dialog', { name: 'Update Lamp?' })
   await update.getByText('1.0.0 → 2.0.0').waitFor()
   const facts = await update.locator('.facts > dd').allInnerTexts()
   assert.deepEqual(facts.slice(2, 4), ['New: fade\nChanged: Room\nGone: Dim at night', 'fade is required.'])
   assert.deepEqual(await update.getByRole('list', { name: 'may not do any more' }).allInnerTexts(), [
-    'Everything',
+    'Everything\nRead the variable LAMP_PLACE of the host',
   ])
   await assertAccessible(page, 'an update')
   await page.emulateMedia({ colorScheme: 'dark' })
@@ -191,7 +193,8 @@ test('what an installation or an update brings is told before it is done', optio
   await update.getByText('Are still right with it.').waitFor()
   await update.getByRole('button', { name: 'Update', exact: true }).click()
   await page.locator('.id', { hasText: '2.1.0' }).waitFor()
-  await page.getByRole('list', { name: 'What it may do' }).getByText('any address').waitFor()
+  await allowed.getByText('any address').waitFor()
+  assert.equal(await allowed.getByText('LAMP_PLACE').count(), 0)
   await page.getByRole('button', { name: 'Look for an update' }).click()
   await page.getByRole('dialog', { name: 'Lamp is up to date' }).waitFor()
   assert.deepEqual(faults, [])

@@ -16,6 +16,7 @@ import { createTopics, decodeLevel, encodeLevel } from '../../src/bus/topics.ts'
 import { decodeLine, encodeLine } from '../../src/journal/journal-line.ts'
 import { upcast, upcasters } from '../../src/journal/upcast.ts'
 import { checkConfig, normaliseFields } from '../../src/lifecycle/config-rules.ts'
+import { createHostEnvironment } from '../../src/lifecycle/permissions/plugin-environment.ts'
 import { readRequest } from '../../src/lifecycle/mqtt-commands.ts'
 import { readIndexFile } from '../../src/repository/index-file.ts'
 import { isContainedPath } from '../../src/repository/contained-file.ts'
@@ -83,7 +84,7 @@ test('a manifest of any bytes is taken or refused with a sentence, and what is t
         for (const file of allFiles(manifest)) assert.ok(isContainedPath(file), file)
         assert.ok(allFiles(manifest).length <= 200)
         const fields = normaliseFields(manifest)
-        checkConfig(fields, {}, {})
+        checkConfig(fields, {}, createHostEnvironment({}, undefined)({}))
       } catch (error) {
         assert.ok(error instanceof Problem, String(error))
         assert.equal(error.code, 'manifest_invalid')
@@ -141,7 +142,11 @@ test('config rules answer for every manifest and every configuration, and let no
       }
       if (typeof config !== 'object' || config === null || Array.isArray(config)) return
       const fields = normaliseFields(manifest)
-      const { errors, missing, effective } = checkConfig(fields, config as Config, environment)
+      const { errors, missing, effective } = checkConfig(
+        fields,
+        config as Config,
+        createHostEnvironment(environment, undefined)({}),
+      )
       for (const { path, message } of [...errors, ...missing]) {
         assert.match(path, /^\/config\//)
         assert.notEqual(message, '')

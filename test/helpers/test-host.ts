@@ -104,6 +104,7 @@ export function testSettings(dataDirectory: string, changes: Partial<Settings> =
     discoveryPrefix: '',
     httpRewrite: {},
     pluginLimits: {},
+    pluginEnvironment: undefined,
     ...changes,
   }
 }

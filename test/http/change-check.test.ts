@@ -73,6 +73,7 @@ test('the check of an installation tells all that would come, and changes nothin
       ],
       removed: [],
     },
+    environment: { read: [], refused: [] },
     fields: { added: ['station', 'volume', 'pin'], removed: [], changed: [] },
     config: { valid: true, errors: [], effective: { station: 'one', volume: 5 } },
     files: { added: ['init.lua', 'plugin.json'], removed: [], changed: [] },
@@ -198,3 +199,116 @@ test('a check refuses what the command would refuse, with the same code', async 
     assert.deepEqual([command.status, command.body.code], [status, code], JSON.stringify([path, body]))
   }
 })
+
+/** What an update adds, for a plugin that is configured with `config`: as the check says, and as the history does. */
+async function addedByUpdate(
+  config: object,
+  before: Record<string, unknown>,
+  next: Record<string, unknown>,
+): Promise<{ added: unknown; removed: unknown }> {
+  const plugin = (version: string, manifest: Record<string, unknown>): FixturePlugin => ({
+    id: 'gauge',
+    version,
+    lua: lua('gauge'),
+    manifest,
+  })
+  await host.publish([plugin('1.0.0', before), ...others])
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/gauge' } })
+  await host.request('POST', '/api/plugins/gauge/config', { body: { config } })
+  await host.publish([plugin('2.0.0', next), ...others])
+  const checked = await updateCheck('gauge')
+  await host.request('POST', '/api/plugins/gauge/update', { body: {} })
+  const history = await host.request('GET', '/api/plugins/@fixtures/gauge/history')
+  const { type, data } = history.body.events.at(-1)
+  assert.equal(type, 'PluginUpdated')
+  assert.deepEqual(data.permissionsAdded ?? [], checked.body.permissionChanges.added)
+  await host.request('DELETE', '/api/plugins/gauge?purge=files')
+  return checked.body.permissionChanges
+}
+
+const url = (value: string) => ({ key: 'url', type: 'string', default: value })
+const toUrl = { hosts: ['${config.url}'] }
+const toTopic = { mqtt: { publish: ['${config.topic}'], subscribe: ['${config.topic}'] } }
+const topic = (value: string) => ({ key: 'topic', type: 'string', default: value })
+const hostEntry = [{ kind: 'host', value: '${config.url}' }]
+
+const updates: [
+  what: string,
+  config: object,
+  before: Record<string, unknown>,
+  next: Record<string, unknown>,
+  added: unknown[],
+][] = [
+  [
+    'a host by another default',
+    {},
+    { configSchema: [url('http://home.example')], permissions: toUrl },
+    { configSchema: [url('http://evil.example')], permissions: toUrl },
+    hostEntry,
+  ],
+  [
+    'no host where the owner has set it',
+    { url: 'http://home.example' },
+    { configSchema: [url('http://first.example')], permissions: toUrl },
+    { configSchema: [url('http://evil.example')], permissions: toUrl },
+    [],
+  ],
+  [
+    'no host for another path at the same one',
+    {},
+    { configSchema: [url('http://home.example/a')], permissions: toUrl },
+    { configSchema: [url('https://home.example/b')], permissions: toUrl },
+    [],
+  ],
+  [
+    'no host for one that was listed by name',
+    {},
+    { configSchema: [url('')], permissions: { hosts: ['*.example'] } },
+    { configSchema: [url('http://home.example')], permissions: toUrl },
+    [],
+  ],
+  [
+    'a host that was not configured before',
+    {},
+    { configSchema: [{ key: 'url', type: 'string' }], permissions: toUrl },
+    { configSchema: [url('http://evil.example')], permissions: toUrl },
+    hostEntry,
+  ],
+  [
+    'nothing while nothing is configured',
+    {},
+    { configSchema: [{ key: 'url', type: 'string' }], permissions: toUrl },
+    { configSchema: [{ key: 'url', type: 'string', label: 'Address' }], permissions: toUrl },
+    [],
+  ],
+  [
+    'topics by another default',
+    {},
+    { configSchema: [topic('lamps/+')], permissions: toTopic },
+    { configSchema: [topic('#')], permissions: toTopic },
+    [
+      { kind: 'publish', value: '${config.topic}' },
+      { kind: 'subscribe', value: '${config.topic}' },
+    ],
+  ],
+  [
+    'no topics when the default becomes narrower',
+    {},
+    { configSchema: [topic('lamps/#')], permissions: toTopic },
+    { configSchema: [topic('lamps/kitchen')], permissions: toTopic },
+    [],
+  ],
+  [
+    'a variable of the host below a beginning that was listed before',
+    {},
+    { configSchema: [{ key: 'a', env: 'ZONE' }], permissions: { environment: ['Z*'] } },
+    { configSchema: [{ key: 'a', env: 'ZEBRA' }], permissions: { environment: ['Z*'] } },
+    [{ kind: 'environment', value: 'ZEBRA' }],
+  ],
+]
+
+for (const [what, config, before, next, added] of updates) {
+  test(`an update adds ${what}`, async () => {
+    assert.deepEqual((await addedByUpdate(config, before, next)).added, added)
+  })
+}

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
-import { checkConfig, normaliseFields } from '../../src/lifecycle/config-rules.ts'
+import { checkConfig as check, normaliseFields } from '../../src/lifecycle/config-rules.ts'
+import { createHostEnvironment } from '../../src/lifecycle/permissions/plugin-environment.ts'
 import { isSecretName } from '../../src/lifecycle/secret-names.ts'
 import { hiddenValue, hideSecrets, restoreSecrets, secretValues } from '../../src/lifecycle/secrets.ts'
 import type { Field } from '../../src/schema/field.ts'
@@ -12,6 +13,13 @@ import type { Config } from '../../src/schema/plugin.ts'
 function fields(config: Record<string, ConfigDefinition>): Field[] {
   return normaliseFields({ config })
 }
+
+/** With variables that may be read. */
+const checkConfig = (
+  fields: readonly Field[],
+  config: Config,
+  variables: Readonly<Record<string, string | undefined>>,
+): ReturnType<typeof check> => check(fields, config, createHostEnvironment(variables, undefined)({}))
 
 /** As `JSON.parse` makes it: `__proto__` is a member like any other. */
 const parsed = (text: string): Config => JSON.parse(text)
@@ -212,6 +220,7 @@ test('all errors are told at once, with pointers that are escaped', () => {
       { path: '/config/e', message: 'must be one of 1' },
     ],
     missing: [{ path: '/config/d', message: 'is required' }],
+    warnings: [],
     effective: { 'a/b~c': 'x', e: 2 },
   })
 })
@@ -229,6 +238,7 @@ test('what is not set comes from the environment, then from the default, and els
   assert.deepEqual(checkConfig(list, {}, environment), {
     errors: [],
     missing: [],
+    warnings: [],
     effective: { number: 5, flag: true, text: 'default', choice: 5 },
   })
   const stored = { number: 7, flag: false, text: 'stored', choice: 'a', nothing: '', more: [1] }
@@ -267,6 +277,7 @@ test('an empty text is no value where one is required', () => {
   assert.deepEqual(checkConfig(list, { x: '', y: '' }, {}), {
     errors: [],
     missing: [{ path: '/config/x', message: 'is required' }],
+    warnings: [],
     effective: { y: 'd' },
   })
   const empty = fields({ x: { type: 'string', required: true, default: '' } })
@@ -276,6 +287,29 @@ test('an empty text is no value where one is required', () => {
     y: { type: 'boolean', required: true },
   })
   assert.deepEqual(checkConfig(zero, { y: false }, {}).missing, [])
+})
+
+test('a setting that may not be read from the environment counts as not set, and that is told', () => {
+  const list = fields({
+    needed: { type: 'string', required: true, env: 'NEEDED' },
+    spare: { type: 'string', required: true, env: 'SPARE', default: 'd' },
+    other: { type: 'string', env: 'OTHER' },
+    set: { type: 'string', env: 'SET' },
+    none: { type: 'string', required: true, env: '', default: 'n' },
+  })
+  const variables = { NEEDED: 'x', SPARE: 'x', OTHER: 'x', SET: 'x', '': 'x' }
+  const environment = createHostEnvironment(variables, undefined)({ permissions: {} })
+  const { errors, missing, warnings, effective } = check(list, { set: 'stored' }, environment)
+  assert.deepEqual([errors, effective], [[], { set: 'stored', spare: 'd', none: 'n' }])
+  const sentence = (variable: string): string =>
+    `the plugin may not read the environment variable ${variable}; to let it, add "${variable}" to permissions.environment of its manifest`
+  assert.deepEqual(missing, [
+    { path: '/config/needed', message: `is required; set it here: ${sentence('NEEDED')}` },
+  ])
+  assert.deepEqual(warnings, [
+    { path: '/config/spare', message: `counts as not set: ${sentence('SPARE')}` },
+    { path: '/config/other', message: `counts as not set: ${sentence('OTHER')}` },
+  ])
 })
 
 test('keys with a meaning in JavaScript are keys like any other', () => {

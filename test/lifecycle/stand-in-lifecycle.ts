@@ -32,6 +32,7 @@ export function pluginNamed(id: string, rest: Partial<Plugin> = {}): Plugin {
     docs: [],
     dependencies: [],
     permissions: null,
+    environment: { read: [], refused: [] },
     revision: 1,
     installedAt: '2024-01-01T00:00:00.000Z',
     updatedAt: '2024-01-01T00:00:00.000Z',

@@ -34,6 +34,7 @@ test('without flags and variables the defaults of the contract hold', () => {
     discoveryPrefix: 'homeassistant',
     httpRewrite: {},
     pluginLimits: {},
+    pluginEnvironment: undefined,
   })
 })
 
@@ -67,6 +68,13 @@ test('limits for all plugins are read with their bounds', () => {
   })
 })
 
+test('variables that plugins may read are a list; an empty one is a list, too', () => {
+  const read = (text: string) => settings([], { HOST_PLUGIN_ENVIRONMENT: text }).pluginEnvironment
+  assert.deepEqual(read('CLOUD_KEY, WEATHER_*,'), ['CLOUD_KEY', 'WEATHER_*'])
+  assert.deepEqual(read(''), [])
+  assert.deepEqual(settings(['--plugin-environment', '*'], {}).pluginEnvironment, ['*'])
+})
+
 const refused: [commandLine: string[], environment: Record<string, string>, sentence: RegExp][] = [
   [['--no-such-flag'], {}, /no-such-flag.*--help/],
   [['run'], {}, /Unknown command "run"/],
@@ -77,6 +85,8 @@ const refused: [commandLine: string[], environment: Record<string, string>, sent
   [['--mqtt-connections-per-address', '1e3'], {}, /HOST_MQTT_CONNECTIONS_PER_ADDRESS .*from 1 to 100000/],
   [[], { HOST_LOG_LEVEL: 'loud' }, /debug or info or warn or error/],
   [[], { HOST_ISOLATION: 'none' }, /dedicated or shared/],
+  [[], { HOST_PLUGIN_ENVIRONMENT: 'A B' }, /HOST_PLUGIN_ENVIRONMENT .*names of variables/],
+  [[], { HOST_PLUGIN_ENVIRONMENT: 'A*B' }, /HOST_PLUGIN_ENVIRONMENT .*ending in \*/],
   [[], { HOST_MQTT_URL: 'http://user:hunter2@x' }, /^(?!.*hunter2).*HOST_MQTT_URL/],
   [[], { HOST_MQTT_ROOT: 'a/+/b' }, /HOST_MQTT_ROOT/],
   [[], { HOST_MQTT_ROOT: '$SYS' }, /HOST_MQTT_ROOT/],

@@ -1,33 +1,64 @@
 import { filterCovers } from '../../base/topic-filter.ts'
 import { type PermissionEntry, permissionEntries, type Permissions } from '../../schema/permissions.ts'
+import type { Config } from '../../schema/plugin.ts'
 import { hostCovers } from './host-pattern.ts'
+import { resolveEntry } from './resolve-permissions.ts'
 
-/** What one version of a plugin may do that another may not. Pure. */
+/** What one version of a plugin may do that another may not, with the same configuration on the same host. Pure. */
+
+/** What a manifest allows its plugin, here and now. */
+export interface Grant {
+  /** Null when nothing is declared, which is everything. */
+  permissions: Permissions | null
+  /** The effective configuration, for placeholders. */
+  config: Config
+  /** Variables of the host that its settings may be read from. */
+  variables: readonly string[]
+}
 
 export interface PermissionChanges {
   added: PermissionEntry[]
   removed: PermissionEntry[]
 }
 
-/** `before` is undefined when nothing is installed; null when nothing is declared, which is everything. */
-export function permissionChanges(
-  before: Permissions | null | undefined,
-  after: Permissions | null,
-): PermissionChanges {
-  const had = before === undefined ? [] : permissionEntries(before)
-  const has = permissionEntries(after)
+/** `before` is undefined when nothing is installed: then all is told as the manifest has it. */
+export function permissionChanges(before: Grant | undefined, after: Grant): PermissionChanges {
+  if (before === undefined)
+    return { added: permissionEntries(after.permissions, after.variables), removed: [] }
+  const [had, has] = [resolved(before), resolved(after)]
   return { added: beyond(has, had), removed: beyond(had, has) }
 }
 
-function beyond(entries: readonly PermissionEntry[], others: readonly PermissionEntry[]): PermissionEntry[] {
-  return entries.filter((entry) => !others.some((other) => covers(other, entry)))
+interface ResolvedEntry {
+  /** As the manifest has it: that is what people are told. */
+  listed: PermissionEntry
+  /** What it comes to, which is what is compared. */
+  entry: PermissionEntry
+}
+
+function resolved({ permissions, config, variables }: Grant): ResolvedEntry[] {
+  return permissionEntries(permissions, variables).flatMap((listed) => {
+    const values = resolveEntry(listed, config)
+    // Nothing is configured there yet, so nothing is known of it but what it is called.
+    if (values.length === 0) return [{ listed, entry: listed }]
+    return values.map((value) => ({ listed, entry: { ...listed, value } }))
+  })
+}
+
+function beyond(entries: readonly ResolvedEntry[], others: readonly ResolvedEntry[]): PermissionEntry[] {
+  const more = entries
+    .filter(({ entry }) => !others.some((other) => covers(other.entry, entry)))
+    .map(({ listed }) => listed)
+  return [...new Set(more)]
 }
 
 function covers(wide: PermissionEntry, narrow: PermissionEntry): boolean {
-  if (wide.kind === 'everything') return true
+  // What is read of the environment is told by name, even of a plugin that may do everything.
+  if (wide.kind === 'everything') return narrow.kind !== 'environment'
   if (wide.kind !== narrow.kind) return false
-  if (wide.value === narrow.value || wide.value === anything(wide)) return true
-  // What is configured may be anything, so nothing is known of it but that it is the same.
+  if (wide.value === narrow.value) return true
+  if (wide.kind === 'environment') return false
+  if (wide.value === anything(wide)) return true
   if (isOpen(wide.value) || isOpen(narrow.value)) return false
   if (wide.kind === 'host') return hostCovers(wide.value, narrow.value)
   if (wide.kind === 'plugin') return pluginMatches(wide.value, narrow.value)

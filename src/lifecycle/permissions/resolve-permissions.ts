@@ -1,5 +1,5 @@
 import { isFilter } from '../../base/topic-filter.ts'
-import type { Permissions } from '../../schema/permissions.ts'
+import type { PermissionEntry, Permissions } from '../../schema/permissions.ts'
 import type { Config } from '../../schema/plugin.ts'
 import { hostKey } from './host-pattern.ts'
 
@@ -24,6 +24,12 @@ export function resolvePermissions(permissions: Permissions, config: Config): Re
     subscribe: unique((mqtt.subscribe ?? []).flatMap((filter) => resolveFilter(filter, config))),
     plugins: unique(plugins),
   }
+}
+
+/** What one line of a list comes to; nothing while what it names is not configured. */
+export function resolveEntry({ kind, value }: PermissionEntry, config: Config): string[] {
+  if (kind === 'host') return resolveHost(value, config)
+  return kind === 'publish' || kind === 'subscribe' ? resolveFilter(value, config) : [value]
 }
 
 function unique(values: readonly string[]): string[] {

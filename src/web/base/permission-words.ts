@@ -7,6 +7,7 @@ const words: Readonly<Record<PermissionKind, string>> = {
   publish: 'Publish to',
   subscribe: 'Listen to',
   plugin: 'Use the plugin',
+  environment: 'Read the variable',
   everything: 'Everything',
 }
 
@@ -16,18 +17,21 @@ const anything: Readonly<Partial<Record<PermissionKind, string>>> = {
   publish: 'any MQTT topic',
   subscribe: 'any MQTT topic',
   plugin: 'any other',
+  environment: 'any there is',
 }
 
-/** `what`: undefined for everything. `all`: there is no limit to it. */
+/** `what`: undefined for everything. `all`: there is no limit to it. `rest`: the end of the sentence. */
 export function permissionInWords({ kind, value }: PermissionEntry): {
   verb: string
   what: string | undefined
+  rest: string
   all: boolean
 } {
   const all = value === '*' || value === '#' ? anything[kind] : undefined
   return {
     verb: words[kind],
     what: kind === 'everything' ? undefined : (all ?? value),
+    rest: kind === 'environment' ? ' of the host' : '',
     all: all !== undefined || kind === 'everything',
   }
 }
@@ -35,8 +39,10 @@ export function permissionInWords({ kind, value }: PermissionEntry): {
 /** In one line of a history. */
 export function permissionsInWords(entries: readonly PermissionEntry[]): string {
   const parts = entries.map((entry) => {
-    const { verb, what } = permissionInWords(entry)
-    return what === undefined ? 'do everything' : `${verb.charAt(0).toLowerCase()}${verb.slice(1)} ${what}`
+    const { verb, what, rest } = permissionInWords(entry)
+    return what === undefined
+      ? 'do everything'
+      : `${verb.charAt(0).toLowerCase()}${verb.slice(1)} ${what}${rest}`
   })
   return parts.join(', ')
 }

@@ -3,7 +3,7 @@ import { permissionEntries } from '../../schema/permission-entries.ts'
 import type { Plugin } from '../base/types.ts'
 import { countOf } from '../base/words.ts'
 import { Failure } from '../parts/feedback.tsx'
-import { PermissionList, UnlimitedMark } from './permission-list.tsx'
+import { Allowed, PermissionList } from './permission-list.tsx'
 
 /** What the host has found out about a version that is not installed yet. `plugin`: the version that is. */
 export function ChangeDetails({ check, plugin }: { check: ChangeCheck; plugin: Plugin | undefined }) {
@@ -68,18 +68,16 @@ export function ChangeDetails({ check, plugin }: { check: ChangeCheck; plugin: P
   )
 }
 
-function PermissionChanges({ check: { from, permissions, permissionChanges } }: { check: ChangeCheck }) {
+function PermissionChanges({ check }: { check: ChangeCheck }) {
+  const { from, permissions, environment, permissionChanges } = check
   const { added, removed } = permissionChanges
   const unlimited = permissions === null
+  const all = permissionEntries(permissions, environment.read)
   if (from === null) {
     return (
       <section class="details">
         <h3>What it may do</h3>
-        {unlimited ? (
-          <UnlimitedMark />
-        ) : (
-          <Allowed label="What it may do" entries={permissionEntries(permissions)} />
-        )}
+        <Allowed label="What it may do" entries={all} />
       </section>
     )
   }
@@ -89,11 +87,10 @@ function PermissionChanges({ check: { from, permissions, permissionChanges } }: 
       {added.length === 0 && removed.length === 0 ? (
         <p class="hint">{unlimited ? 'Everything, as before.' : 'The same as before.'}</p>
       ) : null}
-      {unlimited && added.length > 0 ? <UnlimitedMark /> : null}
-      {added.length === 0 || unlimited ? null : (
+      {added.length === 0 ? null : (
         <>
           <p>New:</p>
-          <PermissionList label="What it may do for the first time" entries={added} />
+          <Allowed label="What it may do for the first time" entries={added} />
         </>
       )}
       {removed.length === 0 ? null : (
@@ -105,19 +102,10 @@ function PermissionChanges({ check: { from, permissions, permissionChanges } }: 
       {permissions !== null && removed.some(({ kind }) => kind === 'everything') ? (
         <>
           <p>From now on only:</p>
-          <Allowed label="What it may do from now on" entries={permissionEntries(permissions)} />
+          <Allowed label="What it may do from now on" entries={all} />
         </>
       ) : null}
     </section>
-  )
-}
-
-/** All that a plugin may do outside of itself. */
-export function Allowed({ label, entries }: Parameters<typeof PermissionList>[0]) {
-  return entries.length === 0 ? (
-    <p class="hint">Nothing outside of itself: it asks for no address, MQTT topic or other plugin.</p>
-  ) : (
-    <PermissionList label={label} entries={entries} />
   )
 }
 

@@ -3,9 +3,8 @@ import { permissionEntries } from '../../schema/permission-entries.ts'
 import type { Plugin } from '../base/types.ts'
 import { dateTimeOf } from '../base/words.ts'
 import { busy, reload } from '../store/commands.ts'
-import { Allowed } from './change-details.tsx'
 import { ChangeDialog } from './change-dialog.tsx'
-import { UnlimitedMark } from './permission-list.tsx'
+import { Allowed } from './permission-list.tsx'
 import { VersionsPanel } from './versions-panel.tsx'
 
 const resourceWords: Readonly<Record<string, string>> = {
@@ -84,11 +83,10 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
         <VersionsPanel plugin={plugin} />
         <section class="panel">
           <h2>What it may do</h2>
-          {plugin.permissions === null ? (
-            <UnlimitedMark />
-          ) : (
-            <Allowed label="What it may do" entries={permissionEntries(plugin.permissions)} />
-          )}
+          <Allowed
+            label="What it may do"
+            entries={permissionEntries(plugin.permissions, plugin.environment.read)}
+          />
         </section>
         <section class="panel">
           <h2>What it holds now</h2>

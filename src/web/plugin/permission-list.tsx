@@ -6,10 +6,11 @@ export function PermissionList({ label, entries }: { label: string; entries: rea
   return (
     <ul class="permissions" aria-label={label}>
       {entries.map((entry) => {
-        const { verb, what, all } = permissionInWords(entry)
+        const { verb, what, rest, all } = permissionInWords(entry)
         return (
           <li key={`${entry.kind} ${entry.value}`} class={all ? 'wide-open' : ''}>
             {verb} {what === undefined ? '' : all ? what : <code>{what}</code>}
+            {rest}
           </li>
         )
       })}
@@ -17,8 +18,26 @@ export function PermissionList({ label, entries }: { label: string; entries: rea
   )
 }
 
+/** All that a plugin may do outside of itself. */
+export function Allowed({ label, entries }: { label: string; entries: readonly PermissionEntry[] }) {
+  const listed = entries.filter(({ kind }) => kind !== 'everything')
+  if (entries.length === 0) {
+    return (
+      <p class="hint">
+        Nothing outside of itself: it asks for no address, MQTT topic, other plugin or variable of the host.
+      </p>
+    )
+  }
+  return (
+    <>
+      {listed.length < entries.length ? <UnlimitedMark /> : null}
+      {listed.length === 0 ? null : <PermissionList label={label} entries={listed} />}
+    </>
+  )
+}
+
 /** For a plugin whose manifest has no list. */
-export function UnlimitedMark() {
+function UnlimitedMark() {
   return (
     <Note>
       It does not say what it needs: it may connect to any address, use every MQTT topic and every other

@@ -123,7 +123,7 @@ function FieldRow({ field, plugin, value, message, effective, onChange }: FieldR
         onChange={onChange}
       />
       <p class="hint" id={`${id}-hint`}>
-        {hints(field, value, effective).join(' ')}
+        {[...hints(field, value, effective), ...unreadVariable(plugin, field)].join(' ')}
       </p>
       <p class="field-error" id={`${id}-error`} aria-live="polite">
         {message === '' ? '' : `${field.label} ${message}.`}
@@ -159,6 +159,13 @@ function hints(field: Field, value: unknown, effective: unknown): string[] {
       : `When empty, the environment variable ${env} is used.`,
   )
   return result
+}
+
+/** A variable that could be read, were it allowed. Where it is required, the message below the field says so. */
+function unreadVariable({ environment }: Plugin, { key, required }: Field): string[] {
+  const refused = environment.refused.find((one) => one.key === key)
+  if (refused === undefined || required) return []
+  return [`Not from the environment: ${refused.message}.`]
 }
 
 function Changes({ changes }: { changes: readonly Difference[] }) {
