@@ -77,7 +77,8 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
   }
 
   function watch(id: string, plugin: LoadedPlugin, isolate: Isolate): void {
-    void isolate.ended.then(async (error) => {
+    void isolate.ended.then(async (failure) => {
+      const error = plugin.charged ?? failure
       if (error === undefined || plugin.unloading) return
       if (error.code === 'neighbour_ended') {
         say(id, 'warn', `The plugin starts again: ${error.message}`)
@@ -122,6 +123,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         }),
         httpRequests: limits.httpRequests ?? sandbox.limits.httpRequests,
         crowded: false,
+        charged: undefined,
         unloading: false,
         released: undefined,
       }
@@ -147,6 +149,10 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
           loads.signal,
         )
         plugin.isolate = isolate
+        if (plugin.charged !== undefined) {
+          await isolate.unload()
+          throw plugin.charged
+        }
         for (const action of plugin.waiting.splice(0)) action(isolate)
         watch(id, plugin, isolate)
       } catch (error) {

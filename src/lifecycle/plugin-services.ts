@@ -6,7 +6,13 @@ import { messageOf } from '../base/problem.ts'
 import { isRequest, mayPublish } from '../bus/acl.ts'
 import type { Bus, BusSubscription, Room } from '../bus/bus.ts'
 import type { Outside } from '../outside/outside.ts'
-import type { Isolate, IsolateServices, PointState, PublishOptions } from '../sandbox/isolate.ts'
+import type {
+  Isolate,
+  IsolateError,
+  IsolateServices,
+  PointState,
+  PublishOptions,
+} from '../sandbox/isolate.ts'
 import type { ExposedState } from '../schema/exposure.ts'
 import type { LogEntry } from '../schema/plugin.ts'
 import type { PluginSummary } from '../schema/plugin-call.ts'
@@ -73,6 +79,8 @@ export interface LoadedPlugin {
   httpRequests: number
   /** It has been told that there is no room for more of those. */
   crowded: boolean
+  /** Set when it has ended another plugin: its own end counts as a crash. */
+  charged: IsolateError | undefined
   /** Set when the end of the isolate has been asked for. */
   unloading: boolean
   /** Set when what it had is being cleaned up; once, or what is loaded after it would be cleaned up, too. */
@@ -234,6 +242,11 @@ export function createPluginServices(
       async drained() {
         await bus.delivered()
         await plugin.fanOut.settled()
+      },
+      charged(error) {
+        if (plugin.charged !== undefined || plugin.unloading) return
+        plugin.charged = error
+        void plugin.isolate?.unload()
       },
       limitReached: (limit, value) => settings.onLimit(id, limit, value),
       deliveries: () => plugin.fanOut.take(),

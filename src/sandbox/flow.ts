@@ -7,6 +7,8 @@ export interface Flow {
   giveCredit(credits: number): void
   /** Takes room for a delivery; false when the isolate is that far behind. */
   takeRoom(cost: number): boolean
+  /** The call that the isolate serves; 0: none. Also when its worker is dead. */
+  serving(): number
 }
 
 export function createFlow(deliveryBytes: number): Flow {
@@ -16,6 +18,7 @@ export function createFlow(deliveryBytes: number): Flow {
   let sent = 0
   return {
     buffer,
+    serving: () => Atomics.load(cells, flowCells.serving),
     giveCredit(credits) {
       Atomics.add(cells, flowCells.credit, credits)
       Atomics.notify(cells, flowCells.credit)

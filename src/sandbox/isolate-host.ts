@@ -195,6 +195,11 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     isolate: number,
     id: source.id,
     post: (message) => seat.postUrgent(message),
+    serving: () => flow.serving(),
+    charged(victim, { code }) {
+      const message = `it ended ${victim}, which served its call (${code})`
+      services.charged?.(new IsolateError('ended_another', message))
+    },
     refuseUse: (plugin) => services.refuseUse?.(plugin),
   })
   function receive(message: Exclude<IsolateMessage, { kind: 'question' | 'abandon' | 'batch' }>): void {
@@ -246,11 +251,23 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       queue(() => backpressure.answer(bytes, () => answer(question, reply)))
     },
     died(error) {
+      const visitor = unloading === undefined ? visitorToBlame(error) : undefined
+      if (visitor !== undefined) {
+        const message = `a call of ${visitor.id} ended it: ${error.message}`
+        void end(new IsolateError('neighbour_ended', message))
+        visitor.charged?.(source.id, error)
+        return
+      }
       if (error.code === 'out_of_memory') desk.limitReached('memory', seat.heapMegabytes)
       if (unloading !== undefined) desk.say('error', `onCleanup: ${error.message}`)
       void end(unloading === undefined ? error : undefined)
     },
   })
+
+  /** Who wants what the plugin did when its worker died. A neighbour's end is nobody's doing here. */
+  function visitorToBlame({ code }: IsolateError): ReturnType<PluginCalls['servedBy']> {
+    return code === 'neighbour_ended' ? undefined : pluginCalls.servedBy(number)
+  }
 
   function answer(question: Question, reply: Reply): void {
     try {

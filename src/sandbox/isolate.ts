@@ -95,6 +95,8 @@ export interface IsolateServices {
   lookUpObject(fullPath: string, visitor?: string): Json | undefined
   /** Why a visitor may not publish or subscribe through this plugin; undefined, or absent: it may. */
   refuseVisit?(visitor: string, permission: VisitPermission, value: string): string | undefined
+  /** The plugin has ended another one, which served its call; it is to go. Absent: it stays. */
+  charged?(error: IsolateError): void
   /** Full ids of the installed plugins that a full or a short id names, sorted. */
   installedAs(id: string): string[]
   /** Why the plugin may not get hold of another one, in a sentence; undefined, or absent: it may. */
@@ -124,7 +126,8 @@ export type IsolateErrorCode =
   | 'unresponsive' // the worker stopped answering: an endless loop
   | 'out_of_memory'
   | 'worker_died'
-  | 'neighbour_ended' // another plugin took the worker along that they shared; not this one's fault
+  | 'neighbour_ended' // another plugin took its worker along, as a neighbour or by a call; not this one's fault
+  | 'ended_another' // it has ended another plugin, which served its call
   | 'overran' // took too much of a shared worker while it was being loaded; never leaves the sandbox
 
 export interface Isolate {

@@ -6,8 +6,11 @@ import {
   type Release,
 } from '../schema/plugin-call.ts'
 import type { UrgentMessage } from '../schema/worker-protocol.ts'
+import type { IsolateError } from './isolate.ts'
 import type { Reply } from './question-desk.ts'
 import { createReferenceLedger } from './reference-ledger.ts'
+
+const lastCallNumber = 0x7fff_ffff
 
 /** Carries calls from one isolate to another, and knows who may use what. */
 export interface PluginCalls {
@@ -22,6 +25,8 @@ export interface PluginCalls {
   call(caller: number, call: PluginCall, reply: Reply): void
   answered(isolate: number, call: number, outcome: PluginCallOutcome): void
   release(isolate: number, releases: readonly Release[]): void
+  /** Whose call the isolate serves now, or served when its worker died; undefined: nobody's. */
+  servedBy(isolate: number): Peer | undefined
   /** Functions and tables that are in the hands of other plugins now. */
   readonly references: number
 }
@@ -30,14 +35,20 @@ export interface Peer {
   isolate: number
   id: string
   post(message: UrgentMessage): void
+  /** The call that it serves now, also when it is dead; 0, or absent: none. */
+  serving?(): number
+  /** It has ended another plugin, which served its call. */
+  charged?(victim: string, error: IsolateError): void
   /** Why it may not get hold of another plugin; undefined, or absent: it may. */
   refuseUse?(plugin: string): string | undefined
 }
 
 interface Pending {
-  caller: number
+  caller: Peer | undefined
   callee: Peer
   reply: Reply
+  /** Nobody waits any more; it may be under way all the same, and is somebody's doing. */
+  cancelled: boolean
 }
 
 export function createPluginCalls(): PluginCalls {
@@ -50,9 +61,11 @@ export function createPluginCalls(): PluginCalls {
   let lastCall = 0
 
   function cancel(call: number): void {
-    const callee = pending.get(call)?.callee
-    pending.delete(call)
-    callee?.post({ kind: 'cancelCall', isolate: callee.isolate, call })
+    const waiting = pending.get(call)
+    if (waiting === undefined || waiting.cancelled) return
+    waiting.cancelled = true
+    const { callee } = waiting
+    callee.post({ kind: 'cancelCall', isolate: callee.isolate, call })
   }
 
   return {
@@ -72,7 +85,7 @@ export function createPluginCalls(): PluginCalls {
         if (callee.isolate === isolate) {
           pending.delete(call)
           reply.fail(`plugin not running: ${callee.id}`, isolate)
-        } else if (caller === isolate) cancel(call)
+        } else if (caller?.isolate === isolate) cancel(call)
       }
       for (const holder of ledger.leave(isolate))
         peers.get(holder)?.post({ kind: 'peerEnded', isolate: holder, ended: isolate })
@@ -112,9 +125,10 @@ export function createPluginCalls(): PluginCalls {
         reply.fail(`${callee.id} has not handed this over`)
         return
       }
-      lastCall += 1
+      // It is shown in a cell of 32 bits.
+      lastCall = (lastCall % lastCallNumber) + 1
       const call = lastCall
-      pending.set(call, { caller, callee, reply })
+      pending.set(call, { caller: peers.get(caller), callee, reply, cancelled: false })
       reply.whenAbandoned(() => cancel(call))
       callee.post({
         kind: 'call',
@@ -134,13 +148,20 @@ export function createPluginCalls(): PluginCalls {
         return
       }
       pending.delete(call)
-      const { caller, callee, reply } = waiting
-      if (!outcome.ok) reply.fail(`${callee.id}: ${outcome.message}`)
-      else if (ledger.transfer(isolate, caller, outcome.parcel.references)) reply.succeed(outcome.parcel)
+      const { caller, callee, reply, cancelled } = waiting
+      if (cancelled || caller === undefined) {
+        if (outcome.ok) ledger.discard(isolate, outcome.parcel.references)
+      } else if (!outcome.ok) reply.fail(`${callee.id}: ${outcome.message}`)
+      else if (ledger.transfer(isolate, caller.isolate, outcome.parcel.references))
+        reply.succeed(outcome.parcel)
       else {
         ledger.discard(isolate, outcome.parcel.references)
         reply.fail(`${callee.id} handed over what it has not got`)
       }
+    },
+    servedBy(isolate) {
+      const { caller, callee } = pending.get(peers.get(isolate)?.serving?.() ?? 0) ?? {}
+      return callee?.isolate === isolate && caller?.isolate !== isolate ? caller : undefined
     },
     release: (isolate, releases) => ledger.release(isolate, releases),
     get references() {

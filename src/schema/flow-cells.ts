@@ -17,5 +17,7 @@ export const flowCells = {
   credit: 0,
   /** Sum of the `cost` of the deliveries that the isolate has handled, modulo 2^32. */
   handled: 1,
-  count: 2,
+  /** Number of the call of another plugin that the isolate serves now; 0: none that is another's doing. */
+  serving: 2,
+  count: 3,
 } as const

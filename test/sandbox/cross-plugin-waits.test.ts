@@ -202,7 +202,7 @@ test(
         )
         isolate.deliverEvent('go', undefined)
         await recorder.logged('after')
-        assert.equal((await callee.isolate.ended)?.code, 'out_of_memory')
+        assert.equal((await callee.isolate.ended)?.code, 'neighbour_ended')
         assert.deepEqual(recorder.logs(), [
           'info false\tinit.lua:1: plugin not running: @test/callee',
           'info after',

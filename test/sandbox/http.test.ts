@@ -245,7 +245,7 @@ test('§4 JSON that is nested too deeply to be of use is no JSON, and the callba
   assert.deepEqual(
     await answers(deep, requests, 'answer.status, answer.json, answer.errCode, err, #answer.body'),
     [
-      '200\tnil\tparse\tthe body is not JSON: the value is nested more than 100 levels deep\t10000',
+      '200\tnil\tparse\tthe body is not JSON: more than 100 levels deep\t10000',
       '200\tnil\tnil\tnil\t10000',
       '400\tnil\thttp_4xx\tHTTP 400\t10000',
     ],

@@ -21,7 +21,7 @@ export async function withStage(
   isolation?: 'dedicated' | 'shared',
 ): Promise<void> {
   const sandbox = testSandbox(limits, isolation === undefined ? {} : { isolation })
-  const installed: string[] = []
+  const installed = new Set<string>()
   try {
     await use({
       sandbox,
@@ -33,9 +33,9 @@ export async function withStage(
           name,
           ...overrides,
         })
-        installed.push(source.id)
+        installed.add(source.id)
         recorder.services.installedAs = (id) =>
-          installed.filter((plugin) => plugin === id || plugin.endsWith(`/${id}`))
+          [...installed].filter((plugin) => plugin === id || plugin.endsWith(`/${id}`))
         const isolate = await sandbox.load(source, recorder.services)
         recorder.isolate = isolate
         return { recorder, isolate }

@@ -8,6 +8,7 @@ import type {
   Question,
   WorkerMessage,
 } from '../../schema/worker-protocol.ts'
+import { type ByteBudget, createByteBudget } from './byte-budget.ts'
 import { createInbox } from './inbox.ts'
 import { createLuaRuntime } from './lua/lua-runtime.ts'
 import type { LuaRuntime } from './lua/lua-value.ts'
@@ -17,7 +18,7 @@ import { createLuaEntry } from './lua-entry.ts'
 import { createOutbox } from './outbox.ts'
 import { createOutsideCalls } from './outside-calls.ts'
 import { createPeers, type Peers } from './peers/peers.ts'
-import { createVisitors, type VisitedFunction } from './peers/visitors.ts'
+import { bytesFor, createVisitors, type VisitedFunction } from './peers/visitors.ts'
 import { isTable, typeName } from './plugin-api/arguments.ts'
 import { installPluginApi } from './plugin-api/plugin-api.ts'
 import type { SetOutcome } from './plugin-api/points.ts'
@@ -119,7 +120,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   }
 
   const peers: Peers = createPeers({
-    ...{ isolate, source, runtime, entry, log, redactor, resources, visitors, pluginClass, post, ask },
+    ...{ isolate, flow, source, runtime, entry, log, redactor, resources, visitors, pluginClass, post, ask },
     instance: () => api.plugin.instance,
     config: () => api.plugin.config,
     depth: () => questions.depth,
@@ -134,6 +135,9 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     })
     pluginClass.set(name, method)
   }
+
+  /** One string of Lua takes no more, so nothing that becomes one may be larger. */
+  const byteBudget = (): ByteBudget => createByteBudget(bytesFor(visitors.current, limits.stringBytes))
 
   const context: PluginContext = {
     runtime,
@@ -159,7 +163,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
       const refusal = context.ask({ kind: 'refuseVisit', visitor, permission, value })
       if (refusal !== undefined) throw new Error(refusal)
     },
-    toJson: (value) => toPlain(value),
+    byteBudget,
+    toJson: (value) => toPlain(value, byteBudget()),
     fromJson: (value) => (value === undefined ? undefined : fromPlain(runtime, value)),
     afterInit: (callback) => void afterInit.push(callback),
   }

@@ -3,6 +3,7 @@ import type { Json } from '../../base/json.ts'
 import type { VisitPermission } from '../../schema/plugin-call.ts'
 import type { Answers, LoadSource, Operation, Question } from '../../schema/worker-protocol.ts'
 import type { HostFunction, LuaRuntime, LuaTable, LuaValue } from './lua/lua-value.ts'
+import type { ByteBudget } from './byte-budget.ts'
 import type { LimitGuard } from './limit-guard.ts'
 import type { LuaEntry } from './lua-entry.ts'
 import type { OutsideCalls } from './outside-calls.ts'
@@ -42,7 +43,9 @@ export interface PluginContext {
   addVisitedMethod(name: string, implementation: VisitedFunction): void
   /** Throws when a visitor may not do this itself: what it is not allowed is not done in another's name. */
   assertVisit(visitor: Visitor, permission: VisitPermission, value: string): void
-  /** A plain copy of a Lua value, functions left out. Throws on a cycle. */
+  /** For a copy or a text that is made now; smaller while another plugin has it made. */
+  byteBudget(): ByteBudget
+  /** A plain copy of a Lua value, functions left out. Throws on a cycle, and when it is larger than `byteBudget`. */
   toJson(value: LuaValue): Json | undefined
   /** A fresh Lua value; JSON null is nil. */
   fromJson(value: Json | undefined): LuaValue

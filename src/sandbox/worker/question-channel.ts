@@ -124,7 +124,7 @@ export function createQuestionChannel({
     const cancelled = queue.find((message) => message.kind === 'call' && message.call === call)
     if (cancelled?.kind !== 'call') return
     queue = queue.filter((message) => message !== cancelled)
-    refuse(cancelled.isolate, cancelled.parcel.references)
+    refuseCall(cancelled, 'cancelled')
   }
 
   /** Takes all that has come, so that a call that was cancelled meanwhile is not begun. */

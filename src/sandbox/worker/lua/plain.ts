@@ -1,4 +1,6 @@
 import type { Json, JsonObject } from '../../../base/json.ts'
+import { valueOverhead } from '../../../base/json-size.ts'
+import { type ByteBudget, createByteBudget } from '../byte-budget.ts'
 import { toBytes, toUnicode } from './bytes.ts'
 import type { LuaRuntime, LuaTable, LuaValue } from './lua-value.ts'
 import { numberText } from './number-text.ts'
@@ -17,19 +19,29 @@ const emptyArrays = new WeakSet<LuaTable>()
 /**
  * A copy as JSON: strings decoded as UTF-8, a table with keys 1 to n as an array, any other as an object.
  * Functions, NaN and infinities are left out, and `undefined` is what has no JSON at all. Throws `Error` for a
- * table that contains itself, and for one that is too deep or too large.
+ * table that contains itself, and for one that is too deep or too large: `budget` counts as `approximateSize` does.
  */
-export function toPlain(value: LuaValue): Json | undefined {
-  return plain(value, [], { left: mostValues })
+export function toPlain(
+  value: LuaValue,
+  budget: ByteBudget = createByteBudget(Number.POSITIVE_INFINITY),
+): Json | undefined {
+  return plain(value, [], { left: mostValues, budget })
 }
 
 interface Room {
   left: number
+  budget: ByteBudget
+}
+
+function text(bytes: Uint8Array, { budget }: Room): string {
+  const decoded = toUnicode(bytes)
+  budget.spend(decoded.length)
+  return decoded
 }
 
 function plain(value: LuaValue, parents: LuaTable[], room: Room): Json | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
-  if (value instanceof Uint8Array) return toUnicode(value)
+  if (value instanceof Uint8Array) return text(value, room)
   if (typeof value !== 'object') return value
   if (value.kind === 'function') return undefined
   if (parents.includes(value)) throw new Error('cycle: the table contains itself')
@@ -38,6 +50,7 @@ function plain(value: LuaValue, parents: LuaTable[], room: Room): Json | undefin
   const entries = value.entries()
   room.left -= entries.length
   if (room.left < 0) throw new Error(`the table has more than ${mostValues} values`)
+  room.budget.spend(entries.length * valueOverhead)
   const result = isArray(value, entries)
     ? plainArray(entries, parents, room)
     : plainObject(entries, parents, room)
@@ -67,7 +80,7 @@ function plainArray(entries: Entries, parents: LuaTable[], room: Room): Json {
 function plainObject(entries: Entries, parents: LuaTable[], room: Room): JsonObject {
   const object: JsonObject = {}
   for (const [key, value] of entries) {
-    const name = keyText(key)
+    const name = keyText(key, room)
     const json = name === undefined ? undefined : plain(value, parents, room)
     if (name === undefined || json === undefined) continue
     // Not an assignment, which would set the prototype for `__proto__`.
@@ -76,8 +89,8 @@ function plainObject(entries: Entries, parents: LuaTable[], room: Room): JsonObj
   return object
 }
 
-function keyText(key: LuaValue): string | undefined {
-  if (key instanceof Uint8Array) return toUnicode(key)
+function keyText(key: LuaValue, room: Room): string | undefined {
+  if (key instanceof Uint8Array) return text(key, room)
   if (typeof key === 'number') return numberText(key)
   return typeof key === 'boolean' ? String(key) : undefined
 }

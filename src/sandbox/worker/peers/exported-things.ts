@@ -8,8 +8,13 @@ type Thing = LuaTable | LuaFunction
 
 /** What other plugins hold of this one, by number. It stays until the host says that nobody holds it any more. */
 export interface ExportedThings {
-  /** The number of a thing, which is new when nobody holds it yet. Throws when there are too many. */
-  handleOf(thing: Thing): number
+  /**
+   * The number of a thing, which is new when nobody holds it yet. `given`: handed over to be called, not in answer to a
+   * call. Throws when there are too many.
+   */
+  handleOf(thing: Thing, given: boolean): number
+  /** Whether the plugin has handed it over by itself: who calls it does what the plugin wanted. */
+  isGiven(handle: number): boolean
   /** These are on their way, once for each time that they are named. */
   sent(handles: readonly number[]): void
   /** These will not be sent after all. */
@@ -24,7 +29,7 @@ export interface ExportedThings {
 }
 
 export function createExportedThings(instance: () => LuaTable | undefined): ExportedThings {
-  const things = new Map<number, { thing: Thing; sent: number }>()
+  const things = new Map<number, { thing: Thing; sent: number; given: boolean }>()
   const handles = new Map<Thing, number>()
   let lastHandle = instanceHandle
 
@@ -39,15 +44,19 @@ export function createExportedThings(instance: () => LuaTable | undefined): Expo
   }
 
   return {
-    handleOf(thing) {
+    handleOf(thing, given) {
       if (thing === instance()) return instanceHandle
       const known = handles.get(thing)
-      if (known !== undefined) return known
+      const entry = known === undefined ? undefined : things.get(known)
+      if (known !== undefined && entry !== undefined) {
+        entry.given ||= given
+        return known
+      }
       if (things.size >= exportLimit) {
         throw new Error(`other plugins hold too many functions and tables of this one: ${exportLimit}`)
       }
       lastHandle += 1
-      things.set(lastHandle, { thing, sent: 0 })
+      things.set(lastHandle, { thing, sent: 0, given })
       handles.set(thing, lastHandle)
       return lastHandle
     },
@@ -60,6 +69,7 @@ export function createExportedThings(instance: () => LuaTable | undefined): Expo
     unsent(given) {
       for (const handle of given) forget(handle, 0)
     },
+    isGiven: (handle) => things.get(handle)?.given === true,
     drop: forget,
     find: (handle) => (handle === instanceHandle ? instance() : things.get(handle)?.thing),
     has: (thing) => handles.has(thing) || thing === instance(),

@@ -1,3 +1,4 @@
+import { flowCells } from '../../../schema/flow-cells.ts'
 import {
   callDepthLimit,
   type Parcel,
@@ -22,7 +23,7 @@ import { createImportedThings } from './imported-things.ts'
 import { fillTable } from './operations.ts'
 import { readParcel, writeParcel } from './parcel.ts'
 import { createPrivacy } from './privacy.ts'
-import { createServedCalls } from './served-calls.ts'
+import { createServedCalls, type Served } from './served-calls.ts'
 import { createStandIns } from './stand-ins.ts'
 import type { Visitors } from './visitors.ts'
 
@@ -53,6 +54,7 @@ export interface Peers {
 
 export interface PeersSettings {
   isolate: number
+  flow: Int32Array
   source: LoadSource
   runtime: LuaRuntime
   entry: LuaEntry
@@ -73,7 +75,7 @@ export interface PeersSettings {
 }
 
 export function createPeers(settings: PeersSettings): Peers {
-  const { isolate, source, runtime, entry, log, redactor } = settings
+  const { isolate, flow, source, runtime, entry, log, redactor } = settings
   const exported = createExportedThings(settings.instance)
   const imported = createImportedThings(
     createStandIns(runtime, callOut, (value) => imported.referenceOf(value)),
@@ -92,12 +94,15 @@ export function createPeers(settings: PeersSettings): Peers {
 
   const unpack = (parcel: Parcel): LuaValue[] => readParcel(parcel, { newTable: runtime.newTable, resolve })
 
-  function pack(values: readonly LuaValue[], withheld?: (value: LuaValue) => boolean): Parcel {
+  function pack(
+    values: readonly LuaValue[],
+    { given, withheld }: { given: boolean; withheld?: Served['withheld'] },
+  ): Parcel {
     const own: number[] = []
     function refer(thing: LuaTable | LuaFunction): Reference {
       const foreign = imported.referenceOf(thing)
       if (foreign !== undefined) return foreign
-      const handle = exported.handleOf(thing)
+      const handle = exported.handleOf(thing, given)
       own.push(handle)
       return { owner: isolate, handle, type: thing.kind, plugin: source.id }
     }
@@ -111,15 +116,20 @@ export function createPeers(settings: PeersSettings): Peers {
     }
   }
 
-  function callOut(reference: Reference, operation: string, args: readonly LuaValue[]): LuaValue[] {
+  function callOut(
+    reference: Reference,
+    operation: string,
+    args: readonly LuaValue[],
+    accept = unpack,
+  ): LuaValue[] {
     const { owner, handle } = reference
     if (gone.has(owner)) throw notRunning(reference)
     const depth = settings.depth() + 1
     if (depth > callDepthLimit)
       throw new Error(`calls between plugins are nested more than ${callDepthLimit} deep`)
-    const parcel = pack(args)
+    const parcel = pack(args, { given: true })
     try {
-      return settings.ask({ kind: 'callPlugin', owner, handle, operation, depth, parcel }, unpack)
+      return settings.ask({ kind: 'callPlugin', owner, handle, operation, depth, parcel }, accept)
     } catch (error) {
       if (error instanceof NoAnswer)
         throw new Error(`${reference.plugin} did not answer ${error.within}`, { cause: error })
@@ -129,9 +139,16 @@ export function createPeers(settings: PeersSettings): Peers {
     }
   }
 
-  function copyOf(value: LuaTable): LuaTable | undefined {
+  function copyOf(value: LuaTable, most: number): LuaTable | undefined {
     const reference = imported.referenceOf(value)
-    return reference && fillTable(runtime.newTable(), callOut(reference, 'entries', []))
+    if (reference === undefined) return undefined
+    const unpackSmall = (parcel: Parcel): LuaValue[] => {
+      const flat = unpack(parcel)
+      const { byteLength } = parcel.body
+      if (byteLength > most) throw new Error(`the object takes ${byteLength} of at most ${most} bytes`)
+      return flat
+    }
+    return fillTable(runtime.newTable(), callOut(reference, 'entries', [], unpackSmall))
   }
 
   function perform({ caller, handle, operation, parcel }: CallMessage): Parcel {
@@ -139,8 +156,8 @@ export function createPeers(settings: PeersSettings): Peers {
     const args = unpack(parcel)
     const target = exported.find(handle)
     if (target === undefined) throw new Error('this object is not there any more')
-    const { values, withheld } = serveCall({ caller, target, operation, args })
-    return pack(values, withheld)
+    const { values, withheld } = serveCall({ caller, target, operation, args, bytes: parcel.body.byteLength })
+    return pack(values, { given: false, withheld })
   }
 
   function ended(owner: number): void {
@@ -191,12 +208,17 @@ export function createPeers(settings: PeersSettings): Peers {
       serveCall = createServedCalls({ runtime, entry, privacy, visitors, isHandedOver: exported.has, copyOf })
     },
     serve(message) {
+      const before = Atomics.load(flow, flowCells.serving)
+      // What the plugin has asked others to call is its own doing.
+      if (!exported.isGiven(message.handle)) Atomics.store(flow, flowCells.serving, message.call)
       try {
         return { ok: true, parcel: perform(message) }
       } catch (error) {
         const failure = failureOf(error)
         log.write('debug', `call of ${message.caller}: ${failure.message}\n${failure.traceback}`.trimEnd())
         return { ok: false, message: redactor.redact(failure.message).slice(0, messageLimit) }
+      } finally {
+        Atomics.store(flow, flowCells.serving, before)
       }
     },
     refuse(references) {

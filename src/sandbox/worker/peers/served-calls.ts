@@ -3,7 +3,10 @@ import type { LuaEntry } from '../lua-entry.ts'
 import { isFunction, isTable, typeName } from '../plugin-api/arguments.ts'
 import { createOperations, flatEntries, operators } from './operations.ts'
 import type { Privacy } from './privacy.ts'
-import type { Visitors } from './visitors.ts'
+import { type Visitors, visitorBytes } from './visitors.ts'
+
+/** Arguments that a method of the host looks at; none has so many. */
+const mostArguments = 8
 
 /** What another plugin wants of a thing of this one. */
 export interface Visit {
@@ -12,6 +15,8 @@ export interface Visit {
   target: LuaValue
   operation: string
   args: readonly LuaValue[]
+  /** Bytes that the arguments took on their way. */
+  bytes: number
 }
 
 /** What a call gives, and what of it does not go to another plugin. */
@@ -27,8 +32,8 @@ export interface ServedCallsSettings {
   visitors: Visitors
   /** Whether other plugins hold it, as a thing of this one. */
   isHandedOver(value: LuaTable | LuaFunction): boolean
-  /** A copy of an object of another plugin; undefined for what is none. */
-  copyOf(value: LuaTable): LuaTable | undefined
+  /** A copy of an object of another plugin; undefined for what is none. Throws when it takes more than `most` bytes. */
+  copyOf(value: LuaTable, most: number): LuaTable | undefined
 }
 
 /** Does what another plugin wants of a thing of this one. Throws what Lua raises. */
@@ -59,15 +64,19 @@ export function createServedCalls(settings: ServedCallsSettings) {
   }
 
   function call(
-    caller: string,
+    { caller, bytes }: Visit,
     callee: LuaFunction,
     args: readonly LuaValue[],
     target?: LuaValue,
   ): LuaValue[] {
     if (!callee.native) return entry.serve(callee, ...args)
+    if (bytes > visitorBytes)
+      throw new Error(`the arguments take ${bytes} bytes; through another plugin at most ${visitorBytes} go`)
     const [first, ...others] = args
     const given = privacy.isHostMethod(callee)
-      ? others.map((value) => (isTable(value) ? (copyOf(value) ?? value) : value))
+      ? others
+          .slice(0, mostArguments)
+          .map((value) => (isTable(value) ? (copyOf(value, visitorBytes) ?? value) : value))
       : others
     const isSelf = visitors.isMethod(callee) || (target !== undefined && first === target)
     assertForeign(isSelf ? given : [first, ...given])
@@ -80,9 +89,11 @@ export function createServedCalls(settings: ServedCallsSettings) {
     return privacy.withheld(value) ? undefined : value
   }
 
-  function invoke(caller: string, target: LuaValue, [key, ...args]: readonly LuaValue[]): LuaValue[] {
+  function invoke(visit: Visit): LuaValue[] {
+    const { target } = visit
+    const [key, ...args] = visit.args
     const callee = read(target, key)
-    if (isFunction(callee)) return call(caller, callee, args, target)
+    if (isFunction(callee)) return call(visit, callee, args, target)
     if (isTable(callee)) return operate('call', callee, ...args)
     throw new Error(`attempt to call a ${typeName(callee)} value (method '${runtime.toText(key)}')`)
   }
@@ -97,19 +108,20 @@ export function createServedCalls(settings: ServedCallsSettings) {
     return shown
   }
 
-  return ({ caller, target, operation, args }: Visit): Served => {
+  return (visit: Visit): Served => {
+    const { target, operation, args } = visit
     const [key] = args
     switch (operation) {
       case 'call':
-        return { values: isFunction(target) ? call(caller, target, args) : operate('call', target, ...args) }
+        return { values: isFunction(target) ? call(visit, target, args) : operate('call', target, ...args) }
       case 'invoke':
-        return { values: invoke(caller, target, args) }
+        return { values: invoke(visit) }
       case 'index':
         return { values: [read(target, key)], withheld: privacy.withheld }
       case 'entries':
         return { values: entries(target), withheld: privacy.withheld }
       case 'newindex':
-        call(caller, privacy.writerOf(target, key), [target, ...args], target)
+        call(visit, privacy.writerOf(target, key), [target, ...args], target)
         return { values: [] }
       default:
         // An operator has come with both of its operands.

@@ -3,6 +3,11 @@ import type { HostFunction, LuaFunction, LuaRuntime, LuaValue } from '../lua/lua
 /** Share of a limit that others may use up through an instance; the rest stays for the plugin itself. */
 const visitorShare = 0.5
 
+/** Bytes that others may have copied or encoded through an instance in one call: half of the largest message. */
+export const visitorBytes = 512 * 1024
+/** Values of a JSON text that is read for them. */
+export const visitorJsonValues = 50_000
+
 /** The full id of the plugin that has called; undefined when the plugin itself has. */
 export type Visitor = string | undefined
 /** A method of the host that wants to know who calls it. */
@@ -15,17 +20,29 @@ export interface Visitors {
   isMethod(callee: LuaFunction): boolean
   /** Runs `call`, which calls `callee` for another plugin. What the callee then calls is its own doing. */
   admit<T>(plugin: string, callee: LuaFunction, call: () => T): T
+  /** For whom the method of the host that runs now works. */
+  readonly current: Visitor
 }
 
 export function createVisitors(runtime: LuaRuntime): Visitors {
   const methods = new WeakSet<LuaFunction>()
   let expected: Visitor
+  let current: Visitor
   return {
+    get current() {
+      return current
+    },
     method(name, implementation) {
       const method = runtime.wrap(name, (...args) => {
         const visitor = expected
         expected = undefined
-        return implementation(visitor, ...args)
+        const before = current
+        current = visitor
+        try {
+          return implementation(visitor, ...args)
+        } finally {
+          current = before
+        }
       })
       methods.add(method)
       return method
@@ -42,6 +59,11 @@ export function createVisitors(runtime: LuaRuntime): Visitors {
       }
     },
   }
+}
+
+/** Bytes that a copy or a text may take that is made for this one. */
+export function bytesFor(visitor: Visitor, limit: number): number {
+  return visitor === undefined ? limit : Math.min(limit, visitorBytes)
 }
 
 /** How many there may be at most when this one adds another. */

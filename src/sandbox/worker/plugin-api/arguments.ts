@@ -74,7 +74,8 @@ export function tableArgument(method: string, position: number, value: LuaValue)
   return value
 }
 
-const decimal = /^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i
+// One way to match each text: with two ways for its digits, a long one would take minutes.
+const decimal = /^\s*[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:e[+-]?\d+)?\s*$/i
 const hexadecimal = /^\s*[+-]?0x[0-9a-f]+\s*$/i
 
 /** A number, or the number that a string writes; undefined for everything else, NaN too. */

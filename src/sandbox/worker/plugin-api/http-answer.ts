@@ -1,9 +1,11 @@
 import { isJsonObject, type Json } from '../../../base/json.ts'
 import type { HttpAnswer } from '../../../schema/outside.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
+import { type Visitor, visitorJsonValues } from '../peers/visitors.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, textOf } from './arguments.ts'
 import type { JsonMode } from './http-options.ts'
+import { mostJsonValues, parseJsonText } from './json-text.ts'
 
 /** Characters of a server's own description in `err`. */
 const descriptionLimit = 1_000
@@ -25,7 +27,7 @@ interface Verdict {
 /** Makes the tables in which plugins get their answers. */
 export function createAnswerTables(
   context: PluginContext,
-): (answer: HttpAnswer, method: string, mode: JsonMode) => AnswerTable {
+): (answer: HttpAnswer, method: string, mode: JsonMode, visitor?: Visitor) => AnswerTable {
   const { runtime } = context
   const anyCase = runtime.newTable()
   const find = runtime.wrap('headers', (headers, name) =>
@@ -40,18 +42,19 @@ export function createAnswerTables(
     return headers
   }
 
-  function parseBody(body: Uint8Array): Parsed {
+  function parseBody(body: Uint8Array, most: number): Parsed {
     try {
       // Some servers put a byte order mark in front.
-      const json = JSON.parse(textOf(body).replace(/^\uFEFF/, '')) as Json
+      const json = parseJsonText(textOf(body).replace(/^\uFEFF/, ''), most)
       return { ok: true, json, value: context.fromJson(json) }
     } catch (error) {
       return { ok: false, message: error instanceof Error ? error.message : String(error) }
     }
   }
 
-  return (answer, method, mode) => {
-    const { json, err, errCode } = judge(answer, method, mode, parseBody)
+  return (answer, method, mode, visitor) => {
+    const most = visitor === undefined ? mostJsonValues : visitorJsonValues
+    const { json, err, errCode } = judge(answer, method, mode, (body) => parseBody(body, most))
     const table = runtime.newTable()
     table.set('status', answer.status)
     table.set('code', answer.status)

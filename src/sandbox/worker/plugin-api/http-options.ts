@@ -1,6 +1,7 @@
 import { isGeneratedHeader } from '../../../schema/generated-headers.ts'
 import { headerLimit, type HttpMethod, httpMethods, type HttpRequest } from '../../../schema/outside.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { ByteBudget } from '../byte-budget.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, isTruthy, optionalNumber, optionalText, typeName } from './arguments.ts'
 import { queryOf } from './web-helpers.ts'
@@ -83,12 +84,13 @@ function readHeaders(context: PluginContext, value: LuaValue): [string, string][
   if (value === undefined) return []
   if (!isTable(value)) throw new Error(`the headers must be a table, not a ${typeName(value)}`)
   const headers: [string, string][] = []
+  const budget = context.byteBudget()
   for (const [key, content] of value.entries()) {
     const name = optionalText(key)
     if (name === undefined || content === false) continue
     // An array is a header that comes more than once.
     const values = isTable(content) ? content.entries().map(([, item]) => item) : [content]
-    for (const item of values) headers.push([name, latin1(rawText(context, item))])
+    for (const item of values) headers.push([name, latin1(rawText(context, item, budget))])
   }
   return headers
 }
@@ -98,8 +100,11 @@ function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('latin1')
 }
 
-function rawText(context: PluginContext, value: LuaValue): Uint8Array {
-  return value instanceof Uint8Array ? value : bytesOf(context.runtime.toText(value))
+/** What a `__tostring` answers may be large, and each value may have one. */
+function rawText(context: PluginContext, value: LuaValue, budget: ByteBudget): Uint8Array {
+  const bytes = value instanceof Uint8Array ? value : bytesOf(context.runtime.toText(value))
+  budget.spend(bytes.byteLength)
+  return bytes
 }
 
 interface Content {
@@ -109,6 +114,7 @@ interface Content {
 
 function readContent(context: PluginContext, options: LuaTable): Content | undefined {
   const [json, form, body] = [options.get('json'), options.get('form'), options.get('body')]
+  const budget = context.byteBudget()
   if (json !== undefined) {
     const value = context.toJson(json)
     if (value === undefined) throw new Error(`a ${typeName(json)} cannot be sent as JSON`)
@@ -118,14 +124,17 @@ function readContent(context: PluginContext, options: LuaTable): Content | undef
     if (!isTable(form)) throw new Error(`the form must be a table, not a ${typeName(form)}`)
     const pairs = form
       .entries()
-      .map(([key, value]): [Uint8Array, Uint8Array] => [rawText(context, key), rawText(context, value)])
+      .map(([key, value]): [Uint8Array, Uint8Array] => [
+        rawText(context, key, budget),
+        rawText(context, value, budget),
+      ])
     return { bytes: bytesOf(queryOf(pairs)), type: 'application/x-www-form-urlencoded' }
   }
   if (body === undefined) return undefined
   if (typeof body === 'object' && !(body instanceof Uint8Array)) {
     throw new Error(`the body must be a string, not a ${typeName(body)}; json = … sends a table`)
   }
-  return { bytes: rawText(context, body) }
+  return { bytes: rawText(context, body, budget) }
 }
 
 /** A URL for the log: values of parameters that are called like a secret are hidden. */

@@ -39,7 +39,7 @@ export function installHttp(context: PluginContext): void {
     let read: HttpOptions | undefined
     const settle = (answer: HttpAnswer): void => {
       if (read !== undefined) writeLine(read, answer)
-      const { table, err } = toTable(answer, read?.request.method ?? '', read?.parseJson ?? 'never')
+      const { table, err } = toTable(answer, read?.request.method ?? '', read?.parseJson ?? 'never', visitor)
       if (callback !== undefined) entry.call(`callback of ${name}`, callback, ...told(table, err))
     }
     const heard: Parameters<typeof calls.start>[1] = (reply) => {

@@ -16,8 +16,14 @@ export function installLogging(context: PluginContext): void {
 
   context.addMethod('logSafe', (level, message, fields, redact) => {
     const parts = [text(message)]
+    const budget = context.byteBudget()
+    const counted = (value: LuaValue): string => {
+      const shown = text(value)
+      budget.spend(shown.length)
+      return shown
+    }
     const pairs = isTable(fields)
-      ? fields.entries().map(([key, value]) => [text(key), text(value)] as const)
+      ? fields.entries().map(([key, value]) => [counted(key), counted(value)] as const)
       : []
     for (const [key, value] of pairs.sort(([a], [b]) => (a < b ? -1 : 1))) {
       parts.push(`${key}=${redact !== false && isSecretFieldName(key) ? maskValue(value) : value}`)

@@ -5,12 +5,18 @@ import { bytesOf, isTable, textArgument, urlLimit } from './arguments.ts'
 /** `plugin:url`, `plugin:basicAuth`, `plugin:bearerAuth` (plugin API, section 4). */
 export function installWebHelpers(context: PluginContext): void {
   const { runtime } = context
-  const raw = (value: LuaValue): Uint8Array =>
-    value instanceof Uint8Array ? value : bytesOf(value === undefined ? '' : runtime.toText(value))
+  const raw = (value: LuaValue, budget = context.byteBudget()): Uint8Array => {
+    const bytes =
+      value instanceof Uint8Array ? value : bytesOf(value === undefined ? '' : runtime.toText(value))
+    budget.spend(bytes.byteLength)
+    return bytes
+  }
 
   context.addMethod('url', (base, parameters) => {
     const address = textArgument('url', 1, base, urlLimit)
-    const query = isTable(parameters) ? queryOf(parameters.entries().map(([k, v]) => [raw(k), raw(v)])) : ''
+    const budget = context.byteBudget()
+    const pairs = isTable(parameters) ? parameters.entries() : []
+    const query = queryOf(pairs.map(([key, value]) => [raw(key, budget), raw(value, budget)]))
     return bytesOf(appendQuery(address, query))
   })
   context.addMethod('basicAuth', (user, password) =>

@@ -1,0 +1,35 @@
+import type { Json } from '../../../base/json.ts'
+import { deepest } from '../lua/plain.ts'
+
+/** Values of one JSON text: more tables than that fill the memory of a plugin. */
+export const mostJsonValues = 1_000_000
+
+/**
+ * Reads JSON. Throws `Error` for what is none, or would take much more memory than its text: before it is read, for a
+ * megabyte of brackets is a hundred of tables.
+ */
+export function parseJsonText(text: string, most = mostJsonValues): Json {
+  assertReadable(text, most)
+  return JSON.parse(text) as Json
+}
+
+/** Looks at the signs outside of strings, whether or not the text is JSON. */
+function assertReadable(text: string, most: number): void {
+  let depth = 0
+  let values = 1
+  let inString = false
+  for (let index = 0; index < text.length; index += 1) {
+    const unit = text[index]
+    if (inString) {
+      if (unit === '\\') index += 1
+      else if (unit === '"') inString = false
+    } else if (unit === '"') inString = true
+    else if (unit === '[' || unit === '{') {
+      depth += 1
+      values += 1
+      if (depth > deepest) throw new Error(`more than ${deepest} levels deep`)
+    } else if (unit === ']' || unit === '}') depth -= 1
+    else if (unit === ',') values += 1
+    if (values > most) throw new Error(`more than ${most} values`)
+  }
+}

@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+
+/** What a plugin can do to another one by calling it, or by being called by it. */
+
+const patience = 60_000
+
+const victim = {
+  id: 'victim',
+  lua: `
+    local plugin = Plugin:new("victim")
+    function plugin:bomb()
+      local kept = {}
+      for n = 1, 1e9 do kept[n] = { n, { n } } end
+    end
+    function plugin:call(callback) callback() end
+    plugin:onInit(function() print("begun") end)
+  `,
+}
+const attacker = (lua: string) => ({
+  id: 'attacker',
+  lua: `
+    local plugin = Plugin:new("attacker")
+    local victim
+    local function bomb()
+      local kept = {}
+      for n = 1, 1e9 do kept[n] = { n, { n } } end
+    end
+    plugin:onInit(function()
+      victim = Plugin.get("@fixtures/victim")
+      ${lua}
+    end)
+  `,
+})
+
+async function stage(t: TestContext, lua: string, memory = 32): Promise<TestHost> {
+  const host = await startTestHost({
+    plugins: [victim, attacker(lua)],
+    limits: { oldGenerationMegabytes: memory, luaCallback: 60_000, unresponsiveAfter: 60_000 },
+    restartPolicy: { budget: 3, stableAfter: 600_000, firstDelay: 1, longestDelay: 1, jitter: 0 },
+  })
+  t.after(() => host.close())
+  for (const id of ['victim', 'attacker']) {
+    await host.request('POST', '/api/plugins/install', { body: { fullId: `@fixtures/${id}` } })
+    await host.request('POST', `/api/plugins/${id}/toggle`, { body: { enabled: true } })
+  }
+  return host
+}
+
+async function until<T>(probe: () => Promise<T | undefined>): Promise<T> {
+  const end = performance.now() + patience
+  for (;;) {
+    const found = await probe()
+    if (found !== undefined) return found
+    assert.ok(performance.now() < end, `waited in vain: ${JSON.stringify(found)}`)
+  }
+}
+
+const linesOf = async (host: TestHost, id: string): Promise<string[]> =>
+  ((await host.request('GET', `/api/plugins/${id}/logs`)).body.logs as { message: string }[]).map(
+    ({ message }) => message,
+  )
+
+const crashesOf = async (host: TestHost, id: string): Promise<string[]> =>
+  ((await host.request('GET', `/api/plugins/${id}/history`)).body.events as any[])
+    .filter(({ type }) => type === 'PluginCrashed')
+    .map(({ data }) => data.error.code)
+
+const stateOf = async (host: TestHost, id: string) => {
+  const { state, error } = (await host.request('GET', `/api/plugins/${id}`)).body
+  return { state, code: error?.code }
+}
+
+test('a value that is small on its way and huge when it is written out is refused to who hands it over', async (t) => {
+  const host = await stage(
+    t,
+    `
+      local large = {}
+      for n = 1, 9 do large[n] = ("x"):rep(1024 * 40) end
+      local list = {}
+      for n = 1, 60 do list[n] = large end
+      local nested = {}
+      for n = 1, 60 do nested[n] = list end
+      local tables = {}
+      for n = 1, 49000 do tables[n] = {} end
+      local text = "[" .. ("[],"):rep(150000) .. "[]]"
+      local shown = setmetatable({}, { __tostring = function() return ("y"):rep(1024 * 1024) end })
+      local fields = {}
+      for n = 1, 200 do fields[n] = shown end
+      local function try(name, f, ...)
+        local ok, value, message = pcall(f, victim, ...)
+        print(name, ok and tostring(value) or "raised", tostring(message or value):sub(1, 120))
+      end
+      try("encode", victim.jsonEncode, nested)
+      try("tables", victim.jsonEncode, tables)
+      try("decode", victim.jsonDecode, text)
+      try("emit", victim.emit, "bomb", nested)
+      try("object", victim.upsertObject, "bomb", nested)
+      try("live", victim.createObject, "bomb", nested)
+      try("publish", victim.mqttPublish, "bomb", nested)
+      try("log", victim.logSafe, "info", "bomb", fields)
+      try("query", victim.url, "http://127.0.0.1/", fields)
+      for _, kind in ipairs({ "json", "form" }) do
+        local options = { url = "http://127.0.0.1:1/" }
+        options[kind] = kind == "json" and nested or fields
+        try(kind, victim.httpRequest, options, function(answer) print("answer", kind, answer.err:sub(1, 60)) end)
+      end
+      try("large", victim.log, "info", ("z"):rep(1024 * 1024))
+      try("number", victim.coerceNumber, ("1"):rep(300000) .. "x")
+      try("small", victim.jsonEncode, { "still", "there" })
+      print("done")
+    `,
+    128,
+  )
+  const lines = await until(async () => {
+    const found = await linesOf(host, 'attacker')
+    return found.filter((line) => line.startsWith('answer')).length === 2 && found.includes('done')
+      ? found
+      : undefined
+  })
+  const outcomes = Object.fromEntries(
+    lines.filter((line) => !line.startsWith('answer')).map((line) => line.split('\t').slice(0, 2)),
+  )
+  assert.deepEqual(outcomes, {
+    encode: 'nil',
+    tables: 'raised',
+    decode: 'nil',
+    emit: 'raised',
+    object: 'raised',
+    live: 'raised',
+    publish: 'raised',
+    log: 'raised',
+    query: 'raised',
+    json: 'true',
+    form: 'true',
+    large: 'raised',
+    number: 'nil',
+    small: '["still","there"]',
+    done: undefined,
+  })
+  for (const line of lines.filter((line) => line.startsWith('answer')))
+    assert.match(line, /the value is too large: it takes more than 524288 bytes/)
+  assert.deepEqual(await stateOf(host, 'victim'), { state: 'running', code: undefined })
+  assert.deepEqual(
+    (await linesOf(host, 'victim')).filter((line) => line === 'begun'),
+    ['begun'],
+  )
+})
+
+test('what dies while it serves a call is charged to who has called: it stays down, and the one that served runs', async (t) => {
+  const host = await stage(
+    t,
+    // When it is back before its victim it has to wait.
+    `plugin:setInterval(20, function()
+      local found = Plugin.get("@fixtures/victim")
+      if found then found:bomb() end
+    end)`,
+  )
+  await until(async () => ((await stateOf(host, 'attacker')).state === 'failed' ? true : undefined))
+  await until(async () => ((await crashesOf(host, 'attacker')).length === 3 ? true : undefined))
+  await until(async () => ((await stateOf(host, 'victim')).state === 'running' ? true : undefined))
+  assert.deepEqual(await crashesOf(host, 'victim'), [])
+  assert.deepEqual(await crashesOf(host, 'attacker'), Array(3).fill('ended_another'))
+  const { events } = (await host.request('GET', '/api/plugins/victim/history')).body
+  const reasons = (events as any[])
+    .filter(({ type, by }) => type === 'PluginUnloaded' && by === 'supervisor')
+    .map(({ data }) => data.reason)
+  assert.equal(reasons.length, 3)
+  for (const reason of reasons)
+    assert.match(reason, /^a call of @fixtures\/attacker ended it: .* memory \(limit memory\)/)
+  const { error } = (await host.request('GET', '/api/plugins/attacker')).body
+  assert.equal(error.message, 'it ended @fixtures/victim, which served its call (out_of_memory)')
+})
+
+for (const [how, lua] of [
+  ['through a timer', 'victim:setTimeout(1, bomb)'],
+  ['by its method', 'plugin:setTimeout(1, function() victim:call(bomb) end)'],
+]) {
+  test(`a plugin that dies in a callback of its own, called ${how}, has crashed itself`, async (t) => {
+    const host = await stage(t, lua ?? '')
+    await until(async () => ((await crashesOf(host, 'attacker')).length === 3 ? true : undefined))
+    assert.deepEqual(await crashesOf(host, 'attacker'), Array(3).fill('out_of_memory'))
+    assert.deepEqual(await stateOf(host, 'victim'), { state: 'running', code: undefined })
+    assert.deepEqual(
+      (await linesOf(host, 'victim')).filter((line) => line === 'begun'),
+      ['begun'],
+    )
+  })
+}
