@@ -20,19 +20,39 @@ const withoutDirectorySync: ReadonlySet<string | undefined> = new Set([
   'EPERM',
 ])
 
-/** Makes a directory, with those that it is in, for the owner alone; its name survives a power cut. */
-export async function makePrivateDirectory(
-  files: Pick<FileSystem, 'mkdir' | 'open'>,
-  path: string,
-): Promise<void> {
-  const first = await files.mkdir(path, { recursive: true, mode: privateDirectoryMode })
-  if (first === undefined) return
-  for (let made = path; made.length >= first.length; made = dirname(made)) {
-    try {
-      await syncDirectory(files, dirname(made))
-    } catch (error) {
-      if (!withoutDirectorySync.has(systemErrorCode(error))) throw error
-    }
+type DirectoryMaker = Pick<FileSystem, 'mkdir' | 'open' | 'stat'>
+
+/**
+ * Makes a directory, with those that it is in, for the owner alone; its name survives a power cut. One at a time:
+ * Node's own way to make several never ends where the system makes none (`/proc/x`).
+ */
+export async function makePrivateDirectory(files: DirectoryMaker, path: string): Promise<void> {
+  try {
+    await makeOne(files, path)
+  } catch (error) {
+    const parent = dirname(path)
+    if (systemErrorCode(error) !== 'ENOENT' || parent === path) throw error
+    await makePrivateDirectory(files, parent)
+    await makeOne(files, path)
+  }
+}
+
+async function makeOne(files: DirectoryMaker, path: string): Promise<void> {
+  try {
+    await files.mkdir(path, { mode: privateDirectoryMode })
+  } catch (error) {
+    // A read-only file system refuses what is there already, too.
+    const isThere = await files.stat(path).then(
+      (stats) => stats.isDirectory(),
+      () => false,
+    )
+    if (isThere) return
+    throw error
+  }
+  try {
+    await syncDirectory(files, dirname(path))
+  } catch (error) {
+    if (!withoutDirectorySync.has(systemErrorCode(error))) throw error
   }
 }
 

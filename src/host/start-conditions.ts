@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
-import { mkdir, open, readFile, rmdir } from 'node:fs/promises'
+import { readFile, rmdir } from 'node:fs/promises'
 import type { Clock } from '../base/clock.ts'
-import type { FileSystem } from '../base/file-system.ts'
+import { type FileSystem, systemFileSystem } from '../base/file-system.ts'
 import { keyFileFault, readKeyFile } from '../base/key-file.ts'
 import { createKeyRing, type KeyRing } from '../base/key-ring.ts'
 import type { Logger } from '../base/log.ts'
@@ -67,20 +67,29 @@ export function refuseOpenDoors(settings: Settings, token: string | undefined): 
   }
 }
 
+const rightsMissing = 'correct its permissions, or set HOST_DATA_DIR to another one.'
+const fileInTheWay = 'a file stands where a directory must be; set HOST_DATA_DIR to a directory.'
+
+/** What to do about a directory that cannot be made or locked, by the system's error code. */
+const adviceOn: Readonly<Record<string, string>> = {
+  EACCES: rightsMissing,
+  EPERM: rightsMissing,
+  EEXIST: fileInTheWay,
+  ENOTDIR: fileInTheWay,
+  ENOENT: 'the system makes no directory there; set HOST_DATA_DIR to another one.',
+}
+
 /** Makes the data directory if need be, and takes it for this process. */
 export async function takeDirectory(directory: string): Promise<DirectoryLock> {
   const created = existsSync(directory) ? undefined : directory
   try {
-    await makePrivateDirectory({ mkdir, open }, directory)
+    await makePrivateDirectory(systemFileSystem, directory)
     const lock = await lockDirectory(directory)
     if (lock !== undefined) return lock
   } catch (error) {
     if (created !== undefined) await rmdir(created).catch(() => undefined)
     const code = systemErrorCode(error)
-    const isRight = code === 'EACCES' || code === 'EPERM'
-    const advice =
-      (isRight ? undefined : storageFault(error)) ??
-      'correct its permissions, or set HOST_DATA_DIR to another one.'
+    const advice = adviceOn[code ?? ''] ?? storageFault(error) ?? rightsMissing
     throw new StartError(
       `The data directory ${directory} cannot be written (${code ?? messageOf(error)}): ${advice}`,
     )

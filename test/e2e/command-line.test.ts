@@ -61,6 +61,12 @@ test('a data directory that cannot be made ends with one line and code 1', async
   assert.match(stderr, /^lupine: The data directory .* cannot be written.*HOST_DATA_DIR.*\n$/)
 })
 
+test('a data directory where the system makes none ends with one line and code 1', async () => {
+  const { code, stderr } = await runProgram(['--data-dir', '/proc/nope/data', ...free])
+  assert.equal(code, 1)
+  assert.match(stderr, /^lupine: The data directory .* cannot be written.*HOST_DATA_DIR.*\n$/)
+})
+
 test(
   'a data directory without the right to write ends with one line and code 1',
   { skip: process.getuid?.() === 0 ? 'root may write everywhere' : false },

@@ -40,11 +40,9 @@ function createAccount(): { files: FileSystem; unsynced(): string[] } {
       names.add(dirname(String(from)))
       names.add(dirname(String(to)))
     },
-    mkdir: (async (path: string, options: { recursive: boolean }) => {
-      const first = await systemFileSystem.mkdir(path, options)
-      if (first === undefined) return first
-      for (let made = path; made.startsWith(first); made = dirname(made)) names.add(dirname(made))
-      return first
+    mkdir: (async (path: string, options: { mode: number }) => {
+      await systemFileSystem.mkdir(path, options)
+      names.add(dirname(path))
       // One of the overloads is all that the host uses.
     }) as FileSystem['mkdir'],
     async rm(path, options) {
