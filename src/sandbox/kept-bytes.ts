@@ -1,4 +1,5 @@
 import type { Operation } from '../schema/worker-protocol.ts'
+import { exposureBytesLimit } from '../schema/exposure.ts'
 import { operationSize } from '../schema/operation-size.ts'
 
 /** Bytes of which the host keeps a copy for one plugin: values of objects, sensors, controls, exposures. */
@@ -7,11 +8,11 @@ export interface KeptBytes {
   admit(operation: Operation): boolean
 }
 
-export function createKeptBytes(limit: number): KeptBytes {
+function createRoom(limit: number): (key: string, size: number) => boolean {
   const sizes = new Map<string, number>()
   let total = 0
 
-  function keep(key: string, size: number): boolean {
+  return (key, size) => {
     const before = sizes.get(key) ?? 0
     // What becomes smaller is always taken.
     if (size > before && total - before + size > limit) return false
@@ -20,7 +21,11 @@ export function createKeptBytes(limit: number): KeptBytes {
     else sizes.set(key, size)
     return true
   }
+}
 
+export function createKeptBytes(limit: number): KeptBytes {
+  const keep = createRoom(limit)
+  const describe = createRoom(exposureBytesLimit)
   return {
     admit(operation) {
       switch (operation.kind) {
@@ -33,9 +38,12 @@ export function createKeptBytes(limit: number): KeptBytes {
           return keep(`${operation.point} ${operation.id}`, operationSize(operation))
         case 'removePoint':
           return keep(`${operation.point} ${operation.id}`, 0)
+        case 'setExposure':
+          return describe(operation.id, operationSize(operation))
         case 'setExposedState':
           return keep(`exposure ${operation.id}`, operationSize(operation))
         case 'removeExposure':
+          describe(operation.id, 0)
           return keep(`exposure ${operation.id}`, 0)
         default:
           return true

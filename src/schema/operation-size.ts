@@ -1,5 +1,6 @@
 import { approximateSize } from '../base/json-size.ts'
 import type { Json } from '../base/json.ts'
+import { exposureSize } from './exposure.ts'
 import type { Parcel } from './plugin-call.ts'
 import type { Operation } from './worker-protocol.ts'
 
@@ -21,6 +22,8 @@ export function operationSize(operation: Operation): number {
       return operation.path.length + approximateSize(operation.value)
     case 'setPoint':
       return operation.id.length + approximateSize(operation.value)
+    case 'setExposure':
+      return exposureSize(operation.id, operation.exposure)
     case 'setExposedState':
       return approximateSize(operation.state)
     case 'setKeyValue':

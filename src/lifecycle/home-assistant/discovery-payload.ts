@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { approximateSize } from '../../base/json-size.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
 import { createTopics, discoveryNode } from '../../bus/topics.ts'
 import type { Plugin } from '../../schema/plugin.ts'
@@ -26,7 +27,12 @@ export interface Discovery {
   payload: JsonObject
   /** Platform of each component, by its key in `cmps`. */
   platforms: ReadonlyMap<string, string>
+  /** Exposures for which the message has no room. */
+  leftOut: number
 }
+
+/** Bytes of the components in one message; a thousand ordinary ones take a quarter of it. */
+export const discoveryBytesLimit = 2 * 1024 * 1024
 
 const availableWhenRunning =
   "{{ 'online' if value_json is defined and value_json.state == 'running' else 'offline' }}"
@@ -83,10 +89,11 @@ export function discoveryOf(
   const node = discoveryNode(context.hostId, plugin)
   const components = new Map<string, Json>()
   const platforms = new Map<string, string>()
+  let bytes = 0
+  let leftOut = 0
   for (const { id, exposure } of exposures) {
     const key = componentKey(id)
-    platforms.set(key, exposure.component)
-    components.set(key, {
+    const component: JsonObject = {
       p: exposure.component,
       unique_id: `${node}_${key}`,
       name: exposure.name,
@@ -95,7 +102,14 @@ export function discoveryOf(
         state: topics.exposed(plugin.id, id),
         command: (feature) => topics.exposedSet(plugin.id, id, feature),
       }),
-    })
+    }
+    bytes += approximateSize(component)
+    if (bytes > discoveryBytesLimit) {
+      leftOut += 1
+      continue
+    }
+    platforms.set(key, exposure.component)
+    components.set(key, component)
   }
   const payload: JsonObject = {
     dev: deviceOf(context, plugin, exposures),
@@ -107,7 +121,7 @@ export function discoveryOf(
     availability_mode: 'all',
     cmps: Object.fromEntries(components),
   }
-  return { payload, platforms }
+  return { payload, platforms, leftOut }
 }
 
 /**

@@ -92,6 +92,11 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     }
     if (isTaken(topic, plugin.id)) return
     const discovery = discoveryOf({ hostId, hostVersion, root }, plugin, exposures)
+    if (discovery.leftOut > 0)
+      logger.warn('Home Assistant is not told of everything that a plugin exposes: it is too much', {
+        plugin: plugin.id,
+        leftOut: discovery.leftOut,
+      })
     const text = JSON.stringify(discovery.payload)
     const present = published.get(plugin.id)
     if (present?.text === text) return

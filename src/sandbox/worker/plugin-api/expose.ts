@@ -1,5 +1,6 @@
 import type { ScheduledCall } from '../../../base/clock.ts'
 import type { Json } from '../../../base/json.ts'
+import { exposureBytesLimit, exposureSize } from '../../../schema/exposure.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { option, optionalText, tableArgument } from './arguments.ts'
@@ -19,6 +20,9 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
   const access = createObjectAccess(context)
   const entries = new Map<string, ExposedEntry>()
   const fresh = new Set<ExposedEntry>()
+  /** Bytes of each description, and of all. */
+  const sizes = new Map<string, number>()
+  let bytes = 0
   let initialised = false
   let released = false
   let polling: ScheduledCall | undefined
@@ -48,14 +52,20 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
     if (initialised && !released && fresh.size > 0) starting ??= clock.schedule(0, updateFresh)
   }
 
+  function takeRoom(id: string, size: number): boolean {
+    const total = bytes - (sizes.get(id) ?? 0) + size
+    if (total > exposureBytesLimit) return false
+    bytes = total
+    sizes.set(id, size)
+    return true
+  }
+
   function expose(table: LuaTable, type: LuaValue, options: LuaValue): void {
     const object = access(table)
     const id = identityOf(table, object, optionalText(type), options)
     const replaced = entries.get(id)
     if (replaced === undefined && !limits.hasRoom('exposures', entries.size))
       throw new Error(`too many exposures: a plugin may have ${limits.exposures}`)
-    if (replaced !== undefined) fresh.delete(replaced)
-    replaced?.close({ unsubscribe: true })
     const control = points.controlId(table)
     const entry = createExposedEntry(context, {
       id,
@@ -64,7 +74,11 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
       control,
       type: typeOf(type, control),
       options,
+      takeRoom: (description) => takeRoom(id, exposureSize(id, description)),
     })
+    if (replaced !== undefined) fresh.delete(replaced)
+    replaced?.close({ unsubscribe: true })
+    entry.begin()
     entries.set(id, entry)
     fresh.add(entry)
     scheduleFresh()

@@ -1,6 +1,11 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject } from '../../../base/json.ts'
-import { type ExposedComponent, type Exposure, featuresOf } from '../../../schema/exposure.ts'
+import {
+  type ExposedComponent,
+  type Exposure,
+  exposureBytesLimit,
+  featuresOf,
+} from '../../../schema/exposure.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { failureOf } from '../plugin-log.ts'
@@ -22,6 +27,8 @@ const coverOpen = 100
 /** One thing that a plugin exposes. */
 export interface ExposedEntry {
   readonly table: LuaTable
+  /** Hears from the object from now on; calls it. */
+  begin(): void
   /** Reads the object and tells what is new. */
   update(): void
   set(feature: string, value: Json): SetOutcome
@@ -39,8 +46,11 @@ export interface ExposedEntrySettings {
   control: string | undefined
   type: string
   options: LuaValue
+  /** Takes room for what describes it now; false when there is none. */
+  takeRoom(description: Partial<Exposure>): boolean
 }
 
+/** Throws when there is no room for its description. */
 export function createExposedEntry(context: PluginContext, settings: ExposedEntrySettings): ExposedEntry {
   const { id, table, object, control, type } = settings
   const { log, entry: lua, runtime } = context
@@ -51,6 +61,8 @@ export function createExposedEntry(context: PluginContext, settings: ExposedEntr
   const resolved = exposedType(type, writable)
   const declared = context.source.controls.find((entry) => entry.id === control)
   const fixed = readExposureOptions(settings, resolved, declared?.range)
+  if (!settings.takeRoom({ component: resolved.component, ...fixed }))
+    throw new Error(`too many exposures: what they say of themselves may take ${exposureBytesLimit} bytes`)
   const readable = object.has('get') && resolved.component !== 'button'
   if (resolved.unknown)
     log.write('warn', `expose: '${id}' has the unknown type '${type}'; it is shown as a sensor`)
@@ -69,6 +81,7 @@ export function createExposedEntry(context: PluginContext, settings: ExposedEntr
   /** As the object gave it, without what follows from it. */
   let own: JsonObject = {}
   let failureLogged = false
+  let crampedLogged = false
   let closed = false
   let unsubscribe: LuaFunction | undefined
   let subscribed = false
@@ -117,6 +130,11 @@ export function createExposedEntry(context: PluginContext, settings: ExposedEntr
       ...optionsNow(),
     }
     if (isDeepStrictEqual(exposure, sent)) return
+    if (!settings.takeRoom(exposure)) {
+      if (!crampedLogged) log.write('warn', `expose: there is no room for more options of '${id}'`)
+      crampedLogged = true
+      return
+    }
     sent = exposure
     context.send({ kind: 'setExposure', id, exposure })
   }
@@ -236,9 +254,9 @@ export function createExposedEntry(context: PluginContext, settings: ExposedEntr
     object.call('set', bytesOf(reader.nameOf(feature)), context.fromJson(value))
   }
 
-  subscribe()
   return {
     table,
+    begin: subscribe,
     update,
     get polled() {
       return readable && !subscribed
