@@ -13,6 +13,7 @@ import { lockDirectory } from './journal/lock.ts'
 import { repairJournal } from './journal/repair.ts'
 import { readSnapshot } from './journal/snapshot.ts'
 import { makeSecretKey, rewriteDirectory, vaultOf } from './maintenance/commands.ts'
+import { makeTokenFile } from './maintenance/token-file.ts'
 import { makeSigningKey, signRepository } from './maintenance/publishing.ts'
 import {
   helpText,
@@ -159,6 +160,12 @@ try {
   else if (line.command === 'repair') {
     await whileStopped(line.settings, (directory) =>
       repair(line.settings, directory).catch((error: unknown) => fail(messageOf(error), exitCode.failed)),
+    )
+  } else if (line.command === 'token') {
+    process.stdout.write(
+      await makeTokenFile(systemFileSystem, line.settings).catch((error: unknown) =>
+        fail(messageOf(error), exitCode.failed),
+      ),
     )
   } else await runSecretCommand(line.command, line.settings)
 } catch (error) {

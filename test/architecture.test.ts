@@ -99,7 +99,6 @@ const packageRooms: Record<string, string[]> = {
   undici: ['outside'],
   xstate: ['machines', 'journal', 'http'],
   pino: ['base'],
-  'pino-pretty': ['base'],
   'fs-native-extensions': ['journal'],
   preact: ['web'],
   '@preact/signals': ['web'],

@@ -1,6 +1,7 @@
 import { pino, stdTimeFunctions } from 'pino'
-import { prettyFactory } from 'pino-pretty'
+import { cutText, cutTexts } from './cut-text.ts'
 import { createLogOutput } from './log-output.ts'
+import { prettyLine } from './pretty-line.ts'
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof logLevels)[number]
@@ -27,18 +28,21 @@ export function createLogger(settings: LogSettings): Logger {
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
   }
-  const pretty = prettyFactory({ colorize: process.stdout.isTTY, ignore: 'pid,hostname' })
+  const colourful = process.stdout.isTTY
   const output = createLogOutput((lines) =>
     logger.warn('Log lines were lost: standard output could not take them', { lines }),
   )
   const target = pino(
     options,
-    settings.format === 'pretty' ? { write: (line: string) => output.write(pretty(line)) } : output,
+    settings.format === 'pretty'
+      ? { write: (line: string) => output.write(prettyLine(line, colourful)) }
+      : output,
   )
   const write =
     (level: LogLevel) =>
-    (message: string, fields: LogFields = {}): void =>
-      target[level](fields, message)
+    (message: string, fields: LogFields = {}): void => {
+      if (target.isLevelEnabled(level)) target[level](cutTexts(fields), cutText(message))
+    }
   const logger = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
   return logger
 }

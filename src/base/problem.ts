@@ -51,15 +51,18 @@ export class Problem extends Error {
   override readonly name = 'Problem'
   readonly code: ProblemCode
   readonly errors: readonly ProblemDetail[] | undefined
+  /** Seconds after which it may be tried again. */
+  readonly retryAfter: number | undefined
 
   constructor(
     code: ProblemCode,
     detail: string,
-    options: { errors?: readonly ProblemDetail[]; cause?: unknown } = {},
+    options: { errors?: readonly ProblemDetail[]; cause?: unknown; retryAfter?: number } = {},
   ) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.errors = options.errors
+    this.retryAfter = options.retryAfter
   }
 
   get status(): number {

@@ -3,8 +3,10 @@ import { createServer, type Server, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createServer as createSecureServer } from 'node:tls'
 import { Aedes, type AuthenticateError, type Client } from 'aedes'
+import { type ClientAddresses, createClientAddresses } from '../base/client-address.ts'
 import { type Clock, withDeadline } from '../base/clock.ts'
 import { type ConnectionLimits, createConnections } from '../base/connections.ts'
+import { createGuessLimit, type GuessLimit } from '../base/guess-limit.ts'
 import type { Logger } from '../base/log.ts'
 import { createSecretCheck } from '../base/secret-check.ts'
 import { followIdentity, secureOptions, type TlsSource } from '../base/tls-identity.ts'
@@ -65,6 +67,9 @@ export interface EmbeddedBusSettings {
   port: number
   /** Password that clients must give, with any user name; without one everybody may connect. */
   token?: string | undefined
+  /** What all doors share; default: this one alone. */
+  guesses?: GuessLimit
+  addresses?: ClientAddresses
   /** Encrypts every connection over TCP. */
   tls?: TlsSource | undefined
   /** First level(s) of the host's own topics. */
@@ -87,6 +92,9 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   const topics = createTopics(root)
   const warn = createWarner(logger, clock)
   const isToken = token === undefined ? undefined : createSecretCheck(token)
+  const { guesses = createGuessLimit({ clock, warn }), addresses = createClientAddresses([]) } = settings
+  /** Of the client at the other end of each connection. */
+  const clientOf = new WeakMap<Duplex, string>()
   const limits = {
     connections: connectionsLimit,
     connectionsPerAddress: connectionsPerAddressLimit,
@@ -117,12 +125,20 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     drainTimeout,
     maxTopicLevels: topicLevelsLimit,
     maxInflightInbound: inflightLimit,
-    authenticate(_client, _username, password, done) {
+    authenticate(client, _username, password, done) {
+      const address = clientOf.get(client.conn) ?? ''
+      // Too many wrong ones came from there: no password is looked at for a while.
+      if (isToken !== undefined && guesses.wait(address) > 0) {
+        done(authenticationError(), false)
+        return
+      }
       if (isToken === undefined || (password !== undefined && isToken(password))) {
         done(null, true)
         return
       }
       wrongPasswords += 1
+      // Who gives none does not guess.
+      if (password !== undefined && password.length > 0) guesses.wrong(address)
       warn('An MQTT client was refused: its password is not the token of this host')
       done(authenticationError(), false)
     },
@@ -182,10 +198,16 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   /** Hands a connection to the broker, with the limits that it does not have itself. */
   function accept(connection: Duplex, request?: IncomingMessage): void {
     connections.add(connection, request?.socket ?? connection)
+    const address = request === undefined ? addresses.ofConnection(connection) : addresses.ofRequest(request)
+    clientOf.set(connection, address)
     limitPackets(connection, packetBytesLimit, () =>
       warn('An MQTT client was cut off: its packet is too large'),
     )
     broker.handle(connection, request)
+  }
+
+  function isCutOff(socket: Duplex): boolean {
+    return !addresses.isProxy(socket) && guesses.wait(addresses.ofConnection(socket)) > 0
   }
 
   function isFull(socket: Duplex): boolean {
@@ -198,6 +220,10 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   /** What has connected but not agreed on an encryption yet counts, too, and ends with the rest. */
   function trackHandshakes(server: Server): void {
     server.on('connection', (socket: Socket) => {
+      if (isCutOff(socket)) {
+        socket.destroy()
+        return
+      }
       handshakes.add(socket)
       socket.once('close', () => handshakes.delete(socket))
       if (handshakes.size > limits.connections) socket.destroy()
@@ -221,7 +247,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   async function listen(): Promise<void> {
     await broker.listen()
     const take = (socket: Socket): void => {
-      if (closing !== undefined || isFull(socket)) socket.destroy()
+      if (closing !== undefined || isCutOff(socket) || isFull(socket)) socket.destroy()
       else accept(socket)
     }
     const server = tls === undefined ? createServer(socketOptions, take) : listenSecurely(tls, take)
@@ -349,6 +375,10 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     handleUpgrade(request, socket, head) {
       if (closing !== undefined || tcpServer === undefined || isFull(socket)) {
         refuseUpgrade(socket, '503 Service Unavailable', 'The broker takes no more connections.\n')
+        return
+      }
+      if (guesses.wait(addresses.ofRequest(request)) > 0) {
+        refuseUpgrade(socket, '429 Too Many Requests', 'Too many wrong tokens have come from this address.\n')
         return
       }
       if (socket instanceof Socket) socket.setKeepAlive(true, tcpKeepalive)

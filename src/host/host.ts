@@ -2,14 +2,17 @@ import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { host as hostMachine } from '../../machines/host.ts'
 import { pluginLifecycle } from '../../machines/plugin-lifecycle.ts'
+import { createClientAddresses } from '../base/client-address.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { type FileSystem, systemFileSystem } from '../base/file-system.ts'
+import { createGuessLimit } from '../base/guess-limit.ts'
 import type { Logger } from '../base/log.ts'
 import { countLines } from '../base/log-counter.ts'
 import { takeRightsOfOthers } from '../base/private-files.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import { createScope } from '../base/scope.ts'
 import { storageFault } from '../base/storage-fault.ts'
+import { createWarner } from '../base/warning.ts'
 import { createEmbeddedBus } from '../bus/embedded-bus.ts'
 import { createExternalBus } from '../bus/external-bus.ts'
 import { createHttp } from '../http/http.ts'
@@ -45,6 +48,7 @@ import {
   refuseOpenDoors,
   StartError,
   takeDirectory,
+  warnOfOpenDoors,
 } from './start-conditions.ts'
 
 export interface HostOptions {
@@ -94,6 +98,12 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const root = settings.mqttRoot
   const token = await readToken(settings)
   refuseOpenDoors(settings, token)
+  warnOfOpenDoors(settings, token, logger)
+  const doors = {
+    token,
+    guesses: createGuessLimit({ clock, warn: createWarner(logger, clock) }),
+    addresses: createClientAddresses(settings.trustedProxies),
+  }
   const ring = await readSecretKeys(settings, files)
   const tls = await openTls(settings, { files, clock, logger })
 
@@ -148,7 +158,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
         ? createEmbeddedBus({
             bind: settings.mqttBind,
             port: settings.mqttPort,
-            token,
+            ...doors,
             tls,
             root,
             logger,
@@ -219,7 +229,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
       clock,
       bind: settings.httpBind,
       port: settings.httpPort,
-      token,
+      ...doors,
+      publicUrl: settings.publicUrl,
       tls,
       hostVersion,
       gate,

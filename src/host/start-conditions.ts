@@ -79,6 +79,22 @@ const adviceOn: Readonly<Record<string, string>> = {
   ENOENT: 'the system makes no directory there; set HOST_DATA_DIR to another one.',
 }
 
+/** Characters below which a token can be guessed; random ones of this many take longer than anybody has. */
+export const shortestToken = 16
+
+/** Says what stands open, and the command that closes it. */
+export function warnOfOpenDoors(settings: Settings, token: string | undefined, logger: Logger): void {
+  const remedy = '"lupine token" makes one (in a checkout: npm start -- token)'
+  if (token === undefined) {
+    logger.warn(`There is no token: every program on this machine may command this host; ${remedy}`)
+  } else if (token.length < shortestToken) {
+    logger.warn(`The token has fewer than ${shortestToken} characters and can be guessed; ${remedy}`)
+  }
+  if (token === undefined && settings.publicUrl !== undefined) {
+    logger.warn('HOST_PUBLIC_URL is set without a token: whoever reaches it may command this host')
+  }
+}
+
 /** Makes the data directory if need be, and takes it for this process. */
 export async function takeDirectory(directory: string): Promise<DirectoryLock> {
   const created = existsSync(directory) ? undefined : directory

@@ -1,9 +1,10 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import type { ClientAddresses } from '../base/client-address.ts'
 import type { Clock } from '../base/clock.ts'
+import type { GuessLimit } from '../base/guess-limit.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { Problem } from '../base/problem.ts'
 import { createSecretCheck } from '../base/secret-check.ts'
-import { createLoginLimit, wrongTokensAllowed } from './login-limit.ts'
 import { endedCookie, sessionCookie, sessionIn } from './session-cookie.ts'
 import { createSessions } from './sessions.ts'
 
@@ -12,13 +13,14 @@ export interface Access {
   /** Throws `forbidden` for what a web page of somebody else could have sent, `body_invalid` without a Host. */
   checkSender(request: IncomingMessage): void
   /**
-   * Throws `unauthorized` when a token is needed and neither it nor a login comes along, and `forbidden` when
-   * a login comes along with a change that another page may have sent.
+   * Throws `unauthorized` when a token is needed and neither it nor a login comes along, `forbidden` when a login
+   * comes along with a change that another page may have sent, and `too_many_requests` for any token of an address
+   * from which too many wrong ones came.
    */
   checkCaller(request: IncomingMessage): void
   /** Whether a token is needed. */
   readonly isLocked: boolean
-  /** Whether `checkCaller` would let this one read. */
+  /** Whether `checkCaller` would let this one read. Throws `too_many_requests`. */
   isKnown(request: IncomingMessage): boolean
   /**
    * Answers the cookie that stands for the token; undefined when none is needed. Throws `unauthorized`,
@@ -39,21 +41,39 @@ export interface AccessSettings {
   /** Connections are encrypted. */
   secure: boolean
   clock: Clock
+  guesses: GuessLimit
+  addresses: ClientAddresses
+  /** How a proxy in front is called (`HOST_PUBLIC_URL`). */
+  publicUrl?: string | undefined
 }
 
-export function createAccess({ token, bind, port, secure, clock }: AccessSettings): Access {
+export function createAccess(settings: AccessSettings): Access {
+  const { token, bind, port, secure, clock, guesses, addresses } = settings
+  const publicUrl = settings.publicUrl === undefined ? undefined : new URL(settings.publicUrl)
   const isToken = token === undefined ? undefined : createSecretCheck(token)
   const sessions = createSessions(clock)
-  const limit = createLoginLimit(clock)
-  const guesses = createLoginLimit(clock, wrongTokensAllowed)
   const refusals = { login: 0, request: 0 }
   const scheme = secure ? 'https://' : 'http://'
 
-  /** Whether `host:port` names this host: its loopback names, or the address it listens at. */
+  function isPublic(authority: string): boolean {
+    return publicUrl !== undefined && bareAuthority(publicUrl.protocol, authority) === publicUrl.host
+  }
+
+  /** Whether `host:port` names this host itself: its loopback names, or the address it listens at. */
   function isThisHost(authority: string): boolean {
     const [, name, digits] = /^(\[[^\]]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(authority.toLowerCase()) ?? []
     if (name === undefined || Number(digits ?? (secure ? 443 : 80)) !== port()) return false
     return isLoopback(name) || name === bind.toLowerCase() || name === `[${bind.toLowerCase()}]`
+  }
+
+  /**
+   * Whether the browser's side of the way is encrypted, by this host or a proxy. A page says so with its origin;
+   * for whoever sends none, the address counts that the owner has given.
+   */
+  function isEncrypted({ origin, host }: IncomingHttpHeaders): boolean {
+    if (secure) return true
+    if (origin !== undefined) return origin.startsWith('https://')
+    return publicUrl?.protocol === 'https:' && host !== undefined && !isLoopback(host.replace(/:\d+$/, ''))
   }
 
   function hasLogin({ cookie }: IncomingHttpHeaders): boolean {
@@ -61,20 +81,23 @@ export function createAccess({ token, bind, port, secure, clock }: AccessSetting
     return id !== undefined && sessions.isOpen(id)
   }
 
-  /** The token itself or a login; undefined: neither. A wrong token is not made up for by a login. */
-  function credentialOf(headers: IncomingHttpHeaders): 'token' | 'login' | undefined {
-    const { authorization } = headers
-    if (authorization === undefined) return hasLogin(headers) ? 'login' : undefined
-    const [, given] = /^bearer +(\S+) *$/i.exec(authorization) ?? []
-    return given !== undefined && isToken?.(given) === true ? 'token' : undefined
+  /** Whether it is the token. Throws `too_many_requests` for any, while its sender is cut off. */
+  function checkToken(request: IncomingMessage, given: string, via: 'login' | 'request'): boolean {
+    const address = addresses.ofRequest(request)
+    const wait = guesses.wait(address)
+    if (wait > 0) throw tooMany(wait)
+    if (isToken?.(given) === true) return true
+    refusals[via] += 1
+    guesses.wrong(address)
+    return false
   }
 
-  /** Throws `too_many_requests` when there have been too many from this address. */
-  function noteGuess(address: string): void {
-    refusals.request += 1
-    const wait = guesses.wait(address)
-    guesses.failed(address)
-    if (wait > 0) throw tooMany(wait)
+  /** The token itself or a login; undefined: neither. A wrong token is not made up for by a login. */
+  function credentialOf(request: IncomingMessage): 'token' | 'login' | undefined {
+    const { authorization } = request.headers
+    if (authorization === undefined) return hasLogin(request.headers) ? 'login' : undefined
+    const [, given] = /^bearer +(\S+) *$/i.exec(authorization) ?? []
+    return given !== undefined && checkToken(request, given, 'request') ? 'token' : undefined
   }
 
   return {
@@ -89,14 +112,16 @@ export function createAccess({ token, bind, port, secure, clock }: AccessSetting
       }
       // A token cannot be guessed by a page elsewhere, and with one the host may have any name.
       if (token !== undefined) return
-      if (!isThisHost(headers.host ?? '')) {
+      if (!isThisHost(headers.host ?? '') && !isPublic(headers.host ?? '')) {
         throw new Problem(
           'forbidden',
-          'The Host header is not an address of this host. Call it by the address it listens at, or set HOST_TOKEN.',
+          'The Host header is not an address of this host. Call it by the address it listens at, or set HOST_TOKEN; behind a proxy, set HOST_PUBLIC_URL.',
         )
       }
       const { origin } = headers
-      if (origin !== undefined && !(origin.startsWith(scheme) && isThisHost(origin.slice(scheme.length)))) {
+      const isOwnOrigin = (given: string): boolean =>
+        given === publicUrl?.origin || (given.startsWith(scheme) && isThisHost(given.slice(scheme.length)))
+      if (origin !== undefined && !isOwnOrigin(origin)) {
         throw new Problem('forbidden', 'Web pages of another origin may not call this host.')
       }
       const site = headers['sec-fetch-site']
@@ -106,41 +131,34 @@ export function createAccess({ token, bind, port, secure, clock }: AccessSetting
       }
     },
     refusals,
-    checkCaller({ headers, method, socket }) {
+    checkCaller(request) {
       if (isToken === undefined) return
-      const credential = credentialOf(headers)
+      const { headers, method } = request
+      const credential = credentialOf(request)
       if (credential === undefined) {
-        if (headers.authorization !== undefined) noteGuess(socket.remoteAddress ?? '')
         throw new Problem('unauthorized', 'Send the host token as "Authorization: Bearer …", or log in.')
       }
       // A browser sends the cookie by itself; whether a page of this host asked for it, only the origin says.
-      if (credential === 'login' && isChange(method, headers) && !isFromOwnPage(headers)) {
+      if (credential === 'login' && isChange(method, headers) && !isFromOwnPage(headers, publicUrl)) {
         throw new Problem('forbidden', 'A change with a login must come from a page of this host.')
       }
     },
-    isKnown: ({ headers }) => isToken === undefined || credentialOf(headers) !== undefined,
-    logIn({ headers, socket }, given) {
-      if (headers.origin !== undefined && !isFromOwnPage(headers)) {
+    isKnown: (request) => isToken === undefined || credentialOf(request) !== undefined,
+    logIn(request, given) {
+      const { headers } = request
+      if (headers.origin !== undefined && !isFromOwnPage(headers, publicUrl)) {
         throw new Problem('forbidden', 'A login must come from a page of this host.')
       }
       if (isToken === undefined) return undefined
-      const address = socket.remoteAddress ?? ''
-      const wait = limit.wait(address)
-      if (wait > 0) {
-        throw tooMany(wait)
-      }
-      if (!isToken(given)) {
-        limit.failed(address)
-        refusals.login += 1
+      if (!checkToken(request, given, 'login')) {
         throw new Problem('unauthorized', 'This is not the token of the host.')
       }
-      limit.succeeded(address)
-      return sessionCookie(port(), secure, sessions.open())
+      return sessionCookie(port(), isEncrypted(headers), sessions.open())
     },
     logOut({ headers }) {
       const id = sessionIn(headers.cookie, port(), secure)
       if (id !== undefined) sessions.end(id)
-      return endedCookie(port(), secure)
+      return endedCookie(port(), isEncrypted(headers))
     },
   }
 }
@@ -152,10 +170,11 @@ function isRepeated(rawHeaders: readonly string[], name: string): boolean {
 
 /** `wait` in milliseconds. */
 function tooMany(wait: number): Problem {
-  const minutes = Math.ceil(wait / 60_000)
+  const seconds = Math.ceil(wait / 1_000)
   return new Problem(
     'too_many_requests',
-    `Too many wrong tokens have come from this address; try again in ${minutes} minutes.`,
+    `Too many wrong tokens have come from this address; try again in ${seconds} seconds.`,
+    { retryAfter: seconds },
   )
 }
 
@@ -165,12 +184,21 @@ function isChange(method: string | undefined, { upgrade }: IncomingHttpHeaders):
 }
 
 /** The page that asks has the name by which the host was called. A proxy may have taken the encryption off. */
-function isFromOwnPage({ origin, host = '', ...headers }: IncomingHttpHeaders): boolean {
+function isFromOwnPage(
+  { origin, host = '', ...headers }: IncomingHttpHeaders,
+  publicUrl: URL | undefined,
+): boolean {
   if (origin === undefined) return headers['sec-fetch-site'] === 'same-origin'
+  if (origin === publicUrl?.origin) return true
   const [, scheme = '', authority = ''] = /^(https?):\/\/([^/]+)$/.exec(origin.toLowerCase()) ?? []
-  const standard = scheme === 'https' ? ':443' : ':80'
-  const bare = (name: string): string => (name.endsWith(standard) ? name.slice(0, -standard.length) : name)
-  return authority !== '' && bare(authority) === bare(host.toLowerCase())
+  return authority !== '' && bareAuthority(`${scheme}:`, authority) === bareAuthority(`${scheme}:`, host)
+}
+
+/** In lower case and without the scheme's own port, as `URL` has it. */
+function bareAuthority(protocol: string, authority: string): string {
+  const name = authority.toLowerCase()
+  const standard = protocol === 'https:' ? ':443' : ':80'
+  return name.endsWith(standard) ? name.slice(0, -standard.length) : name
 }
 
 /** Somebody followed a link from another site to a page of the user interface: harmless, as it only shows. */

@@ -24,9 +24,20 @@ const protection = {
  */
 const renderingTime = 1_000
 
-/** The document as it is; `type` is the content type that belongs to its extension. */
+/** Types in which nothing acts, whoever shows them. */
+const inert =
+  /^(image\/(png|jpeg|gif|webp|avif|bmp|x-icon|vnd\.microsoft\.icon)|audio\/[\w.+-]+|video\/[\w.+-]+|font\/[\w.+-]+|text\/(plain|markdown|csv)|application\/(json|pdf|zip|gzip))$/
+/** Of the others, those that a person reads. */
+const readable = /^text\/|[/+](xml|json|javascript|ecmascript|node|yaml|toml|sql|x-sh|x-httpd-php)$/
+
+/**
+ * The document as it is; `type` is the content type that belongs to its extension. What could act (pages, scripts,
+ * styles, SVG and all other XML) is shown as text: this address is of the same origin as the pages of the host.
+ */
 export function plainDocument({ content }: PluginDocument, type: string): Answer {
-  return { body: Buffer.from(content), type, headers: protection }
+  const bare = type.split(';', 1)[0]?.trim().toLowerCase() ?? ''
+  const other = readable.test(bare) ? 'text/plain; charset=utf-8' : 'application/octet-stream'
+  return { body: Buffer.from(content), type: inert.test(bare) ? type : other, headers: protection }
 }
 
 /** The document as a web page without anything that acts: Markdown rendered, HTML cleaned, other text as it is. */

@@ -1,6 +1,8 @@
 import { isIPv6 } from 'node:net'
 import type { AnyStateMachine } from 'xstate'
+import { type ClientAddresses, createClientAddresses } from '../base/client-address.ts'
 import type { Clock } from '../base/clock.ts'
+import { createGuessLimit, type GuessLimit } from '../base/guess-limit.ts'
 import type { Logger, LogLevel } from '../base/log.ts'
 import { Problem } from '../base/problem.ts'
 import type { TlsFiles } from '../base/tls-files.ts'
@@ -36,6 +38,11 @@ export interface HttpSettings {
   /** 0: any free port. */
   port: number
   token: string | undefined
+  /** What all doors share; default: this one alone. */
+  guesses?: GuessLimit
+  addresses?: ClientAddresses
+  /** As others call this host, through a proxy. */
+  publicUrl?: string | undefined
   /** Encrypts every connection. */
   tls?: TlsFiles | undefined
   hostVersion: string
@@ -62,7 +69,18 @@ export interface Http {
 
 export function createHttp(settings: HttpSettings): Http {
   const { lifecycle, bus, clock, logger, bind, port, token, tls } = settings
-  const access = createAccess({ token, bind, port: () => server.port, secure: tls !== undefined, clock })
+  const warn = createWarner(logger, clock)
+  const { guesses = createGuessLimit({ clock, warn }), addresses = createClientAddresses([]) } = settings
+  const access = createAccess({
+    token,
+    bind,
+    port: () => server.port,
+    secure: tls !== undefined,
+    clock,
+    guesses,
+    addresses,
+    publicUrl: settings.publicUrl,
+  })
   const events = createEventStream({ lifecycle, clock, logger })
   const { host, 'plugin-lifecycle': plugin } = settings.machines
   const inspector =
@@ -70,7 +88,6 @@ export function createHttp(settings: HttpSettings): Http {
       ? undefined
       : createInspector({ lifecycle, machines: { host, plugin }, clock, logger })
   const processUsage = createProcessUsage(clock)
-  const warn = createWarner(logger, clock)
   const shared = {
     ...settings,
     bus,
@@ -81,6 +98,7 @@ export function createHttp(settings: HttpSettings): Http {
   const metrics = createMetrics({
     ...shared,
     logLines: settings.logLines,
+    cutOffs: () => guesses.cutOffs,
     refusals: () => ({ ...access.refusals, mqtt: bus?.wrongPasswords ?? 0 }),
   })
   const system = createSystemView({
@@ -106,6 +124,7 @@ export function createHttp(settings: HttpSettings): Http {
     clock,
     tls,
     handle: (request, response) => void answer(request, response),
+    isCutOff: (socket) => !addresses.isProxy(socket) && guesses.wait(addresses.ofConnection(socket)) > 0,
     refused: (reason) => warn(`An HTTP connection was refused: ${reason}`),
     upgrade: createUpgrades({
       access,

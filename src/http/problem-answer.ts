@@ -6,11 +6,8 @@ import type { Logger } from '../base/log.ts'
 import { messageOf, Problem, type ProblemDocument, problemDocument } from '../base/problem.ts'
 import { securityLines } from '../base/security-headers.ts'
 import { isStillSending, lingeringAnswer } from './body.ts'
-import { failureWindow } from './login-limit.ts'
 
 export const problemType = 'application/problem+json'
-/** Seconds after which somebody who was refused for too many tries may try again at the latest. */
-const retryAfter = String(failureWindow / 1_000)
 
 /** Turns whatever a request throws into problem details (RFC 9457), and notes how each request ended. */
 export function createProblemAnswers({ clock, logger }: { clock: Clock; logger: Logger }): Middleware {
@@ -35,7 +32,9 @@ export function createProblemAnswers({ clock, logger }: { clock: Clock; logger: 
       context.status = document.status
       context.set('Content-Type', problemType)
       if (document.code === 'unauthorized') context.set('WWW-Authenticate', 'Bearer realm="lupine"')
-      if (document.code === 'too_many_requests') context.set('Retry-After', retryAfter)
+      if (error instanceof Problem && error.retryAfter !== undefined) {
+        context.set('Retry-After', String(error.retryAfter))
+      }
       if (isStillSending(context.req)) {
         context.set('Connection', 'close')
         context.body = lingeringAnswer(context.req, text, clock)

@@ -47,6 +47,8 @@ export interface ServerSettings {
   tls?: TlsSource | undefined
   handle: RequestListener
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
+  /** Whether no connection is taken from where this one comes, without a word. */
+  isCutOff?(socket: Socket): boolean
   /** Hears of each connection that was one too many, and why. */
   refused?(reason: string): void
   /** In place of the usual ones. */
@@ -64,7 +66,7 @@ export interface Server {
 
 /** An HTTP server that gives a slow, broken or hostile client neither time nor memory. */
 export function createHttpServer(settings: ServerSettings): Server {
-  const { bind, port, clock, tls, handle, upgrade, refused } = settings
+  const { bind, port, clock, tls, handle, upgrade, isCutOff, refused } = settings
   // Answers that are under way, by connection. Connections that were upgraded belong to somebody else.
   const connections = new Map<Socket, number>()
   const taken = createConnections(
@@ -93,6 +95,10 @@ export function createHttpServer(settings: ServerSettings): Server {
   const server = secureServer ?? createServer(options)
   let unfollow: (() => void) | undefined
   server.on('connection', (socket: Socket) => {
+    if (isCutOff?.(socket) === true) {
+      socket.destroy()
+      return
+    }
     const refusal = taken.refusal(socket)
     if (refusal !== undefined) {
       refused?.(refusal)

@@ -24,12 +24,17 @@ function cookie(port: number, secure: boolean, value: string, seconds: number): 
   return `${cookieName(port, secure)}=${value}; ${attributes}`
 }
 
-/** The id in a `Cookie` header; undefined when there is none, or none of this host. */
+/**
+ * The id in a `Cookie` header; undefined when there is none, or none of this host. `secure`: whether this host
+ * encrypts its connections itself; else a proxy may, and what it was called by only the login knew.
+ */
 export function sessionIn(header: string | undefined, port: number, secure: boolean): string | undefined {
-  const wanted = cookieName(port, secure)
-  for (const part of (header ?? '').split(';')) {
-    const equals = part.indexOf('=')
-    if (equals >= 0 && part.slice(0, equals).trim() === wanted) return part.slice(equals + 1).trim()
-  }
-  return undefined
+  const names = [cookieName(port, true), ...(secure ? [] : [cookieName(port, false)])]
+  const found = new Map(
+    (header ?? '').split(';').map((part) => {
+      const equals = part.indexOf('=')
+      return [part.slice(0, Math.max(0, equals)).trim(), part.slice(equals + 1).trim()]
+    }),
+  )
+  return names.map((name) => found.get(name)).find((id) => id !== undefined)
 }

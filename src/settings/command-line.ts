@@ -15,7 +15,7 @@ import { readSettings, type Settings } from './settings.ts'
 /** Commands about `HOST_SECRET_KEY_FILE`, which they need. */
 export type SecretCommand = 'secret-key' | 'rotate-key' | 'decrypt'
 
-const commands = ['start', 'repair', 'secret-key', 'rotate-key', 'decrypt'] as const
+const commands = ['start', 'repair', 'token', 'secret-key', 'rotate-key', 'decrypt'] as const
 
 /** Commands for those who publish plugins; they concern no host and no setting. */
 export type PublishingCommand =
@@ -25,7 +25,7 @@ export type PublishingCommand =
 
 export type CommandLine =
   | { command: 'start'; settings: Settings }
-  | { command: 'repair' | SecretCommand; settings: Settings }
+  | { command: 'repair' | 'token' | SecretCommand; settings: Settings }
   | PublishingCommand
   | { command: 'help' }
   | { command: 'version' }
@@ -53,7 +53,8 @@ export function parseCommandLine(
     return typeof value === 'string' ? value : (environment[variable] ?? fallback)
   }
   const settings = readSettings(text, isTerminal)
-  if (command !== 'start' && command !== 'repair' && settings.secretKeyFile === undefined) {
+  const needsKey = command === 'secret-key' || command === 'rotate-key' || command === 'decrypt'
+  if (needsKey && settings.secretKeyFile === undefined) {
     throw bad('secretKeyFile', undefined, 'set for this command')
   }
   return { command, settings }
@@ -123,6 +124,7 @@ export function helpText(): string {
   return [
     'Usage: lupine [start] [flags]    run the host',
     '       lupine repair [flags]     cut a damaged journal, keeping a copy',
+    '       lupine token [--token-file FILE]   make a file with a token for the host (default: .host.token in --data-dir)',
     '       lupine secret-key --secret-key-file FILE   make a key for secrets, or put a new one on top',
     '       lupine rotate-key [flags] encrypt all secrets with the first key of the file',
     '       lupine decrypt [flags]    write all secrets in plain text again',

@@ -36,6 +36,18 @@ export const definitions = {
     fallback: '3000',
     meaning: 'port of the HTTP API; 0: any free port',
   },
+  publicUrl: {
+    flag: 'public-url',
+    variable: 'HOST_PUBLIC_URL',
+    fallback: undefined,
+    meaning: 'how the host is reached from outside, through a proxy: https://home.example.com',
+  },
+  trustedProxies: {
+    flag: 'trusted-proxies',
+    variable: 'HOST_TRUSTED_PROXIES',
+    fallback: undefined,
+    meaning: 'addresses or networks of proxies whose X-Forwarded-For is believed, comma separated',
+  },
   mqttBind: {
     flag: 'mqtt-bind',
     variable: 'HOST_MQTT_BIND',
@@ -82,7 +94,7 @@ export const definitions = {
     flag: 'token-file',
     variable: 'HOST_TOKEN_FILE',
     fallback: undefined,
-    meaning: 'file that holds the token',
+    meaning: 'file that holds the token; "lupine token" makes it',
   },
   tlsCertFile: {
     flag: 'tls-cert-file',

@@ -10,11 +10,13 @@ import {
   readPluginLimits,
   readPort,
   readPrefix,
+  readPublicUrl,
   readRewrite,
   readRoot,
   readSwitch,
   readTlsFiles,
   readToken,
+  readTrustedProxies,
 } from './values.ts'
 
 /** The settings of the host (contract, section 1). Pure: what the environment and the flags say. */
@@ -26,6 +28,10 @@ export interface Settings {
   hostId: string | undefined
   httpBind: string
   httpPort: number
+  /** Without a slash at the end; undefined: the address that is listened at. */
+  publicUrl: string | undefined
+  /** Addresses and networks. */
+  trustedProxies: readonly string[]
   mqttBind: string
   mqttPort: number
   /** undefined: the embedded broker. */
@@ -69,6 +75,8 @@ export function readSettings(text: (name: SettingName) => string | undefined, is
     hostId: readHostId(text('hostId')),
     httpBind: required('httpBind'),
     httpPort: readPort('httpPort', required('httpPort')),
+    publicUrl: readPublicUrl(text('publicUrl')),
+    trustedProxies: readTrustedProxies(text('trustedProxies')),
     mqttBind: required('mqttBind'),
     mqttPort: readPort('mqttPort', required('mqttPort')),
     mqttUrl: readMqttUrl(text('mqttUrl')),

@@ -1,3 +1,4 @@
+import { parseNetwork } from '../base/client-address.ts'
 import { isJsonObject } from '../base/json.ts'
 import { type ChosenLimits, readChosenLimits } from '../schema/plugin-limits.ts'
 import { variablePattern } from '../schema/variable-pattern.ts'
@@ -96,6 +97,34 @@ export function oneOf<T extends string>(name: SettingName, value: string, allowe
   const found = allowed.find((candidate) => candidate === value)
   if (found === undefined) throw bad(name, value, allowed.join(' or '))
   return found
+}
+
+export function readPublicUrl(value: string | undefined): string | undefined {
+  if (value === undefined || value === '') return undefined
+  const url = URL.canParse(value) ? new URL(value) : undefined
+  const isRight =
+    url !== undefined &&
+    (url.protocol === 'http:' || url.protocol === 'https:') &&
+    url.username === '' &&
+    url.password === '' &&
+    !/[?#]/.test(value)
+  if (!isRight) {
+    const expected = 'an http:// or https:// address without user, ? and #, such as https://home.example.com'
+    // A password in it is not repeated.
+    throw bad('publicUrl', url?.password ? 'an address with a password' : value, expected)
+  }
+  return url.href.replace(/\/+$/, '')
+}
+
+export function readTrustedProxies(value = ''): readonly string[] {
+  const networks = value
+    .split(',')
+    .map((text) => text.trim())
+    .filter((text) => text !== '')
+  if (networks.some((text) => parseNetwork(text) === undefined)) {
+    throw bad('trustedProxies', value, 'IP addresses or networks such as 10.0.0.0/8, comma separated')
+  }
+  return networks
 }
 
 export function readPluginLimits(value: string | undefined): ChosenLimits {

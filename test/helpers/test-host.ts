@@ -86,6 +86,8 @@ export function testSettings(dataDirectory: string, changes: Partial<Settings> =
     hostId: undefined,
     httpBind: '127.0.0.1',
     httpPort: 0,
+    publicUrl: undefined,
+    trustedProxies: [],
     mqttBind: '127.0.0.1',
     mqttPort: 0,
     mqttUrl: undefined,

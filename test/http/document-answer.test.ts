@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { renderedDocument } from '../../src/http/document-answer.ts'
+import { startTestHost } from '../helpers/test-host.ts'
 
 function render(file: string, text: string): string {
   const { body } = renderedDocument({ file, title: 'A & B', content: new TextEncoder().encode(text) })
@@ -59,5 +60,55 @@ test('a document that takes too long, or nests too deeply, is shown as its text'
   // The first keeps the parser busy for more than a minute, the second overflows the stack.
   for (const text of ['_a'.repeat(256 * 1024), '>'.repeat(64 * 1024)]) {
     assert.match(render('README.md', text), /^<pre>/)
+  }
+})
+
+test('what a browser could run from the origin of the host is served as text', async () => {
+  const text = 'text/plain; charset=utf-8'
+  const types: Record<string, string> = {
+    ...Object.fromEntries(
+      [
+        'evil.js',
+        'evil.mjs',
+        'evil.cjs',
+        'evil.html',
+        'evil.HTM',
+        'evil.xhtml',
+        'evil.svg',
+        'evil.xml',
+        'evil.xsl',
+      ].map((file) => [file, text]),
+    ),
+    'evil.css': text,
+    'evil.svgz': text,
+    'notes.txt': text,
+    'data.csv': 'text/csv; charset=utf-8',
+    'data.json': 'application/json; charset=utf-8',
+    'read.md': 'text/markdown; charset=utf-8',
+    'image.png': 'image/png',
+    'manual.pdf': 'application/pdf',
+    'evil.swf': 'application/octet-stream',
+    'evil.wasm': 'application/octet-stream',
+    'evil.unknown': 'application/octet-stream',
+  }
+  const files = Object.fromEntries(Object.keys(types).map((file) => [file, 'alert(1)']))
+  const docs = Object.keys(types).map((file) => ({ title: file, file }))
+  const lua = 'Plugin:new("pages")'
+  const host = await startTestHost({ plugins: [{ id: 'pages', lua, files, manifest: { docs } }] })
+  try {
+    assert.equal(
+      (await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/pages' } })).status,
+      201,
+    )
+    const served: Record<string, string | null> = {}
+    for (const file of Object.keys(types)) {
+      const answer = await fetch(`${host.url}/api/plugins/pages/doc?file=${file}`)
+      assert.equal(await answer.text(), 'alert(1)')
+      assert.equal(answer.headers.get('x-content-type-options'), 'nosniff')
+      served[file] = answer.headers.get('content-type')
+    }
+    assert.deepEqual(served, types)
+  } finally {
+    await host.close()
   }
 })

@@ -213,12 +213,12 @@ test('reload, update and rollback answer the plugin', async () => {
   assert.deepEqual([back.status, back.body.version, back.body.state], [200, '1.0.0', 'running'])
 })
 
-test('documents come with their own type and can do nothing in a browser', async () => {
+test('documents come with their own type, pages as text, and can do nothing in a browser', async () => {
   const policy =
     "sandbox; default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
   const cases: [string, string, string][] = [
     ['README.md', 'text/markdown; charset=utf-8', '# Hello\n'],
-    ['docs%2Fpage.html', 'text/html; charset=utf-8', '<script>alert(1)</script>'],
+    ['docs%2Fpage.html', 'text/plain; charset=utf-8', '<script>alert(1)</script>'],
   ]
   for (const [file, type, text] of cases) {
     const answer = await host.request('GET', `/api/plugins/@fixtures/hello/doc?file=${file}`)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { securityHeaders } from '../../src/base/security-headers.ts'
-import { failuresAllowed } from '../../src/http/login-limit.ts'
+import { wrongTriesAllowed } from '../../src/base/guess-limit.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { exchange, parseAnswer, type RawAnswer } from './clients.ts'
 import { startHttp } from './http-over.ts'
@@ -12,9 +12,12 @@ const token = 'correct-horse-battery-staple'
 let open: TestHost
 let locked: TestHost
 let failing: Awaited<ReturnType<typeof startHttp>>
+/** Somebody who has guessed too often. */
+const forwarded = { 'X-Forwarded-For': '198.51.100.1' }
 before(async () => {
   open = await startTestHost()
-  locked = await startTestHost({ settings: { token } })
+  // Behind a proxy, whose connections are not dropped.
+  locked = await startTestHost({ settings: { token, trustedProxies: ['127.0.0.1'] } })
   failing = await startHttp(
     {
       list: () => {
@@ -25,8 +28,8 @@ before(async () => {
   )
   const fullId = '@fixtures/hello'
   assert.equal((await open.request('POST', '/api/plugins/install', { body: { fullId } })).status, 201)
-  for (let attempt = 0; attempt < failuresAllowed; attempt += 1) {
-    await locked.request('POST', '/api/session', { body: { token: 'wrong' } })
+  for (let attempt = 0; attempt < wrongTriesAllowed; attempt += 1) {
+    await locked.request('POST', '/api/session', { body: { token: 'wrong' }, headers: forwarded })
   }
 })
 after(async () => {
@@ -152,7 +155,7 @@ const kinds: Kind[] = [
     name: 'guesses',
     status: 429,
     of: 'locked',
-    head: ['POST /api/session', ...json('{"token":"x"}')],
+    head: ['POST /api/session', 'X-Forwarded-For: 198.51.100.1', ...json('{"token":"x"}')],
     body: '{"token":"x"}',
   },
   { name: 'head too large', status: 431, head: ['GET /', `X: ${'x'.repeat(20_000)}`] },

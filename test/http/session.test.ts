@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Agent, request } from 'node:http'
+import { text as readText } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
-import { connectAsync } from 'mqtt'
-import {
-  createLoginLimit,
-  failuresAllowed,
-  failuresOfAll,
-  failureWindow,
-  wrongTokensAllowed,
-} from '../../src/http/login-limit.ts'
+import { connect, connectAsync } from 'mqtt'
+import { cutOffTime, ownCutOffTime, wrongTriesAllowed } from '../../src/base/guess-limit.ts'
 import { cookieName, sessionCookie, sessionIn } from '../../src/http/session-cookie.ts'
 import { createSessions, sessionLifetime, sessionsLimit } from '../../src/http/sessions.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
@@ -46,6 +43,42 @@ async function ask(
   }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
   return parseAnswer(await exchange(of.url, `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${text}`))
+}
+
+/** Asks over one connection that stays open, as a browser does. */
+function createKeptConnection(of: TestHost) {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  return {
+    async ask(
+      method: string,
+      path: string,
+      headers: Record<string, string> = {},
+      body?: unknown,
+    ): Promise<Asked> {
+      const type = body === undefined ? {} : { 'content-type': 'application/json' }
+      const sent = request(new URL(path, of.url), { agent, method, headers: { ...type, ...headers } })
+      sent.end(body === undefined ? undefined : JSON.stringify(body))
+      const [answer] = await once(sent, 'response')
+      const text = await readText(answer)
+      return { status: answer.statusCode, headers: answer.headers, body: JSON.parse(text) }
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+/** Whether the broker lets a client in; it may hang up without a word. */
+function isTaken(url: string, password?: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    const given = password === undefined ? {} : { username: 'x', password }
+    const client = connect(url, { ...given, reconnectPeriod: 0 })
+    const end = (taken: boolean): void => {
+      resolve(taken)
+      client.end(true)
+    }
+    client.on('connect', () => end(true))
+    client.on('error', () => end(false))
+    client.on('close', () => end(false))
+  })
 }
 
 /** Logs in and answers the cookie as a browser would send it back. */
@@ -130,87 +163,100 @@ test('a login from a page elsewhere is refused, and so is one without JSON', asy
   assert.equal((await ask('POST', '/api/session')).status, 400)
 })
 
-test('guessing is stopped after a few tries, the right token included, and goes on when time has passed', async () => {
+test('after thirty wrong tries an address is cut off, right or wrong, at every door; what is open stays', async () => {
   const clock = createManualClock()
   const single = await startTestHost({ settings: { token }, clock })
+  const known = await connectAsync(single.mqttUrl, { password: token, username: 'x', reconnectPeriod: 0 })
+  const cookie = await logIn(single)
+  const kept = createKeptConnection(single)
+  const statusOf = async (given: string): Promise<number> =>
+    (await kept.ask('GET', '/api/plugins', { authorization: `Bearer ${given}` })).status
   try {
-    for (let attempt = 0; attempt < failuresAllowed; attempt += 1) {
-      const { status, body } = await ask('POST', '/api/session', {}, { token: `wrong-${attempt}` }, single)
-      assert.deepEqual([status, body.code], [401, 'unauthorized'])
-      assert.ok(!JSON.stringify(body).includes('wrong-'))
+    // All doors count together.
+    for (let attempt = 0; attempt < 10; attempt += 1) {
+      assert.equal(await statusOf(`wrong-${attempt}`), 401)
+      assert.equal((await kept.ask('POST', '/api/session', {}, { token: `wrong-${attempt}` })).status, 401)
+      assert.equal(await isTaken(single.mqttUrl, 'wrong'), false)
     }
-    const refused = await ask('POST', '/api/session', {}, { token }, single)
-    assert.deepEqual(
-      [refused.status, refused.body.code, refused.headers['retry-after'], refused.headers['set-cookie']],
-      [429, 'too_many_requests', '900', undefined],
-    )
-    const bearer = await ask('GET', '/api/plugins', { Authorization: `Bearer ${token}` }, undefined, single)
-    assert.equal(bearer.status, 200)
-    clock.advance(failureWindow)
-    assert.match(await logIn(single), /^lupine-session-/)
-  } finally {
-    await single.close()
-  }
-})
-
-test('wrong tokens in requests are answered with 429 after a while, are counted, and lock nobody out', async () => {
-  const clock = createManualClock()
-  const single = await startTestHost({ settings: { token }, clock })
-  const statusWith = async (given: string): Promise<number> =>
-    (await ask('GET', '/api/plugins', { Authorization: `Bearer ${given}` }, undefined, single)).status
-  try {
-    for (let attempt = 0; attempt < wrongTokensAllowed; attempt += 1) {
-      assert.equal(await statusWith(`wrong-${attempt}`), 401)
+    for (const given of [token, 'wrong']) {
+      const answers = [
+        await kept.ask('GET', '/api/plugins', { authorization: `Bearer ${given}` }),
+        await kept.ask('GET', '/api/session', { authorization: `Bearer ${given}` }),
+        await kept.ask('POST', '/api/session', {}, { token: given }),
+      ]
+      assert.deepEqual(
+        answers.map(({ status, body, headers }) => [status, body.code, headers['retry-after']]),
+        answers.map(() => [429, 'too_many_requests', '1']),
+      )
+      for (const url of [single.mqttUrl, `${single.url.replace('http', 'ws')}/mqtt`]) {
+        assert.equal(await isTaken(url, given), false, url)
+      }
+      await assert.rejects(
+        single.request('GET', '/api/plugins', { headers: { authorization: `Bearer ${given}` } }),
+      )
     }
-    const refused = await ask('GET', '/metrics', { Authorization: 'Bearer wrong' }, undefined, single)
-    assert.deepEqual(
-      [refused.status, refused.body.code, refused.headers['retry-after']],
-      [429, 'too_many_requests', '900'],
-    )
-    // Who gives none does not guess.
-    assert.equal((await ask('GET', '/api/plugins', {}, undefined, single)).status, 401)
-    assert.equal(await statusWith(token), 200)
-    assert.match(await logIn(single), /^lupine-session-/)
-    assert.equal((await ask('POST', '/api/session', {}, { token: 'wrong' }, single)).status, 401)
-    await assert.rejects(
-      connectAsync(single.mqttUrl, { password: 'wrong', username: 'x', reconnectPeriod: 0 }),
-    )
-    const metrics = await single.request('GET', '/metrics')
-    const lines = String(metrics.body)
+    // A login cannot be guessed, and whoever is connected goes on.
+    assert.equal((await kept.ask('GET', '/api/plugins', { cookie })).status, 200)
+    await known.publishAsync('home/lamp', 'on', { qos: 1 })
+    clock.advance(ownCutOffTime)
+    assert.equal(await statusOf(token), 200)
+    const lines = String((await single.request('GET', '/metrics')).body)
       .split('\n')
-      .filter((line) => line.startsWith('lupine_wrong_tokens_total{'))
+      .filter((line) => /^lupine_(wrong_tokens|cut_off_addresses)_total/.test(line))
     assert.deepEqual(lines.sort(), [
-      'lupine_wrong_tokens_total{via="login"} 1',
-      'lupine_wrong_tokens_total{via="mqtt"} 1',
-      `lupine_wrong_tokens_total{via="request"} ${wrongTokensAllowed + 1}`,
+      'lupine_cut_off_addresses_total 1',
+      'lupine_wrong_tokens_total{via="login"} 10',
+      'lupine_wrong_tokens_total{via="mqtt"} 10',
+      'lupine_wrong_tokens_total{via="request"} 10',
     ])
-    clock.advance(failureWindow)
-    assert.equal(await statusWith('wrong'), 401)
+  } finally {
+    kept.close()
+    await known.endAsync(true)
+    await single.close()
+  }
+})
+
+test('who gives no token does not guess', async () => {
+  const single = await startTestHost({ settings: { token }, clock: createManualClock() })
+  try {
+    for (let attempt = 0; attempt < 40; attempt += 1) {
+      assert.equal((await ask('GET', '/api/plugins', {}, undefined, single)).status, 401)
+      assert.equal(
+        (await ask('GET', '/api/plugins', { Authorization: 'Basic bWU6eA==' }, undefined, single)).status,
+        401,
+      )
+    }
+    assert.equal(await isTaken(single.mqttUrl), false)
+    assert.equal((await single.request('GET', '/api/plugins')).status, 200)
   } finally {
     await single.close()
   }
 })
 
-test('the limit counts by address, by network for IPv6, and over all', () => {
-  const clock = createManualClock()
-  const limit = createLoginLimit(clock)
-  for (let count = 0; count < failuresAllowed; count += 1) {
-    limit.failed('192.0.2.1')
-    limit.failed(`2001:db8:1:2:${count}::1`)
-    clock.advance(1_000)
+test('behind a proxy that the owner trusts each client is cut off by itself, and nobody else is believed', async () => {
+  for (const trustedProxies of [['127.0.0.0/8'], []]) {
+    const clock = createManualClock()
+    const single = await startTestHost({ settings: { token, trustedProxies }, clock })
+    const kept = createKeptConnection(single)
+    const from = async (address: string, given: string): Promise<number> => {
+      const headers = { authorization: `Bearer ${given}`, 'x-forwarded-for': `10.0.0.1, ${address}` }
+      return (await kept.ask('GET', '/api/plugins', headers)).status
+    }
+    try {
+      for (let attempt = 0; attempt < wrongTriesAllowed; attempt += 1) await from('198.51.100.1', 'wrong')
+      clock.advance(ownCutOffTime)
+      const isTrusted = trustedProxies.length > 0
+      assert.equal(await from('198.51.100.1', token), isTrusted ? 429 : 200)
+      assert.equal(await from('198.51.100.2', token), 200)
+      // Other connections of the proxy are not its client's.
+      assert.equal((await single.request('GET', '/api/plugins')).status, 200)
+      clock.advance(cutOffTime)
+      assert.equal(await from('198.51.100.1', token), 200)
+    } finally {
+      kept.close()
+      await single.close()
+    }
   }
-  assert.deepEqual(
-    ['192.0.2.1', '::ffff:192.0.2.1', '192.0.2.2', '2001:db8:1:2::9', '2001:db8:1:3::9', '::1'].map(
-      (address) => limit.wait(address) > 0,
-    ),
-    [true, true, false, true, false, false],
-  )
-  limit.succeeded('192.0.2.1')
-  assert.equal(limit.wait('192.0.2.1'), 0)
-  for (let count = 0; count < failuresOfAll; count += 1) limit.failed(`10.0.${count}.1`)
-  assert.equal(limit.wait('192.0.2.200'), failureWindow)
-  clock.advance(failureWindow)
-  assert.equal(limit.wait('192.0.2.200'), 0)
 })
 
 test('a session ends after its lifetime, and the oldest when there are too many', () => {
@@ -295,5 +341,48 @@ test('MQTT over WebSocket needs the same password as over TCP; a login is not en
     await assert.rejects(connectAsync(url, { ...options, password: 'wrong' }), /Bad username|Not authorized/i)
     const client = await connectAsync(url, { ...options, password: token })
     await client.endAsync()
+  }
+})
+
+test('the cookie is Secure where the page was encrypted, by this host or by a proxy in front', async () => {
+  const name = 'home.example.com'
+  const single = await startTestHost({ settings: { token, publicUrl: `https://${name}` } })
+  const cookieFor = async (headers: Record<string, string>): Promise<string | undefined> =>
+    (await ask('POST', '/api/session', headers, { token }, single)).headers['set-cookie']
+  try {
+    const secure = await cookieFor({ Host: name, Origin: `https://${name}` })
+    assert.match(secure ?? '', /^__Host-lupine-session-\d+=.*; Secure$/)
+    // The proxy gave it another Host.
+    assert.match((await cookieFor({ Origin: `https://${name}` })) ?? '', /; Secure$/)
+    assert.match((await cookieFor({ Host: name })) ?? '', /; Secure$/)
+    assert.doesNotMatch((await cookieFor({ Origin: single.url })) ?? '', /Secure|__Host-/)
+    const headers = { Host: name, Cookie: secure?.split(';')[0] ?? '' }
+    assert.equal((await ask('GET', '/api/plugins', headers, undefined, single)).status, 200)
+    const change = { ...headers, Origin: `https://${name}` }
+    assert.equal((await ask('POST', '/api/plugins/nobody/toggle', change, {}, single)).status, 404)
+    const ended = await ask('DELETE', '/api/session', change, undefined, single)
+    assert.match(ended.headers['set-cookie'] ?? '', /^__Host-lupine-session-\d+=; .*Max-Age=0; .*Secure$/)
+  } finally {
+    await single.close()
+  }
+})
+
+test('without a token the public address is the host, and no other', async () => {
+  const single = await startTestHost({ settings: { publicUrl: 'https://home.example.com/lupine' } })
+  const statusOf = async (headers: Record<string, string>): Promise<number> =>
+    (await ask('GET', '/api/plugins', headers, undefined, single)).status
+  try {
+    assert.deepEqual(
+      [
+        await statusOf({ Host: 'home.example.com' }),
+        await statusOf({ Host: 'home.example.com:443', Origin: 'https://home.example.com' }),
+        await statusOf({ Host: 'home.example.com', Origin: 'http://home.example.com' }),
+        await statusOf({ Host: 'home.example.com:8443' }),
+        await statusOf({ Host: 'evil.example' }),
+      ],
+      [200, 200, 403, 403, 403],
+    )
+  } finally {
+    await single.close()
   }
 })

@@ -16,6 +16,8 @@ test('without flags and variables the defaults of the contract hold', () => {
     hostId: undefined,
     httpBind: '127.0.0.1',
     httpPort: 3000,
+    publicUrl: undefined,
+    trustedProxies: [],
     mqttBind: '127.0.0.1',
     mqttPort: 1883,
     mqttUrl: undefined,
@@ -128,4 +130,33 @@ test('the help names every flag and variable', () => {
   ]) {
     assert.ok(help.includes(name), name)
   }
+})
+
+test('the public address is one of HTTP without anything secret, and proxies are addresses or networks', () => {
+  const { publicUrl, trustedProxies } = settings(['--public-url', 'https://Home.example.com:443/lupine/'], {
+    HOST_TRUSTED_PROXIES: '10.0.0.0/8, ::1',
+  })
+  assert.deepEqual([publicUrl, trustedProxies], ['https://home.example.com/lupine', ['10.0.0.0/8', '::1']])
+  for (const url of [
+    'home.example.com',
+    'ftp://a',
+    'https://me:canary@a',
+    'https://a?b',
+    'https://a#b',
+    '//a',
+  ]) {
+    assert.throws(
+      () => settings(['--public-url', url]),
+      (error) =>
+        error instanceof SettingsError &&
+        /HOST_PUBLIC_URL/.test(error.message) &&
+        !/canary/.test(error.message),
+      url,
+    )
+  }
+  assert.throws(() => settings(['--trusted-proxies', '10.0.0.0/40']), SettingsError)
+})
+
+test('the command token needs no setting', () => {
+  assert.equal(parseCommandLine(['token'], {}, false).command, 'token')
 })

@@ -42,13 +42,15 @@ export interface MetricsSettings {
   clients: () => { eventStreams: number; inspectors: number }
   /** Wrong tokens since the start, by where they came. */
   refusals: () => Readonly<Record<string, number>>
+  /** How often an address was cut off for too many of them. */
+  cutOffs: () => number
 }
 
 /** Counts from the call on; counters live as long as the host. */
 export function createMetrics(settings: MetricsSettings): Metrics {
   const { lifecycle, bus, clock, tls, hostVersion, processUsage, logLines, isolates, readiness, clients } =
     settings
-  const { refusals } = settings
+  const { refusals, cutOffs } = settings
   const startedAt = clock.now()
   const requests = createCounter()
   const durations = createHistogram(durationBounds)
@@ -148,6 +150,9 @@ export function createMetrics(settings: MetricsSettings): Metrics {
         'Wrong tokens in requests, logins and MQTT connections',
         Object.entries(refusals()).map(([via, value]) => ({ labels: { via }, value })),
       ),
+      counter('lupine_cut_off_addresses_total', 'Addresses cut off for a while: too many wrong tokens', [
+        { value: cutOffs() },
+      ]),
       gauge('lupine_event_stream_clients', 'Clients of the event stream', [{ value: eventStreams }]),
       gauge('lupine_inspector_clients', 'Clients of the inspector', [{ value: inspectors }]),
     ]

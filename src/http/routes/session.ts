@@ -13,6 +13,7 @@ export function sessionRoutes(access: Access): Route[] {
       open: true,
       early: true,
       answers: { 200: SessionAnswer },
+      problems: ['too_many_requests'],
       handle: ({ context }) => ({
         body: { required: access.isLocked, authenticated: access.isKnown(context.req) },
       }),

@@ -1,0 +1,87 @@
+import { isIPv4 } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import type { Clock } from './clock.ts'
+import { canonicalAddress, kindOfAddress } from './ip-address.ts'
+import type { LogFields } from './log.ts'
+
+/** Wrong tokens that one address may send within `triesWindow` before it is cut off. */
+export const wrongTriesAllowed = 30
+/** How long, in milliseconds, a wrong token counts. */
+export const triesWindow = 5 * 60 * 1_000
+/** How long, in milliseconds, an address is cut off. */
+export const cutOffTime = 60 * 1_000
+/** The same for this machine's own addresses: nobody there may lock the owner out. */
+export const ownCutOffTime = 1_000
+/** Addresses that are remembered at a time; beyond it those go that were wrong longest ago. */
+export const addressesLimit = 10_000
+
+/**
+ * Keeps anybody from guessing the token, by address, at all doors together. While an address is cut off, no token
+ * of it is looked at: the right one is answered like a wrong one.
+ */
+export interface GuessLimit {
+  /** Milliseconds for which the address is cut off; 0: it is not. */
+  wait(address: string): number
+  /** A wrong token came from this address. */
+  wrong(address: string): void
+  /** How often an address was cut off. */
+  readonly cutOffs: number
+}
+
+export function createGuessLimit(settings: {
+  clock: Clock
+  warn: (message: string, fields: LogFields) => void
+  isOwnAddress?: (address: string) => boolean
+}): GuessLimit {
+  const { clock, warn, isOwnAddress = isOfThisMachine } = settings
+  /** When the tries were (monotonic) that count, and until when it is cut off; the last wrong one is last. */
+  const sources = new Map<string, { tries: number[]; until: number }>()
+  let cutOffs = 0
+
+  /** Who has one IPv6 address has a whole network of them (a /64), in which this machine may be, too. */
+  function sourceOf(address: string): { source: string; isOwn: boolean } {
+    const canonical = canonicalAddress(address) ?? address
+    const isOwn = isOwnAddress(canonical)
+    const isWhole = isOwn || isIPv4(canonical)
+    return { source: isWhole ? canonical : canonical.split(':').slice(0, 4).join(':'), isOwn }
+  }
+
+  return {
+    wait(address) {
+      if (sources.size === 0) return 0
+      const { until = 0 } = sources.get(sourceOf(address).source) ?? {}
+      return Math.max(0, until - clock.monotonic())
+    },
+    wrong(address) {
+      const now = clock.monotonic()
+      const { source, isOwn } = sourceOf(address)
+      const tries = (sources.get(source)?.tries ?? []).filter((at) => at > now - triesWindow)
+      tries.push(now)
+      sources.delete(source)
+      if (tries.length < wrongTriesAllowed) {
+        sources.set(source, { tries, until: 0 })
+      } else {
+        const duration = isOwn ? ownCutOffTime : cutOffTime
+        sources.set(source, { tries: [], until: now + duration })
+        cutOffs += 1
+        warn('An address was cut off: too many wrong tokens came from it', {
+          address: source,
+          seconds: duration / 1_000,
+        })
+      }
+      const [oldest] = sources.keys()
+      if (sources.size > addressesLimit && oldest !== undefined) sources.delete(oldest)
+    },
+    get cutOffs() {
+      return cutOffs
+    },
+  }
+}
+
+/** `address`: a canonical one. */
+function isOfThisMachine(address: string): boolean {
+  if (kindOfAddress(address) === 'loopback') return true
+  return Object.values(networkInterfaces())
+    .flatMap((all) => all ?? [])
+    .some((own) => canonicalAddress(own.address) === address)
+}

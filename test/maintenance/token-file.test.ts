@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { systemFileSystem } from '../../src/base/file-system.ts'
+import type { Logger } from '../../src/base/log.ts'
+import { silentLogger } from '../../src/base/log.ts'
+import { makeTokenFile } from '../../src/maintenance/token-file.ts'
+import { failingFileSystem } from '../helpers/failing-file-system.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { startTestHost } from '../helpers/test-host.ts'
+
+test('a token file is made for its owner alone, says how it is used, and is never overwritten', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const own = join(directory, 'token')
+  const data = join(directory, 'new', 'data')
+  for (const [tokenFile, path] of [
+    [own, own],
+    [undefined, join(data, '.host.token')],
+  ] as const) {
+    const said = await makeTokenFile(systemFileSystem, { tokenFile, dataDirectory: data })
+    const content = await readFile(path, 'utf8')
+    assert.match(content, /^[\w-]{43}\n$/)
+    assert.equal((await stat(path)).mode & 0o777, 0o600)
+    assert.ok(said.includes(`HOST_TOKEN_FILE=${path}`) && !said.includes(content.trim()), said)
+    await assert.rejects(
+      makeTokenFile(systemFileSystem, { tokenFile, dataDirectory: data }),
+      new RegExp(`${path} is there already and was not changed`),
+    )
+    assert.equal(await readFile(path, 'utf8'), content)
+    const host = await startTestHost({ settings: { tokenFile: path } })
+    const ask = (authorization: string) => host.request('GET', '/api/plugins', { headers: { authorization } })
+    assert.equal((await ask(`Bearer ${content.trim()}`)).status, 200)
+    assert.equal((await ask('Bearer x')).status, 401)
+    await host.close()
+  }
+})
+
+test('half a token is not left behind by a full disk', async (context) => {
+  const directory = await temporaryDirectory(context)
+  for (const failing of ['writeFile', 'sync'] as const) {
+    const files = failingFileSystem((operation) => operation === failing)
+    await assert.rejects(
+      makeTokenFile(files, { tokenFile: join(directory, 'token'), dataDirectory: directory }),
+    )
+    assert.deepEqual(await readdir(directory), [])
+  }
+})
+
+/** What a host with this token warns of at its start. */
+async function warningsWith(settings: {
+  token?: string
+  tokenFile?: string
+  publicUrl?: string
+}): Promise<string[]> {
+  const lines: string[] = []
+  const logger: Logger = { ...silentLogger, warn: (message) => lines.push(message) }
+  await (await startTestHost({ settings, logger })).close()
+  return lines.filter((line) => line.includes('token'))
+}
+
+test('a start without a token, or with one that can be guessed, tells the command that makes one', async (context) => {
+  const file = join(await temporaryDirectory(context), 'token')
+  await writeFile(file, 'short\n', { mode: 0o600 })
+  const remedy = /"lupine token" makes one/
+  const [none] = await warningsWith({})
+  assert.match(none ?? '', /^There is no token: every program on this machine/)
+  assert.match(none ?? '', remedy)
+  for (const settings of [{ token: 'x'.repeat(15) }, { tokenFile: file }]) {
+    const [short, ...more] = await warningsWith(settings)
+    assert.match(short ?? '', /fewer than 16 characters/)
+    assert.match(short ?? '', remedy)
+    assert.deepEqual(more, [])
+  }
+  assert.deepEqual(await warningsWith({ token: 'x'.repeat(16), publicUrl: 'https://home.example.com' }), [])
+  assert.equal((await warningsWith({ publicUrl: 'https://home.example.com' })).length, 2)
+})
