@@ -4,13 +4,15 @@ export const messageBytesLimit = 4 * 1024
 /**
  * The text with `limit` bytes of UTF-8 at most. One that is cut says how large it was, within the limit:
  * `… (8,000,000 bytes)`. Does not keep the whole text in memory, and cutting again changes nothing.
+ * `whole`: what the text is the beginning of, if it is not all.
  */
-export function cutText(text: string, limit = messageBytesLimit): string {
+export function cutText(text: string, limit = messageBytesLimit, whole = text): string {
   // A character of UTF-16 has one byte at least, and three at most.
-  if (text.length * 3 <= limit) return text
+  if (text.length * 3 <= limit && whole.length <= text.length) return text
   const bytes = new TextEncoder().encode(text)
-  if (bytes.length <= limit) return text
-  const ending = `… (${bytes.length.toLocaleString('en-US')} bytes)`
+  const size = whole === text ? bytes.length : new TextEncoder().encode(whole).length
+  if (bytes.length <= limit && size <= limit) return text
+  const ending = `… (${size.toLocaleString('en-US')} bytes)`
   let end = Math.max(0, limit - new TextEncoder().encode(ending).length)
   // Not within a character.
   while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1

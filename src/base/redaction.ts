@@ -1,3 +1,5 @@
+import { cutText, messageBytesLimit } from './cut-text.ts'
+
 /** What stands in place of something secret. */
 export const mask = '***'
 /** Characters of a secret value that are shown, so that a person can tell one token from another. */
@@ -8,6 +10,9 @@ const wholeLimit = 8
 const searchableSecretLength = 3
 /** Secrets learned on the way (each is looked for in every line); the oldest is forgotten for a new one. */
 const learnedLimit = 200
+
+/** Characters in which secrets are looked for; more than are shown, so that none is cut in half and missed. */
+const searchedLimit = 2 * messageBytesLimit
 
 const secretFieldName = /token|pass|secret|key|auth|bearer/i
 // The length of the scheme is bounded, or a long word without one would cost quadratic time.
@@ -26,6 +31,8 @@ export function maskValue(text: string): string {
 /** Hides the values of secret fields, and credentials in URLs, wherever they are in a text. */
 export interface Redactor {
   redact(text: string): string
+  /** The same of what somebody else wrote, cut to `messageBytesLimit`: of more only the beginning is looked at. */
+  redactMessage(text: string): string
   /** From now on this text is hidden too. */
   hide(secret: string): void
 }
@@ -34,18 +41,24 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   const given = new Set(secrets.flatMap(formsOf))
   const learned = new Map<string, string[]>()
   let ordered = longestFirst(given)
+  function redact(text: string): string {
+    let redacted = text.replace(credentialsInUrl, `$1${mask}@`)
+    for (const secret of ordered) redacted = redacted.replaceAll(secret, mask)
+    return redacted
+  }
+
   return {
+    redact,
+    redactMessage(text) {
+      if (text.length <= searchedLimit) return cutText(redact(text))
+      return cutText(redact(text.slice(0, searchedLimit)), messageBytesLimit, text)
+    },
     hide(secret) {
       if (learned.has(secret)) return
       learned.set(secret, formsOf(secret))
       const [oldest] = learned.keys()
       if (learned.size > learnedLimit && oldest !== undefined) learned.delete(oldest)
       ordered = longestFirst([...given, ...[...learned.values()].flat()])
-    },
-    redact(text) {
-      let redacted = text.replace(credentialsInUrl, `$1${mask}@`)
-      for (const secret of ordered) redacted = redacted.replaceAll(secret, mask)
-      return redacted
     },
   }
 }

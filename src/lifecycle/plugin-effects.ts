@@ -118,7 +118,8 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
           config,
           root,
           refused(kind, value, sentence) {
-            if (refusals.note(id, kind, value)) say(id, 'warn', redactor.redact(`Refused: ${sentence}`))
+            if (refusals.note(id, kind, value))
+              say(id, 'warn', redactor.redactMessage(`Refused: ${sentence}`))
           },
         }),
         httpRequests: limits.httpRequests ?? sandbox.limits.httpRequests,

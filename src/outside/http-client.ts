@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/problem.ts'
 import { isGeneratedHeader } from '../schema/generated-headers.ts'
 import type { HttpAnswer, HttpRequest } from '../schema/outside.ts'
+import { fits, textLimits } from '../schema/text.ts'
 import { defaultPluginLimits } from '../schema/plugin-limits.ts'
 import { type HttpAddress, parseHttpAddress, portOf } from './http-address.ts'
 import { createHttpAgents, type Environment } from './http-agents.ts'
@@ -125,6 +126,8 @@ export function createHttpClient({
     let hop: Hop = { address, method: request.method, headers: request.headers, body: request.body }
     try {
       for (let followed = 0; ; followed += 1) {
+        if (!fits(hop.address.hostname, textLimits.hostName))
+          return failure(`the host name has more than ${textLimits.hostName} bytes`)
         const refusal = connect(hop.address.hostname, portOf(hop.address))
         if (refusal !== undefined) return failure(refusal)
         const wire = standInFor(hop.address)

@@ -8,6 +8,7 @@ import type { Manifest } from '../schema/manifest.ts'
 import { parseListedPermissions, type RepositoryEntry } from '../schema/repository-index.ts'
 import { chooseEntry, notOffered } from './choose-entry.ts'
 import { chooseByName, chooseByPlugin } from './choose-repository.ts'
+import type { Network } from './http-get.ts'
 import { createIndexCache, type OpenRepository, unreachable } from './index-cache.ts'
 import { entriesOf, fullIdOf } from './index-file.ts'
 import { defaultRepositoryLimits, type RepositoryLimits } from './limits.ts'
@@ -37,6 +38,8 @@ export interface RepositoryCatalogOptions {
   limits?: Partial<RepositoryLimits>
   /** Default: forgotten with the catalog. */
   times?: SigningTimes
+  /** Default: the system's. */
+  network?: Network
 }
 
 export function createRepositoryCatalog(options: RepositoryCatalogOptions): RepositoryCatalog {
@@ -52,6 +55,7 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     logger,
     limits,
     hostVersion,
+    network: options.network,
     signal: closing.signal,
     times: options.times ?? createSigningTimes(),
   })

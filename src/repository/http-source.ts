@@ -3,6 +3,7 @@ import type { Clock } from '../base/clock.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 import { indexFile, signatureFile } from '../schema/repository-index.ts'
 import { isContainedPath } from './contained-file.ts'
+import { createHttpGet, type Network, type Response, systemNetwork } from './http-get.ts'
 import type { RepositoryLimits } from './limits.ts'
 import { type Source, SourceError, type Validators } from './source.ts'
 
@@ -11,19 +12,26 @@ export interface HttpSourceOptions {
   limits: RepositoryLimits
   /** Sent as `User-Agent: lupine/<version>`. */
   hostVersion: string
+  /** Default: the system's. */
+  network?: Network | undefined
 }
 
 /** A repository on a web server. `url` is its base: the folder that holds `plugins.json`. */
 export function createHttpSource(url: string, options: HttpSourceOptions): Source {
   const { limits } = options
   const base = new URL(url)
-  // `fetch` refuses credentials in an address; they go into a header, and into no message.
+  // They go into a header, and into no message.
   const authorization = authorizationOf(base)
   base.username = ''
   base.password = ''
   base.hash = ''
   if (base.pathname.endsWith(`/${indexFile}`)) base.pathname = base.pathname.slice(0, -indexFile.length)
   if (!base.pathname.endsWith('/')) base.pathname += '/'
+
+  const network = options.network ?? systemNetwork
+  const httpGet = createHttpGet(network)
+  /** Where the repository is, as its index was read; its files have to be there, too. */
+  let home: 'internet' | 'local' | undefined
 
   function addressOf(path: string): URL {
     if (!isContainedPath(path)) throw new SourceError(`"${path}" is not a path inside the repository`)
@@ -37,25 +45,56 @@ export function createHttpSource(url: string, options: HttpSourceOptions): Sourc
 
   async function get(
     path: string,
-    limit: number,
-    signal: AbortSignal,
-    known: Validators = {},
+    { limit, signal, vouched = false, known = {} }: GetFileOptions,
   ): Promise<Answer> {
     const address = addressOf(path)
-    const headers = new Headers({ accept: '*/*', 'user-agent': `lupine/${options.hostVersion}` })
-    if (authorization !== undefined) headers.set('authorization', authorization)
+    const headers: Record<string, string> = { accept: '*/*', 'user-agent': `lupine/${options.hostVersion}` }
+    if (authorization !== undefined) headers.authorization = authorization
     // What is replaced in place must not come out of a cache on the way; files of plugins may.
-    if (path === indexFile || path === signatureFile) headers.set('cache-control', 'no-cache')
-    if (known.etag !== undefined) headers.set('if-none-match', known.etag)
-    if (known.lastModified !== undefined) headers.set('if-modified-since', known.lastModified)
+    if (path === indexFile || path === signatureFile) headers['cache-control'] = 'no-cache'
+    if (known.etag !== undefined) headers['if-none-match'] = known.etag
+    if (known.lastModified !== undefined) headers['if-modified-since'] = known.lastModified
     return withDeadline(options, path, signal, async (deadline) => {
-      const response = await follow(address, headers, limits.redirects, deadline)
+      const response = await follow(address, headers, path, vouched, deadline)
       if (response.status !== 200) {
-        await response.body?.cancel()
+        response.body.destroy()
         return { status: response.status, bytes: new Uint8Array(), headers: response.headers }
       }
       return { status: 200, bytes: await readBody(response, path, limit), headers: response.headers }
     })
+  }
+
+  /**
+   * Follows redirects: to another origin only for what the index vouches for, and not from the internet into a
+   * local network. Who is where is seen by the address that is connected to.
+   */
+  async function follow(
+    start: URL,
+    given: Record<string, string>,
+    path: string,
+    vouched: boolean,
+    signal: AbortSignal,
+  ): Promise<Response> {
+    let address = start
+    let headers = given
+    for (let count = 0; ; count += 1) {
+      const here = address
+      const refuse = (found: string): Error | undefined =>
+        home === 'internet' && !network.isPublic(found) ? intoLocalNetwork(here, count > 0) : undefined
+      const response = await httpGet(address, { headers, signal, refuse })
+      if (count === 0) home ??= response.public ? 'internet' : 'local'
+      if (!redirectStatuses.has(response.status)) return response
+      response.body.destroy()
+      if (count === limits.redirects)
+        throw new SourceError(`it redirects more than ${limits.redirects} times`)
+      const next = redirectTarget(response, address)
+      if (!vouched && !isSameSite(base, next)) throw unvouched(path, next)
+      if (next.origin !== address.origin) {
+        const { authorization: _, ...others } = headers
+        headers = others
+      }
+      address = next
+    }
   }
 
   const display = new URL(base)
@@ -64,14 +103,15 @@ export function createHttpSource(url: string, options: HttpSourceOptions): Sourc
   return {
     place: display.href,
     remote: true,
-    async readFile(path, limit, signal) {
-      const { status, bytes } = await get(path, limit, signal)
+    async readFile(path, limit, signal, vouched) {
+      const { status, bytes } = await get(path, { limit, signal, vouched })
       if (status === 404 || status === 410) return undefined
       if (status !== 200) throw new SourceError(`it answers ${status} for ${path}; ${adviceFor(status)}`)
       return bytes
     },
     async readIndex(known, signal) {
-      const { status, bytes, headers } = await get(indexFile, limits.indexBytes, signal, known)
+      home = undefined
+      const { status, bytes, headers } = await get(indexFile, { limit: limits.indexBytes, signal, known })
       if (status === 304 && known !== undefined) return 'unchanged'
       if (status === 404 || status === 410) {
         throw new SourceError(
@@ -79,23 +119,30 @@ export function createHttpSource(url: string, options: HttpSourceOptions): Sourc
         )
       }
       if (status !== 200) throw new SourceError(`it answers ${status} for ${indexFile}; ${adviceFor(status)}`)
-      const etag = headers.get('etag')
-      const lastModified = headers.get('last-modified')
+      const { etag, 'last-modified': lastModified } = headers
       return {
         bytes,
         validators: {
-          ...(etag === null ? {} : { etag }),
-          ...(lastModified === null ? {} : { lastModified }),
+          ...(etag === undefined ? {} : { etag }),
+          ...(lastModified === undefined ? {} : { lastModified }),
         },
       }
     },
   }
 }
 
+interface GetFileOptions {
+  limit: number
+  signal: AbortSignal
+  /** Whether its content is known beforehand, so that it does not matter who gives it. */
+  vouched?: boolean | undefined
+  known?: Validators | undefined
+}
+
 interface Answer {
   status: number
   bytes: Uint8Array
-  headers: Headers
+  headers: Response['headers']
 }
 
 function authorizationOf({ username, password }: URL): string | undefined {
@@ -136,26 +183,29 @@ async function withDeadline<T>(
 
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
-async function follow(
-  start: URL,
-  headers: Headers,
-  redirects: number,
-  signal: AbortSignal,
-): Promise<Response> {
-  let address = start
-  for (let count = 0; ; count += 1) {
-    const response = await fetch(address.href, { headers, redirect: 'manual', signal })
-    if (!redirectStatuses.has(response.status)) return response
-    await response.body?.cancel()
-    if (count === redirects) throw new SourceError(`it redirects more than ${redirects} times`)
-    const next = redirectTarget(response, address)
-    if (next.origin !== address.origin) headers.delete('authorization')
-    address = next
-  }
+/** The same host: the step up from http to https on the usual ports stays at home. */
+function isSameSite(base: URL, { origin, protocol, host }: URL): boolean {
+  return origin === base.origin || (protocol === 'https:' && base.port === '' && host === base.host)
+}
+
+function unvouched(path: string, next: URL): SourceError {
+  const advice =
+    path === indexFile || path === signatureFile
+      ? 'give the address that it leads to'
+      : `the index has no sha256 of that file, so nobody vouches for what comes from there; tell its maintainer: "lupine sign" fills it in`
+  return new SourceError(`it redirects ${path} to another server, ${next.origin}; ${advice}`)
+}
+
+function intoLocalNetwork({ host }: URL, redirected: boolean): SourceError {
+  return new SourceError(
+    redirected
+      ? `it redirects to ${host}, which is in a local network or on this machine; a repository on the internet may not lead there`
+      : `its host name leads into a local network or to this machine now, but its index came from the internet; try again later, or check its address`,
+  )
 }
 
 function redirectTarget(response: Response, from: URL): URL {
-  const location = response.headers.get('location') ?? ''
+  const location = response.headers.location ?? ''
   if (location === '' || !URL.canParse(location, from.href)) {
     throw new SourceError('it redirects to an address that is none')
   }
@@ -173,7 +223,6 @@ function redirectTarget(response: Response, from: URL): URL {
 async function readBody(response: Response, path: string, limit: number): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0
-  if (response.body === null) return new Uint8Array()
   for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
     size += chunk.length
     // Leaving the loop cancels the transfer.
@@ -191,20 +240,18 @@ const networkReasons: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'there is no way to its computer; check the network',
   ECONNRESET: 'the connection was cut off; try again later',
   ETIMEDOUT: 'its computer does not answer; check its address',
-  UND_ERR_SOCKET: 'the connection ended too early; try again later',
 }
 
 function networkReason(path: string, error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined
-  const code = systemErrorCode(cause) ?? systemErrorCode(error) ?? ''
+  const code = systemErrorCode(error) ?? ''
   const reason = networkReasons[code]
   if (reason !== undefined) return reason
   if (code.includes('CERT') || code.includes('SSL') || code.includes('TLS')) {
     return `its certificate is not accepted (${code}); use one that is valid`
   }
-  if (code.startsWith('HPE_') || code === 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH') {
+  if (code.startsWith('HPE_')) {
     return `it answers ${path} against the rules of HTTP (${code}); check the server`
   }
-  const text = messageOf(cause ?? error)
+  const text = messageOf(error)
   return `${path} could not be fetched (${code === '' ? text : code}); try again later`
 }

@@ -2,8 +2,16 @@
 export interface Source {
   /** `plugins.json`, unless it is still the one that `known` was given for. */
   readIndex(known: Validators | undefined, signal: AbortSignal): Promise<FetchedIndex | 'unchanged'>
-  /** A file by its path relative to the index, at most `limit` bytes; undefined when it is not there. */
-  readFile(path: string, limit: number, signal: AbortSignal): Promise<Uint8Array | undefined>
+  /**
+   * A file by its path relative to the index, at most `limit` bytes; undefined when it is not there. `vouched`: the
+   * index has its sha256, so it may come from another server that this one redirects to.
+   */
+  readFile(
+    path: string,
+    limit: number,
+    signal: AbortSignal,
+    vouched?: boolean,
+  ): Promise<Uint8Array | undefined>
   /** The place as people may see it, without credentials. */
   readonly place: string
   /** Whether the index may be kept for a while: a look into a directory costs nothing. */

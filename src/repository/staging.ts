@@ -38,7 +38,7 @@ export async function fetchPlugin(options: FetchOptions): Promise<FetchedPlugin>
 
   async function fetchFile(file: string): Promise<boolean> {
     const path = entry.path === '.' ? file : `${entry.path}/${file}`
-    const bytes = await source.readFile(path, limits.fileBytes, signal)
+    const bytes = await source.readFile(path, limits.fileBytes, signal, isVouchedFor(entry, file))
     if (bytes === undefined) return false
     size += bytes.length
     if (size > limits.pluginBytes) {
@@ -98,14 +98,13 @@ function requireHashes(
   )
 }
 
-function verify(
-  { fullId }: PluginIdentifier,
-  { sha256: promised }: RepositoryEntry,
-  file: string,
-  bytes: Uint8Array,
-): void {
-  if (promised === undefined || !Object.hasOwn(promised, file)) return
-  const [wanted, found] = [promised[file]?.toLowerCase(), sha256(bytes)]
+function isVouchedFor({ sha256: promised }: RepositoryEntry, file: string): boolean {
+  return promised !== undefined && Object.hasOwn(promised, file)
+}
+
+function verify({ fullId }: PluginIdentifier, entry: RepositoryEntry, file: string, bytes: Uint8Array): void {
+  if (!isVouchedFor(entry, file)) return
+  const [wanted, found] = [entry.sha256?.[file]?.toLowerCase(), sha256(bytes)]
   if (wanted === found) return
   throw new Problem(
     'integrity_mismatch',

@@ -1,4 +1,5 @@
 import { type Clock, withDeadline } from '../base/clock.ts'
+import { cutText, cutTexts } from '../base/cut-text.ts'
 import type { Json } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
@@ -207,16 +208,18 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       case 'loaded':
         loaded.resolve(undefined)
         break
-      case 'loadFailed':
+      case 'loadFailed': {
         released = true
-        void end(new IsolateError(message.code, message.failure.message, message.failure.traceback))
+        const { message: text, traceback } = cutTexts(message.failure)
+        void end(new IsolateError(message.code, text, traceback))
         break
+      }
       case 'overran':
         if (seat.isolation === 'shared') makeWay(message.excess)
         else if (message.excess === 'memory') seat.fail(tooManyStrings())
         break
       case 'controlAnswered':
-        controlRequests.answered(message.request, message.outcome)
+        controlRequests.answered(message.request, withShortMessage(message.outcome))
         break
       case 'unloaded':
         released = true
@@ -224,7 +227,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
         unloaded.resolve(undefined)
         break
       case 'callAnswered':
-        pluginCalls.answered(number, message.call, message.outcome)
+        pluginCalls.answered(number, message.call, withShortMessage(message.outcome))
         break
       case 'release':
         pluginCalls.release(number, message.releases)
@@ -380,4 +383,9 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       return end(new IsolateError('worker_died', 'the host stopped while the plugin was loading'))
     },
   }
+}
+
+/** What a worker says went wrong is shown to people, and handed on to other plugins. */
+function withShortMessage<T extends { ok: true } | { ok: false; message: string }>(outcome: T): T {
+  return outcome.ok ? outcome : { ...outcome, message: cutText(outcome.message) }
 }

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox'
 import type { Json } from '../base/json.ts'
 import { approximateSize } from '../base/json-size.ts'
 import { type ExposedComponent, exposedComponents } from './exposed-components.ts'
+import { Text, textLimits } from './text.ts'
 
 export * from './exposed-components.ts'
 
@@ -10,21 +11,24 @@ export * from './exposed-components.ts'
 const Component = Type.Unsafe<ExposedComponent>(
   Type.Union(exposedComponents.map((component) => Type.Literal(component))),
 )
-const OptionalText = Type.Optional(Type.String())
+/** Features of one thing; more than any component has. */
+const featuresLimit = 64
+const Label = Text(textLimits.label)
+const OptionalText = Type.Optional(Label)
 const OptionalNumber = Type.Optional(Type.Number())
 
 /** One thing that a plugin exposes, without its values. */
 export const Exposure = Type.Object({
   component: Component,
   /** The type as the plugin gave it. */
-  type: Type.String(),
-  name: Type.String(),
+  type: Label,
+  name: Text(textLimits.name),
   /** Features that the object has, of those of the component. */
-  features: Type.Array(Type.String()),
+  features: Type.Array(Label, { maxItems: featuresLimit }),
   /** Those of them that can be set. */
-  writable: Type.Array(Type.String()),
+  writable: Type.Array(Label, { maxItems: featuresLimit }),
   /** Id of the plugin's own control that is exposed, if it is one. */
-  control: OptionalText,
+  control: Type.Optional(Text(textLimits.name)),
   area: OptionalText,
   unit: OptionalText,
   min: OptionalNumber,
@@ -34,7 +38,7 @@ export const Exposure = Type.Object({
   deviceClass: OptionalText,
   stateClass: OptionalText,
   /** Values of a select, modes of a climate, effects of a light, presets of a fan, types of an event. */
-  options: Type.Optional(Type.Array(Type.String())),
+  options: Type.Optional(Type.Array(Label)),
 })
 export type Exposure = Static<typeof Exposure>
 

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { Text, textLimits } from './text.ts'
 
 /** What plugins ask of machines elsewhere, and what comes back; a worker has no network of its own. */
 
@@ -11,12 +12,20 @@ export type HttpMethod = (typeof httpMethods)[number]
 export const headerLimit = 200
 /** A header; several of one name are several entries. The value's characters are bytes (Latin-1). */
 const Header = Type.Tuple([Type.String(), Type.String()])
+const HeaderBlock = Type.Refine(Type.Array(Header, { maxItems: headerLimit }), isSendableBlock)
+
+/** Whether the headers are not larger together than a server takes. */
+export function isSendableBlock(headers: readonly (readonly [string, string])[]): boolean {
+  let size = 0
+  for (const [name, value] of headers) size += name.length + value.length
+  return size <= textLimits.headerBlock
+}
 
 export const HttpRequest = Type.Object({
   /** Absolute, as the plugin wrote it; may hold `user:pass@`. */
-  url: Type.String(),
+  url: Text(textLimits.url),
   method: Type.Enum([...httpMethods]),
-  headers: Type.Array(Header, { maxItems: headerLimit }),
+  headers: HeaderBlock,
   body: Type.Optional(Bytes),
   /** Milliseconds for the whole of it, redirects and body too. */
   timeout: Type.Number({ exclusiveMinimum: 0 }),
@@ -43,7 +52,7 @@ export const modbusTimeoutLimit = 60_000
 
 const Word = Type.Integer({ minimum: 0, maximum: 0xffff })
 const ModbusTarget = {
-  host: Type.String({ minLength: 1, maxLength: 253 }),
+  host: Type.Refine(Text(textLimits.hostName), (host) => host !== ''),
   port: Type.Integer({ minimum: 1, maximum: 0xffff }),
   unit: Type.Integer({ minimum: 0, maximum: 255 }),
   address: Word,

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { Text, textLimits } from './text.ts'
 
 /** What plugins say to each other, through the host (`src/sandbox/README.md`, "Calls between plugins"). */
 
@@ -19,7 +20,7 @@ export const Reference = Type.Object({
   handle: Count,
   type: Type.Union([Type.Literal('table'), Type.Literal('function')]),
   /** Full id of the owner, for messages. */
-  plugin: Type.String({ maxLength: 200 }),
+  plugin: Text(textLimits.pluginId),
 })
 export type Reference = Static<typeof Reference>
 
@@ -39,7 +40,7 @@ export const PluginCall = Type.Object({
   kind: Type.Literal('callPlugin'),
   owner: Count,
   handle: Count,
-  operation: Type.String({ maxLength: 20 }),
+  operation: Text(textLimits.word),
   /** 1 for a call that no other plugin's call has led to. */
   depth: Type.Integer({ minimum: 1, maximum: callDepthLimit }),
   parcel: Parcel,
@@ -48,6 +49,7 @@ export type PluginCall = Static<typeof PluginCall>
 
 export const PluginCallOutcome = Type.Union([
   Type.Object({ ok: Type.Literal(true), parcel: Parcel }),
+  /** Cut by the host. */
   Type.Object({ ok: Type.Literal(false), message: Type.String() }),
 ])
 export type PluginCallOutcome = Static<typeof PluginCallOutcome>

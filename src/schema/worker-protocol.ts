@@ -16,6 +16,7 @@ import {
   Release,
   VisitPermission,
 } from './plugin-call.ts'
+import { Text, textLimits } from './text.ts'
 import type { TurnRules } from './turn-cells.ts'
 
 /**
@@ -29,7 +30,20 @@ const isJsonOrNothing = (value: unknown): boolean => value === undefined || isJs
 const AnyJson = Type.Refine(Type.Unsafe<Json>({}), isJsonOrNothing)
 const Count = Type.Integer({ minimum: 0 })
 /** Full id of a plugin. */
-const Visitor = Type.Optional(Type.String())
+const PluginId = Text(textLimits.pluginId)
+const Visitor = Type.Optional(PluginId)
+const Name = Text(textLimits.name)
+const Topic = Text(textLimits.topic)
+/** Cut by the host (`cutTexts`), never a reason to refuse what it is a part of. */
+const Shown = Type.String()
+/** A line of a plugin's log, as its worker makes it. */
+const LogLine = Type.Object({
+  at: Text(textLimits.word),
+  level: LogEntry.properties.level,
+  message: Shown,
+  fields: Type.Optional(Type.Object({ traceback: Shown }, { additionalProperties: false })),
+})
+export type LogLine = Static<typeof LogLine>
 const PointKind = Type.Union([Type.Literal('sensor'), Type.Literal('control')])
 const DeliveryOptions = Type.Object({
   qos: Type.Union([Type.Literal(0), Type.Literal(1), Type.Literal(2)]),
@@ -46,54 +60,54 @@ export type KeyValue = Static<typeof KeyValue>
 
 /** What a plugin asks of the host, by `kind`. They travel in batches, in the order in which Lua made them. */
 export const operationSchemas = {
-  log: Type.Object({ kind: Type.Literal('log'), entry: Type.Refine(LogEntry, isJson) }),
+  log: Type.Object({ kind: Type.Literal('log'), entry: LogLine }),
   emit: Type.Object({
     kind: Type.Literal('emit'),
-    name: Type.String(),
+    name: Name,
     data: Type.Optional(AnyJson),
     options: DeliveryOptions,
   }),
   publish: Type.Object({
     kind: Type.Literal('publish'),
-    topic: Type.String(),
+    topic: Topic,
     payload: Bytes,
     options: DeliveryOptions,
   }),
-  subscribeEvent: Type.Object({ kind: Type.Literal('subscribeEvent'), name: Type.String() }),
-  unsubscribeEvent: Type.Object({ kind: Type.Literal('unsubscribeEvent'), name: Type.String() }),
+  subscribeEvent: Type.Object({ kind: Type.Literal('subscribeEvent'), name: Name }),
+  unsubscribeEvent: Type.Object({ kind: Type.Literal('unsubscribeEvent'), name: Name }),
   subscribeTopic: Type.Object({
     kind: Type.Literal('subscribeTopic'),
     subscription: Count,
-    filter: Type.String(),
+    filter: Topic,
   }),
   unsubscribeTopic: Type.Object({ kind: Type.Literal('unsubscribeTopic'), subscription: Count }),
   /** Without `value`: the object is removed. */
   setObject: Type.Object({
     kind: Type.Literal('setObject'),
-    path: Type.String(),
+    path: Name,
     value: Type.Optional(AnyJson),
   }),
   /** Without `value`: the getter has given none yet. */
   setPoint: Type.Object({
     kind: Type.Literal('setPoint'),
     point: PointKind,
-    id: Type.String(),
+    id: Name,
     value: Type.Optional(AnyJson),
   }),
-  removePoint: Type.Object({ kind: Type.Literal('removePoint'), point: PointKind, id: Type.String() }),
+  removePoint: Type.Object({ kind: Type.Literal('removePoint'), point: PointKind, id: Name }),
   /** Exposes it, or says that it is another now: it has more features, or turned out to be on or off. */
-  setExposure: Type.Object({ kind: Type.Literal('setExposure'), id: Type.String(), exposure: Exposure }),
-  removeExposure: Type.Object({ kind: Type.Literal('removeExposure'), id: Type.String() }),
+  setExposure: Type.Object({ kind: Type.Literal('setExposure'), id: Name, exposure: Exposure }),
+  removeExposure: Type.Object({ kind: Type.Literal('removeExposure'), id: Name }),
   /** All values of an exposure; of an event, what has just happened. */
   setExposedState: Type.Object({
     kind: Type.Literal('setExposedState'),
-    id: Type.String(),
+    id: Name,
     state: Type.Refine(ExposedState, isJson),
   }),
   /** Without `entry`: the key is deleted. */
   setKeyValue: Type.Object({
     kind: Type.Literal('setKeyValue'),
-    key: Type.String(),
+    key: Name,
     entry: Type.Optional(KeyValue),
   }),
   /** Answered later, with `result` of the same number. */
@@ -112,17 +126,17 @@ export type Operation = { [K in OperationKind]: Static<(typeof operationSchemas)
 /** Something that the worker waits for, synchronously. */
 export const Question = Type.Union([
   /** Here and below: `visitor` is the plugin that has called a method of the host on this one's instance. */
-  Type.Object({ kind: Type.Literal('lookUpObject'), fullPath: Type.String(), visitor: Visitor }),
+  Type.Object({ kind: Type.Literal('lookUpObject'), fullPath: Name, visitor: Visitor }),
   /** Why the visitor may not do it, if so. */
   Type.Object({
     kind: Type.Literal('refuseVisit'),
-    visitor: Type.String(),
+    visitor: PluginId,
     permission: VisitPermission,
-    value: Type.String(),
+    value: Topic,
   }),
   Type.Object({ kind: Type.Literal('listPlugins') }),
   /** A running plugin by its full id, or by its short id when only one that is installed has it. */
-  Type.Object({ kind: Type.Literal('findPlugin'), id: Type.String() }),
+  Type.Object({ kind: Type.Literal('findPlugin'), id: Name }),
   PluginCall,
 ])
 export type Question = Static<typeof Question>
@@ -138,7 +152,7 @@ export interface Answers {
 export type Answer = Answers[keyof Answers]
 
 const Isolate = { isolate: Count }
-const Failure = Type.Object({ message: Type.String(), traceback: Type.String() })
+const Failure = Type.Object({ message: Shown, traceback: Shown })
 
 /** What a worker says to the host, by `kind`. */
 export const workerMessageSchemas = {
@@ -181,7 +195,7 @@ export const workerMessageSchemas = {
       Type.Object({
         ok: Type.Literal(false),
         reason: Type.Union([Type.Literal('unknown'), Type.Literal('refused')]),
-        message: Type.String(),
+        message: Shown,
       }),
     ]),
   }),

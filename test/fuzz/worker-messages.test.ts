@@ -8,7 +8,13 @@ import fc from 'fast-check'
 import mqtt from 'mqtt'
 import { isJsonObject } from '../../src/base/json.ts'
 import type { LogFields, Logger } from '../../src/base/log.ts'
-import { type HostMessage, operationSchemas, workerMessageSchemas } from '../../src/schema/worker-protocol.ts'
+import {
+  type HostMessage,
+  operationSchemas,
+  parseOperation,
+  parseWorkerMessage,
+  workerMessageSchemas,
+} from '../../src/schema/worker-protocol.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { startWebServer } from '../outside/web-server.ts'
 import { mutated, nastyTexts, runs, text, uncommonValue } from './arbitraries.ts'
@@ -60,7 +66,7 @@ const exposure = {
 
 /** One good operation of every kind; that none is forgotten is tested. */
 const goodOperations: Record<keyof typeof operationSchemas, unknown> = {
-  log: { kind: 'log', entry: { at: 'now', level: 'info', message: 'x', fields: { a: 1 } } },
+  log: { kind: 'log', entry: { at: 'now', level: 'info', message: 'x', fields: { traceback: 'y' } } },
   emit: { kind: 'emit', name: 'e', data: { a: 1 }, options: delivery },
   publish: { kind: 'publish', topic: 'a/b', payload: bytes, options: delivery },
   subscribeEvent: { kind: 'subscribeEvent', name: 'e' },
@@ -347,3 +353,66 @@ function shown(messages: unknown[]): string {
     return 'something that JSON cannot say'
   }
 }
+
+/** Values of a plugin's own have limits of their bytes; texts that are only shown are cut instead. */
+const withoutLimit =
+  /^\/(data|value|state\/.*|entry\/value|entry\/message|entry\/fields\/traceback|outcome\/value|outcome\/message|failure\/.*)$/
+
+/** The value once for each text in it, with a very long one in its place; and where that is. */
+function lengthened(value: unknown, path = ''): { path: string; value: unknown }[] {
+  if (typeof value === 'string') return [{ path, value: 'x'.repeat(4_000_000) }]
+  if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return []
+  return Object.entries(value).flatMap(([key, member]) =>
+    lengthened(member, `${path}/${key}`).map((long) => ({
+      path: long.path,
+      value: Array.isArray(value)
+        ? value.map((item: unknown, index) => (String(index) === key ? long.value : item))
+        : { ...value, [key]: long.value },
+    })),
+  )
+}
+
+test('no text that a worker says is without a limit', () => {
+  const call = { kind: 'call', number: 1, visitor: '@fixtures/demo' }
+  const exposure = {
+    component: 'select',
+    type: 'select',
+    name: 'n',
+    features: ['value'],
+    writable: ['value'],
+  }
+  const labels = {
+    control: 'c',
+    area: 'a',
+    unit: 'u',
+    icon: 'i',
+    deviceClass: 'd',
+    stateClass: 's',
+    options: ['o'],
+  }
+  const request = {
+    url: 'http://a/',
+    method: 'GET',
+    headers: [['name', 'value']],
+    timeout: 1,
+    insecure: false,
+  }
+  const modbus = { host: 'a', port: 1, unit: 1, address: 1, fc: 3, quantity: 1 }
+  const operations = [
+    ...Object.values(goodOperations),
+    { ...call, call: { service: 'http', request } },
+    { ...call, call: { service: 'modbus', request: modbus } },
+    { kind: 'setExposure', id: 'e', exposure: { ...exposure, ...labels } },
+    { kind: 'subscribeTopic', subscription: 1, filter: 'a/#' },
+  ]
+  const unlimited = (all: readonly unknown[], parse: (value: unknown) => { ok: boolean }): string[] =>
+    all.flatMap((good) => {
+      assert.deepEqual(parse(good), { ok: true, value: good })
+      return lengthened(good)
+        .filter(({ path, value }) => !withoutLimit.test(path) && parse(value).ok)
+        .map(({ path }) => `${path} of ${JSON.stringify(good)}`)
+    })
+  assert.deepEqual(unlimited(operations, parseOperation), [])
+  const messages = Object.entries(goodMessages).flatMap(([kind, all]) => (kind === 'batch' ? [] : all))
+  assert.deepEqual(unlimited(messages, parseWorkerMessage), [])
+})

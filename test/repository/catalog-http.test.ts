@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
+import type { Network } from '../../src/repository/http-get.ts'
 import {
   clockPlugin,
   clockRepository,
@@ -112,9 +113,9 @@ test('a repository that failed is asked again, and one that fails is left out of
 
 /** Answers one path in a bad way, and all others as it should. */
 const spoil =
-  (path: string, handle: Handler): Handler =>
+  (path: string, handle: Handler, tree = clockRepository()): Handler =>
   (request, response) =>
-    (request.url === path ? handle : serve(clockRepository()))(request, response)
+    (request.url === path ? handle : serve(tree))(request, response)
 
 const page = '<!doctype html><title>Not what you look for</title>'
 const badIndexes: Record<string, { handle: Handler; sentence: RegExp }> = {
@@ -312,13 +313,24 @@ test('the end of the host cuts a fetch off', async (context) => {
   assert.equal(clock.waiting, 0)
 })
 
-test('redirects are followed, to another host without the credentials', async (context) => {
+/** The index of the clock with the sha256 of these files of the repository. */
+function vouchedFor(tree: Record<string, string>, files: readonly string[]): Record<string, string> {
+  const sha256 = Object.fromEntries(files.map((file) => [file, hash(tree[`clock/${file}`] ?? '')]))
+  return { ...tree, ...clockRepository('1.0.0', { entry: { sha256 } }) }
+}
+
+test('redirects are followed, to another server without the credentials and with the sha256', async (context) => {
   const { catalog } = await createStage(context)
-  const target = await startServer(context, serve(clockRepository()))
+  const tree = clockRepository()
+  const target = await startServer(context, serve(tree))
+  const all = vouchedFor(tree, ['plugin.json', 'init.lua'])
   const server = await startServer(context, (request, response) => {
-    const location = request.url?.startsWith('/again')
-      ? target.url + request.url.slice(7)
-      : `/again${request.url}`
+    const path = request.url ?? ''
+    if (path === '/again/plugins.json') {
+      response.end(all['plugins.json'])
+      return
+    }
+    const location = path.startsWith('/again') ? target.url + path.slice(7) : `/again${path}`
     response.writeHead(302, { location }).end()
   })
   const staged = await catalog.stage(at(server.url.replace('//', '//me:secret@')), clockPlugin)
@@ -330,11 +342,121 @@ test('redirects are followed, to another host without the credentials', async (c
   assert.deepEqual(
     target.requests.map(({ path, headers }) => [path, headers.authorization]),
     [
-      ['/plugins.json', undefined],
       ['/clock/plugin.json', undefined],
       ['/clock/init.lua', undefined],
     ],
   )
+})
+
+for (const file of ['plugins.json', 'clock/plugin.json', 'clock/init.lua']) {
+  test(`what another server gives for ${file} is not taken without a sha256`, async (context) => {
+    const { directory, catalog } = await createStage(context)
+    const tree = clockRepository()
+    const other = await startServer(context, serve(tree))
+    const vouched = vouchedFor(tree, file === 'clock/init.lua' ? ['plugin.json'] : ['init.lua'])
+    const server = await startServer(
+      context,
+      spoil(
+        `/${file}`,
+        (_, response) => response.writeHead(302, { location: other.url + file }).end(),
+        vouched,
+      ),
+    )
+    const { code, message } = await problemOf(catalog.stage(at(server.url), clockPlugin))
+    assert.equal(code, 'repository_unreachable')
+    assert.match(message, /redirects .* to another server/)
+    assert.match(message, file === 'plugins.json' ? /give the address that it leads to/ : /has no sha256/)
+    assert.deepEqual([other.requests, await readTree(directory)], [[], {}])
+  })
+}
+
+test('a file of another server that is not the one promised is refused', async (context) => {
+  const { directory, catalog } = await createStage(context)
+  const tree = clockRepository()
+  const other = await startServer(context, serve({ 'clock/init.lua': 'something else' }))
+  const server = await startServer(
+    context,
+    spoil(
+      '/clock/init.lua',
+      (_, response) => response.writeHead(302, { location: `${other.url}clock/init.lua` }).end(),
+      vouchedFor(tree, ['init.lua']),
+    ),
+  )
+  assert.equal((await problemOf(catalog.stage(at(server.url), clockPlugin))).code, 'integrity_mismatch')
+  assert.deepEqual(await readTree(directory), {})
+})
+
+/** 127.0.0.1 stands for the internet, everything else is local; names say where they lead. */
+const pretended = (names: Record<string, string>): { network: Network } => ({
+  network: {
+    lookup: (name, options, callback) => {
+      const address = names[name] ?? '127.0.0.2'
+      setImmediate(() =>
+        options.all === true ? callback(null, [{ address, family: 4 }]) : callback(null, address, 4),
+      )
+    },
+    isPublic: (address) => address === '127.0.0.1',
+  },
+})
+
+for (const place of ['127.0.0.2', 'printer.example', '[::1]']) {
+  test(`a repository on the internet does not lead the host to ${place}`, async (context) => {
+    const { directory, catalog } = await createStage(context, pretended({}))
+    const victim = await startServer(
+      context,
+      serve(clockRepository()),
+      place === '[::1]' ? '::1' : '127.0.0.2',
+    )
+    const tree = clockRepository()
+    const { port } = new URL(victim.url)
+    const server = await startServer(
+      context,
+      spoil(
+        '/clock/init.lua',
+        (_, response) =>
+          response.writeHead(302, { location: `http://${place}:${port}/clock/init.lua` }).end(),
+        vouchedFor(tree, ['plugin.json', 'init.lua']),
+      ),
+    )
+    const { code, message } = await problemOf(catalog.stage(at(server.url), clockPlugin))
+    assert.equal(code, 'repository_unreachable')
+    assert.match(message, /in a local network or on this machine/)
+    assert.deepEqual([victim.requests, await readTree(directory)], [[], {}])
+  })
+}
+
+test('a name that leads elsewhere once its index was read leads nowhere', async (context) => {
+  const names = { 'plugins.example': '127.0.0.1' }
+  const { catalog } = await createStage(context, pretended(names))
+  const server = await startServer(context, (request, response) => {
+    names['plugins.example'] = '127.0.0.2'
+    // The next question needs another connection, and so another look at the name.
+    response.setHeader('connection', 'close')
+    serve(clockRepository())(request, response)
+  })
+  const { port } = new URL(server.url)
+  const { message } = await problemOf(catalog.stage(at(`http://plugins.example:${port}/`), clockPlugin))
+  assert.match(message, /leads into a local network or to this machine now/)
+  assert.equal(server.requests.length, 1)
+})
+
+test('a repository in a local network may lead to another server there', async (context) => {
+  const { catalog } = await createStage(context, pretended({ 'nas.example': '127.0.0.2' }))
+  const tree = clockRepository()
+  const other = await startServer(context, serve(tree), '127.0.0.3')
+  const server = await startServer(
+    context,
+    spoil(
+      '/clock/init.lua',
+      (_, response) => response.writeHead(302, { location: `${other.url}clock/init.lua` }).end(),
+      vouchedFor(tree, ['init.lua']),
+    ),
+    '127.0.0.2',
+  )
+  const { port } = new URL(server.url)
+  const staged = await catalog.stage(at(`http://nas.example:${port}/`), clockPlugin)
+  assert.equal(staged.manifest.version, '1.0.0')
+  assert.equal(other.requests.length, 1)
 })
 
 test('a path never leads to another host or out of the base address', async (context) => {

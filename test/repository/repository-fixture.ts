@@ -98,19 +98,23 @@ export interface WebServer {
 }
 
 /** A web server of the test's own; what `handle` leaves open is cut off after the test. */
-export async function startServer(context: TestContext, handle: Handler): Promise<WebServer> {
+export async function startServer(
+  context: TestContext,
+  handle: Handler,
+  host = '127.0.0.1',
+): Promise<WebServer> {
   const server: WebServer = { url: '', requests: [], handle }
   const http = createServer((request, response) => {
     server.requests.push({ path: request.url ?? '', headers: request.headers })
     server.handle(request, response)
   })
-  http.listen(0, '127.0.0.1')
+  http.listen(0, host)
   await once(http, 'listening')
   context.after(async () => {
     http.closeAllConnections()
     await new Promise((resolve) => http.close(resolve))
   })
-  server.url = `http://127.0.0.1:${(http.address() as AddressInfo).port}/`
+  server.url = `http://${host.includes(':') ? `[${host}]` : host}:${(http.address() as AddressInfo).port}/`
   return server
 }
 

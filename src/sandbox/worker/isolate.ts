@@ -183,7 +183,10 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   function start(): Extract<WorkerMessage, { kind: 'loadFailed' }> | undefined {
     const failed = (code: FailureCode, error: unknown) => {
       const { message, traceback } = failureOf(error)
-      const failure = { message: redactor.redact(message), traceback: redactor.redact(traceback) }
+      const failure = {
+        message: redactor.redactMessage(message),
+        traceback: redactor.redactMessage(traceback),
+      }
       return { kind: 'loadFailed' as const, isolate, code, failure }
     }
     const chunk = source.files[entryFile]
@@ -251,7 +254,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
       request,
       outcome: outcome.ok
         ? { ok: true, ...(outcome.value === undefined ? {} : { value: outcome.value }) }
-        : { ...outcome, message: redactor.redact(outcome.message) },
+        : { ...outcome, message: redactor.redactMessage(outcome.message) },
     })
   }
 

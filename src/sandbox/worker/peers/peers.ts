@@ -27,9 +27,6 @@ import { createServedCalls, type Served } from './served-calls.ts'
 import { createStandIns } from './stand-ins.ts'
 import type { Visitors } from './visitors.ts'
 
-/** Characters of an error that goes to another plugin. */
-const messageLimit = 4_096
-
 type CallMessage = Extract<UrgentMessage, { kind: 'call' }>
 
 /** Other plugins, as this one sees them, and this one, as they see it. */
@@ -216,7 +213,7 @@ export function createPeers(settings: PeersSettings): Peers {
       } catch (error) {
         const failure = failureOf(error)
         log.write('debug', `call of ${message.caller}: ${failure.message}\n${failure.traceback}`.trimEnd())
-        return { ok: false, message: redactor.redact(failure.message).slice(0, messageLimit) }
+        return { ok: false, message: redactor.redactMessage(failure.message) }
       } finally {
         Atomics.store(flow, flowCells.serving, before)
       }

@@ -43,9 +43,6 @@ function wrongArgument(method: string, position: number, expected: string, value
 /** Characters of a name, path or topic; the host keeps thousands of them. */
 export const nameLimit = 1_024
 
-/** Characters of a URL. */
-export const urlLimit = 64 * 1024
-
 /** A string that is not empty and not too long, or a number as text. */
 export function textArgument(
   method: string,

@@ -85,7 +85,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
   }
 
   function typeOf(type: LuaValue, control: string | undefined): string {
-    const given = optionalText(type)?.trim().toLowerCase()
+    const given = optionalText(type)?.slice(0, exposureTextLimit).trim().toLowerCase()
     if (given !== undefined) return given
     return context.source.controls.find(({ id }) => id === control)?.type ?? 'sensor'
   }

@@ -1,5 +1,12 @@
 import { isGeneratedHeader } from '../../../schema/generated-headers.ts'
-import { headerLimit, type HttpMethod, httpMethods, type HttpRequest } from '../../../schema/outside.ts'
+import { fits, textLimits } from '../../../schema/text.ts'
+import {
+  headerLimit,
+  isSendableBlock,
+  type HttpMethod,
+  httpMethods,
+  type HttpRequest,
+} from '../../../schema/outside.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { ByteBudget } from '../byte-budget.ts'
 import type { PluginContext } from '../plugin-context.ts'
@@ -29,6 +36,7 @@ export interface HttpOptions {
 export function readHttpOptions(context: PluginContext, options: LuaTable): HttpOptions {
   const url = optionalText(options.get('url'))
   if (url === undefined || url === '') throw new Error('the request has no url')
+  if (!fits(url, textLimits.url)) throw new Error(`the url has more than ${textLimits.url} bytes`)
   const content = readContent(context, options)
   if (content !== undefined && content.bytes.byteLength > sentBodyLimit) {
     throw new Error(`the body is larger than ${sentBodyLimit / 1024 / 1024} MiB`)
@@ -36,6 +44,8 @@ export function readHttpOptions(context: PluginContext, options: LuaTable): Http
   const given = readHeaders(context, options.get('headers'))
   const headers = given.filter(([name, value]) => !isGeneratedHeader(name, value))
   if (headers.length >= headerLimit) throw new Error(`there are more than ${headerLimit - 1} headers`)
+  if (!isSendableBlock(given))
+    throw new Error(`the headers have more than ${textLimits.headerBlock} bytes together`)
   const named = headers.some(([name]) => name.toLowerCase() === 'content-type')
   if (content?.type !== undefined && !named) headers.push(['Content-Type', content.type])
   return {

@@ -1,9 +1,10 @@
 import type { HttpAnswer } from '../../../schema/outside.ts'
+import { textLimits } from '../../../schema/text.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { Visitor } from '../peers/visitors.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { isSecretFieldName, maskValue } from '../../../base/redaction.ts'
-import { bytesOf, functionArgument, isTable, tableArgument, textArgument, urlLimit } from './arguments.ts'
+import { bytesOf, functionArgument, isTable, tableArgument, textArgument } from './arguments.ts'
 import { createAnswerTables } from './http-answer.ts'
 import { type HttpOptions, readHttpOptions, withoutSecrets } from './http-options.ts'
 
@@ -76,12 +77,12 @@ export function installHttp(context: PluginContext): void {
   }
 
   context.addVisitedMethod('httpGet', (visitor, url, callback) => {
-    textArgument('httpGet', 1, url, urlLimit)
+    textArgument('httpGet', 1, url, textLimits.url)
     older('httpGet', tableOf({ url }), optionalCallback('httpGet', 2, callback), visitor)
     return true
   })
   context.addVisitedMethod('httpPost', (visitor, url, data, callback) => {
-    textArgument('httpPost', 1, url, urlLimit)
+    textArgument('httpPost', 1, url, textLimits.url)
     const content = isTable(data) ? { json: data } : { body: data }
     const options = tableOf({ url, method: bytesOf('POST'), ...content })
     older('httpPost', options, optionalCallback('httpPost', 3, callback), visitor)

@@ -4,6 +4,7 @@ import {
   type ModbusRequest,
   modbusTimeoutLimit,
 } from '../../../schema/outside.ts'
+import { fits, textLimits } from '../../../schema/text.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import {
@@ -92,7 +93,7 @@ export function installModbus(context: PluginContext): void {
 /** Throws `Error` with what is wrong with the options. */
 function readRequest(options: LuaTable, fc: number | undefined): ModbusRequest {
   const host = optionalText(options.get('host'))?.trim()
-  if (host === undefined || host === '' || host.length > 253)
+  if (host === undefined || host === '' || !fits(host, textLimits.hostName))
     throw new Error('host must be a name or an address')
   const timeout = optionalNumber(options.get('timeout'))
   const target = {

@@ -1,12 +1,10 @@
 import { isCovered } from '../../../base/topic-filter.ts'
 import { refusalSentence } from '../../../schema/permission-refusal.ts'
+import { fits, textLimits } from '../../../schema/text.ts'
 import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, deliveryOptions, functionArgument, isTable, textArgument, typeName } from './arguments.ts'
 import { messageSizeLimit } from './listeners.ts'
-
-/** Bytes of a topic, as MQTT writes its length. */
-const topicLengthLimit = 65_535
 
 export interface PluginMqtt {
   deliver(subscription: number, topic: string, payload: Uint8Array): void
@@ -19,7 +17,7 @@ export function installMqtt(context: PluginContext): PluginMqtt {
   let lastSubscription = 0
 
   context.addVisitedMethod('mqttPublish', (visitor, topic, payload, options) => {
-    const name = textArgument('mqttPublish', 1, topic)
+    const name = textArgument('mqttPublish', 1, topic, textLimits.topic)
     assertTopic(name)
     if (/[+#]/.test(name)) throw new Error(`cannot publish to '${name}': a topic has no wildcards`)
     const bytes = payloadOf(context, payload)
@@ -35,7 +33,7 @@ export function installMqtt(context: PluginContext): PluginMqtt {
   })
 
   context.addVisitedMethod('mqttSubscribe', (visitor, filter, callback) => {
-    const pattern = textArgument('mqttSubscribe', 1, filter)
+    const pattern = textArgument('mqttSubscribe', 1, filter, textLimits.topic)
     assertFilter(pattern)
     const receive = functionArgument('mqttSubscribe', 2, callback)
     if (!limits.hasRoom('mqttSubscriptions', subscriptions.size, visitor)) {
@@ -87,7 +85,7 @@ function payloadOf(context: PluginContext, payload: LuaValue): Uint8Array {
 }
 
 function assertTopic(topic: string): void {
-  if (Buffer.byteLength(topic) > topicLengthLimit) throw new Error('the topic is too long')
+  if (!fits(topic, textLimits.topic)) throw new Error(`the topic has more than ${textLimits.topic} bytes`)
   if (topic.includes('\0')) throw new Error('a topic may not contain a NUL character')
 }
 

@@ -1,6 +1,7 @@
+import { textLimits } from '../../../schema/text.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { bytesOf, isTable, textArgument, urlLimit } from './arguments.ts'
+import { bytesOf, isTable, textArgument } from './arguments.ts'
 
 /** `plugin:url`, `plugin:basicAuth`, `plugin:bearerAuth` (plugin API, section 4). */
 export function installWebHelpers(context: PluginContext): void {
@@ -13,7 +14,7 @@ export function installWebHelpers(context: PluginContext): void {
   }
 
   context.addMethod('url', (base, parameters) => {
-    const address = textArgument('url', 1, base, urlLimit)
+    const address = textArgument('url', 1, base, textLimits.url)
     const budget = context.byteBudget()
     const pairs = isTable(parameters) ? parameters.entries() : []
     const query = queryOf(pairs.map(([key, value]) => [raw(key, budget), raw(value, budget)]))

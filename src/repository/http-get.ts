@@ -1,0 +1,111 @@
+import { lookup as systemLookup } from 'node:dns'
+import { Agent, type IncomingMessage, request } from 'node:http'
+import { Agent as SecureAgent, request as requestSecurely } from 'node:https'
+import type { LookupFunction, Socket } from 'node:net'
+import { pipeline, type Readable } from 'node:stream'
+import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { canonicalAddress, kindOfAddress } from '../base/ip-address.ts'
+
+/** Milliseconds for which a connection is kept for the next file. */
+const keptIdle = 4_000
+
+/** How names and addresses are looked at. Tests bring their own: they have no network. */
+export interface Network {
+  lookup: LookupFunction
+  /** Whether the address is one of the whole internet, not of a home or of this machine. */
+  isPublic(address: string): boolean
+}
+
+export const systemNetwork: Network = {
+  lookup: systemLookup,
+  isPublic: (address) => kindOfAddress(address) === 'public',
+}
+
+export interface GetOptions {
+  headers: Readonly<Record<string, string>>
+  signal: AbortSignal
+  /** Why there may be no connection to this address, after a name was resolved; undefined: there may. */
+  refuse(address: string): Error | undefined
+}
+
+export interface Response {
+  status: number
+  headers: Readonly<Record<string, string | undefined>>
+  /** Decoded. Has to be read or destroyed. */
+  body: Readable
+  /** Whether who answered is on the internet. */
+  public: boolean
+}
+
+/** Asks for addresses, one answer each: redirects are not followed. */
+export type HttpGet = (address: URL, options: GetOptions) => Promise<Response>
+
+const decoders: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>> = {
+  gzip: createGunzip,
+  'x-gzip': createGunzip,
+  deflate: createInflate,
+  br: createBrotliDecompress,
+}
+
+export function createHttpGet({ lookup, isPublic }: Network): HttpGet {
+  const agents = {
+    'http:': new Agent({ keepAlive: true, timeout: keptIdle }),
+    'https:': new SecureAgent({ keepAlive: true, timeout: keptIdle }),
+  }
+
+  return (address, { headers, signal, refuse }) =>
+    new Promise((resolve, reject) => {
+      const literal = canonicalAddress(address.hostname)
+      const refusal = literal === undefined ? undefined : refuse(literal)
+      if (refusal !== undefined) {
+        reject(refusal)
+        return
+      }
+      const guardedLookup: LookupFunction = (hostname, options, callback) => {
+        lookup(hostname, options, (error, found, family) => {
+          const all =
+            error !== null ? [] : typeof found === 'string' ? [found] : found.map((one) => one.address)
+          const reason = all.map(refuse).find((one) => one !== undefined)
+          if (reason === undefined) callback(error, found, family)
+          else callback(reason, '', family)
+        })
+      }
+      const secure = address.protocol === 'https:'
+      const asked = (secure ? requestSecurely : request)(address, {
+        agent: agents[secure ? 'https:' : 'http:'],
+        headers: { ...headers, 'accept-encoding': 'gzip, deflate, br' },
+        lookup: guardedLookup,
+        signal,
+      })
+      // One that was kept was opened for another question, perhaps to an address that is not to be asked this one.
+      asked.once('socket', (socket: Socket) => {
+        const reason = socket.remoteAddress === undefined ? undefined : refuse(socket.remoteAddress)
+        if (reason !== undefined) asked.destroy(reason)
+      })
+      asked.once('error', reject)
+      asked.once('response', (response) =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: plainHeaders(response),
+          body: decoded(response),
+          public: isPublic(response.socket.remoteAddress ?? ''),
+        }),
+      )
+      asked.end()
+    })
+}
+
+function plainHeaders({ headers }: IncomingMessage): Response['headers'] {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value.join(', ') : value]),
+  )
+}
+
+function decoded(response: IncomingMessage): Readable {
+  const encoding = response.headers['content-encoding']?.trim().toLowerCase() ?? ''
+  const create = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined
+  if (create === undefined) return response
+  const decoder = create()
+  pipeline(response, decoder, () => undefined)
+  return decoder
+}
