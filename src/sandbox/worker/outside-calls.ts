@@ -5,7 +5,7 @@ import {
   type OutsideCall,
   type OutsideService,
 } from '../../schema/outside.ts'
-import type { Visitor } from './peers/visitors.ts'
+import { roomFor, type Visitor } from './peers/visitors.ts'
 
 /** Hears of the answer, later and once. */
 export type Settle = (answer: OutsideAnswer) => void
@@ -57,16 +57,26 @@ export function createOutsideCalls(
   /** Numbers of those that wait for their turn, in order. */
   const waiting: Record<OutsideService, number[]> = { http: [], modbus: [] }
   const inFlight: Record<OutsideService, number> = { http: 0, modbus: 0 }
+  /** Of those in flight, other plugins'. */
+  const visiting: Record<OutsideService, number> = { http: 0, modbus: 0 }
   let bytes = 0
   let lastNumber = 0
   let lastWords: number | undefined
 
+  function hasPlace(service: OutsideService, visitor: Visitor): boolean {
+    if (visitor === undefined) return true
+    return visiting[service] < Math.max(1, roomFor(visitor, inFlightLimits[service]))
+  }
+
   function sendWaiting(service: OutsideService): void {
     while (inFlight[service] < inFlightLimits[service]) {
-      const number = waiting[service].shift()
+      // Those of other plugins wait longer, so that they leave places for the plugin's own.
+      const position = waiting[service].findIndex((waits) => hasPlace(service, pending.get(waits)?.visitor))
+      const [number] = position < 0 ? [] : waiting[service].splice(position, 1)
       const next = number === undefined ? undefined : pending.get(number)
       if (number === undefined || next?.call === undefined) return
       inFlight[service] += 1
+      if (next.visitor !== undefined) visiting[service] += 1
       bytes -= bodySize(next.call)
       next.sent = true
       send(operationOf(number, next.call, next.visitor))
@@ -87,6 +97,7 @@ export function createOutsideCalls(
     touch()
     if (found.sent) {
       inFlight[answer.service] -= 1
+      if (found.visitor !== undefined) visiting[answer.service] -= 1
       sendWaiting(answer.service)
     }
     found.settle(answer)
@@ -104,7 +115,10 @@ export function createOutsideCalls(
         return
       }
       const size = bodySize(call)
-      if (waiting[service].length >= waitingLimit || bytes + size > waitingBytes) {
+      if (
+        waiting[service].length >= roomFor(visitor, waitingLimit) ||
+        bytes + size > roomFor(visitor, waitingBytes)
+      ) {
         refuse(service, 'too many requests are waiting for their turn', settle)
         return
       }

@@ -5,7 +5,8 @@ import type { Redactor } from '../../base/redaction.ts'
 
 /** Writes the plugin's log; every line passes the redactor. */
 export interface PluginLog {
-  write(level: LogEntry['level'], message: string): void
+  /** `caller`: another plugin that has it written, by its full id. */
+  write(level: LogEntry['level'], message: string, caller?: string): void
   /** Tells that an entry into Lua failed, with the traceback. `what` is what was called. */
   failure(what: string, error: unknown): void
 }
@@ -21,7 +22,7 @@ export function createPluginLog(send: (operation: Operation) => void, redactor: 
     send({ kind: 'log', entry })
   }
   return {
-    write: (level, message) => add(level, message),
+    write: (level, message, caller) => add(level, message, caller === undefined ? undefined : { caller }),
     failure(what, error) {
       const { message, traceback } = failureOf(error)
       const fields = traceback === '' ? undefined : { traceback: redactor.redactMessage(traceback) }

@@ -27,7 +27,7 @@ export interface PluginEvents {
 
 /** `plugin:emit`, `plugin:on` and `EventBus` (plugin API, section 6). */
 export function installEvents(context: PluginContext): PluginEvents {
-  const { runtime, entry, resources, peers, limits } = context
+  const { runtime, entry, resources, peers, limits, visitors } = context
   const listeners = createListeners(limits.eventSubscriptions, (count, visitor) =>
     limits.hasRoom('eventSubscriptions', count, visitor),
   )
@@ -40,7 +40,7 @@ export function installEvents(context: PluginContext): PluginEvents {
     },
     {
       most: limits.throttles,
-      hasRoom: (count) => limits.hasRoom('throttles', count),
+      hasRoom: (count) => limits.hasRoom('throttles', count, visitors.current),
     },
   )
 
@@ -62,7 +62,8 @@ export function installEvents(context: PluginContext): PluginEvents {
       })
       return true
     }
-    const window = JSON.stringify([event, key ?? null])
+    // Whoever emits through this instance has windows of its own, and holds back none of the plugin's events.
+    const window = JSON.stringify([event, key ?? null, visitors.current ?? null])
     if (isTruthy(coalesce) && key !== undefined) {
       const field = isJsonObject(data) && Object.hasOwn(data, key) ? data[key] : undefined
       if (field === undefined) return false

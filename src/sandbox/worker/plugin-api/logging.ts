@@ -6,11 +6,11 @@ import { isTable, optionalText, textOf } from './arguments.ts'
 
 /** `plugin:log`, `plugin:logSafe` and `Logger` (plugin API, section 3). */
 export function installLogging(context: PluginContext): void {
-  const { runtime, log } = context
+  const { runtime, log, visitors } = context
   const text = (value: LuaValue): string => runtime.toText(value)
 
   context.addMethod('log', (level, message) => {
-    log.write(levelOf(level), text(message))
+    log.write(levelOf(level), text(message), visitors.current)
     return undefined
   })
 
@@ -28,7 +28,7 @@ export function installLogging(context: PluginContext): void {
     for (const [key, value] of pairs.sort(([a], [b]) => (a < b ? -1 : 1))) {
       parts.push(`${key}=${redact !== false && isSecretFieldName(key) ? maskValue(value) : value}`)
     }
-    log.write(levelOf(level), parts.join(' '))
+    log.write(levelOf(level), parts.join(' '), visitors.current)
     return undefined
   })
 

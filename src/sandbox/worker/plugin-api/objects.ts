@@ -24,7 +24,7 @@ export function installObjects(context: PluginContext): void {
   const ownPrefixes = [`plugins.${source.namespace}.${source.shortId}.`, `${source.id}:`]
 
   function refuse(method: string, message: string): LuaValue[] {
-    log.write('warn', `${method}: ${message}`)
+    log.write('warn', `${method}: ${message}`, context.visitors.current)
     return [false, bytesOf(message)]
   }
 
