@@ -306,6 +306,13 @@ test('the script of the first load is under 150 kB compressed', options, async (
   assert.deepEqual(faults, [])
 })
 
+test('the system page says that there is no token, and how to make one', options, async (context) => {
+  const { page } = await lampPage(context, await lampHost(context))
+  await page.goto('/system')
+  await page.getByText('This host has no token').waitFor()
+  await page.getByText('lupine token').waitFor()
+})
+
 test('the system page says which plugins share a worker', options, async (context) => {
   const host = await lampHost(context, { settings: { isolation: 'shared' } })
   await runningLamp(host)

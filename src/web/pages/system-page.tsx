@@ -2,6 +2,7 @@ import { useEffect } from 'preact/hooks'
 import type { System } from '../../schema/system.ts'
 import { countOf, dateTimeOf, megabytes } from '../base/words.ts'
 import { Failure, Loading } from '../parts/feedback.tsx'
+import { NoTokenNote } from '../parts/no-token-note.tsx'
 import { Note } from '../parts/note.tsx'
 import { Page } from '../parts/page.tsx'
 import { useRemote } from '../store/remote.ts'
@@ -20,6 +21,7 @@ export function SystemPage() {
   }, [])
   return (
     <Page title="System">
+      <NoTokenNote />
       {error === '' ? null : <Failure text={error} onRetry={reload} />}
       {value === undefined ? error === '' ? <Loading what="the system" /> : null : <Details system={value} />}
     </Page>

@@ -4,10 +4,13 @@ import { tellFailure } from '../parts/notices.tsx'
 
 /** Whether this host asks for its token, and this browser has given it: then one can log out. */
 export const canLogOut = signal(false)
+/** Whether this host has no token: every program on its machine may command it. */
+export const isOpen = signal(false)
 
 export async function loadSession(): Promise<void> {
   const { required, authenticated } = await get<{ required: boolean; authenticated: boolean }>('/api/session')
   canLogOut.value = required && authenticated
+  isOpen.value = !required
 }
 
 /** Ends the login. What the page knows goes with it, as it is loaded anew. */
