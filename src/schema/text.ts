@@ -25,7 +25,7 @@ export const textLimits = {
 
 export function fits(text: string, bytes: number): boolean {
   // A character of UTF-16 has one byte at least, and three at most.
-  return text.length <= bytes && (text.length * 3 <= bytes || Buffer.byteLength(text) <= bytes)
+  return text.length <= bytes && (text.length * 3 <= bytes || new TextEncoder().encode(text).length <= bytes)
 }
 
 /** A text of so many bytes at most. */
