@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { isIPv4 } from 'node:net'
 import type { ClientAddresses } from '../base/client-address.ts'
 import type { Clock } from '../base/clock.ts'
 import type { GuessLimit } from '../base/guess-limit.ts'
@@ -63,7 +64,9 @@ export function createAccess(settings: AccessSettings): Access {
   function isThisHost(authority: string): boolean {
     const [, name, digits] = /^(\[[^\]]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(authority.toLowerCase()) ?? []
     if (name === undefined || Number(digits ?? (secure ? 443 : 80)) !== port()) return false
-    return isLoopback(name) || name === bind.toLowerCase() || name === `[${bind.toLowerCase()}]`
+    // As browsers write it: other spellings of an address are nobody's who means well.
+    const isUsual = isIPv4(name) || name === 'localhost' || name === '[::1]'
+    return (isUsual && isLoopback(name)) || name === bind.toLowerCase() || name === `[${bind.toLowerCase()}]`
   }
 
   /**
