@@ -41,7 +41,13 @@ const LogLine = Type.Object({
   at: Text(textLimits.word),
   level: LogEntry.properties.level,
   message: Shown,
-  fields: Type.Optional(Type.Object({ traceback: Shown }, { additionalProperties: false })),
+  /** `caller`: the plugin that has had it written through this one's instance. */
+  fields: Type.Optional(
+    Type.Object(
+      { traceback: Type.Optional(Shown), caller: Type.Optional(PluginId) },
+      { additionalProperties: false },
+    ),
+  ),
 })
 export type LogLine = Static<typeof LogLine>
 const PointKind = Type.Union([Type.Literal('sensor'), Type.Literal('control')])
