@@ -14,14 +14,8 @@ const learnedLimit = 200
 /** Characters in which secrets are looked for; more than are shown, so that none is cut in half and missed. */
 const searchedLimit = 2 * messageBytesLimit
 
-const secretFieldName = /token|pass|secret|key|auth|bearer/i
 // The length of the scheme is bounded, or a long word without one would cost quadratic time.
 const credentialsInUrl = /([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/?#@:]*:[^\s/?#]*@/gi
-
-/** Whether a field of this name is not meant for a log. (`pass` covers `password`.) */
-export function isSecretFieldName(name: string): boolean {
-  return secretFieldName.test(name)
-}
 
 export function maskValue(text: string): string {
   const characters = [...text]

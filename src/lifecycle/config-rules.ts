@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ProblemDetail } from '../base/problem.ts'
+import { isSecretName } from '../base/secret-names.ts'
 import type { Field } from '../schema/field.ts'
 import { jsonDepthLimit } from '../schema/json-text.ts'
 import type { ConfigDefinition, FieldType, Manifest } from '../schema/manifest.ts'
 import { escapePointer } from '../schema/parser.ts'
 import type { Config } from '../schema/plugin.ts'
 import type { PluginEnvironment } from './permissions/plugin-environment.ts'
-import { isSecretName } from './secret-names.ts'
 
 /** The rules of configuration values (contract, section 3, "Config check"). Pure. */
 
@@ -49,7 +49,7 @@ function normaliseField(key: string, definition: ConfigDefinition): Field {
     enum: choices,
     env: definition.env || null,
     // A switch is no secret, whatever its name (`useAuth`); hidden, it could not be shown in a form.
-    secret: definition.secret === true || (type !== 'boolean' && isSecretName(key)),
+    secret: definition.secret ?? (type !== 'boolean' && isSecretName(key)),
   }
 }
 

@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject } from '../base/json.ts'
+import { isSecretName } from '../base/secret-names.ts'
 import type { Field } from '../schema/field.ts'
 import { jsonDepthLimit } from '../schema/json-text.ts'
 import type { Config } from '../schema/plugin.ts'
-import { isSecretName } from './secret-names.ts'
 
 /** Hides secret configuration values from whoever reads them, and puts them back when they are sent back. */
 

@@ -4,7 +4,6 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { checkConfig as check, normaliseFields } from '../../src/lifecycle/config-rules.ts'
 import { createHostEnvironment } from '../../src/lifecycle/permissions/plugin-environment.ts'
-import { isSecretName } from '../../src/lifecycle/secret-names.ts'
 import { hiddenValue, hideSecrets, restoreSecrets, secretValues } from '../../src/lifecycle/secrets.ts'
 import type { Field } from '../../src/schema/field.ts'
 import type { ConfigDefinition } from '../../src/schema/manifest.ts'
@@ -99,66 +98,10 @@ test('a default is brought to the type of its field, or is none', () => {
   assert.deepEqual(fields({ x: { type: 'number', enum: ['1', 2] } })[0]?.enum, [1, 2])
 })
 
-test('a key names a secret by its words, not by its letters', () => {
-  const secret = [
-    'token',
-    'apiKey',
-    'api_key',
-    'API_KEY',
-    'apikey',
-    'APIKey',
-    'bot_token',
-    'botToken',
-    'bottoken',
-    'password',
-    'wifiPassword',
-    'WIFI-PASSWORD',
-    'user.pass',
-    'passwd',
-    'secret',
-    'clientSecret',
-    'clientsecret',
-    'auth',
-    'basicAuth',
-    'oauth2Token',
-    'key',
-    'keys',
-    'key2',
-    'accessKeyId',
-    'Authorization',
-    'credentials',
-    'private key',
-  ]
-  const harmless = [
-    'keyboard',
-    'monkey',
-    'turkey',
-    'author',
-    'authority',
-    'compass',
-    'passive',
-    'passenger',
-    'bypass',
-    'tokenizer',
-    'secretary',
-    'keyword',
-    'hotkeys',
-    'interval',
-    'url',
-    '',
-    '__proto__',
-    'constructor',
-  ]
-  assert.deepEqual(
-    secret.filter((key) => !isSecretName(key)),
-    [],
-  )
-  assert.deepEqual(harmless.filter(isSecretName), [])
-})
-
-test('a field is secret when it is marked or named so, and a switch only when it is marked', () => {
+test('a field is secret when it is marked or named so, unless it is marked as none, and a switch only when it is marked', () => {
   const list = fields({
-    pin: { type: 'number', secret: true },
+    pin: { type: 'number' },
+    code: { type: 'number', secret: true },
     token: { type: 'string', secret: false },
     useAuth: { type: 'boolean' },
     hiddenSwitch: { type: 'boolean', secret: true },
@@ -168,7 +111,8 @@ test('a field is secret when it is marked or named so, and a switch only when it
     list.map(({ key, secret }) => [key, secret]),
     [
       ['pin', true],
-      ['token', true],
+      ['code', true],
+      ['token', false],
       ['useAuth', false],
       ['hiddenSwitch', true],
       ['city', false],

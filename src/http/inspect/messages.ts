@@ -1,7 +1,7 @@
 import type { AnyStateMachine } from 'xstate'
 import { isJsonObject, type Json } from '../../base/json.ts'
+import { isSecretName } from '../../base/secret-names.ts'
 import type { PluginStateAt } from '../../lifecycle/lifecycle.ts'
-import { isSecretName } from '../../lifecycle/secret-names.ts'
 import type { JournalEvent } from '../../schema/journal-event.ts'
 import { machineToJson } from '../machine-formats.ts'
 

@@ -1,7 +1,8 @@
 import type { LogEntry } from '../../../schema/plugin.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { isSecretFieldName, maskValue } from '../../../base/redaction.ts'
+import { maskValue } from '../../../base/redaction.ts'
+import { isSecretFieldName } from '../../../base/secret-names.ts'
 import { isTable, optionalText, textOf } from './arguments.ts'
 
 /** `plugin:log`, `plugin:logSafe` and `Logger` (plugin API, section 3). */
