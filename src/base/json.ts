@@ -32,6 +32,27 @@ function isPlain(value: unknown, seen: Set<object>, depth: number): boolean {
   return true
 }
 
+/** As many digits in a row as only an integer beyond 2^53 has, or a fraction. */
+const longDigits = /\d{17}/
+const textOrLongInteger = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\d.])\d{17,}/g
+
+/**
+ * JSON of a value, in which each integer has the digits that it has: JavaScript writes zeros for those that do not tell
+ * one double from the next, and others read them as they are.
+ */
+export function jsonText(value: unknown): string {
+  const text = JSON.stringify(value)
+  if (!longDigits.test(text)) return text
+  return text.replace(textOrLongInteger, (token) =>
+    token.startsWith('"') ? token : integerText(Number(token)),
+  )
+}
+
+/** All digits of an integral double. */
+export function integerText(value: number): string {
+  return Number.isSafeInteger(value) ? String(value) : BigInt(value).toString()
+}
+
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

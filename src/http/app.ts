@@ -1,6 +1,7 @@
 import Router from '@koa/router'
 import Koa, { type Context, type Middleware } from 'koa'
 import type { Clock } from '../base/clock.ts'
+import { jsonText } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import type { Lifecycle } from '../lifecycle/lifecycle.ts'
@@ -99,7 +100,7 @@ function send(context: Context, { status = 200, body, type, headers = {} }: Answ
   context.status = status
   context.set('Content-Type', type ?? 'application/json; charset=utf-8')
   context.set({ ...headers })
-  context.body = type === undefined ? JSON.stringify(body) : body
+  context.body = type === undefined ? jsonText(body) : body
 }
 
 /** Addresses below these are no secret to anybody who has a token, and to nobody else. */

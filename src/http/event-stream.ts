@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import type { Context } from 'koa'
 import type { Clock, ScheduledCall } from '../base/clock.ts'
+import { jsonText } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import type { Announcement, Lifecycle } from '../lifecycle/lifecycle.ts'
@@ -168,12 +169,12 @@ function drained(response: ServerResponse): Promise<void> {
 }
 
 function lifecycleText(event: JournalEvent): string {
-  return `id: ${event.seq}\nevent: lifecycle\ndata: ${JSON.stringify(event)}\n\n`
+  return `id: ${event.seq}\nevent: lifecycle\ndata: ${jsonText(event)}\n\n`
 }
 
 function announcementText(announcement: Announcement): string {
   if (announcement.kind === 'lifecycle') return lifecycleText(announcement.event)
-  return `event: ${announcement.kind}\ndata: ${JSON.stringify(announcementData(announcement))}\n\n`
+  return `event: ${announcement.kind}\ndata: ${jsonText(announcementData(announcement))}\n\n`
 }
 
 function announcementData(announcement: Exclude<Announcement, { kind: 'lifecycle' }>): object {

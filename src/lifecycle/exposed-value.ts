@@ -1,4 +1,4 @@
-import type { Json } from '../base/json.ts'
+import { type Json, jsonText } from '../base/json.ts'
 import { Problem } from '../base/problem.ts'
 import { switchWord } from '../schema/control-value.ts'
 import { type Exposure, type FeatureKind, featuresOf } from '../schema/exposure.ts'
@@ -51,7 +51,7 @@ export function checkExposedControl(exposure: Exposure, value: Json): Json {
 }
 
 function typed(kind: FeatureKind, exposure: Exposure, feature: string, value: Json): Json {
-  const text = typeof value === 'string' ? value.trim() : JSON.stringify(value)
+  const text = typeof value === 'string' ? value.trim() : jsonText(value)
   switch (kind) {
     case 'boolean': {
       const on = typeof value === 'boolean' ? value : switchWord(text)
@@ -65,7 +65,7 @@ function typed(kind: FeatureKind, exposure: Exposure, feature: string, value: Js
       return true
     default:
       if (typeof value === 'object') return refuse(value, 'must be text')
-      return checkText(exposure, feature, String(value), value)
+      return checkText(exposure, feature, typeof value === 'string' ? value : text, value)
   }
 }
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../base/json.ts'
+import { isJsonObject, type Json, jsonText } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem, type ProblemDocument, problemDocument } from '../base/problem.ts'
 import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
@@ -150,7 +150,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
     pending += 1
     const response = await answer(verb, payload)
     pending -= 1
-    await bus.publish(topics.response(verb), JSON.stringify(response), { qos: 1 })
+    await bus.publish(topics.response(verb), jsonText(response), { qos: 1 })
   }
 
   async function setControl({ topic, payload, retained }: BusMessage): Promise<void> {

@@ -1,4 +1,4 @@
-import type { Json } from '../base/json.ts'
+import { type Json, jsonText } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Bus, BusMessage, BusSubscription, PublishOptions } from '../bus/bus.ts'
@@ -84,7 +84,7 @@ export function createMqttProjection({
       if (values.delete(topic)) clear(topic)
     } else if (value !== undefined || values.has(topic)) {
       values.add(topic)
-      publish(topic, JSON.stringify(value ?? null), { retain: true })
+      publish(topic, jsonText(value ?? null), { retain: true })
     }
   }
 
@@ -96,7 +96,7 @@ export function createMqttProjection({
     state,
   }: Pick<Announcement & { kind: 'exposed' }, 'plugin' | 'id' | 'exposure' | 'state'>): void {
     const topic = topics.exposed(plugin, id)
-    if (exposure.component === 'event') publish(topic, JSON.stringify(state))
+    if (exposure.component === 'event') publish(topic, jsonText(state))
     else publishValue(plugin, topic, state, false)
   }
 
@@ -133,7 +133,7 @@ export function createMqttProjection({
   }
 
   function followLifecycle(event: JournalEvent): void {
-    publish(topics.lifecycle, JSON.stringify(event), { qos: 1 })
+    publish(topics.lifecycle, jsonText(event), { qos: 1 })
     if (!isPluginEvent(event)) return
     const state = event.state as Plugin['state']
     if (state === 'uninstalled' || state === 'notInstalled') {
@@ -147,7 +147,7 @@ export function createMqttProjection({
 
   function publishEvent({ plugin, name, data, qos, retain }: Announcement & { kind: 'event' }): void {
     const topic = topics.event(plugin, name)
-    const payload = JSON.stringify(data ?? null)
+    const payload = jsonText(data ?? null)
     const { events } = retainedOf(plugin)
     const room =
       payload.length <= retainedEventBytes && (events.has(topic) || events.size < retainedEventsLimit)
@@ -165,7 +165,7 @@ export function createMqttProjection({
     if (kind === 'lifecycle') {
       followLifecycle(announcement.event)
       if (announcement.event.plugin === null) publishSafeMode()
-    } else if (kind === 'log') publish(topics.log(announcement.plugin), JSON.stringify(announcement.entry))
+    } else if (kind === 'log') publish(topics.log(announcement.plugin), jsonText(announcement.entry))
     else if (kind === 'event') publishEvent(announcement)
     else if (kind === 'object') {
       const { plugin, path, value } = announcement

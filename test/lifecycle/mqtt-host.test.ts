@@ -181,3 +181,36 @@ test('At the end of the host its clients are told, and its plugins were unloaded
     .map(({ text }) => JSON.parse(text).state)
   assert.deepEqual(states.at(-1), 'unloaded')
 })
+
+test('an integer beyond 2^53 has all its digits on MQTT and over HTTP', async (t) => {
+  const lua = `
+    local plugin = Plugin:new("clock")
+    plugin:onInit(function()
+      plugin:upsertObject("now", { at = 2^60 })
+      plugin:sensor("at", function() return 2^60 end)
+      plugin:setTimeout(0, function() plugin:emit("clock:tick", { at = 2^60 }) end)
+    end)
+  `
+  const host = await startTestHost({ plugins: [{ id: 'clock', lua }] })
+  t.after(() => host.close())
+  const client = await connect(t, host.mqttUrl)
+  const received = collect(client)
+  await client.subscribeAsync(['host/plugins/@fixtures/clock/#'], { qos: 1 })
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/clock' } })
+  await host.request('POST', '/api/plugins/clock/toggle')
+  const digits = '1152921504606846976'
+  for (const [topic, text] of [
+    ['objects/now', `{"at":${digits}}`],
+    ['sensors/at', digits],
+    ['events/clock:tick', `{"at":${digits}}`],
+  ] as const)
+    await until(received, (message) => message.topic.endsWith(topic) && message.text === text)
+  for (const [path, part] of [
+    ['objects', `{"at":${digits}}`],
+    ['sensors', `"value":${digits}`],
+  ] as const) {
+    const answer = await fetch(new URL(`/api/plugins/clock/${path}`, host.url))
+    const text = await answer.text()
+    assert.ok(text.includes(part), text)
+  }
+})

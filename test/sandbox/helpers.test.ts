@@ -26,6 +26,31 @@ test('§8 mqttPublish sends strings as they are, and other values as text or JSO
   )
 })
 
+test('§1 an integer beyond 2^53 has all its digits in messages, JSON, texts and logs, and comes back from the store', async () => {
+  await withPlugin(
+    pluginSource(`
+      local at = math.floor(1735570200 * 1000000000)
+      plugin:mqttPublish("n", at) plugin:mqttPublish("n", { at = at })
+      print(at, plugin:jsonEncode({ at }), plugin:coerceString(at), plugin:coerceNumber(plugin:coerceString(at)) == at)
+      plugin:logSafe("info", "now", { at = at })
+      plugin:kvSet("at", at) plugin:kvSet("all", { at, -2^62 })
+      print(plugin:kvGet("at") == at, plugin:kvGet("all")[2], plugin:jsonDecode(plugin:jsonEncode(2^60)) == 2^60)
+    `),
+    ({ recorder }) => {
+      const at = '1735570200000000000'
+      assert.deepEqual(
+        recorder.named('publish').map(([, payload]) => payload),
+        [at, `{"at":${at}}`],
+      )
+      assert.deepEqual(recorder.logs(), [
+        `info ${at}\t[${at}]\t${at}\ttrue`,
+        `info now at=${at}`,
+        'info true\t-4611686018427387904\ttrue',
+      ])
+    },
+  )
+})
+
 test('§8 messages come to their own subscription as bytes, also empty ones, until it is taken back', async () => {
   await withPlugin(
     pluginSource(`

@@ -147,10 +147,11 @@ test('§4 body, json and form are sent, and an explicit header wins over a gener
       `{ url = base, method = "POST", body = "raw \\0 bytes" }`,
       `{ url = base, method = "POST", json = { n = 2, list = { 1, 2.0 }, empty = {} } }`,
       `{ url = base, method = "POST", json = { 1 }, headers = { ["content-type"] = "application/vnd.api+json", ["User-Agent"] = "mine", ["X-Number"] = 10 / 2 } }`,
-      `{ url = base, method = "POST", form = { b = "x y", a = 10 / 2, ["ü"] = true, ["0"] = "&=" } }`,
+      `{ url = base, method = "POST", form = { b = "x y", a = 10 / 2, n = 2 ^ 60, ["ü"] = true, ["0"] = "&=" } }`,
       `{ url = base, method = "POST", form = {} }`,
       `{ url = base, method = "POST" }`,
       `{ url = base, method = "POST", body = 12.0 }`,
+      `{ url = base .. plugin:url("/", { at = 2 ^ 60 }), method = "POST", json = { at = 2 ^ 60 } }`,
     ]
     await printedBy(pluginSource(inTurn(server.url, requests, 'err')))
     assert.deepEqual(
@@ -160,10 +161,11 @@ test('§4 body, json and form are sent, and an explicit header wins over a gener
         // The order of a table's keys is Lua's own affair.
         [server.seen[1]?.body, 'application/json'],
         ['[1]', 'application/vnd.api+json'],
-        ['0=%26%3D&a=5&b=x%20y&%C3%BC=true', 'application/x-www-form-urlencoded'],
+        ['0=%26%3D&a=5&b=x%20y&n=1152921504606846976&%C3%BC=true', 'application/x-www-form-urlencoded'],
         ['', 'application/x-www-form-urlencoded'],
         ['', undefined],
         ['12', undefined],
+        ['{"at":1152921504606846976}', 'application/json'],
       ],
     )
     assert.deepEqual(JSON.parse(server.seen[1]?.body ?? ''), { n: 2, list: [1, 2], empty: {} })
@@ -172,6 +174,7 @@ test('§4 body, json and form are sent, and an explicit header wins over a gener
       ['mine', '5'],
     )
     assert.equal(server.seen[0]?.headers['user-agent'], 'lupine/1.2.3')
+    assert.equal(server.seen.at(-1)?.target, '/?at=1152921504606846976')
   })
 })
 

@@ -1,3 +1,4 @@
+import { jsonText } from '../../base/json.ts'
 import type { PermissionEntry } from '../../schema/permissions.ts'
 import { permissionsInWords } from './permission-words.ts'
 import type { JournalEvent } from './types.ts'
@@ -113,7 +114,7 @@ export function dateTimeOf(at: string): string {
 /** A value as one line of text. */
 export function valueText(value: unknown): string {
   if (value === null || value === undefined) return '–'
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  return typeof value === 'string' ? value : jsonText(value)
 }
 
 export function countOf(count: number, one: string, many = `${one}s`): string {

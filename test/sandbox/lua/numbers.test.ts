@@ -9,7 +9,28 @@ const cases: [title: string, expression: string, expected: unknown][] = [
   ['table.concat writes an integral double without .0', 'table.concat{2.0}', '2'],
   ['a large integer prints every digit', 'tostring(987654321012)', '987654321012'],
   ['2^53 prints every digit', 'tostring(2^53)', '9007199254740992'],
-  ['beyond 2^53 fourteen digits are printed', 'tostring(2^60)', '1.1529215046068e+18'],
+  [
+    'a time in nanoseconds prints every digit',
+    'tostring(math.floor(1735570200 * 1000000000))',
+    '1735570200000000000',
+  ],
+  [
+    'every digit is that of the value itself',
+    'tostring(2^60) .. "," .. -2^62',
+    '1152921504606846976,-4611686018427387904',
+  ],
+  [
+    'the last integers of 64 bits print every digit',
+    '(2^63 - 1024) .. "," .. -2^63',
+    '9223372036854774784,-9223372036854775808',
+  ],
+  ['from 2^63 on fourteen digits are printed', 'tostring(2^63)', '9.2233720368548e+18'],
+  [
+    'table.concat, %s, %d and %q write every digit',
+    'table.concat{ 2^60, ("%s"):format(2^60), ("%d"):format(2^60), ("%q"):format(2^60) }',
+    '1152921504606846976'.repeat(4),
+  ],
+  ['%q is read as the same number, however large', 'tonumber(("%q"):format(2^70)) == 2^70', true],
   ['a fraction prints with fourteen digits', 'tostring(1/3)', '0.33333333333333'],
   ['a small number prints with an exponent of two digits', 'tostring(1e-7)', '1e-07'],
   ['infinity and NaN print as in C', 'tostring(1/0) .. tostring(-1/0) .. tostring(0/0)', 'inf-infnan'],
@@ -97,6 +118,18 @@ describe('numbers', () => {
           String(value),
           value,
         ])
+      }),
+    )
+  })
+
+  test('a large integral double prints as a decimal that is the double itself', () => {
+    const runtime = createState()
+    const large = fc.bigInt(2n ** 53n, 2n ** 63n - 1024n).map(Number)
+    fc.assert(
+      fc.property(large, fc.boolean(), (size, negative) => {
+        const value = negative ? -size : size
+        const text = BigInt(value).toString()
+        assert.deepEqual(evaluate(`return "" .. ${text}, tonumber("${text}")`, runtime), [text, value])
       }),
     )
   })

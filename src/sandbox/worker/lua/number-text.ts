@@ -1,7 +1,9 @@
+import { integerText } from '../../../base/json.ts'
+
 /** How numbers are read from text and written as text. Pure. */
 
-/** From here on not every integer has a double, so more digits would say more than the value knows. */
-const largestExactInteger = 2 ** 53
+/** From here on no computer calls it an integer, and there are more digits than anybody reads. */
+const endOfIntegers = 2 ** 63
 /** Significant digits of a number that is not integral, as in `LUA_NUMBER_FMT`. */
 const significantDigits = 14
 /** `toFixed` and `toExponential` give no more digits. */
@@ -9,9 +11,9 @@ const mostDigits = 100
 /** Digits past the last one that show whether a value lies exactly between two roundings. */
 const digitsBeyond = 30
 
-/** As `tostring` writes it: integral values with every digit and no `.0`, others with 14 digits. */
+/** As `tostring` writes it: integral values of 64 bits with every digit and no `.0`, others with 14 digits. */
 export function numberText(value: number): string {
-  if (Number.isInteger(value) && Math.abs(value) <= largestExactInteger) return String(value)
+  if (Number.isInteger(value) && value >= -endOfIntegers && value < endOfIntegers) return integerText(value)
   return nonFiniteText(value) ?? (value < 0 ? '-' : '') + generalText(Math.abs(value), significantDigits)
 }
 

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, jsonText } from '../../../base/json.ts'
 import type { FeatureKind } from '../../../schema/exposure.ts'
 
 /** What objects give, as the features of their exposure have it. Pure functions; null: nobody knows. */
@@ -42,7 +42,7 @@ function toNumber(value: Json): number | null {
 
 function toText(value: Json): string | null {
   if (value === null) return null
-  const text = typeof value === 'object' ? colour(value) : String(value)
+  const text = typeof value === 'string' ? value : typeof value === 'object' ? colour(value) : jsonText(value)
   return text.slice(0, stateTextLimit)
 }
 

@@ -1,4 +1,5 @@
 import { isGeneratedHeader } from '../../../schema/generated-headers.ts'
+import { jsonText } from '../../../base/json.ts'
 import { fits, textLimits } from '../../../schema/text.ts'
 import {
   headerLimit,
@@ -128,7 +129,7 @@ function readContent(context: PluginContext, options: LuaTable): Content | undef
   if (json !== undefined) {
     const value = context.toJson(json)
     if (value === undefined) throw new Error(`a ${typeName(json)} cannot be sent as JSON`)
-    return { bytes: bytesOf(JSON.stringify(value)), type: 'application/json' }
+    return { bytes: bytesOf(jsonText(value)), type: 'application/json' }
   }
   if (form !== undefined) {
     if (!isTable(form)) throw new Error(`the form must be a table, not a ${typeName(form)}`)

@@ -1,3 +1,4 @@
+import { jsonText } from '../../../base/json.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import { visitorJsonValues } from '../peers/visitors.ts'
 import type { PluginContext } from '../plugin-context.ts'
@@ -24,7 +25,7 @@ export function installJson(context: PluginContext): void {
     try {
       const json = value === undefined ? null : context.toJson(value)
       if (json === undefined) return [undefined, bytesOf(`a ${typeName(value)} cannot be written as JSON`)]
-      return bytesOf(JSON.stringify(json))
+      return bytesOf(jsonText(json))
     } catch (error) {
       return [undefined, bytesOf(messageText(error))]
     }

@@ -1,3 +1,4 @@
+import { jsonText } from '../../../base/json.ts'
 import { isCovered } from '../../../base/topic-filter.ts'
 import { refusalSentence } from '../../../schema/permission-refusal.ts'
 import { fits, textLimits } from '../../../schema/text.ts'
@@ -79,7 +80,7 @@ export function installMqtt(context: PluginContext): PluginMqtt {
 function payloadOf(context: PluginContext, payload: LuaValue): Uint8Array {
   if (payload instanceof Uint8Array) return payload
   if (payload === undefined) return new Uint8Array()
-  if (isTable(payload)) return bytesOf(JSON.stringify(context.toJson(payload)))
+  if (isTable(payload)) return bytesOf(jsonText(context.toJson(payload)))
   if (typeof payload === 'object') throw new Error(`cannot publish a ${typeName(payload)}`)
   return bytesOf(context.runtime.toText(payload))
 }

@@ -84,7 +84,8 @@ function literal(L: LuaState, argument: number): Uint8Array {
       const value = auxiliary.luaL_checknumber(L, argument)
       if (Number.isNaN(value)) return fromLatin1('(0/0)')
       if (nonFiniteText(value) !== undefined) return fromLatin1(value > 0 ? '1e9999' : '-1e9999')
-      return fromLatin1(Number.isInteger(value) ? numberText(value) : String(value))
+      const text = numberText(value)
+      return fromLatin1(Number(text) === value ? text : String(value))
     }
     case lua.LUA_TNIL:
     case lua.LUA_TBOOLEAN: {
