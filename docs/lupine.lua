@@ -593,3 +593,13 @@ function math.pow(base, exponent) end
 ---@param value number
 ---@return number
 function math.log10(value) end
+
+---@param value number
+---@return number fraction from 0.5 to below 1, of the same sign
+---@return integer exponent
+function math.frexp(value) end
+
+---@param fraction number
+---@param exponent integer
+---@return number value fraction × 2^exponent
+function math.ldexp(fraction, exponent) end

@@ -20,7 +20,7 @@ describe('globals', () => {
       [
         'byte char find format gmatch gsub len lower match pack packsize rep reverse sub unpack upper',
         'concat insert maxn move pack remove sort unpack',
-        'abs acos asin atan ceil cos deg exp floor fmod huge log log10 max maxinteger min mininteger modf pi pow rad ' +
+        'abs acos asin atan ceil cos deg exp floor fmod frexp huge ldexp log log10 max maxinteger min mininteger modf pi pow rad ' +
           'random randomseed sin sqrt tan tointeger type ult',
         'create isyieldable resume running status wrap yield',
         'char charpattern codepoint codes len offset',

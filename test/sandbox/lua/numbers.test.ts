@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { createState, evaluate } from './lua-state.ts'
+import type { LuaFunction } from '../../../src/sandbox/worker/lua/lua-value.ts'
+import { bytes, createState, evaluate } from './lua-state.ts'
 
 const cases: [title: string, expression: string, expected: unknown][] = [
   ['an integral double prints without .0', 'tostring(10/2)', '5'],
@@ -95,6 +96,12 @@ const cases: [title: string, expression: string, expected: unknown][] = [
   ['a fractional position is cut towards zero', '("hello"):sub(5 / 2, 7 / 2)', 'el'],
   ['comparison passes 32 bits', '2^40 > 2^31 and 1 == 1.0', true],
   ['math.pow and math.log10 are there', 'math.pow(2, 10) + math.log10(1000)', 1027],
+  [
+    'math.frexp and math.ldexp take apart and put together',
+    'select(2, math.frexp(8)) + math.ldexp(math.frexp(8))',
+    12,
+  ],
+  ['math.ldexp takes a fractional exponent for its whole part', 'math.ldexp(1.5, 3.9)', 12],
   ['table.maxn finds the largest key', 'table.maxn{1, 2, [10] = 3, x = 4}', 10],
 ]
 
@@ -120,6 +127,45 @@ describe('numbers', () => {
         ])
       }),
     )
+  })
+
+  test('math.frexp and math.ldexp are exact for every double', () => {
+    const runtime = createState()
+    const [frexp, ldexp] = runtime.run(bytes('return math.frexp, math.ldexp'), 'init.lua') as [
+      LuaFunction,
+      LuaFunction,
+    ]
+    const split = (value: number) => runtime.call(frexp, value) as [number, number]
+    const join = (value: number, exponent: number) => runtime.call(ldexp, value, exponent)[0]
+    for (const value of [0, -0, Infinity, -Infinity, NaN]) {
+      assert.deepEqual(split(value), [value, 0])
+      assert.ok(Object.is(join(value, 5000), value))
+    }
+    const finite = fc.double({ noNaN: true, noDefaultInfinity: true }).filter((value) => value !== 0)
+    fc.assert(
+      fc.property(finite, (value) => {
+        const [fraction, exponent] = split(value)
+        assert.ok(Math.abs(fraction) >= 0.5 && Math.abs(fraction) < 1 && Number.isInteger(exponent))
+        assert.equal(join(fraction, exponent), value)
+        assert.equal(join(value, 0), value)
+        assert.equal(join(join(value, 3000) as number, -3000), value > 0 ? Infinity : -Infinity)
+      }),
+    )
+    // Rounded once, to even, where the digits end; and past both ends of what there is.
+    for (const [value, exponent, expected] of [
+      [1, -1074, 5e-324],
+      [1, -1075, 0],
+      [1.5, -1074, 1e-323],
+      [1 + 2 ** -52, -1075, 5e-324],
+      [1, -1022, 2 ** -1022],
+      [5e-324, 2000, 2 ** 926],
+      [1, 1023, 2 ** 1023],
+      [0.5, 1024, 2 ** 1023],
+      [1, 1024, Infinity],
+      [-1, 1e300, -Infinity],
+      [1, -1e300, 0],
+    ] as const)
+      assert.equal(join(value, exponent), expected, `${value} ${exponent}`)
   })
 
   test('a large integral double prints as a decimal that is the double itself', () => {

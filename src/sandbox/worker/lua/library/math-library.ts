@@ -1,11 +1,12 @@
 import { fromLatin1, toBytes } from '../bytes.ts'
 import { auxiliary, lua } from '../engine.ts'
 import type { LuaState, RawFunction } from '../fengari-types.ts'
+import { joinFloat, splitFloat } from '../float-parts.ts'
 import { LuaFailure, setFunctions } from '../raw-function.ts'
 
 /** What differs from fengari's library: results beyond 32 bits, and the 5.1 names. */
 export function changeMath(L: LuaState): void {
-  setFunctions(L, { ...randomness(), type: mathType, tointeger, pow, log10 })
+  setFunctions(L, { ...randomness(), type: mathType, tointeger, pow, log10, frexp, ldexp })
   setNumber(L, 'maxinteger', Number.MAX_SAFE_INTEGER)
   setNumber(L, 'mininteger', Number.MIN_SAFE_INTEGER)
 }
@@ -74,5 +75,18 @@ function pow(L: LuaState): number {
 
 function log10(L: LuaState): number {
   lua.lua_pushnumber(L, Math.log10(auxiliary.luaL_checknumber(L, 1)))
+  return 1
+}
+
+function frexp(L: LuaState): number {
+  const [fraction, exponent] = splitFloat(auxiliary.luaL_checknumber(L, 1))
+  lua.lua_pushnumber(L, fraction)
+  lua.lua_pushnumber(L, exponent)
+  return 2
+}
+
+function ldexp(L: LuaState): number {
+  const value = auxiliary.luaL_checknumber(L, 1)
+  lua.lua_pushnumber(L, joinFloat(value, auxiliary.luaL_checkinteger(L, 2)))
   return 1
 }
