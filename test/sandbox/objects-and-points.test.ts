@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { withStage } from './plugins-stage.ts'
 import { linesOf, pluginSource, withPlugin } from './stage.ts'
 
 test('§7 upsertObject creates or replaces, and copies', async () => {
@@ -351,4 +352,40 @@ test('§7 Lua sets a control with a value, or with a feature and a value', async
     `),
   )
   assert.deepEqual(lines, ['true\t40\t7'])
+})
+
+test('§7 the range of a control holds for set in Lua, too, its own and that of other plugins', async () => {
+  const control = `
+    local level = 5
+    local control = plugin:control("level", function() return level end, function(value) level = value end)
+    function plugin:level() return control end
+  `
+  const attempts = `
+    local control = CONTROL
+    local function try(...) print(select(2, pcall(control.set, ...))) print(control:get()) end
+    try(control, 7) try(control, 101) try(-0.5) try(control, "101") try(control, "8") try(control, 0/0) try(control)
+    try(control, "value", 101) try(control, "colour", 300)
+  `
+  const refused = (shown: string): string =>
+    `the value of 'level' must be a number from 0 to 100, not ${shown}`
+  const expected = [
+    ['nil', 7],
+    [refused('101'), 7],
+    [refused('-0.5'), 7],
+    [refused('"101"'), 7],
+    ['nil', 8],
+    [refused('null'), 8],
+    [refused('null'), 8],
+    [refused('101'), 8],
+    ['nil', 300],
+  ].flat()
+  const plain = (lines: string[]) =>
+    lines.map((line) => line.replace(/^info |@test\/owner: |init\.lua:\d+: /g, '').replace(/^$/, 'nil'))
+  await withStage(async ({ load }) => {
+    const controls = [{ id: 'level', type: 'number', range: '0-100' }]
+    const owner = await load('owner', control + attempts.replace('CONTROL', 'plugin:level()'), { controls })
+    assert.deepEqual(plain(owner.recorder.logs()), expected.map(String))
+    const caller = await load('caller', attempts.replace('CONTROL', 'Plugin.get("owner"):level()'))
+    assert.deepEqual(plain(caller.recorder.logs()), expected.map(String))
+  })
 })

@@ -16,6 +16,9 @@ const changeListenerLimit = 1_000
 /** Milliseconds between two readings of a getter that nobody announces with `_notify`. */
 export const readInterval = 1_000
 
+/** Names for what a control is all about, which its range bounds; other features have bounds of their own. */
+const ownFeatures: ReadonlySet<string | undefined> = new Set([undefined, 'value', 'state'])
+
 /** What a control's setter said. */
 export type SetOutcome =
   { ok: true; value: Json | undefined } | { ok: false; reason: 'unknown' | 'refused'; message: string }
@@ -122,6 +125,13 @@ export function installPoints(context: PluginContext): PluginPoints {
   resources.add('controls', { count: () => points.control.size, release: () => release('control') })
 
   const declared = new Map(context.source.controls.map((control) => [control.id, control]))
+
+  function assertWithinRange(id: string, value: LuaValue): void {
+    const range = declared.get(id)?.range
+    if (range === undefined) return
+    const accepted = controlValueFor({ range }, context.toJson(value) ?? null)
+    if (!accepted.ok) throw new Error(`the value of '${id}' ${accepted.message}, not ${accepted.shown}`)
+  }
   return {
     find: (id) => latest.get(optionalText(id) ?? ''),
     controlId: (table) => [...points.control].find(([, point]) => point.table.is(table))?.[0],
@@ -244,7 +254,11 @@ export function installPoints(context: PluginContext): PluginPoints {
     })
     if (setter !== undefined) {
       // `set(feature, value)`: the setter has the value first in either case, and the feature after it.
-      field('set', (...args) => (args.length > 1 ? write(args[1], args[0]) : write(args[0])))
+      field('set', (...args) => {
+        const [value, ...feature] = args.length > 1 ? [args[1], args[0]] : [args[0]]
+        if (ownFeatures.has(optionalText(feature[0]))) assertWithinRange(id, value)
+        write(value, ...feature)
+      })
     }
 
     return {
