@@ -241,3 +241,43 @@ test('§2 a method called with a dot says how to call it', async () => {
   const lines = await linesOf(pluginSource('print(pcall(function() plugin.emit("a") end))'))
   assert.match(lines[0] ?? '', /call it with a colon, plugin:emit/)
 })
+
+test('§8 kvSet refuses what has no JSON as a whole, says so, and keeps what is stored', async () => {
+  await withPlugin(
+    pluginSource(`
+      plugin:kvSet("a", { n = 1 })
+      local cycle = {} cycle.again = { cycle }
+      local deep = {} for i = 1, 200 do deep = { deep } end
+      for _, value in ipairs({ 0 / 0, 1 / 0, -1 / 0, print, { mean = 0 / 0, n = 2 }, { list = { 1, 1 / 0 } }, cycle, deep }) do
+        print(plugin:kvSet("a", value))
+        print(plugin:kvSet("new", value))
+      end
+      print(plugin:kvGet("a").n, plugin:kvHas("new"))
+      print(plugin:kvSet("b", { n = 1, show = print, inner = { show = print } }))
+      print(plugin:jsonEncode(plugin:kvGet("b").inner), plugin:kvGet("b").n, plugin:kvGet("b").show)
+      print(plugin:kvSet("a"), plugin:kvHas("a"))
+    `),
+    ({ recorder }) => {
+      const refused = (reason: string) =>
+        ['a', 'new'].map((key) => `info false\tthe value of '${key}' cannot be stored: ${reason}`)
+      assert.deepEqual(recorder.logs(), [
+        ...refused('the number nan has no JSON'),
+        ...refused('the number inf has no JSON'),
+        ...refused('the number -inf has no JSON'),
+        ...refused('a function has no JSON'),
+        ...refused('the number nan has no JSON'),
+        ...refused('the number inf has no JSON'),
+        ...refused('cycle: the table contains itself'),
+        ...refused('the table is nested more than 100 levels deep'),
+        'info 1\tfalse',
+        'info true',
+        'info {}\t1\tnil',
+        'info true\tfalse',
+      ])
+      assert.deepEqual(
+        recorder.named('setKeyValue').map(([key]) => key),
+        ['a', 'b', 'a'],
+      )
+    },
+  )
+})

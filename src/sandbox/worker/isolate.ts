@@ -12,7 +12,7 @@ import { type ByteBudget, createByteBudget } from './byte-budget.ts'
 import { createInbox } from './inbox.ts'
 import { createLuaRuntime } from './lua/lua-runtime.ts'
 import type { LuaRuntime } from './lua/lua-value.ts'
-import { fromPlain, toPlain } from './lua/plain.ts'
+import { fromPlain, toPlain, toStored } from './lua/plain.ts'
 import { createLimitGuard } from './limit-guard.ts'
 import { createLuaEntry } from './lua-entry.ts'
 import { createOutbox } from './outbox.ts'
@@ -165,6 +165,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     },
     byteBudget,
     toJson: (value) => toPlain(value, byteBudget()),
+    toStored: (value) => toStored(value, byteBudget()),
     fromJson: (value) => (value === undefined ? undefined : fromPlain(runtime, value)),
     afterInit: (callback) => void afterInit.push(callback),
   }

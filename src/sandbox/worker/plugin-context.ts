@@ -47,6 +47,8 @@ export interface PluginContext {
   byteBudget(): ByteBudget
   /** A plain copy of a Lua value, functions left out. Throws on a cycle, and when it is larger than `byteBudget`. */
   toJson(value: LuaValue): Json | undefined
+  /** The same for what must come back as it was: throws for what has no JSON, and for numbers in tables that have none. */
+  toStored(value: Exclude<LuaValue, undefined>): Json
   /** A fresh Lua value; JSON null is nil. */
   fromJson(value: Json | undefined): LuaValue
   /** Runs once the init callback has come back. */

@@ -25,35 +25,51 @@ export function toPlain(
   value: LuaValue,
   budget: ByteBudget = createByteBudget(Number.POSITIVE_INFINITY),
 ): Json | undefined {
-  return plain(value, [], { left: mostValues, budget })
+  return plain(value, [], { left: mostValues, budget, strict: false })
 }
 
-interface Room {
+/**
+ * The same for what must come back as it was. Throws `Error` for what has no JSON, and for a number in a table that has
+ * none; functions in tables are left out here, too, since nobody expects them back.
+ */
+export function toStored(value: Exclude<LuaValue, undefined>, budget: ByteBudget): Json {
+  const json = plain(value, [], { left: mostValues, budget, strict: true })
+  if (json === undefined || json === null) throw new Error('a function has no JSON')
+  return json
+}
+
+interface Copying {
   left: number
   budget: ByteBudget
+  /** Whether a number without JSON is an error. */
+  strict: boolean
 }
 
-function text(bytes: Uint8Array, { budget }: Room): string {
+function text(bytes: Uint8Array, { budget }: Copying): string {
   const decoded = toUnicode(bytes)
   budget.spend(decoded.length)
   return decoded
 }
 
-function plain(value: LuaValue, parents: LuaTable[], room: Room): Json | undefined {
-  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
-  if (value instanceof Uint8Array) return text(value, room)
+function plain(value: LuaValue, parents: LuaTable[], copying: Copying): Json | undefined {
+  if (typeof value === 'number') {
+    if (Number.isFinite(value)) return value
+    if (copying.strict) throw new Error(`the number ${numberText(value)} has no JSON`)
+    return undefined
+  }
+  if (value instanceof Uint8Array) return text(value, copying)
   if (typeof value !== 'object') return value
   if (value.kind === 'function') return undefined
   if (parents.includes(value)) throw new Error('cycle: the table contains itself')
   if (parents.length >= deepest) throw new Error(`the table is nested more than ${deepest} levels deep`)
   parents.push(value)
   const entries = value.entries()
-  room.left -= entries.length
-  if (room.left < 0) throw new Error(`the table has more than ${mostValues} values`)
-  room.budget.spend(entries.length * valueOverhead)
+  copying.left -= entries.length
+  if (copying.left < 0) throw new Error(`the table has more than ${mostValues} values`)
+  copying.budget.spend(entries.length * valueOverhead)
   const result = isArray(value, entries)
-    ? plainArray(entries, parents, room)
-    : plainObject(entries, parents, room)
+    ? plainArray(entries, parents, copying)
+    : plainObject(entries, parents, copying)
   parents.pop()
   return result
 }
@@ -68,20 +84,20 @@ function isArray(table: LuaTable, entries: Entries): boolean {
   )
 }
 
-function plainArray(entries: Entries, parents: LuaTable[], room: Room): Json {
+function plainArray(entries: Entries, parents: LuaTable[], copying: Copying): Json {
   const values: Json[] = new Array<Json>(entries.length).fill(null)
   for (const [key, value] of entries) {
     // A place in an array cannot be left out.
-    if (typeof key === 'number') values[key - 1] = plain(value, parents, room) ?? null
+    if (typeof key === 'number') values[key - 1] = plain(value, parents, copying) ?? null
   }
   return values
 }
 
-function plainObject(entries: Entries, parents: LuaTable[], room: Room): JsonObject {
+function plainObject(entries: Entries, parents: LuaTable[], copying: Copying): JsonObject {
   const object: JsonObject = {}
   for (const [key, value] of entries) {
-    const name = keyText(key, room)
-    const json = name === undefined ? undefined : plain(value, parents, room)
+    const name = keyText(key, copying)
+    const json = name === undefined ? undefined : plain(value, parents, copying)
     if (name === undefined || json === undefined) continue
     // Not an assignment, which would set the prototype for `__proto__`.
     Object.defineProperty(object, name, { value: json, enumerable: true, writable: true, configurable: true })
@@ -89,8 +105,8 @@ function plainObject(entries: Entries, parents: LuaTable[], room: Room): JsonObj
   return object
 }
 
-function keyText(key: LuaValue, room: Room): string | undefined {
-  if (key instanceof Uint8Array) return text(key, room)
+function keyText(key: LuaValue, copying: Copying): string | undefined {
+  if (key instanceof Uint8Array) return text(key, copying)
   if (typeof key === 'number') return numberText(key)
   return typeof key === 'boolean' ? String(key) : undefined
 }

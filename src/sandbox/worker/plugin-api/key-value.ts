@@ -1,4 +1,5 @@
 import { isJsonObject, type Json } from '../../../base/json.ts'
+import { messageOf } from '../../../base/problem.ts'
 import { keyValueSize } from '../../../schema/operation-size.ts'
 import type { KeyValue } from '../../../schema/worker-protocol.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
@@ -69,12 +70,15 @@ export function installKeyValues(context: PluginContext): void {
   })
   context.addMethod('kvSet', (key, value, options) => {
     const name = textArgument('kvSet', 1, key)
-    const json = context.toJson(value)
-    if (json === undefined || json === null) {
+    if (value === undefined) {
       remove(name)
       return true
     }
-    return set(name, json, options)
+    try {
+      return set(name, context.toStored(value), options)
+    } catch (error) {
+      return [false, bytesOf(`the value of '${name}' cannot be stored: ${messageOf(error)}`)]
+    }
   })
   context.addMethod('kvDelete', (key) => {
     const name = textArgument('kvDelete', 1, key)
