@@ -326,12 +326,13 @@ export async function createHost(options: HostOptions): Promise<Host> {
     options.interrupt?.addEventListener('abort', stopLoading)
     scope.add(() => options.interrupt?.removeEventListener('abort', stopLoading))
     refuseWhenInterrupted()
-    gate.open()
-    await lifecycle.start()
-    refuseWhenInterrupted()
+    // A plugin that takes its time to load can be switched off meanwhile.
     const commands = createMqttCommands({ lifecycle, bus, root, logger })
     scope.add(() => commands.close())
     await commands.start()
+    gate.open()
+    await lifecycle.start()
+    refuseWhenInterrupted()
     if (settings.discoveryPrefix !== '') {
       const homeAssistant = createHomeAssistant({
         lifecycle,

@@ -8,6 +8,7 @@ import type { PluginDirectory, RepositoryCatalog, RepositorySettings } from '../
 import type { PluginError } from '../schema/plugin.ts'
 import type { DependentPlugin } from './dependencies.ts'
 import type { KeyValueStores } from './key-value-stores.ts'
+import type { LoadStops } from './load-stops.ts'
 import type { Manifests } from './manifests.ts'
 import type { HostEnvironment } from './permissions/plugin-environment.ts'
 import type { PluginEffects } from './plugin-effects.ts'
@@ -22,6 +23,7 @@ export interface LifecycleContext {
   stores: KeyValueStores
   /** One command a plugin at a time. */
   mutex: KeyedMutex
+  loads: LoadStops
   clock: Clock
   logger: Logger
   hostVersion: string

@@ -27,6 +27,7 @@ import { createHistory } from './history.ts'
 import { createInstaller } from './installer.ts'
 import { createKeyValueStores } from './key-value-stores.ts'
 import type { Lifecycle } from './lifecycle.ts'
+import { createLoadStops } from './load-stops.ts'
 import { createLoader } from './loader.ts'
 import type { Manifests } from './manifests.ts'
 import type { HostEnvironment } from './permissions/plugin-environment.ts'
@@ -103,6 +104,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const logs = createPluginLogs()
   const stores = createKeyValueStores(settings)
   const mutex = createKeyedMutex()
+  const loads = createLoadStops()
   const effects = createPluginEffects({
     ...settings,
     events: createEventHub(),
@@ -144,6 +146,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     manifests,
     stores,
     mutex,
+    loads,
     clock,
     logger,
     hostVersion: settings.hostVersion,
@@ -246,7 +249,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       await snapshots.flush()
     },
     stopLoading() {
-      effects.stopLoading()
+      loads.stopAll()
       void settings.repositories.close()
     },
     stop() {
@@ -254,7 +257,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
         commands.refuseFurther()
         supervisor.stop()
         catchUp.stop()
-        effects.stopLoading()
+        loads.stopAll()
         // Commands under way may be waiting for one.
         await settings.repositories.close()
         await displacements.idle()

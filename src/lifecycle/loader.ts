@@ -31,7 +31,7 @@ export interface Loader {
 }
 
 export function createLoader(context: LifecycleContext, describeCrash: DescribeCrash): Loader {
-  const { journal, effects, directory, repositories, manifests, logger } = context
+  const { journal, effects, loads, directory, repositories, manifests, logger } = context
   const crashes = new Map<string, CrashReport>()
   /** By a clock that does not jump, in ms. */
   const loadedAt = new Map<string, number>()
@@ -105,9 +105,10 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
   return {
     async finishLoading(id, by) {
       let outcome: PluginFact
+      const { signal, finish } = loads.begin(id)
       try {
         const { request, changed } = await prepare(id)
-        await effects.load(request)
+        await effects.load(request, signal)
         loadedAt.set(id, context.clock.monotonic())
         outcome = {
           type: 'PluginLoaded',
@@ -115,13 +116,15 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
           data: changed.length > 0 ? { changedFiles: changed } : {},
         }
       } catch (error) {
-        if (effects.stopping) {
+        if (signal.aborted) {
           // It says nothing about the plugin.
-          outcome = { type: 'PluginUnloaded', plugin: id, data: { reason: 'shutdown' } }
+          outcome = { type: 'PluginUnloaded', plugin: id, data: { reason: String(signal.reason) } }
         } else {
           outcome = { type: 'PluginLoadFailed', plugin: id, data: { error: asPluginError(id, error) } }
           logger.warn('A plugin did not load', { plugin: id, error: outcome.data.error })
         }
+      } finally {
+        finish()
       }
       try {
         await journal.append([outcome], by)

@@ -47,8 +47,13 @@ export function createPluginCommands(
   const { commands, loader, installer, changes, reload, configuration, logs, get } = parts
 
   /** A command that answers how the plugin is afterwards. */
-  function change(by: CommandContext, id: string, task: () => Promise<void>): Promise<Plugin> {
-    return commands.run(by, id, task, () => get(id))
+  function change(
+    by: CommandContext,
+    id: string,
+    task: () => Promise<void>,
+    interrupting?: string,
+  ): Promise<Plugin> {
+    return commands.run(by, id, task, () => get(id), interrupting)
   }
 
   return {
@@ -62,7 +67,7 @@ export function createPluginCommands(
       return changes.install(request)
     },
     async toggle(id, enabled, by) {
-      return change(by, id, async () => {
+      const task = async (): Promise<void> => {
         const facts = decide(snapshotOfPlugin(context, id), {
           type: 'toggle',
           enabled,
@@ -73,7 +78,10 @@ export function createPluginCommands(
         const state = stateOf(snapshotOfPlugin(context, id))
         if (state === 'loading') await loader.finishLoading(id, by.by)
         if (state === 'unloading') await loader.finishUnloading(id, by.by)
-      })
+      }
+      // Nobody waits for a load to switch the plugin off.
+      const switchesOff = !(enabled ?? !snapshotOfPlugin(context, id).context.enabled)
+      return change(by, id, task, switchesOff ? 'toggle' : undefined)
     },
     async configure(id, config, by) {
       return change(by, id, () => configuration.configure(id, config, by))
@@ -127,10 +135,11 @@ export function createPluginCommands(
         requireInstalled(snapshotOfPlugin(context, id))
         return installer.uninstall(id, purge, by)
       }
-      return commands.run(by, id, task, () => {
+      const outcome = (): { id: string; state: 'uninstalled' } => {
         logs.forget(id)
-        return { id, state: 'uninstalled' as const }
-      })
+        return { id, state: 'uninstalled' }
+      }
+      return commands.run(by, id, task, outcome, 'uninstall')
     },
   }
 }

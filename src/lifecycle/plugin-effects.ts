@@ -1,4 +1,3 @@
-import { setMaxListeners } from 'node:events'
 import type { Json } from '../base/json.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import { createRedactor } from '../base/redaction.ts'
@@ -15,14 +14,11 @@ import { createPluginServices, type LoadedPlugin, type PluginServicesSettings } 
 
 /** Loads and unloads: what a plugin's facts cause outside the journal. It decides nothing. */
 export interface PluginEffects {
-  /** Runs the load steps. Rejects with a `LoadFailure`; then nothing of the plugin is left. */
-  load(request: LoadRequest): Promise<void>
+  /** Runs the load steps, until `signal` ends them. Rejects with an `IsolateError`; then nothing of the plugin is left. */
+  load(request: LoadRequest, signal: AbortSignal): Promise<void>
   /** Runs the unload steps to their end, whatever fails on the way. */
   unload(id: string): Promise<void>
   isLoaded(id: string): boolean
-  /** Ends every load that is under way, and lets no other begin. */
-  stopLoading(): void
-  readonly stopping: boolean
   /** Adds a line of the host's to the plugin's log. */
   say(id: string, level: LogEntry['level'], message: string): void
   resources(id: string): Resources
@@ -95,12 +91,8 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
     })
   }
 
-  const loads = new AbortController()
-  // One listener for every plugin that is being loaded.
-  setMaxListeners(0, loads.signal)
-
   return {
-    async load({ id, installed, config, secrets, limits }) {
+    async load({ id, installed, config, secrets, limits }, signal) {
       const { manifest, files } = installed
       const { namespace, shortId } = identifierOf(id)
       refusals.forgive(id)
@@ -147,7 +139,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
             topics: plugin.guard.topics,
           },
           services.servicesFor(id, plugin),
-          loads.signal,
+          signal,
         )
         plugin.isolate = isolate
         if (plugin.charged !== undefined) {
@@ -157,7 +149,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         for (const action of plugin.waiting.splice(0)) action(isolate)
         watch(id, plugin, isolate)
       } catch (error) {
-        if (error instanceof IsolateError && !loads.signal.aborted) {
+        if (error instanceof IsolateError && !signal.aborted) {
           say(
             id,
             'error',
@@ -178,10 +170,6 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         logger.error('An isolate could not be ended in order', { plugin: id, error: messageOf(error) })
       }
       await release(id, plugin)
-    },
-    stopLoading: () => loads.abort(),
-    get stopping() {
-      return loads.signal.aborted
     },
     say,
     limits: sandbox.limits,

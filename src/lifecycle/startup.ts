@@ -167,13 +167,13 @@ export async function loadEnabledPlugins(
   { loader, installer, catchUp }: { loader: Loader; installer: Installer; catchUp: CatchUp },
   { by, reason }: { by: Origin; reason: string },
 ): Promise<void> {
-  const { journal, effects, logger } = context
+  const { journal, loads, logger } = context
   await inDependencyOrder(context, enabledPlugins(context), async (id) => {
     try {
       const snapshot = snapshotOfPlugin(context, id)
       const state = stateOf(snapshot)
       // Somebody may have disabled, loaded or removed it in the meantime.
-      if (effects.stopping || !snapshot.context.enabled || !isInstalled(state) || state === 'running') return
+      if (loads.stopped || !snapshot.context.enabled || !isInstalled(state) || state === 'running') return
       if (state !== 'loading') {
         await journal.append(decide(snapshot, { type: 'load', reason, automatic: true }), by)
       }

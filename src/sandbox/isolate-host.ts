@@ -380,7 +380,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     unload,
     close() {
       if (running || unloading !== undefined || ending) return unload()
-      return end(new IsolateError('worker_died', 'the host stopped while the plugin was loading'))
+      return end(new IsolateError('worker_died', 'the load was ended'))
     },
   }
 }

@@ -77,8 +77,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
     },
     async load(source, services, signal) {
       for (let attempt = 1; ; attempt += 1) {
-        if (closed || signal?.aborted === true)
-          throw new IsolateError('worker_died', 'the host is shutting down')
+        if (closed || signal?.aborted === true) throw new IsolateError('worker_died', 'the load was ended')
         lastNumber += 1
         const number = lastNumber
         const seat = attempt > sharedAttempts ? seats.takeOwn(number, source) : seats.take(number, source)

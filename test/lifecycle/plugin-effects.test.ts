@@ -76,7 +76,8 @@ async function loaded() {
   const installed = { manifest, files: {}, integrity: {}, changed: [] } as unknown as Parameters<
     typeof effects.load
   >[0]['installed']
-  await effects.load({ id, installed, config: {}, secrets: [], limits: {} })
+  const { signal } = new AbortController()
+  await effects.load({ id, installed, config: {}, secrets: [], limits: {} }, signal)
   assert.ok(services !== undefined)
   return { effects, services, open }
 }

@@ -1,0 +1,86 @@
+/** Why a load is to end before it is through; it goes into the fact. */
+type StopReason = string
+
+/** A load that is under way. */
+export interface StoppableLoad {
+  /** Aborted when the load is to end; `reason` of it says why. */
+  signal: AbortSignal
+  /** The load is over, whatever came of it. */
+  finish(): void
+}
+
+/** Ends loads before they are through: those of one plugin for its owner, or all of them when the host stops. */
+export interface LoadStops {
+  /** A load begins; one that may not is aborted already. */
+  begin(id: string): StoppableLoad
+  /**
+   * Ends the plugin's load, and every other that commands before this one begin, until the answer is called.
+   * `command`: for people, such as `uninstall (http)`.
+   */
+  hold(id: string, command: string): () => void
+  /** The command that ended a load of this plugin since the last call. */
+  takeInterruption(id: string): string | undefined
+  /** Ends all loads, and lets no other begin. */
+  stopAll(): void
+  readonly stopped: boolean
+}
+
+export function createLoadStops(): LoadStops {
+  const underWay = new Map<string, AbortController>()
+  /** Commands that wait for their turn, by plugin, the first first. */
+  const holds = new Map<string, string[]>()
+  const interruptions = new Map<string, string>()
+  let stopped = false
+
+  function reasonFor(id: string): StopReason | undefined {
+    if (stopped) return 'shutdown'
+    const command = holds.get(id)?.[0]
+    return command === undefined ? undefined : `interrupted by ${command}`
+  }
+
+  function stop(id: string): void {
+    const reason = reasonFor(id)
+    if (reason !== undefined) underWay.get(id)?.abort(reason)
+  }
+
+  return {
+    begin(id) {
+      const controller = new AbortController()
+      underWay.set(id, controller)
+      stop(id)
+      return {
+        signal: controller.signal,
+        finish() {
+          underWay.delete(id)
+          const command = holds.get(id)?.[0]
+          if (controller.signal.aborted && command !== undefined) interruptions.set(id, command)
+        },
+      }
+    },
+    hold(id, command) {
+      const commands = holds.get(id) ?? []
+      holds.set(id, commands)
+      commands.push(command)
+      stop(id)
+      let held = true
+      return () => {
+        if (!held) return
+        held = false
+        commands.splice(commands.indexOf(command), 1)
+        if (commands.length === 0 && holds.get(id) === commands) holds.delete(id)
+      }
+    },
+    takeInterruption(id) {
+      const command = interruptions.get(id)
+      interruptions.delete(id)
+      return command
+    },
+    stopAll() {
+      stopped = true
+      for (const id of underWay.keys()) stop(id)
+    },
+    get stopped() {
+      return stopped
+    },
+  }
+}
