@@ -119,16 +119,21 @@ export class IsolateError extends Error {
   }
 }
 
-export type IsolateErrorCode =
-  | 'lua_error' // syntax error, or the chunk or onInit raised
-  | 'plugin_id_mismatch' // Plugin:new with another id than the manifest's
-  | 'load_timeout' // chunk and onInit took longer than allowed
-  | 'unresponsive' // the worker stopped answering: an endless loop
-  | 'out_of_memory'
-  | 'worker_died'
-  | 'neighbour_ended' // another plugin took its worker along, as a neighbour or by a call; not this one's fault
-  | 'ended_another' // it has ended another plugin, which served its call
-  | 'overran' // took too much of a shared worker while it was being loaded; never leaves the sandbox
+const isolateErrorCodes = [
+  'lua_error', // syntax error, or the chunk or onInit raised
+  'plugin_id_mismatch', // Plugin:new with another id than the manifest's
+  'load_timeout', // chunk and onInit took longer than allowed
+  'unresponsive', // the worker stopped answering: an endless loop
+  'out_of_memory',
+  'worker_died',
+  'neighbour_ended', // another plugin took its worker along, as a neighbour or by a call; not this one's fault
+  'ended_another', // it has ended another plugin, which served its call
+  'overran', // took too much of a shared worker while it was being loaded; never leaves the sandbox
+] as const
+export type IsolateErrorCode = (typeof isolateErrorCodes)[number]
+
+/** Those that an owner gets to see in a plugin's `error`. */
+export const visibleIsolateErrorCodes = isolateErrorCodes.filter((code) => code !== 'overran')
 
 export interface Isolate {
   /** Counted in the worker, as of the last message from it. */

@@ -4,6 +4,7 @@ import { checkConfig, normaliseFields } from '../../src/lifecycle/config-rules.t
 import { createHostEnvironment } from '../../src/lifecycle/permissions/plugin-environment.ts'
 import { defaultRepositoryLimits } from '../../src/repository/limits.ts'
 import { defaultLimits } from '../../src/sandbox/limits.ts'
+import { visibleIsolateErrorCodes } from '../../src/sandbox/isolate.ts'
 import { messageSizeLimit } from '../../src/sandbox/worker/plugin-api/listeners.ts'
 import { objectBytesLimit } from '../../src/sandbox/worker/plugin-api/objects.ts'
 import { ConfigSchemaEntry, Manifest, parseManifestShape } from '../../src/schema/manifest.ts'
@@ -303,4 +304,10 @@ test('the limits are those of the code', () => {
     const row = said(what)
     assert.ok(row.startsWith(expected), `${what}: "${row}" should be ${expected}`)
   }
+})
+
+test('the guide tells every code that a failed load can have, and no other', () => {
+  // What the loader itself finds, before an isolate is started, and a fault of its own.
+  const ofTheLoader = ['config_invalid', 'dependency_unmet', 'internal']
+  assert.deepEqual(namesUnder('Errors'), [...visibleIsolateErrorCodes, ...ofTheLoader].sort())
 })
