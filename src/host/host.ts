@@ -281,6 +281,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
       }
       return done
     }
+    const projection = createMqttProjection({ lifecycle, bus, root, logger })
+    scope.add(() => projection.close())
+    projection.follow()
     const seqBefore = journal.state.seq
     const id = settings.hostId ?? file?.host?.id ?? journal.state.host.context.id ?? newHostId()
     const { unfinishedStarts } = journal.state.host.context
@@ -304,8 +307,6 @@ export async function createHost(options: HostOptions): Promise<Host> {
     }
     await lifecycle.prepare(file, patiently)
     await snapshots.flush()
-    const projection = createMqttProjection({ lifecycle, bus, root, logger })
-    scope.add(() => projection.close())
     await projection.start()
     scope.add(async () => {
       reasons.add('stopping')

@@ -171,7 +171,8 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const reload = createReload(context, loader)
   const displacements = createDisplacements({ context, loader, snapshots, catchUp, commands, reload })
   const configuration = createConfiguration(context, { get, reload })
-  const stopListening = journal.subscribe((event) => {
+  // To the end of the journal: that the host has stopped is an event, too.
+  journal.subscribe((event) => {
     announcements.announce({ kind: 'lifecycle', event: eventView(event, manifests.knownFields) })
   })
   let stopping: Promise<void> | undefined
@@ -264,7 +265,6 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
         await mutex.idle()
         await unloadAllPlugins(context, loader)
         await stores.close()
-        stopListening()
       })()
       return stopping
     },

@@ -21,7 +21,9 @@ export interface MqttProjectionSettings {
 
 /** Shows the plugins on MQTT: all outgoing topics of the contract's section 4. */
 export interface MqttProjection {
-  /** Publishes how things are, clears what is retained of things that are no more, and follows from there. */
+  /** Publishes what happens from now on: from before the first fact of a start, for it is to be told of each. */
+  follow(): void
+  /** Publishes how things are, and clears what is retained of things that are no more. */
   start(): Promise<void>
   close(): Promise<void>
 }
@@ -249,7 +251,6 @@ export function createMqttProjection({
   }
 
   async function startAll(): Promise<void> {
-    cleanUps.push(lifecycle.subscribe(follow))
     cleanUps.push(
       bus.onReconnect(() => {
         reconcile().catch((error: unknown) => {
@@ -261,6 +262,7 @@ export function createMqttProjection({
   }
 
   return {
+    follow: () => void cleanUps.push(lifecycle.subscribe(follow)),
     start: () => (starting ??= closed ? Promise.resolve() : startAll()),
     async close() {
       closed = true

@@ -61,6 +61,23 @@ test('the stream tells what happens: lifecycle with its number, log, event, obje
   }
 })
 
+test('the stream tells of the end of the host, to the last event', async () => {
+  const host = await startTestHost()
+  try {
+    const reader = await readEvents(`${host.url}/api/events`)
+    await reader.next()
+    await host.host.close()
+    const events = await reader.until(({ data }) => data?.type === 'HostStopped')
+    assert.deepEqual(
+      lifecycleOnly(events).map(({ data }) => data.type),
+      ['HostStopping', 'HostStopped'],
+    )
+    await reader.close()
+  } finally {
+    await host.close()
+  }
+})
+
 test('a client that comes back gets what it missed and what follows, each event once, in order', async () => {
   const host = await startTestHost()
   try {

@@ -137,6 +137,16 @@ for (const [title, skip, start] of stages) {
     )
   })
 
+  test(`that the host has stopped is the last lifecycle event (${title})`, { skip }, async (context) => {
+    const stage = await start(context)
+    const client = await connect(context, stage.host.mqttUrl)
+    const stopped = next(client, 'host/lifecycle', (text) => JSON.parse(text).type === 'HostStopped')
+    await client.subscribeAsync('host/lifecycle', { qos: 1 })
+    await stage.host.host.close()
+    const { lastSeq } = stage.host.host.lifecycle
+    assert.equal(JSON.parse(await stopped).seq, lastSeq)
+  })
+
   test(`at the end the status is offline (${title})`, { skip }, async (context) => {
     const stage = await start(context)
     const client = await connect(context, stage.host.mqttUrl)
@@ -171,5 +181,50 @@ test(
     const out = next(client, 'demo/out')
     await client.publishAsync('demo/in', 'again', { qos: 1 })
     assert.equal(await out, 'again')
+  },
+)
+
+test(
+  'a broker beside the host is told of every event, from the first of a start to the last of its end',
+  { skip: mosquittoMissing },
+  async (context) => {
+    const mosquitto = await createMosquitto(context)
+    await mosquitto.start()
+    const client = await connect(context, mosquitto.url)
+    const received = collect(client)
+    await client.subscribeAsync('host/lifecycle', { qos: 1 })
+    const host = await startTestHost({
+      settings: { mqttUrl: mosquitto.url, safeMode: true },
+      hostFile: { plugins: { installed: [{ id: '@fixtures/demo', enabled: true, config: { level: 3 } }] } },
+    })
+    context.after(() => host.close())
+    const again = await host.restart()
+    context.after(() => again.close())
+    await again.host.close()
+    const expected = again.host.lifecycle.lastSeq
+    const events = (await received.take(expected)).map(({ text }) => JSON.parse(text))
+    assert.deepEqual(
+      events.map(({ seq }) => seq),
+      Array.from({ length: expected }, (_, index) => index + 1),
+    )
+    assert.deepEqual(
+      events.map(({ type, by }) => `${type} ${by}`).filter((text) => /^Host|file$/.test(text)),
+      [
+        'HostStarted startup',
+        'HostSafeModeEntered startup',
+        'PluginInstallRequested file',
+        'PluginInstalled file',
+        'PluginConfigured file',
+        'PluginEnabled file',
+        'HostReady startup',
+        'HostStopping shutdown',
+        'HostStopped shutdown',
+        'HostStarted startup',
+        'HostSafeModeEntered startup',
+        'HostReady startup',
+        'HostStopping shutdown',
+        'HostStopped shutdown',
+      ],
+    )
   },
 )

@@ -16,6 +16,7 @@ async function start(t: TestContext, plugin: Partial<StandInPlugin> = {}) {
   const standIn = createStandInLifecycle(plugins)
   const projection = createMqttProjection({ lifecycle: standIn.lifecycle, bus, root: 'host', logger })
   t.after(() => projection.close())
+  projection.follow()
 
   /** All that is retained below the plugins' topics, sorted. */
   async function retained(): Promise<string[]> {
