@@ -149,6 +149,9 @@ const machine = setup({
           }
         : {},
     ),
+    recordIndexVersion: assign(({ event }) =>
+      event.type === 'PluginVersionConfirmed' ? { indexVersion: event.data.indexVersion } : {},
+    ),
     returnToRelease: assign(({ context, event }) => {
       const found = event.type === 'PluginRolledBack' ? keptRelease(context, event.data.version) : undefined
       if (found === undefined) return {}
@@ -251,6 +254,7 @@ export const pluginLifecycle = machine.createMachine({
           { target: 'loading', actions: ['count', 'enable', 'forgetReachedLimits'] },
         ],
         PluginUpdated: { actions: ['count', 'replaceRelease'] },
+        PluginVersionConfirmed: { actions: ['countUnlessKept', 'recordIndexVersion'] },
         PluginRolledBack: { guard: 'isKept', actions: ['count', 'returnToRelease'] },
         PluginUninstalled: { target: 'uninstalled', actions: ['count', 'forgetInstallation'] },
       },
@@ -274,6 +278,7 @@ export const pluginLifecycle = machine.createMachine({
         PluginUnloadRequested: { target: 'unloading', actions: 'count' },
         PluginCrashed: { target: 'failed', actions: ['count', 'recordCrash'] },
         PluginStabilized: { actions: ['countUnlessKept', 'recordStability'] },
+        PluginVersionConfirmed: { actions: ['countUnlessKept', 'recordIndexVersion'] },
         PluginUnloaded: { target: 'unloaded', actions: 'count' },
       },
     },
@@ -300,6 +305,7 @@ export const pluginLifecycle = machine.createMachine({
           actions: ['count', 'prepareLoad', 'forgetReachedLimits'],
         },
         PluginUpdated: { actions: ['count', 'replaceRelease'] },
+        PluginVersionConfirmed: { actions: ['countUnlessKept', 'recordIndexVersion'] },
         PluginRolledBack: { guard: 'isKept', actions: ['count', 'returnToRelease'] },
         PluginUninstalled: { target: 'uninstalled', actions: ['count', 'forgetInstallation'] },
       },
@@ -312,6 +318,7 @@ export const pluginLifecycle = machine.createMachine({
         PluginDisabled: { target: 'unloaded', actions: ['count', 'disable'] },
         PluginLoadRequested: { target: 'loading', actions: ['count', 'prepareLoad', 'forgetReachedLimits'] },
         PluginUpdated: { actions: ['count', 'replaceRelease'] },
+        PluginVersionConfirmed: { actions: ['countUnlessKept', 'recordIndexVersion'] },
         PluginRolledBack: { guard: 'isKept', actions: ['count', 'returnToRelease'] },
         PluginUninstalled: { target: 'uninstalled', actions: ['count', 'forgetInstallation'] },
       },

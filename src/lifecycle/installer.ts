@@ -4,6 +4,7 @@ import { writing } from '../base/storage-fault.ts'
 import { decide, requireKept } from '../journal/decide.ts'
 import { stateOf } from '../journal/evolve.ts'
 import type { StagedPlugin } from '../repository/repository.ts'
+import { isNewer } from '../repository/versions.ts'
 import { identifierOf } from '../schema/identifier.ts'
 import type { Origin, PluginFact } from '../schema/journal-event.ts'
 import type { Manifest } from '../schema/manifest.ts'
@@ -55,6 +56,19 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
   function releaseData(staged: StagedPlugin) {
     const { manifest, indexVersion, repository, integrity } = staged
     return { version: manifest.version, indexVersion, repository, integrity }
+  }
+
+  /** What is offered is what is installed: only what the index calls it may be news. */
+  async function confirmVersion(
+    id: string,
+    indexVersion: string,
+    by: Origin,
+    requestKey: string | undefined,
+  ): Promise<void> {
+    const { indexVersion: seen, version } = snapshotOfPlugin(context, id).context
+    if (!isNewer(indexVersion, seen ?? version ?? '')) return
+    const data = { indexVersion, keepsRevision: true } as const
+    await journal.append([{ type: 'PluginVersionConfirmed', plugin: id, data }], by, requestKey)
   }
 
   /** Takes a running plugin down; `loading` again is the caller's. */
@@ -167,7 +181,10 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
       const staged = await repositories.stage(from, identifierOf(id), version)
       try {
         const same = JSON.stringify(staged.integrity) === JSON.stringify(before.integrity)
-        if (staged.manifest.version === before.version && same) return
+        if (staged.manifest.version === before.version && same) {
+          await confirmVersion(id, staged.indexVersion, by, requestKey)
+          return
+        }
         requireDependencies(id, staged.manifest)
         await unloadIfRunning(id, 'update', by)
         try {

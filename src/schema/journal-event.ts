@@ -96,6 +96,8 @@ export const pluginFacts = {
     /** What it may do that the version before it might not; absent when there is nothing. */
     permissionsAdded: Type.Optional(Type.Array(PermissionEntry)),
   }),
+  /** An update found what is installed, under a newer version of the index. */
+  PluginVersionConfirmed: Type.Object({ indexVersion: Type.String(), ...keepsRevision }),
   /** `version`: which of the kept ones; without it the one before. */
   PluginRolledBack: Type.Object({ reason: Type.String(), version: Type.Optional(Type.String()) }),
   PluginUninstalled: Type.Object({ purged: Type.Array(Type.String()) }),

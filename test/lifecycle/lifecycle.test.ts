@@ -358,6 +358,30 @@ test('a folder that somebody deleted is fetched again when the plugin is loaded'
   assert.equal((await command(host, 'hello/reload')).state, 'running')
 })
 
+test('an update that changes nothing but the version of the index ends the hint at it, and nothing is reloaded', async (context) => {
+  const host = await start(context)
+  await install(host, 'hello')
+  await command(host, 'hello/toggle')
+  const { revision } = await plugin(host, 'hello')
+  const path = join(host.repository, 'plugins.json')
+  const index = JSON.parse(await readFile(path, 'utf8'))
+  for (const entry of index.plugins) if (entry.id === 'hello') entry.version = '1.2.0'
+  await writeFile(path, JSON.stringify(index))
+  const offer = async () =>
+    (await host.request('GET', '/api/catalog?q=hello')).body.plugins.map(
+      ({ installedVersion, updateAvailable }: Record<string, unknown>) => [installedVersion, updateAvailable],
+    )
+  const updated = await command(host, 'hello/update')
+  assert.deepEqual([updated.version, updated.state, updated.revision], ['1.0.0', 'running', revision])
+  assert.deepEqual((await types(host, 'hello')).at(-1), 'PluginVersionConfirmed running http')
+  assert.deepEqual(await offer(), [['1.0.0', false]])
+  await command(host, 'hello/update')
+  assert.deepEqual((await types(host, 'hello')).slice(-2), [
+    'PluginLoaded running http',
+    'PluginVersionConfirmed running http',
+  ])
+})
+
 test('files that changed since the installation are told in the log, and the plugin runs', async (context) => {
   const warnings: string[] = []
   const logger = {

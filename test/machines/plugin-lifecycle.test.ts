@@ -44,6 +44,7 @@ const facts: { [T in PluginFact['type']]: Extract<PluginFact, { type: T }> } = {
     plugin: id,
     data: { ...release, version: '2.0.0', integrity: { 'init.lua': 'bb' } },
   },
+  PluginVersionConfirmed: { type: 'PluginVersionConfirmed', plugin: id, data: { indexVersion: '3.0.0' } },
   PluginRolledBack: { type: 'PluginRolledBack', plugin: id, data: { reason: 'asked for' } },
   PluginUninstalled: { type: 'PluginUninstalled', plugin: id, data: { purged: [] } },
 }
@@ -83,6 +84,7 @@ const transitions: Record<PluginState, Partial<Record<Type, PluginState>>> = {
     PluginLimitsChanged: 'installed',
     PluginEnabled: 'loading',
     PluginUpdated: 'installed',
+    PluginVersionConfirmed: 'installed',
     PluginUninstalled: 'uninstalled',
   },
   loading: {
@@ -99,6 +101,7 @@ const transitions: Record<PluginState, Partial<Record<Type, PluginState>>> = {
     PluginUnloadRequested: 'unloading',
     PluginCrashed: 'failed',
     PluginStabilized: 'running',
+    PluginVersionConfirmed: 'running',
     PluginUnloaded: 'unloaded',
   },
   unloading: { PluginLimitReached: 'unloading', PluginUnloaded: 'unloaded' },
@@ -107,6 +110,7 @@ const transitions: Record<PluginState, Partial<Record<Type, PluginState>>> = {
     PluginLimitsChanged: 'unloaded',
     PluginEnabled: 'loading',
     PluginUpdated: 'unloaded',
+    PluginVersionConfirmed: 'unloaded',
     PluginUninstalled: 'uninstalled',
   },
   failed: {
@@ -115,6 +119,7 @@ const transitions: Record<PluginState, Partial<Record<Type, PluginState>>> = {
     PluginDisabled: 'unloaded',
     PluginLoadRequested: 'loading',
     PluginUpdated: 'failed',
+    PluginVersionConfirmed: 'failed',
     PluginUninstalled: 'uninstalled',
   },
   uninstalled: { PluginInstallRequested: 'installing' },
