@@ -7,13 +7,8 @@ import type { Field } from '../schema/field.ts'
 import { identifierOf } from '../schema/identifier.ts'
 import { changedPermissions } from './changed-permissions.ts'
 import { checkConfig, normaliseFields } from './config-rules.ts'
-import {
-  configuredRepositories,
-  installedPlugins,
-  type LifecycleContext,
-  snapshotOfPlugin,
-} from './context.ts'
-import { unmetDependencies } from './dependencies.ts'
+import { configuredRepositories, type LifecycleContext, snapshotOfPlugin } from './context.ts'
+import { checkDependencies } from './dependency-check.ts'
 import type { InstallRequest } from './lifecycle.ts'
 import { originRepository } from './origin-repository.ts'
 import { environmentUse } from './permissions/plugin-environment.ts'
@@ -29,8 +24,9 @@ export function createChangeChecker(context: LifecycleContext): ChangeChecker {
   const { repositories, manifests, hostVersion } = context
 
   /** `installed`: compare with the version that is there, and with its configuration. */
-  function compare(id: string, next: PluginPreview, installed: boolean): ChangeCheck {
+  async function compare(id: string, next: PluginPreview, installed: boolean): Promise<ChangeCheck> {
     const { manifest, integrity, minHostVersion } = next
+    const { unmet: missing } = await checkDependencies(context, id, manifest)
     const present = snapshotOfPlugin(context, id).context
     const before = installed ? manifests.get(id) : undefined
     const [oldFields, fields] = [installed ? manifests.fields(id) : [], normaliseFields(manifest)]
@@ -40,7 +36,6 @@ export function createChangeChecker(context: LifecycleContext): ChangeChecker {
     const environment = context.environment(manifest)
     const checked = checkConfig(fields, installed ? present.config : {}, environment)
     const wrong = [...checked.errors, ...checked.missing]
-    const missing = unmetDependencies({ ...manifest, id }, installedPlugins(context))
     const check: ChangeCheck = {
       id,
       from: installed ? present.version : null,

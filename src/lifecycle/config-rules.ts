@@ -49,34 +49,49 @@ function normaliseField(key: string, definition: ConfigDefinition): Field {
     enum: choices,
     env: definition.env || null,
     // A switch is no secret, whatever its name (`useAuth`); hidden, it could not be shown in a form.
-    secret: definition.secret ?? (type !== 'boolean' && isSecretName(key)),
+    secret: definition.secret ?? (type === 'password' || (type !== 'boolean' && isSecretName(key))),
   }
 }
 
 /** A default that cannot be brought to the field's type is none. */
 function defaultOf(value: unknown, type: FieldType | null, choices: readonly unknown[] | null): unknown {
   if (value === undefined || value === null) return null
-  if (type !== null) return converted(value, type) ?? null
+  if (kindOf(type) !== null) return converted(value, type) ?? null
   return choices?.find((choice) => typeof value === 'string' && String(choice) === value) ?? value
+}
+
+/** What a value of a field is to Lua; null: any of its choices. */
+function kindOf(type: FieldType | null): 'string' | 'number' | 'boolean' | null {
+  if (type === 'text' || type === 'password') return 'string'
+  if (type === 'integer') return 'number'
+  return type === 'select' ? null : type
 }
 
 /** The value in the type of its field, if it says one: text becomes a number or a boolean, and back. */
 function converted(value: unknown, type: FieldType | null): unknown {
-  if (type === null || isOfType(value, type)) return value
-  if (type === 'string')
+  const kind = kindOf(type)
+  if (kind === null || isOfType(value, type)) return value
+  if (kind === 'string')
     return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
   if (typeof value !== 'string') return undefined
   const text = value.trim()
-  if (type === 'number') {
+  if (kind === 'number') {
     const number = Number(text)
-    return text !== '' && Number.isFinite(number) ? number : undefined
+    return text !== '' && isOfType(number, type) ? number : undefined
   }
   if (/^(true|1|yes|on)$/i.test(text)) return true
   return /^(false|0|no|off)$/i.test(text) ? false : undefined
 }
 
-function isOfType(value: unknown, type: FieldType): boolean {
-  return type === 'number' ? typeof value === 'number' && Number.isFinite(value) : typeof value === type
+function isOfType(value: unknown, type: FieldType | null): boolean {
+  if (type === 'integer') return Number.isInteger(value)
+  const kind = kindOf(type)
+  return kind === 'number' ? Number.isFinite(value) : kind === null || typeof value === kind
+}
+
+/** Completes "must be". */
+function typeWords(type: FieldType | null): string {
+  return type === 'integer' ? 'a whole number' : `a ${kindOf(type)}`
 }
 
 /** Checks a configuration and fills it in. `config` may hold anything that JSON can say. */
@@ -149,9 +164,10 @@ function fromEnvironment(
   const { env } = field
   const text = env === null ? undefined : environment.read(env)
   if (text === undefined || text === '') return { problems: [] }
-  const choice = field.type === null ? field.enum?.find((candidate) => String(candidate) === text) : undefined
+  const choice =
+    kindOf(field.type) === null ? field.enum?.find((candidate) => String(candidate) === text) : undefined
   const value = choice ?? converted(text, field.type)
-  const problems = value === undefined ? [`must be a ${field.type}`] : violations(field, value)
+  const problems = value === undefined ? [`must be ${typeWords(field.type)}`] : violations(field, value)
   if (problems.length === 0) return { value, problems }
   return { problems: problems.map((message) => `the environment variable ${env} ${message}`) }
 }
@@ -160,7 +176,7 @@ function fromEnvironment(
 function violations(field: Field, value: unknown): string[] {
   const { type, min, max } = field
   if (field.default !== null && isDeepStrictEqual(value, field.default)) return []
-  if (type !== null && !isOfType(value, type)) return [`must be a ${type}`]
+  if (!isOfType(value, type)) return [`must be ${typeWords(type)}`]
   const messages: string[] = []
   if (typeof value === 'number') {
     if (min !== null && value < min) messages.push(`must be at least ${min}`)

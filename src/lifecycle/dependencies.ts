@@ -1,3 +1,4 @@
+import type { ProblemDetail } from '../base/problem.ts'
 import { isVersionRange, satisfies } from '../repository/versions.ts'
 import { parseFullId } from '../schema/identifier.ts'
 import type { Dependency } from '../schema/manifest.ts'
@@ -13,7 +14,7 @@ export interface RequiredPlugin {
 export interface UnmetDependency {
   /** As the manifest writes it. */
   dependency: string
-  reason: 'invalid' | 'missing' | 'version'
+  reason: 'missing' | 'version'
   /** A sentence that says what to do. */
   message: string
 }
@@ -30,8 +31,6 @@ export interface LoadOrder {
   order: string[]
   /** Groups of plugins that need each other; within a group the given order counts. */
   cycles: string[][]
-  /** By plugin: what is missing, of the wrong version, or no dependency at all. */
-  unmet: Map<string, UnmetDependency[]>
 }
 
 function textOf(dependency: Dependency): string {
@@ -48,35 +47,75 @@ export function parseDependency(dependency: Dependency, namespace: string): Requ
   return { fullId: identifier.fullId, range: range ?? null }
 }
 
-/** What `plugin` needs and `installed` does not have. */
-export function unmetDependencies(
+/** What stands in the way of a plugin, and what only looks like it. */
+export interface DependencyVerdict {
+  unmet: UnmetDependency[]
+  /** Entries that name no plugin: nothing waits for them. */
+  warnings: ProblemDetail[]
+}
+
+/**
+ * What `plugin` needs and `installed` does not have. A name without namespace is one of the plugin's own
+ * namespace, if there is such a plugin: installed, or among `offered`, the full ids in repositories.
+ */
+export function judgeDependencies(
   plugin: DependentPlugin,
   installed: readonly { id: string; version: string }[],
-): UnmetDependency[] {
+  offered: ReadonlySet<string>,
+): DependencyVerdict {
   const versions = new Map(installed.map(({ id, version }) => [id, version]))
-  return (plugin.dependencies ?? []).flatMap((dependency) => unmetDependency(plugin, dependency, versions))
+  const verdict: DependencyVerdict = { unmet: [], warnings: [] }
+  for (const [index, dependency] of (plugin.dependencies ?? []).entries()) {
+    const text = textOf(dependency)
+    const required = parseDependency(dependency, namespaceOf(plugin.id))
+    const noPlugin = whyNoPlugin(text, required, (id) => versions.has(id) || offered.has(id))
+    if (required === undefined || noPlugin !== undefined) {
+      const message = `"${text}" ${noPlugin ?? ''}; nothing waits for it`
+      verdict.warnings.push({ path: `/dependencies/${index}`, message })
+    } else if (typeof dependency === 'string' || dependency.optional !== true) {
+      verdict.unmet.push(...unmetDependency(plugin.id, text, required, versions.get(required.fullId)))
+    }
+  }
+  return verdict
+}
+
+/** Full ids of what is named without namespace and not installed. */
+export function absentBareNames(plugin: DependentPlugin, installed: readonly { id: string }[]): string[] {
+  const ids = new Set(installed.map(({ id }) => id))
+  return (plugin.dependencies ?? [])
+    .filter((dependency) => isBare(textOf(dependency)))
+    .flatMap((dependency) => parseDependency(dependency, namespaceOf(plugin.id))?.fullId ?? [])
+    .filter((id) => !ids.has(id))
+}
+
+function isBare(text: string): boolean {
+  return !text.trim().startsWith('@')
+}
+
+/** The rest of a sentence. */
+function whyNoPlugin(
+  text: string,
+  required: RequiredPlugin | undefined,
+  exists: (fullId: string) => boolean,
+): string | undefined {
+  if (required === undefined) return 'is not a plugin id with a version range'
+  if (!isBare(text) || exists(required.fullId)) return undefined
+  return `is not the name of a plugin: there is no ${required.fullId}, installed or in a repository`
 }
 
 function unmetDependency(
-  plugin: DependentPlugin,
-  dependency: Dependency,
-  versions: ReadonlyMap<string, string>,
+  id: string,
+  dependency: string,
+  { fullId, range }: RequiredPlugin,
+  version: string | undefined,
 ): UnmetDependency[] {
-  const text = textOf(dependency)
-  const required = parseDependency(dependency, namespaceOf(plugin.id))
-  if (required === undefined) {
-    const message = `${plugin.id} depends on "${text}", which is not a plugin id with a version range; its author has to correct that.`
-    return [{ dependency: text, reason: 'invalid', message }]
-  }
-  const { fullId, range } = required
-  const version = versions.get(fullId)
   if (version === undefined) {
-    const message = `${plugin.id} needs ${fullId}${range === null ? '' : ` ${range}`}, which is not installed; install it first.`
-    return [{ dependency: text, reason: 'missing', message }]
+    const message = `${id} needs ${fullId}${range === null ? '' : ` ${range}`}, which is not installed; install it first.`
+    return [{ dependency, reason: 'missing', message }]
   }
   if (range === null || satisfies(version, range)) return []
-  const message = `${plugin.id} needs ${fullId} ${range}, but ${version} is installed; update or roll back ${fullId}.`
-  return [{ dependency: text, reason: 'version', message }]
+  const message = `${id} needs ${fullId} ${range}, but ${version} is installed; update or roll back ${fullId}.`
+  return [{ dependency, reason: 'version', message }]
 }
 
 function namespaceOf(fullId: string): string {
@@ -86,11 +125,6 @@ function namespaceOf(fullId: string): string {
 /** In which order to load. A cycle is no obstacle, since plugins may look each other up later; it is named. */
 export function loadOrder(plugins: readonly DependentPlugin[]): LoadOrder {
   const byId = new Map(plugins.map((plugin) => [plugin.id, plugin]))
-  const unmet = new Map<string, UnmetDependency[]>()
-  for (const plugin of byId.values()) {
-    const problems = unmetDependencies(plugin, plugins)
-    if (problems.length > 0) unmet.set(plugin.id, problems)
-  }
   const needs = (id: string): string[] =>
     (byId.get(id)?.dependencies ?? [])
       .map((dependency) => parseDependency(dependency, namespaceOf(id))?.fullId)
@@ -100,7 +134,7 @@ export function loadOrder(plugins: readonly DependentPlugin[]): LoadOrder {
     group.sort((left, right) => (place.get(left) ?? 0) - (place.get(right) ?? 0)),
   )
   const cycles = groups.filter(([first = '', ...others]) => others.length > 0 || needs(first).includes(first))
-  return { order: groups.flat(), cycles, unmet }
+  return { order: groups.flat(), cycles }
 }
 
 /** Groups of ids that reach each other (Tarjan); a group comes after the groups it needs. */

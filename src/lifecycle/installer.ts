@@ -12,13 +12,12 @@ import type { PermissionEntry } from '../schema/permissions.ts'
 import { changedPermissions } from './changed-permissions.ts'
 import {
   configuredRepositories,
-  installedPlugins,
   isSafeMode,
   type LifecycleContext,
   pluginError,
   snapshotOfPlugin,
 } from './context.ts'
-import { unmetDependencies } from './dependencies.ts'
+import { checkDependencies } from './dependency-check.ts'
 import type { CommandContext, InstallRequest, PurgeTarget } from './lifecycle.ts'
 import type { Loader } from './loader.ts'
 import { matchFilesToJournal } from './match-files.ts'
@@ -39,9 +38,14 @@ export interface Installer {
 export function createInstaller(context: LifecycleContext, loader: Loader): Installer {
   const { journal, directory, repositories, manifests, stores, logger } = context
 
-  function requireDependencies(id: string, manifest: Manifest): void {
-    const unmet = unmetDependencies({ ...manifest, id }, installedPlugins(context))
+  async function requireDependencies(id: string, manifest: Manifest): Promise<void> {
+    const { unmet } = await checkDependencies(context, id, manifest)
     if (unmet.length > 0) throw new Problem('dependency_unmet', unmet.map(({ message }) => message).join(' '))
+  }
+
+  /** The load says them in the plugin's own log, too. */
+  function warnOfManifest(id: string, { warnings }: Manifest): void {
+    if (warnings !== undefined) logger.warn('The manifest of a plugin has mistakes', { plugin: id, warnings })
   }
 
   function warnOfPermissions(id: string, next: Manifest, added: readonly PermissionEntry[]): void {
@@ -150,7 +154,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
       // Fetched and checked beforehand: an installation that cannot be done leaves nothing behind.
       const staged = await repositories.stage(from, identifierOf(id), request.version)
       try {
-        requireDependencies(id, staged.manifest)
+        await requireDependencies(id, staged.manifest)
         const version = staged.manifest.version
         await journal.append(decide(snapshot, { type: 'install', repository: from.name, version }), by)
         let outcome: PluginFact
@@ -167,6 +171,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
         await journal.append([outcome], by, requestKey)
         if (failure !== undefined) throw failure
         manifests.set(id, staged.manifest)
+        warnOfManifest(id, staged.manifest)
         // An earlier installation may have left versions that nobody can return to any more.
         await directory.prune(identifierOf(id), [])
         logger.info('Installed a plugin', { plugin: id, version, repository: from.name })
@@ -185,7 +190,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
           await confirmVersion(id, staged.indexVersion, by, requestKey)
           return
         }
-        requireDependencies(id, staged.manifest)
+        await requireDependencies(id, staged.manifest)
         await unloadIfRunning(id, 'update', by)
         try {
           await staged.swapIn()
@@ -211,6 +216,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
         }
         warnOfPermissions(id, staged.manifest, added)
         manifests.set(id, staged.manifest)
+        warnOfManifest(id, staged.manifest)
         await directory.prune(identifierOf(id), snapshotOfPlugin(context, id).context.kept)
         await loadIfEnabled(id, 'update', by)
         await returnFromTrial(id)

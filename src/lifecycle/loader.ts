@@ -5,11 +5,12 @@ import { hostSupports } from '../repository/versions.ts'
 import { IsolateError } from '../sandbox/isolate.ts'
 import { identifierOf } from '../schema/identifier.ts'
 import type { Origin, PluginFact } from '../schema/journal-event.ts'
+import { manifestFile, withWarnings } from '../schema/manifest.ts'
 import type { PluginError } from '../schema/plugin.ts'
 import { checkConfig, normaliseFields } from './config-rules.ts'
-import { installedPlugins, type LifecycleContext, pluginError, snapshotOfPlugin } from './context.ts'
+import { type LifecycleContext, pluginError, snapshotOfPlugin } from './context.ts'
 import type { CrashReport, DescribeCrash } from './crash-report.ts'
-import { unmetDependencies } from './dependencies.ts'
+import { checkDependencies } from './dependency-check.ts'
 import { matchFilesToJournal } from './match-files.ts'
 import { originRepository } from './origin-repository.ts'
 import type { LoadRequest } from './plugin-effects.ts'
@@ -53,7 +54,10 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
         `${id} needs host version ${manifest.minHostVersion}; this is ${context.hostVersion}. Update the host.`,
       )
     }
-    const unmet = unmetDependencies({ ...manifest, id }, installedPlugins(context))
+    const { unmet, warnings: misnamed } = await checkDependencies(context, id, manifest)
+    const mistakes = [...(manifest.warnings ?? []), ...misnamed]
+    manifests.set(id, withWarnings(manifest, mistakes))
+    for (const { path, message } of mistakes) effects.say(id, 'warn', `${manifestFile} ${path} ${message}`)
     if (unmet.length > 0) throw new Problem('dependency_unmet', unmet.map(({ message }) => message).join(' '))
     const fields = normaliseFields(manifest)
     const { config, limits } = snapshotOfPlugin(context, id).context

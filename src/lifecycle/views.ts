@@ -1,3 +1,4 @@
+import { cutText } from '../base/cut-text.ts'
 import type { HostState, PluginSnapshot } from '../journal/evolve.ts'
 import { stateOf } from '../journal/evolve.ts'
 import type { Field } from '../schema/field.ts'
@@ -61,6 +62,7 @@ export function pluginView(
     exports: manifest?.exports ?? {},
     docs: manifest?.docs ?? [],
     dependencies: manifest?.dependencies ?? [],
+    warnings: (manifest?.warnings ?? []).map(({ path, message }) => ({ path, message: cutText(message) })),
     permissions: manifest?.permissions ?? null,
     environment,
     revision: context.revision,

@@ -2,12 +2,16 @@ import { isJsonObject } from '../base/json.ts'
 import type { ProblemDetail } from '../base/problem.ts'
 import { parseFullId } from '../schema/identifier.ts'
 import { parseJsonText } from '../schema/json-text.ts'
+import { parseLeniently } from '../schema/lenient.ts'
 import {
   indexFile,
+  indexRules,
   parseRepositoryEntry,
   parseRepositoryHead,
   type RepositoryEntry,
   type RepositoryIndex,
+  tidyEntry,
+  tidyHead,
 } from '../schema/repository-index.ts'
 import { SourceError } from './source.ts'
 import { isNewer, isSameVersion } from './versions.ts'
@@ -29,21 +33,21 @@ export function readIndexFile(bytes: Uint8Array): ReadIndex {
       `its ${indexFile} has version ${json.value.version}, and this host reads version 1; update the host`,
     )
   }
-  const head = parseRepositoryHead(json.value)
+  const head = parseLeniently(parseRepositoryHead, json.value, { ...indexRules, tidy: tidyHead })
   if (!head.ok) {
     const list = head.errors.map(({ path, message }) => `${path || 'it'} ${message}`).join('; ')
     throw new SourceError(`its ${indexFile} is not an index: ${list}`)
   }
-  const { namespace, plugins } = head.value
+  const { namespace, plugins } = head.value.value
   const usable: RepositoryEntry[] = []
   const unusable: ReadIndex['unusable'] = []
   for (const [position, found] of plugins.entries()) {
     const entry = withTidyPath(found)
-    const parsed = parseRepositoryEntry(entry)
+    const parsed = parseLeniently(parseRepositoryEntry, entry, { ...indexRules, tidy: tidyEntry })
     const fullId =
       isJsonObject(entry) && typeof entry.id === 'string' ? fullIdOf(entry.id, namespace) : undefined
     if (parsed.ok && fullId !== undefined) {
-      usable.push(parsed.value)
+      usable.push(parsed.value.value)
       continue
     }
     const errors = parsed.ok
@@ -54,7 +58,7 @@ export function readIndexFile(bytes: Uint8Array): ReadIndex {
       errors: errors.map(({ path, message }) => ({ path: `/plugins/${position}${path}`, message })),
     })
   }
-  return { index: { ...head.value, plugins: usable }, unusable }
+  return { index: { ...head.value.value, plugins: usable }, unusable }
 }
 
 /** People write `./clock/` for `clock`. */

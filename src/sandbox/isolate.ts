@@ -25,7 +25,7 @@ export interface IsolateSource {
   /** The plugin's key-value store as it is on disk. */
   keyValues: Record<string, KeyValueEntry>
   /** What the manifest declares of controls: type and range, for typed setters. */
-  controls: { id: string; type: string; range?: string | undefined }[]
+  controls: { id: string; type?: string | undefined; range?: string | undefined }[]
   /** Filters that Lua may publish and subscribe to; absent: all. The services refuse what is not covered. */
   topics?: { publish: string[]; subscribe: string[] } | undefined
   /** What the host's owner has set for it; the rest is as for every plugin. */

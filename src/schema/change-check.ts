@@ -44,7 +44,7 @@ export const ChangeCheck = Type.Object({
     missing: Type.Array(
       Type.Object({
         dependency: Type.String({ description: 'As the manifest has it' }),
-        reason: Type.Union([Type.Literal('invalid'), Type.Literal('missing'), Type.Literal('version')]),
+        reason: Type.Union([Type.Literal('missing'), Type.Literal('version')]),
         message: Type.String(),
       }),
     ),

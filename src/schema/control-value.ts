@@ -62,7 +62,7 @@ export type AcceptedValue =
  * booleans, digits of a number become numbers. Types that are not known take everything as it is.
  */
 export function controlValueFor(
-  declared: { type?: string; range?: string | undefined },
+  declared: { type?: string | undefined; range?: string | undefined },
   value: Json,
 ): AcceptedValue {
   const { type, range } = declared

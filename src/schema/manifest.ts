@@ -3,6 +3,8 @@ import { isJsonObject } from '../base/json.ts'
 import { Problem, type ProblemDetail } from '../base/problem.ts'
 import type { PluginIdentifier } from './identifier.ts'
 import { parseJsonText } from './json-text.ts'
+import { parseLeniently } from './lenient.ts'
+import { manifestRules } from './manifest-in-the-wild.ts'
 import { createParser } from './parser.ts'
 import { Permissions } from './permissions.ts'
 
@@ -32,7 +34,15 @@ export const SemanticVersion = Type.String({
 /** Any key. The usual pattern of records (`^.*$`) lets a key with a line break through unchecked. */
 export const AnyKey = Type.String({ pattern: '^[\\s\\S]*$' })
 
-export const FieldType = Type.Union([Type.Literal('string'), Type.Literal('number'), Type.Literal('boolean')])
+export const FieldType = Type.Union([
+  Type.Literal('string'),
+  Type.Literal('text'),
+  Type.Literal('password'),
+  Type.Literal('number'),
+  Type.Literal('integer'),
+  Type.Literal('boolean'),
+  Type.Literal('select'),
+])
 export type FieldType = Static<typeof FieldType>
 
 const fieldMembers = {
@@ -65,14 +75,14 @@ export type ConfigDefinition = Static<typeof ConfigDefinition>
 
 export const SensorExport = Type.Object({
   id: Type.String({ minLength: 1, description: 'Id, or a template such as <device>_power' }),
-  type: Type.String(),
+  type: Type.Optional(Type.String()),
   description: Type.Optional(Type.String()),
   unit: Type.Optional(Type.String()),
 })
 
 export const ControlExport = Type.Object({
   id: Type.String({ minLength: 1 }),
-  type: Type.String(),
+  type: Type.Optional(Type.String()),
   range: Type.Optional(
     Type.String({
       pattern: '^-?\\d+(\\.\\d+)?-(-?\\d+(\\.\\d+)?)$',
@@ -100,18 +110,19 @@ export type Exports = Static<typeof Exports>
 export const Document = Type.Object({ title: Type.String(), file: RelativePath })
 export type Document = Static<typeof Document>
 
-/** `"@ns/id"`, `"@ns/id@range"` or `{id, version}`; without a namespace it is the plugin's own. */
+/** `"@ns/id"`, `"@ns/id@range"` or `{id, version, optional}`; without a namespace it is the plugin's own. */
 export const Dependency = Type.Union(
   [
     Type.String({ pattern: '^(@[^/@]+/)?[^/@]+(@.+)?$' }),
     Type.Object({
       id: Type.String({ pattern: '^(@[^/@]+/)?[^/@]+$' }),
       version: Type.Optional(Type.String()),
+      optional: Type.Optional(Type.Boolean({ description: 'It is no obstacle when it is not there' })),
     }),
   ],
   {
     description:
-      'A plugin id ("@namespace/id"), with a version range ("@namespace/id@^1.2.0"), or {id, version}',
+      'A plugin id ("@namespace/id"), with a version range ("@namespace/id@^1.2.0"), or {id, version, optional}',
   },
 )
 export type Dependency = Static<typeof Dependency>
@@ -158,7 +169,12 @@ export const Manifest = Type.Object(
   },
   { title: 'Lupine plugin manifest', description: 'plugin.json of a Lupine plugin' },
 )
-export type Manifest = Static<typeof Manifest>
+export type Manifest = Static<typeof Manifest> & {
+  /** What was left out because it is broken, or does nothing; absent: nothing was. */
+  warnings?: readonly ProblemDetail[]
+}
+/** Warnings of one manifest that are kept. */
+const warningLimit = 50
 
 /** For editors: completion and checks in `plugin.json`. */
 export const manifestJsonSchema: unknown = {
@@ -185,8 +201,8 @@ export function allFiles(manifest: Manifest): string[] {
 }
 
 /**
- * The manifest of the plugin `expected`, from the bytes of `plugin.json` or from their parsed JSON.
- * Throws `manifest_invalid` with everything that is wrong, as JSON pointers.
+ * The manifest of the plugin `expected`, from the bytes of `plugin.json` or from their parsed JSON. What can be
+ * done without is left out, with a warning; throws `manifest_invalid` with everything else, as JSON pointers.
  */
 export function parseManifest(source: unknown, expected: PluginIdentifier): Manifest {
   const refuse = (what: string, errors: ProblemDetail[]): Problem =>
@@ -203,12 +219,24 @@ export function parseManifest(source: unknown, expected: PluginIdentifier): Mani
     const kind = Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`
     throw refuse(`must be a JSON object, not ${kind}.`, [{ path: '', message: 'must be object' }])
   }
-  const parsed = parseManifestShape(value)
+  const parsed = parseLeniently(parseManifestShape, value, manifestRules)
   if (!parsed.ok) errors.push(...parsed.errors)
   errors.push(...identityErrors(value, expected))
-  if (parsed.ok) errors.push(...consistencyErrors(parsed.value))
-  if (parsed.ok && errors.length === 0) return parsed.value
+  if (parsed.ok) errors.push(...consistencyErrors(parsed.value.value))
+  if (parsed.ok && errors.length === 0) {
+    const { value: manifest, warnings } = parsed.value
+    return withWarnings(manifest, warnings)
+  }
   throw refuse(`is invalid: ${summary(errors)}.`, errors)
+}
+
+/** The manifest, and what is wrong with it. A member of that name in the file says nothing. */
+export function withWarnings(
+  { warnings: _, ...manifest }: Manifest,
+  warnings: readonly ProblemDetail[],
+): Manifest {
+  if (warnings.length === 0) return manifest
+  return { ...manifest, warnings: warnings.slice(0, warningLimit) }
 }
 
 function summary(errors: readonly ProblemDetail[]): string {

@@ -106,6 +106,9 @@ export const Plugin = Type.Object({
   exports: Exports,
   docs: Type.Array(Document),
   dependencies: Type.Array(Dependency),
+  warnings: Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
+    description: 'What is wrong in its manifest, and left out, by JSON pointer',
+  }),
   permissions: Type.Union([Permissions, Type.Null()], {
     description: 'null: the manifest declares none, so nothing is refused to the plugin',
   }),

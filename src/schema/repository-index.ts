@@ -1,6 +1,16 @@
 import Type, { type Static } from 'typebox'
+import type { JsonObject } from '../base/json.ts'
 import { ShortId } from './identifier.ts'
 import { AnyKey, pluginFileLimit, RelativePath, SemanticVersion } from './manifest.ts'
+import {
+  authorName,
+  changeMembers,
+  completeVersion,
+  eachItem,
+  type LenientRules,
+  withoutDot,
+  withoutNullMembers,
+} from './lenient.ts'
 import { createParser } from './parser.ts'
 import { Permissions } from './permissions.ts'
 
@@ -51,6 +61,24 @@ export const parseRepositoryIndex = createParser(RepositoryIndex)
 /** The index without a look at its entries: one bad entry must not hide the others. */
 export const parseRepositoryHead = createParser(Type.Object({ ...head, plugins: Type.Array(Type.Unknown()) }))
 export const parseRepositoryEntry = createParser(RepositoryEntry)
+const forReaders = new Set(['description', 'author', 'url', 'updated', 'tags', 'minHostVersion'])
+/** What only people read, and the lowest host version, which the manifest names, too. */
+export const indexRules: Omit<LenientRules, 'tidy'> = {
+  isVital: ([member = '']) => !forReaders.has(member),
+  unit: (path) => path.length,
+}
+
+export const tidyHead = (head: JsonObject): JsonObject =>
+  changeMembers(withoutNullMembers(head), { author: authorName }) as JsonObject
+
+export const tidyEntry = (entry: JsonObject): JsonObject =>
+  changeMembers(withoutNullMembers(entry), {
+    version: completeVersion,
+    minHostVersion: completeVersion,
+    author: authorName,
+    files: eachItem(withoutDot),
+  }) as JsonObject
+
 /** The permissions that an entry names. */
 export const parseListedPermissions = createParser(Permissions)
 

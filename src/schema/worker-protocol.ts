@@ -238,7 +238,7 @@ export interface LoadSource {
   config: Config
   secrets: string[]
   keyValues: Record<string, KeyValue>
-  controls: { id: string; type: string; range?: string | undefined }[]
+  controls: { id: string; type?: string | undefined; range?: string | undefined }[]
   /** Filters; absent: all. The host refuses what is not covered: the worker only tells Lua so at once. */
   topics?: { publish: string[]; subscribe: string[] } | undefined
 }

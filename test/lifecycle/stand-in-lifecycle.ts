@@ -18,6 +18,7 @@ export function pluginNamed(id: string, rest: Partial<Plugin> = {}): Plugin {
     homepage: null,
     license: null,
     tags: [],
+    warnings: [],
     repository: null,
     enabled: true,
     state: 'running',

@@ -89,50 +89,195 @@ test('what is no JSON object is told of in one sentence', () => {
   assert.match(refusal(Buffer.from([0x7b, 0xff])).message, /is not UTF-8 text/)
 })
 
-test('everything that is wrong is told at once, each with its place', () => {
+test('everything that stops a plugin is told at once, each with its place', () => {
   const { message, errors } = refusal(
     JSON.stringify({
       id: 'lamp',
-      version: '1.0',
-      minHostVersion: 5,
+      version: 'one',
       tags: 'time',
-      files: ['../a.lua', '/etc/passwd', 'ok.lua', 'a\\b.lua', '%2e%2e/b.lua', ''],
-      docs: [{ title: 'Read me' }, { title: 'x', file: 'docs/../../x' }],
-      dependencies: [5, ''],
-      configSchema: [{ type: 'number' }, { key: 'a', type: 'text' }],
-      config: { 'a/b': { min: 'low' }, 'line\nbreak': { min: 'low' } },
-      exports: { sensors: [{ id: 's' }], controls: [{ id: 'c', type: 'number', range: 'wide' }] },
+      files: ['../a.lua', '/etc/passwd', 'ok.lua', 'a\\b.lua', '%2e%2e/b.lua', '', 5],
+      docs: [{ title: 'Read me' }, { title: 'x', file: 'docs/../../x' }, '../y', './../z', ''],
+      configSchema: [{ type: 'number' }, { key: '' }, { key: 5 }, 'token'],
+      permissions: { hosts: 'everywhere' },
+      exports: { controls: [{ id: 'c', type: 'number', range: 'wide' }] },
     }),
   )
   const path = 'must be a relative path with forward slashes that does not leave the directory'
-  const dependency =
-    'must be a plugin id ("@namespace/id"), with a version range ("@namespace/id@^1.2.0"), or {id, version}'
   assert.deepEqual(
-    errors.sort(([left], [right]) => (left < right ? -1 : 1)),
+    errors.map(([place]) => place).sort(),
     [
-      ['/config/a~1b/min', 'must be number'],
-      ['/config/line\nbreak/min', 'must be number'],
-      ['/configSchema/0/key', 'is required'],
-      ['/configSchema/1/type', 'must be one of "string", "number", "boolean"'],
-      ['/dependencies/0', dependency],
-      ['/dependencies/1', dependency],
-      ['/docs/0/file', 'is required'],
-      ['/docs/1/file', path],
-      ['/exports/controls/0/range', 'must be a range <min>-<max>, such as 0-100'],
-      ['/exports/sensors/0/type', 'is required'],
-      ['/files/0', path],
-      ['/files/1', path],
-      ['/files/3', path],
-      ['/files/4', path],
-      ['/files/5', path],
-      ['/id', 'must be "clock" or "@test/clock"'],
-      ['/minHostVersion', 'must be string'],
-      ['/name', 'is required'],
-      ['/tags', 'must be array'],
-      ['/version', 'must be a semantic version, such as 1.2.3'],
-    ].sort(([left = ''], [right = '']) => (left < right ? -1 : 1)),
+      '/configSchema/0/key',
+      '/configSchema/1/key',
+      '/configSchema/2/key',
+      '/configSchema/3',
+      '/docs/1/file',
+      '/docs/2/file',
+      '/docs/3/file',
+      '/docs/4/file',
+      '/files/0',
+      '/files/1',
+      '/files/3',
+      '/files/4',
+      '/files/5',
+      '/files/6',
+      '/id',
+      '/name',
+      '/permissions/hosts',
+      '/version',
+    ].sort(),
   )
-  assert.match(message, /, and 19 more\.$/)
+  const messages = new Map(errors)
+  assert.deepEqual(
+    ['/files/0', '/docs/1/file', '/configSchema/0/key', '/name', '/id', '/version'].map((place) =>
+      messages.get(place),
+    ),
+    [
+      path,
+      path,
+      'is required',
+      'is required',
+      'must be "clock" or "@test/clock"',
+      'must be a semantic version, such as 1.2.3',
+    ],
+  )
+  assert.match(message, /, and 17 more\.$/)
+})
+
+/** Members as people write them, and as they are read. */
+const readAs: [Record<string, unknown>, Record<string, unknown>][] = [
+  [{ description: null, author: null, permissions: null, files: null }, {}],
+  [{ exports: null, config: null, configSchema: null, docs: null, dependencies: null, tags: null }, {}],
+  [{ exports: { sensors: null, controls: [null], objects: null } }, { exports: { controls: [] } }],
+  [{ permissions: { hosts: ['a.example'], serial: null } }, { permissions: { hosts: ['a.example'] } }],
+  [
+    { config: { mode: { enum: ['a', null], default: null, label: null, type: null } } },
+    { config: { mode: { enum: ['a', null] } } },
+  ],
+  [{ author: { name: 'Ada', email: 'ada@example.com' } }, { author: 'Ada' }],
+  [{ version: '1.0' }, { version: '1.0.0' }],
+  [{ version: '2' }, { version: '2.0.0' }],
+  [{ version: 1.2 }, { version: '1.2.0' }],
+  [{ version: ' v1.2-beta.1+5 ' }, { version: 'v1.2.0-beta.1+5' }],
+  [{ minHostVersion: '1.0' }, { minHostVersion: '1.0.0' }],
+  [{ minHostVersion: 1 }, { minHostVersion: '1.0.0' }],
+  [
+    { exports: { sensors: [{ id: 's' }], controls: [{ id: 'c' }] } },
+    { exports: { sensors: [{ id: 's' }], controls: [{ id: 'c' }] } },
+  ],
+  [
+    { exports: { controls: [{ id: 'c', type: 'number', range: ' -10 - -5 ' }] } },
+    { exports: { controls: [{ id: 'c', type: 'number', range: '-10--5' }] } },
+  ],
+  [
+    { docs: ['README.md', './docs/setup.md', { file: 'docs/a.md' }, { title: null, file: 'b.md', x: 1 }] },
+    {
+      docs: [
+        { title: 'README.md', file: 'README.md' },
+        { title: 'setup.md', file: 'docs/setup.md' },
+        { title: 'a.md', file: 'docs/a.md' },
+        { title: 'b.md', file: 'b.md', x: 1 },
+      ],
+    },
+  ],
+  [{ files: ['./init.lua', 'lib/a.lua'] }, { files: ['init.lua', 'lib/a.lua'] }],
+  ...['string', 'number', 'boolean', 'text', 'password', 'select', 'integer'].map(
+    (type): [Record<string, unknown>, Record<string, unknown>] => [
+      { configSchema: [{ key: 'a', type }] },
+      { configSchema: [{ key: 'a', type }] },
+    ],
+  ),
+  [
+    { configSchema: [{ key: 'a', env: '', min: '1', max: ' 2.5 ', required: 'true', secret: 'false' }] },
+    { configSchema: [{ key: 'a', env: '', min: 1, max: 2.5, required: true, secret: false }] },
+  ],
+  [{ config: { a: { min: '', max: '-3' } } }, { config: { a: { max: -3 } } }],
+  [
+    {
+      dependencies: [
+        { id: '@a/b', optional: true },
+        { id: 'c', version: null },
+      ],
+    },
+    { dependencies: [{ id: '@a/b', optional: true }, { id: 'c' }] },
+  ],
+]
+
+test('what is meant well is read as it is meant, without a word', () => {
+  for (const [written, read] of readAs) {
+    const unread = Object.fromEntries(Object.keys(written).map((member) => [member, undefined]))
+    const expected = JSON.parse(JSON.stringify({ ...minimal, ...unread, ...read }))
+    assert.deepEqual(parseManifest({ ...minimal, ...written }, clock), expected, JSON.stringify(written))
+  }
+})
+
+/** Members with something broken in them, what is left of them, and the places that are told. */
+const leftOut: [Record<string, unknown>, Record<string, unknown>, string[]][] = [
+  [{ exports: 5 }, {}, ['/exports']],
+  [
+    { exports: { sensors: {}, events: [{ name: 'e' }] } },
+    { exports: { events: [{ name: 'e' }] } },
+    ['/exports/sensors'],
+  ],
+  [
+    { exports: { sensors: [{ type: 'number' }, 'x', { id: 's', unit: 5 }], events: [{ name: '' }] } },
+    { exports: { sensors: [{ id: 's' }], events: [] } },
+    ['/exports/sensors/0/id', '/exports/sensors/1', '/exports/sensors/2/unit', '/exports/events/0/name'],
+  ],
+  [
+    {
+      exports: {
+        controls: [
+          { id: 'c', type: 'number', range: 'wide' },
+          { id: 'd', range: 5 },
+        ],
+      },
+    },
+    { exports: { controls: [{ id: 'c', type: 'number' }, { id: 'd' }] } },
+    ['/exports/controls/0/range', '/exports/controls/1/range'],
+  ],
+  [
+    { exports: { objects: { 'a/b': 5, c: { type: 1 }, more: {} } } },
+    { exports: { objects: { c: {}, more: {} } } },
+    ['/exports/objects/a~1b', '/exports/objects/c/type'],
+  ],
+  [
+    { dependencies: [5, '@a/b', '', { name: 'x' }] },
+    { dependencies: ['@a/b'] },
+    ['/dependencies/0', '/dependencies/2', '/dependencies/3'],
+  ],
+  [{ dependencies: { '@a/b': '^1' } }, {}, ['/dependencies']],
+  [
+    { docs: [{ title: 'x' }, 5, 'a.md'] },
+    { docs: [{ title: 'a.md', file: 'a.md' }] },
+    ['/docs/0/file', '/docs/1'],
+  ],
+  [
+    { tags: 'time', author: {}, homepage: 5, minHostVersion: 'new' },
+    {},
+    [...['/author', '/homepage', '/minHostVersion', '/tags']],
+  ],
+  [
+    { configSchema: [{ key: 'a', type: 'colour', min: 'low', label: 5, secret: true }] },
+    { configSchema: [{ key: 'a', secret: true }] },
+    ['/configSchema/0/label', '/configSchema/0/min', '/configSchema/0/type'],
+  ],
+  [{ config: { a: 'string', b: { enum: 'x' } } }, { config: { b: {} } }, ['/config/a', '/config/b/enum']],
+]
+
+test('what is broken and can be done without is left out, and told', () => {
+  for (const [written, left, places] of leftOut) {
+    const { warnings = [], ...manifest } = parseManifest({ ...minimal, ...written }, clock)
+    assert.deepEqual(manifest, { ...minimal, ...left }, JSON.stringify(written))
+    assert.deepEqual(warnings.map(({ path }) => path).sort(), places.sort(), JSON.stringify(written))
+    for (const { message } of warnings) assert.match(message, /; it is left out$/)
+  }
+})
+
+test('a manifest with more mistakes than anybody reads is read all the same, and soon', () => {
+  const sensors = Array.from({ length: 50_000 }, () => 5)
+  const { exports, warnings = [] } = parseManifest({ ...minimal, exports: { sensors } }, clock)
+  assert.equal(exports, undefined)
+  assert.equal(warnings.length, 50)
 })
 
 test('many errors are all told', () => {

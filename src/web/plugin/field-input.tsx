@@ -21,7 +21,8 @@ export function FieldInput(props: FieldInputProps) {
   const { field } = props
   if (field.enum !== null) return <ChoiceInput {...props} choices={field.enum} />
   if (field.type === 'boolean') return <BooleanInput {...props} />
-  return field.secret ? <SecretInput {...props} /> : <TextInput {...props} />
+  if (field.secret) return <SecretInput {...props} />
+  return field.type === 'text' ? <LinesInput {...props} /> : <TextInput {...props} />
 }
 
 function ChoiceInput({
@@ -59,8 +60,27 @@ function BooleanInput({ field, value, onChange }: FieldInputProps) {
   return <Switch label={field.label} on={on} onChange={onChange} />
 }
 
+function isNumeric({ type }: Field): boolean {
+  return type === 'number' || type === 'integer'
+}
+
+function LinesInput({ field, id, value, describedBy, invalid, onChange }: FieldInputProps) {
+  return (
+    <textarea
+      id={id}
+      rows={5}
+      value={value === undefined || value === null ? '' : valueText(value)}
+      placeholder={field.default === null ? '' : valueText(field.default)}
+      spellcheck={false}
+      aria-describedby={describedBy}
+      aria-invalid={invalid}
+      onInput={({ currentTarget }) => onChange(typed(currentTarget.value, false))}
+    />
+  )
+}
+
 function TextInput({ field, id, value, describedBy, invalid, onChange }: FieldInputProps) {
-  const numeric = field.type === 'number'
+  const numeric = isNumeric(field)
   return (
     <input
       id={id}
@@ -98,9 +118,7 @@ function SecretInput({ field, id, value, storedSecret, describedBy, invalid, onC
         aria-describedby={describedBy}
         aria-invalid={invalid}
         onInput={({ currentTarget }) =>
-          onChange(
-            currentTarget.value === '' ? hiddenValue : typed(currentTarget.value, field.type === 'number'),
-          )
+          onChange(currentTarget.value === '' ? hiddenValue : typed(currentTarget.value, isNumeric(field)))
         }
       />
       <button

@@ -81,6 +81,19 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
       </section>
       <div class="stack">
         <VersionsPanel plugin={plugin} />
+        {plugin.warnings.length === 0 ? null : (
+          <section class="panel">
+            <h2>Mistakes in its manifest</h2>
+            <p>It runs without these. Its author can correct them.</p>
+            <ul>
+              {plugin.warnings.map(({ path, message }) => (
+                <li key={`${path} ${message}`}>
+                  <code>{path}</code> {message}
+                </li>
+              ))}
+            </ul>
+          </section>
+        )}
         <section class="panel">
           <h2>What it may do</h2>
           <Allowed
@@ -116,7 +129,8 @@ function Resource({ name, count }: { name: string; count: number }) {
   )
 }
 
-function dependencyText(dependency: string | { id: string; version?: string }): string {
+function dependencyText(dependency: Plugin['dependencies'][number]): string {
   if (typeof dependency === 'string') return dependency
-  return dependency.version === undefined ? dependency.id : `${dependency.id} ${dependency.version}`
+  const { id, version, optional } = dependency
+  return `${id}${version === undefined ? '' : ` ${version}`}${optional === true ? ' (if it is there)' : ''}`
 }

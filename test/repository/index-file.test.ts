@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { readIndexFile } from '../../src/repository/index-file.ts'
+
+const read = (head: object, ...plugins: unknown[]) =>
+  readIndexFile(
+    Buffer.from(JSON.stringify({ version: 1, name: 'Mine', namespace: 'mine', ...head, plugins })),
+  )
+
+const entry = { id: 'lamp', name: 'Lamp', version: '1.0.0', path: 'lamp' }
+
+/** Members of an entry as people write them, and as they are read. */
+const readAs: [Record<string, unknown>, Record<string, unknown>][] = [
+  [{ version: '1.0' }, { version: '1.0.0' }],
+  [{ version: 2 }, { version: '2.0.0' }],
+  [{ minHostVersion: '1' }, { minHostVersion: '1.0.0' }],
+  [{ author: { name: 'Ada' } }, { author: 'Ada' }],
+  [{ author: null, description: null, tags: null, files: null, sha256: null, permissions: null }, {}],
+  [{ tags: 'light', description: 5, minHostVersion: 'new' }, {}],
+  [{ files: ['./init.lua'] }, { files: ['init.lua'] }],
+  [{ more: [null] }, { more: [null] }],
+]
+
+test('entries are read as they are meant', () => {
+  for (const [written, expected] of readAs) {
+    const { index, unusable } = read({}, { ...entry, ...written })
+    assert.deepEqual([index.plugins, unusable], [[{ ...entry, ...expected }], []], JSON.stringify(written))
+  }
+})
+
+test('what cannot be used is set aside with its place, and hides no other', () => {
+  const broken = [
+    { version: 'new' },
+    { name: null },
+    { path: '../x' },
+    { files: ['../x'] },
+    { sha256: { 'init.lua': 'abc' } },
+    { id: '@other/lamp' },
+  ]
+  const { index, unusable } = read({}, 5, ...broken.map((part) => ({ ...entry, ...part })), entry)
+  assert.deepEqual(index.plugins, [entry])
+  assert.deepEqual(
+    unusable.map(({ errors: [first] }) => first?.path),
+    [
+      '/plugins/0',
+      '/plugins/1/version',
+      '/plugins/2/name',
+      '/plugins/3/path',
+      '/plugins/4/files/0',
+      '/plugins/5/sha256/init.lua',
+      '/plugins/6/id',
+    ],
+  )
+})
+
+test('an index says of itself what it likes, as long as it has a name and a namespace', () => {
+  const { index } = read({ author: { name: 'Ada' }, description: null, url: 5, updated: null })
+  assert.deepEqual(index, { version: 1, name: 'Mine', namespace: 'mine', author: 'Ada', plugins: [] })
+  assert.throws(() => read({ namespace: null }), /is not an index: \/namespace is required/)
+})
