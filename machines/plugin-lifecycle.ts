@@ -149,6 +149,11 @@ const machine = setup({
           }
         : {},
     ),
+    recordFiles: assign(({ event }) => {
+      if (event.type !== 'PluginFilesRestored') return {}
+      const { version, indexVersion, repository, integrity } = event.data
+      return { version, indexVersion, repository, integrity }
+    }),
     recordIndexVersion: assign(({ event }) =>
       event.type === 'PluginVersionConfirmed' ? { indexVersion: event.data.indexVersion } : {},
     ),
@@ -263,6 +268,7 @@ export const pluginLifecycle = machine.createMachine({
       description: 'Its Lua environment is being built and onInit is running',
       on: {
         PluginLimitReached: { actions: ['countUnlessKept', 'recordLimit'] },
+        PluginFilesRestored: { actions: ['count', 'recordFiles'] },
         PluginLoaded: { target: 'running', actions: ['count', 'recordLoad'] },
         PluginLoadFailed: { target: 'failed', actions: ['count', 'recordError'] },
         PluginUnloaded: { target: 'unloaded', actions: 'count' },

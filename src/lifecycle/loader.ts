@@ -12,7 +12,7 @@ import { type LifecycleContext, pluginError, snapshotOfPlugin } from './context.
 import type { CrashReport, DescribeCrash } from './crash-report.ts'
 import { checkDependencies } from './dependency-check.ts'
 import { matchFilesToJournal } from './match-files.ts'
-import { originRepository } from './origin-repository.ts'
+import { restoreMissingFiles } from './missing-files.ts'
 import type { LoadRequest } from './plugin-effects.ts'
 import { secretValues } from './secrets.ts'
 
@@ -32,15 +32,19 @@ export interface Loader {
 }
 
 export function createLoader(context: LifecycleContext, describeCrash: DescribeCrash): Loader {
-  const { journal, effects, loads, directory, repositories, manifests, logger } = context
+  const { journal, effects, loads, directory, manifests, logger } = context
   const crashes = new Map<string, CrashReport>()
   /** By a clock that does not jump, in ms. */
   const loadedAt = new Map<string, number>()
 
-  async function prepare(id: string): Promise<{ request: LoadRequest; changed: string[] }> {
+  async function prepare(
+    id: string,
+    by: Origin,
+    signal: AbortSignal,
+  ): Promise<{ request: LoadRequest; changed: string[] }> {
     const identifier = identifierOf(id)
     await matchFilesToJournal(context, id)
-    if (!(await directory.exists(identifier))) await restoreFiles(id)
+    await restoreMissingFiles(context, id, by, signal)
     const installed = await directory.read(identifier)
     const { manifest } = installed
     manifests.set(id, manifest)
@@ -75,19 +79,6 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     return { request, changed }
   }
 
-  /** An entry written by hand, or a folder deleted by hand: the files come from the repository again. */
-  async function restoreFiles(id: string): Promise<void> {
-    const { version } = snapshotOfPlugin(context, id).context
-    const from = await originRepository(context, id)
-    const staged = await repositories.stage(from, identifierOf(id))
-    try {
-      await staged.swapIn()
-    } finally {
-      await staged.discard()
-    }
-    logger.info('Fetched the missing files of a plugin', { plugin: id, repository: from.name, was: version })
-  }
-
   /** Files that are not as they were installed, or not there. */
   function changedFiles(id: string, installed: InstalledFiles): string[] {
     const recorded = snapshotOfPlugin(context, id).context.integrity
@@ -111,7 +102,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
       let outcome: PluginFact
       const { signal, finish } = loads.begin(id)
       try {
-        const { request, changed } = await prepare(id)
+        const { request, changed } = await prepare(id, by, signal)
         await effects.load(request, signal)
         loadedAt.set(id, context.clock.monotonic())
         outcome = {

@@ -13,6 +13,7 @@ import type { Installer } from './installer.ts'
 import type { PurgeTarget } from './lifecycle.ts'
 import type { Loader } from './loader.ts'
 import { matchFilesToJournal } from './match-files.ts'
+import { unknownVersion } from './missing-files.ts'
 
 /** What happens between opening the journal and `ready`, and between the signal and the end. */
 
@@ -149,7 +150,7 @@ async function factsOfAddedPlugin(
   if (!isInstalled(stateOf(snapshotOfPlugin(context, id)))) {
     // Files that are there count as installed; others are fetched when the plugin is loaded.
     const found = await context.directory.read(identifierOf(id)).catch(() => undefined)
-    const version = found?.manifest.version ?? entry.version ?? '0.0.0'
+    const version = found?.manifest.version ?? entry.version ?? unknownVersion
     const integrity = found?.integrity ?? entry.integrity ?? {}
     const data = { version, indexVersion: version, repository, integrity }
     facts.push({ type: 'PluginInstallRequested', plugin: id, data: { repository, version } })

@@ -35,6 +35,14 @@ const release = {
   integrity: Integrity,
 }
 
+/** Where files came from that were not fetched for an installation or an update. `folder`: they were there. */
+export const FilesSource = Type.Union([
+  Type.Literal('folder'),
+  Type.Literal('kept'),
+  Type.Literal('repository'),
+])
+export type FilesSource = Static<typeof FilesSource>
+
 /** What an update leaves behind for the way back. */
 export const Release = Type.Object({ ...release, config: Config })
 export type Release = Static<typeof Release>
@@ -96,6 +104,8 @@ export const pluginFacts = {
     /** What it may do that the version before it might not; absent when there is nothing. */
     permissionsAdded: Type.Optional(Type.Array(PermissionEntry)),
   }),
+  /** A load found no files, or nothing was known of them: what is loaded now, and where it came from. */
+  PluginFilesRestored: Type.Object({ ...release, source: FilesSource }),
   /** An update found what is installed, under a newer version of the index. */
   PluginVersionConfirmed: Type.Object({ indexVersion: Type.String(), ...keepsRevision }),
   /** `version`: which of the kept ones; without it the one before. */

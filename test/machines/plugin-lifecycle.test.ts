@@ -44,6 +44,11 @@ const facts: { [T in PluginFact['type']]: Extract<PluginFact, { type: T }> } = {
     plugin: id,
     data: { ...release, version: '2.0.0', integrity: { 'init.lua': 'bb' } },
   },
+  PluginFilesRestored: {
+    type: 'PluginFilesRestored',
+    plugin: id,
+    data: { ...release, source: 'repository' },
+  },
   PluginVersionConfirmed: { type: 'PluginVersionConfirmed', plugin: id, data: { indexVersion: '3.0.0' } },
   PluginRolledBack: { type: 'PluginRolledBack', plugin: id, data: { reason: 'asked for' } },
   PluginUninstalled: { type: 'PluginUninstalled', plugin: id, data: { purged: [] } },
@@ -89,6 +94,7 @@ const transitions: Record<PluginState, Partial<Record<Type, PluginState>>> = {
   },
   loading: {
     PluginLimitReached: 'loading',
+    PluginFilesRestored: 'loading',
     PluginLoaded: 'running',
     PluginLoadFailed: 'failed',
     PluginUnloaded: 'unloaded',

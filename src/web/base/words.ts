@@ -59,6 +59,7 @@ const eventWords: Readonly<Record<string, string>> = {
   PluginCrashed: 'Crashed',
   PluginUpdated: 'Updated',
   PluginRolledBack: 'Went back to the version before',
+  PluginFilesRestored: 'Missing files restored',
   PluginVersionConfirmed: 'Found up to date',
   PluginUninstalled: 'Uninstalled',
   PluginStabilized: 'Has run long enough to count as stable',
