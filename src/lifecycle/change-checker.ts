@@ -9,6 +9,7 @@ import { changedPermissions } from './changed-permissions.ts'
 import { checkConfig, normaliseFields } from './config-rules.ts'
 import { configuredRepositories, type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import { checkDependencies } from './dependency-check.ts'
+import { leftFolder } from './left-folder.ts'
 import type { InstallRequest } from './lifecycle.ts'
 import { originRepository } from './origin-repository.ts'
 import { environmentUse } from './permissions/plugin-environment.ts'
@@ -22,6 +23,17 @@ export interface ChangeChecker {
 
 export function createChangeChecker(context: LifecycleContext): ChangeChecker {
   const { repositories, manifests, hostVersion } = context
+
+  async function preview({ fullId, repository, version }: InstallRequest): Promise<PluginPreview> {
+    const from = await repositories.choose(configuredRepositories(context), fullId, repository)
+    return repositories.preview(from, identifierOf(fullId), version)
+  }
+
+  async function previewFolder(request: InstallRequest, error: unknown): Promise<PluginPreview> {
+    const { manifest, integrity, repository } = await leftFolder(context, request, error)
+    const { minHostVersion = null } = manifest
+    return { manifest, integrity, repository: repository ?? '', minHostVersion }
+  }
 
   /** `installed`: compare with the version that is there, and with its configuration. */
   async function compare(id: string, next: PluginPreview, installed: boolean): Promise<ChangeCheck> {
@@ -71,8 +83,7 @@ export function createChangeChecker(context: LifecycleContext): ChangeChecker {
       const id = request.fullId
       const { repository = null, version = null } = request
       decide(snapshotOfPlugin(context, id), { type: 'install', repository, version })
-      const from = await repositories.choose(configuredRepositories(context), id, request.repository)
-      const next = await repositories.preview(from, identifierOf(id), request.version)
+      const next = await preview(request).catch((error: unknown) => previewFolder(request, error))
       // It may have been installed meanwhile.
       decide(snapshotOfPlugin(context, id), { type: 'install', repository, version })
       return compare(id, next, false)

@@ -4,6 +4,7 @@ import { writing } from '../base/storage-fault.ts'
 import { decide, requireKept } from '../journal/decide.ts'
 import { stateOf } from '../journal/evolve.ts'
 import type { StagedPlugin } from '../repository/repository.ts'
+import { requireHost } from '../repository/require-host.ts'
 import { isNewer } from '../repository/versions.ts'
 import { identifierOf } from '../schema/identifier.ts'
 import type { Origin, PluginFact } from '../schema/journal-event.ts'
@@ -18,6 +19,7 @@ import {
   snapshotOfPlugin,
 } from './context.ts'
 import { checkDependencies } from './dependency-check.ts'
+import { type LeftFolder, leftFolder } from './left-folder.ts'
 import type { CommandContext, InstallRequest, PurgeTarget } from './lifecycle.ts'
 import type { Loader } from './loader.ts'
 import { matchFilesToJournal } from './match-files.ts'
@@ -54,6 +56,34 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
       plugin: id,
       version: next.version,
       permissionsAdded: added.map(({ kind, value }) => `${kind} ${value}`),
+    })
+  }
+
+  async function stage({ fullId, repository, version }: InstallRequest): Promise<StagedPlugin> {
+    const from = await repositories.choose(configuredRepositories(context), fullId, repository)
+    return repositories.stage(from, identifierOf(fullId), version)
+  }
+
+  /** Nothing is fetched and nothing moves: the files are in place. */
+  async function installFolder(
+    { manifest, ...release }: LeftFolder,
+    id: string,
+    by: Origin,
+    requestKey: string | undefined,
+  ): Promise<void> {
+    requireHost({ fullId: id }, manifest.minHostVersion, context.hostVersion)
+    await requireDependencies(id, manifest)
+    const { repository, version } = release
+    const requested = decide(snapshotOfPlugin(context, id), { type: 'install', repository, version })
+    const data = { ...release, source: 'folder' } as const
+    await journal.append([...requested, { type: 'PluginInstalled', plugin: id, data }], by, requestKey)
+    manifests.set(id, manifest)
+    warnOfManifest(id, manifest)
+    await directory.prune(identifierOf(id), [])
+    logger.warn('Installed a plugin from its folder: no repository could be asked for it', {
+      plugin: id,
+      version,
+      repository,
     })
   }
 
@@ -150,13 +180,16 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
         repository: request.repository ?? null,
         version: request.version ?? null,
       })
-      const from = await repositories.choose(configuredRepositories(context), id, request.repository)
       // Fetched and checked beforehand: an installation that cannot be done leaves nothing behind.
-      const staged = await repositories.stage(from, identifierOf(id), request.version)
+      const staged = await stage(request).catch(async (error: unknown) => {
+        await installFolder(await leftFolder(context, request, error), id, by, requestKey)
+      })
+      if (staged === undefined) return
       try {
         await requireDependencies(id, staged.manifest)
+        const { repository } = staged
         const version = staged.manifest.version
-        await journal.append(decide(snapshot, { type: 'install', repository: from.name, version }), by)
+        await journal.append(decide(snapshot, { type: 'install', repository, version }), by)
         let outcome: PluginFact
         let failure: Error | undefined
         try {
@@ -174,7 +207,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
         warnOfManifest(id, staged.manifest)
         // An earlier installation may have left versions that nobody can return to any more.
         await directory.prune(identifierOf(id), [])
-        logger.info('Installed a plugin', { plugin: id, version, repository: from.name })
+        logger.info('Installed a plugin', { plugin: id, version, repository })
       } finally {
         await staged.discard()
       }

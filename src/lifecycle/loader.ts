@@ -1,7 +1,7 @@
 import { messageOf, Problem } from '../base/problem.ts'
 import { stateOf } from '../journal/evolve.ts'
 import type { InstalledFiles } from '../repository/repository.ts'
-import { hostSupports } from '../repository/versions.ts'
+import { requireHost } from '../repository/require-host.ts'
 import { IsolateError } from '../sandbox/isolate.ts'
 import { identifierOf } from '../schema/identifier.ts'
 import type { Origin, PluginFact } from '../schema/journal-event.ts'
@@ -49,15 +49,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     const { manifest } = installed
     manifests.set(id, manifest)
     const changed = changedFiles(id, installed)
-    if (
-      manifest.minHostVersion !== undefined &&
-      !hostSupports(manifest.minHostVersion, context.hostVersion)
-    ) {
-      throw new Problem(
-        'host_version_unsupported',
-        `${id} needs host version ${manifest.minHostVersion}; this is ${context.hostVersion}. Update the host.`,
-      )
-    }
+    requireHost(identifier, manifest.minHostVersion, context.hostVersion)
     const { unmet, warnings: misnamed } = await checkDependencies(context, id, manifest)
     const mistakes = [...(manifest.warnings ?? []), ...misnamed]
     manifests.set(id, withWarnings(manifest, mistakes))

@@ -22,9 +22,10 @@ import type {
   SigningTimes,
 } from './repository.ts'
 import { createSigningTimes, dateOf } from './signed-index.ts'
+import { requireHost } from './require-host.ts'
 import { SourceError } from './source.ts'
 import { type FetchedPlugin, fetchPlugin, writeStaged } from './staging.ts'
-import { hostSupports, isNewer, isSameVersion } from './versions.ts'
+import { isNewer, isSameVersion } from './versions.ts'
 
 export interface RepositoryCatalogOptions {
   /** The data directory; relative paths of repositories start from it. */
@@ -113,9 +114,9 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     const opened = await open(repository, { fresh: true })
     const { source, signature } = opened
     const entry = chooseEntry(opened, repository, plugin, version)
-    if (host) requireHost(plugin, entry.minHostVersion)
+    if (host) requireHost(plugin, entry.minHostVersion, hostVersion)
     const accept = (manifest: Manifest): void => {
-      if (host) requireHost(plugin, manifest.minHostVersion)
+      if (host) requireHost(plugin, manifest.minHostVersion, hostVersion)
       if (version === undefined) return
       if (isSameVersion(version, entry.version) || isSameVersion(version, manifest.version)) return
       throw notOffered(repository, plugin, version, [manifest.version])
@@ -159,14 +160,6 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
         }
       },
     }
-  }
-
-  function requireHost({ fullId }: PluginIdentifier, minHostVersion: string | undefined): void {
-    if (minHostVersion === undefined || hostSupports(minHostVersion, hostVersion)) return
-    throw new Problem(
-      'host_version_unsupported',
-      `${fullId} needs host version ${minHostVersion} or newer; this is ${hostVersion}. Update the host first.`,
-    )
   }
 
   return {

@@ -72,7 +72,8 @@ export const pluginFacts = {
     version: Type.Union([Type.String(), Type.Null()]),
   }),
   PluginInstallFailed: failure,
-  PluginInstalled: Type.Object(release),
+  /** `source`: files that were there already, because no repository could be asked for them. */
+  PluginInstalled: Type.Object({ ...release, source: Type.Optional(Type.Literal('folder')) }),
   /** `deferred`: in safe mode; it is loaded when that is left. */
   PluginEnabled: Type.Object({ deferred: Type.Optional(Type.Boolean()) }),
   PluginDisabled: nothing,
