@@ -182,8 +182,10 @@ function announcementData(announcement: Exclude<Announcement, { kind: 'lifecycle
   switch (announcement.kind) {
     case 'log':
       return { plugin, ...announcement.entry }
-    case 'event':
-      return { plugin, name: announcement.name, data: announcement.data ?? null }
+    case 'event': {
+      const { name, data, caller } = announcement
+      return { plugin, name, data: data ?? null, ...(caller === undefined ? {} : { caller }) }
+    }
     case 'object': {
       const { path, value } = announcement
       return { plugin, path, value: value ?? null, removed: value === undefined }

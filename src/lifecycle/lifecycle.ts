@@ -100,7 +100,16 @@ export interface PluginDocument {
 export type Announcement =
   | { kind: 'lifecycle'; event: JournalEvent }
   | { kind: 'log'; plugin: string; entry: LogEntry }
-  | { kind: 'event'; plugin: string; name: string; data: Json | undefined; qos: 0 | 1 | 2; retain: boolean }
+  | {
+      kind: 'event'
+      plugin: string
+      name: string
+      data: Json | undefined
+      qos: 0 | 1 | 2
+      retain: boolean
+      /** The plugin that has emitted it through this one's instance. */
+      caller?: string | undefined
+    }
   | { kind: 'object'; plugin: string; path: string; value: Json | undefined }
   | { kind: 'sensor' | 'control'; plugin: string; id: string; value: Json | undefined; removed: boolean }
   /** Without `exposure`: it is not exposed any more. */

@@ -168,9 +168,9 @@ export function createPluginServices(
         bus.causedBy(plugin.fanOut.cause, () => service(...args))
     return {
       log: charged((entry: LogEntry) => log(id, entry)),
-      emit: charged((name: string, data: Json | undefined, { qos, retain }: PublishOptions) => {
+      emit: charged((...[name, data, { qos, retain }, caller]: Parameters<IsolateServices['emit']>) => {
         for (let listener = events.emit(name, data); listener > 0; listener -= 1) plugin.fanOut.reached()
-        announcements.announce({ kind: 'event', plugin: id, name, data, qos, retain })
+        announcements.announce({ kind: 'event', plugin: id, name, data, qos, retain, caller })
       }),
       publish: charged((topic: string, payload: Uint8Array, options: PublishOptions) => {
         if (!mayPublish(root, topic) || announcesOn(topic)) {

@@ -25,6 +25,11 @@ export interface Backpressure {
   batchTaken(batch: { operations: number; bytes: number; credits: number; begun: number }): void
   /** Does what a question of so many bytes asks for, as soon as the plugin's pace allows. */
   answer(bytes: number, task: () => void): void
+  /**
+   * The same for a call that nobody waits for, at a pace of its own: a plugin that has another one call its functions
+   * uses up nothing of what that one may ask for.
+   */
+  background(bytes: number, task: () => void): void
   /** From now on nothing has to wait: the clean-up has a deadline, and an end. */
   relent(): void
   close(): void
@@ -33,6 +38,7 @@ export interface Backpressure {
 export function createBackpressure(settings: BackpressureSettings): Backpressure {
   const { clock, limits, drained, deliveries, warn, limitReached, giveCredit } = settings
   const pace = createPace(limits, clock.monotonic)
+  const backgroundPace = createPace(limits, clock.monotonic)
   const delayed = new Set<ScheduledCall>()
   /** When the last credit that was held back is given. */
   let creditAt = Number.NEGATIVE_INFINITY
@@ -96,6 +102,10 @@ export function createBackpressure(settings: BackpressureSettings): Backpressure
     },
     // Never as long as a worker waits at most.
     answer: (bytes, task) => later(Math.min(charge(1, bytes), limits.drainDeadline), task),
+    background(bytes, task) {
+      const { owed } = backgroundPace.charge(1, bytes)
+      later(Math.min(relenting ? 0 : owed, limits.drainDeadline), task)
+    },
     relent() {
       relenting = true
     },

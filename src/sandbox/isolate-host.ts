@@ -250,8 +250,10 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       else if (message.operations.length > 0) intake.add(batchTask(message))
     },
     answer(question, reply) {
-      const bytes = question.kind === 'callPlugin' ? parcelSize(question.parcel) : 0
-      queue(() => backpressure.answer(bytes, () => answer(question, reply)))
+      const isCall = question.kind === 'callPlugin'
+      const bytes = isCall ? parcelSize(question.parcel) : 0
+      const answering = isCall && question.background ? backpressure.background : backpressure.answer
+      queue(() => answering(bytes, () => answer(question, reply)))
     },
     died(error) {
       const visitor = unloading === undefined ? visitorToBlame(error) : undefined

@@ -54,7 +54,8 @@ export interface PointState {
 /** What a plugin asks of the host. Calls come in the order in which Lua made them, and never after `closed`. */
 export interface IsolateServices {
   log(entry: LogEntry): void
-  emit(name: string, data: Json | undefined, options: PublishOptions): void
+  /** `caller`: the plugin that has emitted it through this one's instance. */
+  emit(name: string, data: Json | undefined, options: PublishOptions, caller?: string): void
   publish(topic: string, payload: Uint8Array, options: PublishOptions): void
   /** The plugin has now at least one / no listener of this event. */
   subscribeEvent(name: string): void

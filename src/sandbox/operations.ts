@@ -11,7 +11,7 @@ export function perform(
       services.log(operation.entry)
       break
     case 'emit':
-      services.emit(operation.name, operation.data, operation.options)
+      services.emit(operation.name, operation.data, operation.options, operation.visitor)
       break
     case 'publish':
       services.publish(operation.topic, operation.payload, operation.options)

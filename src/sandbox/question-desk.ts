@@ -17,10 +17,13 @@ export interface Reply {
 export interface QuestionDesk {
   /** For `workerData`; `urgent` has to be transferred. */
   readonly setup: WorkerSetup
-  /** Has a question answered, now or later; what `handle` throws is the answer too. */
-  open(isolate: number, number: number, handle: (reply: Reply) => void): void
+  /**
+   * Has a question answered, now or later; what `handle` throws is the answer too. `waits`: the worker stands still
+   * until then.
+   */
+  open(isolate: number, number: number, waits: boolean, handle: (reply: Reply) => void): void
   abandon(number: number): void
-  /** Whether an answer is owed. */
+  /** Whether the worker stands still for an answer. */
   readonly owing: boolean
   post(message: UrgentMessage): void
   close(): void
@@ -31,7 +34,7 @@ export function createQuestionDesk(): QuestionDesk {
   const signal = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
   const cell = new Int32Array(signal)
   /** Questions whose answer is owed, and what wants to know when it is not wanted any more. */
-  const open = new Map<number, () => void>()
+  const open = new Map<number, { waits: boolean; abandoned: () => void }>()
   // The worker keeps the host running, not this port.
   port.unref()
 
@@ -45,8 +48,8 @@ export function createQuestionDesk(): QuestionDesk {
   return {
     setup: { urgent, signal },
     post,
-    open(isolate, number, handle) {
-      open.set(number, () => undefined)
+    open(isolate, number, waits, handle) {
+      open.set(number, { waits, abandoned: () => undefined })
       const reply: Reply = {
         succeed(value) {
           if (!open.delete(number)) return
@@ -61,7 +64,7 @@ export function createQuestionDesk(): QuestionDesk {
           return open.has(number)
         },
         whenAbandoned(callback) {
-          if (open.has(number)) open.set(number, callback)
+          if (open.has(number)) open.set(number, { waits, abandoned: callback })
         },
       }
       try {
@@ -71,12 +74,12 @@ export function createQuestionDesk(): QuestionDesk {
       }
     },
     abandon(number) {
-      const callback = open.get(number)
+      const question = open.get(number)
       open.delete(number)
-      callback?.()
+      question?.abandoned()
     },
     get owing() {
-      return open.size > 0
+      return [...open.values()].some(({ waits }) => waits)
     },
     close: () => port.close(),
   }

@@ -175,9 +175,11 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
     }
     const listener = listeners.get(message.isolate)
     if (message.kind === 'question') {
-      desk.open(message.isolate, message.number, (reply) => {
+      const { question } = message
+      const waits = question.kind !== 'callPlugin' || question.background === undefined
+      desk.open(message.isolate, message.number, waits, (reply) => {
         if (listener === undefined) throw new Error('the plugin is not running')
-        listener.answer(message.question, reply)
+        listener.answer(question, reply)
       })
     } else if (message.kind === 'abandon') desk.abandon(message.number)
     else listener?.receive(message)

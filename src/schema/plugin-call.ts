@@ -44,6 +44,8 @@ export const PluginCall = Type.Object({
   /** 1 for a call that no other plugin's call has led to. */
   depth: Type.Integer({ minimum: 1, maximum: callDepthLimit }),
   parcel: Parcel,
+  /** The caller goes on meanwhile, and hears of the end. */
+  background: Type.Optional(Type.Literal(true)),
 })
 export type PluginCall = Static<typeof PluginCall>
 

@@ -72,6 +72,8 @@ export const operationSchemas = {
     name: Name,
     data: Type.Optional(AnyJson),
     options: DeliveryOptions,
+    /** The plugin that has emitted it through this one's instance. */
+    visitor: Visitor,
   }),
   publish: Type.Object({
     kind: Type.Literal('publish'),

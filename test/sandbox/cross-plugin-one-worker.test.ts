@@ -15,6 +15,7 @@ test('§9 two plugins in one worker call each other, back and forth, and one end
 
   async function load(number: number, name: string, lua: string) {
     const recorder: Recorder = createRecorder()
+    recorder.services.installedAs = (id) => [`@test/${id}`]
     const isolate = createIsolateHost({
       ...{ ...common, number, pluginCalls, services: recorder.services },
       seat: {

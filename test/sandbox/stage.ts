@@ -81,8 +81,8 @@ export function createRecorder(): Recorder {
         lines.push(`${entry.level} ${entry.message}`)
         record('log', entry.level, entry.message, ...(entry.fields === undefined ? [] : [entry.fields]))
       },
-      emit(name, data, options) {
-        record('emit', name, data, options)
+      emit(name, data, options, caller) {
+        record('emit', name, data, options, ...(caller === undefined ? [] : [caller]))
         if (listening.has(name)) recorder.isolate?.deliverEvent(name, data)
       },
       publish: (topic, payload, options) => record('publish', topic, decoder.decode(payload), options),

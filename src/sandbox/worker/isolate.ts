@@ -17,7 +17,7 @@ import { createLimitGuard } from './limit-guard.ts'
 import { createLuaEntry } from './lua-entry.ts'
 import { createOutbox } from './outbox.ts'
 import { createOutsideCalls } from './outside-calls.ts'
-import { createPeers, type Peers } from './peers/peers.ts'
+import { createPeers, type Peers, type PeersSettings } from './peers/peers.ts'
 import { bytesFor, createVisitors, type VisitedFunction } from './peers/visitors.ts'
 import { isTable, typeName } from './plugin-api/arguments.ts'
 import { installPluginApi } from './plugin-api/plugin-api.ts'
@@ -99,7 +99,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     budget,
     milliseconds: budgets.callback,
     log,
-    gone: (callee) => peers.isGone(callee),
+    callLater: (callee, args, settled) => peers.callLater(callee, args, settled),
+    ownerOf: (callee) => peers.ownerOf(callee),
     left: () => {
       if (budget.inside) return
       if (budget.exceeded) limits.reached('callbackTime')
@@ -119,8 +120,27 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     return budget.excuse(() => questions.ask(isolate, question, budgets.call, accept, impatient))
   }
 
+  const begin: PeersSettings['begin'] = (question, accept, failed) => {
+    outbox.flush()
+    return questions.begin(isolate, question, budgets.call, accept, failed)
+  }
+
   const peers: Peers = createPeers({
-    ...{ isolate, flow, source, runtime, entry, log, redactor, resources, visitors, pluginClass, post, ask },
+    ...{
+      isolate,
+      flow,
+      source,
+      runtime,
+      entry,
+      log,
+      redactor,
+      resources,
+      visitors,
+      pluginClass,
+      post,
+      ask,
+      begin,
+    },
     instance: () => api.plugin.instance,
     config: () => api.plugin.config,
     depth: () => questions.depth,

@@ -65,7 +65,10 @@ export function createOutsideCalls(
 
   function hasPlace(service: OutsideService, visitor: Visitor): boolean {
     if (visitor === undefined) return true
-    return visiting[service] < Math.max(1, roomFor(visitor, inFlightLimits[service]))
+    const room = roomFor(visitor, inFlightLimits[service])
+    if (room > 0) return visiting[service] < room
+    // Half of one place is none: it is theirs when the plugin itself does not want it.
+    return waiting[service].every((waits) => pending.get(waits)?.visitor !== undefined)
   }
 
   function sendWaiting(service: OutsideService): void {

@@ -7,8 +7,11 @@ import type { Redactor } from '../../base/redaction.ts'
 export interface PluginLog {
   /** `caller`: another plugin that has it written, by its full id. */
   write(level: LogEntry['level'], message: string, caller?: string): void
-  /** Tells that an entry into Lua failed, with the traceback. `what` is what was called. */
-  failure(what: string, error: unknown): void
+  /**
+   * Tells that an entry into Lua failed, with the traceback. `what` is what was called, `caller` the other plugin whose
+   * function it is.
+   */
+  failure(what: string, error: unknown, caller?: string): void
 }
 
 export function createPluginLog(send: (operation: Operation) => void, redactor: Redactor): PluginLog {
@@ -23,10 +26,13 @@ export function createPluginLog(send: (operation: Operation) => void, redactor: 
   }
   return {
     write: (level, message, caller) => add(level, message, caller === undefined ? undefined : { caller }),
-    failure(what, error) {
+    failure(what, error, caller) {
       const { message, traceback } = failureOf(error)
-      const fields = traceback === '' ? undefined : { traceback: redactor.redactMessage(traceback) }
-      add('error', `${what}: ${message}`, fields)
+      const fields = {
+        ...(traceback === '' ? {} : { traceback: redactor.redactMessage(traceback) }),
+        ...(caller === undefined ? {} : { caller }),
+      }
+      add('error', `${what}: ${message}`, Object.keys(fields).length === 0 ? undefined : fields)
     },
   }
 }

@@ -55,6 +55,17 @@ export interface QuestionChannel {
     accept: (answer: Answers[K]) => T,
     impatient?: () => boolean,
   ): T
+  /**
+   * Asks and goes on; one of the two hears what came of it, once, also while this worker waits for something else.
+   * Answers how to take it back: then nobody hears.
+   */
+  begin<K extends Question['kind']>(
+    isolate: number,
+    question: Extract<Question, { kind: K }>,
+    milliseconds: number,
+    accept: (answer: Answers[K]) => void,
+    failed: (error: Error) => void,
+  ): () => void
   /** Calls within calls that have led to what runs now; 0 when nobody has called. */
   readonly depth: number
 }
@@ -73,12 +84,8 @@ const abandonedLimit = 100
 /** Milliseconds of a wait in a worker with others before looking again whether it takes too long. */
 const patience = 20
 
-interface Waiting {
-  accept(answer: Answer): void
-  outcome: AnswerMessage | undefined
-  /** What `accept` threw. */
-  failure: unknown
-}
+/** Hears the answer to one question. */
+type Waiting = (answer: AnswerMessage) => void
 
 export function createQuestionChannel({
   setup,
@@ -111,13 +118,7 @@ export function createQuestionChannel({
       return
     }
     waiting.delete(message.number)
-    asker.outcome = message
-    if (!message.ok) return
-    try {
-      asker.accept(message.value)
-    } catch (error) {
-      asker.failure = error
-    }
+    asker(message)
   }
 
   function cancel(call: number): void {
@@ -167,15 +168,21 @@ export function createQuestionChannel({
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) work(next)
   }
 
-  function abandon(number: number, kind: Question['kind']): void {
+  function abandon(isolate: number, number: number, kind: Question['kind']): void {
     waiting.delete(number)
     abandoned.set(number, kind)
     const [oldest] = abandoned.keys()
     if (abandoned.size > abandonedLimit && oldest !== undefined) abandoned.delete(oldest)
+    post({ kind: 'abandon', isolate, number })
+  }
+
+  /** Sees to it that what has come is done: nobody else will say that it is there. */
+  function workOffSoon(): void {
+    if (queue.length > 0) scheduled ??= setImmediate(workOff)
   }
 
   function wait(
-    asker: Waiting,
+    isAnswered: () => boolean,
     milliseconds: number,
     impatient: (() => boolean) | undefined,
   ): 'answered' | 'late' | 'impatient' {
@@ -184,7 +191,7 @@ export function createQuestionChannel({
       // The signal is read before the port: a message that comes in between ends the wait at once.
       const seen = Atomics.load(signal, 0)
       drain()
-      if (asker.outcome !== undefined) return 'answered'
+      if (isAnswered()) return 'answered'
       const remaining = deadline - performance.now()
       if (remaining <= 0) return 'late'
       if (impatient?.() === true) return 'impatient'
@@ -204,35 +211,62 @@ export function createQuestionChannel({
     ask(isolate, question, milliseconds, accept, impatient) {
       lastNumber += 1
       const number = lastNumber
-      let accepted: ReturnType<typeof accept> | undefined
-      const asker: Waiting = {
-        accept: (answer) => void (accepted = accept(answer as Parameters<typeof accept>[0])),
-        outcome: undefined,
-        failure: undefined,
-      }
-      waiting.set(number, asker)
+      const take = (value: Answer): ReturnType<typeof accept> => accept(value as Parameters<typeof accept>[0])
+      /** What to do with the answer, once it is there. */
+      let conclude: (() => ReturnType<typeof accept>) | undefined
+      waiting.set(number, (answer) => (conclude = acceptance(answer, take)))
       post({ kind: 'question', isolate, number, question })
-      const gaveUp = wait(asker, milliseconds, impatient) === 'impatient'
-      // What came while this one waited, and was left for later: nobody else will say that it is there.
-      if (queue.length > 0) scheduled ??= setImmediate(workOff)
-      const { outcome, failure } = asker
-      if (outcome === undefined) {
-        abandon(number, question.kind)
-        post({ kind: 'abandon', isolate, number })
+      const gaveUp = wait(() => conclude !== undefined, milliseconds, impatient) === 'impatient'
+      workOffSoon()
+      if (conclude === undefined) {
+        abandon(isolate, number, question.kind)
         throw new NoAnswer(milliseconds, gaveUp)
       }
-      if (!outcome.ok) {
-        throw outcome.gone === undefined
-          ? new Error(outcome.message)
-          : new PeerGone(outcome.message, outcome.gone)
+      return conclude()
+    },
+    begin(isolate, question, milliseconds, accept, failed) {
+      lastNumber += 1
+      const number = lastNumber
+      const deadline = setTimeout(() => {
+        // It may have come while this worker was busy.
+        drain()
+        workOffSoon()
+        if (!waiting.has(number)) return
+        abandon(isolate, number, question.kind)
+        failed(new NoAnswer(milliseconds, false))
+      }, milliseconds)
+      waiting.set(number, (answer) => {
+        clearTimeout(deadline)
+        if (answer.ok) accept(answer.value as Parameters<typeof accept>[0])
+        else failed(refusalOf(answer))
+      })
+      post({ kind: 'question', isolate, number, question })
+      return () => {
+        clearTimeout(deadline)
+        if (waiting.has(number)) abandon(isolate, number, question.kind)
       }
-      if (failure !== undefined) throw failure as Error
-      return accepted as ReturnType<typeof accept>
     },
     get depth() {
       return serving.at(-1) ?? 0
     },
   }
+}
+
+/** Has the answer seen the moment it comes; answers how to get what came of it, or to have thrown what did. */
+function acceptance<T>(answer: AnswerMessage, accept: (answer: Answer) => T): () => T {
+  try {
+    if (!answer.ok) throw refusalOf(answer)
+    const accepted = accept(answer.value)
+    return () => accepted
+  } catch (error) {
+    return () => {
+      throw error
+    }
+  }
+}
+
+function refusalOf({ message, gone }: Extract<AnswerMessage, { ok: false }>): Error {
+  return gone === undefined ? new Error(message) : new PeerGone(message, gone)
 }
 
 function referencesOf(kind: Question['kind'] | undefined, answer: Answer): readonly Reference[] {

@@ -18,6 +18,7 @@ import { failureOf, type PluginLog } from '../plugin-log.ts'
 import { NoAnswer, PeerGone } from '../question-channel.ts'
 import type { Redactor } from '../../../base/redaction.ts'
 import type { ResourceRegistry } from '../resource-registry.ts'
+import { createCallbackLines } from './callback-lines.ts'
 import { createExportedThings } from './exported-things.ts'
 import { createImportedThings } from './imported-things.ts'
 import { fillTable } from './operations.ts'
@@ -38,8 +39,13 @@ export interface Peers {
    * undefined for a function of this plugin, with which there is nothing to do.
    */
   whenGone(what: string, callback: LuaFunction, remove: () => void): (() => void) | undefined
-  /** Whether it belongs to a plugin that has ended. */
-  isGone(callback: LuaFunction): boolean
+  /** The other plugin that a function belongs to; undefined for this plugin's own. */
+  ownerOf(callback: LuaFunction): FunctionOwner | undefined
+  /**
+   * Has a function of another plugin called after all that its plugin was to be told before, while this one goes on;
+   * `settled` hears of the end, with what was raised. False, and nothing happens, for this plugin's own function.
+   */
+  callLater(callback: LuaFunction, args: readonly LuaValue[], settled: (error?: Error) => void): boolean
   /** Says that all methods of the host are in `Plugin`, and none of the plugin's yet. */
   begin(): void
   serve(message: CallMessage): PluginCallOutcome
@@ -47,6 +53,13 @@ export interface Peers {
   ended(isolate: number): void
   /** These came too late, or for nothing. */
   refuse(references: readonly Reference[]): void
+}
+
+export interface FunctionOwner {
+  /** Full id. */
+  plugin: string
+  /** It has ended. */
+  gone: boolean
 }
 
 export interface PeersSettings {
@@ -69,6 +82,12 @@ export interface PeersSettings {
     question: Extract<Question, { kind: K }>,
     accept: (answer: Answers[K]) => T,
   ): T
+  /** Asks and goes on; answers how to take it back. */
+  begin<K extends Question['kind']>(
+    question: Extract<Question, { kind: K }>,
+    accept: (answer: Answers[K]) => void,
+    failed: (error: Error) => void,
+  ): () => void
 }
 
 export function createPeers(settings: PeersSettings): Peers {
@@ -80,6 +99,9 @@ export function createPeers(settings: PeersSettings): Peers {
   )
   /** Isolates that have ended and of which something was held. */
   const gone = new Set<number>()
+  const lines = createCallbackLines()
+  /** Isolates whose line was full, of which the log has a line. */
+  const told = new Set<number>()
   const watchers = new Map<number, Set<() => void>>()
   let serveCall: ReturnType<typeof createServedCalls> | undefined
 
@@ -128,12 +150,61 @@ export function createPeers(settings: PeersSettings): Peers {
     try {
       return settings.ask({ kind: 'callPlugin', owner, handle, operation, depth, parcel }, accept)
     } catch (error) {
-      if (error instanceof NoAnswer)
-        throw new Error(`${reference.plugin} did not answer ${error.within}`, { cause: error })
-      if (!(error instanceof PeerGone)) throw error
-      ended(error.isolate)
-      throw notRunning(reference)
+      throw failureOfCall(reference, error)
     }
+  }
+
+  function failureOfCall(reference: Reference, error: unknown): Error {
+    if (error instanceof NoAnswer)
+      return new Error(`${reference.plugin} did not answer ${error.within}`, { cause: error })
+    if (!(error instanceof PeerGone)) return error instanceof Error ? error : new Error(String(error))
+    ended(error.isolate)
+    return notRunning(reference)
+  }
+
+  function callLater(
+    reference: Reference,
+    args: readonly LuaValue[],
+    settled: (error?: Error) => void,
+  ): void {
+    const { owner, handle, plugin } = reference
+    if (gone.has(owner)) {
+      settled(notRunning(reference))
+      return
+    }
+    const parcel = pack(args, { given: true })
+    const taken = lines.add({
+      owner,
+      parcel,
+      kept: parcel.references.length > 0 ? args : [],
+      send: (next) =>
+        settings.begin(
+          { kind: 'callPlugin', owner, handle, operation: 'call', depth: 1, parcel, background: true },
+          ({ references }) => {
+            refuse(references)
+            settled()
+            next()
+          },
+          (error) => {
+            settled(failureOfCall(reference, error))
+            next()
+          },
+        ),
+      discard() {
+        for (const own of parcel.references) if (own.owner === isolate) exported.drop(own.handle, 1)
+      },
+    })
+    if (taken || told.has(owner)) return
+    told.add(owner)
+    log.write(
+      'warn',
+      `callbacks of ${plugin} are left out: it handles them more slowly than they come`,
+      plugin,
+    )
+  }
+
+  function refuse(references: readonly Reference[]): void {
+    for (const reference of references) if (reference.owner !== isolate) imported.refuse(reference)
   }
 
   function copyOf(value: LuaTable, most: number): LuaTable | undefined {
@@ -162,11 +233,13 @@ export function createPeers(settings: PeersSettings): Peers {
     gone.add(owner)
     for (const remove of watchers.get(owner) ?? []) remove()
     watchers.delete(owner)
+    lines.end(owner)
   }
 
   settings.resources.add('handedOver', {
     count: exported.count,
     release() {
+      lines.close()
       exported.clear()
       imported.clear()
       watchers.clear()
@@ -180,9 +253,20 @@ export function createPeers(settings: PeersSettings): Peers {
       if (id === source.id) return settings.instance()
       return settings.ask({ kind: 'findPlugin', id }, (found) => found && resolve(found))
     },
-    isGone(callback) {
+    ownerOf(callback) {
       const reference = imported.referenceOf(callback)
-      return reference !== undefined && gone.has(reference.owner)
+      return reference && { plugin: reference.plugin, gone: gone.has(reference.owner) }
+    },
+    callLater(callback, args, settled) {
+      const reference = imported.referenceOf(callback)
+      if (reference === undefined) return false
+      try {
+        callLater(reference, args, settled)
+      } catch (error) {
+        // The arguments cannot go to another plugin.
+        settled(error instanceof Error ? error : new Error(String(error)))
+      }
+      return true
     },
     whenGone(what, callback, remove) {
       const reference = imported.referenceOf(callback)
@@ -218,8 +302,6 @@ export function createPeers(settings: PeersSettings): Peers {
         Atomics.store(flow, flowCells.serving, before)
       }
     },
-    refuse(references) {
-      for (const reference of references) if (reference.owner !== isolate) imported.refuse(reference)
-    },
+    refuse,
   }
 }

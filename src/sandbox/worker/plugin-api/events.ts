@@ -19,6 +19,7 @@ interface OutgoingEvent {
   name: string
   data: Json | undefined
   options: { qos: 0 | 1 | 2; retain: boolean }
+  visitor: Visitor
 }
 
 export interface PluginEvents {
@@ -34,8 +35,8 @@ export function installEvents(context: PluginContext): PluginEvents {
 
   const throttle = createThrottle<OutgoingEvent>(
     context.clock,
-    ({ name, data, options }) => {
-      context.send({ kind: 'emit', name, ...(data === undefined ? {} : { data }), options })
+    (event) => {
+      send(event)
       context.touch()
     },
     {
@@ -44,26 +45,29 @@ export function installEvents(context: PluginContext): PluginEvents {
     },
   )
 
-  context.addMethod('emit', (name, value, options) => {
+  function send({ name, data, options, visitor }: OutgoingEvent): void {
+    context.send({
+      ...{ kind: 'emit', name, options },
+      ...(data === undefined ? {} : { data }),
+      ...(visitor === undefined ? {} : { visitor }),
+    })
+  }
+
+  context.addVisitedMethod('emit', (visitor, name, value, options) => {
     const event = textArgument('emit', 1, name)
     const data = context.toJson(value)
     assertMessageSize(data)
-    const outgoing = { name: event, data, options: deliveryOptions(options) }
+    const outgoing = { name: event, data, options: deliveryOptions(options), visitor }
     const key = optionalText(option(options, 'key'))
     const coalesce = option(options, 'coalesce')
     const milliseconds =
       optionalNumber(option(options, 'throttle')) ?? (typeof coalesce === 'number' ? coalesce : 0)
     if (milliseconds <= 0) {
-      context.send({
-        kind: 'emit',
-        name: event,
-        ...(data === undefined ? {} : { data }),
-        options: outgoing.options,
-      })
+      send(outgoing)
       return true
     }
     // Whoever emits through this instance has windows of its own, and holds back none of the plugin's events.
-    const window = JSON.stringify([event, key ?? null, visitors.current ?? null])
+    const window = JSON.stringify([event, key ?? null, visitor ?? null])
     if (isTruthy(coalesce) && key !== undefined) {
       const field = isJsonObject(data) && Object.hasOwn(data, key) ? data[key] : undefined
       if (field === undefined) return false

@@ -1,7 +1,7 @@
 import type { Json } from '../../../base/json.ts'
 import { approximateSize } from '../../../base/json-size.ts'
 import type { LuaFunction } from '../lua/lua-value.ts'
-import type { Visitor } from '../peers/visitors.ts'
+import { roomFor, type Visitor } from '../peers/visitors.ts'
 
 /** Bytes of one event or object, roughly: what is larger does not belong on a bus. */
 export const messageSizeLimit = 1024 * 1024
@@ -26,7 +26,8 @@ export interface Listeners {
 /** `hasRoom`: whether there may be one more than so many. */
 export function createListeners(
   limit: number,
-  hasRoom: (count: number, visitor?: Visitor) => boolean = (count) => count < limit,
+  hasRoom: (count: number, visitor?: Visitor) => boolean = (count, visitor) =>
+    count < roomFor(visitor, limit),
 ): Listeners {
   const byName = new Map<string, Set<{ callback: LuaFunction }>>()
   let total = 0

@@ -36,6 +36,8 @@ interface Point {
   table: LuaTable
   read(): void
   set(value: Json): void
+  /** Logs that its setter has raised this. */
+  failed(error: unknown): void
   value(): Json | undefined
   close(): void
 }
@@ -147,7 +149,7 @@ export function installPoints(context: PluginContext): PluginPoints {
       try {
         point.set(accepted.value)
       } catch (error) {
-        context.log.failure(`setter of '${id}'`, error)
+        point.failed(error)
         const message = `The plugin refused the value: ${failureOf(error).message}.`
         return { ok: false, reason: 'refused', message }
       }
@@ -156,7 +158,7 @@ export function installPoints(context: PluginContext): PluginPoints {
   }
 
   function createPoint(
-    { log, send }: PluginContext,
+    { send }: PluginContext,
     kind: PointKind,
     id: string,
     getter: LuaFunction,
@@ -176,7 +178,7 @@ export function installPoints(context: PluginContext): PluginPoints {
         failureLogged = false
         return value
       } catch (error) {
-        if (!failureLogged) log.failure(`getter of '${id}'`, error)
+        if (!failureLogged) entry.failed(`getter of '${id}'`, getter, error)
         failureLogged = true
         return undefined
       }
@@ -203,15 +205,15 @@ export function installPoints(context: PluginContext): PluginPoints {
         assertMessageSize(json)
         return json
       } catch (error) {
-        if (!failureLogged) log.failure(`value of '${id}'`, error)
+        if (!failureLogged) entry.failed(`value of '${id}'`, getter, error)
         failureLogged = true
         return undefined
       }
     }
 
-    function listen(callback: LuaValue): LuaFunction {
+    function listen(visitor: Visitor, callback: LuaValue): LuaFunction {
       const run = functionArgument('onChange', 1, callback)
-      const listener = listeners.add('OnChange', run)
+      const listener = listeners.add('OnChange', run, visitor)
       const remove = (): void => void listener.remove()
       const forget = context.peers.whenGone(`OnChange of '${id}'`, run, remove)
       return runtime.wrap('unsubscribe', () => {
@@ -246,8 +248,10 @@ export function installPoints(context: PluginContext): PluginPoints {
     field('get', (feature) => readGetter(feature))
     field('_notify', read)
     field('notify', read)
-    field('onChange', listen)
-    field('on', (event, callback) => (optionalText(event) === 'OnChange' ? listen(callback) : undefined))
+    visitedField('onChange', listen)
+    visitedField('on', (visitor, event, callback) =>
+      optionalText(event) === 'OnChange' ? listen(visitor, callback) : undefined,
+    )
     visitedField('emit', (visitor, event, value) => {
       makers[kind].check(visitor, id, true)
       if (!closed && optionalText(event) === 'OnChange') tell(plain(value))
@@ -265,6 +269,7 @@ export function installPoints(context: PluginContext): PluginPoints {
       table,
       read,
       set: (value) => write(context.fromJson(value)),
+      failed: (error) => entry.failed(`setter of '${id}'`, setter ?? getter, error),
       value: () => last,
       close() {
         closed = true

@@ -37,6 +37,14 @@ export function installPollers(context: PluginContext): void {
     const interval = milliseconds(options.get('interval'), 0)
     const initialDelay = options.get('initialDelay')
 
+    let calling = false
+    function thrown(error: unknown): LuaValue {
+      const { message, traceback } = failureOf(error)
+      const caller = context.peers.ownerOf(onTick)?.plugin
+      log.write('debug', `poller '${name}': ${message}${traceback === '' ? '' : `\n${traceback}`}`, caller)
+      return bytesOf(message)
+    }
+
     const poller: Poller<LuaValue> = createPoller<LuaValue>({
       clock: context.clock,
       interval: interval === 0 ? 0 : Math.max(shortestInterval, interval),
@@ -46,12 +54,21 @@ export function installPollers(context: PluginContext): void {
       maxAttempts: Math.min(attemptLimit, Math.max(1, Math.floor(milliseconds(attempts, 1)))),
       backoff: milliseconds(option(retry, 'backoff'), defaultBackoff),
       timeoutError: bytesOf('timeout'),
-      tick: (done) => void entry.attempt(onTick, doneFunction(done)),
-      thrown(error) {
-        const { message, traceback } = failureOf(error)
-        log.write('debug', `poller '${name}': ${message}${traceback === '' ? '' : `\n${traceback}`}`)
-        return bytesOf(message)
+      tick(done) {
+        // One of another plugin that has not come back from the last time is not called again.
+        if (calling) return
+        calling = true
+        const told = doneFunction(done)
+        const settled = (error?: Error): void => {
+          calling = false
+          // Not within the answer: what follows may call Lua, and Lua may be waiting for something else.
+          if (error !== undefined) context.clock.schedule(0, () => done(thrown(error)))
+        }
+        if (context.peers.callLater(onTick, [told], settled)) return
+        calling = false
+        entry.attempt(onTick, told)
       },
+      thrown,
       failed(error, stats) {
         if (isFunction(onError)) entry.call(`onError of poller '${name}'`, onError, error, statsTable(stats))
         else log.write('warn', `poller '${name}' failed: ${runtime.toText(error)}`)

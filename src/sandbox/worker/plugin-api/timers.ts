@@ -39,6 +39,21 @@ export function installTimers(context: PluginContext): void {
     if (forget !== undefined) watches.set(id, forget)
   }
 
+  /** What an interval does each time. One of another plugin is left out while that one still has the last to do. */
+  function beatOf(run: LuaFunction): () => void {
+    if (peers.ownerOf(run) === undefined) return () => entry.call('timer', run)
+    let waiting = false
+    const settled = (error?: Error): void => {
+      waiting = false
+      if (error !== undefined) entry.failed('timer', run, error)
+    }
+    return () => {
+      if (waiting) return
+      waiting = true
+      peers.callLater(run, [], settled)
+    }
+  }
+
   context.addVisitedMethod('setTimeout', (visitor, milliseconds, callback) => {
     const delay = delayOf('setTimeout', milliseconds)
     const run = functionArgument('setTimeout', 2, callback)
@@ -55,6 +70,7 @@ export function installTimers(context: PluginContext): void {
   context.addVisitedMethod('setInterval', (visitor, milliseconds, callback) => {
     const period = Math.max(shortestInterval, delayOf('setInterval', milliseconds))
     const run = functionArgument('setInterval', 2, callback)
+    const beat = beatOf(run)
     const id = nextId(visitor)
     let due = clock.monotonic()
     const arm = (): void => {
@@ -65,7 +81,7 @@ export function installTimers(context: PluginContext): void {
         id,
         clock.schedule(due - now, () => {
           arm()
-          entry.call('timer', run)
+          beat()
         }),
       )
     }
