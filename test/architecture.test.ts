@@ -27,7 +27,7 @@ const imports: Import[] = sources.flatMap((file) => {
   )
 })
 
-/** The room of a file: `src/bus/acl.ts` → bus; the worker is a room of its own inside the sandbox. */
+/** The room of a file: `src/schema/topic-rights.ts` → bus; the worker is a room of its own inside the sandbox. */
 function roomOf(file: string): string {
   const [top = '', second = '', third = ''] = file.split('/')
   if (top === 'machines') return 'machines'

@@ -29,6 +29,23 @@ export function hasWildcard(filter: string): boolean {
   return /[+#]/.test(filter)
 }
 
+/** Whether a topic or filter begins with these levels, and goes on after them. */
+export function isBelow(root: string, filter: string): boolean {
+  return filter.startsWith(root) && filter[root.length] === '/'
+}
+
+/** Whether a filter matches some topic below these levels. */
+export function reachesBelow(root: string, filter: string): boolean {
+  const levels = filter.split('/')
+  const above = root.split('/')
+  for (const [index, level] of above.entries()) {
+    const given = levels[index]
+    if (given === '#') return true
+    if (given !== '+' && given !== level) return false
+  }
+  return levels.length > above.length
+}
+
 /** Whether a wildcard stands where the topic has its `$` (`#` does not mean `$SYS/…`; section 4.7.2). */
 export function hidesDollar(filter: string, topic: string): boolean {
   return topic.startsWith('$') && (filter.startsWith('+') || filter.startsWith('#'))

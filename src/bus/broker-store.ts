@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { maySubscribe } from './acl.ts'
+import { maySubscribe } from '../schema/topic-rights.ts'
 import { filterMatches, hasWildcard } from '../base/topic-filter.ts'
 
 /**

@@ -10,6 +10,8 @@ export interface BusMessage {
   qos: 0 | 1 | 2
   /** The message was retained by the broker before the subscription was made. */
   retained: boolean
+  /** Full id of the plugin of this host whose message it is; absent: nobody's, or the broker does not tell. */
+  publisher?: string
 }
 
 export interface BusSubscription {
@@ -22,8 +24,10 @@ export interface PublishOptions {
   retain?: boolean
 }
 
-/** Who caused a message, to be charged for what follows from it in this host. */
+/** The plugin that caused a message, to be told with it and charged for what follows from it in this host. */
 export interface Cause {
+  /** Full id. */
+  readonly plugin: string
   /** The message has reached one more of the host's subscriptions. */
   reached(): void
   /** Its handler is still to be called / has been called, or never will be. */

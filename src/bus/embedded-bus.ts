@@ -10,15 +10,21 @@ import { createGuessLimit, type GuessLimit } from '../base/guess-limit.ts'
 import type { Logger } from '../base/log.ts'
 import { createSecretCheck } from '../base/secret-check.ts'
 import { followIdentity, secureOptions, type TlsSource } from '../base/tls-identity.ts'
-import { isBrokerInternal, isRequest, mayPublish, mayReceive, maySubscribe } from './acl.ts'
+import {
+  isBrokerInternal,
+  isRequest,
+  mayClientPublish,
+  mayReceive,
+  maySubscribe,
+} from '../schema/topic-rights.ts'
 import { createBrokerStore } from './broker-store.ts'
 import type { BusMessage, BusSubscription, Cause, PublishOptions, StartableBus } from './bus.ts'
 import { createInbox } from './inbox.ts'
 import { isAddress, listenError, urlHost } from './listen-address.ts'
 import { limitPackets } from './packet-limit.ts'
 import { closedProblem, filterProblem, topicProblem } from './problems.ts'
-import { isFilter, isTopic, topicLevelsLimit } from '../base/topic-filter.ts'
-import { createTopics } from './topics.ts'
+import { isBelow, isFilter, isTopic, topicLevelsLimit } from '../base/topic-filter.ts'
+import { createTopics } from '../schema/topics.ts'
 import { createWarner } from '../base/warning.ts'
 import { createWebSocketUpgrade, refuseUpgrade } from './websocket-upgrade.ts'
 
@@ -144,7 +150,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     },
     authorizePublish(client, packet, done) {
       messages.received += 1
-      if (!mayPublish(root, packet.topic)) {
+      if (!mayClientPublish(root, packet.topic)) {
         warn('A message of an MQTT client was refused: only the host publishes there', {
           client: client?.id,
           topic: packet.topic,
@@ -154,6 +160,8 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
         packet.payload = Buffer.alloc(0)
         packet.retain = false
       }
+      // Commands, which are all that is left below the root, are for now: delivered, but not kept for later.
+      if (isBelow(root, packet.topic)) packet.retain = false
       done(null)
     },
     authorizeSubscribe(client, subscription, done) {
@@ -360,7 +368,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
         if (mayReceive(filter, packet.topic)) {
           const cause = causes.get(packet.payload as Buffer)
           cause?.reached()
-          entry.push(() => messageOf(packet, false), cause)
+          entry.push(() => messageOf(packet, false, cause), cause)
         }
         done()
       }
@@ -391,11 +399,13 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
 function messageOf(
   packet: { topic: string; payload: Buffer | string; qos: 0 | 1 | 2 },
   retained: boolean,
+  cause?: Cause,
 ): BusMessage {
   return {
     topic: packet.topic,
     payload: Uint8Array.from(Buffer.from(packet.payload)),
     qos: packet.qos,
     retained,
+    ...(cause === undefined ? {} : { publisher: cause.plugin }),
   }
 }

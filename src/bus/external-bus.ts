@@ -10,7 +10,7 @@ import { createInbox, type InboxEntry } from './inbox.ts'
 import { createOutgoingQueue } from './outgoing-queue.ts'
 import { closedProblem, filterProblem, topicProblem } from './problems.ts'
 import { filterMatches, isFilter, isTopic } from '../base/topic-filter.ts'
-import { createTopics } from './topics.ts'
+import { createTopics } from '../schema/topics.ts'
 import { createWarner } from '../base/warning.ts'
 import { refuseUpgrade } from './websocket-upgrade.ts'
 

@@ -1,12 +1,14 @@
-import { Problem } from '../base/problem.ts'
+import { isDeepStrictEqual } from 'node:util'
+import { Problem, type ProblemDetail } from '../base/problem.ts'
 import { decide, requireInstalled } from '../journal/decide.ts'
+import type { Origin } from '../schema/journal-event.ts'
 import type { Config } from '../schema/plugin.ts'
 import { checkConfig } from './config-rules.ts'
 import { type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import type { CommandContext, ConfigCheck, Lifecycle } from './lifecycle.ts'
 import type { PluginQueries } from './plugin-queries.ts'
 import type { Reload } from './reload.ts'
-import { hideSecrets, restoreHidden, restoreSecrets } from './secrets.ts'
+import { hiddenValue, hideSecrets, restoredPlaces, restoreHidden, restoreSecrets } from './secrets.ts'
 
 /** Checking and changing what a plugin is configured with. */
 export interface Configuration extends Pick<Lifecycle, 'checkConfig'> {
@@ -33,6 +35,16 @@ export function createConfiguration(
     return { stored, check: checkConfig(fields, stored, context.environment(manifests.get(id) ?? {})) }
   }
 
+  /**
+   * Only the owner, over HTTP, may send a stored secret to a new place by its placeholder. For everybody else it stands
+   * for the secret while all is as it was: who does not know it does not choose what it is used with.
+   */
+  function misplaced(by: Origin, incoming: Config, stored: Config, before: Config): ProblemDetail[] {
+    if (by === 'http' || isDeepStrictEqual(stored, before)) return []
+    const message = `must be the value itself: over MQTT ${hiddenValue} keeps the stored one only while no other value changes`
+    return restoredPlaces(incoming, stored, '/config').map((path) => ({ path, message }))
+  }
+
   return {
     checkConfig(id, config): ConfigCheck {
       get(id)
@@ -49,7 +61,11 @@ export function createConfiguration(
       requireInstalled(snapshot)
       const { stored, check } = checkedConfig(id, config)
       // A disabled plugin may be configured bit by bit; a running one must not be left without what it needs.
-      const wrong = snapshot.context.enabled ? [...check.errors, ...check.missing] : check.errors
+      const wrong = [
+        ...check.errors,
+        ...(snapshot.context.enabled ? check.missing : []),
+        ...misplaced(by.by, config, stored, snapshot.context.config),
+      ]
       if (wrong.length > 0) {
         throw new Problem(
           'config_invalid',

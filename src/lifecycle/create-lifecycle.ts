@@ -5,7 +5,6 @@ import type { Logger } from '../base/log.ts'
 import { createKeyedMutex } from '../base/mutex.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Bus } from '../bus/bus.ts'
-import { isDiscoveryTopicOf } from '../bus/topics.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { SnapshotWriter } from '../journal/snapshot-writer.ts'
 import type { Outside } from '../outside/outside.ts'
@@ -133,9 +132,9 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     },
     installedIds: () => queries.installedIds(),
     listPlugins: () => queries.summaries(),
-    announcesOn(topic) {
+    announces() {
       const { id } = journal.state.host.context
-      return discoveryPrefix !== '' && id !== null && isDiscoveryTopicOf(discoveryPrefix, id, topic)
+      return discoveryPrefix === '' || id === null ? undefined : { prefix: discoveryPrefix, host: id }
     },
   })
   const context: LifecycleContext = {

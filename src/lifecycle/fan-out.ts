@@ -1,6 +1,6 @@
 import type { Cause } from '../bus/bus.ts'
 
-/** What follows in this host from the messages and events of one plugin, so that it can be charged for it. */
+/** What follows in this host from the messages and events of one plugin, so that it can be told and charged. */
 export interface FanOut {
   readonly cause: Cause
   /** An event has reached one more listener. */
@@ -11,7 +11,8 @@ export interface FanOut {
   settled(): Promise<void>
 }
 
-export function createFanOut(): FanOut {
+/** `plugin`: its full id. */
+export function createFanOut(plugin: string): FanOut {
   let caused = 0
   let waiting = 0
   let waiters: (() => void)[] = []
@@ -21,6 +22,7 @@ export function createFanOut(): FanOut {
   return {
     reached,
     cause: {
+      plugin,
       reached,
       waits() {
         waiting += 1

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, jsonText } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem, type ProblemDocument, problemDocument } from '../base/problem.ts'
 import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
-import { createTopics } from '../bus/topics.ts'
+import { createTopics } from '../schema/topics.ts'
 import { parseJsonText } from '../schema/json-text.ts'
 import {
   isMqttVerb,
@@ -120,11 +120,15 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
   let closed = false
   let pending = 0
 
-  async function answer(verb: string, payload: Uint8Array): Promise<MqttResponse> {
+  async function answer(verb: string, { payload, publisher }: BusMessage): Promise<MqttResponse> {
     let transaction: { transaction?: unknown } = {}
     try {
       const body = readRequest(payload)
       if (body.transaction !== undefined) transaction = { transaction: body.transaction }
+      if (publisher !== undefined) {
+        logger.warn('A request of a plugin was refused', { verb, origin: publisher })
+        throw new Problem('forbidden', `${publisher} is a plugin, and no plugin commands the host.`)
+      }
       if (!isMqttVerb(verb)) {
         throw new Problem('not_found', `There is no request of this name; there are ${mqttVerbs.join(', ')}.`)
       }
@@ -140,15 +144,15 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
    * A retained command is not carried out: the broker would repeat it at every start of the host, long after
    * whoever sent it has forgotten it.
    */
-  async function onRequest({ topic, payload, retained }: BusMessage): Promise<void> {
-    const verb = topics.parseRequest(topic)
-    if (verb === undefined || retained) return
+  async function onRequest(message: BusMessage): Promise<void> {
+    const verb = topics.parseRequest(message.topic)
+    if (verb === undefined || message.retained) return
     if (pending >= pendingRequestsLimit) {
       logger.warn('An MQTT request was dropped: too many are under way', { verb })
       return
     }
     pending += 1
-    const response = await answer(verb, payload)
+    const response = await answer(verb, message)
     pending -= 1
     await bus.publish(topics.response(verb), jsonText(response), { qos: 1 })
   }
@@ -177,7 +181,11 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
       if (closed) return
       handler(message).catch((error: unknown) => {
         if (!closed)
-          logger.warn('An MQTT command was refused', { topic: message.topic, reason: messageOf(error) })
+          logger.warn('An MQTT command was refused', {
+            topic: message.topic,
+            reason: messageOf(error),
+            ...(message.publisher === undefined ? {} : { origin: message.publisher }),
+          })
       })
     }
   }

@@ -102,13 +102,15 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         waiting: [],
         subscriptions: new Map(),
         room: services.createRoom(id),
-        fanOut: createFanOut(),
+        fanOut: createFanOut(id),
         retained: new Set(),
+        commanded: new Set(),
         guard: createGuard({
           plugin: id,
           permissions: manifest.permissions,
           config,
           root,
+          announces: settings.announces(),
           refused(kind, value, sentence) {
             if (refusals.note(id, kind, value))
               say(id, 'warn', redactor.redactMessage(`Refused: ${sentence}`))

@@ -1,9 +1,11 @@
 import type { Clock } from '../base/clock.ts'
 import { cutTexts } from '../base/cut-text.ts'
 import type { Json } from '../base/json.ts'
+import { isBelow } from '../base/topic-filter.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf } from '../base/problem.ts'
-import { isRequest, mayPublish } from '../bus/acl.ts'
+import { type PluginTopicRights } from '../schema/topic-rights.ts'
+import { createTopics, pluginTopic } from '../schema/topics.ts'
 import type { Bus, BusSubscription, Room } from '../bus/bus.ts'
 import type { Outside } from '../outside/outside.ts'
 import type {
@@ -27,6 +29,8 @@ import type { Checks, Guard } from './permissions/guard.ts'
 import type { PluginLogs } from './plugin-logs.ts'
 import { objectAddress, pluginsCalled } from './plugin-names.ts'
 
+/** Things of other plugins of which a line in their logs says that this one sets them; once for each, and load. */
+export const commandsTold = 100
 /** Events and messages that may wait for a plugin while its onInit runs; later ones are dropped. */
 export const waitingDeliveries = 1_000
 /** Messages that may wait for one plugin in the host; later ones are dropped before they cost anything. */
@@ -42,8 +46,8 @@ export interface PluginServicesSettings {
   outside: Outside
   /** First levels of the host's own topics, which plugins may not publish to. */
   root: string
-  /** Whether the host announces its plugins to others on this topic; what one says there in its name would be believed. */
-  announcesOn(topic: string): boolean
+  /** Where the host announces its plugins to Home Assistant; what one says there in its name would be believed. */
+  announces(): PluginTopicRights['announces']
   clock: Clock
   logger: Logger
   events: EventHub
@@ -75,6 +79,8 @@ export interface LoadedPlugin {
   /** Topics on which something of the plugin is retained. */
   retained: Set<string>
   guard: Guard
+  /** Topics of commands to other plugins of which those have been told. */
+  commanded: Set<string>
   /** HTTP requests that it may have under way. */
   httpRequests: number
   /** It has been told that there is no room for more of those. */
@@ -103,8 +109,10 @@ export function createPluginServices(
   settings: PluginServicesSettings,
   loaded: ReadonlyMap<string, LoadedPlugin>,
 ): PluginServices {
-  const { bus, outside, root, announcesOn, clock, logger, events, registry, exposures } = settings
+  const { bus, outside, root, clock, logger, events, registry, exposures } = settings
   const { logs, stores, announcements } = settings
+
+  const topics = createTopics(root)
 
   function log(plugin: string, line: LogEntry): void {
     const entry = cutTexts(line)
@@ -130,7 +138,8 @@ export function createPluginServices(
     payload: Uint8Array,
     { retain }: PublishOptions,
   ): boolean {
-    if (!retain) return false
+    // Below the root are only commands, which nothing is kept of.
+    if (!retain || isBelow(root, topic)) return false
     const { retained } = plugin
     if (payload.byteLength === 0) retained.delete(topic)
     else if (retained.size < retainedTopicsLimit) retained.add(topic)
@@ -145,6 +154,21 @@ export function createPluginServices(
       return false
     }
     return true
+  }
+
+  /** Says in the log of a plugin that another one sets something of it, as long as both are loaded. */
+  function tellOfCommand(id: string, plugin: LoadedPlugin, topic: string): void {
+    const set = topics.parseControlSet(topic) ?? topics.parseExposedSet(topic)
+    if (set === undefined || set.plugin === id || !loaded.has(set.plugin)) return
+    if (plugin.commanded.has(topic) || plugin.commanded.size >= commandsTold) return
+    plugin.commanded.add(topic)
+    const message = `${id} sets ${topic.slice(pluginTopic(root, set.plugin).length + 1, -'/set'.length)} over MQTT`
+    log(set.plugin, {
+      at: new Date(clock.now()).toISOString(),
+      level: 'info',
+      message,
+      fields: { origin: id },
+    })
   }
 
   function createRoom(id: string): Room {
@@ -173,15 +197,8 @@ export function createPluginServices(
         announcements.announce({ kind: 'event', plugin: id, name, data, qos, retain, caller })
       }),
       publish: charged((topic: string, payload: Uint8Array, options: PublishOptions) => {
-        if (!mayPublish(root, topic) || announcesOn(topic)) {
-          hostLine(
-            id,
-            'warn',
-            `mqttPublish to ${JSON.stringify(topic)} was refused: the topic is the host's own`,
-          )
-          return
-        }
         if (plugin.guard.publish(topic) !== undefined) return
+        tellOfCommand(id, plugin, topic)
         bus
           .publish(topic, payload, { ...options, retain: mayRetain(id, plugin, topic, payload, options) })
           .catch((error: unknown) => {
@@ -199,7 +216,7 @@ export function createPluginServices(
           .subscribe(
             filter,
             ({ topic, payload }) => {
-              if (isRequest(root, topic)) return
+              if (!plugin.guard.hears(filter, topic)) return
               deliver(plugin, (isolate) => isolate.deliverMessage(subscription, topic, payload))
             },
             plugin.room,

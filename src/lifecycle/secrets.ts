@@ -3,6 +3,7 @@ import { isJsonObject } from '../base/json.ts'
 import { isSecretName } from '../base/secret-names.ts'
 import type { Field } from '../schema/field.ts'
 import { jsonDepthLimit } from '../schema/json-text.ts'
+import { escapePointer } from '../schema/parser.ts'
 import type { Config } from '../schema/plugin.ts'
 
 /** Hides secret configuration values from whoever reads them, and puts them back when they are sent back. */
@@ -25,6 +26,25 @@ export function restoreSecrets(fields: readonly Field[], incoming: Config, store
     // Of two values only one says whether the key is a secret's: `true` is not, its placeholder is.
     return restore(value, before, isSecret(fields, key, value) || isSecret(fields, key, before), 1)
   })
+}
+
+/**
+ * Pointers below `path` to the placeholders of what a caller sent in whose place there is a stored value now. `restored`
+ * is what `restoreSecrets` or `restoreHidden` made of it.
+ */
+export function restoredPlaces(incoming: unknown, restored: unknown, path: string): string[] {
+  if (incoming === hiddenValue) return restored === hiddenValue || restored === undefined ? [] : [path]
+  if (Array.isArray(incoming) && Array.isArray(restored)) {
+    return incoming.flatMap((item, index) => restoredPlaces(item, restored[index], `${path}/${index}`))
+  }
+  if (!isJsonObject(incoming) || !isJsonObject(restored)) return []
+  return Object.entries(incoming).flatMap(([key, value]) =>
+    restoredPlaces(
+      value,
+      Object.hasOwn(restored, key) ? restored[key] : undefined,
+      `${path}/${escapePointer(key)}`,
+    ),
+  )
 }
 
 /** Every secret text or number of a configuration, as text: what no log line may show. */

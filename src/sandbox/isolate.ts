@@ -5,6 +5,7 @@ import type { Config, LogEntry, Resources } from '../schema/plugin.ts'
 import type { ChosenLimits, LimitName, PluginLimits } from '../schema/plugin-limits.ts'
 import type { IsolateUsage } from '../schema/system.ts'
 import type { PluginSummary, VisitPermission } from '../schema/plugin-call.ts'
+import type { PluginTopicRights } from '../schema/topic-rights.ts'
 
 /** The host's side of one plugin's isolate: what `lifecycle` sees of `sandbox`. */
 
@@ -26,8 +27,8 @@ export interface IsolateSource {
   keyValues: Record<string, KeyValueEntry>
   /** What the manifest declares of controls: type and range, for typed setters. */
   controls: { id: string; type?: string | undefined; range?: string | undefined }[]
-  /** Filters that Lua may publish and subscribe to; absent: all. The services refuse what is not covered. */
-  topics?: { publish: string[]; subscribe: string[] } | undefined
+  /** What Lua may publish and subscribe to, for the worker's own answer. The services refuse the rest. */
+  topics: PluginTopicRights
   /** What the host's owner has set for it; the rest is as for every plugin. */
   limits?: ChosenLimits
 }

@@ -17,6 +17,11 @@ const deeds: Readonly<Record<GuardedKind, string>> = {
   plugin: 'use',
 }
 
+/** Says so of a topic to which no plugin may publish, whatever its manifest lists. */
+export function hostTopicSentence(topic: string): string {
+  return `no plugin may publish to ${JSON.stringify(topic)}: the topic is the host's own`
+}
+
 /** Says to the author of a plugin (full id) what was refused, and what to add to the manifest. */
 export function refusalSentence(plugin: string, kind: GuardedKind, value: string): string {
   const quoted = JSON.stringify(value)

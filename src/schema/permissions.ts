@@ -70,7 +70,10 @@ export const Permissions = Type.Object(
       }),
     ),
   },
-  { description: 'What the plugin may reach; what is not listed is refused. Without it nothing is refused' },
+  {
+    description:
+      'What the plugin may reach; what is not listed is refused. Without it nothing is refused but to set things of other plugins over MQTT',
+  },
 )
 export type Permissions = Static<typeof Permissions>
 

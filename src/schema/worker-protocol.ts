@@ -17,6 +17,7 @@ import {
   VisitPermission,
 } from './plugin-call.ts'
 import { Text, textLimits } from './text.ts'
+import type { PluginTopicRights } from './topic-rights.ts'
 import type { TurnRules } from './turn-cells.ts'
 
 /**
@@ -241,8 +242,8 @@ export interface LoadSource {
   secrets: string[]
   keyValues: Record<string, KeyValue>
   controls: { id: string; type?: string | undefined; range?: string | undefined }[]
-  /** Filters; absent: all. The host refuses what is not covered: the worker only tells Lua so at once. */
-  topics?: { publish: string[]; subscribe: string[] } | undefined
+  /** The host refuses what they do not allow: the worker only tells Lua so at once. */
+  topics: PluginTopicRights
 }
 
 /** What one isolate may have: bytes of one Lua string and of the key-value store, and counts of things. */

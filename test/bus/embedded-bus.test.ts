@@ -335,3 +335,22 @@ test('An upgrade that does not ask for MQTT is refused', async (t) => {
   })
   assert.equal(status, 400)
 })
+
+test('A command is delivered but never retained, whoever says so, also as a will', async (t) => {
+  const bus = await startBus(t)
+  const host = await collectFromBus(bus, 'host/#')
+  const set = 'host/plugins/@a/b/controls/lamp/set'
+  const will = { topic: set, payload: Buffer.from('will'), qos: 1, retain: true } as const
+  const client = await connect(t, bus.url, { will })
+  for (const topic of ['host/request/list', set]) {
+    await client.publishAsync(topic, 'now', { qos: 1, retain: true })
+  }
+  client.stream.destroy()
+  const [status, ...commands] = (await host.take(4)).map(textOf)
+  assert.equal(status, 'host/status online')
+  assert.deepEqual(commands, ['host/request/list now', `${set} now`, `${set} will`])
+  const late = await collectFromBus(bus, '#')
+  assert.deepEqual((await late.take(1)).map(textOf), ['host/status online'])
+  await bus.publish('end', 'x')
+  assert.deepEqual((await late.take(2)).map(textOf), ['host/status online', 'end x'])
+})

@@ -162,16 +162,35 @@ test('A retained command is not carried out again at the start, the next one is'
     retain: true,
     qos: 1,
   })
-  // Delivered to the broker before the commands begin to listen.
-  await client.subscribeAsync(topic)
-  await received.take(1)
+  // Both were acknowledged, so the broker had them before the commands begin to listen.
   await commands.start()
   await client.publishAsync(topic, 'new', { qos: 1 })
   await client.publishAsync('host/request/list', '', { qos: 1 })
-  const answers = (await received.take(3)).filter((message) => message.topic.startsWith('host/response/'))
+  const answers = await received.take(1)
   assert.deepEqual(
     answers.map((message) => message.topic),
     ['host/response/list'],
   )
   assert.deepEqual(calls, [['setControl', clock, 'lamp', 'new']])
+})
+
+test('A request that a plugin has caused is refused by its name, whichever way it came', async (t) => {
+  const { bus, received, calls, commands, logger } = await start(t)
+  await commands.start()
+  const ignore = (): void => undefined
+  const cause = { plugin: '@evil/plugin', reached: ignore, waits: ignore, settled: ignore }
+  bus.causedBy(cause, () => {
+    bus
+      .publish('host/request/reload', JSON.stringify({ plugin: clock }))
+      .catch((error: unknown) => assert.ifError(error))
+  })
+  const [answer] = await received.take(1)
+  const { status, error } = JSON.parse(answer?.text ?? '')
+  assert.deepEqual([status, error.code], ['error', 'forbidden'])
+  assert.match(error.detail, /^@evil\/plugin is a plugin/)
+  assert.deepEqual(calls, [])
+  assert.deepEqual(
+    logger.lines.map(({ message, fields }) => [message, fields]),
+    [['A request of a plugin was refused', { verb: 'reload', origin: '@evil/plugin' }]],
+  )
 })

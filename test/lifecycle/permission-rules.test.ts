@@ -71,6 +71,8 @@ const filters: [pattern: string, config: Config, resolved: string[]][] = [
   ['${config.topic}/#', { topic: 'a/#' }, []],
   ['${config.toString}', {}, []],
   ['plain/#', {}, ['plain/#']],
+  ['host/plugins/+/+/controls/+/set', {}, ['house/plugins/+/+/controls/+/set']],
+  ['${config.topic}/set', { topic: 'host/x' }, ['host/x/set']],
 ]
 
 test('a topic with something that is not configured, or with a wildcard amiss, allows nothing', () => {
@@ -78,7 +80,7 @@ test('a topic with something that is not configured, or with a wildcard amiss, a
     filters.map(([pattern, config]) => [
       pattern,
       config,
-      resolvePermissions({ mqtt: { publish: [pattern] } }, config).publish,
+      resolvePermissions({ mqtt: { publish: [pattern] } }, config, 'house').publish,
     ]),
     filters,
   )
@@ -107,7 +109,7 @@ test('an empty declaration refuses all but the plugin itself, and says what to a
   assert.match(guard.use('@test/other') ?? '', /add "@test\/other" to permissions\.plugins$/)
   assert.deepEqual(told, ['host a.example', 'publish a/b', 'subscribe #', 'plugin @test/other'])
   assert.equal(guard.sees('@test/other'), false)
-  const own = guard.topics?.publish[0]?.replace('/#', '') ?? ''
+  const own = 'host/plugins/@test/probe'
   assert.deepEqual(
     [guard.use('@test/probe'), guard.subscribe(`${own}/#`), guard.publish(`${own}/controls/a/set`)],
     [undefined, undefined, undefined],
@@ -115,19 +117,25 @@ test('an empty declaration refuses all but the plugin itself, and says what to a
   assert.equal(told.length, 4)
 })
 
-test('without a declaration nothing is refused', () => {
+test('without a declaration nothing is refused but to command', () => {
   const { guard, told } = guardOf(undefined)
   const answers = [
     guard.connect('a.example', 80),
     guard.publish('a'),
     guard.subscribe('#'),
     guard.use('@a/b'),
-    guard.topics,
   ]
   assert.deepEqual(
     [answers.filter((answer) => answer !== undefined), guard.sees('@a/b'), told],
     [[], true, []],
   )
+  const sentences = ['host/request/config', 'host/plugins/@a/b/controls/lamp/set'].map(guard.publish)
+  assert.match(sentences[0] ?? '', /^no plugin may publish to "host\/request\/config"/)
+  assert.match(
+    sentences[1] ?? '',
+    /add "host\/plugins\/@a\/b\/controls\/lamp\/set" to permissions\.mqtt\.publish$/,
+  )
+  assert.equal(told.length, 2)
 })
 
 test('every refusal is counted; the log hears once of each thing, and not of endlessly many', () => {

@@ -29,7 +29,10 @@ const probe = (id: string, manifest: Record<string, unknown>, version = '1.0.0')
         Modbus.readHolding({ host = "127.0.0.1", port = tonumber(port), unit = 1, addr = 7, qty = 1 },
           function(registers, err) answer = err or tostring(registers[1]) end)
       end,
-      publish = function(topic) answer = tostring(plugin:mqttPublish(topic, "x")) end,
+      publish = function(topic)
+        local done, message = plugin:mqttPublish(topic, "x")
+        answer = tostring(done) .. (message and " " .. message or "")
+      end,
       subscribe = function(filter)
         plugin:mqttSubscribe(filter, function(topic) heard[#heard + 1] = topic end)
         answer = "subscribed"
@@ -165,7 +168,7 @@ test('a message goes to listed topics; the host drops it where it may not go', a
   await client.subscribeAsync('out/#')
   assert.match(
     await attempt('listed', 'publish out/too/deep'),
-    /does not allow it to publish to "out\/too\/deep"; add "out\/too\/deep" to permissions\.mqtt\.publish/,
+    /^false the manifest of \S+ does not allow it to publish to "out\/too\/deep"; add "out\/too\/deep" to permissions\.mqtt\.publish/,
   )
   assert.match(await attempt('closed', 'publish out/closed'), /permissions\.mqtt\.publish/)
   assert.equal(await attempt('listed', 'publish out/listed'), 'true')

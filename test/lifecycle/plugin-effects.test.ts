@@ -56,7 +56,7 @@ async function loaded() {
     bus: bus as Bus,
     outside: {} as Outside,
     root: 'host',
-    announcesOn: () => false,
+    announces: () => undefined,
     clock: systemClock,
     logger: silentLogger,
     events: createEventHub(),

@@ -107,7 +107,7 @@ async function tried(id: string): Promise<Record<string, string>> {
   }
 }
 
-const notOwners = 'false\t@fixtures/owner: the manifest of @fixtures/owner does not allow it to publish to'
+const notOwners = 'true\tfalse\tthe manifest of @fixtures/owner does not allow it to publish to'
 
 test('what a plugin may not do itself it may not do through another one, and is told why', async (t) => {
   const client = await connect(t, host.mqttUrl)
@@ -118,8 +118,8 @@ test('what a plugin may not do itself it may not do through another one, and is 
     `the manifest of @fixtures/guest does not allow it to ${deed} "${value}"; add "${value}" to permissions.${place}`
   const seen = web.seen.length
   assert.deepEqual(await tried('guest'), {
-    publish: `false\t@fixtures/owner: ${refused('publish to', 'lamp/guest', 'mqtt.publish')}`,
-    elsewhere: `false\t@fixtures/owner: ${refused('publish to', 'door/guest', 'mqtt.publish')}`,
+    publish: `true\tfalse\t${refused('publish to', 'lamp/guest', 'mqtt.publish')}`,
+    elsewhere: `true\tfalse\t${refused('publish to', 'door/guest', 'mqtt.publish')}`,
     subscribe: `false\t@fixtures/owner: ${refused('subscribe to', 'lamp/#', 'mqtt.subscribe')}`,
     object: `false\t@fixtures/owner: ${refused('use', '@fixtures/vault', 'plugins')}`,
     list: 'false\t@fixtures/owner: call your own Plugin.list',

@@ -130,6 +130,7 @@ export function rawSource(lua: string, overrides: Partial<IsolateSource> = {}): 
     secrets: [],
     keyValues: {},
     controls: [],
+    topics: { root: 'host', plugin: '@test/probe' },
     ...overrides,
     files: { 'init.lua': encoder.encode(lua), ...overrides.files },
   }

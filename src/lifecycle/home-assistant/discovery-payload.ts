@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { approximateSize } from '../../base/json-size.ts'
 import type { Json, JsonObject } from '../../base/json.ts'
-import { createTopics, discoveryNode } from '../../bus/topics.ts'
+import { createTopics, discoveryNode } from '../../schema/topics.ts'
 import type { Plugin } from '../../schema/plugin.ts'
 import type { ExposureView } from '../exposure-registry.ts'
 import { componentFields } from './component-fields.ts'

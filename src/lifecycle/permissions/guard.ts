@@ -1,8 +1,13 @@
-import { isCovered } from '../../base/topic-filter.ts'
-import { createTopics } from '../../bus/topics.ts'
 import { type GuardedKind, refusalSentence } from '../../schema/permission-refusal.ts'
 import type { Permissions } from '../../schema/permissions.ts'
 import type { Config } from '../../schema/plugin.ts'
+import {
+  mayHear,
+  mayHearAll,
+  mayPluginSubscribe,
+  type PluginTopicRights,
+  whyNotPublish,
+} from '../../schema/topic-rights.ts'
 import { hostMatches } from './host-pattern.ts'
 import { pluginMatches } from './permission-changes.ts'
 import { resolvePermissions } from './resolve-permissions.ts'
@@ -26,69 +31,67 @@ export interface Guard extends Checks {
   visiting: Checks
   /** Whether `use` would allow it; nothing is told or counted. */
   sees(plugin: string): boolean
-  /** Filters that it may publish and subscribe to, for the worker's own answer; undefined: all. */
-  topics: { publish: string[]; subscribe: string[] } | undefined
+  /** Whether it gets this message on a subscription that it was allowed to make. */
+  hears(filter: string, topic: string): boolean
+  /** For the worker's own answer, by the same rule. */
+  topics: PluginTopicRights
 }
 
 export interface GuardSettings {
   /** Full id of the plugin. */
   plugin: string
-  /** Undefined: the manifest declares nothing, so nothing is refused. */
+  /** Undefined: the manifest declares nothing. */
   permissions: Permissions | undefined
   /** The effective configuration, for placeholders. */
   config: Config
   /** First levels of the host's topics. */
   root: string
+  /** With whose topics the host announces its plugins to Home Assistant. */
+  announces?: PluginTopicRights['announces']
   /** Told of every refusal. */
   refused(kind: GuardedKind, value: string, sentence: string): void
 }
 
-/** Where a plugin may do everything. */
-const everything: Checks = {
-  connect: () => undefined,
-  publish: () => undefined,
-  subscribe: () => undefined,
-  use: () => undefined,
-}
-const open: Guard = {
-  ...everything,
-  visiting: everything,
-  sees: () => true,
-  topics: undefined,
-}
-
-export function createGuard({ plugin, permissions, config, root, refused }: GuardSettings): Guard {
-  if (permissions === undefined) return open
-  const allowed = resolvePermissions(permissions, config)
-  const own = `${createTopics(root).ofPlugin(plugin)}/#`
-
-  const topics = { publish: [own, ...allowed.publish], subscribe: [own, ...allowed.subscribe] }
+export function createGuard(settings: GuardSettings): Guard {
+  const { plugin, permissions, config, root, announces, refused } = settings
+  const allowed = permissions === undefined ? undefined : resolvePermissions(permissions, config, root)
+  const permitted = allowed && { publish: allowed.publish, subscribe: allowed.subscribe }
+  const topics: PluginTopicRights = { root, plugin, announces, permitted }
 
   const sees = (other: string): boolean =>
-    other === plugin || allowed.plugins.some((pattern) => pluginMatches(pattern, other))
+    allowed === undefined ||
+    other === plugin ||
+    allowed.plugins.some((pattern) => pluginMatches(pattern, other))
 
-  const checks = (refuse: (kind: GuardedKind, value: string) => string): Checks => ({
+  const checks = (
+    refuse: (kind: GuardedKind, value: string, sentence?: string) => string,
+    maySubscribe: typeof mayPluginSubscribe,
+  ): Checks => ({
     connect(host, port) {
+      if (allowed === undefined) return undefined
       if (allowed.hosts.some((pattern) => hostMatches(pattern, host, port))) return undefined
       return refuse('host', host)
     },
     publish(topic) {
-      return isCovered(topics.publish, topic) ? undefined : refuse('publish', topic)
+      const sentence = whyNotPublish(topics, topic)
+      return sentence === undefined ? undefined : refuse('publish', topic, sentence)
     },
-    subscribe(filter) {
-      return isCovered(topics.subscribe, filter) ? undefined : refuse('subscribe', filter)
-    },
+    subscribe: (filter) => (maySubscribe(topics, filter) ? undefined : refuse('subscribe', filter)),
     use: (other) => (sees(other) ? undefined : refuse('plugin', other)),
   })
 
   return {
-    ...checks((kind, value) => {
-      const sentence = refusalSentence(plugin, kind, value)
+    ...checks((kind, value, sentence = refusalSentence(plugin, kind, value)) => {
       refused(kind, value, sentence)
       return sentence
-    }),
-    visiting: checks((kind, value) => refusalSentence(plugin, kind, value)),
+    }, mayPluginSubscribe),
+    visiting: checks(
+      (kind, value, sentence = refusalSentence(plugin, kind, value)) => sentence,
+      // What it hears is then the other one's to hear.
+      mayHearAll,
+    ),
     sees,
+    hears: (filter, topic) => mayHear(topics, filter, topic),
     topics,
   }
 }

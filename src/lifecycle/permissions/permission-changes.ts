@@ -1,6 +1,6 @@
-import { filterCovers } from '../../base/topic-filter.ts'
 import { type PermissionEntry, permissionEntries, type Permissions } from '../../schema/permissions.ts'
 import type { Config } from '../../schema/plugin.ts'
+import { namesRoot, permissionCovers } from '../../schema/topic-rights.ts'
 import { hostCovers } from './host-pattern.ts'
 import { resolveEntry } from './resolve-permissions.ts'
 
@@ -53,20 +53,22 @@ function beyond(entries: readonly ResolvedEntry[], others: readonly ResolvedEntr
 }
 
 function covers(wide: PermissionEntry, narrow: PermissionEntry): boolean {
-  // What is read of the environment is told by name, even of a plugin that may do everything.
-  if (wide.kind === 'everything') return narrow.kind !== 'environment'
+  // What is read of the environment is told by name, even of a plugin that may do everything; and without permissions
+  // it may not set what another plugin has.
+  if (wide.kind === 'everything')
+    return narrow.kind !== 'environment' && (narrow.kind !== 'publish' || !namesRoot(narrow.value))
   if (wide.kind !== narrow.kind) return false
   if (wide.value === narrow.value) return true
   if (wide.kind === 'environment') return false
-  if (wide.value === anything(wide)) return true
+  if (isEverything(wide)) return true
   if (isOpen(wide.value) || isOpen(narrow.value)) return false
   if (wide.kind === 'host') return hostCovers(wide.value, narrow.value)
   if (wide.kind === 'plugin') return pluginMatches(wide.value, narrow.value)
-  return filterCovers(wide.value, narrow.value)
+  return permissionCovers(wide.value, narrow.value)
 }
 
-function anything({ kind }: PermissionEntry): string {
-  return kind === 'publish' || kind === 'subscribe' ? '#' : '*'
+function isEverything({ kind, value }: PermissionEntry): boolean {
+  return value === '*' && (kind === 'host' || kind === 'plugin')
 }
 
 function isOpen(value: string): boolean {

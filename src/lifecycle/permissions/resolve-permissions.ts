@@ -1,6 +1,7 @@
 import { isFilter } from '../../base/topic-filter.ts'
 import type { PermissionEntry, Permissions } from '../../schema/permissions.ts'
 import type { Config } from '../../schema/plugin.ts'
+import { withRoot } from '../../schema/topic-rights.ts'
 import { hostKey } from './host-pattern.ts'
 
 /** Puts what the owner has configured in the place of `${config.<key>}`. Pure. */
@@ -15,13 +16,22 @@ export interface ResolvedPermissions {
 
 const placeholder = /\$\{config\.([^{}/]+)\}/g
 
-/** `config` is the effective one: with defaults, and with what the environment gives. */
-export function resolvePermissions(permissions: Permissions, config: Config): ResolvedPermissions {
+/**
+ * `config` is the effective one: with defaults, and with what the environment gives. `root`: what `host/` of a manifest
+ * is called on this host.
+ */
+export function resolvePermissions(
+  permissions: Permissions,
+  config: Config,
+  root: string,
+): ResolvedPermissions {
+  const filters = (patterns: readonly string[] = []): string[] =>
+    unique(patterns.flatMap((pattern) => resolveFilter(withRoot(root, pattern), config)))
   const { hosts = [], mqtt = {}, plugins = [] } = permissions
   return {
     hosts: unique(hosts.flatMap((host) => resolveHost(host, config))),
-    publish: unique((mqtt.publish ?? []).flatMap((filter) => resolveFilter(filter, config))),
-    subscribe: unique((mqtt.subscribe ?? []).flatMap((filter) => resolveFilter(filter, config))),
+    publish: filters(mqtt.publish),
+    subscribe: filters(mqtt.subscribe),
     plugins: unique(plugins),
   }
 }

@@ -178,11 +178,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     addMethod: (name, implementation) =>
       addVisitedMethod(name, (_visitor, ...args) => implementation(...args)),
     addVisitedMethod,
-    assertVisit(visitor, permission, value) {
-      if (visitor === undefined) return
-      const refusal = context.ask({ kind: 'refuseVisit', visitor, permission, value })
-      if (refusal !== undefined) throw new Error(refusal)
-    },
+    refuseVisit: (visitor, permission, value) =>
+      visitor === undefined ? undefined : context.ask({ kind: 'refuseVisit', visitor, permission, value }),
     byteBudget,
     toJson: (value) => toPlain(value, byteBudget()),
     toStored: (value) => toStored(value, byteBudget()),

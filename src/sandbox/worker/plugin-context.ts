@@ -41,8 +41,8 @@ export interface PluginContext {
   addMethod(name: string, implementation: HostFunction): void
   /** The same for one that does not do everything for another plugin. */
   addVisitedMethod(name: string, implementation: VisitedFunction): void
-  /** Throws when a visitor may not do this itself: what it is not allowed is not done in another's name. */
-  assertVisit(visitor: Visitor, permission: VisitPermission, value: string): void
+  /** Why a visitor may not do this itself: what it is not allowed is not done in another's name. */
+  refuseVisit(visitor: Visitor, permission: VisitPermission, value: string): string | undefined
   /** For a copy or a text that is made now; smaller while another plugin has it made. */
   byteBudget(): ByteBudget
   /** A plain copy of a Lua value, functions left out. Throws on a cycle, and when it is larger than `byteBudget`. */

@@ -1,7 +1,7 @@
 import { jsonText } from '../../../base/json.ts'
-import { isCovered } from '../../../base/topic-filter.ts'
 import { refusalSentence } from '../../../schema/permission-refusal.ts'
 import { fits, textLimits } from '../../../schema/text.ts'
+import { mayPluginSubscribe, whyNotPublish } from '../../../schema/topic-rights.ts'
 import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, deliveryOptions, functionArgument, isTable, textArgument, typeName } from './arguments.ts'
@@ -25,12 +25,12 @@ export function installMqtt(context: PluginContext): PluginMqtt {
     if (bytes.byteLength > messageSizeLimit) {
       throw new Error(`the payload is too large: ${bytes.byteLength} of at most ${messageSizeLimit} bytes`)
     }
-    context.assertVisit(visitor, 'publish', name)
+    const refusedVisit = context.refuseVisit(visitor, 'publish', name)
+    if (refusedVisit !== undefined) return [false, bytesOf(refusedVisit)]
     context.send({ kind: 'publish', topic: name, payload: bytes, options: deliveryOptions(options) })
     // The host has been asked all the same: it is the one who refuses, logs and counts.
-    if (source.topics !== undefined && !isCovered(source.topics.publish, name))
-      throw new Error(refusalSentence(source.id, 'publish', name))
-    return true
+    const refused = whyNotPublish(source.topics, name)
+    return refused === undefined ? true : [false, bytesOf(refused)]
   })
 
   context.addVisitedMethod('mqttSubscribe', (visitor, filter, callback) => {
@@ -40,11 +40,12 @@ export function installMqtt(context: PluginContext): PluginMqtt {
     if (!limits.hasRoom('mqttSubscriptions', subscriptions.size, visitor)) {
       throw new Error(`too many subscriptions: a plugin may have ${limits.mqttSubscriptions} at one time`)
     }
-    context.assertVisit(visitor, 'subscribe', pattern)
+    const refusedVisit = context.refuseVisit(visitor, 'subscribe', pattern)
+    if (refusedVisit !== undefined) throw new Error(refusedVisit)
     lastSubscription += 1
     const subscription = lastSubscription
     context.send({ kind: 'subscribeTopic', subscription, filter: pattern })
-    if (source.topics !== undefined && !isCovered(source.topics.subscribe, pattern)) {
+    if (!mayPluginSubscribe(source.topics, pattern)) {
       context.send({ kind: 'unsubscribeTopic', subscription })
       throw new Error(refusalSentence(source.id, 'subscribe', pattern))
     }

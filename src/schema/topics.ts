@@ -1,4 +1,4 @@
-import { parseFullId } from '../schema/identifier.ts'
+import { parseFullId } from './identifier.ts'
 import { isTopic } from '../base/topic-filter.ts'
 
 /** Every topic of the contract's section 4, as pure functions. */
@@ -37,13 +37,18 @@ export function isTopicRoot(text: string): boolean {
   return isTopic(text) && !text.startsWith('$') && text.split('/').every((level) => level !== '')
 }
 
+/** What all topics of a plugin begin with; `plugin` is its full id. */
+export function pluginTopic(root: string, plugin: string): string {
+  return `${root}/plugins/${plugin}`
+}
+
 export type Topics = ReturnType<typeof createTopics>
 
 /** `root` is `HOST_MQTT_ROOT`; plugins are named by full id, `@namespace/shortId`. */
 export function createTopics(root: string) {
   const pluginsPrefix = `${root}/plugins/`
   const requestPrefix = `${root}/request/`
-  const ofPlugin = (plugin: string): string => `${pluginsPrefix}${plugin}`
+  const ofPlugin = (plugin: string): string => pluginTopic(root, plugin)
 
   function parsePlugin(topic: string): { plugin: string; rest: string } | undefined {
     if (!topic.startsWith(pluginsPrefix)) return undefined
@@ -53,8 +58,6 @@ export function createTopics(root: string) {
   }
 
   return {
-    /** What all topics of a plugin begin with. */
-    ofPlugin,
     status: `${root}/status`,
     safeMode: `${root}/safe-mode`,
     lifecycle: `${root}/lifecycle`,

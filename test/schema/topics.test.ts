@@ -9,7 +9,7 @@ import {
   isDiscoveryTopicOf,
   encodeLevel,
   isTopicRoot,
-} from '../../src/bus/topics.ts'
+} from '../../src/schema/topics.ts'
 
 const clock = '@starter/clock'
 
