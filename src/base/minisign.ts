@@ -1,4 +1,5 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { trimEndOf } from './trim-end.ts'
 
 /**
  * Public keys and signatures in the text form of minisign: Ed25519, of a BLAKE2b-512 hash of the message
@@ -45,7 +46,7 @@ const publicKeyHeader = Buffer.from('302a300506032b6570032100', 'hex')
 /** Lines without what ends them, one byte a character: a signed comment must stay exactly as it is. */
 function linesOf(content: Uint8Array): string[] {
   const lines = Buffer.from(content).toString('latin1').split('\n')
-  return lines.map((line) => line.replace(/\r+$/, ''))
+  return lines.map((line) => trimEndOf(line, '\r'))
 }
 
 /** Bytes of canonical base64 of exactly this length. */

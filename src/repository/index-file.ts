@@ -1,3 +1,4 @@
+import { trimEndOf } from '../base/trim-end.ts'
 import { isJsonObject } from '../base/json.ts'
 import type { ProblemDetail } from '../base/problem.ts'
 import { parseFullId } from '../schema/identifier.ts'
@@ -64,7 +65,7 @@ export function readIndexFile(bytes: Uint8Array): ReadIndex {
 /** People write `./clock/` for `clock`. */
 function withTidyPath(entry: unknown): unknown {
   if (!isJsonObject(entry) || typeof entry.path !== 'string') return entry
-  const path = entry.path.replace(/^(\.\/+)+/, '').replace(/\/+$/, '')
+  const path = trimEndOf(entry.path.replace(/^(\.\/+)+/, ''), '/')
   return { ...entry, path: path === '' && entry.path.startsWith('.') ? '.' : path }
 }
 

@@ -37,7 +37,7 @@ export function switchWord(text: string): boolean | undefined {
   return words.get(text.trim().toLowerCase())
 }
 
-const decimal = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
+const decimal = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i
 
 /** The number that a text is, in decimal. */
 export function decimalNumber(text: string): number | undefined {

@@ -57,7 +57,7 @@ function contentOf(html: string, plugin: Plugin): Node[] {
     const href = link.getAttribute('href') ?? ''
     if (href.startsWith('#')) link.setAttribute('href', `#document-${href.slice(1)}`)
     else if (href.startsWith('doc?')) {
-      const target = new URLSearchParams(href.slice(4).replace(/#.*$/, '')).get('file') ?? ''
+      const target = new URLSearchParams(href.slice(4).split('#', 1)[0]).get('file') ?? ''
       link.setAttribute('href', `/plugins/${plugin.id}/documents?file=${encodeURIComponent(target)}`)
     } else if (/^https?:/i.test(href)) link.setAttribute('target', '_blank')
   }

@@ -1,4 +1,5 @@
 import { integerText } from '../../../base/json.ts'
+import { trimEndOf } from '../../../base/trim-end.ts'
 
 /** How numbers are read from text and written as text. Pure. */
 
@@ -69,7 +70,7 @@ export function generalText(value: number, precision: number, keepZeros = false)
   const digits = Math.max(precision, 1)
   const { mantissa, exponent } = scientific(value, digits - 1)
   const trim = (text: string): string =>
-    keepZeros || !text.includes('.') ? text : text.replace(/\.?0+$/, '')
+    keepZeros || !text.includes('.') ? text : trimEndOf(trimEndOf(text, '0'), '.')
   if (exponent < -4 || exponent >= digits) return trim(mantissa) + exponentText(exponent)
   return trim(fixedText(value, digits - 1 - exponent))
 }
@@ -98,12 +99,12 @@ export function hexadecimalText(value: number, digits?: number): string {
   }
   const lead = bits >> 52n
   let tail = (bits & ((1n << 52n) - 1n)).toString(16).padStart(13, '0')
-  tail = digits === undefined ? tail.replace(/0+$/, '') : tail.padEnd(digits, '0').slice(0, digits)
+  tail = digits === undefined ? trimEndOf(tail, '0') : tail.padEnd(digits, '0').slice(0, digits)
   return `0x${lead.toString(16)}${tail === '' ? '' : `.${tail}`}p${exponent < 0 ? '-' : '+'}${Math.abs(exponent)}`
 }
 
 const blank = '[ \\t\\n\\v\\f\\r]*'
-const decimalNumeral = new RegExp(`^${blank}[+-]?(?:\\d+\\.?\\d*|\\.\\d+)(?:[eE][+-]?\\d+)?${blank}$`)
+const decimalNumeral = new RegExp(`^${blank}[+-]?(?:\\d+(?:\\.\\d*)?|\\.\\d+)(?:[eE][+-]?\\d+)?${blank}$`)
 const hexadecimalNumeral = new RegExp(
   `^${blank}([+-]?)0[xX]([\\da-fA-F]*)(?:\\.([\\da-fA-F]*))?(?:[pP]([+-]?\\d+))?${blank}$`,
 )

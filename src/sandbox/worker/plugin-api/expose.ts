@@ -1,3 +1,4 @@
+import { trimEndOf } from '../../../base/trim-end.ts'
 import type { ScheduledCall } from '../../../base/clock.ts'
 import type { Json } from '../../../base/json.ts'
 import { exposureBytesLimit, exposureSize } from '../../../schema/exposure.ts'
@@ -154,9 +155,10 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
 
 /** A name as an id: letters and digits of any script in lower case, all else as underscores. */
 function identifierOf(name: string): string {
-  const id = name
+  const words = name
     .toLowerCase()
     .replace(/[^\p{L}\p{N}]+/gu, '_')
-    .replace(/^_+|_+$/g, '')
+    .replace(/^_/, '')
+  const id = trimEndOf(words, '_')
   return id === '' ? 'exposed' : id.slice(0, exposureTextLimit)
 }
