@@ -1,4 +1,5 @@
 import { defineConfig, globalIgnores } from 'eslint/config'
+import * as regexp from 'eslint-plugin-regexp'
 import typescript from 'typescript-eslint'
 
 export default defineConfig(
@@ -8,7 +9,11 @@ export default defineConfig(
     extends: [typescript.configs.strictTypeChecked],
     languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
+    plugins: { regexp },
     rules: {
+      // A stranger's megabyte must not cost its length squared, on the host's own thread.
+      'regexp/no-super-linear-backtracking': ['error', { report: 'potential' }],
+      'regexp/no-super-linear-move': ['error', { report: 'potential' }],
       '@typescript-eslint/no-explicit-any': 'error',
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       // Numbers in texts are wanted: "line 3".
@@ -35,6 +40,9 @@ export default defineConfig(
   {
     files: ['test/**/*.ts', 'repository/**/*.test.ts'],
     rules: {
+      // Tests search texts of their own.
+      'regexp/no-super-linear-backtracking': 'off',
+      'regexp/no-super-linear-move': 'off',
       // node:test runs a test whether or not its promise is looked at.
       '@typescript-eslint/no-floating-promises': 'off',
       // Answers and payloads are compared as they come; a schema here would only repeat the assertion.

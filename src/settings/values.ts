@@ -1,3 +1,4 @@
+import { trimEndOf } from '../base/trim-end.ts'
 import { parseNetwork } from '../base/client-address.ts'
 import { isJsonObject } from '../base/json.ts'
 import { type ChosenLimits, readChosenLimits } from '../schema/plugin-limits.ts'
@@ -113,7 +114,7 @@ export function readPublicUrl(value: string | undefined): string | undefined {
     // A password in it is not repeated.
     throw bad('publicUrl', url?.password ? 'an address with a password' : value, expected)
   }
-  return url.href.replace(/\/+$/, '')
+  return trimEndOf(url.href, '/')
 }
 
 export function readTrustedProxies(value = ''): readonly string[] {
