@@ -18,6 +18,8 @@ export interface HostContext {
   /** Name of this host in a fleet; null before the first start. */
   id: string | null
   repositories: KnownRepository[]
+  /** Name of the repository that had it first, by namespace. */
+  namespaces: Record<string, string>
   /** Starts in a row that did not reach `ready`, the present one included. */
   unfinishedStarts: number
   /** Why and since when (ISO 8601) no plugin is loaded; null in ordinary operation. */
@@ -74,6 +76,11 @@ const machine = setup({
           }
         : {},
     ),
+    recordClaim: assign(({ context, event }) =>
+      event.type === 'NamespaceClaimed'
+        ? { namespaces: { ...context.namespaces, [event.data.namespace]: event.data.repository } }
+        : {},
+    ),
     removeRepository: assign(({ context, event }) =>
       event.type === 'RepositoryRemoved'
         ? { repositories: context.repositories.filter(({ name }) => name !== event.data.name) }
@@ -85,7 +92,7 @@ const machine = setup({
 export const host = machine.createMachine({
   id: 'host',
   description: 'The host process, from one start to the next',
-  context: { id: null, repositories: [], unfinishedStarts: 0, safeMode: null },
+  context: { id: null, repositories: [], namespaces: {}, unfinishedStarts: 0, safeMode: null },
   initial: 'stopped',
   on: {
     // A start after a crash finds any state: a killed host could not say that it stopped.
@@ -93,6 +100,7 @@ export const host = machine.createMachine({
     RepositoryAdded: { actions: 'addRepository' },
     RepositoryIndexAccepted: { actions: 'recordSignature' },
     RepositoryRemoved: { actions: 'removeRepository' },
+    NamespaceClaimed: { actions: 'recordClaim' },
   },
   states: {
     stopped: { description: 'No process is running' },

@@ -7,8 +7,9 @@ import type { Field } from '../schema/field.ts'
 import { identifierOf } from '../schema/identifier.ts'
 import { changedPermissions } from './changed-permissions.ts'
 import { checkConfig, normaliseFields } from './config-rules.ts'
-import { configuredRepositories, type LifecycleContext, snapshotOfPlugin } from './context.ts'
+import { type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import { checkDependencies } from './dependency-check.ts'
+import { installSource } from './install-source.ts'
 import { leftFolder } from './left-folder.ts'
 import type { InstallRequest } from './lifecycle.ts'
 import { originRepository } from './origin-repository.ts'
@@ -25,7 +26,7 @@ export function createChangeChecker(context: LifecycleContext): ChangeChecker {
   const { repositories, manifests, hostVersion } = context
 
   async function preview({ fullId, repository, version }: InstallRequest): Promise<PluginPreview> {
-    const from = await repositories.choose(configuredRepositories(context), fullId, repository)
+    const { from } = await installSource(context, fullId, repository, { write: false })
     return repositories.preview(from, identifierOf(fullId), version)
   }
 
@@ -57,6 +58,7 @@ export function createChangeChecker(context: LifecycleContext): ChangeChecker {
       description: manifest.description ?? null,
       author: manifest.author ?? null,
       repository: next.repository,
+      namespaceHeldBy: context.namespaces.heldByOther(identifierOf(id).namespace, next.repository),
       permissions: manifest.permissions ?? null,
       permissionChanges: changedPermissions(context, id, before, manifest),
       environment: environmentUse(fields, environment),

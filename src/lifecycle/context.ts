@@ -10,6 +10,7 @@ import type { DependentPlugin } from './dependencies.ts'
 import type { KeyValueStores } from './key-value-stores.ts'
 import type { LoadStops } from './load-stops.ts'
 import type { Manifests } from './manifests.ts'
+import type { Namespaces } from './namespaces.ts'
 import type { HostEnvironment } from './permissions/plugin-environment.ts'
 import type { PluginEffects } from './plugin-effects.ts'
 
@@ -28,6 +29,7 @@ export interface LifecycleContext {
   logger: Logger
   hostVersion: string
   environment: HostEnvironment
+  namespaces: Namespaces
 }
 
 /** Whether plugins are only changed now, and not loaded. */

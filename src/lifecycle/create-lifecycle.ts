@@ -29,6 +29,7 @@ import type { Lifecycle } from './lifecycle.ts'
 import { createLoadStops } from './load-stops.ts'
 import { createLoader } from './loader.ts'
 import type { Manifests } from './manifests.ts'
+import { createNamespaces } from './namespaces.ts'
 import type { HostEnvironment } from './permissions/plugin-environment.ts'
 import { createObjectRegistry } from './object-registry.ts'
 import { createPluginCommands } from './plugin-commands.ts'
@@ -150,6 +151,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     logger,
     hostVersion: settings.hostVersion,
     environment: settings.environment,
+    namespaces: createNamespaces(settings),
   }
   const policy = settings.restartPolicy ?? defaultRestartPolicy
   const describeCrash = createCrashReport(context, { logs, policy, random: settings.random ?? Math.random })

@@ -11,14 +11,9 @@ import type { Origin, PluginFact } from '../schema/journal-event.ts'
 import type { Manifest } from '../schema/manifest.ts'
 import type { PermissionEntry } from '../schema/permissions.ts'
 import { changedPermissions } from './changed-permissions.ts'
-import {
-  configuredRepositories,
-  isSafeMode,
-  type LifecycleContext,
-  pluginError,
-  snapshotOfPlugin,
-} from './context.ts'
+import { isSafeMode, type LifecycleContext, pluginError, snapshotOfPlugin } from './context.ts'
 import { checkDependencies } from './dependency-check.ts'
+import { installSource } from './install-source.ts'
 import { type LeftFolder, leftFolder } from './left-folder.ts'
 import type { CommandContext, InstallRequest, PurgeTarget } from './lifecycle.ts'
 import type { Loader } from './loader.ts'
@@ -59,9 +54,13 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
     })
   }
 
-  async function stage({ fullId, repository, version }: InstallRequest): Promise<StagedPlugin> {
-    const from = await repositories.choose(configuredRepositories(context), fullId, repository)
-    return repositories.stage(from, identifierOf(fullId), version)
+  async function stage({
+    fullId,
+    repository,
+    version,
+  }: InstallRequest): Promise<{ staged: StagedPlugin; heldBy: string | null }> {
+    const { from, heldBy } = await installSource(context, fullId, repository, { write: true })
+    return { staged: await repositories.stage(from, identifierOf(fullId), version), heldBy }
   }
 
   /** Nothing is fetched and nothing moves: the files are in place. */
@@ -181,10 +180,11 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
         version: request.version ?? null,
       })
       // Fetched and checked beforehand: an installation that cannot be done leaves nothing behind.
-      const staged = await stage(request).catch(async (error: unknown) => {
+      const fetched = await stage(request).catch(async (error: unknown) => {
         await installFolder(await leftFolder(context, request, error), id, by, requestKey)
       })
-      if (staged === undefined) return
+      if (fetched === undefined) return
+      const { staged, heldBy } = fetched
       try {
         await requireDependencies(id, staged.manifest)
         const { repository } = staged
@@ -207,7 +207,13 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
         warnOfManifest(id, staged.manifest)
         // An earlier installation may have left versions that nobody can return to any more.
         await directory.prune(identifierOf(id), [])
-        logger.info('Installed a plugin', { plugin: id, version, repository })
+        const done = { plugin: id, version, repository }
+        if (heldBy === null) logger.info('Installed a plugin', done)
+        else
+          logger.warn('Installed a plugin of a namespace that belongs to another repository', {
+            ...done,
+            heldBy,
+          })
       } finally {
         await staged.discard()
       }

@@ -45,10 +45,17 @@ export interface CatalogEntry {
   author: string | null
   tags: string[]
   repository: string
+  /** Another repository that the namespace belongs to. */
+  namespaceHeldBy: string | null
   installedVersion: string | null
   updateAvailable: boolean
   /** Whether this host's version is high enough. */
   compatible: boolean
+}
+
+export interface RepositoryView extends RepositoryStatus {
+  /** Another repository that its namespace belongs to. */
+  namespaceHeldBy: string | null
 }
 
 /** A sensor or control as callers see it. */
@@ -168,12 +175,12 @@ export interface Lifecycle {
   machineState(id: string): { machine: string; state: PluginState; nextEvents: string[] }
 
   catalog(filter: { text?: string; repository?: string }): Promise<CatalogEntry[]>
-  repositories(): Promise<RepositoryStatus[]>
+  repositories(): Promise<RepositoryView[]>
   /** `publicKey`: pins it to this key of minisign; without it, one that is pinned stays so. */
   addRepository(
     repository: { name: string; url: string; publicKey?: string | null },
     context: CommandContext,
-  ): Promise<RepositoryStatus>
+  ): Promise<RepositoryView>
   removeRepository(name: string, context: CommandContext): Promise<void>
 
   /** How often plugins were refused what their manifests do not list, since the start. */

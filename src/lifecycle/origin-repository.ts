@@ -1,6 +1,7 @@
 import { Problem } from '../base/problem.ts'
 import type { RepositorySettings } from '../repository/repository.ts'
 import { configuredRepositories, type LifecycleContext, snapshotOfPlugin } from './context.ts'
+import { installSource } from './install-source.ts'
 
 /**
  * Where an installed plugin gets its files from. The repository that it came from goes by the name that its owner
@@ -18,5 +19,6 @@ export async function originRepository(context: LifecycleContext, id: string): P
         'uninstall the plugin and install it from another one.',
     )
   }
-  return context.repositories.choose(configured, id, repository ?? undefined)
+  const [known] = configured.filter(({ name }) => name === repository)
+  return known ?? (await installSource(context, id, repository ?? undefined, { write: false })).from
 }

@@ -2,12 +2,12 @@ import { parsePublicKey } from '../base/minisign.ts'
 import { createKeyedMutex } from '../base/mutex.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import type { SnapshotWriter } from '../journal/snapshot-writer.ts'
-import type { RepositoryStatus } from '../repository/repository.ts'
 import { hostSupports, isNewer } from '../repository/versions.ts'
+import { identifierOf } from '../schema/identifier.ts'
 import { withoutCredentials } from './address.ts'
 import type { CommandRunner } from './command-runner.ts'
 import { configuredRepositories, type LifecycleContext, snapshotOfPlugin } from './context.ts'
-import type { Lifecycle } from './lifecycle.ts'
+import type { Lifecycle, RepositoryView } from './lifecycle.ts'
 
 /** The repositories that this host knows, and what they offer. */
 export type Repositories = Pick<Lifecycle, 'catalog' | 'repositories' | 'addRepository' | 'removeRepository'>
@@ -16,17 +16,24 @@ export function createRepositories(
   context: LifecycleContext,
   { requireRunning, snapshots }: Pick<CommandRunner, 'requireRunning'> & { snapshots: SnapshotWriter },
 ): Repositories {
-  const { journal, repositories, hostVersion } = context
+  const { journal, repositories, namespaces, hostVersion, logger } = context
   // Not the plugins': the end of the host waits for those, and need not wait for an address that does not answer.
   const mutex = createKeyedMutex()
 
-  async function statuses(wanted: (name: string) => boolean): Promise<RepositoryStatus[]> {
+  async function statuses(wanted: (name: string) => boolean): Promise<RepositoryView[]> {
     const chosen = configuredRepositories(context).filter(({ name }) => wanted(name))
     const found = await repositories.statuses(chosen)
-    return found.map((status) => ({ ...status, url: withoutCredentials(status.url) }))
+    const seen = new Map(found.map(({ name, namespace }) => [name, namespace]))
+    await namespaces.settle({ seen, write: true })
+    return found.map((status) => ({
+      ...status,
+      url: withoutCredentials(status.url),
+      namespaceHeldBy:
+        status.namespace === null ? null : namespaces.heldByOther(status.namespace, status.name),
+    }))
   }
 
-  async function statusOf(name: string): Promise<RepositoryStatus> {
+  async function statusOf(name: string): Promise<RepositoryView> {
     const [status] = await statuses((other) => other === name)
     if (status === undefined) throw new Problem('repository_unknown', `There is no repository named ${name}.`)
     return status
@@ -40,6 +47,9 @@ export function createRepositories(
         throw new Problem('repository_unknown', `There is no repository named ${repository}.`)
       }
       const offers = await repositories.offers(chosen)
+      const seen = new Map<string, string | null>(chosen.map(({ name }) => [name, null]))
+      for (const { repository: from, fullId } of offers) seen.set(from, identifierOf(fullId).namespace)
+      await namespaces.settle({ seen, write: true })
       const wanted = text?.toLowerCase()
       return offers
         .filter(
@@ -53,14 +63,17 @@ export function createRepositories(
           const snapshot = snapshotOfPlugin(context, offer.fullId)
           const { version, indexVersion, repository: from } = snapshot.context
           const seen = indexVersion ?? version
+          const namespaceHeldBy = namespaces.heldByOther(
+            identifierOf(offer.fullId).namespace,
+            offer.repository,
+          )
+          // An entry written by hand without a repository gets its files from the one that has the namespace.
+          const isItsOwn = from === null ? namespaceHeldBy === null : from === offer.repository
           return {
             ...offer,
+            namespaceHeldBy,
             installedVersion: version,
-            updateAvailable:
-              version !== null &&
-              seen !== null &&
-              (from === null || from === offer.repository) &&
-              isNewer(offer.version, seen),
+            updateAvailable: version !== null && seen !== null && isItsOwn && isNewer(offer.version, seen),
             compatible: minHostVersion === null || hostSupports(minHostVersion, hostVersion),
           }
         })
@@ -75,11 +88,22 @@ export function createRepositories(
         const repository = { name, url, ...(key === undefined ? {} : { publicKey: key }) }
         // Read first: an address that does not work is told now, not at the next installation.
         const { signedAt } = await repositories.check(repository)
+        // Those that were there before were first.
+        await namespaces.settle({ read: configuredRepositories(context), write: true })
         requireRunning()
         const data = { ...repository, ...(signedAt === undefined ? {} : { signedAt }) }
         await journal.append([{ type: 'RepositoryAdded', plugin: null, data }], by, requestKey)
         await snapshots.flush()
-        return statusOf(name)
+        const status = await statusOf(name)
+        const { namespace, namespaceHeldBy: heldBy } = status
+        if (heldBy !== null) {
+          logger.warn('A repository claims a namespace that belongs to another one', {
+            repository: name,
+            namespace,
+            heldBy,
+          })
+        }
+        return status
       }),
     removeRepository: (name, { by }) =>
       mutex.run(name, async () => {

@@ -195,13 +195,13 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
       return (await Promise.all(read)).flat()
     },
 
-    async choose(repositories, fullId, name) {
+    async choose(repositories, fullId, { name, holder } = {}) {
       closing.signal.throwIfAborted()
-      if (name !== undefined) return chooseByName(repositories, name, open)
+      if (name !== undefined) return chooseByName(repositories, { name, holder }, open)
       try {
         return await chooseByPlugin(
           repositories,
-          fullId,
+          { fullId, holder },
           (repository) => open(repository, { fresh: true }),
           (repository) => cache.lastNamespace(repository),
         )

@@ -7,7 +7,7 @@ import type { RepositorySettings } from './repository.ts'
 /** By the name it has here, or else by the one that its index gives (its display name). */
 export async function chooseByName(
   repositories: readonly RepositorySettings[],
-  name: string,
+  { name, holder }: { name: string; holder: string | undefined },
   open: (repository: RepositorySettings) => Promise<OpenRepository>,
 ): Promise<RepositorySettings> {
   const named = repositories.find((repository) => repository.name === name)
@@ -20,8 +20,18 @@ export async function chooseByName(
       ),
     ),
   )
-  const [displayed] = repositories.filter((_, position) => displayNames[position] === name)
-  if (displayed !== undefined) return displayed
+  const displayed = repositories.filter((_, position) => displayNames[position] === name)
+  const [first, ...others] = displayed
+  // A display name is up to its author, who may have taken somebody else's.
+  const chosen = others.length === 0 ? first : displayed.find((repository) => repository.name === holder)
+  if (chosen !== undefined) return chosen
+  if (first !== undefined) {
+    const names = displayed.map((repository) => `"${repository.name}"`).join(', ')
+    throw new Problem(
+      'ambiguous_repository',
+      `The repositories ${names} call themselves "${name}"; name one as it is called here.`,
+    )
+  }
   const known = repositories.map((repository) => `"${repository.name}"`).join(', ')
   throw new Problem(
     'repository_unknown',
@@ -29,10 +39,10 @@ export async function chooseByName(
   )
 }
 
-/** The only one that lists the plugin. */
+/** The one that lists the plugin: the holder of its namespace, or the only one while there is none. */
 export async function chooseByPlugin(
   repositories: readonly RepositorySettings[],
-  fullId: string,
+  { fullId, holder }: { fullId: string; holder: string | undefined },
   open: (repository: RepositorySettings) => Promise<OpenRepository>,
   lastNamespace: (repository: RepositorySettings) => string | undefined,
 ): Promise<RepositorySettings> {
@@ -49,7 +59,10 @@ export async function chooseByPlugin(
       }
     }),
   )
-  const [first, ...others] = repositories.filter((_, position) => offers[position])
+  const offering = repositories.filter((_, position) => offers[position])
+  const holding = offering.find((repository) => repository.name === holder)
+  if (holding !== undefined) return holding
+  const [first, ...others] = offering
   const namespace = parseFullId(fullId)?.namespace
   const withheld = failures.find(
     ({ repository }) =>
@@ -62,6 +75,7 @@ export async function chooseByPlugin(
       `${fullId} is in "${first.name}"; name the repository to install from, for one that is pinned to a key could not be read. ${messageOf(withheld.error)}`,
     )
   }
+  if (first !== undefined && holder !== undefined) throw notTheirs(first, holder, fullId, failures)
   if (first !== undefined && others.length === 0) return first
   if (first !== undefined) {
     const names = [first, ...others].map(({ name }) => `"${name}"`).join(', ')
@@ -84,5 +98,24 @@ export async function chooseByPlugin(
         ? 'signature_invalid'
         : 'repository_unreachable',
     `No repository that could be read has ${fullId}.${unread}`,
+  )
+}
+
+/** Only others than the one that has the namespace offer it. */
+function notTheirs(
+  offering: RepositorySettings,
+  holder: string,
+  fullId: string,
+  failures: readonly { repository: RepositorySettings; error: unknown }[],
+): Problem {
+  const failure = failures.find(({ repository }) => repository.name === holder)
+  const why =
+    failure === undefined
+      ? `which does not have ${fullId} here`
+      : `which cannot be read. ${messageOf(failure.error)}`
+  return new Problem(
+    failure === undefined ? 'plugin_not_in_repository' : 'repository_unreachable',
+    `The namespace of ${fullId} belongs to the repository "${holder}", ${why}. "${offering.name}" claims it, too: ` +
+      'to install from there all the same, name that repository.',
   )
 }

@@ -77,6 +77,13 @@ export interface SigningTimes {
   remember(repository: RepositorySettings, signedAt: number): Promise<void>
 }
 
+export interface RepositoryWish {
+  /** The one that was asked for. */
+  name?: string | undefined
+  /** The one that the plugin's namespace belongs to: without a name no other counts. */
+  holder?: string | undefined
+}
+
 /** Reads indexes and fetches plugins. Throws `Problem`s. */
 export interface RepositoryCatalog {
   /** Index of one repository, fresh or from the cache. */
@@ -86,11 +93,11 @@ export interface RepositoryCatalog {
   statuses(repositories: readonly RepositorySettings[]): Promise<RepositoryStatus[]>
   /** Offers of all repositories; one that cannot be read is left out (its status says why). */
   offers(repositories: readonly RepositorySettings[]): Promise<Offer[]>
-  /** The repository to install from: the named one, or the only one that has the plugin. */
+  /** The repository to install from: the named one, or the one that has the plugin. */
   choose(
     repositories: readonly RepositorySettings[],
     fullId: string,
-    name?: string,
+    wish?: RepositoryWish,
   ): Promise<RepositorySettings>
   /** Fetches and checks everything; nothing of the installed plugin changes. */
   stage(repository: RepositorySettings, plugin: PluginIdentifier, version?: string): Promise<StagedPlugin>

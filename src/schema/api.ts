@@ -158,6 +158,10 @@ export const MachinesAnswer = Type.Object({ machines: Type.Array(Type.String()) 
 export const MachineAnswer = Type.Record(Type.String(), Type.Unknown(), {
   description: 'A machine definition as XState takes it; guards and actions by name',
 })
+const NamespaceHeldBy = Type.Union([Type.String(), Type.Null()], {
+  description:
+    'Another repository that the namespace belongs to: this one has to be named to install from it',
+})
 export const CatalogAnswer = Type.Object({
   plugins: Type.Array(
     Type.Object({
@@ -168,6 +172,7 @@ export const CatalogAnswer = Type.Object({
       author: Text,
       tags: Type.Array(Type.String()),
       repository: Type.String(),
+      namespaceHeldBy: NamespaceHeldBy,
       installedVersion: Text,
       updateAvailable: Type.Boolean(),
       compatible: Type.Boolean(),
@@ -188,6 +193,7 @@ export const RepositoriesAnswer = Type.Object({
       }),
       signedAt: Type.Union([Type.String(), Type.Null()], { description: 'When, if the signature says so' }),
       namespace: Text,
+      namespaceHeldBy: NamespaceHeldBy,
       plugins: Type.Integer({ description: 'How many plugins its index lists' }),
       error: Text,
     }),

@@ -22,6 +22,9 @@ export const ChangeCheck = Type.Object({
   description: Text,
   author: Text,
   repository: Type.String(),
+  namespaceHeldBy: Type.Union([Type.String(), Type.Null()], {
+    description: 'Another repository that the namespace of the plugin belongs to',
+  }),
   permissions: Type.Union([Permissions, Type.Null()], {
     description: 'null: the plugin declares none, so nothing is refused to it',
   }),

@@ -137,6 +137,8 @@ export const hostFacts = {
   /** An index was read that was signed later than all before it; from now on an older one is refused. */
   RepositoryIndexAccepted: Type.Object({ name: Type.String(), signedAt: SigningTime }),
   RepositoryRemoved: Type.Object({ name: Type.String() }),
+  /** The first repository that had it, or the one that has it now that the first is gone. */
+  NamespaceClaimed: Type.Object({ namespace: Type.String(), repository: Type.String() }),
 } as const satisfies Record<string, TObject>
 
 export type PluginFactType = keyof typeof pluginFacts

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { assertAccessible, assertFitsWidth } from '../helpers/browser.ts'
+import { writeFixtureRepository } from '../helpers/fixture-repository.ts'
 import { lampPlugin } from '../helpers/lamp-plugin.ts'
 import type { TestHost, TestHostOptions } from '../helpers/test-host.ts'
 import { heading, lamp, lampHost, nameOf, options, runningLamp, useBrowser, views } from './web-fixture.ts'
@@ -400,3 +402,31 @@ test('a host with a token asks for it, and the page works after that', options, 
   await page.getByLabel('Token of this host').waitFor()
   assert.equal(await page.getByRole('button', { name: 'Log out' }).count(), 0)
 })
+
+test(
+  'a plugin of a repository that claims the namespace of another is marked before it is installed',
+  options,
+  async (context) => {
+    const host = await lampHost(context)
+    const copy = join(host.repository, '..', 'copy')
+    await writeFixtureRepository(copy, [{ ...lampPlugin, id: 'candle' }])
+    await host.request('POST', '/api/repositories', { body: { name: 'copy', url: copy } })
+    const { page, faults } = await lampPage(context, host)
+    const whose = 'The namespace @fixtures belongs to'
+    await page.goto('/repositories')
+    await page.getByText(`${whose} fixtures, which had it first.`).waitFor()
+    await assertAccessible(page, 'repositories of one namespace')
+    await page.goto('/catalog?repository=copy')
+    await page.getByText(`${whose} the repository fixtures.`).waitFor()
+    await assertAccessible(page, 'a catalog of one namespace')
+    await page.getByRole('button', { name: /^Install/ }).click()
+    const offer = page.getByRole('dialog')
+    await offer.getByText(`${whose} the repository fixtures.`).waitFor()
+    await assertAccessible(page, 'an installation from a second repository')
+    await offer.getByRole('button', { name: 'Install', exact: true }).click()
+    await page.getByText('Installed, 1').waitFor()
+    const { body } = await host.request('GET', '/api/plugins/candle')
+    assert.equal(body.repository, 'copy')
+    assert.deepEqual(faults, [])
+  },
+)

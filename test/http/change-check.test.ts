@@ -64,6 +64,7 @@ test('the check of an installation tells all that would come, and changes nothin
     description: 'Plays the news',
     author: 'Rita',
     repository: 'fixtures',
+    namespaceHeldBy: null,
     permissions: { hosts: ['*.example.com', 'old.example.net'], mqtt: { publish: ['radio/#'] } },
     permissionChanges: {
       added: [

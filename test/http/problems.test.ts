@@ -126,7 +126,8 @@ const cases: Case[] = [
     code: 'ambiguous_repository',
     method: 'POST',
     path: '/api/plugins/install',
-    options: install('@fixtures/twin'),
+    // Both repositories call themselves so, and neither has this namespace.
+    options: { body: { fullId: '@nobody/twin', repository: 'Fixtures' } },
   },
   { code: 'invalid_transition', method: 'POST', path: '/api/plugins/@fixtures/hello/rollback' },
   {

@@ -66,6 +66,7 @@ test('the catalog lists what the repositories offer, by text and by repository',
     author: null,
     tags: ['greeting'],
     repository: 'fixtures',
+    namespaceHeldBy: null,
     installedVersion: null,
     updateAvailable: false,
     compatible: true,
@@ -324,6 +325,7 @@ test('repositories are added, listed and removed', async () => {
     signed: false,
     signedAt: null,
     namespace: 'fixtures',
+    namespaceHeldBy: null,
     plugins: standardFixtures.length,
     error: null,
   }
@@ -334,7 +336,11 @@ test('repositories are added, listed and removed', async () => {
   })
   assert.deepEqual(
     [added.status, added.headers.get('location'), added.body],
-    [201, '/api/repositories/my%20own', { repositories: [fixtures, { ...fixtures, name: 'my own' }] }],
+    [
+      201,
+      '/api/repositories/my%20own',
+      { repositories: [fixtures, { ...fixtures, name: 'my own', namespaceHeldBy: 'fixtures' }] },
+    ],
   )
   const removed = await host.request('DELETE', '/api/repositories/my%20own')
   assert.deepEqual([removed.status, removed.body], [200, { repositories: [fixtures] }])

@@ -63,6 +63,7 @@ test('a repository is added with its key, shown as signed, written down, and kep
     signed: true,
     signedAt: '2023-11-14T22:13:20.000Z',
     namespace: 'fixtures',
+    namespaceHeldBy: null,
     plugins: 1,
     error: null,
   }

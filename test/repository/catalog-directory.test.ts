@@ -404,14 +404,14 @@ test('the repository is chosen by name, by display name, or as the only one that
     typeof local,
   ]
   assert.equal(await catalog.choose([two, one, broken], '@test/clock'), one)
-  assert.equal(await catalog.choose([one, two], '@test/clock', 'two'), two)
-  assert.equal(await catalog.choose([one, two], '@test/clock', 'Second'), two)
+  assert.equal(await catalog.choose([one, two], '@test/clock', { name: 'two' }), two)
+  assert.equal(await catalog.choose([one, two], '@test/clock', { name: 'Second' }), two)
 
   const refused = async (...given: Parameters<typeof catalog.choose>): Promise<[string, string]> => {
     const { code, message } = await problemOf(catalog.choose(...given))
     return [code, message]
   }
-  assert.deepEqual(await refused([one, two], '@test/clock', 'nine'), [
+  assert.deepEqual(await refused([one, two], '@test/clock', { name: 'nine' }), [
     'repository_unknown',
     'There is no repository named "nine". Known are "one", "two".',
   ])

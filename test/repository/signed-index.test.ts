@@ -323,7 +323,7 @@ test('another repository does not take the place of a pinned one that is refused
   const { code, message } = await problemOf(catalog.choose(repositories, '@test/clock'))
   assert.equal(code, 'ambiguous_repository')
   assert.match(message, /is in "open"; name the repository.*"pinned".*is refused/)
-  assert.equal((await catalog.choose(repositories, '@test/clock', 'open')).name, 'open')
+  assert.equal((await catalog.choose(repositories, '@test/clock', { name: 'open' })).name, 'open')
   // After a restart it is not known what the pinned one has.
   const { catalog: newer } = await createStage(context, { directory })
   assert.equal((await problemOf(newer.choose(repositories, '@test/clock'))).code, 'ambiguous_repository')

@@ -30,6 +30,8 @@ export interface CatalogEntry {
   author: string | null
   tags: string[]
   repository: string
+  /** Another repository that the namespace belongs to. */
+  namespaceHeldBy: string | null
   installedVersion: string | null
   updateAvailable: boolean
   compatible: boolean
@@ -43,6 +45,8 @@ export interface Repository {
   signed: boolean
   signedAt: string | null
   namespace: string | null
+  /** Another repository that it belongs to. */
+  namespaceHeldBy: string | null
   plugins: number
   error: string | null
 }

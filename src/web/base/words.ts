@@ -72,6 +72,7 @@ const eventWords: Readonly<Record<string, string>> = {
   RepositoryAdded: 'Repository added',
   RepositoryIndexAccepted: 'Newer signed index of a repository',
   RepositoryRemoved: 'Repository removed',
+  NamespaceClaimed: 'Namespace belongs to a repository',
 }
 
 export function eventInWords(type: string): string {
@@ -80,7 +81,7 @@ export function eventInWords(type: string): string {
 
 /** Why it happened or what came with it, as far as the event says. */
 export function detailOf({ data }: JournalEvent): string {
-  const { error, reason, version, name } = data
+  const { error, reason, version, name, namespace, repository } = data
   if (typeof error === 'object' && error !== null && 'message' in error) return String(error.message)
   if (typeof reason === 'string') return `because of: ${reason}`
   if (typeof version === 'string') {
@@ -88,6 +89,7 @@ export function detailOf({ data }: JournalEvent): string {
     const more = Array.isArray(added) ? `; it may now ${permissionsInWords(added as PermissionEntry[])}` : ''
     return `version ${version}${more}`
   }
+  if (typeof namespace === 'string') return `@${namespace} to ${String(repository)}`
   return typeof name === 'string' ? name : ''
 }
 

@@ -10,6 +10,7 @@ import { SearchBox } from '../parts/search-box.tsx'
 import { permissionEntries } from '../../schema/permission-entries.ts'
 import { permissionsInWords } from '../base/permission-words.ts'
 import { TagFilter, tagsOf } from '../parts/tag-filter.tsx'
+import { ForeignNamespace } from '../plugin/foreign-namespace.tsx'
 import { ChangeDialog } from '../plugin/change-dialog.tsx'
 import type { Change } from '../plugin/use-change-check.ts'
 import { busy } from '../store/commands.ts'
@@ -103,6 +104,9 @@ function Offer({ entry, doing, onChange }: OfferProps) {
         {author === null ? 'From ' : ''}
         {repository}
       </p>
+      {entry.namespaceHeldBy === null ? null : (
+        <ForeignNamespace id={fullId} heldBy={entry.namespaceHeldBy} />
+      )}
       {permissions === null ? null : <p class="hint">{needsInWords(permissionEntries(permissions))}</p>}
       {tags.length === 0 ? null : (
         <p class="tag-line">

@@ -5,6 +5,7 @@ import { countOf, dateTimeOf } from '../base/words.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Empty, Failure, Loading } from '../parts/feedback.tsx'
 import { tell, tellFailure } from '../parts/notices.tsx'
+import { Note } from '../parts/note.tsx'
 import { Page } from '../parts/page.tsx'
 import { useRemote } from '../store/remote.ts'
 
@@ -48,6 +49,12 @@ export function RepositoriesPage() {
                 </p>
               ) : (
                 <p class="row-error">{repository.error}</p>
+              )}
+              {repository.namespaceHeldBy === null ? null : (
+                <Note>
+                  The namespace @{repository.namespace} belongs to {repository.namespaceHeldBy}, which had it
+                  first. A plugin is installed from here only when this repository is chosen by name.
+                </Note>
               )}
             </div>
             <button

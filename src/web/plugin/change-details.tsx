@@ -3,6 +3,7 @@ import { permissionEntries } from '../../schema/permission-entries.ts'
 import type { Plugin } from '../base/types.ts'
 import { countOf } from '../base/words.ts'
 import { Failure } from '../parts/feedback.tsx'
+import { ForeignNamespace } from './foreign-namespace.tsx'
 import { Allowed, PermissionList } from './permission-list.tsx'
 
 /** What the host has found out about a version that is not installed yet. `plugin`: the version that is. */
@@ -14,6 +15,9 @@ export function ChangeDetails({ check, plugin }: { check: ChangeCheck; plugin: P
       {check.problems.map(({ code, detail }) => (
         <Failure key={code} text={detail} />
       ))}
+      {check.namespaceHeldBy === null ? null : (
+        <ForeignNamespace id={check.id} heldBy={check.namespaceHeldBy} />
+      )}
       <dl class="facts">
         <dt>Version</dt>
         <dd>

@@ -1,0 +1,210 @@
+import assert from 'node:assert/strict'
+import { rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type Logger, silentLogger } from '../../src/base/log.ts'
+import { type FixturePlugin, writeFixtureRepository } from '../helpers/fixture-repository.ts'
+import { startTestHost, type TestHost, type TestHostOptions } from '../helpers/test-host.ts'
+
+const plugin = (id: string, version = '1.0.0'): FixturePlugin => ({
+  id,
+  version,
+  lua: `-- ${version}\nPlugin:new("${id}"):onInit(function() end)`,
+})
+
+interface Stage {
+  host: TestHost
+  warnings: unknown[]
+  /** Folder of a repository beside the first one. */
+  folder(name: string): string
+  /** Ends the host and starts it again. */
+  restart(): Promise<void>
+}
+
+/** The first repository, `fixtures`, has `lamp`; its namespace is `fixtures`. */
+async function start(context: TestContext, options: TestHostOptions = {}): Promise<Stage> {
+  const warnings: unknown[] = []
+  const logger: Logger = { ...silentLogger, warn: (message, fields) => warnings.push([message, fields]) }
+  const stage: Stage = {
+    host: await startTestHost({ plugins: [plugin('lamp')], logger, ...options }),
+    warnings,
+    folder: (name) => join(stage.host.repository, '..', name),
+    async restart() {
+      stage.host = await stage.host.restart()
+    },
+  }
+  context.after(() => stage.host.close())
+  return stage
+}
+
+/** Publishes a repository and tells the host of it. */
+async function add({ host, folder }: Stage, name: string, plugins: FixturePlugin[], namespace = 'fixtures') {
+  await writeFixtureRepository(folder(name), plugins, namespace)
+  const { status, body } = await host.request('POST', '/api/repositories', {
+    body: { name, url: folder(name) },
+  })
+  assert.equal(status, 201, JSON.stringify(body))
+  return body.repositories.find((one: { name: string }) => one.name === name)
+}
+
+const remove = ({ host }: Stage, name: string) => host.request('DELETE', `/api/repositories/${name}`)
+
+/** From where it was installed, or why not. */
+async function install({ host }: Stage, id: string, repository?: string): Promise<string> {
+  const body = { fullId: `@fixtures/${id}`, ...(repository === undefined ? {} : { repository }) }
+  const checked = await host.request('POST', '/api/plugins/install/check', { body })
+  const done = await host.request('POST', '/api/plugins/install', { body })
+  assert.equal(checked.body.code, done.body.code)
+  return done.status === 201 ? done.body.repository : done.body.code
+}
+
+const uninstall = ({ host }: Stage, id: string) => host.request('DELETE', `/api/plugins/@fixtures/${id}`)
+
+/** Each offer as `repository id`, with the repository that has the namespace instead. */
+async function catalog({ host }: Stage): Promise<string[]> {
+  const { body } = await host.request('GET', '/api/catalog')
+  return body.plugins.map(
+    ({ repository, fullId, namespaceHeldBy }: Record<string, string>) =>
+      `${repository} ${fullId} ${namespaceHeldBy}`,
+  )
+}
+
+test('a plugin of a second repository of the namespace is installed only when that one is named', async (context) => {
+  const stage = await start(context)
+  const added = await add(stage, 'evil', [plugin('lamp', '9.0.0'), plugin('extra')])
+  assert.equal(added.namespaceHeldBy, 'fixtures')
+  assert.deepEqual(await catalog(stage), [
+    'fixtures @fixtures/lamp null',
+    'evil @fixtures/lamp fixtures',
+    'evil @fixtures/extra fixtures',
+  ])
+  assert.equal(await install(stage, 'lamp'), 'fixtures')
+  assert.equal(await install(stage, 'extra'), 'plugin_not_in_repository')
+  const { body } = await stage.host.request('POST', '/api/plugins/install', {
+    body: { fullId: '@fixtures/extra' },
+  })
+  assert.match(
+    body.detail,
+    /belongs to the repository "fixtures".*"evil" claims it, too: .*name that repository/,
+  )
+
+  stage.warnings.length = 0
+  const checked = await stage.host.request('POST', '/api/plugins/install/check', {
+    body: { fullId: '@fixtures/extra', repository: 'evil' },
+  })
+  assert.equal(checked.body.namespaceHeldBy, 'fixtures')
+  assert.equal(await install(stage, 'extra', 'evil'), 'evil')
+  assert.deepEqual(stage.warnings, [
+    [
+      'Installed a plugin of a namespace that belongs to another repository',
+      { plugin: '@fixtures/extra', version: '1.0.0', repository: 'evil', heldBy: 'fixtures' },
+    ],
+  ])
+})
+
+test('updates come from where a plugin came from, whoever has the namespace', async (context) => {
+  const stage = await start(context)
+  await add(stage, 'copy', [plugin('lamp')])
+  assert.equal(await install(stage, 'lamp', 'copy'), 'copy')
+  await writeFixtureRepository(stage.host.repository, [plugin('lamp', '2.0.0')])
+  await writeFixtureRepository(stage.folder('copy'), [plugin('lamp', '3.0.0')])
+  const { body } = await stage.host.request('GET', '/api/catalog')
+  assert.deepEqual(
+    body.plugins.map(({ repository, updateAvailable }: Record<string, unknown>) => [
+      repository,
+      updateAvailable,
+    ]),
+    [
+      ['fixtures', false],
+      ['copy', true],
+    ],
+  )
+  const updated = await stage.host.request('POST', '/api/plugins/lamp/update', { body: {} })
+  assert.equal(updated.body.version, '3.0.0')
+})
+
+test('who had a namespace first is known after a restart, though its repository cannot be read then', async (context) => {
+  const stage = await start(context)
+  await add(stage, 'evil', [plugin('lamp')])
+  await rename(stage.host.repository, stage.folder('away'))
+  await stage.restart()
+  assert.equal(await install(stage, 'lamp'), 'repository_unreachable')
+  assert.deepEqual(await catalog(stage), ['evil @fixtures/lamp fixtures'])
+  await rename(stage.folder('away'), stage.host.repository)
+  assert.equal(await install(stage, 'lamp'), 'fixtures')
+})
+
+test('of repositories that are read for the first time together, the first in the list has the namespace', async (context) => {
+  const probe = await start(context)
+  await writeFixtureRepository(probe.folder('second'), [plugin('lamp'), plugin('extra')])
+  const hostFile = {
+    repositories: [
+      { name: 'first', url: probe.host.repository },
+      { name: 'second', url: probe.folder('second') },
+    ],
+  }
+  const stage = await start(context, { hostFile })
+  assert.equal(await install(stage, 'extra'), 'plugin_not_in_repository')
+  assert.equal(await install(stage, 'lamp'), 'first')
+})
+
+test('a repository that takes another namespace later does not take over one that is in use', async (context) => {
+  const stage = await start(context)
+  await add(stage, 'other', [plugin('extra')], 'other')
+  await writeFixtureRepository(stage.folder('other'), [plugin('lamp'), plugin('extra')], 'fixtures')
+  assert.equal(await install(stage, 'extra'), 'plugin_not_in_repository')
+  assert.equal(await install(stage, 'lamp'), 'fixtures')
+})
+
+test('a namespace is held while its repository or a plugin of it is there, and passes on after that', async (context) => {
+  const stage = await start(context)
+  await add(stage, 'copy', [plugin('lamp'), plugin('extra')])
+  await install(stage, 'lamp')
+  await remove(stage, 'fixtures')
+  // A plugin of the first one is still there.
+  assert.equal(await install(stage, 'extra'), 'plugin_not_in_repository')
+  await uninstall(stage, 'lamp')
+  assert.equal(await install(stage, 'extra'), 'copy')
+  // It has passed on: the first one is the second now, also after a restart.
+  await add(stage, 'fixtures', [plugin('lamp'), plugin('more')])
+  await stage.restart()
+  assert.equal(await install(stage, 'more'), 'plugin_not_in_repository')
+  assert.deepEqual((await catalog(stage)).slice(-2), [
+    'fixtures @fixtures/lamp copy',
+    'fixtures @fixtures/more copy',
+  ])
+})
+
+test('a repository that is removed and added again before anybody else keeps its namespace', async (context) => {
+  const stage = await start(context)
+  await install(stage, 'lamp')
+  await remove(stage, 'fixtures')
+  const evil = await add(stage, 'evil', [plugin('lamp', '9.0.0')])
+  assert.equal(evil.namespaceHeldBy, 'fixtures')
+  const url = stage.host.repository
+  await stage.host.request('POST', '/api/repositories', { body: { name: 'fixtures', url } })
+  await uninstall(stage, 'lamp')
+  assert.equal(await install(stage, 'lamp'), 'fixtures')
+})
+
+test('an entry written by hand gets its files from the repository that has the namespace', async (context) => {
+  const probe = await start(context)
+  await writeFixtureRepository(probe.folder('second'), [plugin('lamp', '9.0.0'), plugin('extra')])
+  const hostFile = {
+    repositories: [
+      { name: 'first', url: probe.host.repository },
+      { name: 'second', url: probe.folder('second') },
+    ],
+    plugins: {
+      installed: [
+        { id: '@fixtures/lamp', enabled: true },
+        { id: '@fixtures/extra', enabled: true },
+      ],
+    },
+  }
+  const { host } = await start(context, { hostFile })
+  const lamp = await host.request('GET', '/api/plugins/lamp')
+  assert.equal(lamp.body.state, 'running', JSON.stringify(lamp.body.error))
+  const logs = await host.request('GET', '/api/plugins/extra')
+  assert.deepEqual([logs.body.state, logs.body.error.code], ['failed', 'plugin_not_in_repository'])
+})
