@@ -38,6 +38,7 @@ const hello = {
   ],
   dependencies: [],
   permissions: null,
+  warnings: [],
   environment: { read: [], refused: [] },
   revision: 2,
   resources: noResources,
