@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { readEvents } from '../http/clients.ts'
 
 /** What a plugin can do to another one by calling it, or by being called by it. */
 
@@ -188,3 +189,21 @@ for (const [how, lua] of [
     )
   })
 }
+
+test('an event that is emitted through the instance of another plugin names in the event stream who did it', async (t) => {
+  const host = await stage(
+    t,
+    `plugin:setInterval(20, function() victim:emit("not:mine", { n = 1 }) plugin:emit("mine") end)`,
+  )
+  const reader = await readEvents(`${host.url}/api/events`)
+  const events = await reader.until(({ event, data }) => event === 'event' && data?.name === 'mine')
+  const { data: forged } = await reader
+    .until(({ data }) => data?.name === 'not:mine')
+    .then((all) => all.at(-1) ?? {})
+  await reader.close()
+  assert.deepEqual(forged, {
+    ...{ plugin: '@fixtures/victim', name: 'not:mine', data: { n: 1 } },
+    caller: '@fixtures/attacker',
+  })
+  assert.deepEqual(events.at(-1)?.data, { plugin: '@fixtures/attacker', name: 'mine', data: null })
+})

@@ -162,3 +162,32 @@ test('§9 a plugin that ends takes its waiting callbacks along, and nothing is h
     )
   }, forEver)
 })
+
+test('§9 a slow getter of another plugin is asked seldom, and its last value counts', own, async () => {
+  await withStage(async ({ load }) => {
+    const victim = await load(
+      'victim',
+      `plugin:on("own", function()
+        local point = plugin:get("level")
+        for n = 1, 20 do point:get() end
+        print("level", point:get())
+      end)`,
+    )
+    const caller = await load(
+      'caller',
+      `
+        local victim, asked = Plugin.get("@test/victim"), 0
+        local function busy() local t = os.clock() while os.clock() - t < 2 do end end
+        victim:control("level", function() asked = asked + 1 busy() return 7 end, function() end)
+        plugin:on("end", function() print("asked", asked) end)
+      `,
+    )
+    await victim.recorder.until(() => (victim.recorder.named('setPoint').length > 1 ? true : undefined))
+    victim.isolate.deliverEvent('own', undefined)
+    assert.equal(await victim.recorder.logged('level'), 'info level\t7')
+    await assert.rejects(victim.isolate.setControl('level', 1), /too slow to be asked again so soon/)
+    caller.isolate.deliverEvent('end', undefined)
+    // With 21 questions it would be as often; 2 s leave a pause of 7 s.
+    assert.match(await caller.recorder.logged('asked'), /^info asked\t[1-4]$/)
+  })
+})

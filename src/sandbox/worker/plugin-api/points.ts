@@ -5,6 +5,7 @@ import { controlValueFor } from '../../../schema/control-value.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { createMakers, type Makers, type Visitor } from '../peers/visitors.ts'
+import { createWaitingAccounts, WaitedTooLong } from '../peers/waiting-accounts.ts'
 import { failureOf } from '../plugin-log.ts'
 import { bytesOf, functionArgument, isTable, optionalText, textArgument } from './arguments.ts'
 import { assertMessageSize, createListeners } from './listeners.ts'
@@ -52,6 +53,7 @@ export function installPoints(context: PluginContext): PluginPoints {
   }
   /** The latest of each id, whichever kind it is. */
   const latest = new Map<string, LuaTable>()
+  const waits = createWaitingAccounts(clock.monotonic)
   let initialised = false
   let reading: ScheduledCall | undefined
 
@@ -171,13 +173,22 @@ export function installPoints(context: PluginContext): PluginPoints {
     let last: Json | undefined
     let failureLogged = false
 
+    /** Waits for one of another plugin, too, as long as that has not taken too much. */
+    function attempt(callee: LuaFunction, args: LuaValue[]): LuaValue[] {
+      const owner = callee.native ? context.peers.ownerOf(callee) : undefined
+      if (owner === undefined) return entry.attempt(callee, ...args)
+      return waits.run(owner.plugin, () => entry.attempt(callee, ...args))
+    }
+
     /** What the getter gives; undefined when it fails, which is logged once until it works again. */
     function readGetter(...args: LuaValue[]): LuaValue {
       try {
-        const [value] = entry.attempt(getter, ...args)
+        const [value] = attempt(getter, args)
         failureLogged = false
         return value
       } catch (error) {
+        // What it gave last still counts.
+        if (error instanceof WaitedTooLong) return args[0] === undefined ? context.fromJson(last) : undefined
         if (!failureLogged) entry.failed(`getter of '${id}'`, getter, error)
         failureLogged = true
         return undefined
@@ -225,7 +236,7 @@ export function installPoints(context: PluginContext): PluginPoints {
 
     function write(...args: LuaValue[]): void {
       if (setter === undefined) throw new Error(`'${id}' is a sensor: it cannot be set`)
-      entry.attempt(setter, ...args)
+      attempt(setter, args)
       read()
     }
 

@@ -1,0 +1,41 @@
+/** Share of this plugin's time that waiting for one other plugin may take in the long run, 0 to 1. */
+const waitingShare = 0.2
+/** Milliseconds at once after a rest. */
+export const waitingBurst = 500
+
+/** A function of another plugin is not called now: those of that plugin have taken too much of this one's time. */
+export class WaitedTooLong extends Error {
+  override readonly name = 'WaitedTooLong'
+}
+
+/**
+ * How long this plugin has waited for the getters and setters of each other one. Who was slow is asked again only after
+ * a pause that grows with what it took; who answers quickly never notices.
+ */
+export interface WaitingAccounts {
+  /** Runs `task`, which waits for this plugin. Throws `WaitedTooLong` when that took too much already. */
+  run<T>(plugin: string, task: () => T): T
+}
+
+export function createWaitingAccounts(monotonic: () => number): WaitingAccounts {
+  /** Milliseconds owed, as of `at`. */
+  const accounts = new Map<string, { owed: number; at: number }>()
+  return {
+    run(plugin, task) {
+      const begun = monotonic()
+      const account = accounts.get(plugin) ?? { owed: 0, at: begun }
+      accounts.set(plugin, account)
+      account.owed = Math.max(0, account.owed - (begun - account.at) * waitingShare)
+      account.at = begun
+      if (account.owed > waitingBurst)
+        throw new WaitedTooLong(`${plugin} was too slow to be asked again so soon`)
+      try {
+        return task()
+      } finally {
+        const now = monotonic()
+        account.owed += now - begun
+        account.at = now
+      }
+    },
+  }
+}
