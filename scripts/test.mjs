@@ -1,12 +1,14 @@
-// Runs the tests with node:test through tsx: all of them, or the files and folders named on the command line.
+// Runs the tests with node:test through tsx: the short ones, with `--long` those that are long for their own sake
+// (`*.long.test.ts`: kills, floods, endurance), or the files and folders named on the command line.
 // Node 20 takes no glob patterns, so the files are listed here.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 
-const flags = process.argv.slice(2).filter((argument) => argument.startsWith('-'))
+const isLongRun = process.argv.includes('--long')
+const flags = process.argv.slice(2).filter((argument) => argument.startsWith('-') && argument !== '--long')
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('-'))
 const reporter = fileURLToPath(new URL('failed-files-reporter.mjs', import.meta.url))
 
@@ -19,6 +21,33 @@ function testFiles(path) {
     .filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules'))
     .map((name) => join(path, name))
     .sort()
+}
+
+/** What a file may not share with another: hooks of the whole process, its settings, its memory. */
+const needsOwnProcess =
+  /^(before|after|beforeEach|afterEach)\(|\bprocess\.(env|umask|memoryUsage|on)\b|collectGarbage|mainThread/m
+/** Test files of one folder that share a process; loading the host takes longer than most tests. */
+const filesInOneProcess = 6
+
+/** Modules to run, each in a process of its own: single files, and in `folder` modules that import several. */
+function processesFor(files, folder) {
+  const alone = files.filter((file) => needsOwnProcess.test(readFileSync(file, 'utf8')))
+  const byDirectory = new Map()
+  for (const file of files) {
+    if (alone.includes(file)) continue
+    byDirectory.set(dirname(file), [...(byDirectory.get(dirname(file)) ?? []), file])
+  }
+  const groups = [...byDirectory.values()].flatMap((group) => {
+    const count = Math.ceil(group.length / filesInOneProcess)
+    return Array.from({ length: count }, (_, nth) => group.filter((_, index) => index % count === nth))
+  })
+  const modules = groups.map((group, index) => {
+    if (group.length === 1) return group[0]
+    const path = join(folder, `group-${index}.test.mjs`)
+    writeFileSync(path, group.map((file) => `import ${JSON.stringify(pathToFileURL(file))}\n`).join(''))
+    return path
+  })
+  return [...alone, ...modules]
 }
 
 /** Runs these files; the exit code, and the files with a failure. */
@@ -40,7 +69,7 @@ function run(files, concurrency) {
         // five times as long on a machine with other things to do.
         '--test-timeout=600000',
         ...flags,
-        ...files,
+        ...processesFor(files, folder),
       ],
       { stdio: 'inherit' },
     )
@@ -62,6 +91,7 @@ function testFilesOf(failed) {
 
 const files = (named.length > 0 ? named : ['test', 'repository'])
   .flatMap(testFiles)
+  .filter((file) => named.length > 0 || file.endsWith('.long.test.ts') === isLongRun)
   .map((file) => relative('.', resolve(file)))
 const first = run(files, 2)
 let { status } = first

@@ -29,7 +29,7 @@ function bundleSource(): string {
     // A program that is given as text is CommonJS.
     format: 'cjs',
     target: 'node20',
-    sourcemap: 'inline',
+    sourcemap: false,
     write: false,
     logLevel: 'silent',
   })

@@ -14,7 +14,7 @@ import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 /**
  * The Nth call to the file system of a start, or of a stop, fails, once or from then on. Each N:
- * `LUPINE_DISK_STEP=1 node scripts/test.mjs test/torture/full-disk-start-stop.test.ts`.
+ * `LUPINE_DISK_STEP=1 node scripts/test.mjs test/torture/full-disk-start-stop.long.test.ts`.
  */
 const step = Number(process.env.LUPINE_DISK_STEP ?? 5)
 const errors = Object.keys(diskErrors) as DiskError[]

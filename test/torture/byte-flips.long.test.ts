@@ -22,7 +22,7 @@ import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 /**
  * One bit of a data directory flips while the host is stopped. Whatever comes of it is told: refused with the
  * place, in the history as an edit of `.host.json`, put aside, warned of. Or it changes nothing.
- * More of them: `LUPINE_FLIP_RUNS=2000 node scripts/test.mjs test/torture/byte-flips.test.ts`.
+ * More of them: `LUPINE_FLIP_RUNS=2000 node scripts/test.mjs test/torture/byte-flips.long.test.ts`.
  */
 const runs = Number(process.env.LUPINE_FLIP_RUNS ?? 40)
 

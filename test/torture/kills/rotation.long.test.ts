@@ -24,7 +24,7 @@ import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 /**
  * Kills `lupine rotate-key` and `lupine decrypt` with SIGKILL at random moments, on a directory that goes from
  * plain text to one key, to the next, and back. `npm run build` first; more kills:
- * `LUPINE_KILL_ROTATIONS=300 node scripts/test.mjs --test-timeout=3600000 test/torture/kills/rotation.test.ts`.
+ * `LUPINE_KILL_ROTATIONS=300 node scripts/test.mjs --test-timeout=3600000 test/torture/kills/rotation.long.test.ts`.
  */
 const wanted = Number(process.env.LUPINE_KILL_ROTATIONS ?? 9)
 const seed = Number(process.env.LUPINE_KILL_SEED ?? Date.now() % 1_000_000)
