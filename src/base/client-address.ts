@@ -72,3 +72,9 @@ function peerOf(socket: Duplex): string {
   const address = socket instanceof Socket ? (socket.remoteAddress ?? '') : ''
   return canonicalAddress(address) ?? address
 }
+
+/** Who has one IPv6 address has a whole network of them (a /64), which counts as one. */
+export function clientNetwork(address: string): string {
+  const canonical = canonicalAddress(address) ?? address
+  return isIPv4(canonical) ? canonical : canonical.split(':').slice(0, 4).join(':')
+}

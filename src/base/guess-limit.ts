@@ -1,5 +1,5 @@
-import { isIPv4 } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { clientNetwork } from './client-address.ts'
 import type { Clock } from './clock.ts'
 import { canonicalAddress, kindOfAddress } from './ip-address.ts'
 import type { LogFields } from './log.ts'
@@ -38,12 +38,11 @@ export function createGuessLimit(settings: {
   const sources = new Map<string, { tries: number[]; until: number }>()
   let cutOffs = 0
 
-  /** Who has one IPv6 address has a whole network of them (a /64), in which this machine may be, too. */
+  /** This machine may be in the network of a client. */
   function sourceOf(address: string): { source: string; isOwn: boolean } {
     const canonical = canonicalAddress(address) ?? address
     const isOwn = isOwnAddress(canonical)
-    const isWhole = isOwn || isIPv4(canonical)
-    return { source: isWhole ? canonical : canonical.split(':').slice(0, 4).join(':'), isOwn }
+    return { source: isOwn ? canonical : clientNetwork(canonical), isOwn }
   }
 
   return {

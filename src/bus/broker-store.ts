@@ -1,6 +1,8 @@
 import { Readable } from 'node:stream'
+import type { LogFields } from '../base/log.ts'
 import { maySubscribe } from '../schema/topic-rights.ts'
 import { filterMatches, hasWildcard } from '../base/topic-filter.ts'
+import type { Publisher, RetainedLedger } from './retained-ledger.ts'
 
 /**
  * What the embedded broker remembers: retained messages, sessions that outlive a connection, wills. It is
@@ -11,10 +13,6 @@ import { filterMatches, hasWildcard } from '../base/topic-filter.ts'
  * - Everything is bounded. Clients are not trusted, and each of these grows with what they send.
  */
 
-/** Retained messages of others than the host; 10,000 topics are far more than a house has. */
-export const retainedLimit = 10_000
-/** Bytes of payload that those may have together. */
-export const retainedBytesLimit = 64 * 1024 * 1024
 /**
  * Sessions kept for clients that are away (`clean: false`), and clients that are away of which is kept what they
  * have not released; the oldest gives way.
@@ -72,49 +70,42 @@ function settled<T>(value: T): PromiseLike<T> {
 }
 
 export interface BrokerStoreSettings {
-  /** Messages below it are the host's own, and kept in any number. */
-  root: string
+  /** Says for which retained messages there is room. */
+  ledger: RetainedLedger
+  publisherOf: (packet: StoredPacket) => Publisher
   /** Whether this client is connected now: its session does not give way. */
   isConnected: (clientId: string) => boolean
-  warn: (message: string) => void
+  warn: (message: string, fields?: LogFields) => void
 }
 
 export type BrokerStore = ReturnType<typeof createBrokerStore>
 
-export function createBrokerStore({ root, isConnected, warn }: BrokerStoreSettings) {
+export function createBrokerStore({ ledger, publisherOf, isConnected, warn }: BrokerStoreSettings) {
   const retained = new Map<string, StoredPacket>()
   const sessions = new Map<string, Session>()
   const incoming = new Map<string, Map<number, true>>()
   /** Clients that are away and have such messages; the one that went first is first. */
   const unreleased = new Set<string>()
   const wills = new Map<string, object>()
-  let foreignRetained = 0
-  let foreignRetainedBytes = 0
 
-  const isForeign = (topic: string): boolean => !topic.startsWith(`${root}/`)
-
-  function dropRetained(topic: string): void {
-    const packet = retained.get(topic)
-    if (packet === undefined) return
-    retained.delete(topic)
-    if (!isForeign(topic)) return
-    foreignRetained -= 1
-    foreignRetainedBytes -= lengthOf(packet)
-  }
-
+  /** Without room the older value of the topic goes all the same: it is not true any more. */
   function keepRetained(packet: StoredPacket): void {
-    dropRetained(packet.topic)
-    if (lengthOf(packet) === 0) return
-    if (isForeign(packet.topic)) {
-      if (foreignRetained >= retainedLimit || foreignRetainedBytes + lengthOf(packet) > retainedBytesLimit) {
-        warn('A message was delivered but not retained: the broker holds as many as it may')
-        return
-      }
-      foreignRetained += 1
-      foreignRetainedBytes += lengthOf(packet)
+    const { topic } = packet
+    retained.delete(topic)
+    if (lengthOf(packet) === 0) {
+      ledger.free(topic)
+      return
+    }
+    const publisher = publisherOf(packet)
+    if (!ledger.keep(topic, lengthOf(packet), publisher)) {
+      warn('A message was delivered but not retained: its publisher has as many retained as it may', {
+        publisher,
+        topic,
+      })
+      return
     }
     // Copied: what came from the network is a slice of a much larger buffer.
-    retained.set(packet.topic, { ...packet, payload: Buffer.from(packet.payload) })
+    retained.set(topic, { ...packet, payload: Buffer.from(packet.payload) })
   }
 
   function* retainedMatching(filters: readonly string[]): Generator<StoredPacket> {

@@ -22,6 +22,8 @@ export interface BusSubscription {
 export interface PublishOptions {
   qos?: 0 | 1 | 2
   retain?: boolean
+  /** Full id of the plugin whose retained message it is to be; absent: the host's own. */
+  publisher?: string
 }
 
 /** The plugin that caused a message, to be told with it and charged for what follows from it in this host. */
@@ -64,6 +66,8 @@ export interface Bus {
   subscribe(filter: string, handler: (message: BusMessage) => void, room?: Room): Promise<BusSubscription>
   /** Resolves when what was published until now has reached the host's own subscriptions. */
   delivered(): Promise<void>
+  /** Whether what is retained there may be this plugin's. An external broker does not say whose it is. */
+  mayBeRetainedBy(plugin: string, topic: string): boolean
   /** Takes over an HTTP upgrade to MQTT over WebSocket. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
   /**

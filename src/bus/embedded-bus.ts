@@ -3,7 +3,7 @@ import { createServer, type Server, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createServer as createSecureServer } from 'node:tls'
 import { Aedes, type AuthenticateError, type Client } from 'aedes'
-import { type ClientAddresses, createClientAddresses } from '../base/client-address.ts'
+import { type ClientAddresses, clientNetwork, createClientAddresses } from '../base/client-address.ts'
 import { type Clock, withDeadline } from '../base/clock.ts'
 import { type ConnectionLimits, createConnections } from '../base/connections.ts'
 import { createGuessLimit, type GuessLimit } from '../base/guess-limit.ts'
@@ -23,6 +23,7 @@ import { createInbox } from './inbox.ts'
 import { isAddress, listenError, urlHost } from './listen-address.ts'
 import { limitPackets } from './packet-limit.ts'
 import { closedProblem, filterProblem, topicProblem } from './problems.ts'
+import { createRetainedLedger, type Publisher } from './retained-ledger.ts'
 import { isBelow, isFilter, isTopic, topicLevelsLimit } from '../base/topic-filter.ts'
 import { createTopics } from '../schema/topics.ts'
 import { createWarner } from '../base/warning.ts'
@@ -57,6 +58,9 @@ export const outgoingBytesLimit = 16 * 1024 * 1024
 export const pendingMessagesLimit = 50_000
 /** Milliseconds that the last word at the end (`offline`) may take. */
 export const farewellTimeout = 1_000
+
+/** Of a message that came by no known way: it counts like one of a client. */
+const unknownPublisher: Publisher = { kind: 'client', address: '' }
 
 /** Where refused messages go: nobody can subscribe to it. */
 const refusedTopic = '$SYS/refused'
@@ -121,7 +125,15 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   const connectTime = limits.connectTimeout ?? connectTimeout
   let wrongPasswords = 0
 
-  const store = createBrokerStore({ root, isConnected: (id) => clientIds.has(id), warn })
+  /** Whose message is to be retained, by its payload as above. */
+  const publishers = new WeakMap<Buffer, Publisher>()
+  const ledger = createRetainedLedger()
+  const store = createBrokerStore({
+    ledger,
+    publisherOf: ({ payload }) => publishers.get(payload) ?? unknownPublisher,
+    isConnected: (id) => clientIds.has(id),
+    warn,
+  })
   const clientIds = new Set<string>()
   const broker = new Aedes({
     persistence: store,
@@ -162,6 +174,10 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
       }
       // Commands, which are all that is left below the root, are for now: delivered, but not kept for later.
       if (isBelow(root, packet.topic)) packet.retain = false
+      if (packet.retain && Buffer.isBuffer(packet.payload) && client !== null) {
+        const address = clientNetwork(clientOf.get(client.conn) ?? '')
+        publishers.set(packet.payload, { kind: 'client', address })
+      }
       done(null)
     },
     authorizeSubscribe(client, subscription, done) {
@@ -280,6 +296,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
       // Copied, because it is sent later than the caller believes.
       const copy = Buffer.from(payload)
       if (present !== undefined) causes.set(copy, present)
+      if (options.retain === true) publishers.set(copy, publisherNamed(options.publisher))
       const packet = {
         cmd: 'publish',
         topic,
@@ -355,6 +372,10 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
         present = outer
       }
     },
+    mayBeRetainedBy(plugin, topic) {
+      const publisher = ledger.publisherOf(topic)
+      return publisher?.kind === 'plugin' && publisher.id === plugin
+    },
     // The broker hands a message on in turns of its own, before it is in the inbox.
     delivered: () => new Promise((resolve) => void setImmediate(resolve)),
     async subscribe(filter, handler, room): Promise<BusSubscription> {
@@ -394,6 +415,10 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     },
     close: () => (closing ??= Promise.resolve().then(closeAll)),
   }
+}
+
+function publisherNamed(plugin: string | undefined): Publisher {
+  return plugin === undefined ? { kind: 'host' } : { kind: 'plugin', id: plugin }
 }
 
 function messageOf(

@@ -303,6 +303,7 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
     },
     causedBy: (_cause, task) => task(),
     delivered: () => Promise.resolve(),
+    mayBeRetainedBy: () => true,
     async subscribe(filter, handler, room) {
       if (closing !== undefined) throw closedProblem()
       if (!isFilter(filter)) throw filterProblem(filter)

@@ -159,7 +159,7 @@ export function createMqttProjection({
         plugin,
         event: name,
       })
-    publish(topic, payload, { qos, retain: retain && room })
+    publish(topic, payload, { qos, retain: retain && room, publisher: plugin })
   }
 
   function follow(announcement: Announcement): void {

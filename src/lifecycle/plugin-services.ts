@@ -200,7 +200,11 @@ export function createPluginServices(
         if (plugin.guard.publish(topic) !== undefined) return
         tellOfCommand(id, plugin, topic)
         bus
-          .publish(topic, payload, { ...options, retain: mayRetain(id, plugin, topic, payload, options) })
+          .publish(topic, payload, {
+            ...options,
+            retain: mayRetain(id, plugin, topic, payload, options),
+            publisher: id,
+          })
           .catch((error: unknown) => {
             hostLine(id, 'warn', `mqttPublish to ${topic} failed: ${messageOf(error)}`)
           })

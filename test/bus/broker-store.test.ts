@@ -2,24 +2,29 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   createBrokerStore,
-  retainedBytesLimit,
-  retainedLimit,
   type StoredPacket,
   sessionQueueLimit,
   sessionsLimit,
 } from '../../src/bus/broker-store.ts'
+import { createRetainedLedger, retainedLimits } from '../../src/bus/retained-ledger.ts'
 
 function createStore(connected: string[] = []) {
   const warnings: string[] = []
   const store = createBrokerStore({
-    root: 'host',
+    ledger: createRetainedLedger(),
+    publisherOf: (stored) =>
+      'publisher' in stored ? { kind: 'host' } : { kind: 'client', address: '192.0.2.1' },
     isConnected: (id) => connected.includes(id),
     warn: (message) => warnings.push(message),
   })
   return { store, warnings }
 }
 
-const packet = (topic: string, payload: Buffer, rest: Partial<StoredPacket> = {}): StoredPacket => ({
+const packet = (
+  topic: string,
+  payload: Buffer,
+  rest: Partial<StoredPacket> & { publisher?: 'host' } = {},
+): StoredPacket => ({
   cmd: 'publish',
   topic,
   payload,
@@ -31,25 +36,19 @@ const packet = (topic: string, payload: Buffer, rest: Partial<StoredPacket> = {}
 
 const topicsOf = (packets: Iterable<StoredPacket>): string[] => [...packets].map(({ topic }) => topic)
 
-test('What others retain is limited by number, what the host retains is not', () => {
+test('What there is no room for is not retained, and the older value of its topic goes; nothing of the host has a limit', () => {
   const { store, warnings } = createStore()
-  const one = Buffer.from('1')
-  for (let number = 0; number < retainedLimit + 2; number += 1)
-    store.storeRetained(packet(`x/${number}`, one))
-  store.storeRetained(packet('host/state', one))
-  assert.equal(topicsOf(store.retainedMatching(['x/+'])).length, retainedLimit)
-  assert.deepEqual(topicsOf(store.retainedMatching(['host/#', 'host/state'])), ['host/state'])
-  assert.equal(warnings.length, 2)
-  store.storeRetained(packet('x/0', Buffer.alloc(0)))
-  store.storeRetained(packet('x/new', one))
-  assert.deepEqual(topicsOf(store.retainedMatching(['x/0', 'x/new'])), ['x/new'])
-})
-
-test('What others retain is limited by size, and a replaced message counts once', () => {
-  const { store, warnings } = createStore()
-  const half = Buffer.alloc(retainedBytesLimit / 2)
-  for (const topic of ['a', 'a', 'b', 'c']) store.storeRetained(packet(topic, half))
-  assert.deepEqual(topicsOf(store.retainedMatching(['#'])), ['a', 'b'])
+  const half = Buffer.alloc(retainedLimits.address.bytes / 2 - 1)
+  store.storeRetained(packet('host/state', half, { publisher: 'host' }))
+  for (const topic of ['a', 'a', 'b']) store.storeRetained(packet(topic, half))
+  assert.deepEqual(topicsOf(store.retainedMatching(['#'])), ['host/state', 'a', 'b'])
+  assert.deepEqual(warnings, [])
+  store.storeRetained(packet('a', Buffer.concat([half, Buffer.alloc(1)])))
+  assert.deepEqual(topicsOf(store.retainedMatching(['#'])), ['host/state', 'b'])
+  assert.equal(warnings.length, 1)
+  store.storeRetained(packet('b', Buffer.alloc(0)))
+  for (const topic of ['c', 'd']) store.storeRetained(packet(topic, half))
+  assert.deepEqual(topicsOf(store.retainedMatching(['#'])), ['host/state', 'c', 'd'])
   assert.equal(warnings.length, 1)
 })
 

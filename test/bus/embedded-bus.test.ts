@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import mqtt from 'mqtt'
+import { createClientAddresses } from '../../src/base/client-address.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import type { PublishOptions } from '../../src/bus/bus.ts'
 import { createEmbeddedBus } from '../../src/bus/embedded-bus.ts'
+import { retainedLimits } from '../../src/bus/retained-ledger.ts'
 import {
   collect,
   collectFromBus,
@@ -353,4 +355,46 @@ test('A command is delivered but never retained, whoever says so, also as a will
   assert.deepEqual((await late.take(1)).map(textOf), ['host/status online'])
   await bus.publish('end', 'x')
   assert.deepEqual((await late.take(2)).map(textOf), ['host/status online', 'end x'])
+})
+
+test('A client that retains without end is told of, takes no room of others, and leaves no old value behind', async (t) => {
+  const logger = createRecordingLogger()
+  // Another address than the one from which the others come.
+  const bus = await startBus(t, { logger, addresses: createClientAddresses(['127.0.0.1']) })
+  const greedy = await connect(t, await startUpgradeServer(t, bus), {
+    wsOptions: { headers: { 'X-Forwarded-For': '192.0.2.7' } },
+  })
+  const other = await connect(t, bus.url)
+  const { topics } = retainedLimits.address
+  await greedy.publishAsync('greedy/first', 'old', { retain: true, qos: 1 })
+  const all = Array.from({ length: topics + 20 }, (_, index) =>
+    greedy.publishAsync(`greedy/${index}`, 'x', { retain: true, qos: 1 }),
+  )
+  await Promise.all(all)
+  // No room for a larger one either: what was there is not true any more.
+  const large = Buffer.alloc(1024 * 1024)
+  for (let index = 0; index < 40; index += 1)
+    await greedy.publishAsync(`greedy/${index}`, large, { retain: true, qos: 1 })
+  await other.publishAsync('other/1', 'x', { retain: true, qos: 1 })
+  await bus.publish('plugin/1', 'x', { retain: true, publisher: '@a/one' })
+  await bus.publish('host/something', 'x', { retain: true })
+  await bus.delivered()
+  const seen = await collectFromBus(bus, '#')
+  await bus.publish('end', '')
+  while (seen.all.at(-1)?.topic !== 'end') await seen.take(seen.all.length + 1)
+  const retained = seen.all.filter(({ retained }) => retained)
+  const ofGreedy = retained.filter(({ topic }) => topic.startsWith('greedy/'))
+  const bytes = ofGreedy.reduce((sum, { topic, payload }) => sum + topic.length + payload.length, 0)
+  assert.ok(ofGreedy.length <= topics, `${ofGreedy.length} topics`)
+  assert.ok(bytes <= retainedLimits.address.bytes, `${bytes} bytes`)
+  assert.ok(!ofGreedy.some(({ topic }) => topic === 'greedy/39'), 'an old value stayed')
+  const others = retained.map(({ topic }) => topic).filter((topic) => !topic.startsWith('greedy/'))
+  assert.deepEqual(others.sort(), ['host/something', 'host/status', 'other/1', 'plugin/1'])
+  assert.ok(bus.mayBeRetainedBy('@a/one', 'plugin/1'))
+  assert.ok(!bus.mayBeRetainedBy('@a/one', 'other/1'))
+  await other.publishAsync('plugin/1', 'mine', { retain: true, qos: 1 })
+  await bus.delivered()
+  assert.ok(!bus.mayBeRetainedBy('@a/one', 'plugin/1'))
+  const told = logger.lines.filter(({ message }) => message.includes('not retained'))
+  assert.deepEqual(told[0]?.fields?.publisher, { kind: 'client', address: '192.0.2.7' })
 })
