@@ -2,7 +2,7 @@ import type { PermissionEntry, PermissionKind } from '../../schema/permissions.t
 
 /** What a plugin may do, in plain words. */
 
-const words: Readonly<Record<PermissionKind, string>> = {
+const verbs: Readonly<Record<PermissionKind, string>> = {
   host: 'Connect to',
   publish: 'Publish to',
   subscribe: 'Listen to',
@@ -20,17 +20,62 @@ const anything: Readonly<Partial<Record<PermissionKind, string>>> = {
   environment: 'any there is',
 }
 
-/** `what`: undefined for everything. `all`: there is no limit to it. `rest`: the end of the sentence. */
-export function permissionInWords({ kind, value }: PermissionEntry): {
+/** What a setting that a permission names is to be, by the permission's kind. */
+const nouns: Readonly<Record<PermissionKind, string>> = {
+  host: 'address',
+  publish: 'topic',
+  subscribe: 'topic',
+  plugin: 'plugin',
+  environment: 'variable',
+  everything: 'value',
+}
+
+/** Where `${config.…}` of a permission leads: how the form calls the setting, and what it is now. */
+export interface PermissionSettings {
+  labelOf(key: string): string
+  /** Undefined: not known yet. */
+  valueOf(key: string): unknown
+}
+
+const noSettings: PermissionSettings = { labelOf: (key) => key, valueOf: () => undefined }
+const setting = /\$\{config\.([^{}]+)\}/g
+
+/** The value as far as it is known; `words`: it is no name to be shown as code. */
+function shownValue(
+  { kind, value }: PermissionEntry,
+  { labelOf, valueOf }: PermissionSettings,
+): { text: string; words: boolean } {
+  const keys = [...value.matchAll(setting)].map(([, key = '']) => key)
+  const text = value.replace(setting, (whole, key: string) => {
+    const known = valueOf(key)
+    return typeof known === 'string' || typeof known === 'number' ? String(known) : whole
+  })
+  const [unknown] = [...text.matchAll(setting)].map(([, key = '']) => key)
+  if (keys.length > 0 && text === '') return { text: `no ${nouns[kind]}, as none is set`, words: true }
+  if (unknown === undefined) return { text, words: false }
+  const isAll = text === `\${config.${unknown}}`
+  const noun = isAll ? `the ${nouns[kind]} that you set` : `${text.replace(setting, '…')}, with what you set`
+  return { text: `${noun} under ${labelOf(unknown)}`, words: true }
+}
+
+/** `what`: undefined for everything. `words`: `what` is no name. `all`: there is no limit to it. `rest`: the end. */
+export function permissionInWords(
+  entry: PermissionEntry,
+  settings: PermissionSettings = noSettings,
+): {
   verb: string
   what: string | undefined
+  words: boolean
   rest: string
   all: boolean
 } {
+  const { kind, value } = entry
   const all = value === '*' || value === '#' ? anything[kind] : undefined
+  const { text, words } = shownValue(entry, settings)
   return {
-    verb: words[kind],
-    what: kind === 'everything' ? undefined : (all ?? value),
+    verb: verbs[kind],
+    what: kind === 'everything' ? undefined : (all ?? text),
+    words: words || all !== undefined,
     rest: kind === 'environment' ? ' of the host' : '',
     all: all !== undefined || kind === 'everything',
   }

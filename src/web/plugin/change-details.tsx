@@ -1,5 +1,6 @@
 import type { ChangeCheck } from '../../schema/change-check.ts'
 import { permissionEntries } from '../../schema/permission-entries.ts'
+import type { PermissionSettings } from '../base/permission-words.ts'
 import type { Plugin } from '../base/types.ts'
 import { countOf } from '../base/words.ts'
 import { Failure } from '../parts/feedback.tsx'
@@ -67,12 +68,12 @@ export function ChangeDetails({ check, plugin }: { check: ChangeCheck; plugin: P
           )}
         </dd>
       </dl>
-      <PermissionChanges check={check} />
+      <PermissionChanges check={check} settings={{ labelOf, valueOf: (key) => config.effective[key] }} />
     </>
   )
 }
 
-function PermissionChanges({ check }: { check: ChangeCheck }) {
+function PermissionChanges({ check, settings }: { check: ChangeCheck; settings: PermissionSettings }) {
   const { from, permissions, environment, permissionChanges } = check
   const { added, removed } = permissionChanges
   const unlimited = permissions === null
@@ -81,7 +82,7 @@ function PermissionChanges({ check }: { check: ChangeCheck }) {
     return (
       <section class="details">
         <h3>What it may do</h3>
-        <Allowed label="What it may do" entries={all} />
+        <Allowed label="What it may do" entries={all} settings={settings} />
       </section>
     )
   }
@@ -94,19 +95,19 @@ function PermissionChanges({ check }: { check: ChangeCheck }) {
       {added.length === 0 ? null : (
         <>
           <p>New:</p>
-          <Allowed label="What it may do for the first time" entries={added} />
+          <Allowed label="What it may do for the first time" entries={added} settings={settings} />
         </>
       )}
       {removed.length === 0 ? null : (
         <>
           <p>No longer:</p>
-          <PermissionList label="What it may not do any more" entries={removed} />
+          <PermissionList label="What it may not do any more" entries={removed} settings={settings} />
         </>
       )}
       {permissions !== null && removed.some(({ kind }) => kind === 'everything') ? (
         <>
           <p>From now on only:</p>
-          <Allowed label="What it may do from now on" entries={all} />
+          <Allowed label="What it may do from now on" entries={all} settings={settings} />
         </>
       ) : null}
     </section>

@@ -3,6 +3,7 @@ import type { Field } from '../base/types.ts'
 import { valueText } from '../base/words.ts'
 import { Switch } from '../parts/switch.tsx'
 import { hiddenValue } from './draft.ts'
+import { hasLines, isNumeric, typedValue } from './field-text.ts'
 
 interface FieldInputProps {
   field: Field
@@ -22,7 +23,7 @@ export function FieldInput(props: FieldInputProps) {
   if (field.enum !== null) return <ChoiceInput {...props} choices={field.enum} />
   if (field.type === 'boolean') return <BooleanInput {...props} />
   if (field.secret) return <SecretInput {...props} />
-  return field.type === 'text' ? <LinesInput {...props} /> : <TextInput {...props} />
+  return hasLines(field, props.value) ? <LinesInput {...props} /> : <TextInput {...props} />
 }
 
 function ChoiceInput({
@@ -60,10 +61,6 @@ function BooleanInput({ field, value, onChange }: FieldInputProps) {
   return <Switch label={field.label} on={on} onChange={onChange} />
 }
 
-function isNumeric({ type }: Field): boolean {
-  return type === 'number' || type === 'integer'
-}
-
 function LinesInput({ field, id, value, describedBy, invalid, onChange }: FieldInputProps) {
   return (
     <textarea
@@ -74,34 +71,25 @@ function LinesInput({ field, id, value, describedBy, invalid, onChange }: FieldI
       spellcheck={false}
       aria-describedby={describedBy}
       aria-invalid={invalid}
-      onInput={({ currentTarget }) => onChange(typed(currentTarget.value, false))}
+      onInput={({ currentTarget }) => onChange(typedValue(field, currentTarget.value))}
     />
   )
 }
 
 function TextInput({ field, id, value, describedBy, invalid, onChange }: FieldInputProps) {
-  const numeric = isNumeric(field)
   return (
     <input
       id={id}
       value={value === undefined || value === null ? '' : valueText(value)}
       placeholder={field.default === null ? '' : valueText(field.default)}
-      inputMode={numeric ? 'decimal' : 'text'}
+      inputMode={isNumeric(field) ? 'decimal' : 'text'}
       autocomplete="off"
       spellcheck={false}
       aria-describedby={describedBy}
       aria-invalid={invalid}
-      onInput={({ currentTarget }) => onChange(typed(currentTarget.value, numeric))}
+      onInput={({ currentTarget }) => onChange(typedValue(field, currentTarget.value))}
     />
   )
-}
-
-/** An empty field is no value. What is no number stays text, and the host says what is wrong with it. */
-function typed(text: string, numeric: boolean): unknown {
-  if (text === '') return undefined
-  const number = Number(text)
-  // `1.` and `1.50` would change under the fingers.
-  return numeric && String(number) === text.trim() ? number : text
 }
 
 function SecretInput({ field, id, value, storedSecret, describedBy, invalid, onChange }: FieldInputProps) {
@@ -118,7 +106,7 @@ function SecretInput({ field, id, value, storedSecret, describedBy, invalid, onC
         aria-describedby={describedBy}
         aria-invalid={invalid}
         onInput={({ currentTarget }) =>
-          onChange(currentTarget.value === '' ? hiddenValue : typed(currentTarget.value, isNumeric(field)))
+          onChange(currentTarget.value === '' ? hiddenValue : typedValue(field, currentTarget.value))
         }
       />
       <button

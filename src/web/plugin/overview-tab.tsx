@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { permissionEntries } from '../../schema/permission-entries.ts'
+import type { PermissionSettings } from '../base/permission-words.ts'
 import type { Plugin } from '../base/types.ts'
 import { dateTimeOf } from '../base/words.ts'
 import { busy, reload } from '../store/commands.ts'
@@ -99,6 +100,7 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
           <Allowed
             label="What it may do"
             entries={permissionEntries(plugin.permissions, plugin.environment.read)}
+            settings={settingsOf(plugin)}
           />
         </section>
         <section class="panel">
@@ -133,4 +135,13 @@ function dependencyText(dependency: Plugin['dependencies'][number]): string {
   if (typeof dependency === 'string') return dependency
   const { id, version, optional } = dependency
   return `${id}${version === undefined ? '' : ` ${version}`}${optional === true ? ' (if it is there)' : ''}`
+}
+
+/** Settings as they are, or as they would be without being set. */
+function settingsOf({ fields, config }: Plugin): PermissionSettings {
+  const fieldOf = (key: string) => fields.find((field) => field.key === key)
+  return {
+    labelOf: (key) => fieldOf(key)?.label ?? key,
+    valueOf: (key) => (fieldOf(key)?.secret === true ? undefined : (config[key] ?? fieldOf(key)?.default)),
+  }
 }

@@ -1,15 +1,22 @@
 import type { PermissionEntry } from '../../schema/permissions.ts'
-import { permissionInWords } from '../base/permission-words.ts'
+import { permissionInWords, type PermissionSettings } from '../base/permission-words.ts'
 import { Note } from '../parts/note.tsx'
 
-export function PermissionList({ label, entries }: { label: string; entries: readonly PermissionEntry[] }) {
+interface PermissionListProps {
+  label: string
+  entries: readonly PermissionEntry[]
+  /** Names and values of the settings that the entries speak of. */
+  settings: PermissionSettings
+}
+
+export function PermissionList({ label, entries, settings }: PermissionListProps) {
   return (
     <ul class="permissions" aria-label={label}>
       {entries.map((entry) => {
-        const { verb, what, rest, all } = permissionInWords(entry)
+        const { verb, what, words, rest, all } = permissionInWords(entry, settings)
         return (
           <li key={`${entry.kind} ${entry.value}`} class={all ? 'wide-open' : ''}>
-            {verb} {what === undefined ? '' : all ? what : <code>{what}</code>}
+            {verb} {what === undefined ? '' : words ? what : <code>{what}</code>}
             {rest}
           </li>
         )
@@ -19,7 +26,7 @@ export function PermissionList({ label, entries }: { label: string; entries: rea
 }
 
 /** All that a plugin may do outside of itself. */
-export function Allowed({ label, entries }: { label: string; entries: readonly PermissionEntry[] }) {
+export function Allowed({ label, entries, settings }: PermissionListProps) {
   const listed = entries.filter(({ kind }) => kind !== 'everything')
   if (entries.length === 0) {
     return (
@@ -31,7 +38,7 @@ export function Allowed({ label, entries }: { label: string; entries: readonly P
   return (
     <>
       {listed.length < entries.length ? <UnlimitedMark /> : null}
-      {listed.length === 0 ? null : <PermissionList label={label} entries={listed} />}
+      {listed.length === 0 ? null : <PermissionList label={label} entries={listed} settings={settings} />}
     </>
   )
 }

@@ -133,9 +133,13 @@ function FieldRow({ field, plugin, value, message, effective, onChange }: FieldR
           type="button"
           class="quiet small"
           onClick={() => onChange(undefined)}
-          aria-label={`Clear ${field.label}`}
+          aria-label={`${field.default === null ? 'Clear' : 'Use the default of'} ${field.label}`}
         >
-          {storedSecret || plugin.fields.length === 0 ? 'Remove the stored value' : 'Clear'}
+          {storedSecret || plugin.fields.length === 0
+            ? 'Remove the stored value'
+            : field.default === null
+              ? 'Clear'
+              : 'Use the default'}
         </button>
       )}
     </div>

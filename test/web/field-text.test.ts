@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Field, hasLines, typedValue } from '../../src/web/plugin/field-text.ts'
+
+const field = (more: Partial<Field>): Field =>
+  ({
+    key: 'x',
+    type: 'string',
+    label: 'X',
+    description: null,
+    default: null,
+    secret: false,
+    ...more,
+  }) as Field
+
+const lines: [title: string, field: Partial<Field>, value: unknown, expected: boolean][] = [
+  ['the type text', { type: 'text' }, undefined, true],
+  ['a description of rules', { description: 'One rule a line (or separated by ;)' }, undefined, true],
+  ['a description of entries', { description: 'Entries, one per line' }, undefined, true],
+  ['a description of lines', { description: 'Lines of the form a = b' }, undefined, true],
+  ['a stored value with lines', {}, 'a\nb', true],
+  ['a default with lines', { default: 'a\nb' }, undefined, true],
+  ['a short text', { description: 'Where it is online' }, 'a', false],
+  ['a number', { type: 'number', description: 'One a line' }, 5, false],
+]
+
+for (const [title, more, value, expected] of lines) {
+  test(`${title} is typed in ${expected ? 'several lines' : 'one line'}`, () => {
+    assert.equal(hasLines(field(more), value), expected)
+  })
+}
+
+const typed: [title: string, field: Partial<Field>, text: string, expected: unknown][] = [
+  ['an empty text without a default is no value', {}, '', undefined],
+  ['an empty text over a default is stored', { default: 'kitchen' }, '', ''],
+  ['an empty number over a default is no value', { type: 'number', default: 5 }, '', undefined],
+  ['an empty secret over a default is no value', { secret: true, default: 'x' }, '', undefined],
+  ['a number is a number', { type: 'number' }, '1.5', 1.5],
+  ['a number that is still being typed stays text', { type: 'number' }, '1.', '1.'],
+  ['digits of a text stay text', {}, '15', '15'],
+]
+
+for (const [title, more, text, expected] of typed) {
+  test(title, () => {
+    assert.equal(typedValue(field(more), text), expected)
+  })
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { permissionInWords, permissionsInWords } from '../../src/web/base/permission-words.ts'
+
+const labels: Readonly<Record<string, string>> = { topic: 'Topic', url: 'Address' }
+const labelOf = (key: string): string => labels[key] ?? key
+const unknown = { labelOf, valueOf: () => undefined }
+const known = (value: unknown) => ({ labelOf, valueOf: () => value })
+
+const cases: [
+  title: string,
+  value: string,
+  settings: typeof unknown | undefined,
+  what: string,
+  words: boolean,
+][] = [
+  ['a topic as it is', 'lamps/#', unknown, 'lamps/#', false],
+  ['all topics', '#', unknown, 'any MQTT topic', true],
+  ['a setting that is not known yet', '${config.topic}', unknown, 'the topic that you set under Topic', true],
+  ['a setting in part', '${config.topic}/set', unknown, '…/set, with what you set under Topic', true],
+  ['a setting without a form', '${config.topic}', undefined, 'the topic that you set under topic', true],
+  ['a known setting', '${config.topic}', known('home/lamp') as typeof unknown, 'home/lamp', false],
+  ['a known setting in part', '${config.topic}/set', known('lamp') as typeof unknown, 'lamp/set', false],
+  [
+    'a setting that is empty',
+    '${config.topic}',
+    known('') as typeof unknown,
+    'no topic, as none is set',
+    true,
+  ],
+]
+
+for (const [title, value, settings, what, words] of cases) {
+  test(`${title} is told to people as "${what}"`, () => {
+    const told = permissionInWords({ kind: 'publish', value }, settings)
+    assert.deepEqual({ what: told.what, words: told.words }, { what, words })
+  })
+}
+
+test('in a line of the history the settings have their keys', () => {
+  const entries = [
+    { kind: 'host', value: '${config.url}' },
+    { kind: 'subscribe', value: 'a/b' },
+  ] as const
+  assert.equal(permissionsInWords(entries), 'connect to the address that you set under url, listen to a/b')
+})
