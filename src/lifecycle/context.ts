@@ -13,6 +13,7 @@ import type { Manifests } from './manifests.ts'
 import type { Namespaces } from './namespaces.ts'
 import type { HostEnvironment } from './permissions/plugin-environment.ts'
 import type { PluginEffects } from './plugin-effects.ts'
+import type { RetainedTopics } from './retained-topics.ts'
 
 /** What the parts of the lifecycle share. */
 export interface LifecycleContext {
@@ -22,6 +23,7 @@ export interface LifecycleContext {
   repositories: RepositoryCatalog
   manifests: Manifests
   stores: KeyValueStores
+  retained: RetainedTopics
   /** One command a plugin at a time. */
   mutex: KeyedMutex
   loads: LoadStops

@@ -5,7 +5,9 @@ import type { Logger } from '../base/log.ts'
 import { createKeyedMutex } from '../base/mutex.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Bus } from '../bus/bus.ts'
+import { stateOf } from '../journal/evolve.ts'
 import type { Journal } from '../journal/journal.ts'
+import { isInstalled } from '../journal/snapshot.ts'
 import type { SnapshotWriter } from '../journal/snapshot-writer.ts'
 import type { Outside } from '../outside/outside.ts'
 import type { PluginDirectory, RepositoryCatalog } from '../repository/repository.ts'
@@ -17,7 +19,7 @@ import { createCatchUp } from './catch-up.ts'
 import { createChangeChecker } from './change-checker.ts'
 import { createCommandRunner } from './command-runner.ts'
 import { createConfiguration } from './configuration.ts'
-import { isSafeMode, type LifecycleContext } from './context.ts'
+import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import { createCrashReport } from './crash-report.ts'
 import { createDisplacements } from './displacements.ts'
 import { createEventHub } from './event-hub.ts'
@@ -48,6 +50,7 @@ import {
   recoverPlugins,
   unloadAllPlugins,
 } from './startup.ts'
+import { createRetainedTopics } from './retained-topics.ts'
 import { createSupervisor } from './supervisor.ts'
 import { eventView } from './views.ts'
 
@@ -103,6 +106,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const exposures = createExposureRegistry()
   const logs = createPluginLogs()
   const stores = createKeyValueStores(settings)
+  const retained = createRetainedTopics(settings)
   const mutex = createKeyedMutex()
   const loads = createLoadStops()
   const effects = createPluginEffects({
@@ -112,6 +116,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     exposures,
     logs,
     stores,
+    retained,
     announcements,
     onCrash(id, error) {
       loader.recordCrash(id, error)
@@ -145,6 +150,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     repositories: settings.repositories,
     manifests,
     stores,
+    retained,
     mutex,
     loads,
     clock,
@@ -177,6 +183,17 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     announcements.announce({ kind: 'lifecycle', event: eventView(event, manifests.knownFields) })
   })
   let stopping: Promise<void> | undefined
+
+  /** A broker may have been away when a plugin went, or the host ended in between. */
+  async function clearRetainedOfRemoved(): Promise<void> {
+    const tasks = retained.plugins().map((id) =>
+      mutex.run(id, async () => {
+        if (!isInstalled(stateOf(snapshotOfPlugin(context, id)))) await retained.clear(id)
+      }),
+    )
+    await Promise.all(tasks)
+  }
+  const stopClearing = settings.bus.onReconnect(() => void clearRetainedOfRemoved())
 
   async function readManifests(): Promise<void> {
     await Promise.all(installedIds().map(manifests.refresh))
@@ -234,6 +251,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     readManifests,
     async prepare(file, patiently = (task) => task()) {
       await patiently(() => stores.recover())
+      await retained.recover()
       await patiently(() => recoverPlugins(context, loader, installer))
       // Before anything is written: they say which values are secret.
       await readManifests()
@@ -246,6 +264,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       )
     },
     async start() {
+      await clearRetainedOfRemoved()
       if (isSafeMode(context)) return
       await loadEnabledPlugins(context, { loader, installer, catchUp }, { by: 'startup', reason: 'startup' })
       await snapshots.flush()
@@ -258,6 +277,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       stopping ??= (async () => {
         commands.refuseFurther()
         supervisor.stop()
+        stopClearing()
         catchUp.stop()
         loads.stopAll()
         // Commands under way may be waiting for one.
@@ -266,6 +286,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
         await mutex.idle()
         await unloadAllPlugins(context, loader)
         await stores.close()
+        await retained.close()
       })()
       return stopping
     },

@@ -33,7 +33,7 @@ export interface Installer {
 }
 
 export function createInstaller(context: LifecycleContext, loader: Loader): Installer {
-  const { journal, directory, repositories, manifests, stores, logger } = context
+  const { journal, directory, repositories, manifests, stores, retained, logger } = context
 
   async function requireDependencies(id: string, manifest: Manifest): Promise<void> {
     const { unmet } = await checkDependencies(context, id, manifest)
@@ -279,6 +279,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
       await unloadIfRunning(id, 'uninstall', by)
       const facts = decide(snapshotOfPlugin(context, id), { type: 'uninstall', purged: [...purge] })
       await journal.append(facts, by, requestKey)
+      await retained.clear(id)
       await purgeFiles(id, purge)
       manifests.forget(id)
       logger.info('Uninstalled a plugin', { plugin: id, purged: purge })

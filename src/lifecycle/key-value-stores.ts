@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Clock, ScheduledCall } from '../base/clock.ts'
+import type { Clock } from '../base/clock.ts'
 import { type FileSystem, temporaryOf, writeFileAtomically } from '../base/file-system.ts'
 import type { Json } from '../base/json.ts'
 import { type KeyRing, SecretKeyError } from '../base/key-ring.ts'
@@ -7,10 +7,8 @@ import type { Logger } from '../base/log.ts'
 import { makePrivateDirectory, privateFileMode } from '../base/private-files.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 import type { KeyValueEntry } from '../sandbox/isolate.ts'
+import { createDelayedWrite, type DelayedWrite } from './delayed-write.ts'
 import { decodeStore, encodeStore, storeFiles, storePath, storesFolderIn } from './key-value-file.ts'
-
-/** Longest time in ms that a change waits before it is written (plugin-api.md: on disk within a second). */
-export const writeDelay = 500
 
 /** The plugins' key-value stores: in memory while a plugin is loaded, each in a file that is replaced whole. */
 export interface KeyValueStores {
@@ -32,9 +30,7 @@ export interface KeyValueStores {
 
 interface Store {
   entries: Map<string, KeyValueEntry>
-  dirty: boolean
-  timer: ScheduledCall | undefined
-  writing: Promise<void>
+  file: DelayedWrite
 }
 
 export function createKeyValueStores(settings: {
@@ -90,52 +86,37 @@ export function createKeyValueStores(settings: {
     return entry.expiresAt === undefined || entry.expiresAt > clock.now()
   }
 
-  async function write(plugin: string, store: Store): Promise<void> {
-    if (!store.dirty) return
-    store.dirty = false
+  async function write(plugin: string, held: ReadonlyMap<string, KeyValueEntry>): Promise<void> {
     const entries = Object.create(null) as Record<string, KeyValueEntry>
-    for (const [key, entry] of store.entries) if (isAlive(entry)) entries[key] = entry
-    try {
-      await makePrivateDirectory(files, folder)
-      await writeFileAtomically(files, pathOf(plugin), encodeStore(plugin, entries, ring), privateFileMode)
-    } catch (error) {
-      store.dirty = true
-      logger.error('A key-value store could not be written; it is tried again', {
-        plugin,
-        error: messageOf(error),
-      })
-    }
+    for (const [key, entry] of held) if (isAlive(entry)) entries[key] = entry
+    await makePrivateDirectory(files, folder)
+    await writeFileAtomically(files, pathOf(plugin), encodeStore(plugin, entries, ring), privateFileMode)
   }
 
-  function schedule(plugin: string, store: Store): void {
-    store.timer ??= clock.schedule(writeDelay, () => {
-      store.timer = undefined
-      store.writing = store.writing
-        .then(() => write(plugin, store))
-        .then(() => {
-          if (store.dirty && stores.get(plugin) === store) schedule(plugin, store)
-        })
-    })
+  function createStore(plugin: string, entries: Map<string, KeyValueEntry>): Store {
+    const file = createDelayedWrite(
+      clock,
+      () => write(plugin, entries),
+      (error) =>
+        logger.error('A key-value store could not be written; it is tried again', {
+          plugin,
+          error: messageOf(error),
+        }),
+    )
+    return { entries, file }
   }
 
   async function release(plugin: string): Promise<void> {
     const store = stores.get(plugin)
-    if (store === undefined) return
-    await store.writing
-    store.timer?.cancel()
-    store.timer = undefined
-    await write(plugin, store)
     // What could not be written stays in memory, and is tried again until there is room.
-    if (store.dirty) schedule(plugin, store)
-    else stores.delete(plugin)
+    if ((await store?.file.flush()) === true && stores.get(plugin) === store) stores.delete(plugin)
   }
 
   return {
     async open(plugin, report) {
       await release(plugin)
       const entries = stores.get(plugin)?.entries ?? (await read(plugin, report))
-      if (!stores.has(plugin))
-        stores.set(plugin, { entries, dirty: false, timer: undefined, writing: Promise.resolve() })
+      if (!stores.has(plugin)) stores.set(plugin, createStore(plugin, entries))
       const alive = Object.create(null) as Record<string, KeyValueEntry>
       for (const [key, entry] of entries) if (isAlive(entry)) alive[key] = entry
       return alive
@@ -145,17 +126,14 @@ export function createKeyValueStores(settings: {
       if (store === undefined) return
       if (entry === undefined) store.entries.delete(key)
       else store.entries.set(key, entry satisfies { value: Json })
-      store.dirty = true
-      schedule(plugin, store)
+      store.file.changed()
     },
     release,
     async remove(plugin) {
       const store = stores.get(plugin)
       stores.delete(plugin)
       // A write that is under way would bring the file back.
-      if (store !== undefined) store.dirty = false
-      await store?.writing
-      store?.timer?.cancel()
+      await store?.file.discard()
       const path = pathOf(plugin)
       for (const each of [path, temporaryOf(path)]) await files.rm(each, { force: true })
     },
@@ -172,7 +150,7 @@ export function createKeyValueStores(settings: {
     },
     async close() {
       await Promise.all([...stores.keys()].map(release))
-      for (const store of stores.values()) store.timer?.cancel()
+      await Promise.all([...stores.values()].map(({ file }) => file.discard()))
     },
   }
 }

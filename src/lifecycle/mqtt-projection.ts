@@ -7,11 +7,6 @@ import type { JournalEvent, PluginJournalEvent } from '../schema/journal-event.t
 import type { Plugin } from '../schema/plugin.ts'
 import type { Announcement, Lifecycle } from './lifecycle.ts'
 
-/** Retained event topics of one plugin; an event name may be made up anew each time. */
-export const retainedEventsLimit = 1_000
-/** Bytes of a retained event: so many of them, and of the largest, would fill the host's memory. */
-export const retainedEventBytes = 16 * 1024
-
 export interface MqttProjectionSettings {
   lifecycle: Lifecycle
   bus: Bus
@@ -31,7 +26,6 @@ export interface MqttProjection {
 /** Retained topics of one plugin, as far as this host published them. */
 interface Retained {
   state: boolean
-  events: Set<string>
   /** Objects, sensors, controls and what is exposed: they go when the plugin is unloaded. */
   values: Set<string>
 }
@@ -66,7 +60,7 @@ export function createMqttProjection({
   function retainedOf(plugin: string): Retained {
     const present = retainedByPlugin.get(plugin)
     if (present !== undefined) return present
-    const fresh: Retained = { state: false, events: new Set(), values: new Set() }
+    const fresh: Retained = { state: false, values: new Set() }
     retainedByPlugin.set(plugin, fresh)
     return fresh
   }
@@ -121,7 +115,6 @@ export function createMqttProjection({
   function forget(plugin: string): void {
     clear(topics.state(plugin))
     clearValues(plugin)
-    for (const topic of retainedByPlugin.get(plugin)?.events ?? []) clear(topic)
     retainedByPlugin.delete(plugin)
   }
 
@@ -147,19 +140,9 @@ export function createMqttProjection({
     publishState(event.plugin, { state, enabled, version, error }, event.seq)
   }
 
+  /** Whether there is room for it, if it is to be retained, has been looked at; it goes when the plugin is uninstalled. */
   function publishEvent({ plugin, name, data, qos, retain }: Announcement & { kind: 'event' }): void {
-    const topic = topics.event(plugin, name)
-    const payload = jsonText(data ?? null)
-    const { events } = retainedOf(plugin)
-    const room =
-      payload.length <= retainedEventBytes && (events.has(topic) || events.size < retainedEventsLimit)
-    if (retain && room) events.add(topic)
-    else if (retain)
-      logger.warn('An event is not retained: it is too large, or the plugin has too many such', {
-        plugin,
-        event: name,
-      })
-    publish(topic, payload, { qos, retain: retain && room, publisher: plugin })
+    publish(topics.event(plugin, name), jsonText(data ?? null), { qos, retain, publisher: plugin })
   }
 
   function follow(announcement: Announcement): void {
@@ -213,10 +196,10 @@ export function createMqttProjection({
     if (!retained || payload.length === 0 || parsed === undefined) return
     const { plugin, rest } = parsed
     const known = retainedByPlugin.get(plugin)
-    if (known?.values.has(topic) || known?.events.has(topic) || (rest === 'state' && known?.state)) return
+    if (known?.values.has(topic) || (rest === 'state' && known?.state)) return
     if (installed(plugin) !== undefined) {
       // An event that a plugin wanted to be retained outlives the host.
-      if (rest.startsWith('events/')) return void retainedOf(plugin).events.add(topic)
+      if (rest.startsWith('events/')) return
       // Somebody else's; it is not carried out, but not the host's to remove either.
       if ((topics.parseControlSet(topic) ?? topics.parseExposedSet(topic)) !== undefined) return
     }

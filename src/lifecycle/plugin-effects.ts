@@ -55,7 +55,7 @@ export interface PluginEffectsSettings extends PluginServicesSettings {
 }
 
 export function createPluginEffects(settings: PluginEffectsSettings): PluginEffects {
-  const { sandbox, root, clock, logger, events, registry, stores } = settings
+  const { sandbox, root, clock, logger, events, registry, stores, retained } = settings
   const loaded = new Map<string, LoadedPlugin>()
   const services = createPluginServices(settings, loaded)
   const { say } = services
@@ -69,6 +69,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
   async function cleanUp(id: string, plugin: LoadedPlugin): Promise<void> {
     await services.withdraw(id, plugin)
     await stores.release(id)
+    await retained.release(id)
     if (loaded.get(id) === plugin) loaded.delete(id)
   }
 
@@ -103,7 +104,6 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         subscriptions: new Map(),
         room: services.createRoom(id),
         fanOut: createFanOut(id),
-        retained: new Set(),
         commanded: new Set(),
         guard: createGuard({
           plugin: id,
@@ -139,6 +139,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
             keyValues: await stores.open(id, (sentence) => say(id, 'error', sentence)),
             controls: manifest.exports?.controls ?? [],
             topics: plugin.guard.topics,
+            retained: retained.entries(id),
           },
           services.servicesFor(id, plugin),
           signal,

@@ -19,6 +19,7 @@ import type { ExposedState } from '../schema/exposure.ts'
 import type { LogEntry } from '../schema/plugin.ts'
 import type { PluginSummary } from '../schema/plugin-call.ts'
 import type { LimitName } from '../schema/plugin-limits.ts'
+import { eventSize, retainedSentence } from '../schema/retained-account.ts'
 import type { Announcements } from './announcements.ts'
 import type { EventHub } from './event-hub.ts'
 import type { ExposureRegistry } from './exposure-registry.ts'
@@ -28,6 +29,7 @@ import type { ObjectRegistry } from './object-registry.ts'
 import type { Checks, Guard } from './permissions/guard.ts'
 import type { PluginLogs } from './plugin-logs.ts'
 import { objectAddress, pluginsCalled } from './plugin-names.ts'
+import type { RetainedTopics } from './retained-topics.ts'
 
 /** Things of other plugins of which a line in their logs says that this one sets them; once for each, and load. */
 export const commandsTold = 100
@@ -35,11 +37,6 @@ export const commandsTold = 100
 export const waitingDeliveries = 1_000
 /** Messages that may wait for one plugin in the host; later ones are dropped before they cost anything. */
 export const waitingMessages = 10_000
-/**
- * Topics on which the messages of one plugin are retained; the broker keeps a number of them for everybody, and
- * one plugin must not take it all.
- */
-export const retainedTopicsLimit = 1_000
 
 export interface PluginServicesSettings {
   bus: Bus
@@ -55,6 +52,7 @@ export interface PluginServicesSettings {
   exposures: ExposureRegistry
   logs: PluginLogs
   stores: KeyValueStores
+  retained: RetainedTopics
   announcements: Announcements
   /** A plugin has to be unloaded and loaded again to get another worker. `wanted`: whether that is still so. */
   onMoveAway(id: string, reason: string, wanted: () => boolean): void
@@ -76,14 +74,12 @@ export interface LoadedPlugin {
   room: Room
   /** What follows from what it says. */
   fanOut: FanOut
-  /** Topics on which something of the plugin is retained. */
-  retained: Set<string>
   guard: Guard
   /** Topics of commands to other plugins of which those have been told. */
   commanded: Set<string>
   /** HTTP requests that it may have under way. */
   httpRequests: number
-  /** It has been told that there is no room for more of those. */
+  /** It has been told that it can retain no more. */
   crowded: boolean
   /** Set when it has ended another plugin: its own end counts as a crash. */
   charged: IsolateError | undefined
@@ -110,7 +106,7 @@ export function createPluginServices(
   loaded: ReadonlyMap<string, LoadedPlugin>,
 ): PluginServices {
   const { bus, outside, root, clock, logger, events, registry, exposures } = settings
-  const { logs, stores, announcements } = settings
+  const { logs, stores, retained, announcements } = settings
 
   const topics = createTopics(root)
 
@@ -130,30 +126,13 @@ export function createPluginServices(
     else if (plugin.waiting.length < waitingDeliveries) plugin.waiting.push(action)
   }
 
-  /** Whether the message is retained, if it is to be; an empty one is, for it makes room. */
-  function mayRetain(
-    id: string,
-    plugin: LoadedPlugin,
-    topic: string,
-    payload: Uint8Array,
-    { retain }: PublishOptions,
-  ): boolean {
-    // Below the root are only commands, which nothing is kept of.
-    if (!retain || isBelow(root, topic)) return false
-    const { retained } = plugin
-    if (payload.byteLength === 0) retained.delete(topic)
-    else if (retained.size < retainedTopicsLimit) retained.add(topic)
-    else if (!retained.has(topic)) {
-      if (plugin.crowded) return false
-      plugin.crowded = true
-      hostLine(
-        id,
-        'warn',
-        `mqttPublish to ${topic} was not retained: a plugin may have ${retainedTopicsLimit} retained topics`,
-      )
-      return false
-    }
-    return true
+  /** Whether there is room for what a plugin wants to be retained; an empty payload makes room. */
+  function mayRetain(id: string, plugin: LoadedPlugin, topic: string, payload: number): boolean {
+    if (retained.take(id, topic, payload)) return true
+    // Its worker counts alike, and has told whoever called.
+    if (!plugin.crowded) hostLine(id, 'warn', `Refused: ${retainedSentence(topic)}`)
+    plugin.crowded = true
+    return false
   }
 
   /** Says in the log of a plugin that another one sets something of it, as long as both are loaded. */
@@ -193,16 +172,20 @@ export function createPluginServices(
     return {
       log: charged((entry: LogEntry) => log(id, entry)),
       emit: charged((...[name, data, { qos, retain }, caller]: Parameters<IsolateServices['emit']>) => {
+        if (retain && !mayRetain(id, plugin, topics.event(id, name), eventSize(data))) return
         for (let listener = events.emit(name, data); listener > 0; listener -= 1) plugin.fanOut.reached()
         announcements.announce({ kind: 'event', plugin: id, name, data, qos, retain, caller })
       }),
       publish: charged((topic: string, payload: Uint8Array, options: PublishOptions) => {
         if (plugin.guard.publish(topic) !== undefined) return
+        // Below the root are only commands, which nothing is kept of.
+        const retain = options.retain && !isBelow(root, topic)
+        if (retain && !mayRetain(id, plugin, topic, payload.byteLength)) return
         tellOfCommand(id, plugin, topic)
         bus
           .publish(topic, payload, {
             ...options,
-            retain: mayRetain(id, plugin, topic, payload, options),
+            retain,
             publisher: id,
           })
           .catch((error: unknown) => {

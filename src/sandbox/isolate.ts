@@ -29,6 +29,8 @@ export interface IsolateSource {
   controls: { id: string; type?: string | undefined; range?: string | undefined }[]
   /** What Lua may publish and subscribe to, for the worker's own answer. The services refuse the rest. */
   topics: PluginTopicRights
+  /** What counts as retained by it, for the same: topics, with the bytes of their payloads. */
+  retained: [topic: string, payload: number][]
   /** What the host's owner has set for it; the rest is as for every plugin. */
   limits?: ChosenLimits
 }

@@ -244,6 +244,8 @@ export interface LoadSource {
   controls: { id: string; type?: string | undefined; range?: string | undefined }[]
   /** The host refuses what they do not allow: the worker only tells Lua so at once. */
   topics: PluginTopicRights
+  /** What it has retained: topics, with the bytes of their payloads. The worker counts on from there, like the host. */
+  retained: [topic: string, payload: number][]
 }
 
 /** What one isolate may have: bytes of one Lua string and of the key-value store, and counts of things. */

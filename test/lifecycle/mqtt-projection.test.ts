@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createMqttProjection, retainedEventsLimit } from '../../src/lifecycle/mqtt-projection.ts'
+import { createMqttProjection } from '../../src/lifecycle/mqtt-projection.ts'
 import type { JournalEvent } from '../../src/schema/journal-event.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'
 import { collectFromBus, createRecordingLogger, startBus, textOf } from '../bus/bus-fixture.ts'
@@ -128,7 +128,6 @@ test('What happens is published as it happens, in order', async (t) => {
     stateText('failed', 9, { error }),
     `host/lifecycle ${JSON.stringify(lifecycleEvent('PluginUninstalled', 'uninstalled', 10))}`,
     `${base}/state `,
-    `${base}/events/a%2Fb `,
   ]
   const messages = await received.take(after.length + 2)
   assert.deepEqual(messages.slice(2).map(textOf), after)
@@ -139,25 +138,14 @@ test('What happens is published as it happens, in order', async (t) => {
   )
 })
 
-test('Nothing is left retained of a plugin that is uninstalled', async (t) => {
+test('None of the host’s words about a plugin is left retained when it is uninstalled', async (t) => {
   const { projection, announce, plugins, retained } = await start(t, { objects: { a: 1 } })
   await projection.start()
-  announce({ kind: 'event', plugin: clock, name: 'kept', data: 1, qos: 0, retain: true })
   announce({ kind: 'sensor', plugin: clock, id: 's', value: 1, removed: false })
-  assert.equal((await retained()).length, 4)
+  assert.equal((await retained()).length, 3)
   plugins.delete(clock)
   announce({ kind: 'lifecycle', event: lifecycleEvent('PluginUninstalled', 'uninstalled', 8) })
   assert.deepEqual(await retained(), [])
-})
-
-test('A plugin can have only so many retained events; further ones are published without', async (t) => {
-  const { projection, announce, retained, logger } = await start(t)
-  await projection.start()
-  for (let number = 0; number <= retainedEventsLimit; number += 1) {
-    announce({ kind: 'event', plugin: clock, name: `e${number}`, data: 1, qos: 0, retain: true })
-  }
-  assert.equal((await retained()).length, 1 + retainedEventsLimit)
-  assert.equal(logger.lines.length, 1)
 })
 
 test('After closing nothing is listened to any more', async (t) => {

@@ -7,6 +7,7 @@ import { createAnnouncements } from '../../src/lifecycle/announcements.ts'
 import { createEventHub } from '../../src/lifecycle/event-hub.ts'
 import { createExposureRegistry } from '../../src/lifecycle/exposure-registry.ts'
 import type { KeyValueStores } from '../../src/lifecycle/key-value-stores.ts'
+import type { RetainedTopics } from '../../src/lifecycle/retained-topics.ts'
 import { createObjectRegistry } from '../../src/lifecycle/object-registry.ts'
 import { createPluginEffects } from '../../src/lifecycle/plugin-effects.ts'
 import { createPluginLogs } from '../../src/lifecycle/plugin-logs.ts'
@@ -51,6 +52,7 @@ async function loaded() {
     open: () => Promise.resolve({}),
     release: () => Promise.resolve(),
   }
+  const retained: Partial<RetainedTopics> = { entries: () => [], release: () => Promise.resolve() }
   const effects = createPluginEffects({
     sandbox: sandbox as Sandbox,
     bus: bus as Bus,
@@ -64,6 +66,7 @@ async function loaded() {
     exposures: createExposureRegistry(),
     logs: createPluginLogs(),
     stores: stores as KeyValueStores,
+    retained: retained as RetainedTopics,
     announcements: createAnnouncements(silentLogger),
     onCrash: never,
     onDisplaced: never,

@@ -131,6 +131,7 @@ export function rawSource(lua: string, overrides: Partial<IsolateSource> = {}): 
     keyValues: {},
     controls: [],
     topics: { root: 'host', plugin: '@test/probe' },
+    retained: [],
     ...overrides,
     files: { 'init.lua': encoder.encode(lua), ...overrides.files },
   }

@@ -1,5 +1,6 @@
 import { systemClock } from '../../base/clock.ts'
 import { flowCells } from '../../schema/flow-cells.ts'
+import { createRetainedAccount, pluginRetainedLimits } from '../../schema/retained-account.ts'
 import type { Resources } from '../../schema/plugin.ts'
 import type {
   Answers,
@@ -159,6 +160,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   /** One string of Lua takes no more, so nothing that becomes one may be larger. */
   const byteBudget = (): ByteBudget => createByteBudget(bytesFor(visitors.current, limits.stringBytes))
 
+  const retained = createRetainedAccount(pluginRetainedLimits, source.retained)
+
   const context: PluginContext = {
     runtime,
     source,
@@ -172,6 +175,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     peers,
     visitors,
     pluginClass,
+    retain: (visitor, topic, payload) => retained.take(topic, payload, visitor === undefined ? 1 : 0.5),
     send: outbox.send,
     touch: outbox.schedule,
     ask: (question) => ask(question, (found) => found),

@@ -31,6 +31,11 @@ export interface PluginContext {
   readonly visitors: Visitors
   /** The global `Plugin`: what is in it is a method of every instance. */
   readonly pluginClass: LuaTable
+  /**
+   * Counts what the plugin retains, as the host does; an empty payload clears the topic. False: there is no room.
+   * A visitor gets half of it.
+   */
+  retain(visitor: Visitor, topic: string, payload: number): boolean
   /** Sends an operation to the host, in order. */
   send(operation: Operation): void
   /** Says that a count of `resources` may have changed outside Lua. */

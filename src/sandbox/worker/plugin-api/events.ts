@@ -2,7 +2,10 @@ import { isJsonObject, type Json } from '../../../base/json.ts'
 import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
 import type { Visitor } from '../peers/visitors.ts'
 import type { PluginContext } from '../plugin-context.ts'
+import { eventSize, retainedSentence } from '../../../schema/retained-account.ts'
+import { createTopics } from '../../../schema/topics.ts'
 import {
+  bytesOf,
   deliveryOptions,
   functionArgument,
   isTable,
@@ -29,6 +32,7 @@ export interface PluginEvents {
 /** `plugin:emit`, `plugin:on` and `EventBus` (plugin API, section 6). */
 export function installEvents(context: PluginContext): PluginEvents {
   const { runtime, entry, resources, peers, limits, visitors } = context
+  const topics = createTopics(context.source.topics.root)
   const listeners = createListeners(limits.eventSubscriptions, (count, visitor) =>
     limits.hasRoom('eventSubscriptions', count, visitor),
   )
@@ -45,12 +49,19 @@ export function installEvents(context: PluginContext): PluginEvents {
     },
   )
 
-  function send({ name, data, options, visitor }: OutgoingEvent): void {
+  /** Why it is not sent: there is no room for what is to be retained of it. */
+  function send({ name, data, options, visitor }: OutgoingEvent): string | undefined {
+    const topic = topics.event(context.source.id, name)
+    const hasRoom = !options.retain || context.retain(visitor, topic, eventSize(data))
+    const refused = hasRoom ? undefined : retainedSentence(topic)
+    // The host knows no share of visitors, and would allow it.
+    if (refused !== undefined && visitor !== undefined) return refused
     context.send({
       ...{ kind: 'emit', name, options },
       ...(data === undefined ? {} : { data }),
       ...(visitor === undefined ? {} : { visitor }),
     })
+    return refused
   }
 
   context.addVisitedMethod('emit', (visitor, name, value, options) => {
@@ -63,8 +74,8 @@ export function installEvents(context: PluginContext): PluginEvents {
     const milliseconds =
       optionalNumber(option(options, 'throttle')) ?? (typeof coalesce === 'number' ? coalesce : 0)
     if (milliseconds <= 0) {
-      send(outgoing)
-      return true
+      const refused = send(outgoing)
+      return refused === undefined ? true : [false, bytesOf(refused)]
     }
     // Whoever emits through this instance has windows of its own, and holds back none of the plugin's events.
     const window = JSON.stringify([event, key ?? null, visitor ?? null])

@@ -1,5 +1,7 @@
 import { jsonText } from '../../../base/json.ts'
+import { isBelow } from '../../../base/topic-filter.ts'
 import { refusalSentence } from '../../../schema/permission-refusal.ts'
+import { retainedSentence } from '../../../schema/retained-account.ts'
 import { fits, textLimits } from '../../../schema/text.ts'
 import { mayPluginSubscribe, whyNotPublish } from '../../../schema/topic-rights.ts'
 import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
@@ -27,9 +29,15 @@ export function installMqtt(context: PluginContext): PluginMqtt {
     }
     const refusedVisit = context.refuseVisit(visitor, 'publish', name)
     if (refusedVisit !== undefined) return [false, bytesOf(refusedVisit)]
-    context.send({ kind: 'publish', topic: name, payload: bytes, options: deliveryOptions(options) })
-    // The host has been asked all the same: it is the one who refuses, logs and counts.
-    const refused = whyNotPublish(source.topics, name)
+    const delivery = deliveryOptions(options)
+    let refused = whyNotPublish(source.topics, name)
+    if (refused === undefined && delivery.retain && !isBelow(source.topics.root, name)) {
+      if (!context.retain(visitor, name, bytes.byteLength)) refused = retainedSentence(name)
+      // The host knows no visitors here, and would allow it.
+      if (refused !== undefined && visitor !== undefined) return [false, bytesOf(refused)]
+    }
+    // The host is asked all the same: it is the one who refuses, logs and counts.
+    context.send({ kind: 'publish', topic: name, payload: bytes, options: delivery })
     return refused === undefined ? true : [false, bytesOf(refused)]
   })
 
