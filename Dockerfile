@@ -20,6 +20,7 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist dist
+COPY scripts/health-check.mjs scripts/
 # The starter plugins: the repository of a host that has not been told of another one.
 COPY repository repository
 # A fresh volume takes over owner and mode of this directory.
@@ -28,5 +29,5 @@ USER node
 VOLUME /data
 EXPOSE 3000 1883
 HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.HOST_HTTP_PORT ?? 3000}/livez`).then(({ ok }) => process.exit(ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "scripts/health-check.mjs"]
 CMD ["node", "dist/main.js"]

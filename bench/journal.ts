@@ -34,7 +34,12 @@ async function bytesInUse(): Promise<number> {
 const open = (directory: string): Promise<Journal> =>
   openJournal({ directory, files: systemFileSystem, clock: systemClock, logger: silentLogger })
 
-for (const count of process.argv.slice(2).map(Number)) {
+const counts = process.argv.slice(2).map(Number)
+if (counts.length === 0 || !counts.every((count) => Number.isInteger(count) && count > 0)) {
+  console.error('How many events? For example: node --expose-gc --import tsx bench/journal.ts 25000 100000')
+  process.exit(2)
+}
+for (const count of counts) {
   const directory = await mkdtemp(join(tmpdir(), 'lupine-journal-'))
   try {
     await writeLongJournal(directory, count, plugins)

@@ -13,23 +13,41 @@ const check = process.argv.includes('--check')
 const folder = process.argv.slice(2).find((argument) => !argument.startsWith('--')) ?? 'repository'
 const indexFile = join(folder, 'plugins.json')
 
+/** One line, and no trace of where in this script it was noticed. */
+function fail(sentence) {
+  console.error(sentence)
+  process.exit(1)
+}
+process.on('uncaughtException', ({ message }) => fail(message))
+
+const unknown = process.argv.slice(2).find((argument) => argument.startsWith('--') && argument !== '--check')
+if (unknown !== undefined) fail(`${unknown} is not known; there is only --check`)
+if (!existsSync(folder)) fail(`There is no folder ${folder}`)
+
 function readJson(path) {
   try {
     return JSON.parse(readFileSync(path, 'utf8'))
   } catch (error) {
-    console.error(`${path}: ${error.message}`)
-    process.exit(1)
+    return fail(`${path} cannot be used: ${error.message}`)
   }
 }
 
 function sha256(path) {
-  return createHash('sha256').update(readFileSync(path)).digest('hex')
+  try {
+    return createHash('sha256').update(readFileSync(path)).digest('hex')
+  } catch (error) {
+    return fail(`${path} cannot be read (${error.code ?? error.message}); its plugin.json names it`)
+  }
 }
 
 function entryOf(path) {
-  const manifest = readJson(join(folder, path, 'plugin.json'))
+  const place = join(folder, path, 'plugin.json')
+  const manifest = readJson(place)
+  const lists = [manifest?.files ?? [], manifest?.docs ?? []]
+  if (manifest === null || !lists.every(Array.isArray))
+    fail(`${place} is no manifest: see docs/plugin-api.md`)
   const files = manifest.files ?? ['init.lua']
-  const documents = (manifest.docs ?? []).map(({ file }) => file)
+  const documents = (manifest.docs ?? []).map((document) => document.file ?? document)
   const fetched = ['plugin.json', ...files, ...documents]
   return {
     id: manifest.id,

@@ -2,7 +2,7 @@
 // (`*.long.test.ts`: kills, floods, endurance), or the files and folders named on the command line.
 // Node 20 takes no glob patterns, so the files are listed here.
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -16,6 +16,10 @@ const reporter = fileURLToPath(new URL('failed-files-reporter.mjs', import.meta.
 const mostFilesAgain = 3
 
 function testFiles(path) {
+  if (!existsSync(path)) {
+    console.error(`There is no ${path}: name files or folders with tests.`)
+    process.exit(2)
+  }
   if (statSync(path).isFile()) return [path]
   return readdirSync(path, { recursive: true })
     .filter((name) => name.endsWith('.test.ts') && !name.includes('node_modules'))

@@ -98,7 +98,6 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const root = settings.mqttRoot
   const token = await readToken(settings)
   refuseOpenDoors(settings, token)
-  warnOfOpenDoors(settings, token, logger)
   const doors = {
     token,
     guesses: createGuessLimit({ clock, warn: createWarner(logger, clock) }),
@@ -106,6 +105,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   }
   const ring = await readSecretKeys(settings, files)
   const tls = await openTls(settings, { files, clock, logger })
+  warnOfOpenDoors(settings, token, logger)
 
   const scope = createScope()
   scope.add(() => tls?.close())

@@ -11,6 +11,7 @@ import { messageOf, systemErrorCode } from '../base/problem.ts'
 import { storageFault } from '../base/storage-fault.ts'
 import { openTlsFiles, type TlsFiles } from '../base/tls-files.ts'
 import { type DirectoryLock, lockDirectory } from '../journal/lock.ts'
+import { SettingsError } from '../settings/definitions.ts'
 import type { Settings } from '../settings/settings.ts'
 import { isTokenText } from '../settings/values.ts'
 
@@ -27,12 +28,12 @@ export async function readToken(settings: Settings): Promise<string | undefined>
   try {
     token = (await readFile(settings.tokenFile, 'utf8')).trim()
   } catch (error) {
-    throw new StartError(
-      `HOST_TOKEN_FILE cannot be read: ${messageOf(error)}. Correct the path or its permissions.`,
+    throw new SettingsError(
+      `HOST_TOKEN_FILE (--token-file) cannot be read: ${messageOf(error)}. Correct the path or its permissions; "lupine token" makes such a file.`,
     )
   }
   if (isTokenText(token)) return token
-  throw new StartError(
+  throw new SettingsError(
     `HOST_TOKEN_FILE ${settings.tokenFile} ${token === '' ? 'is empty' : 'has something else than visible ASCII characters in it'}; write one long random token into it.`,
   )
 }
@@ -51,7 +52,11 @@ export async function openTls(
   parts: { files: FileSystem; clock: Clock; logger: Logger },
 ): Promise<TlsFiles | undefined> {
   if (tlsCertFile === undefined || tlsKeyFile === undefined) return undefined
-  return asStartError(openTlsFiles({ certificateFile: tlsCertFile, keyFile: tlsKeyFile, ...parts }))
+  return openTlsFiles({ certificateFile: tlsCertFile, keyFile: tlsKeyFile, ...parts }).catch(
+    (error: unknown) => {
+      throw new SettingsError(messageOf(error), { cause: error })
+    },
+  )
 }
 
 export function refuseOpenDoors(settings: Settings, token: string | undefined): void {

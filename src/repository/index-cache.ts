@@ -6,7 +6,7 @@ import { type ReadIndex, readIndexFile } from './index-file.ts'
 import { openSource, type SourceOptions } from './open-source.ts'
 import type { RepositorySettings, SigningTimes } from './repository.ts'
 import { fetchIndex, type GoodSignature, requireLatest, unsigned } from './signed-index.ts'
-import { type Source, SourceError, type Validators } from './source.ts'
+import { type Source, MissingFileError, SourceError, type Validators } from './source.ts'
 
 export interface OpenRepository extends KeptIndex {
   source: Source
@@ -123,6 +123,9 @@ export function unreachable(
 ): unknown {
   if (!(error instanceof SourceError)) return error
   const where = place === undefined ? '' : ` (${place})`
-  const sentence = `The repository "${name}"${where} cannot be read: ${messageOf(error)}.`
+  const sentence =
+    error instanceof MissingFileError
+      ? `${error.need}, but the repository "${name}"${where} has no ${error.path}; tell its maintainer, and try again once it is there.`
+      : `The repository "${name}"${where} cannot be read: ${messageOf(error)}.`
   return new Problem('repository_unreachable', sentence, { cause: error })
 }

@@ -33,3 +33,16 @@ export interface FetchedIndex {
 export class SourceError extends Error {
   override readonly name = 'SourceError'
 }
+
+/** A source that was read, and lacks a file of a plugin. `path` is relative to the index. */
+export class MissingFileError extends SourceError {
+  readonly path: string
+  /** `@ns/id needs init.lua` */
+  readonly need: string
+
+  constructor(plugin: string, file: string, path: string) {
+    super(`${plugin} needs ${file}, but it is not there; tell its maintainer`)
+    this.path = path
+    this.need = `${plugin} needs ${file}`
+  }
+}

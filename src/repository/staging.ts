@@ -7,7 +7,7 @@ import { escapePointer } from '../schema/parser.ts'
 import type { RepositoryEntry } from '../schema/repository-index.ts'
 import type { RepositoryLimits } from './limits.ts'
 import { makeStagingDirectory, type PluginPlaces } from './plugin-swap.ts'
-import { type Source, SourceError } from './source.ts'
+import { MissingFileError, type Source, SourceError } from './source.ts'
 import { sha256, syncDirectory, writeDurably } from './storage.ts'
 
 /** A plugin in memory, whole and as the index promised it. */
@@ -36,9 +36,10 @@ export async function fetchPlugin(options: FetchOptions): Promise<FetchedPlugin>
   const contents = new Map<string, Uint8Array>()
   let size = 0
 
+  const pathOf = (file: string): string => (entry.path === '.' ? file : `${entry.path}/${file}`)
+
   async function fetchFile(file: string): Promise<boolean> {
-    const path = entry.path === '.' ? file : `${entry.path}/${file}`
-    const bytes = await source.readFile(path, limits.fileBytes, signal, isVouchedFor(entry, file))
+    const bytes = await source.readFile(pathOf(file), limits.fileBytes, signal, isVouchedFor(entry, file))
     if (bytes === undefined) return false
     size += bytes.length
     if (size > limits.pluginBytes) {
@@ -52,11 +53,8 @@ export async function fetchPlugin(options: FetchOptions): Promise<FetchedPlugin>
   }
 
   if (signed) requireHashes(plugin, entry, [manifestFile])
-  if (!(await fetchFile(manifestFile))) {
-    throw new SourceError(
-      `it lists ${plugin.fullId}, but has no ${entry.path}/${manifestFile}; tell its maintainer`,
-    )
-  }
+  if (!(await fetchFile(manifestFile)))
+    throw new MissingFileError(plugin.fullId, manifestFile, pathOf(manifestFile))
   const manifest = parseManifest(contents.get(manifestFile), plugin)
   accept(manifest)
   if (signed) requireHashes(plugin, entry, allFiles(manifest))
@@ -68,9 +66,7 @@ export async function fetchPlugin(options: FetchOptions): Promise<FetchedPlugin>
   const fetchInTurn = async (): Promise<void> => {
     for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
       if (await fetchFile(file)) continue
-      if (lua.has(file)) {
-        throw new SourceError(`${plugin.fullId} needs ${file}, but it is not there; tell its maintainer`)
-      }
+      if (lua.has(file)) throw new MissingFileError(plugin.fullId, file, pathOf(file))
       if (signed) {
         throw new SourceError(
           `${plugin.fullId} comes with ${file}, which is signed for, but it is not there; tell its maintainer`,

@@ -37,7 +37,7 @@ export const limitDefinitions = {
   // What a large plugin creates in its onInit.
   operationBurst: of('things', 10_000, 10, 1_000_000, 'The same at once, after a rest'),
   bytesPerSecond: of('bytes', 4 * mebi, kibi, 256 * mebi, 'The same in bytes, a second'),
-  httpRequests: of('things', 8, 1, 100, 'HTTP requests under way; further ones wait'),
+  httpRequests: of('things', 8, 1, 100, 'HTTP requests under way; a thousand more wait'),
   keyValueBytes: of('bytes', mebi, kibi, 64 * mebi, 'Stored values, keys and values as JSON'),
   timers: of('things', 10_000, 0, 1_000_000, 'Timers at one time'),
   pollers: of('things', 1_000, 0, 100_000, 'Pollers at work at one time'),

@@ -3,6 +3,7 @@ import type { ChosenLimits } from '../schema/plugin-limits.ts'
 import { bad, type SettingName } from './definitions.ts'
 import {
   oneOf,
+  readBind,
   readCount,
   readHostId,
   readMqttUrl,
@@ -73,11 +74,11 @@ export function readSettings(text: (name: SettingName) => string | undefined, is
   return {
     dataDirectory: required('dataDirectory'),
     hostId: readHostId(text('hostId')),
-    httpBind: required('httpBind'),
+    httpBind: readBind('httpBind', required('httpBind')),
     httpPort: readPort('httpPort', required('httpPort')),
     publicUrl: readPublicUrl(text('publicUrl')),
     trustedProxies: readTrustedProxies(text('trustedProxies')),
-    mqttBind: required('mqttBind'),
+    mqttBind: readBind('mqttBind', required('mqttBind')),
     mqttPort: readPort('mqttPort', required('mqttPort')),
     mqttUrl: readMqttUrl(text('mqttUrl')),
     mqttRoot: readRoot(required('mqttRoot')),

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { trimEndOf } from '../base/trim-end.ts'
 import { parseNetwork } from '../base/client-address.ts'
 import { isJsonObject } from '../base/json.ts'
@@ -47,6 +48,13 @@ export function readHostId(value: string | undefined): string | undefined {
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(value)) {
     throw bad('hostId', value, '1 to 64 letters, digits, _ and -')
   }
+  return value
+}
+
+/** An address that looks like none would be looked up as a name, and the start would blame the network. */
+export function readBind(name: 'httpBind' | 'mqttBind', value: string): string {
+  const isName = /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(value) && /[A-Za-z]/.test(value)
+  if (isIP(value) === 0 && !isName) throw bad(name, value, 'an address of this machine, such as 127.0.0.1')
   return value
 }
 

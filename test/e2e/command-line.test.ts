@@ -82,6 +82,39 @@ test(
 const usage: [title: string, flags: string[], environment: Record<string, string>, sentence: RegExp][] = [
   ['an unknown flag', ['--nonsense'], {}, /--nonsense/],
   ['a bad port', [], { HOST_HTTP_PORT: 'x' }, /HOST_HTTP_PORT/],
+  ...Object.entries({
+    HOST_ID: 'a b',
+    HOST_HTTP_BIND: '999.0.0.1',
+    HOST_PUBLIC_URL: 'home',
+    HOST_TRUSTED_PROXIES: 'proxy',
+    HOST_MQTT_BIND: '[::1]',
+    HOST_MQTT_PORT: '65536',
+    HOST_MQTT_URL: 'http://x',
+    HOST_MQTT_ROOT: 'a/#',
+    HOST_MQTT_CONNECTIONS: '0',
+    HOST_MQTT_CONNECTIONS_PER_ADDRESS: 'many',
+    HOST_TOKEN: 'two words',
+    HOST_TOKEN_FILE: '/no/such/file',
+    HOST_LOG_LEVEL: 'loud',
+    HOST_LOG_FORMAT: 'xml',
+    HOST_ISOLATION: 'none',
+    HOST_SAFE_MODE: 'perhaps',
+    HOST_DISCOVERY_PREFIX: 'a/+',
+    HOST_PLUGIN_LIMITS: '{"memory": "all"}',
+    HOST_PLUGIN_ENVIRONMENT: 'a b',
+    HOST_HTTP_REWRITE: '[]',
+  }).map(([name, value]): (typeof usage)[number] => [
+    `a bad ${name}`,
+    ['--http-port', '0', '--data-dir', '/proc/no/such/place'],
+    { [name]: value, ...(name === 'HOST_MQTT_PORT' ? {} : { HOST_MQTT_PORT: '0' }) },
+    new RegExp(name),
+  ]),
+  [
+    'a certificate that is not there',
+    [...free, '--tls-cert-file', '/no/such/certificate', '--tls-key-file', '/no/such/key'],
+    {},
+    /HOST_TLS_CERT_FILE/,
+  ],
 ]
 
 for (const [title, flags, environment, sentence] of usage) {

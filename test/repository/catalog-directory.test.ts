@@ -256,7 +256,7 @@ const refusals: Record<
   'a Lua file that is not there': {
     files: clockRepository('1.0.0', { manifest: { files: ['init.lua', 'missing.lua'] } }),
     code: 'repository_unreachable',
-    sentence: /needs missing\.lua/,
+    sentence: /^@test\/clock needs missing\.lua, but the repository .* has no clock\/missing\.lua; tell /,
   },
   'a Lua file that is too large': {
     files: clockRepository('1.0.0', { files: { 'clock/init.lua': 'x'.repeat(1024 * 1024 + 1) } }),

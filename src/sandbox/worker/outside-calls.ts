@@ -46,8 +46,8 @@ export function createOutsideCalls(
   touch: () => void,
   /** HTTP requests that are with the host at one time. */
   httpInFlight: number,
-  /** One has to wait for its turn. */
-  crowded: (service: OutsideService) => void,
+  /** One of the plugin's own was refused. To wait for its turn is nothing that anybody has to be told of. */
+  refused: (service: OutsideService) => void,
 ): OutsideCalls {
   const inFlightLimits: Readonly<Record<OutsideService, number>> = {
     http: httpInFlight,
@@ -122,6 +122,7 @@ export function createOutsideCalls(
         waiting[service].length >= roomFor(visitor, waitingLimit) ||
         bytes + size > roomFor(visitor, waitingBytes)
       ) {
+        if (visitor === undefined) refused(service)
         refuse(service, 'too many requests are waiting for their turn', settle)
         return
       }
@@ -130,7 +131,6 @@ export function createOutsideCalls(
       bytes += size
       waiting[service].push(lastNumber)
       sendWaiting(service)
-      if (waiting[service].length > 0) crowded(service)
     },
     count: (service) => [...pending.values()].filter(({ call }) => call?.service === service).length,
     giveUp() {
