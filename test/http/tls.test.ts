@@ -105,10 +105,10 @@ test('a certificate that cannot be used stops the start with a sentence that say
   const start = (files: { tlsCertFile: string; tlsKeyFile: string }) => startTestHost({ settings: files })
   await assert.rejects(
     start({ tlsCertFile: '/no/such.pem', tlsKeyFile }),
-    /^StartError: HOST_TLS_CERT_FILE cannot be read/,
+    /^SettingsError: HOST_TLS_CERT_FILE cannot be read/,
   )
   await assert.rejects(
     start({ tlsCertFile, tlsKeyFile: tlsCertFile }),
-    /^StartError: HOST_TLS_CERT_FILE and HOST_TLS_KEY_FILE cannot be used/,
+    /^SettingsError: HOST_TLS_CERT_FILE and HOST_TLS_KEY_FILE cannot be used/,
   )
 })
