@@ -40,6 +40,9 @@ export function PluginsPage() {
           <option value="failed">Failed</option>
           <option value="off">Off</option>
         </select>
+        <a class="install" href="/catalog">
+          Install a plugin
+        </a>
       </div>
       <TagFilter tags={tags} chosen={tag} />
       {pluginsError.value === '' ? null : (
@@ -75,7 +78,7 @@ function PluginList({ items }: { items: readonly Plugin[] }) {
 }
 
 function PluginRow({ plugin, doing }: { plugin: Plugin; doing: string }) {
-  const { id, name, version, description, error, enabled, state } = plugin
+  const { id, name, version, description, error, enabled, state, fields } = plugin
   return (
     <li class="row">
       <span class={`light light-${state}`} aria-hidden="true" />
@@ -85,6 +88,14 @@ function PluginRow({ plugin, doing }: { plugin: Plugin; doing: string }) {
         </a>
         <span class="id">
           {id} · {version}
+          {fields.length === 0 ? null : (
+            <>
+              {' · '}
+              <a href={pluginPath(id, 'settings')} aria-label={`Settings of ${name}`}>
+                Settings
+              </a>
+            </>
+          )}
         </span>
         {error === null ? (
           <p class="row-hint">{description ?? ''}</p>
