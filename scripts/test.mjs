@@ -35,7 +35,10 @@ const filesInOneProcess = 6
 
 /** Modules to run, each in a process of its own: single files, and in `folder` modules that import several. */
 function processesFor(files, folder) {
-  const alone = files.filter((file) => needsOwnProcess.test(readFileSync(file, 'utf8')))
+  // The long ones measure what a process takes.
+  const alone = files.filter(
+    (file) => file.endsWith('.long.test.ts') || needsOwnProcess.test(readFileSync(file, 'utf8')),
+  )
   const byDirectory = new Map()
   for (const file of files) {
     if (alone.includes(file)) continue
