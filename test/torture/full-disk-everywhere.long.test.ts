@@ -88,6 +88,8 @@ interface Disk {
   error: DiskError
 }
 
+const token = 'token-of-a-host-that-starts-again'
+
 interface Complaint {
   message: string
   fields: LogFields
@@ -221,7 +223,8 @@ async function torture(context: TestContext, failAt: number, once: boolean): Pro
   // And everything is there when it starts again.
   const complaints: Complaint[] = []
   const again = await createHost({
-    settings: testSettings(host.directory),
+    // Without a token the log says so.
+    settings: { ...testSettings(host.directory), token },
     logger: collector(complaints),
     programDirectory: join(import.meta.dirname, '..', '..'),
     hostVersion,
@@ -229,7 +232,9 @@ async function torture(context: TestContext, failAt: number, once: boolean): Pro
     files: systemFileSystem,
   })
   try {
-    const answer = (await (await fetch(new URL('/api/plugins', again.http))).json()) as { plugins: object[] }
+    const headers = { authorization: `Bearer ${token}` }
+    const response = await fetch(new URL('/api/plugins', again.http), { headers })
+    const answer = (await response.json()) as { plugins: object[] }
     const facts = (plugins: object[]): unknown =>
       (plugins as Record<string, unknown>[]).map(({ id, version, enabled, config, state }) => ({
         id,
