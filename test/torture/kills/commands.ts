@@ -24,8 +24,9 @@ function commandsFor(id: ShortId, random: () => number) {
     install: (version: string): Command => ({
       ...base,
       path: '/api/plugins/install',
-      body: { fullId: plugin },
-      mqtt: { verb: 'install', body: { fullId: plugin } },
+      // All repositories here have one namespace, which belongs to one of them.
+      body: { fullId: plugin, repository: id },
+      mqtt: { verb: 'install', body: { fullId: plugin, repository: id } },
       change: change.installed(version),
     }),
     enable: (enabled: boolean): Command => ({
