@@ -49,11 +49,16 @@ export function installEvents(context: PluginContext): PluginEvents {
     },
   )
 
-  /** Why it is not sent: there is no room for what is to be retained of it. */
-  function send({ name, data, options, visitor }: OutgoingEvent): string | undefined {
+  function retainRefusal({ name, data, visitor }: OutgoingEvent): string | undefined {
     const topic = topics.event(context.source.id, name)
-    const hasRoom = !options.retain || context.retain(visitor, topic, eventSize(data))
-    const refused = hasRoom ? undefined : retainedSentence(topic)
+    return context.retain(visitor, topic, eventSize(data)) ? undefined : retainedSentence(topic)
+  }
+
+  /** Why it is not sent: there is no room for what is to be retained of it. */
+  function send(event: OutgoingEvent): string | undefined {
+    const { name, data, options, visitor } = event
+    // Most are not retained, and need no topic here.
+    const refused = options.retain ? retainRefusal(event) : undefined
     // The host knows no share of visitors, and would allow it.
     if (refused !== undefined && visitor !== undefined) return refused
     context.send({
