@@ -36,6 +36,26 @@ async function openNew(files: FileSystem, path: string, mode: number): Promise<p
   }
 }
 
+/** Makes a file that is not there yet, and its name, durable; a write that fails leaves none. Throws what the system says. */
+export async function createFile(
+  files: Pick<FileSystem, 'open' | 'rm'>,
+  path: string,
+  content: string,
+  mode: number,
+): Promise<void> {
+  const handle = await files.open(path, 'wx', mode)
+  try {
+    await handle.writeFile(content)
+    await handle.sync()
+  } catch (error) {
+    await files.rm(path, { force: true }).catch(() => undefined)
+    throw error
+  } finally {
+    await handle.close()
+  }
+  await syncDirectory(files, dirname(path))
+}
+
 /** Where the new content of a file is until it is whole; a crash leaves it there. */
 export function temporaryOf(path: string): string {
   return `${path}.tmp`

@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Clock } from '../base/clock.ts'
-import { type FileSystem, syncDirectory, writeFileAtomically } from '../base/file-system.ts'
+import { createFile, type FileSystem, writeFileAtomically } from '../base/file-system.ts'
 import { hasGenuineComment, parseMinisign, signingTime } from '../base/minisign.ts'
 import {
   makeSecretKey,
@@ -29,17 +29,7 @@ export async function makeSigningKey(files: FileSystem, file: string): Promise<s
   const path = resolve(file)
   const { key, text } = makeSecretKey()
   try {
-    const handle = await files.open(path, 'wx', secretFileMode)
-    try {
-      await handle.writeFile(text)
-      await handle.sync()
-    } catch (error) {
-      await files.rm(path, { force: true }).catch(() => undefined)
-      throw error
-    } finally {
-      await handle.close()
-    }
-    await syncDirectory(files, dirname(path))
+    await createFile(files, path, text, secretFileMode)
   } catch (error) {
     const code = systemErrorCode(error)
     if (code === 'EEXIST') {

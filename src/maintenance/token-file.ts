@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import type { FileHandle } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
-import { type FileSystem, syncDirectory } from '../base/file-system.ts'
+import { createFile, type FileSystem } from '../base/file-system.ts'
 import { makePrivateDirectory, privateFileMode } from '../base/private-files.ts'
 import { systemErrorCode } from '../base/problem.ts'
 
@@ -20,36 +19,24 @@ export async function makeTokenFile(
 ): Promise<string> {
   const path = resolve(tokenFile ?? join(dataDirectory, tokenFileName))
   if (tokenFile === undefined) await makePrivateDirectory(files, dirname(path))
-  const handle = await openNew(files, path)
-  try {
-    await handle.writeFile(`${randomBytes(tokenBytes).toString('base64url')}\n`)
-    await handle.sync()
-  } catch (error) {
-    await files.rm(path, { force: true }).catch(() => undefined)
-    throw error
-  } finally {
-    await handle.close()
-  }
-  await syncDirectory(files, dirname(path))
+  const token = randomBytes(tokenBytes).toString('base64url')
+  await createFile(files, path, `${token}\n`, privateFileMode).catch((error: unknown) => {
+    throw explained(error, path)
+  })
   return (
     `Made ${path}; only you can read it. Start the host with HOST_TOKEN_FILE=${path} (or --token-file).\n` +
     'Its content is the token: for the login of the web pages, "Authorization: Bearer …" and as the password of MQTT.\n'
   )
 }
 
-async function openNew(files: FileSystem, path: string): Promise<FileHandle> {
-  try {
-    return await files.open(path, 'wx', privateFileMode)
-  } catch (error) {
-    const code = systemErrorCode(error)
-    if (code === 'EEXIST') {
-      throw new Error(
-        `${path} is there already and was not changed. Start the host with HOST_TOKEN_FILE=${path}, or move the file away for a new token.`,
-        { cause: error },
-      )
-    }
-    if (code === 'ENOENT')
-      throw new Error(`The folder of ${path} is not there; make it first.`, { cause: error })
-    throw error
+function explained(error: unknown, path: string): unknown {
+  const code = systemErrorCode(error)
+  if (code === 'EEXIST') {
+    return new Error(
+      `${path} is there already and was not changed. Start the host with HOST_TOKEN_FILE=${path}, or move the file away for a new token.`,
+      { cause: error },
+    )
   }
+  if (code !== 'ENOENT') return error
+  return new Error(`The folder of ${path} is not there; make it first.`, { cause: error })
 }
