@@ -1,5 +1,6 @@
 import { pluginPath } from '../base/router.ts'
 import type { PluginStateAt } from '../base/types.ts'
+import { breakable } from '../parts/breakable.tsx'
 import { useGrowing } from '../parts/growing.tsx'
 import { StateChip } from '../parts/state-chip.tsx'
 
@@ -20,7 +21,7 @@ export function EveryPlugin({ title, states, changed }: EveryPluginProps) {
         {states.slice(0, shown).map(({ id, state, version }) => (
           <li key={id} class={id === changed ? 'changed' : ''}>
             <a href={pluginPath(id)} class="id">
-              {id}
+              {breakable(id)}
             </a>
             <span class="hint">{version ?? ''}</span>
             <StateChip state={state} />

@@ -1,5 +1,6 @@
 import type { JournalEvent } from '../base/types.ts'
 import { detailOf, eventInWords, originInWords } from '../base/words.ts'
+import { breakable } from '../parts/breakable.tsx'
 import { StateChip } from '../parts/state-chip.tsx'
 import { plugins } from '../store/plugins.ts'
 import { PossibleEvents } from './possible-events.tsx'
@@ -29,10 +30,10 @@ export function MomentPanel({ subject, seq, event, latest, state, error, onNow }
         {event === undefined || seq === undefined ? null : <Why event={event} />}
         {state === undefined ? null : (
           <p>
-            {isPlugin ? subject : 'The host'}: <StateChip state={state} />
+            {isPlugin ? breakable(subject) : 'The host'}: <StateChip state={state} />
           </p>
         )}
-        {error === '' ? null : <p class="row-error">{error}</p>}
+        {error === '' ? null : <p class="row-error">{breakable(error)}</p>}
         {isPlugin && latest !== undefined && latest.seq !== seq ? <Why event={latest} latest /> : null}
       </div>
       {subject === '' ? <p class="hint">Choose a plugin to see what it may do.</p> : null}
@@ -66,8 +67,8 @@ function Why({ event, latest = false }: { event: JournalEvent; latest?: boolean 
   return (
     <p class="why">
       {latest ? 'Last: ' : ''}
-      <strong>{eventInWords(event.type)}</strong> {event.plugin ?? ''} <code>{event.type}</code>
-      {detail === '' ? '' : `, ${detail}`}. Asked for {originInWords(event.by)}.
+      <strong>{eventInWords(event.type)}</strong> {breakable(event.plugin ?? '')} <code>{event.type}</code>
+      {detail === '' ? '' : breakable(`, ${detail}`)}. Asked for {originInWords(event.by)}.
     </p>
   )
 }

@@ -3,6 +3,7 @@ import { place, pluginPath, setQuery } from '../base/router.ts'
 import type { PermissionEntry } from '../../schema/permissions.ts'
 import type { CatalogEntry } from '../base/types.ts'
 import { countOf } from '../base/words.ts'
+import { breakable } from '../parts/breakable.tsx'
 import { Empty, Failure, Loading } from '../parts/feedback.tsx'
 import { useGrowing } from '../parts/growing.tsx'
 import { Page } from '../parts/page.tsx'
@@ -94,20 +95,20 @@ function Offer({ entry, doing, onChange }: OfferProps) {
   const installed = plugins.value?.get(fullId)?.version ?? entry.installedVersion
   return (
     <li class="card">
-      <h2>{name}</h2>
+      <h2>{breakable(name)}</h2>
       <p class="id">
-        {fullId} · {version}
+        {breakable(fullId)} · {version}
       </p>
       <p class="card-text">{description ?? ''}</p>
       <p class="hint">
-        {author === null ? '' : `By ${author}, from `}
-        {author === null ? 'From ' : ''}
-        {repository}
+        {breakable(author === null ? `From ${repository}` : `By ${author}, from ${repository}`)}
       </p>
       {entry.namespaceHeldBy === null ? null : (
         <ForeignNamespace id={fullId} heldBy={entry.namespaceHeldBy} />
       )}
-      {permissions === null ? null : <p class="hint">{needsInWords(permissionEntries(permissions))}</p>}
+      {permissions === null ? null : (
+        <p class="hint">{breakable(needsInWords(permissionEntries(permissions)))}</p>
+      )}
       {tags.length === 0 ? null : (
         <p class="tag-line">
           {tags.map((tag) => (

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { go, pluginPath } from '../base/router.ts'
 import type { Plugin } from '../base/types.ts'
+import { breakable } from '../parts/breakable.tsx'
 import { Empty, Loading } from '../parts/feedback.tsx'
 import { Page } from '../parts/page.tsx'
 import { StateChip } from '../parts/state-chip.tsx'
@@ -51,8 +52,8 @@ export function PluginPage({ id, tab }: { id: string; tab: string }) {
     return (
       <Page title="Not installed">
         <Empty>
-          {id} is not installed. <a href={`/catalog?q=${id}`}>Look for it in the catalog</a>, or see{' '}
-          <a href={`/machines/plugin-lifecycle?plugin=${id}`}>what has happened to it</a>.
+          {breakable(id)} is not installed. <a href={`/catalog?q=${id}`}>Look for it in the catalog</a>, or
+          see <a href={`/machines/plugin-lifecycle?plugin=${id}`}>what has happened to it</a>.
         </Empty>
       </Page>
     )
@@ -74,7 +75,7 @@ export function PluginPage({ id, tab }: { id: string; tab: string }) {
       }
     >
       <p class="id">
-        {plugin.id} · {plugin.version}
+        {breakable(plugin.id)} · {plugin.version}
       </p>
       <Condition plugin={plugin} />
       <nav class="tabs" ref={tabList} aria-label={`Parts of ${plugin.name}`}>

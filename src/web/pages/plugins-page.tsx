@@ -2,6 +2,7 @@ import { useMemo } from 'preact/hooks'
 import { place, pluginPath, setQuery } from '../base/router.ts'
 import type { Plugin } from '../base/types.ts'
 import { compareText, countOf } from '../base/words.ts'
+import { breakable } from '../parts/breakable.tsx'
 import { Empty, Failure, Loading } from '../parts/feedback.tsx'
 import { useGrowing } from '../parts/growing.tsx'
 import { Page } from '../parts/page.tsx'
@@ -84,10 +85,10 @@ function PluginRow({ plugin, doing }: { plugin: Plugin; doing: string }) {
       <span class={`light light-${state}`} aria-hidden="true" />
       <div class="row-text">
         <a class="row-name" href={pluginPath(id)}>
-          {name}
+          {breakable(name)}
         </a>
         <span class="id">
-          {id} · {version}
+          {breakable(id)} · {version}
           {fields.length === 0 ? null : (
             <>
               {' · '}
@@ -100,7 +101,7 @@ function PluginRow({ plugin, doing }: { plugin: Plugin; doing: string }) {
         {error === null ? (
           <p class="row-hint">{description ?? ''}</p>
         ) : (
-          <p class="row-error">{error.message}</p>
+          <p class="row-error">{breakable(error.message)}</p>
         )}
       </div>
       {doing === '' ? <StateChip state={state} /> : <span class="chip tone-busy">{doing}</span>}

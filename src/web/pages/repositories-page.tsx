@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { ApiError, send, wordsOf } from '../base/api.ts'
 import type { Repository } from '../base/types.ts'
 import { countOf, dateTimeOf } from '../base/words.ts'
+import { breakable } from '../parts/breakable.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Empty, Failure, Loading } from '../parts/feedback.tsx'
 import { tell, tellFailure } from '../parts/notices.tsx'
@@ -37,18 +38,18 @@ export function RepositoriesPage() {
           <li key={repository.name} class="row">
             <div class="row-text">
               <a class="row-name" href={`/catalog?repository=${encodeURIComponent(repository.name)}`}>
-                {repository.name}
+                {breakable(repository.name)}
               </a>
               <span class="id">
-                {repository.url}
-                {repository.namespace === null ? '' : ` · @${repository.namespace}`}
+                {breakable(repository.url)}
+                {repository.namespace === null ? '' : breakable(` · @${repository.namespace}`)}
               </span>
               {repository.error === null ? (
                 <p class="row-hint">
                   {countOf(repository.plugins, 'plugin')} · <SignatureMark repository={repository} />
                 </p>
               ) : (
-                <p class="row-error">{repository.error}</p>
+                <p class="row-error">{breakable(repository.error)}</p>
               )}
               {repository.namespaceHeldBy === null ? null : (
                 <Note>

@@ -1,6 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import type { System } from '../../schema/system.ts'
 import { countOf, dateTimeOf, megabytes } from '../base/words.ts'
+import { breakable } from '../parts/breakable.tsx'
 import { Failure, Loading } from '../parts/feedback.tsx'
 import { NoTokenNote } from '../parts/no-token-note.tsx'
 import { Note } from '../parts/note.tsx'
@@ -43,13 +44,13 @@ function Details({ system }: { system: System }) {
           {health.reasons.length === 0 ? null : (
             <ul>
               {health.reasons.map((reason) => (
-                <li key={reason}>{reason}</li>
+                <li key={reason}>{breakable(reason)}</li>
               ))}
             </ul>
           )}
           <dl class="facts">
             <dt>Host</dt>
-            <dd>{host.id ?? 'starting'}</dd>
+            <dd>{breakable(host.id ?? 'starting')}</dd>
             <dt>Started</dt>
             <dd>
               {dateTimeOf(host.startedAt)}, {duration(host.uptime)} ago
@@ -99,7 +100,7 @@ function Details({ system }: { system: System }) {
             <dt>Kind</dt>
             <dd>{broker.kind === 'embedded' ? 'built in' : 'external'}</dd>
             <dt>Address</dt>
-            <dd>{broker.url}</dd>
+            <dd>{breakable(broker.url)}</dd>
             <dt>Clients</dt>
             <dd>{broker.clients ?? 'it does not say'}</dd>
             <dt>Messages received</dt>
@@ -120,7 +121,7 @@ function Details({ system }: { system: System }) {
             <dt>Delay of the event loop</dt>
             <dd>{(process.eventLoopDelay * 1000).toFixed(1)} ms</dd>
             <dt>Address</dt>
-            <dd>{http.url}</dd>
+            <dd>{breakable(http.url)}</dd>
             <dt>Open pages</dt>
             <dd>
               {http.eventStreams}, {countOf(http.inspectors, 'inspector')}

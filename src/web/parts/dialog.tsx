@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useId, useLayoutEffect, useRef } from 'preact/hooks'
+import { breakable } from './breakable.tsx'
 
 interface DialogProps {
   title: string
@@ -23,7 +24,7 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   }, [])
   return (
     <dialog ref={element} aria-labelledby={id} onCancel={onClose} onClose={onClose}>
-      <h2 id={id}>{title}</h2>
+      <h2 id={id}>{breakable(title)}</h2>
       {children}
     </dialog>
   )

@@ -1,5 +1,6 @@
 import { detailOf, dateTimeOf, eventInWords, originInWords } from '../base/words.ts'
 import type { JournalEvent } from '../base/types.ts'
+import { breakable } from './breakable.tsx'
 import { StateChip } from './state-chip.tsx'
 
 /** A line of the journal, with the way to the picture of that moment. */
@@ -15,8 +16,8 @@ export function EventLine({ event, withPlugin }: { event: JournalEvent; withPlug
       </a>
       <span class="event-what">
         <strong>{eventInWords(type)}</strong>
-        {withPlugin && plugin !== null ? <span class="id">{plugin}</span> : null}
-        {detail === '' ? null : <span class="detail">{detail}</span>}
+        {withPlugin && plugin !== null ? <span class="id">{breakable(plugin)}</span> : null}
+        {detail === '' ? null : <span class="detail">{breakable(detail)}</span>}
       </span>
       <StateChip state={state} />
       <span class="event-when">

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { breakable } from './breakable.tsx'
 import { Icon } from './icon.tsx'
 
 export function Loading({ what }: { what: string }) {
@@ -13,7 +14,7 @@ export function Failure({ text, onRetry }: { text: string; onRetry?: () => void 
   return (
     <div class="failure" role="alert">
       <Icon name="warning" />
-      <p>{text}</p>
+      <p>{breakable(text)}</p>
       {onRetry === undefined ? null : (
         <button type="button" onClick={onRetry}>
           Try again

@@ -1,4 +1,5 @@
 import { faults } from '../store/host.ts'
+import { breakable } from './breakable.tsx'
 import { Icon } from './icon.tsx'
 
 /** The reasons of `/readyz` are sentences, and parts of such. */
@@ -14,7 +15,7 @@ export function HealthBanner() {
     <section class="note banner" aria-label="Health">
       <Icon name="warning" />
       <div>
-        <strong>The host is not in order.</strong> {faults.value.map(sentence).join(' ')}
+        <strong>The host is not in order.</strong> {breakable(faults.value.map(sentence).join(' '))}
       </div>
     </section>
   )

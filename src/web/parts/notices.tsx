@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { wordsOf } from '../base/api.ts'
+import { breakable } from './breakable.tsx'
 
 /** What came of something that somebody did, for a moment. */
 
@@ -34,7 +35,7 @@ export function Notices() {
     <div class="notices" role="status" aria-live="polite">
       {notices.value.map(({ key, text, failed }) => (
         <p key={key} class={failed ? 'notice failed' : 'notice'}>
-          <span>{text}</span>
+          <span>{breakable(text)}</span>
           <button type="button" class="quiet" onClick={() => close(key)} aria-label="Close this notice">
             ✕
           </button>

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { breakable } from './breakable.tsx'
 
 interface PageProps {
   title: string
@@ -23,7 +24,7 @@ export function Page({ title, aside, children }: PageProps) {
     <>
       <div class="page-head">
         <h1 ref={heading} tabIndex={-1}>
-          {title}
+          {breakable(title)}
         </h1>
         {aside}
       </div>

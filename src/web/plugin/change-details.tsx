@@ -3,6 +3,7 @@ import { permissionEntries } from '../../schema/permission-entries.ts'
 import type { PermissionSettings } from '../base/permission-words.ts'
 import type { Plugin } from '../base/types.ts'
 import { countOf } from '../base/words.ts'
+import { breakable } from '../parts/breakable.tsx'
 import { Failure } from '../parts/feedback.tsx'
 import { ForeignNamespace } from './foreign-namespace.tsx'
 import { Allowed, PermissionList } from './permission-list.tsx'
@@ -28,8 +29,8 @@ export function ChangeDetails({ check, plugin }: { check: ChangeCheck; plugin: P
         </dd>
         <dt>From</dt>
         <dd>
-          {repository}
-          {author === null ? '' : `, by ${author}`}
+          {breakable(repository)}
+          {author === null ? '' : breakable(`, by ${author}`)}
         </dd>
         {hostVersion.required === null ? null : (
           <>
@@ -51,7 +52,7 @@ export function ChangeDetails({ check, plugin }: { check: ChangeCheck; plugin: P
                 <ul class="change-lines row-error">
                   {config.errors.map(({ path, message }) => (
                     <li key={path}>
-                      {labelOf(keyOf(path))} {message}.
+                      {breakable(labelOf(keyOf(path)))} {message}.
                     </li>
                   ))}
                 </ul>
@@ -132,7 +133,7 @@ function ChangeLines({ changes: { added, removed, changed }, labelOf, nothing }:
       {lines.map(([word, names]) =>
         names.length === 0 ? null : (
           <li key={word}>
-            {word}: {names.map(labelOf).join(', ')}
+            {word}: {breakable(names.map(labelOf).join(', '))}
           </li>
         ),
       )}

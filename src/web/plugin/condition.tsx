@@ -1,6 +1,7 @@
 import type { Plugin } from '../base/types.ts'
 import { dateTimeOf, timeOf, valueText } from '../base/words.ts'
 import { pluginPath } from '../base/router.ts'
+import { breakable } from '../parts/breakable.tsx'
 import { Failure } from '../parts/feedback.tsx'
 import { Note } from '../parts/note.tsx'
 import { readPlugin } from '../store/plugins.ts'
@@ -44,8 +45,8 @@ export function Condition({ plugin }: { plugin: Plugin }) {
       )}
       {integrity.intact ? null : (
         <Note>
-          Files of {name} are not as they were installed: {integrity.changed.join(', ')}. An update or going
-          back to a version replaces them.
+          Files of {name} are not as they were installed: {breakable(integrity.changed.join(', '))}. An update
+          or going back to a version replaces them.
         </Note>
       )}
       {limitsReached.length === 0 ? null : (

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { pluginApi, send } from '../base/api.ts'
 import type { Plugin, Point } from '../base/types.ts'
 import { valueText } from '../base/words.ts'
+import { breakable } from '../parts/breakable.tsx'
 import { Empty, Failure } from '../parts/feedback.tsx'
 import { type InputKind, numberInput } from '../parts/input-kind.ts'
 import { tellFailure } from '../parts/notices.tsx'
@@ -34,7 +35,7 @@ export function ControlsTab({ plugin }: { plugin: Plugin }) {
               <li key={point.id} class="point">
                 <PointName point={point} />
                 <output class="value">
-                  {valueText(point.value)} {point.unit ?? ''}
+                  {breakable(valueText(point.value))} {point.unit ?? ''}
                 </output>
               </li>
             ))}
@@ -53,7 +54,7 @@ function nothing({ state, name }: Plugin, what: string): string {
 function PointName({ point: { id, description } }: { point: Point }) {
   return (
     <span>
-      {id}
+      {breakable(id)}
       {description === undefined ? null : <small class="hint">{description}</small>}
     </span>
   )
@@ -77,7 +78,7 @@ function Control({ plugin, point }: { plugin: Plugin; point: Point }) {
     <li class="point control">
       <PointName point={point} />
       <output class="value">
-        {typed ?? valueText(value)} {unit ?? ''}
+        {breakable(typed ?? valueText(value))} {unit ?? ''}
       </output>
       <ValueInput label={id} input={inputOf(point)} value={value} onSet={set} onTyping={setTyped} />
     </li>

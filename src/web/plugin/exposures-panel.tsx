@@ -1,6 +1,7 @@
 import { pluginApi, send } from '../base/api.ts'
 import type { Plugin } from '../base/types.ts'
 import { valueText } from '../base/words.ts'
+import { breakable } from '../parts/breakable.tsx'
 import { Empty, Failure } from '../parts/feedback.tsx'
 import { tell, tellFailure } from '../parts/notices.tsx'
 import { ValueInput } from '../parts/value-input.tsx'
@@ -91,7 +92,8 @@ function Feature({ plugin, exposed: { id, exposure, state }, feature, label }: F
     <>
       {exposure.component === 'button' || input?.kind === 'choice' ? null : (
         <output class="value">
-          {stateText(value)} {value === null || value === undefined ? '' : unitOf(exposure, feature)}
+          {breakable(stateText(value))}{' '}
+          {value === null || value === undefined ? '' : unitOf(exposure, feature)}
         </output>
       )}
       {input === undefined ? null : <ValueInput label={label} input={input} value={value} onSet={set} />}

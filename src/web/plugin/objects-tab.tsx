@@ -3,6 +3,7 @@ import { pluginApi } from '../base/api.ts'
 import { onAnnouncements } from '../base/stream.ts'
 import type { Plugin } from '../base/types.ts'
 import { valueText } from '../base/words.ts'
+import { breakable } from '../parts/breakable.tsx'
 import { Empty, Failure } from '../parts/feedback.tsx'
 import { useGrowing } from '../parts/growing.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
@@ -55,7 +56,7 @@ export function ObjectsTab({ plugin }: { plugin: Plugin }) {
       <ul class="objects" aria-label="Objects">
         {paths.slice(0, growing.shown).map((path) => (
           <li key={path}>
-            <h3 class="id">{path}</h3>
+            <h3 class="id">{breakable(path)}</h3>
             <ObjectValue value={objects.get(path)} />
           </li>
         ))}
@@ -67,7 +68,7 @@ export function ObjectsTab({ plugin }: { plugin: Plugin }) {
 
 function ObjectValue({ value }: { value: unknown }) {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return <code>{valueText(value)}</code>
+    return <code>{breakable(valueText(value))}</code>
   return (
     <dl class="facts">
       {Object.entries(value as Record<string, unknown>).map(([key, member]) => (
@@ -82,7 +83,7 @@ function Member({ name, value }: { name: string; value: unknown }) {
     <>
       <dt>{name}</dt>
       <dd>
-        <code>{valueText(value)}</code>
+        <code>{breakable(valueText(value))}</code>
       </dd>
     </>
   )

@@ -3,6 +3,7 @@ import { permissionEntries } from '../../schema/permission-entries.ts'
 import type { PermissionSettings } from '../base/permission-words.ts'
 import type { Plugin } from '../base/types.ts'
 import { dateTimeOf } from '../base/words.ts'
+import { breakable } from '../parts/breakable.tsx'
 import { busy, reload } from '../store/commands.ts'
 import { ChangeDialog } from './change-dialog.tsx'
 import { Allowed } from './permission-list.tsx'
@@ -32,21 +33,21 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
         <p>{description ?? 'Its author says nothing about it.'}</p>
         <dl class="facts">
           <dt>Author</dt>
-          <dd>{author ?? '–'}</dd>
+          <dd>{breakable(author ?? '–')}</dd>
           <dt>Licence</dt>
           <dd>{license ?? '–'}</dd>
           <dt>Home page</dt>
           <dd>
             {/^https?:/i.test(homepage ?? '') ? (
               <a href={homepage ?? ''} rel="noreferrer noopener" target="_blank">
-                {homepage}
+                {breakable(homepage ?? '')}
               </a>
             ) : (
-              (homepage ?? '–')
+              breakable(homepage ?? '–')
             )}
           </dd>
           <dt>Repository</dt>
-          <dd>{repository ?? '–'}</dd>
+          <dd>{breakable(repository ?? '–')}</dd>
           <dt>Tags</dt>
           <dd class="tag-line">
             {tags.length === 0
@@ -59,7 +60,9 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
           </dd>
           <dt>Needs</dt>
           <dd>
-            {dependencies.length === 0 ? 'no other plugin' : dependencies.map(dependencyText).join(', ')}
+            {dependencies.length === 0
+              ? 'no other plugin'
+              : breakable(dependencies.map(dependencyText).join(', '))}
           </dd>
           <dt>Installed</dt>
           <dd>{dateTimeOf(plugin.installedAt)}</dd>
@@ -89,7 +92,7 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
             <ul>
               {plugin.warnings.map(({ path, message }) => (
                 <li key={`${path} ${message}`}>
-                  <code>{path}</code> {message}
+                  <code>{breakable(path)}</code> {breakable(message)}
                 </li>
               ))}
             </ul>

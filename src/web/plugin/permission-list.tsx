@@ -1,5 +1,6 @@
 import type { PermissionEntry } from '../../schema/permissions.ts'
 import { permissionInWords, type PermissionSettings } from '../base/permission-words.ts'
+import { breakable } from '../parts/breakable.tsx'
 import { Note } from '../parts/note.tsx'
 
 interface PermissionListProps {
@@ -16,7 +17,7 @@ export function PermissionList({ label, entries, settings }: PermissionListProps
         const { verb, what, words, rest, all } = permissionInWords(entry, settings)
         return (
           <li key={`${entry.kind} ${entry.value}`} class={all ? 'wide-open' : ''}>
-            {verb} {what === undefined ? '' : words ? what : <code>{what}</code>}
+            {verb} {what === undefined ? '' : words ? what : <code>{breakable(what)}</code>}
             {rest}
           </li>
         )

@@ -1,6 +1,7 @@
 import { pluginApi } from '../base/api.ts'
 import type { Plugin, PluginVersion } from '../base/types.ts'
 import { dateTimeOf } from '../base/words.ts'
+import { breakable } from '../parts/breakable.tsx'
 import { Failure, Loading } from '../parts/feedback.tsx'
 import { busy, rollback } from '../store/commands.ts'
 import { useRemote } from '../store/remote.ts'
@@ -23,7 +24,7 @@ export function VersionsPanel({ plugin }: { plugin: Plugin }) {
               <strong>{version}</strong>
               <small class="hint">
                 {current ? 'installed' : 'replaced'} {dateTimeOf(at)}
-                {repository === null ? '' : `, from ${repository}`}
+                {repository === null ? '' : breakable(`, from ${repository}`)}
               </small>
             </span>
             {current ? (

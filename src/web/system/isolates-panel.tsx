@@ -1,6 +1,7 @@
 import type { IsolateUsage } from '../../schema/system.ts'
 import { pluginPath } from '../base/router.ts'
 import { countOf, megabytes } from '../base/words.ts'
+import { breakable } from '../parts/breakable.tsx'
 
 /** What the plugins take of the machine: by worker thread, as that is what memory and load are known of. */
 export function IsolatesPanel({ isolates }: { isolates: readonly IsolateUsage[] }) {
@@ -39,7 +40,7 @@ function Worker({ number, plugins }: { number: number; plugins: readonly Isolate
         )}
         {plugins.map(({ plugin }) => (
           <a key={plugin} class="id" href={pluginPath(plugin)}>
-            {plugin}
+            {breakable(plugin)}
           </a>
         ))}
       </div>

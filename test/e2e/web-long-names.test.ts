@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { assertFitsWidth } from '../helpers/browser.ts'
+import type { FixturePlugin } from '../helpers/fixture-repository.ts'
+import { writeFixtureRepository } from '../helpers/fixture-repository.ts'
+import { startTestHost } from '../helpers/test-host.ts'
+import { options, useBrowser } from './web-fixture.ts'
+
+/** Ids, topics and addresses that are longer than a line of a phone. */
+
+const openPage = useBrowser()
+
+const namespace = 'controllers-for-houses-in-northern-europe'
+const shortId = 'weather-station-of-the-botanical-garden'
+const topic = 'measurements/greenhouses/north-eastern-corner/temperature/average'
+
+const station: FixturePlugin = {
+  id: shortId,
+  lua: `
+local plugin = Plugin:new("${shortId}")
+plugin:onInit(function()
+  plugin:upsertObject("${topic}", { topic = "${topic}" })
+  plugin:sensor("${topic}", function() return "${topic}" end)
+  error("nobody answers at ${topic}")
+end)`,
+  manifest: {
+    name: `@${namespace}/${shortId}`,
+    author: 'garden-society/weather-station-maintainers',
+    homepage: 'https://weather-stations.example/of-the-botanical-garden/measurements',
+    permissions: { mqtt: { publish: [topic] } },
+  },
+}
+/** A word that no line has room for. */
+const word: FixturePlugin = { id: 'w'.repeat(60), lua: 'Plugin:new("word")' }
+
+/**
+ * Words (what stands between blanks, `/` and `-`) on more than one line although they are shorter than it, or are
+ * short ones for which there is no line. To be run in the page.
+ */
+const wordsCut = `(() => {
+  const cut = []
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  while (texts.nextNode()) {
+    const text = texts.currentNode
+    let block = text.parentElement
+    while (getComputedStyle(block).display === 'inline') block = block.parentElement
+    for (const { 0: word, index } of text.data.matchAll(/[^\\s\\/-]+/g)) {
+      const range = document.createRange()
+      range.setStart(text, index)
+      range.setEnd(text, index + word.length)
+      const parts = [...range.getClientRects()]
+      const width = parts.reduce((sum, part) => sum + part.width, 0)
+      const { paddingLeft, paddingRight } = getComputedStyle(block)
+      const room = block.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight)
+      if (new Set(parts.map(({ top }) => top)).size > 1 && width <= Math.max(room, 90)) cut.push(word)
+    }
+  }
+  return cut
+})()`
+
+test(
+  'long ids, topics and addresses end their lines at `/` and `-`, and no page gets wider',
+  options,
+  async (context) => {
+    const host = await startTestHost()
+    context.after(() => host.close())
+    await writeFixtureRepository(host.repository, [station, word], namespace)
+    const id = `@${namespace}/${shortId}`
+    for (const fullId of [id, `@${namespace}/${word.id}`])
+      assert.equal((await host.request('POST', '/api/plugins/install', { body: { fullId } })).status, 201)
+    const { body } = await host.request('POST', `/api/plugins/${id}/toggle`, { body: { enabled: true } })
+    assert.equal(body.state, 'failed')
+    const { page } = await openPage(context, host, { theme: 'light', width: 320 })
+    /** Pages, and what each shows of it. */
+    const pages = {
+      '/plugins': id,
+      [`/plugins/${id}`]: topic,
+      [`/plugins/${id}/history`]: topic,
+      '/catalog': id,
+      '/repositories': namespace,
+      '/history': id,
+      [`/machines/plugin-lifecycle?plugin=${id}`]: topic,
+      '/system': 'Broker',
+    }
+    for (const [address, text] of Object.entries(pages)) {
+      await page.goto(address)
+      await page.locator('main').getByText(text).filter({ visible: true }).first().waitFor()
+      assert.deepEqual(await page.evaluate<string[]>(wordsCut), [], address)
+      await assertFitsWidth(page, address)
+    }
+  },
+)
