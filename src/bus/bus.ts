@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 
 export interface BusMessage {
   topic: string
-  /** The subscriber's own copy, byte by byte as published. */
+  /** Byte by byte as published; the subscriber's own copy, unless it subscribed with `immediate`. */
   payload: Uint8Array
   qos: 0 | 1 | 2
   /** The message was retained by the broker before the subscription was made. */
@@ -32,17 +32,14 @@ export interface Cause {
   readonly plugin: string
   /** The message has reached one more of the host's subscriptions. */
   reached(): void
-  /** Its handler is still to be called / has been called, or never will be. */
-  waits(): void
-  settled(): void
 }
 
-/** Messages that wait for the handlers of one subscriber, over all its subscriptions. */
-export interface Room {
-  waiting: number
-  readonly limit: number
-  /** There was no room for one more. */
-  dropped(): void
+export interface SubscribeOptions {
+  /**
+   * The handler is called from within the publication, and the payload is its own only until it returns: for one that
+   * only copies the message elsewhere. It must not publish.
+   */
+  immediate?: boolean
 }
 
 export interface Bus {
@@ -56,16 +53,28 @@ export interface Bus {
    * with a `Problem` when the topic cannot be published to, or when the bus is closed.
    */
   publish(topic: string, payload: Uint8Array | string, options?: PublishOptions): Promise<void>
+  /**
+   * The same for many messages on one topic, which is checked once; throws the `Problem`. The function that it answers
+   * has no promise: what cannot be published is logged. Nobody changes the payload after the call.
+   */
+  prepare(topic: string, options?: PublishOptions): (payload: Uint8Array) => void
   /** Runs `task`; what it publishes meanwhile is its cause's. An external broker does not say what follows. */
   causedBy(cause: Cause, task: () => void): void
   /**
    * Subscribes with the host's own rights. Matching retained messages come first. Two subscriptions that
-   * match both get the message. The handler is never called from within `publish`, and what it throws is
-   * logged. Rejects with a `Problem` when the filter is not one. Without `room` everything waits.
+   * match both get the message. The handler is called after the publication, in a turn of its own, unless it is to be
+   * called immediately, and what it throws is logged. Rejects with a `Problem` when the filter is not one.
    */
-  subscribe(filter: string, handler: (message: BusMessage) => void, room?: Room): Promise<BusSubscription>
-  /** Resolves when what was published until now has reached the host's own subscriptions. */
-  delivered(): Promise<void>
+  subscribe(
+    filter: string,
+    handler: (message: BusMessage) => void,
+    options?: SubscribeOptions,
+  ): Promise<BusSubscription>
+  /**
+   * Resolves when those who read what the host publishes have caught up: clients that read more slowly than it comes,
+   * an external broker, the host's own subscriptions. Undefined: nobody is behind.
+   */
+  congested(): Promise<void> | undefined
   /** Whether what is retained there may be this plugin's. An external broker does not say whose it is. */
   mayBeRetainedBy(plugin: string, topic: string): boolean
   /** Takes over an HTTP upgrade to MQTT over WebSocket. */

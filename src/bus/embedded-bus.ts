@@ -19,6 +19,7 @@ import {
 } from '../schema/topic-rights.ts'
 import { createBrokerStore } from './broker-store.ts'
 import type { BusMessage, BusSubscription, Cause, PublishOptions, StartableBus } from './bus.ts'
+import { createCongestion } from './congestion.ts'
 import { createInbox } from './inbox.ts'
 import { isAddress, listenError, urlHost } from './listen-address.ts'
 import { limitPackets } from './packet-limit.ts'
@@ -28,6 +29,7 @@ import { isBelow, isFilter, isTopic, topicLevelsLimit } from '../base/topic-filt
 import { createTopics } from '../schema/topics.ts'
 import { createWarner } from '../base/warning.ts'
 import { createWebSocketUpgrade, refuseUpgrade } from './websocket-upgrade.ts'
+import { coalesceWrites } from './write-coalescing.ts'
 
 /**
  * Connections over TCP and WebSocket at a time, if nothing else is set (`HOST_MQTT_CONNECTIONS`). Each takes one
@@ -117,15 +119,15 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   let starting: Promise<void> | undefined
   let closing: Promise<void> | undefined
   let unfollow: (() => void) | undefined
-  /** Whose message it is, by its payload: the broker makes packets of its own, but leaves the payload as it is. */
-  const causes = new WeakMap<Buffer, Cause>()
+  const congestion = createCongestion()
+  /** Whose message is being published: the broker reaches the host's own subscriptions before `publish` returns. */
   let present: Cause | undefined
   let pending = 0
   const messages = { received: 0, published: 0 }
   const connectTime = limits.connectTimeout ?? connectTimeout
   let wrongPasswords = 0
 
-  /** Whose message is to be retained, by its payload as above. */
+  /** Whose message is to be retained, by its payload: the broker makes packets of its own, but leaves that as it is. */
   const publishers = new WeakMap<Buffer, Publisher>()
   const ledger = createRetainedLedger()
   const store = createBrokerStore({
@@ -186,6 +188,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     },
     authorizeForward(client, packet) {
       if (isBrokerInternal(packet.topic) || isRequest(root, packet.topic)) return null
+      congestion.note(client.conn)
       if (client.conn.writableLength > outgoingBytesLimit) {
         warn('An MQTT client was cut off: it reads too slowly', { client: client.id })
         client.conn.destroy()
@@ -227,6 +230,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     limitPackets(connection, packetBytesLimit, () =>
       warn('An MQTT client was cut off: its packet is too large'),
     )
+    coalesceWrites(connection)
     broker.handle(connection, request)
   }
 
@@ -286,31 +290,45 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     server.on('error', (error: Error) =>
       logger.error('The MQTT listener reports an error', { reason: error.message }),
     )
-    await deliver(topics.status, 'online', { qos: 1, retain: true })
+    await say(topics.status, 'online')
   }
 
-  /** Resolves when all subscribers that can take it have it. */
-  function deliver(topic: string, payload: Uint8Array | string, options: PublishOptions): Promise<void> {
-    return new Promise((resolve, reject) => {
-      pending += 1
-      // Copied, because it is sent later than the caller believes.
-      const copy = Buffer.from(payload)
-      if (present !== undefined) causes.set(copy, present)
-      if (options.retain === true) publishers.set(copy, publisherNamed(options.publisher))
-      const packet = {
-        cmd: 'publish',
-        topic,
-        payload: copy,
-        qos: options.qos ?? 0,
-        retain: options.retain ?? false,
-        dup: false,
-      } as const
-      broker.publish(packet, (error) => {
-        pending -= 1
-        if (error) reject(error)
-        else resolve()
-      })
+  /** Calls back when all subscribers that can take it have it. The payload stays as it is. */
+  function send(
+    topic: string,
+    payload: Buffer,
+    { qos = 0, retain = false, publisher }: PublishOptions,
+    done: (error?: Error) => void,
+  ): void {
+    if (retain) publishers.set(payload, publisherNamed(publisher))
+    pending += 1
+    broker.publish({ cmd: 'publish', topic, payload, qos, retain, dup: false }, (error) => {
+      pending -= 1
+      done(error)
     })
+  }
+
+  /** Sends it and logs what comes of that, unless it may be lost and too much is under way. */
+  function sendAway(topic: string, payload: Buffer, options: PublishOptions): void {
+    const canBeLost = (options.qos ?? 0) === 0 && options.retain !== true
+    if (canBeLost && pending >= pendingMessagesLimit) {
+      warn('Messages were dropped: more are published than subscribers read')
+      return
+    }
+    messages.published += 1
+    send(topic, payload, options, (error) => {
+      if (error && closing === undefined)
+        logger.error('A message could not be published', { topic, reason: String(error) })
+    })
+  }
+
+  /** Of the host itself, retained: resolves when all subscribers that can take it have it. */
+  function say(topic: string, text: string): Promise<void> {
+    return new Promise((resolve, reject) =>
+      send(topic, Buffer.from(text), { qos: 1, retain: true }, (error) =>
+        error ? reject(error) : resolve(),
+      ),
+    )
   }
 
   async function closeAll(): Promise<void> {
@@ -318,7 +336,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     inbox.close()
     await starting?.catch(() => undefined)
     if (tcpServer?.listening === true) {
-      const farewell = deliver(topics.status, 'offline', { qos: 1, retain: true })
+      const farewell = say(topics.status, 'offline')
       await withDeadline(clock, farewellTimeout, farewell, () => new Error('late')).catch(() => undefined)
     }
     const server = tcpServer
@@ -352,16 +370,18 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     async publish(topic, payload, options = {}) {
       if (closing !== undefined || tcpServer === undefined) throw closedProblem()
       if (!isTopic(topic)) throw topicProblem(topic)
-      const canBeLost = (options.qos ?? 0) === 0 && options.retain !== true
-      if (canBeLost && pending >= pendingMessagesLimit) {
-        warn('Messages were dropped: more are published than subscribers read')
-        return
+      // Copied, because it is sent later than the caller believes.
+      sendAway(topic, Buffer.from(payload), options)
+    },
+    prepare(topic, options = {}) {
+      if (!isTopic(topic)) throw topicProblem(topic)
+      // What waits for a client that is away must not keep the larger piece of memory that it may be a part of.
+      const waits = (options.qos ?? 0) > 0
+      return (payload) => {
+        if (closing !== undefined || tcpServer === undefined) return
+        const { buffer, byteOffset, byteLength } = payload
+        sendAway(topic, waits ? Buffer.from(payload) : Buffer.from(buffer, byteOffset, byteLength), options)
       }
-      messages.published += 1
-      deliver(topic, payload, options).catch((error: unknown) => {
-        if (closing === undefined)
-          logger.error('A message could not be published', { topic, reason: String(error) })
-      })
     },
     causedBy(cause, task) {
       const outer = present
@@ -376,20 +396,18 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
       const publisher = ledger.publisherOf(topic)
       return publisher?.kind === 'plugin' && publisher.id === plugin
     },
-    // The broker hands a message on in turns of its own, before it is in the inbox.
-    delivered: () => new Promise((resolve) => void setImmediate(resolve)),
-    async subscribe(filter, handler, room): Promise<BusSubscription> {
+    congested: () => congestion.over() ?? inbox.congested(),
+    async subscribe(filter, handler, options): Promise<BusSubscription> {
       if (closing !== undefined || tcpServer === undefined) throw closedProblem()
       if (!isFilter(filter)) throw filterProblem(filter)
-      const entry = inbox.open(handler, room)
+      const entry = inbox.open(handler, options)
       for (const packet of store.retainedMatching([filter])) {
-        if (mayReceive(filter, packet.topic)) entry.push(() => messageOf(packet, true))
+        if (mayReceive(filter, packet.topic)) entry.push(messageOf(packet, true))
       }
       const onPacket = (packet: Parameters<typeof messageOf>[0], done: () => void): void => {
         if (mayReceive(filter, packet.topic)) {
-          const cause = causes.get(packet.payload as Buffer)
-          cause?.reached()
-          entry.push(() => messageOf(packet, false, cause), cause)
+          present?.reached()
+          entry.push(messageOf(packet, false, present))
         }
         done()
       }
@@ -428,7 +446,7 @@ function messageOf(
 ): BusMessage {
   return {
     topic: packet.topic,
-    payload: Uint8Array.from(Buffer.from(packet.payload)),
+    payload: typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload,
     qos: packet.qos,
     retained,
     ...(cause === undefined ? {} : { publisher: cause.plugin }),

@@ -4,7 +4,7 @@ import { type Clock, type ScheduledCall, withDeadline } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 import { backOffDelay } from './back-off.ts'
-import type { BusMessage, BusSubscription, Room, StartableBus } from './bus.ts'
+import type { BusMessage, BusSubscription, StartableBus, SubscribeOptions } from './bus.ts'
 import { packetBytesLimit } from './embedded-bus.ts'
 import { createInbox, type InboxEntry } from './inbox.ts'
 import { createOutgoingQueue } from './outgoing-queue.ts'
@@ -156,10 +156,14 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
     if (Buffer.from(payload).toString() === 'offline') sayOnline(client)
   }
 
-  function subscribe(filter: string, handler: (message: BusMessage) => void, room?: Room): BusSubscription {
+  function subscribe(
+    filter: string,
+    handler: (message: BusMessage) => void,
+    options?: SubscribeOptions,
+  ): BusSubscription {
     const group = groups.get(filter) ?? { filter, members: new Set<InboxEntry>(), requests: [] }
     groups.set(filter, group)
-    const member = inbox.open(handler, room)
+    const member = inbox.open(handler, options)
     group.members.add(member)
     if (client !== undefined && connected) requestSubscription(client, group, [member])
     return {
@@ -226,13 +230,7 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
     messages.received += 1
     for (const { group, asking } of requestsFor(topic, packet)) {
       for (const member of packet.retain ? asking : group.members) {
-        // Each its own copy.
-        member.push(() => ({
-          topic,
-          payload: Uint8Array.from(payload),
-          qos: packet.qos,
-          retained: packet.retain,
-        }))
+        member.push({ topic, payload, qos: packet.qos, retained: packet.retain })
       }
     }
   }
@@ -301,13 +299,21 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
       messages.published += 1
       queue.push({ topic, payload: Buffer.from(payload), qos, retain })
     },
+    prepare(topic, { qos = 0, retain = false } = {}) {
+      if (!isTopic(topic)) throw topicProblem(topic)
+      return (payload) => {
+        if (closing !== undefined) return
+        messages.published += 1
+        queue.push({ topic, payload: Buffer.from(payload), qos, retain })
+      }
+    },
     causedBy: (_cause, task) => task(),
-    delivered: () => Promise.resolve(),
+    congested: () => (connected ? queue.congested() : undefined) ?? inbox.congested(),
     mayBeRetainedBy: () => true,
-    async subscribe(filter, handler, room) {
+    async subscribe(filter, handler, options) {
       if (closing !== undefined) throw closedProblem()
       if (!isFilter(filter)) throw filterProblem(filter)
-      return subscribe(filter, handler, room)
+      return subscribe(filter, handler, options)
     },
     handleUpgrade(_request, socket) {
       refuseUpgrade(socket, '503 Service Unavailable', `Connect to the MQTT broker itself: ${address}\n`)

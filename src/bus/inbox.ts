@@ -1,31 +1,38 @@
 import type { Logger } from '../base/log.ts'
 import { messageOf as textOf } from '../base/problem.ts'
-import type { BusMessage, Cause, Room } from './bus.ts'
+import type { BusMessage, SubscribeOptions } from './bus.ts'
 
 /** Where one subscription's messages arrive. */
 export interface InboxEntry {
-  push(message: () => BusMessage, cause?: Cause): void
+  /** The payload is its publisher's: it is copied if it has to wait. */
+  push(message: BusMessage): void
   /** No call of the handler after this. False when it was closed before. */
   close(): boolean
 }
 
 /** Milliseconds of messages at a stretch; then HTTP and the broker's clients have their turn. */
 const sliceLimit = 5
+/** Messages that may wait before those who publish are asked to. */
+const backlogLimit = 1_000
 
 export interface Inbox {
-  open(handler: (message: BusMessage) => void, room?: Room): InboxEntry
+  open(handler: (message: BusMessage) => void, options?: SubscribeOptions): InboxEntry
+  /** Resolves when few messages wait; undefined when that is so now. */
+  congested(): Promise<void> | undefined
   close(): void
 }
 
 /**
  * Calls the handlers of all subscriptions in the order in which messages arrived, in a turn of its own: a
  * handler that publishes must not do so in the middle of the broker's delivery (the subscribers after it
- * would get the answer before the question), nor keep the event loop from everything else.
+ * would get the answer before the question), nor keep the event loop from everything else. One that wants to be called
+ * immediately does neither.
  */
 export function createInbox(logger: Logger): Inbox {
   let waiting: (() => void)[] = []
   let turn: NodeJS.Immediate | undefined
   let closed = false
+  let caughtUp: (() => void)[] = []
 
   function drain(): void {
     const end = performance.now() + sliceLimit
@@ -37,32 +44,36 @@ export function createInbox(logger: Logger): Inbox {
     }
     waiting = waiting.slice(done)
     turn = waiting.length > 0 ? setImmediate(drain) : undefined
+    if (waiting.length <= backlogLimit) release()
+  }
+
+  function release(): void {
+    const resolved = caughtUp
+    caughtUp = []
+    for (const resolve of resolved) resolve()
   }
 
   return {
-    open(handler, room) {
+    open(handler, { immediate = false } = {}) {
       let open = true
+
+      function handle(message: BusMessage): void {
+        if (!open || closed) return
+        try {
+          handler(message)
+        } catch (error) {
+          logger.error('A handler of MQTT messages failed', { topic: message.topic, reason: textOf(error) })
+        }
+      }
+
       return {
-        push(message, cause) {
-          if (!open || closed) return
-          if (room !== undefined && room.waiting >= room.limit) {
-            room.dropped()
-            return
+        push(message) {
+          if (immediate) handle(message)
+          else if (open && !closed) {
+            const kept = { ...message, payload: Uint8Array.from(message.payload) }
+            waiting.push(() => handle(kept))
+            turn ??= setImmediate(drain)
           }
-          // Made now: the broker goes on using its packet.
-          const made = message()
-          if (room !== undefined) room.waiting += 1
-          cause?.waits()
-          waiting.push(() => {
-            if (room !== undefined) room.waiting -= 1
-            try {
-              if (open && !closed) handler(made)
-            } catch (error) {
-              logger.error('A handler of MQTT messages failed', { topic: made.topic, reason: textOf(error) })
-            }
-            cause?.settled()
-          })
-          turn ??= setImmediate(drain)
         },
         close() {
           const wasOpen = open
@@ -71,10 +82,15 @@ export function createInbox(logger: Logger): Inbox {
         },
       }
     },
+    congested() {
+      if (waiting.length <= backlogLimit) return undefined
+      return new Promise((resolve) => caughtUp.push(resolve))
+    },
     close() {
       closed = true
       waiting = []
       if (turn !== undefined) clearImmediate(turn)
+      release()
     },
   }
 }

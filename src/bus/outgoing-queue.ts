@@ -3,6 +3,9 @@ export const waitingMessagesLimit = 10_000
 /** Bytes of payload that may wait. */
 export const waitingBytesLimit = 32 * 1024 * 1024
 
+/** Messages that wait to be sent before those who publish are asked to wait: far from the first that is lost. */
+const backlogLimit = 2_000
+
 /**
  * Connections that may break with the same message as the first that is not acknowledged. There are brokers that
  * hang up on what they do not take (too large, say): sent again and again, it would keep everything else away.
@@ -34,6 +37,8 @@ export interface OutgoingQueue {
   open(send: Send, window: number, packetLimit?: number): void
   /** The connection is gone: what was not acknowledged will be sent again, before all others. */
   pause(): void
+  /** Resolves when few messages wait to be sent, or the connection is gone; undefined when that is so now. */
+  congested(): Promise<void> | undefined
   readonly waiting: number
 }
 
@@ -61,6 +66,7 @@ export function createOutgoingQueue(
   /** How many of those await an acknowledgement. */
   let handshakes = 0
   let transmitting = false
+  let caughtUp: (() => void)[] = []
   let connection: Connection | undefined
 
   function transmit(current: Connection): void {
@@ -87,6 +93,13 @@ export function createOutgoingQueue(
       current.send(message, (error) => settle(current, entry, error))
     }
     transmitting = false
+    if (waiting.length <= backlogLimit) release()
+  }
+
+  function release(): void {
+    const resolved = caughtUp
+    caughtUp = []
+    for (const resolve of resolved) resolve()
   }
 
   /** Whether something is under way with which connections break: once may be chance. */
@@ -132,6 +145,7 @@ export function createOutgoingQueue(
     },
     pause() {
       connection = undefined
+      release()
       // QoS 0 means at most once: what has been written is not written again.
       const again = [...sent].filter(({ message, onSettled }) => {
         if (message.qos === 0) onSettled()
@@ -149,6 +163,10 @@ export function createOutgoingQueue(
       waiting = [...again, ...waiting]
       for (const { message } of again) waitingBytes += message.payload.length
       shorten()
+    },
+    congested() {
+      if (connection === undefined || waiting.length <= backlogLimit) return undefined
+      return new Promise((resolve) => caughtUp.push(resolve))
     },
     get waiting() {
       return waiting.length + sent.size

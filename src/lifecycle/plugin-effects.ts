@@ -102,7 +102,6 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         isolate: undefined,
         waiting: [],
         subscriptions: new Map(),
-        room: services.createRoom(id),
         fanOut: createFanOut(id),
         commanded: new Set(),
         guard: createGuard({

@@ -6,7 +6,7 @@ import type { Logger } from '../base/log.ts'
 import { messageOf } from '../base/problem.ts'
 import { type PluginTopicRights } from '../schema/topic-rights.ts'
 import { createTopics, pluginTopic } from '../schema/topics.ts'
-import type { Bus, BusSubscription, Room } from '../bus/bus.ts'
+import type { Bus, BusSubscription } from '../bus/bus.ts'
 import type { Outside } from '../outside/outside.ts'
 import type {
   Isolate,
@@ -35,8 +35,6 @@ import type { RetainedTopics } from './retained-topics.ts'
 export const commandsTold = 100
 /** Events and messages that may wait for a plugin while its onInit runs; later ones are dropped. */
 export const waitingDeliveries = 1_000
-/** Messages that may wait for one plugin in the host; later ones are dropped before they cost anything. */
-export const waitingMessages = 10_000
 
 export interface PluginServicesSettings {
   bus: Bus
@@ -70,8 +68,6 @@ export interface LoadedPlugin {
   /** What arrived while onInit was still running: a retained message, say. */
   waiting: ((isolate: Isolate) => void)[]
   subscriptions: Map<number, Promise<BusSubscription | undefined>>
-  /** For what its subscriptions get. */
-  room: Room
   /** What follows from what it says. */
   fanOut: FanOut
   guard: Guard
@@ -92,8 +88,6 @@ export interface LoadedPlugin {
 /** What a plugin that runs gets of the host, and what the host takes back afterwards. */
 export interface PluginServices {
   servicesFor(id: string, plugin: LoadedPlugin): IsolateServices
-  /** For the messages that a plugin's subscriptions get. */
-  createRoom(id: string): Room
   /** Everything that others could still see or hear of it, in the specification's order. */
   withdraw(id: string, plugin: LoadedPlugin): Promise<void>
   /** Adds a line of the host's to the plugin's log. */
@@ -126,6 +120,19 @@ export function createPluginServices(
     else if (plugin.waiting.length < waitingDeliveries) plugin.waiting.push(action)
   }
 
+  function deliverMessage(
+    plugin: LoadedPlugin,
+    subscription: number,
+    topic: string,
+    payload: Uint8Array,
+  ): void {
+    if (plugin.isolate !== undefined) plugin.isolate.deliverMessage(subscription, topic, payload)
+    else {
+      const kept = Uint8Array.from(payload)
+      deliver(plugin, (isolate) => isolate.deliverMessage(subscription, topic, kept))
+    }
+  }
+
   /** Whether there is room for what a plugin wants to be retained; an empty payload makes room. */
   function mayRetain(id: string, plugin: LoadedPlugin, topic: string, payload: number): boolean {
     if (retained.take(id, topic, payload)) return true
@@ -148,19 +155,6 @@ export function createPluginServices(
       message,
       fields: { origin: id },
     })
-  }
-
-  function createRoom(id: string): Room {
-    let told = false
-    return {
-      waiting: 0,
-      limit: waitingMessages,
-      dropped() {
-        if (told) return
-        told = true
-        hostLine(id, 'warn', `MQTT messages are dropped: more than ${waitingMessages} wait for the plugin`)
-      },
-    }
   }
 
   function servicesFor(id: string, plugin: LoadedPlugin): IsolateServices {
@@ -204,9 +198,9 @@ export function createPluginServices(
             filter,
             ({ topic, payload }) => {
               if (!plugin.guard.hears(filter, topic)) return
-              deliver(plugin, (isolate) => isolate.deliverMessage(subscription, topic, payload))
+              deliverMessage(plugin, subscription, topic, payload)
             },
-            plugin.room,
+            { immediate: true },
           )
           .catch((error: unknown) => {
             hostLine(id, 'warn', `mqttSubscribe to ${filter} failed: ${messageOf(error)}`)
@@ -243,10 +237,7 @@ export function createPluginServices(
         if (exposure !== undefined)
           announcements.announce({ kind: 'exposed', plugin: id, id: exposed, exposure, state })
       }),
-      async drained() {
-        await bus.delivered()
-        await plugin.fanOut.settled()
-      },
+      congested: () => bus.congested(),
       charged(error) {
         if (plugin.charged !== undefined || plugin.unloading) return
         plugin.charged = error
@@ -306,7 +297,6 @@ export function createPluginServices(
 
   return {
     servicesFor,
-    createRoom,
     async withdraw(id, plugin) {
       events.unsubscribeAll(id)
       const subscriptions = [...plugin.subscriptions.values()]

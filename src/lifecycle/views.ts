@@ -6,7 +6,7 @@ import { identifierOf } from '../schema/identifier.ts'
 import type { JournalEvent } from '../schema/journal-event.ts'
 import type { Manifest } from '../schema/manifest.ts'
 import type { Config, Plugin, Resources } from '../schema/plugin.ts'
-import { type PluginLimits, workersOwnLimits } from '../schema/plugin-limits.ts'
+import { type PluginLimits, shownLimits, workersOwnLimits } from '../schema/plugin-limits.ts'
 import type { EnvironmentUse } from '../schema/variable-pattern.ts'
 import { withoutCredentials } from './address.ts'
 import type { PluginStateAt, PluginVersion } from './lifecycle.ts'
@@ -70,7 +70,7 @@ export function pluginView(
     updatedAt: context.updatedAt ?? '',
     resources,
     limits: {
-      effective: { ...limits, ...context.limits },
+      effective: shownLimits({ ...limits, ...context.limits }),
       set: context.limits,
       ...(isolation === 'shared' ? { notOwn: [...workersOwnLimits] } : {}),
     },

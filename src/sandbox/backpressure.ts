@@ -1,15 +1,19 @@
 import { type Clock, type ScheduledCall, withDeadline } from '../base/clock.ts'
 import type { SandboxLimits } from './limits.ts'
-import { createPace } from './pace.ts'
+import { createTokenBucket } from './token-bucket.ts'
 
 /** Milliseconds; a timer for less would wait longer than that. */
 const shortestDelay = 1
+/** Bytes that a plugin may send while a reader is behind before it waits for that one: whoever says little is not to blame. */
+const bytesWhileCongested = 64 * 1024
+/** Bytes that an operation takes beside its content, roughly. */
+const operationOverhead = 64
 
 export interface BackpressureSettings {
   clock: Clock
   limits: SandboxLimits
-  /** Resolves when what the plugin has sent so far has left the host. */
-  drained: (() => Promise<void>) | undefined
+  /** Resolves when those who read what the plugin has sent have caught up; undefined: nobody is behind. */
+  congested: (() => Promise<void> | undefined) | undefined
   /** Deliveries that followed from it, since it was asked last; each counts as an operation. */
   deliveries: (() => number) | undefined
   /** A line in the plugin's log. */
@@ -19,14 +23,17 @@ export interface BackpressureSettings {
   giveCredit(credits: number): void
 }
 
-/** Has a plugin that asks too much of the host wait: for credit for its next batch, and for answers. */
+/**
+ * Has a plugin wait, for credit for its next batch and for answers: while a reader of what it sends is behind, and for
+ * the limits that its owner has set.
+ */
 export interface Backpressure {
-  /** After a batch, with whose work the host began at `begun` (monotonic milliseconds). */
-  batchTaken(batch: { operations: number; bytes: number; credits: number; begun: number }): void
-  /** Does what a question of so many bytes asks for, as soon as the plugin's pace allows. */
+  /** After a batch has been worked off. */
+  batchTaken(batch: { operations: number; bytes: number; credits: number }): void
+  /** Does what a question of so many bytes asks for, as soon as the plugin's limits allow. */
   answer(bytes: number, task: () => void): void
   /**
-   * The same for a call that nobody waits for, at a pace of its own: a plugin that has another one call its functions
+   * The same for a call that nobody waits for, with a budget of its own: a plugin that has another one call its functions
    * uses up nothing of what that one may ask for.
    */
   background(bytes: number, task: () => void): void
@@ -36,10 +43,12 @@ export interface Backpressure {
 }
 
 export function createBackpressure(settings: BackpressureSettings): Backpressure {
-  const { clock, limits, drained, deliveries, warn, limitReached, giveCredit } = settings
-  const pace = createPace(limits, clock.monotonic)
-  const backgroundPace = createPace(limits, clock.monotonic)
+  const { clock, limits, congested, deliveries, warn, limitReached, giveCredit } = settings
+  const bucket = createTokenBucket(limits, clock.monotonic)
+  const backgroundBucket = createTokenBucket(limits, clock.monotonic)
   const delayed = new Set<ScheduledCall>()
+  /** Bytes since everybody had caught up. */
+  let sentMeanwhile = 0
   /** When the last credit that was held back is given. */
   let creditAt = Number.NEGATIVE_INFINITY
   let slowedAt = Number.NEGATIVE_INFINITY
@@ -48,7 +57,7 @@ export function createBackpressure(settings: BackpressureSettings): Backpressure
 
   /** Milliseconds that the plugin has to wait after having asked for so much. */
   function charge(operations: number, bytes: number): number {
-    const { owed, of } = pace.charge(operations, bytes)
+    const { owed, of } = bucket.charge(operations, bytes)
     if (relenting) return 0
     if (owed > 0 && clock.monotonic() - slowedAt >= limits.slowdownNotice) {
       slowedAt = clock.monotonic()
@@ -56,7 +65,7 @@ export function createBackpressure(settings: BackpressureSettings): Backpressure
       // Who has to keep to the one has used up the other.
       if (of === 'operationsPerSecond') limitReached('operationBurst')
       warn(
-        `the plugin is slowed down: it asks more of the host than ${limits.operationsPerSecond} operations or ${limits.bytesPerSecond} bytes a second`,
+        `the plugin is slowed down: it asks more of the host than its limit ${of} allows (${limits[of]} a second)`,
       )
     }
     return owed
@@ -76,34 +85,27 @@ export function createBackpressure(settings: BackpressureSettings): Backpressure
   }
 
   return {
-    batchTaken({ operations, bytes, credits, begun }) {
-      const owed = charge(operations, bytes)
-      // Not within this turn of the event loop: others want to be served between two batches of a flood, and
-      // what this one has cost the host, all that followed from it included, is known only then.
-      const settle = (): void =>
-        void setImmediate(() => {
-          const now = clock.monotonic()
-          const busy = now - begun
-          const followed = deliveries?.() ?? 0
-          const paid = followed > 0 ? charge(followed, 0) : owed - busy
-          // Never later than a worker waits at most, counted from the credit before: several do not come at once.
-          creditAt = Math.min(
-            now + Math.max(0, paid, busy * (1 / limits.hostShare - 1)),
-            Math.max(now, creditAt) + limits.drainDeadline,
-          )
-          later(creditAt - now, () => giveCredit(credits))
-        })
-      const draining = drained?.()
-      if (draining === undefined) settle()
+    batchTaken({ operations, bytes, credits }) {
+      const owed = charge(operations + (deliveries?.() ?? 0), bytes)
+      const give = (): void => {
+        const now = clock.monotonic()
+        // Never later than a worker waits at most, counted from the credit before: several do not come at once.
+        creditAt = Math.min(now + owed, Math.max(now, creditAt) + limits.drainDeadline)
+        later(creditAt - now, () => giveCredit(credits))
+      }
+      const caughtUp = relenting ? undefined : congested?.()
+      if (caughtUp === undefined) sentMeanwhile = 0
+      else sentMeanwhile += bytes + operations * operationOverhead
+      if (caughtUp === undefined || sentMeanwhile <= bytesWhileCongested) give()
       else {
-        const late = (): Error => new Error('the host could not pass it on in time')
-        withDeadline(clock, limits.drainDeadline, draining, late).then(settle, settle)
+        const late = (): Error => new Error('whoever reads it is too far behind to be waited for')
+        withDeadline(clock, limits.drainDeadline, caughtUp, late).then(give, give)
       }
     },
     // Never as long as a worker waits at most.
     answer: (bytes, task) => later(Math.min(charge(1, bytes), limits.drainDeadline), task),
     background(bytes, task) {
-      const { owed } = backgroundPace.charge(1, bytes)
+      const { owed } = backgroundBucket.charge(1, bytes)
       later(Math.min(relenting ? 0 : owed, limits.drainDeadline), task)
     },
     relent() {

@@ -16,13 +16,13 @@ import { createControlRequests } from './control-requests.ts'
 import { createDeferred } from './deferred.ts'
 import { createDeliveries } from './deliveries.ts'
 import { createFlow } from './flow.ts'
-import { createIntake, type Task } from './intake.ts'
 import { type Isolate, IsolateError, type IsolateServices, type IsolateSource } from './isolate.ts'
 import { outsideBytes, type SandboxLimits, workerLimits } from './limits.ts'
 import type { PluginCalls } from './plugin-calls.ts'
 import type { Reply } from './question-desk.ts'
+import { createOperationDispatcher } from './operation-dispatcher.ts'
+import type { Scheduler, Task } from './scheduler.ts'
 import type { Seat } from './seat.ts'
-import { createServicesDesk } from './services-desk.ts'
 
 export interface IsolateHostSettings {
   clock: Clock
@@ -35,6 +35,8 @@ export interface IsolateHostSettings {
   services: IsolateServices
   /** From one plugin to another. */
   pluginCalls: PluginCalls
+  /** Shares the host's thread among all isolates. */
+  scheduler: Scheduler
 }
 
 type Batch = Extract<IsolateMessage, { kind: 'batch' }>
@@ -48,11 +50,11 @@ export interface IsolateHost extends Isolate {
 }
 
 export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
-  const { clock, logger, limits, seat, number, source, services, pluginCalls } = settings
+  const { clock, logger, limits, seat, number, source, services, pluginCalls, scheduler } = settings
   const loaded = createDeferred<undefined>()
   const unloaded = createDeferred<undefined>()
   const ended = createDeferred<IsolateError | undefined>()
-  const intake = createIntake(clock)
+  const tasks = scheduler.createQueue()
   let running = false
   let ending = false
   let over = false
@@ -62,13 +64,13 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   /** Short ids that named several plugins, and about which the plugin's log has a line. */
   const ambiguous = new Set<string>()
 
-  const desk = createServicesDesk({
+  const dispatcher = createOperationDispatcher({
     ...{ clock, logger, limits, services, plugin: source.id, stored: source.keyValues },
     answer(answered, answer) {
       if (!over) seat.post({ kind: 'result', isolate: number, number: answered, answer })
     },
   })
-  const warn = (message: string): void => desk.say('warn', message)
+  const warn = (message: string): void => dispatcher.say('warn', message)
   const flow = createFlow(limits.deliveryBytes)
   const deliveries = createDeliveries({
     isolate: number,
@@ -80,8 +82,8 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   })
   const controlRequests = createControlRequests(clock, limits.controlDeadline)
   const backpressure = createBackpressure({
-    ...{ clock, limits, warn, limitReached: desk.limitReached },
-    drained: services.drained?.bind(services),
+    ...{ clock, limits, warn, limitReached: dispatcher.limitReached },
+    congested: services.congested?.bind(services),
     deliveries: services.deliveries?.bind(services),
     giveCredit(credits) {
       if (over || credits === 0) return
@@ -93,36 +95,34 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   /** Takes one operation at a time, and its credit when all have been taken. */
   function batchTask({ operations, credits }: Batch): Task {
     let taken = 0
-    let begun: number | undefined
     let bytes = 0
     return () => {
-      begun ??= clock.monotonic()
       const parsed = parseOperation(operations[taken])
       if (parsed.ok) {
         bytes += operationSize(parsed.value)
-        desk.serve(parsed.value)
+        dispatcher.serve(parsed.value)
       } else logger.error('A plugin worker asked for nonsense', { plugin: source.id, errors: parsed.errors })
       taken += 1
       if (over) return true
       if (taken < operations.length) return false
-      backpressure.batchTaken({ operations: operations.length, bytes, credits, begun })
+      backpressure.batchTaken({ operations: operations.length, bytes, credits })
       return true
     }
   }
 
   /** In slices, too: a plugin may have ten thousand of each kind of thing. */
   async function takeBack(): Promise<void> {
-    await intake.idle()
-    const left = desk.release()
+    await tasks.idle()
+    const left = dispatcher.release()
     if (left.length === 0) return
     let taken = 0
-    intake.add(() => {
+    tasks.add(() => {
       const operation = left[taken]
       taken += 1
-      if (operation !== undefined) desk.serve(operation)
+      if (operation !== undefined) dispatcher.serve(operation)
       return taken >= left.length
     })
-    await intake.idle()
+    await tasks.idle()
   }
 
   /** The one way out: takes back what is left, ends the worker, and says so. */
@@ -133,15 +133,15 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     backpressure.close()
     await takeBack()
     over = true
-    desk.resources = { ...noResources }
+    dispatcher.resources = { ...noResources }
     seat.detach(number)
     pluginCalls.leave(number)
     controlRequests.rejectAll(notRunning())
     // What onCleanup asked for last is still done; everything else has been cancelled.
     if (released && error === undefined)
-      await Promise.all([seat.leave(true), desk.finishCalls(limits.lastWordsDeadline)])
+      await Promise.all([seat.leave(true), dispatcher.finishCalls(limits.lastWordsDeadline)])
     else {
-      desk.abortCalls()
+      dispatcher.abortCalls()
       await seat.leave(released)
     }
     const failure = error ?? new IsolateError('worker_died', 'the plugin was unloaded before it had loaded')
@@ -171,7 +171,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   function makeWay(excess: 'time' | 'memory'): void {
     if (seat.isolation === 'dedicated' || unloading !== undefined || ending) return
     const reason = `it takes too much ${excess} of a worker that it shares, and gets one of its own`
-    desk.say('warn', reason)
+    dispatcher.say('warn', reason)
     seat.moveAway(reason)
     if (services.moveAway === undefined) void unload()
     else services.moveAway(reason)
@@ -187,7 +187,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     try {
       await withDeadline(clock, limits.unloadDeadline, unloaded.promise, late)
     } catch (error) {
-      desk.say('error', `${messageOf(error)}; the plugin was ended by force`)
+      dispatcher.say('error', `${messageOf(error)}; the plugin was ended by force`)
     }
     await end(undefined)
   }
@@ -237,7 +237,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
 
   /** What comes after a batch has to wait until the batch is done. */
   function queue(task: () => void): void {
-    intake.add(() => {
+    tasks.add(() => {
       if (!over) task()
       return true
     })
@@ -247,7 +247,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     receive(message) {
       if (ending) return
       if (message.kind !== 'batch') queue(() => receive(message))
-      else if (message.operations.length > 0) intake.add(batchTask(message))
+      else if (message.operations.length > 0) tasks.add(batchTask(message))
     },
     answer(question, reply) {
       const isCall = question.kind === 'callPlugin'
@@ -263,8 +263,8 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
         visitor.charged?.(source.id, error)
         return
       }
-      if (error.code === 'out_of_memory') desk.limitReached('memory', seat.heapMegabytes)
-      if (unloading !== undefined) desk.say('error', `onCleanup: ${error.message}`)
+      if (error.code === 'out_of_memory') dispatcher.limitReached('memory', seat.heapMegabytes)
+      if (unloading !== undefined) dispatcher.say('error', `onCleanup: ${error.message}`)
       void end(unloading === undefined ? error : undefined)
     },
   })
@@ -320,7 +320,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   }
 
   function reportLeftovers(resources: Resources): void {
-    desk.resources = resources
+    dispatcher.resources = resources
     if (Object.values(resources).some((count) => count > 0)) {
       logger.error('A plugin still held something after its clean-up', { plugin: source.id, resources })
     }
@@ -334,7 +334,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
 
   return {
     ended: ended.promise,
-    resources: () => ({ ...desk.resources }),
+    resources: () => ({ ...dispatcher.resources }),
     usage: () => ({
       plugin: source.id,
       isolation: seat.isolation,

@@ -77,10 +77,10 @@ export interface IsolateServices {
   setExposedState(id: string, state: ExposedState): void
   setKeyValue(key: string, entry: KeyValueEntry | undefined): void
   /**
-   * Resolves when what was emitted and published so far has left the host. A plugin that floods gets no
-   * further credit before that (nor later than a second from then). Absent: everything leaves at once.
+   * Resolves when those who read what was emitted and published have caught up; a plugin that floods gets no further
+   * credit before that (nor later than a second from then). Undefined, or absent: nobody is behind.
    */
-  drained?(): Promise<void>
+  congested?(): Promise<void> | undefined
   /** Deliveries to plugins that followed from what this one said, since it was asked last. Absent: none. */
   deliveries?(): number
   /** The plugin has met one of its limits, whose value is this; once for each. */

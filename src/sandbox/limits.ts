@@ -20,18 +20,16 @@ export interface SandboxLimits extends WorkerLimits {
   /** How often a worker is asked for a sign of life, and after how much silence it is ended. */
   heartbeatInterval: number
   unresponsiveAfter: number
-  /** How long a batch may wait for what the host does with it before the worker gets credit again. */
+  /** How long a batch may wait for those who are to read it before the worker gets credit again. */
   drainDeadline: number
   /**
    * What a plugin may ask of the host (log lines, events, messages, objects, requests, questions): in the long
-   * run, and at once after a rest. Whoever asks for more waits.
+   * run, and at once after a rest. Whoever asks for more waits. `Infinity`: no limit.
    */
   operationsPerSecond: number
   operationBurst: number
   bytesPerSecond: number
   byteBurst: number
-  /** Share of the host's time that the answers to one plugin may take while it floods, 0 to 1. */
-  hostShare: number
   /** Milliseconds between two warnings that a plugin is slowed down. */
   slowdownNotice: number
   /** Bytes of objects, sensors, controls and exposures, roughly, of which the host keeps a copy. */
@@ -87,8 +85,6 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   operationBurst: defaultPluginLimits.operationBurst,
   bytesPerSecond: defaultPluginLimits.bytesPerSecond,
   byteBurst: 8 * 1024 * 1024,
-  // Four plugins that flood leave room for HTTP and for the broker's clients, since each also waits in between.
-  hostShare: 0.2,
   slowdownNotice: 60_000,
   keptBytes: 16 * 1024 * 1024,
   deliveryBytes: 4 * 1024 * 1024,

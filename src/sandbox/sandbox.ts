@@ -11,6 +11,7 @@ import { createIsolateHost, type IsolateHost } from './isolate-host.ts'
 import { defaultLimits, ownersView, type SandboxLimits, withChosen } from './limits.ts'
 import { createOwnWorkers } from './own-workers.ts'
 import { createPluginCalls } from './plugin-calls.ts'
+import { createScheduler } from './scheduler.ts'
 import type { Seat } from './seat.ts'
 import { createWorkerPool } from './worker-pool.ts'
 
@@ -40,6 +41,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
   const limits: SandboxLimits = { ...defaultLimits, ...settings.limits }
   const isolates = new Set<IsolateHost>()
   const pluginCalls = createPluginCalls()
+  const scheduler = createScheduler(clock.monotonic)
   let lastNumber = 0
   let lastWorker = 0
   let closed = false
@@ -55,7 +57,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
     signal: AbortSignal | undefined,
   ): Promise<IsolateHost> {
     const isolate = createIsolateHost({
-      ...{ clock, logger, seat, number, source, services, pluginCalls },
+      ...{ clock, logger, seat, number, source, services, pluginCalls, scheduler },
       limits: withChosen(limits, source.limits ?? {}),
     })
     isolates.add(isolate)

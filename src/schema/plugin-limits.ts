@@ -16,6 +16,8 @@ interface LimitDefinition {
   description: string
 }
 
+/** No limit, unless the owner sets one. */
+const none = Number.POSITIVE_INFINITY
 const kibi = 1024
 const mebi = 1024 * 1024
 
@@ -26,17 +28,17 @@ export const limitDefinitions = {
   stringBytes: of('bytes', 16 * mebi, 64 * kibi, 256 * mebi, 'One Lua string; a longer one is an error'),
   callbackTime: of('ms', 5_000, 100, 60_000, 'Lua in one callback, or one call of another plugin'),
   loadTime: of('ms', 20_000, 500, 300_000, 'Lua in init.lua and onInit'),
-  // A plugin that reads a thousand devices every second asks for less; the host can take ten times as much.
+  // Whoever asks for much gets what others leave (`sandbox/scheduler.ts`), so nobody has to be held back for them.
   operationsPerSecond: of(
     'per second',
-    5_000,
+    none,
     10,
     100_000,
     'Log lines, events, messages, objects, requests and questions in the long run, and deliveries that follow; more waits',
   ),
-  // What a large plugin creates in its onInit.
+  // What a large plugin creates in its onInit. Without the limit above it has no effect.
   operationBurst: of('things', 10_000, 10, 1_000_000, 'The same at once, after a rest'),
-  bytesPerSecond: of('bytes', 4 * mebi, kibi, 256 * mebi, 'The same in bytes, a second'),
+  bytesPerSecond: of('bytes', none, kibi, 256 * mebi, 'The same in bytes, a second'),
   httpRequests: of('things', 8, 1, 100, 'HTTP requests under way; a thousand more wait'),
   keyValueBytes: of('bytes', mebi, kibi, 64 * mebi, 'Stored values, keys and values as JSON'),
   timers: of('things', 10_000, 0, 1_000_000, 'Timers at one time'),
@@ -70,13 +72,21 @@ export function limitUnit(name: LimitName): string {
 
 export type LimitName = keyof typeof limitDefinitions
 export const limitNames = Object.keys(limitDefinitions) as LimitName[]
+/** `Infinity`: no limit. */
 export type PluginLimits = Record<LimitName, number>
+/** The same in JSON; null: no limit. */
+export type ShownLimits = Record<LimitName, number | null>
 /** What an owner has set. */
 export type ChosenLimits = Partial<PluginLimits>
 
 export const defaultPluginLimits: Readonly<PluginLimits> = Object.freeze(
   Object.fromEntries(limitNames.map((name) => [name, limitDefinitions[name].default])) as PluginLimits,
 )
+
+export function shownLimits(limits: PluginLimits): ShownLimits {
+  const entries = limitNames.map((name) => [name, limits[name] === none ? null : limits[name]] as const)
+  return Object.fromEntries(entries) as ShownLimits
+}
 
 /**
  * Those that only a worker of its own can keep: a plugin for which one of them is set has one, also where plugins
@@ -92,9 +102,11 @@ export const ChosenLimits = Type.Unsafe<ChosenLimits>(
   Type.Object(eachLimit(() => Type.Optional(Type.Integer({ minimum: 0 })))),
 )
 
-const inForce = Type.Unsafe<PluginLimits>(
+const inForce = Type.Unsafe<ShownLimits>(
   Type.Object(
-    eachLimit(({ description, unit }) => Type.Integer({ description: `${description} (${unit})` })),
+    eachLimit(({ description, unit }) =>
+      Type.Union([Type.Integer(), Type.Null()], { description: `${description} (${unit}); null: no limit` }),
+    ),
   ),
 )
 
@@ -121,7 +133,7 @@ export const LimitDescription = Type.Object({
   name: Type.String(),
   unit: Type.String(),
   description: Type.String(),
-  default: Type.Integer({ description: 'On this host' }),
+  default: Type.Union([Type.Integer(), Type.Null()], { description: 'On this host; null: no limit' }),
   min: Type.Integer(),
   max: Type.Integer(),
 })

@@ -281,7 +281,7 @@ test('the limits that an owner may set are those of the code, with their bounds,
     const { default: usual, min, max, description } = limitDefinitions[name]
     return [
       description,
-      `${withComma(usual)}${limitUnit(name)}`,
+      usual === Number.POSITIVE_INFINITY ? 'none' : `${withComma(usual)}${limitUnit(name)}`,
       `\`${name}\`, ${withComma(min)} to ${withComma(max)}`,
     ]
   })

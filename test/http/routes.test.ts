@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { noResources } from '../../src/schema/plugin.ts'
-import { defaultPluginLimits } from '../../src/schema/plugin-limits.ts'
+import { defaultPluginLimits, shownLimits } from '../../src/schema/plugin-limits.ts'
 import { standardFixtures } from '../helpers/fixture-repository.ts'
 import { hostVersion, startTestHost, type TestHost } from '../helpers/test-host.ts'
 
@@ -42,7 +42,7 @@ const hello = {
   environment: { read: [], refused: [] },
   revision: 2,
   resources: noResources,
-  limits: { effective: { ...defaultPluginLimits }, set: {} },
+  limits: { effective: shownLimits(defaultPluginLimits), set: {} },
   limitsReached: [],
   crashes: 0,
   restart: null,

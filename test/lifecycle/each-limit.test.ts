@@ -74,8 +74,9 @@ test('each limit that an owner may set is met, and told in the log, in an event,
       const path = `/api/plugins/@fixtures/${idOf(limit)}`
       await host.request('POST', '/api/plugins/install', { body: { fullId: `@fixtures/${idOf(limit)}` } })
       await host.request('POST', `${path}/config`, { body: { config: { url } } })
-      // A burst is only used up by whoever is slow to be allowed more.
-      const set = { [limit]: value, ...(limit === 'operationsPerSecond' ? { operationBurst: 10 } : {}) }
+      // A burst is only used up by whoever is slow to be allowed more, and is met by whoever has such a limit.
+      const both = limit === 'operationsPerSecond' || limit === 'operationBurst'
+      const set = { ...(both ? { operationsPerSecond: 10, operationBurst: 10 } : {}), [limit]: value }
       const limited = await host.request('PUT', `${path}/limits`, { body: { limits: set } })
       assert.deepEqual([limited.status, limited.body.limits.set], [200, set])
       await host.request('POST', `${path}/toggle`, { body: { enabled: true } })

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { defaultPluginLimits, limitNames } from '../../src/schema/plugin-limits.ts'
+import { defaultPluginLimits, limitNames, shownLimits } from '../../src/schema/plugin-limits.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 
 const path = '/api/plugins/@fixtures/greedy'
@@ -47,7 +47,7 @@ test('an owner sets the limits of a plugin; they are enforced, stored, shown, an
   t.after(() => host.close())
   await enabled(host)
   const before = await host.request('GET', path)
-  assert.deepEqual(before.body.limits, { effective: defaultPluginLimits, set: {} })
+  assert.deepEqual(before.body.limits, { effective: shownLimits(defaultPluginLimits), set: {} })
   assert.equal(before.body.resources.timers, 100)
   assert.deepEqual(before.body.limitsReached, [])
 
@@ -58,7 +58,7 @@ test('an owner sets the limits of a plugin; they are enforced, stored, shown, an
   assert.equal(limited.body.state, 'running')
   assert.equal(limited.body.resources.timers, 20)
   assert.deepEqual(limited.body.limits, {
-    effective: { ...defaultPluginLimits, timers: 20 },
+    effective: { ...shownLimits(defaultPluginLimits), timers: 20 },
     set: { timers: 20 },
   })
   const told = await until(host, ({ limitsReached }) => limitsReached.length > 0)

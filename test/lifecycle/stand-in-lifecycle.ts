@@ -3,7 +3,7 @@ import { Problem } from '../../src/base/problem.ts'
 import type { ExposureView } from '../../src/lifecycle/exposure-registry.ts'
 import type { Announcement, Lifecycle, PointView } from '../../src/lifecycle/lifecycle.ts'
 import { noResources, type Plugin } from '../../src/schema/plugin.ts'
-import { defaultPluginLimits } from '../../src/schema/plugin-limits.ts'
+import { defaultPluginLimits, shownLimits } from '../../src/schema/plugin-limits.ts'
 
 export function pluginNamed(id: string, rest: Partial<Plugin> = {}): Plugin {
   const [namespace = '', shortId = ''] = id.slice(1).split('/')
@@ -38,7 +38,7 @@ export function pluginNamed(id: string, rest: Partial<Plugin> = {}): Plugin {
     installedAt: '2024-01-01T00:00:00.000Z',
     updatedAt: '2024-01-01T00:00:00.000Z',
     resources: { ...noResources },
-    limits: { effective: { ...defaultPluginLimits }, set: {} },
+    limits: { effective: shownLimits(defaultPluginLimits), set: {} },
     limitsReached: [],
     ...rest,
   }

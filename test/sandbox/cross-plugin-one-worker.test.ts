@@ -5,6 +5,7 @@ import { silentLogger } from '../../src/base/log.ts'
 import { createIsolateHost } from '../../src/sandbox/isolate-host.ts'
 import { defaultLimits } from '../../src/sandbox/limits.ts'
 import { createPluginCalls } from '../../src/sandbox/plugin-calls.ts'
+import { createScheduler } from '../../src/sandbox/scheduler.ts'
 import { createWorkerThread } from '../../src/sandbox/worker-thread.ts'
 import { createRecorder, rawSource, type Recorder } from './stage.ts'
 
@@ -12,12 +13,13 @@ test('§9 two plugins in one worker call each other, back and forth, and one end
   const common = { clock: systemClock, logger: silentLogger, limits: defaultLimits }
   const thread = createWorkerThread({ ...common, name: 'both' })
   const pluginCalls = createPluginCalls()
+  const scheduler = createScheduler(systemClock.monotonic)
 
   async function load(number: number, name: string, lua: string) {
     const recorder: Recorder = createRecorder()
     recorder.services.installedAs = (id) => [`@test/${id}`]
     const isolate = createIsolateHost({
-      ...{ ...common, number, pluginCalls, services: recorder.services },
+      ...{ ...common, number, pluginCalls, scheduler, services: recorder.services },
       seat: {
         ...thread,
         ...{ isolation: 'shared' as const, worker: 1, heapMegabytes: defaultLimits.oldGenerationMegabytes },

@@ -106,7 +106,9 @@ export function createMetrics(settings: MetricsSettings): Metrics {
         'lupine_plugin_limit',
         'What each plugin may take, in the units of GET /api/limits',
         plugins.flatMap(({ id, limits: { effective } }) =>
-          Object.entries(effective).map(([limit, value]) => ({ labels: { plugin: id, limit }, value })),
+          Object.entries(effective).flatMap(([limit, value]) =>
+            value === null ? [] : [{ labels: { plugin: id, limit }, value }],
+          ),
         ),
       ),
       counter(

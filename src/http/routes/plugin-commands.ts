@@ -11,7 +11,7 @@ import {
   ToggleBody,
   UpdateBody,
 } from '../../schema/api.ts'
-import { limitDefinitions, limitNames } from '../../schema/plugin-limits.ts'
+import { limitDefinitions, limitNames, shownLimits } from '../../schema/plugin-limits.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { commandContext, fetchProblems, pluginAnswer, pluginIdOf } from './plugin-id.ts'
 
@@ -78,7 +78,7 @@ export function pluginCommandRoutes(lifecycle: Lifecycle): Route[] {
         body: {
           limits: limitNames.map((name) => {
             const { unit, description, min, max } = limitDefinitions[name]
-            return { name, unit, description, default: lifecycle.limits[name], min, max }
+            return { name, unit, description, default: shownLimits(lifecycle.limits)[name], min, max }
           }),
         },
       }),

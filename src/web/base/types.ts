@@ -82,8 +82,8 @@ export interface LimitDescription {
   name: string
   unit: string
   description: string
-  /** What a plugin gets for which nothing is set. */
-  default: number
+  /** What a plugin gets for which nothing is set; null: no limit. */
+  default: number | null
   min: number
   max: number
 }

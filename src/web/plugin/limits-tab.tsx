@@ -111,13 +111,13 @@ function LimitField({ limit, text, reachedAt, onInput }: LimitFieldProps) {
         value={text}
         inputMode="numeric"
         autocomplete="off"
-        placeholder={String(usual)}
+        placeholder={usual === null ? 'no limit' : String(usual)}
         aria-describedby={`${id}-hint ${id}-error`}
         aria-invalid={problem !== ''}
         onInput={({ currentTarget }) => onInput(currentTarget.value)}
       />
       <p class="hint" id={`${id}-hint`}>
-        {description}. Usual: {limitText(usual, unit)}
+        {description}. Usual: {usual === null ? 'no limit' : limitText(usual, unit)}
         {known && unit === 'bytes' ? `; here ${limitText(Number(text), unit)}` : ''}.
       </p>
       <p class="field-error" id={`${id}-error`} aria-live="polite">

@@ -13,7 +13,7 @@ import { perform } from './operations.ts'
 import { createOpenCalls } from './outside-calls.ts'
 import { createStoredBytes } from './stored-bytes.ts'
 
-export interface ServicesDeskSettings {
+export interface OperationDispatcherSettings {
   clock: Clock
   logger: Logger
   limits: SandboxLimits
@@ -27,7 +27,7 @@ export interface ServicesDeskSettings {
 }
 
 /** Does what one plugin asks of the host, and knows what the plugin has with it. */
-export interface ServicesDesk {
+export interface OperationDispatcher {
   /** A service that throws is the host's fault, and no reason to stop what comes after it. */
   serve(operation: Operation): void
   /** A line in the plugin's own log. */
@@ -43,7 +43,7 @@ export interface ServicesDesk {
   abortCalls(): void
 }
 
-export function createServicesDesk(settings: ServicesDeskSettings): ServicesDesk {
+export function createOperationDispatcher(settings: OperationDispatcherSettings): OperationDispatcher {
   const { clock, logger, limits, plugin, services, stored, answer } = settings
   const held = createHeldThings(limits)
   const kept = createKeptBytes(limits.keptBytes)
@@ -87,7 +87,7 @@ export function createServicesDesk(settings: ServicesDeskSettings): ServicesDesk
     }
     try {
       if (operation.kind === 'limitReached') limitReached(operation.limit)
-      else if (operation.kind === 'resources') desk.resources = operation.resources
+      else if (operation.kind === 'resources') dispatcher.resources = operation.resources
       else if (operation.kind === 'call') calls.start(operation.number, operation.call, operation.visitor)
       else if (operation.kind === 'cancel') calls.cancel(operation.number)
       else perform(services, operation)
@@ -100,7 +100,7 @@ export function createServicesDesk(settings: ServicesDeskSettings): ServicesDesk
     }
   }
 
-  const desk: ServicesDesk = {
+  const dispatcher: OperationDispatcher = {
     serve,
     say,
     limitReached,
@@ -109,5 +109,5 @@ export function createServicesDesk(settings: ServicesDeskSettings): ServicesDesk
     finishCalls: (milliseconds) => calls.finish(milliseconds),
     abortCalls: () => calls.abort(),
   }
-  return desk
+  return dispatcher
 }

@@ -1,4 +1,4 @@
-/** How much one plugin may ask of the host in the long run, and at once after a rest. */
+/** How much one plugin may ask of the host in the long run, and at once after a rest; `Infinity`: as much as it likes. */
 export interface PaceLimits {
   operationsPerSecond: number
   operationBurst: number
@@ -7,7 +7,7 @@ export interface PaceLimits {
 }
 
 /** Says when a plugin has to wait. It keeps no queue: whoever asks does not give credit before. */
-export interface Pace {
+export interface TokenBucket {
   /**
    * Counts what the plugin asked for. `owed`: the milliseconds until it may ask again, 0 at once; `of`: the limit
    * that says so.
@@ -15,7 +15,7 @@ export interface Pace {
   charge(operations: number, bytes: number): { owed: number; of: 'operationsPerSecond' | 'bytesPerSecond' }
 }
 
-export function createPace(limits: PaceLimits, monotonic: () => number): Pace {
+export function createTokenBucket(limits: PaceLimits, monotonic: () => number): TokenBucket {
   const operations = createMeter(limits.operationsPerSecond, limits.operationBurst)
   const bytes = createMeter(limits.bytesPerSecond, limits.byteBurst)
   return {
@@ -32,6 +32,7 @@ export function createPace(limits: PaceLimits, monotonic: () => number): Pace {
 
 /** Each unit takes its share of a second on an account that may be overdrawn by a burst. */
 function createMeter(perSecond: number, burst: number): (amount: number, now: number) => number {
+  if (perSecond === Number.POSITIVE_INFINITY) return () => 0
   const unit = 1000 / perSecond
   let paidUntil = Number.NEGATIVE_INFINITY
   return (amount, now) => {
