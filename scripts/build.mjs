@@ -1,16 +1,25 @@
-// Builds dist/: the host in one file, the worker in another, and the user interface. The first two carry all
-// they need, because looking up some hundred files takes longer than everything else that a start does.
-import { readFile, rm } from 'node:fs/promises'
-import { build } from 'esbuild'
+// Builds dist/: the host in one file, the program of the workers in another with its code compiled, and the user
+// interface. The first two carry all they need, because looking up some hundred files takes longer than everything
+// else that a start does. What has not changed is not built again. Named parts (`main`, `worker`, `web`) are built alone.
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { basename, dirname, relative } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fileSystemTime, isFresh, writeStamp } from './build-stamp.mjs'
 
-const common = {
+process.chdir(fileURLToPath(new URL('..', import.meta.url)))
+
+const json = async (path) => JSON.parse(await readFile(path, 'utf8'))
+
+const host = {
   bundle: true,
   platform: 'node',
   format: 'esm',
   target: 'node20',
   sourcemap: true,
-  logLevel: 'warning',
+  entryPoints: ['src/main.ts'],
   outdir: 'dist',
+  // It finds its native part beside itself.
+  external: ['fs-native-extensions'],
   // Packages in CommonJS ask for Node's own modules by `require`, and for their own place.
   banner: {
     js: [
@@ -24,19 +33,80 @@ const common = {
   },
 }
 
-await rm('dist', { recursive: true, force: true })
-await Promise.all([
-  build({
-    ...common,
-    entryPoints: { main: 'src/main.ts' },
-    // One finds its native part beside itself; the other is used from source alone.
-    external: ['fs-native-extensions', 'esbuild'],
-  }),
-  build({ ...common, entryPoints: { worker: 'src/sandbox/worker/main.ts' } }),
-  build({
-    ...JSON.parse(await readFile('src/web/esbuild.json', 'utf8')),
-    entryPoints: ['src/web/main.tsx'],
-    outdir: 'dist/web',
+const parts = {
+  main: async () => bundle(host),
+  async worker() {
+    const options = { ...(await json('src/sandbox/worker/esbuild.json')), outfile: 'dist/worker.js' }
+    const program = await bundle({ ...options, entryPoints: ['src/sandbox/worker/main.ts'] })
+    const recorder = await bundle({
+      ...host,
+      sourcemap: false,
+      entryPoints: ['src/sandbox/record-code-cache.ts'],
+    })
+    const { recordCodeCache } = await imported(recorder.files[0])
+    const [{ contents }] = program.files
+    const files = [...program.files, { path: 'dist/worker.cache', contents: await recordCodeCache(contents) }]
+    return { files, inputs: [...program.inputs, ...recorder.inputs] }
+  },
+  web: async () =>
+    bundle({
+      ...(await json('src/web/esbuild.json')),
+      entryPoints: ['src/web/main.tsx'],
+      outdir: 'dist/web',
+    }),
+}
+
+/** What comes of it, and all that it is made of. Nothing is written. */
+async function bundle(options) {
+  const { build } = await import('esbuild')
+  const { outputFiles, metafile } = await build({
+    ...options,
+    write: false,
+    metafile: true,
     logLevel: 'warning',
-  }),
-])
+  })
+  return { files: outputFiles, inputs: Object.keys(metafile.inputs) }
+}
+
+/** The module in a file that is there only for that long. */
+async function imported({ contents }) {
+  const file = `dist/module.${process.pid}.mjs`
+  await write({ path: file, contents })
+  try {
+    return await import(pathToFileURL(file).href)
+  } finally {
+    await rm(file)
+  }
+}
+
+/** Whoever reads a file meanwhile, or builds it too, has one that is whole. */
+async function write({ path, contents }) {
+  const temporary = `dist/${basename(path)}.${process.pid}.tmp`
+  await mkdir(dirname(path), { recursive: true })
+  const isProgram = contents[0] === 0x23 && contents[1] === 0x21
+  await writeFile(temporary, contents, { mode: isProgram ? 0o777 : 0o666 })
+  await rename(temporary, path)
+}
+
+async function make(part) {
+  const began = fileSystemTime(part)
+  const { files, inputs } = await parts[part]()
+  await Promise.all(files.map(write))
+  const outputs = files.map(({ path }) => relative('.', path))
+  // Files that are no files, such as what stands for a module that a browser does not have.
+  writeStamp(
+    part,
+    began,
+    inputs.filter((path) => !/^\(?[a-z]+:/.test(path)),
+    outputs,
+  )
+}
+
+const named = process.argv.slice(2)
+const unknown = named.find((part) => !(part in parts))
+if (unknown !== undefined) {
+  console.error(`There is no part ${unknown}: name ${Object.keys(parts).join(', ')}, or none for all.`)
+  process.exit(2)
+}
+const wanted = named.length > 0 ? named : Object.keys(parts)
+await Promise.all(wanted.filter((part) => !isFresh(part)).map(make))

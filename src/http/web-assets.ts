@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { basename, extname } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
+import { buildDirectory } from '../base/build-directory.ts'
+import { lazily } from '../base/lazily.ts'
 
 /** The files of the user interface, ready to be sent. */
 
@@ -21,34 +21,14 @@ export interface WebAssets {
   files: ReadonlyMap<string, WebAsset>
 }
 
-let loaded: WebAssets | undefined
-
-/** Read, or built, with the first request; a host that nobody looks at does not pay for it. */
-export function webAssets(): WebAssets {
-  loaded ??= prepare(import.meta.url.endsWith('.ts') ? buildFromSource() : readBuilt())
-  return loaded
-}
+/** Read with the first request; a host that nobody looks at does not pay for it. */
+export const webAssets = lazily((): WebAssets => prepare(readBuilt()))
 
 type Files = readonly { name: string; content: Buffer }[]
 
 function readBuilt(): Files {
-  const folder = new URL('./web/', import.meta.url)
+  const folder = new URL('web/', buildDirectory('web'))
   return readdirSync(folder).map((name) => ({ name, content: readFileSync(new URL(name, folder)) }))
-}
-
-/** Where the host runs from its TypeScript source, as in the tests, the same bundle is made in memory. */
-function buildFromSource(): Files {
-  const { buildSync } = createRequire(import.meta.url)('esbuild') as typeof import('esbuild')
-  const folder = new URL('../web/', import.meta.url)
-  const options = JSON.parse(readFileSync(new URL('esbuild.json', folder), 'utf8')) as object
-  const { outputFiles } = buildSync({
-    ...options,
-    entryPoints: [fileURLToPath(new URL('main.tsx', folder))],
-    outdir: 'web',
-    write: false,
-    logLevel: 'silent',
-  })
-  return outputFiles.map(({ path, contents }) => ({ name: basename(path), content: Buffer.from(contents) }))
 }
 
 const types: Readonly<Record<string, string>> = {

@@ -9,13 +9,14 @@ import {
   parseWorkerMessage,
   type Question,
   type UrgentMessage,
+  type WorkerSetup,
 } from '../schema/worker-protocol.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import type { TurnRules } from '../schema/turn-cells.ts'
 import { IsolateError } from './isolate.ts'
 import type { SandboxLimits } from './limits.ts'
 import { createQuestionDesk, type Reply } from './question-desk.ts'
-import { workerProgram } from './worker-entry.ts'
+import { workerBootstrap, workerProgram } from './worker-entry.ts'
 
 /** Characters that a worker may write to its standard streams at a time; plugins have no way to do it. */
 const outputLimit = 2_000
@@ -85,11 +86,11 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
 
   function startWorker(): Worker {
     try {
-      const { program, eval: isText } = workerProgram()
-      return new Worker(program, {
-        eval: isText,
+      const setup: WorkerSetup = shared === undefined ? desk.setup : { ...desk.setup, turns: shared.turns }
+      return new Worker(workerBootstrap, {
+        eval: true,
         name,
-        workerData: shared === undefined ? desk.setup : { ...desk.setup, turns: shared.turns },
+        workerData: { ...setup, program: workerProgram() },
         transferList: [desk.setup.urgent],
         // Nothing of the host's surroundings: no environment, no options, no streams.
         env: {},

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { type ProblemCode, problemTable } from '../base/problem.ts'
 import { ExposedState, Exposure } from './exposure.ts'
-import { FullId } from './identifier.ts'
+import { FullId } from './identifier-schema.ts'
 import { Origin } from './journal-event.ts'
 import { Permissions } from './permissions.ts'
 import { Config, LogEntry, Plugin, PluginError, PluginState } from './plugin.ts'

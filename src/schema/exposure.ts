@@ -1,10 +1,10 @@
 import Type, { type Static } from 'typebox'
 import type { Json } from '../base/json.ts'
-import { approximateSize } from '../base/json-size.ts'
 import { type ExposedComponent, exposedComponents } from './exposed-components.ts'
 import { Text, textLimits } from './text.ts'
 
 export * from './exposed-components.ts'
+export * from './exposure-size.ts'
 
 /** What a plugin shows with `expose()` (plugin API, section 10), resolved to a component of Home Assistant's. */
 
@@ -45,11 +45,3 @@ export type Exposure = Static<typeof Exposure>
 /** A value by feature; null is one that nobody knows at present. */
 export const ExposedState = Type.Record(Type.String(), Type.Unsafe<Json>(Type.Unknown()))
 export type ExposedState = Static<typeof ExposedState>
-
-/** Bytes of all that one plugin exposes, without the values: Home Assistant is told of all of it in one message. */
-export const exposureBytesLimit = 1024 * 1024
-
-/** Bytes that a description takes of them, roughly. */
-export function exposureSize(id: string, exposure: Partial<Exposure>): number {
-  return id.length + approximateSize(exposure)
-}

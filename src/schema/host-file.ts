@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { FullId } from './identifier.ts'
+import { FullId } from './identifier-schema.ts'
 import { Integrity } from './journal-event.ts'
 import { createParser } from './parser.ts'
 import { Config } from './plugin.ts'

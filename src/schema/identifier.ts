@@ -1,18 +1,10 @@
-import Type from 'typebox'
-
 /** Longest namespace or short id, in characters. */
 export const identifierPartLimit = 64
 
 /** `[a-z0-9][a-z0-9._-]*` without `--`, which separates the two parts in a directory name. */
 const part = '(?!.*--)[a-z0-9][a-z0-9._-]{0,63}'
-const shortIdPattern = new RegExp(`^${part}$`)
+export const shortIdPattern = new RegExp(`^${part}$`)
 const fullIdPattern = /^@([^/]*)\/([^/]*)$/
-
-export const ShortId = Type.String({ pattern: shortIdPattern.source })
-export const FullId = Type.String({
-  description: 'An id of the form @namespace/shortId',
-  pattern: '^@(?![^/]*--)[a-z0-9][a-z0-9._-]{0,63}/(?!.*--)[a-z0-9][a-z0-9._-]{0,63}$',
-})
 
 export interface PluginIdentifier {
   /** `@namespace/shortId` */

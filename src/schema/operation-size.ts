@@ -1,6 +1,6 @@
 import { approximateSize } from '../base/json-size.ts'
 import type { Json } from '../base/json.ts'
-import { exposureSize } from './exposure.ts'
+import { exposureSize } from './exposure-size.ts'
 import type { Parcel } from './plugin-call.ts'
 import type { Operation } from './worker-protocol.ts'
 

@@ -1,25 +1,23 @@
 import Type, { type Static } from 'typebox'
+import {
+  headerLimit,
+  httpMethods,
+  isSendableBlock,
+  modbusLimits,
+  modbusTimeoutLimit,
+} from './outside-limits.ts'
 import { Text, textLimits } from './text.ts'
+
+export * from './failed-answer.ts'
+export * from './outside-limits.ts'
 
 /** What plugins ask of machines elsewhere, and what comes back; a worker has no network of its own. */
 
 const Bytes = Type.Refine(Type.Unsafe<Uint8Array>({}), (value) => value instanceof Uint8Array)
 
-export const httpMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'] as const
-export type HttpMethod = (typeof httpMethods)[number]
-
-/** Headers of one request; more than any server takes. */
-export const headerLimit = 200
 /** A header; several of one name are several entries. The value's characters are bytes (Latin-1). */
 const Header = Type.Tuple([Type.String(), Type.String()])
 const HeaderBlock = Type.Refine(Type.Array(Header, { maxItems: headerLimit }), isSendableBlock)
-
-/** Whether the headers are not larger together than a server takes. */
-export function isSendableBlock(headers: readonly (readonly [string, string])[]): boolean {
-  let size = 0
-  for (const [name, value] of headers) size += name.length + value.length
-  return size <= textLimits.headerBlock
-}
 
 export const HttpRequest = Type.Object({
   /** Absolute, as the plugin wrote it; may hold `user:pass@`. */
@@ -47,9 +45,6 @@ export interface HttpAnswer {
   error?: { code: 'timeout' | 'network'; message: string }
 }
 
-/** Milliseconds for one attempt of a Modbus request, at most: a gateway does one at a time. */
-export const modbusTimeoutLimit = 60_000
-
 const Word = Type.Integer({ minimum: 0, maximum: 0xffff })
 const ModbusTarget = {
   host: Type.Refine(Text(textLimits.hostName), (host) => host !== ''),
@@ -59,14 +54,6 @@ const ModbusTarget = {
   /** Milliseconds for one attempt; absent: the gateway's own. */
   timeout: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: modbusTimeoutLimit })),
 }
-
-/** What one telegram may carry (Modbus application protocol 1.1b3, section 6). */
-export const modbusLimits = {
-  readBits: 2_000,
-  readRegisters: 125,
-  writeBits: 1_968,
-  writeRegisters: 123,
-} as const
 
 /** Read `quantity` of them, or write `values`; coils and discrete inputs are 0 or 1. */
 export const ModbusRequest = Type.Union([
@@ -111,18 +98,3 @@ export type OutsideService = OutsideCall['service']
 
 export type OutsideAnswer =
   { service: 'http'; answer: HttpAnswer } | { service: 'modbus'; answer: ModbusAnswer }
-
-/** The answer to a call that came to nothing. */
-export function failedAnswer(service: OutsideService, message: string): OutsideAnswer {
-  if (service === 'modbus') return { service, answer: { ok: false, message } }
-  return {
-    service,
-    answer: {
-      status: 0,
-      headers: [],
-      body: new Uint8Array(),
-      elapsed: 0,
-      error: { code: 'network', message },
-    },
-  }
-}

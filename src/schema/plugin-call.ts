@@ -1,18 +1,13 @@
 import Type, { type Static } from 'typebox'
+import { callDepthLimit, parcelReferenceLimit } from './plugin-call-limits.ts'
 import { Text, textLimits } from './text.ts'
+
+export * from './plugin-call-limits.ts'
 
 /** What plugins say to each other, through the host (`src/sandbox/README.md`, "Calls between plugins"). */
 
 const Count = Type.Integer({ minimum: 0 })
 const Bytes = Type.Refine(Type.Unsafe<Uint8Array>({}), (value) => value instanceof Uint8Array)
-
-/** Calls within calls, over all plugins: more is an endless recursion. Lua's own limit for its part is 200. */
-export const callDepthLimit = 32
-/** References in one parcel; nobody hands over that many things at a time on purpose. */
-export const parcelReferenceLimit = 10_000
-
-/** The instance of an isolate, as `Plugin:new` made it; it is there for as long as the isolate is. */
-export const instanceHandle = 0
 
 /** Something that stays where it is: a table or a function of an isolate, by the number it has there. */
 export const Reference = Type.Object({

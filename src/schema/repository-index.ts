@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
 import type { JsonObject } from '../base/json.ts'
-import { ShortId } from './identifier.ts'
+import { ShortId } from './identifier-schema.ts'
 import { AnyKey, pluginFileLimit, RelativePath, SemanticVersion } from './manifest.ts'
 import {
   authorName,

@@ -1,6 +1,6 @@
 import Type, { type TSchema } from 'typebox'
 import { type FactType, hostFacts, type JournalEvent, Origin, pluginFacts } from './journal-event.ts'
-import { FullId } from './identifier.ts'
+import { FullId } from './identifier-schema.ts'
 import { createParser, type Parsed, type Parser } from './parser.ts'
 
 /** Checks what was read from the journal: a checksum says that a line is whole, not that it makes sense. */

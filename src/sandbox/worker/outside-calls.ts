@@ -1,10 +1,6 @@
 import type { Operation } from '../../schema/worker-protocol.ts'
-import {
-  failedAnswer,
-  type OutsideAnswer,
-  type OutsideCall,
-  type OutsideService,
-} from '../../schema/outside.ts'
+import type { OutsideAnswer, OutsideCall, OutsideService } from '../../schema/outside.ts'
+import { failedAnswer } from '../../schema/failed-answer.ts'
 import { roomFor, type Visitor } from './peers/visitors.ts'
 
 /** Hears of the answer, later and once. */

@@ -1,5 +1,6 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import { callDepthLimit, type Parcel, type Reference } from '../../schema/plugin-call.ts'
+import type { Parcel, Reference } from '../../schema/plugin-call.ts'
+import { callDepthLimit } from '../../schema/plugin-call-limits.ts'
 import type {
   Answer,
   Answers,

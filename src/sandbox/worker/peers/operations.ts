@@ -1,4 +1,5 @@
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import { lazily } from '../../../base/lazily.ts'
 import { bytesOf, isFunction, isTable, textOf } from '../plugin-api/arguments.ts'
 
 /**
@@ -6,8 +7,7 @@ import { bytesOf, isFunction, isTable, textOf } from '../plugin-api/arguments.ts
  * `pairs` gives as one flat list, and its length. The names are those of metamethods without the underscores.
  */
 const source = `
-local pairs = pairs
-return {
+return function(pairs, tostring) return {
   index = function(object, key) return object[key] end,
   call = function(object, ...) return object(...) end,
   len = function(object) return #object end,
@@ -30,21 +30,27 @@ return {
   unm = function(a) return -a end,
   lt = function(a, b) return a < b end,
   le = function(a, b) return a <= b end,
-}`
+} end`
 
 /** Operations that any of their two operands may have led to; the receiver gets both of them. */
 export const operators = ['concat', 'add', 'sub', 'mul', 'div', 'mod', 'pow', 'unm', 'lt', 'le'] as const
 
-export function createOperations(runtime: LuaRuntime): ReadonlyMap<string, LuaFunction> {
-  const [table] = runtime.run(bytesOf(source), 'operation')
-  if (!isTable(table)) throw new TypeError('the operations are no table')
-  return new Map(
-    table
-      .entries()
-      .flatMap(([name, operation]): [string, LuaFunction][] =>
-        name instanceof Uint8Array && isFunction(operation) ? [[textOf(name), operation]] : [],
-      ),
-  )
+/** Compiled with the first call of another plugin, which most plugins never get. */
+export function createOperations(runtime: LuaRuntime): () => ReadonlyMap<string, LuaFunction> {
+  // As they are before the plugin can put something else in their place.
+  const builtIn = ['pairs', 'tostring'].map((name) => runtime.globals.get(name))
+  return lazily(() => {
+    const [compiled] = runtime.run(bytesOf(source), 'operation')
+    const [table] = isFunction(compiled) ? runtime.call(compiled, ...builtIn) : []
+    if (!isTable(table)) throw new TypeError('the operations are no table')
+    return new Map(
+      table
+        .entries()
+        .flatMap(([name, operation]): [string, LuaFunction][] =>
+          name instanceof Uint8Array && isFunction(operation) ? [[textOf(name), operation]] : [],
+        ),
+    )
+  })
 }
 
 /** The list that `entries` answers, as an array: key, value, key, value. */

@@ -1,4 +1,5 @@
-import { type Parcel, parcelReferenceLimit, type Reference } from '../../../schema/plugin-call.ts'
+import type { Parcel, Reference } from '../../../schema/plugin-call.ts'
+import { parcelReferenceLimit } from '../../../schema/plugin-call-limits.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 
 /** Bytes of one parcel: a picture fits, and no plugin can fill the host's memory. */

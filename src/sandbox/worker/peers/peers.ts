@@ -1,10 +1,6 @@
 import { flowCells } from '../../../schema/flow-cells.ts'
-import {
-  callDepthLimit,
-  type Parcel,
-  type PluginCallOutcome,
-  type Reference,
-} from '../../../schema/plugin-call.ts'
+import type { Parcel, PluginCallOutcome, Reference } from '../../../schema/plugin-call.ts'
+import { callDepthLimit } from '../../../schema/plugin-call-limits.ts'
 import type {
   Answers,
   LoadSource,

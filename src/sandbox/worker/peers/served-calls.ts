@@ -42,7 +42,7 @@ export function createServedCalls(settings: ServedCallsSettings) {
   const operations = createOperations(runtime)
 
   function operate(name: string, ...args: LuaValue[]): LuaValue[] {
-    const operation = operations.get(name)
+    const operation = operations().get(name)
     if (operation === undefined) throw new Error(`there is no operation '${name}'`)
     return entry.serve(operation, ...args)
   }

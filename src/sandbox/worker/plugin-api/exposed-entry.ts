@@ -1,11 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject } from '../../../base/json.ts'
-import {
-  type ExposedComponent,
-  type Exposure,
-  exposureBytesLimit,
-  featuresOf,
-} from '../../../schema/exposure.ts'
+import type { ExposedComponent, Exposure } from '../../../schema/exposure.ts'
+import { exposureBytesLimit } from '../../../schema/exposure-size.ts'
+import { featuresOf } from '../../../schema/exposed-components.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { failureOf } from '../plugin-log.ts'

@@ -1,5 +1,7 @@
+import { lazily } from '../../../base/lazily.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
-import { type ExposedComponent, featuresOf } from '../../../schema/exposure.ts'
+import type { ExposedComponent } from '../../../schema/exposure.ts'
+import { featuresOf } from '../../../schema/exposed-components.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isFunction, optionalText } from './arguments.ts'
@@ -17,16 +19,17 @@ const memberOf = 'return function(object, name) return object[name] end'
 const methodOf = 'return function(object, name, ...) return object[name](object, ...) end'
 
 export function createObjectAccess({ runtime, entry }: PluginContext): (table: LuaTable) => ExposedObject {
-  const compile = (source: string) => {
-    const [compiled] = runtime.run(bytesOf(source), 'expose')
-    if (!isFunction(compiled)) throw new TypeError('the helper of expose is no function')
-    return compiled
-  }
+  const compile = (source: string) =>
+    lazily(() => {
+      const [compiled] = runtime.run(bytesOf(source), 'expose')
+      if (!isFunction(compiled)) throw new TypeError('the helper of expose is no function')
+      return compiled
+    })
   const member = compile(memberOf)
   const method = compile(methodOf)
   const read = (table: LuaTable, name: string): LuaValue => {
     try {
-      return entry.attempt(member, table, bytesOf(name))[0]
+      return entry.attempt(member(), table, bytesOf(name))[0]
     } catch {
       // A metatable that raises for a name has no such member.
       return undefined
@@ -35,7 +38,7 @@ export function createObjectAccess({ runtime, entry }: PluginContext): (table: L
   return (table) => ({
     has: (name) => isFunction(read(table, name)),
     field: (name) => optionalText(read(table, name)),
-    call: (name, ...args) => entry.attempt(method, table, bytesOf(name), ...args),
+    call: (name, ...args) => entry.attempt(method(), table, bytesOf(name), ...args),
   })
 }
 

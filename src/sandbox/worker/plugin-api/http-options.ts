@@ -1,13 +1,8 @@
 import { isGeneratedHeader } from '../../../schema/generated-headers.ts'
 import { jsonText } from '../../../base/json.ts'
-import { fits, textLimits } from '../../../schema/text.ts'
-import {
-  headerLimit,
-  isSendableBlock,
-  type HttpMethod,
-  httpMethods,
-  type HttpRequest,
-} from '../../../schema/outside.ts'
+import { fits, textLimits } from '../../../schema/text-limits.ts'
+import type { HttpMethod, HttpRequest } from '../../../schema/outside.ts'
+import { headerLimit, isSendableBlock, httpMethods } from '../../../schema/outside-limits.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { ByteBudget } from '../byte-budget.ts'
 import type { PluginContext } from '../plugin-context.ts'

@@ -1,5 +1,5 @@
 import type { HttpAnswer } from '../../../schema/outside.ts'
-import { textLimits } from '../../../schema/text.ts'
+import { textLimits } from '../../../schema/text-limits.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { Visitor } from '../peers/visitors.ts'
 import type { PluginContext } from '../plugin-context.ts'

@@ -1,0 +1,8 @@
+import Type from 'typebox'
+import { shortIdPattern } from './identifier.ts'
+
+export const ShortId = Type.String({ pattern: shortIdPattern.source })
+export const FullId = Type.String({
+  description: 'An id of the form @namespace/shortId',
+  pattern: '^@(?![^/]*--)[a-z0-9][a-z0-9._-]{0,63}/(?!.*--)[a-z0-9][a-z0-9._-]{0,63}$',
+})

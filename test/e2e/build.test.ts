@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { cpSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+
+const root = join(import.meta.dirname, '..', '..')
+const part = 'worker'
+const source = 'src/sandbox/worker/main.ts'
+const result = 'dist/worker.js'
+
+/** A copy of what the build needs, old enough to have been written before it. */
+async function checkout(context: Parameters<typeof temporaryDirectory>[0]) {
+  const folder = await temporaryDirectory(context)
+  for (const name of ['package.json', 'package-lock.json', 'tsconfig.json', 'scripts', 'src', 'machines'])
+    cpSync(join(root, name), join(folder, name), { recursive: true, preserveTimestamps: true })
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  const at = (path: string): string => join(folder, path)
+  return {
+    build: (name = part) =>
+      spawnSync(process.execPath, [at('scripts/build.mjs'), name], { cwd: '/', encoding: 'utf8' }),
+    text: (path: string) => readFileSync(at(path), 'utf8'),
+    write: (path: string, text: string) => writeFileSync(at(path), text),
+    append: (path: string, text: string) => writeFileSync(at(path), text, { flag: 'a' }),
+    remove: (path: string) => rmSync(at(path)),
+    touch: (path: string) => utimesSync(at(path), new Date(), new Date()),
+    built: () => statSync(at(result), { throwIfNoEntry: false })?.mtimeMs,
+  }
+}
+
+test('a build is made again when something has changed of which it was made, and only then', async (t) => {
+  const copy = await checkout(t)
+  const buildsAnew = (change: () => void): boolean => {
+    const before = copy.built()
+    change()
+    assert.equal(copy.build().status, 0)
+    return copy.built() !== before
+  }
+  assert.ok(
+    buildsAnew(() => undefined),
+    'the first time',
+  )
+  const cases: [what: string, change: () => void, isBuilt: boolean][] = [
+    ['nothing has changed', () => undefined, false],
+    ['a source is touched', () => copy.touch(source), false],
+    ['a source has changed', () => copy.append(source, "post({ kind: 'ready' })\n"), true],
+    ['nothing has changed since', () => undefined, false],
+    ['other packages are locked', () => copy.append('package-lock.json', '\n'), true],
+    ['an option of the build has changed', () => copy.append('src/sandbox/worker/esbuild.json', '\n'), true],
+    ['a result has gone', () => copy.remove('dist/worker.cache'), true],
+    ['a result is another', () => copy.append(result, ' '), true],
+    ['the stamp cannot be read', () => copy.write('dist/worker.stamp', '{'), true],
+    [
+      'another Node has built it',
+      () =>
+        copy.write('dist/worker.stamp', copy.text('dist/worker.stamp').replace(process.version, 'v18.0.0')),
+      true,
+    ],
+  ]
+  for (const [what, change, isBuilt] of cases) {
+    assert.equal(buildsAnew(change), isBuilt, what)
+  }
+})
+
+test('a build that fails says why, and counts as none', async (t) => {
+  const copy = await checkout(t)
+  assert.equal(copy.build().status, 0)
+  copy.append(source, 'const = 1\n')
+  for (let again = 0; again < 2; again += 1) {
+    const { status, stderr } = copy.build()
+    assert.equal(status, 1)
+    assert.match(stderr, /main\.ts:\d+/)
+  }
+})
+
+test('a part that does not exist cannot be built', async (t) => {
+  const copy = await checkout(t)
+  const { status, stderr } = copy.build('nothing')
+  assert.deepEqual(
+    [status, stderr],
+    [2, 'There is no part nothing: name main, worker, web, or none for all.\n'],
+  )
+})
