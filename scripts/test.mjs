@@ -27,34 +27,36 @@ function testFiles(path) {
     .sort()
 }
 
-/** What a file may not share with another: hooks of the whole process, its settings, its memory. */
+/** What a file may not share with another: hooks around each test, settings of the process, a measure of it. */
 const needsOwnProcess =
-  /^(before|after|beforeEach|afterEach)\(|\bprocess\.(env|umask|memoryUsage|on)\b|collectGarbage|mainThread/m
-/** Test files of one folder that share a process; loading the host takes longer than most tests. */
-const filesInOneProcess = 6
+  /^(before|after)Each\(|\bmock\.|\bprocess\.(umask|memoryUsage|getActiveResourcesInfo|on)\b|collectGarbage/m
+/** Test files that share a process: to load the host takes longer than most of them. */
+const filesInOneProcess = 16
+/** Tests wait for timers and disks, too: so many processes keep two cores busy. */
+const processesAtOnce = 3
 
-/** Modules to run, each in a process of its own: single files, and in `folder` modules that import several. */
-function processesFor(files, folder) {
+/** A test file with what it takes from its own folder. */
+function textOf(file) {
+  const text = readFileSync(file, 'utf8')
+  const parts = [...text.matchAll(/ from '\.\/([^']+)'/g)].map(([, name]) => join(dirname(file), name))
+  return [text, ...parts.map((part) => readFileSync(part, 'utf8'))].join('\n')
+}
+
+/** Modules to run in this order, each in a process of its own: they are in `folder`, and import the test files. */
+function modulesOf(files, folder) {
   // The long ones measure what a process takes.
-  const alone = files.filter(
-    (file) => file.endsWith('.long.test.ts') || needsOwnProcess.test(readFileSync(file, 'utf8')),
+  const isAlone = (file) => file.endsWith('.long.test.ts') || needsOwnProcess.test(textOf(file))
+  const sharing = files.filter((file) => !isAlone(file))
+  const count = Math.ceil(sharing.length / filesInOneProcess)
+  // Every so-and-so-many-th: the dear ones stand side by side in their folders, and take turns so.
+  const groups = Array.from({ length: count }, (_, nth) =>
+    sharing.filter((_, index) => index % count === nth),
   )
-  const byDirectory = new Map()
-  for (const file of files) {
-    if (alone.includes(file)) continue
-    byDirectory.set(dirname(file), [...(byDirectory.get(dirname(file)) ?? []), file])
-  }
-  const groups = [...byDirectory.values()].flatMap((group) => {
-    const count = Math.ceil(group.length / filesInOneProcess)
-    return Array.from({ length: count }, (_, nth) => group.filter((_, index) => index % count === nth))
-  })
-  const modules = groups.map((group, index) => {
-    if (group.length === 1) return group[0]
-    const path = join(folder, `group-${index}.test.mjs`)
+  return [...files.filter(isAlone).map((file) => [file]), ...groups].map((group, index) => {
+    const path = join(folder, `${String(index).padStart(3, '0')}.test.mjs`)
     writeFileSync(path, group.map((file) => `import ${JSON.stringify(pathToFileURL(file))}\n`).join(''))
     return path
   })
-  return [...alone, ...modules]
 }
 
 /** Runs these files; the exit code, and the files with a failure. */
@@ -76,7 +78,7 @@ function run(files, concurrency) {
         // five times as long on a machine with other things to do.
         '--test-timeout=600000',
         ...flags,
-        ...processesFor(files, folder),
+        ...modulesOf(files, folder),
       ],
       { stdio: 'inherit' },
     )
@@ -100,7 +102,7 @@ const files = (named.length > 0 ? named : ['test', 'repository'])
   .flatMap(testFiles)
   .filter((file) => named.length > 0 || file.endsWith('.long.test.ts') === isLongRun)
   .map((file) => relative('.', resolve(file)))
-const first = run(files, 2)
+const first = run(files, isLongRun ? 2 : processesAtOnce)
 let { status } = first
 const failed = [...new Set(first.failed.flatMap(testFilesOf))]
 const isEachKnown = first.failed.every((file) => testFilesOf(file).length > 0)

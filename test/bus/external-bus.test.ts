@@ -15,6 +15,7 @@ import {
   textOf,
 } from './bus-fixture.ts'
 import { waitingMessagesLimit } from '../../src/bus/outgoing-queue.ts'
+import { until } from '../helpers/until.ts'
 import { createMosquitto, mosquittoMissing } from './mosquitto.ts'
 
 const options = { skip: mosquittoMissing }
@@ -177,7 +178,7 @@ test(
     const reconnected = onceReconnected(bus)
     await mosquitto.kill()
     // What is written to a connection that is already dead is lost with QoS 0, as it may be.
-    while (bus.connected) await new Promise((resolve) => setImmediate(resolve))
+    await until('the end of the connection', async () => !bus.connected)
     const expected = ['news/0 before']
     for (let number = 1; number <= 200; number += 1) {
       expected.push(`news/${number} waiting`)
@@ -341,8 +342,8 @@ for (const limit of ['max_packet_size', 'message_size_limit']) {
       assert.deepEqual(lines(await received.take(1)), ['host/small taken'])
       const refusal = () =>
         logger.lines.find(({ message }) => message === 'The MQTT broker refused a message')
-      while (refusal() === undefined) await new Promise((resolve) => setImmediate(resolve))
-      assert.equal(refusal()?.fields?.topic, 'host/large')
+      const { fields } = await until('the refusal', async () => refusal())
+      assert.equal(fields?.topic, 'host/large')
     },
   )
 }

@@ -9,7 +9,8 @@ const root = join(import.meta.dirname, '..', '..')
 
 /** A program of this project that is called wrongly: its last line, and how it ended. */
 function run(...line: string[]): { status: number | null; stderr: string } {
-  const { status, stderr } = spawnSync(process.execPath, ['--import', 'tsx', ...line], {
+  const loader = line[0]?.endsWith('.ts') ? ['--import', 'tsx'] : []
+  const { status, stderr } = spawnSync(process.execPath, [...loader, ...line], {
     cwd: root,
     encoding: 'utf8',
   })

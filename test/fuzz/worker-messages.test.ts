@@ -16,6 +16,7 @@ import {
   workerMessageSchemas,
 } from '../../src/schema/worker-protocol.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { until } from '../helpers/until.ts'
 import { startWebServer } from '../outside/web-server.ts'
 import { mutated, nastyTexts, runs, text, uncommonValue } from './arbitraries.ts'
 
@@ -190,8 +191,11 @@ test('whatever a worker says, the host answers, logs it, and the other plugin an
   await client.subscribeAsync('#')
   client.on('message', () => undefined)
   for (const value of goodMessages.batch) say(value)
-  const { objects } = (await host.request('GET', '/api/plugins/hello/objects')).body
-  assert.deepEqual(objects, { 'a.b': { on: true } }, 'what a worker says arrives')
+  const arrived = await until('what the worker said', async () => {
+    const { objects } = (await host.request('GET', '/api/plugins/hello/objects')).body
+    return 'a.b' in objects && objects
+  })
+  assert.deepEqual(arrived, { 'a.b': { on: true } })
   const seq = host.host.lifecycle.lastSeq
   const good = fc.constantFrom(...Object.values(goodMessages).flat())
   const renamed = good.chain((message) =>

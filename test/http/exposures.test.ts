@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { lampPlugin } from '../helpers/lamp-plugin.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { until } from '../helpers/until.ts'
 
 /** What a plugin shows with `expose()`, over HTTP. */
 
@@ -22,15 +23,12 @@ interface Shown {
 }
 
 /** What is exposed once the first values are known. */
-async function exposures(known: (shown: Shown[]) => boolean): Promise<Shown[]> {
-  const until = Date.now() + 30_000
-  for (;;) {
+function exposures(known: (shown: Shown[]) => boolean): Promise<Shown[]> {
+  return until('what is exposed', async () => {
     const { status, body } = await host.request('GET', `${lamp}/exposures`)
     assert.equal(status, 200)
-    if (known(body.exposures)) return body.exposures
-    assert.ok(Date.now() < until, `not yet: ${JSON.stringify(body)}`)
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
+    return known(body.exposures) && body.exposures
+  })
 }
 
 test('nothing is exposed while the plugin is off', async () => {

@@ -22,7 +22,7 @@ const ways: { name: string; kernelLocks: KernelLock[]; program: string; file: st
   { name: 'a file with the number of the process', kernelLocks: [], program: '[]', file: '.host.lock.pid' },
 ]
 
-for (const { name, kernelLocks, program, file } of ways) {
+for (const { name, kernelLocks, file } of ways) {
   test(`by ${name} a directory is locked once, and free again after the release`, async (context) => {
     const directory = await temporaryDirectory(context)
     const lock = await lockDirectory(directory, kernelLocks)
@@ -41,30 +41,33 @@ for (const { name, kernelLocks, program, file } of ways) {
     await lock?.release({ withFile: true })
     assert.deepEqual(await readdir(directory), [])
   })
-
-  test(`by ${name} a process that is killed leaves no lock`, async (context) => {
-    const directory = await temporaryDirectory(context)
-    const source = `
-      const { lockDirectory } = await import(${JSON.stringify(join(rooms, 'lock.ts'))})
-      const { flockProgram, nativeLock } = await import(${JSON.stringify(join(rooms, 'kernel-lock.ts'))})
-      const lock = await lockDirectory(process.argv[1], ${program})
-      console.log(lock === undefined ? 'refused' : 'locked')
-      setInterval(() => {}, 1000)`
-    const child = spawn(
-      process.execPath,
-      ['--import', 'tsx', '--input-type=module', '-e', source, directory],
-      { stdio: ['ignore', 'pipe', 'inherit'] },
-    )
-    const [answer] = await once(child.stdout, 'data')
-    assert.equal(String(answer).trim(), 'locked')
-    assert.equal(await lockDirectory(directory, kernelLocks), undefined)
-    child.kill('SIGKILL')
-    await once(child, 'exit')
-    const lock = await lockDirectory(directory, kernelLocks)
-    assert.ok(lock)
-    await lock.release({ withFile: true })
-  })
 }
+
+test('a process that is killed leaves no lock, in whichever way it held it', async (context) => {
+  const held = await Promise.all(
+    ways.map(async (way) => ({ ...way, directory: await temporaryDirectory(context) })),
+  )
+  const source = `
+    const { lockDirectory } = await import(${JSON.stringify(join(rooms, 'lock.ts'))})
+    const { flockProgram, nativeLock } = await import(${JSON.stringify(join(rooms, 'kernel-lock.ts'))})
+    const locks = [${held.map(({ directory, program }) => `await lockDirectory(${JSON.stringify(directory)}, ${program})`).join(', ')}]
+    console.log(locks.includes(undefined) ? 'refused' : 'locked')
+    setInterval(() => {}, 1000)`
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '-e', source], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [answer] = await once(child.stdout, 'data')
+  assert.equal(String(answer).trim(), 'locked')
+  for (const { name, directory, kernelLocks } of held)
+    assert.equal(await lockDirectory(directory, kernelLocks), undefined, name)
+  child.kill('SIGKILL')
+  await once(child, 'exit')
+  for (const { name, directory, kernelLocks } of held) {
+    const lock = await lockDirectory(directory, kernelLocks)
+    assert.ok(lock, name)
+    await lock.release({ withFile: true })
+  }
+})
 
 test('where one way does not exist the next is taken', async (context) => {
   const directory = await temporaryDirectory(context)

@@ -2,14 +2,11 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { type LimitName, limitNames } from '../../src/schema/plugin-limits.ts'
 import { startTestHost } from '../helpers/test-host.ts'
+import { until } from '../helpers/until.ts'
 
 /** Each limit is met by a plugin for which its owner has set it low, and told in all four ways. */
-
-const patience = 60_000
-const lookAgain = 50
 
 interface Case {
   /** What is set for the plugin. */
@@ -81,14 +78,12 @@ test('each limit that an owner may set is met, and told in the log, in an event,
       assert.deepEqual([limited.status, limited.body.limits.set], [200, set])
       await host.request('POST', `${path}/toggle`, { body: { enabled: true } })
       const expected = { limit, value }
-      const end = performance.now() + patience
-      let reached: { limit: string; value: number }[] = []
-      while (!reached.some((met) => met.limit === limit)) {
-        assert.ok(performance.now() < end, `${limit} was not met: ${JSON.stringify(reached)}`)
-        await wait(lookAgain)
-        reached = (await host.request('GET', path)).body.limitsReached
-      }
-      assert.equal(reached.find((met) => met.limit === limit)?.value, value)
+      const reached = await until(limit, async () => {
+        const { body } = await host.request('GET', path)
+        const met = body.limitsReached as { limit: string; value: number }[]
+        return met.find((one) => one.limit === limit)
+      })
+      assert.equal(reached.value, value)
       const history = (await host.request('GET', `${path}/history`)).body.events as {
         type: string
         data: typeof expected

@@ -2,13 +2,11 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import { defaultPluginLimits, limitNames, shownLimits } from '../../src/schema/plugin-limits.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { until } from '../helpers/until.ts'
 
 const path = '/api/plugins/@fixtures/greedy'
-const lookAgain = 50
-const patience = 30_000
 
 const greedy = {
   id: 'greedy',
@@ -27,14 +25,11 @@ async function enabled(host: TestHost): Promise<void> {
 }
 
 /** The plugin, once `wanted` holds. */
-async function until(host: TestHost, wanted: (plugin: any) => boolean): Promise<any> {
-  const end = performance.now() + patience
-  for (;;) {
+function whenIt(host: TestHost, wanted: (plugin: any) => boolean): Promise<any> {
+  return until('the plugin', async () => {
     const { body } = await host.request('GET', path)
-    if (wanted(body)) return body
-    assert.ok(performance.now() < end, `waited in vain: ${JSON.stringify(body)}`)
-    await wait(lookAgain)
-  }
+    return wanted(body) && body
+  })
 }
 
 async function eventsOf(host: TestHost, type: string): Promise<any[]> {
@@ -61,7 +56,7 @@ test('an owner sets the limits of a plugin; they are enforced, stored, shown, an
     effective: { ...shownLimits(defaultPluginLimits), timers: 20 },
     set: { timers: 20 },
   })
-  const told = await until(host, ({ limitsReached }) => limitsReached.length > 0)
+  const told = await whenIt(host, ({ limitsReached }) => limitsReached.length > 0)
   assert.deepEqual(
     told.limitsReached.map(({ limit, value }: { limit: string; value: number }) => [limit, value]),
     [['timers', 20]],
@@ -106,7 +101,7 @@ test('a limit that a plugin meets leaves the revision as it is for whoever is ab
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/greedy' } })
   await host.request('PUT', `${path}/limits`, { body: { limits: { timers: 20 } } })
   const seen = await host.request('POST', `${path}/toggle`, { body: { enabled: true } })
-  await until(host, ({ limitsReached }) => limitsReached.length > 0)
+  await whenIt(host, ({ limitsReached }) => limitsReached.length > 0)
   const etag = seen.headers.get('etag')
   const saved = await host.request('POST', `${path}/config`, {
     body: { config: { name: 'kept' } },
@@ -184,7 +179,7 @@ test('a plugin that grows slowly is seen to, and ended with the limit that it ha
   await host.request('POST', `${path}/toggle`, { body: { enabled: true } })
   const seen: number[] = []
   const limits = new Set<number>()
-  const plugin = await until(host, ({ error }) => {
+  const plugin = await whenIt(host, ({ error }) => {
     void host.request('GET', '/api/system').then(({ body }) => {
       for (const { memory, memoryLimit } of body.isolates) {
         limits.add(memoryLimit)

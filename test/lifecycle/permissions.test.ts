@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { Logger } from '../../src/base/log.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { collect, connect } from '../bus/bus-fixture.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { until } from '../helpers/until.ts'
 import { countingRegisters, type ModbusServer, startModbusServer } from '../outside/modbus-server.ts'
 import { startWebServer, type WebServer } from '../outside/web-server.ts'
 
@@ -117,22 +117,12 @@ async function attempt(id: string, text: string): Promise<string> {
 
 /** What came of it, when it takes its time. */
 async function outcome(id: string, text: string): Promise<string> {
-  const end = performance.now() + 30_000
-  let answer = await attempt(id, text)
-  while (answer === 'waiting') {
-    assert.ok(performance.now() < end, `no outcome of ${text}`)
-    await wait(20)
-    answer = await attempt(id, 'look')
-  }
-  return answer
-}
-
-async function until(probeOf: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 30_000
-  while (!(await probeOf())) {
-    assert.ok(performance.now() < end, 'waited in vain')
-    await wait(20)
-  }
+  const answer = await attempt(id, text)
+  if (answer !== 'waiting') return answer
+  return until(`an outcome of ${text}`, async () => {
+    const later = await attempt(id, 'look')
+    return later !== 'waiting' && later
+  })
 }
 
 async function refusalsIn(id: string): Promise<string[]> {
@@ -173,7 +163,7 @@ test('a message goes to listed topics; the host drops it where it may not go', a
   assert.match(await attempt('closed', 'publish out/closed'), /permissions\.mqtt\.publish/)
   assert.equal(await attempt('listed', 'publish out/listed'), 'true')
   assert.equal(await attempt('free', 'publish out/free/last'), 'true')
-  await until(() => Promise.resolve(received.all.some(({ topic }) => topic === 'out/free/last')))
+  await until('the last message', async () => received.all.some(({ topic }) => topic === 'out/free/last'))
   assert.deepEqual(
     received.all.map(({ topic }) => topic).sort((left, right) => left.localeCompare(right)),
     ['out/free/last', 'out/listed'],
@@ -182,8 +172,8 @@ test('a message goes to listed topics; the host drops it where it may not go', a
 
 test('a subscription is to what is listed, as it is configured when the plugin is loaded', async (context) => {
   const client = await connect(context, host.mqttUrl)
-  const hears = async (topic: string): Promise<void> =>
-    until(async () => {
+  const hears = (topic: string): Promise<true> =>
+    until(`a message on ${topic}`, async () => {
       await client.publishAsync(topic, 'x')
       return (await attempt('listed', 'heard')).includes(topic)
     })

@@ -4,11 +4,9 @@ import { defaultLimits, type SandboxLimits } from '../../src/sandbox/limits.ts'
 import { collect, connect } from '../bus/bus-fixture.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { until } from '../helpers/until.ts'
 
 /** Plugins that share workers, in a whole host: what one does to the others, and what is written down of it. */
-
-const patience = 30_000
-const lookAgain = 20
 
 interface Fact {
   type: string
@@ -58,8 +56,6 @@ interface Stage {
   host: TestHost
   facts(id: string): Promise<Fact[]>
   isolates(): Promise<Map<string, IsolateView>>
-  /** Asks until the answer is not undefined. */
-  until<T>(probe: () => Promise<T | undefined>): Promise<T>
 }
 
 async function stage(
@@ -77,15 +73,6 @@ async function stage(
       const { isolates } = (await get('/api/system')) as { isolates: IsolateView[] }
       return new Map(isolates.map((isolate) => [isolate.plugin.replace('@fixtures/', ''), isolate]))
     },
-    async until(probe) {
-      const end = performance.now() + patience
-      for (;;) {
-        const found = await probe()
-        if (found !== undefined) return found
-        if (performance.now() > end) assert.fail('waited in vain')
-        await new Promise((resolve) => setTimeout(resolve, lookAgain))
-      }
-    },
   }
   for (const { id } of plugins) {
     await host.request('POST', '/api/plugins/install', { body: { fullId: `@fixtures/${id}` } })
@@ -99,10 +86,7 @@ const types = (facts: Fact[]): string[] => facts.map(({ type }) => type)
 
 test('§6 a plugin that cannot be stopped takes its neighbours down for less than a second; they come back, and it is set apart', async (context) => {
   const neighbours = ['first', 'second', 'third']
-  const { host, facts, isolates, until } = await stage(context, [
-    ...neighbours.map(neighbour),
-    culprit(unstoppable),
-  ])
+  const { host, facts, isolates } = await stage(context, [...neighbours.map(neighbour), culprit(unstoppable)])
   const client = await connect(context, host.mqttUrl)
   const lifecycle = collect(client)
   await client.subscribeAsync('host/lifecycle')
@@ -134,7 +118,7 @@ test('§6 a plugin that cannot be stopped takes its neighbours down for less tha
     lifecycle.all
       .slice(seen)
       .some(({ text }) => event(text).plugin === `@fixtures/${id}` && event(text).type === 'PluginLoaded')
-  await until(() => Promise.resolve(neighbours.every(isBack) || undefined))
+  await until('the neighbours', async () => neighbours.every(isBack))
   const down = performance.now() - begun
   // On an idle machine the contract's second. Elsewhere the parts of it take longer, and are measured: the beats
   // until it counts as hung, and the start of each neighbour.
@@ -174,7 +158,7 @@ test('§6 a plugin that cannot be stopped takes its neighbours down for less tha
 
   const crash = (await facts('culprit')).find(({ type }) => type === 'PluginCrashed')
   assert.equal(crash?.data.error?.code, 'unresponsive')
-  const apart = await until(async () => (await isolates()).get('culprit'))
+  const apart = await until('its worker', async () => (await isolates()).get('culprit'))
   const after = await isolates()
   assert.equal(apart.isolation, 'dedicated')
   for (const id of neighbours) {
@@ -184,15 +168,15 @@ test('§6 a plugin that cannot be stopped takes its neighbours down for less tha
 })
 
 test('§6 a plugin that can be stopped is moved to a worker of its own, and its neighbours go on as they were', async (context) => {
-  const { host, facts, isolates, until } = await stage(context, [
+  const { host, facts, isolates } = await stage(context, [
     neighbour('first'),
     culprit('while true do pcall(function() while true do end end) end'),
   ])
   const client = await connect(context, host.mqttUrl)
   const length = (await facts('first')).length
   await client.publishAsync('misbehave', '')
-  await until(async () => (await isolates()).get('culprit')?.isolation === 'dedicated' || undefined)
-  const moved = await until(async () => {
+  await until('a worker of its own', async () => (await isolates()).get('culprit')?.isolation === 'dedicated')
+  const moved = await until('its facts', async () => {
     const history = await facts('culprit')
     return history.at(-1)?.type === 'PluginLoaded' && history.length > 4 ? history.slice(-4) : undefined
   })
@@ -232,17 +216,17 @@ return plugin
 })
 
 test('§6 a plugin that fills the memory is moved or ended, and its neighbours run', async (context) => {
-  const { host, facts, isolates, until } = await stage(
+  const { host, facts, isolates } = await stage(
     context,
     [neighbour('first'), culprit('kept = kept or {} for i = 1, 50000 do kept[#kept + 1] = { i } end')],
     { sharedHeapMegabytes: 64, spareDelay: 0 },
   )
   const client = await connect(context, host.mqttUrl)
-  await until(async () => {
+  await until('a worker of its own', async () => {
     await client.publishAsync('misbehave', '')
-    return (await isolates()).get('culprit')?.isolation === 'dedicated' || undefined
+    return (await isolates()).get('culprit')?.isolation === 'dedicated'
   })
-  await until(async () => (await facts('first')).at(-1)?.type === 'PluginLoaded' || undefined)
+  await until('its neighbour', async () => (await facts('first')).at(-1)?.type === 'PluginLoaded')
   assert.equal((await isolates()).get('first')?.isolation, 'shared')
   assert.ok(!types(await facts('first')).includes('PluginCrashed'))
 })

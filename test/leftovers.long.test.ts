@@ -1,0 +1,3 @@
+import { testLeftovers } from './leftovers.ts'
+
+testLeftovers(20)
