@@ -18,8 +18,8 @@ const host = {
   sourcemap: true,
   entryPoints: ['src/main.ts'],
   outdir: 'dist',
-  // It finds its native part beside itself.
-  external: ['fs-native-extensions'],
+  // They find their native parts beside themselves.
+  external: ['classic-level', 'fs-native-extensions'],
   // Packages in CommonJS ask for Node's own modules by `require`, and for their own place.
   banner: {
     js: [

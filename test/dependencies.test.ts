@@ -6,12 +6,15 @@ import { test } from 'node:test'
 const root = join(import.meta.dirname, '..')
 
 test('docs/dependencies.md explains each dependency of package.json, and no other', () => {
-  const { dependencies, devDependencies } = JSON.parse(
+  const { dependencies, optionalDependencies, devDependencies } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),
   ) as Record<string, object>
   const rows = readFileSync(join(root, 'docs', 'dependencies.md'), 'utf8').matchAll(/^\| (`.*?) \|/gm)
   const explained = [...rows].flatMap(([, cell = '']) =>
     [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name),
   )
-  assert.deepEqual(explained.sort(), Object.keys({ ...dependencies, ...devDependencies }).sort())
+  assert.deepEqual(
+    explained.sort(),
+    Object.keys({ ...dependencies, ...optionalDependencies, ...devDependencies }).sort(),
+  )
 })

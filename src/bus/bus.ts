@@ -77,6 +77,8 @@ export interface Bus {
   congested(): Promise<void> | undefined
   /** Whether what is retained there may be this plugin's. An external broker does not say whose it is. */
   mayBeRetainedBy(plugin: string, topic: string): boolean
+  /** What plugins have retained, with the bytes of the payloads. An external broker does not say. */
+  retainedByPlugins(): Iterable<{ plugin: string; topic: string; payload: number }>
   /** Takes over an HTTP upgrade to MQTT over WebSocket. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
   /**
@@ -89,6 +91,8 @@ export interface Bus {
   readonly connected: boolean
   /** Clients connected to the embedded broker. */
   readonly clients: number
+  /** Why the embedded broker keeps in memory alone what is to survive a restart; `lasting`: for as long as it runs. */
+  readonly memoryOnly?: { reason: string; lasting: boolean } | undefined
   /** Clients that the embedded broker refused because of their password. */
   readonly wrongPasswords?: number
   /** Messages since the start: from clients (or the external broker) to here, and of the host's own. */

@@ -1,61 +1,36 @@
 import type { IncomingMessage } from 'node:http'
-import { createServer, type Server, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { createServer as createSecureServer } from 'node:tls'
-import { Aedes, type AuthenticateError, type Client } from 'aedes'
+import { Aedes } from 'aedes'
 import { type ClientAddresses, clientNetwork, createClientAddresses } from '../base/client-address.ts'
 import { type Clock, withDeadline } from '../base/clock.ts'
-import { type ConnectionLimits, createConnections } from '../base/connections.ts'
+import type { ConnectionLimits } from '../base/connections.ts'
+import type { FileSystem } from '../base/file-system.ts'
 import { createGuessLimit, type GuessLimit } from '../base/guess-limit.ts'
 import type { Logger } from '../base/log.ts'
-import { createSecretCheck } from '../base/secret-check.ts'
-import { followIdentity, secureOptions, type TlsSource } from '../base/tls-identity.ts'
+import type { TlsSource } from '../base/tls-identity.ts'
+import { isBelow, isFilter, isTopic, topicLevelsLimit } from '../base/topic-filter.ts'
+import { createWarner } from '../base/warning.ts'
+import type { WillRecord } from '../schema/broker-record.ts'
+import { mayClientPublish, mayReceive } from '../schema/topic-rights.ts'
+import { createTopics } from '../schema/topics.ts'
+import { createBrokerDoors } from './broker-doors.ts'
 import {
-  isBrokerInternal,
-  isRequest,
-  mayClientPublish,
-  mayReceive,
-  maySubscribe,
-} from '../schema/topic-rights.ts'
+  connectionsLimit,
+  connectionsPerAddressLimit,
+  connectTimeout,
+  drainTimeout,
+  inflightLimit,
+} from './broker-limits.ts'
+import { createBrokerRules } from './broker-rules.ts'
 import { createBrokerStore } from './broker-store.ts'
 import type { BusMessage, BusSubscription, Cause, PublishOptions, StartableBus } from './bus.ts'
 import { createCongestion } from './congestion.ts'
 import { createInbox } from './inbox.ts'
-import { isAddress, listenError, urlHost } from './listen-address.ts'
-import { limitPackets } from './packet-limit.ts'
 import { closedProblem, filterProblem, topicProblem } from './problems.ts'
+import { createRecordFolder } from './record-folder.ts'
 import { createRetainedLedger, type Publisher } from './retained-ledger.ts'
-import { isBelow, isFilter, isTopic, topicLevelsLimit } from '../base/topic-filter.ts'
-import { createTopics } from '../schema/topics.ts'
-import { createWarner } from '../base/warning.ts'
-import { createWebSocketUpgrade, refuseUpgrade } from './websocket-upgrade.ts'
-import { coalesceWrites } from './write-coalescing.ts'
+import { createWriteBehind } from './write-behind.ts'
 
-/**
- * Connections over TCP and WebSocket at a time, if nothing else is set (`HOST_MQTT_CONNECTIONS`). Each takes one
- * file descriptor and some 20 kB. With those of HTTP and some hundred files and pipes of the host they fit into
- * 4,096 descriptors, the least hard limit that is usual, to which Node raises its own.
- */
-export const connectionsLimit = 2_000
-/** Of one address other than this machine's own (`HOST_MQTT_CONNECTIONS_PER_ADDRESS`): many for one gateway. */
-export const connectionsPerAddressLimit = 250
-/**
- * Messages of QoS 2 of one client that it has not released yet, of which the broker keeps the numbers. Libraries
- * without a window send some thousand at once; nobody needs to keep as many open.
- */
-export const inflightLimit = 10_000
-/** Bytes of one MQTT packet from a client: the size of a request over HTTP, and as much for the rest. */
-export const packetBytesLimit = 2 * 1024 * 1024
-/** Filters one client may have; every message is compared with them. */
-export const subscriptionsPerClientLimit = 200
-/** Milliseconds in which a new connection must send its CONNECT. */
-export const connectTimeout = 10_000
-/** Milliseconds of silence after which TCP itself asks: MQTT clients may choose to have no keepalive. */
-export const tcpKeepalive = 60_000
-/** Milliseconds that a client may leave its incoming buffer full before it is cut off. */
-export const drainTimeout = 10_000
-/** Bytes that may wait for one client that reads too slowly. */
-export const outgoingBytesLimit = 16 * 1024 * 1024
 /** Messages of the host that are on their way; beyond it those of QoS 0 that nobody retains are dropped. */
 export const pendingMessagesLimit = 50_000
 /** Milliseconds that the last word at the end (`offline`) may take. */
@@ -64,13 +39,8 @@ export const farewellTimeout = 1_000
 /** Of a message that came by no known way: it counts like one of a client. */
 const unknownPublisher: Publisher = { kind: 'client', address: '' }
 
-/** Where refused messages go: nobody can subscribe to it. */
-const refusedTopic = '$SYS/refused'
-/** CONNACK return code of MQTT 3.1.1 for a bad user name or password. */
-// eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment -- a const enum of a declaration file cannot be imported
-const badCredentials = 4 as AuthenticateError['returnCode']
-
-const socketOptions = { noDelay: true, keepAlive: true, keepAliveInitialDelay: tcpKeepalive }
+/** Queues of clients are numbered from the time on, so that no number comes twice, also over restarts. */
+const numbersPerMillisecond = 1_000
 
 export interface EmbeddedBusSettings {
   /** Address to listen at. */
@@ -86,116 +56,78 @@ export interface EmbeddedBusSettings {
   tls?: TlsSource | undefined
   /** First level(s) of the host's own topics. */
   root: string
+  /** Where retained messages and sessions are kept over restarts; absent: they are not. */
+  disk?: { directory: string; files: FileSystem } | undefined
   logger: Logger
   clock: Clock
   /** In place of the usual ones; `connectTimeout` in milliseconds. */
   limits?: Partial<ConnectionLimits & { connectTimeout: number }>
 }
 
-function authenticationError(): AuthenticateError {
-  return Object.assign(new Error('The password must be the token of this host'), {
-    returnCode: badCredentials,
-  })
-}
-
 /** An MQTT 3.1.1 broker in this process, over TCP and (through `handleUpgrade`) WebSocket. */
 export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
-  const { bind, port, token, tls, root, logger, clock } = settings
+  const { token, root, logger, clock } = settings
   const topics = createTopics(root)
   const warn = createWarner(logger, clock)
-  const isToken = token === undefined ? undefined : createSecretCheck(token)
   const { guesses = createGuessLimit({ clock, warn }), addresses = createClientAddresses([]) } = settings
   /** Of the client at the other end of each connection. */
   const clientOf = new WeakMap<Duplex, string>()
+  const addressOf = (client: object): string => {
+    const connection: unknown = Reflect.get(client, 'conn')
+    return clientOf.get(connection as Duplex) ?? ''
+  }
   const limits = {
     connections: connectionsLimit,
     connectionsPerAddress: connectionsPerAddressLimit,
+    connectTimeout,
     ...settings.limits,
   }
-  const connections = createConnections(limits)
-  const handshakes = new Set<Duplex>()
   const inbox = createInbox(logger)
-  let tcpServer: Server | undefined
   let starting: Promise<void> | undefined
   let closing: Promise<void> | undefined
-  let unfollow: (() => void) | undefined
   const congestion = createCongestion()
   /** Whose message is being published: the broker reaches the host's own subscriptions before `publish` returns. */
   let present: Cause | undefined
   let pending = 0
-  const messages = { received: 0, published: 0 }
-  const connectTime = limits.connectTimeout ?? connectTimeout
-  let wrongPasswords = 0
+  let published = 0
 
   /** Whose message is to be retained, by its payload: the broker makes packets of its own, but leaves that as it is. */
   const publishers = new WeakMap<Buffer, Publisher>()
   const ledger = createRetainedLedger()
-  const store = createBrokerStore({
-    ledger,
-    publisherOf: ({ payload }) => publishers.get(payload) ?? unknownPublisher,
-    isConnected: (id) => clientIds.has(id),
+  const { rules, unsubscribed, isAdmitted, counts } = createBrokerRules({
+    root,
+    token,
+    guesses,
+    addressOf,
+    retains: (payload, publisher) => void publishers.set(payload, publisher),
+    forwards: congestion.note,
     warn,
   })
   const clientIds = new Set<string>()
+  const disk =
+    settings.disk &&
+    createWriteBehind({ folder: createRecordFolder({ ...settings.disk, clock, logger }), clock, logger })
+  const store = createBrokerStore({
+    root,
+    firstNumber: clock.now() * numbersPerMillisecond,
+    ledger,
+    publisherOf: ({ payload }) => publishers.get(payload) ?? unknownPublisher,
+    isConnected: (id) => clientIds.has(id),
+    isAdmitted,
+    addressOf,
+    publishWill,
+    disk,
+    warn,
+  })
   const broker = new Aedes({
+    ...rules,
     persistence: store,
     // Unlimited: one client that does not read would otherwise hold up all others. Each is bounded by itself.
     concurrency: 0,
-    connectTimeout: connectTime,
+    connectTimeout: limits.connectTimeout,
     drainTimeout,
     maxTopicLevels: topicLevelsLimit,
     maxInflightInbound: inflightLimit,
-    authenticate(client, _username, password, done) {
-      const address = clientOf.get(client.conn) ?? ''
-      // Too many wrong ones came from there: no password is looked at for a while.
-      if (isToken !== undefined && guesses.wait(address) > 0) {
-        done(authenticationError(), false)
-        return
-      }
-      if (isToken === undefined || (password !== undefined && isToken(password))) {
-        done(null, true)
-        return
-      }
-      wrongPasswords += 1
-      // Who gives none does not guess.
-      if (password !== undefined && password.length > 0) guesses.wrong(address)
-      warn('An MQTT client was refused: its password is not the token of this host')
-      done(authenticationError(), false)
-    },
-    authorizePublish(client, packet, done) {
-      messages.received += 1
-      if (!mayClientPublish(root, packet.topic)) {
-        warn('A message of an MQTT client was refused: only the host publishes there', {
-          client: client?.id,
-          topic: packet.topic,
-        })
-        // An error would cut the client off. So the message is acknowledged, but goes nowhere.
-        packet.topic = refusedTopic
-        packet.payload = Buffer.alloc(0)
-        packet.retain = false
-      }
-      // Commands, which are all that is left below the root, are for now: delivered, but not kept for later.
-      if (isBelow(root, packet.topic)) packet.retain = false
-      if (packet.retain && Buffer.isBuffer(packet.payload) && client !== null) {
-        const address = clientNetwork(clientOf.get(client.conn) ?? '')
-        publishers.set(packet.payload, { kind: 'client', address })
-      }
-      done(null)
-    },
-    authorizeSubscribe(client, subscription, done) {
-      const allowed = maySubscribe(subscription.topic) && hasRoomFor(client, subscription.topic)
-      done(null, allowed ? subscription : null)
-    },
-    authorizeForward(client, packet) {
-      if (isBrokerInternal(packet.topic) || isRequest(root, packet.topic)) return null
-      congestion.note(client.conn)
-      if (client.conn.writableLength > outgoingBytesLimit) {
-        warn('An MQTT client was cut off: it reads too slowly', { client: client.id })
-        client.conn.destroy()
-        return null
-      }
-      return packet
-    },
   })
   broker.on('clientReady', ({ id }) => {
     clientIds.add(id)
@@ -205,6 +137,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     clientIds.delete(id)
     store.clientHasGone(id)
   })
+  broker.on('unsubscribe', (filters, client) => unsubscribed(client, filters))
   broker.on('clientError', (client, error) =>
     logger.debug('An MQTT client was disconnected', { client: client.id, reason: error.message }),
   )
@@ -213,83 +146,25 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     'error',
     (error: Error) => logger.error('The MQTT broker reports an error', { reason: error.message }),
   ])
-
-  function hasRoomFor(client: Client, filter: string): boolean {
-    const present: unknown = Reflect.get(client, 'subscriptions')
-    if (typeof present !== 'object' || present === null || filter in present) return true
-    if (Object.keys(present).length < subscriptionsPerClientLimit) return true
-    warn('A subscription was refused: the client has as many as it may', { client: client.id })
-    return false
-  }
-
-  /** Hands a connection to the broker, with the limits that it does not have itself. */
-  function accept(connection: Duplex, request?: IncomingMessage): void {
-    connections.add(connection, request?.socket ?? connection)
-    const address = request === undefined ? addresses.ofConnection(connection) : addresses.ofRequest(request)
-    clientOf.set(connection, address)
-    limitPackets(connection, packetBytesLimit, () =>
-      warn('An MQTT client was cut off: its packet is too large'),
-    )
-    coalesceWrites(connection)
-    broker.handle(connection, request)
-  }
-
-  function isCutOff(socket: Duplex): boolean {
-    return !addresses.isProxy(socket) && guesses.wait(addresses.ofConnection(socket)) > 0
-  }
-
-  function isFull(socket: Duplex): boolean {
-    const refusal = connections.refusal(socket)
-    if (refusal === undefined) return false
-    warn(`An MQTT connection was refused: ${refusal}`)
-    return true
-  }
-
-  /** What has connected but not agreed on an encryption yet counts, too, and ends with the rest. */
-  function trackHandshakes(server: Server): void {
-    server.on('connection', (socket: Socket) => {
-      if (isCutOff(socket)) {
-        socket.destroy()
-        return
-      }
-      handshakes.add(socket)
-      socket.once('close', () => handshakes.delete(socket))
-      if (handshakes.size > limits.connections) socket.destroy()
-    })
-    server.on('tlsClientError', (error: Error, socket: Duplex) => {
-      logger.debug('An MQTT client could not agree on an encryption', { reason: error.message })
-      socket.destroy()
-    })
-  }
-
-  function listenSecurely(source: TlsSource, take: (socket: Socket) => void): Server {
-    const secure = { ...socketOptions, ...secureOptions(source.identity), handshakeTimeout: connectTime }
-    const server = createSecureServer(secure, take)
-    unfollow = followIdentity(server, source)
-    trackHandshakes(server)
-    return server
-  }
-
-  const webSockets = createWebSocketUpgrade(packetBytesLimit, accept)
+  const doors = createBrokerDoors({
+    ...settings,
+    tls: settings.tls,
+    guesses,
+    addresses,
+    limits,
+    take(connection: Duplex, address: string, request?: IncomingMessage) {
+      clientOf.set(connection, address)
+      broker.handle(connection, request)
+    },
+    warn,
+  })
 
   async function listen(): Promise<void> {
     await broker.listen()
-    const take = (socket: Socket): void => {
-      if (closing !== undefined || isCutOff(socket) || isFull(socket)) socket.destroy()
-      else accept(socket)
-    }
-    const server = tls === undefined ? createServer(socketOptions, take) : listenSecurely(tls, take)
-    tcpServer = server
-    await new Promise<void>((resolve, reject) => {
-      server.once('error', reject)
-      server.listen({ host: bind, port }, resolve)
-    }).catch(async (error: unknown) => {
+    await doors.open().catch(async (error: unknown) => {
       await new Promise<void>((resolve) => broker.close(resolve))
-      throw listenError(error, bind, port)
+      throw error
     })
-    server.on('error', (error: Error) =>
-      logger.error('The MQTT listener reports an error', { reason: error.message }),
-    )
     await say(topics.status, 'online')
   }
 
@@ -297,15 +172,21 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   function send(
     topic: string,
     payload: Buffer,
-    { qos = 0, retain = false, publisher }: PublishOptions,
+    { qos = 0, retain = false }: PublishOptions,
+    publisher: Publisher,
     done: (error?: Error) => void,
   ): void {
-    if (retain) publishers.set(payload, publisherNamed(publisher))
+    if (retain) publishers.set(payload, publisher)
     pending += 1
     broker.publish({ cmd: 'publish', topic, payload, qos, retain, dup: false }, (error) => {
       pending -= 1
       done(error)
     })
+  }
+
+  function logFailure(topic: string, error: Error | undefined): void {
+    if (error && closing === undefined)
+      logger.error('A message could not be published', { topic, reason: String(error) })
   }
 
   /** Sends it and logs what comes of that, unless it may be lost and too much is under way. */
@@ -315,37 +196,35 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
       warn('Messages were dropped: more are published than subscribers read')
       return
     }
-    messages.published += 1
-    send(topic, payload, options, (error) => {
-      if (error && closing === undefined)
-        logger.error('A message could not be published', { topic, reason: String(error) })
-    })
+    published += 1
+    send(topic, payload, options, publisherNamed(options.publisher), (error) => logFailure(topic, error))
   }
 
   /** Of the host itself, retained: resolves when all subscribers that can take it have it. */
   function say(topic: string, text: string): Promise<void> {
     return new Promise((resolve, reject) =>
-      send(topic, Buffer.from(text), { qos: 1, retain: true }, (error) =>
+      send(topic, Buffer.from(text), { qos: 1, retain: true }, publisherNamed(undefined), (error) =>
         error ? reject(error) : resolve(),
       ),
     )
   }
 
+  function publishWill({ address, topic, payload, qos, retain }: WillRecord): void {
+    if (!mayClientPublish(root, topic)) return
+    const options = { qos, retain: retain && !isBelow(root, topic) }
+    const publisher: Publisher = { kind: 'client', address: clientNetwork(address) }
+    send(topic, payload, options, publisher, (error) => logFailure(topic, error))
+  }
+
   async function closeAll(): Promise<void> {
-    unfollow?.()
+    doors.shut()
     inbox.close()
     await starting?.catch(() => undefined)
-    if (tcpServer?.listening === true) {
+    if (doors.isOpen) {
       const farewell = say(topics.status, 'offline')
       await withDeadline(clock, farewellTimeout, farewell, () => new Error('late')).catch(() => undefined)
     }
-    const server = tcpServer
-    const stopped =
-      server?.listening === true ? new Promise<void>((resolve) => server.close(() => resolve())) : undefined
-    webSockets.close()
-    await new Promise<void>((resolve) => broker.close(resolve))
-    for (const connection of [...connections, ...handshakes]) connection.destroy()
-    await stopped
+    await doors.close(() => new Promise<void>((resolve) => broker.close(resolve)))
     await store.destroy()
   }
 
@@ -353,34 +232,35 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     kind: 'embedded',
     start: () => (starting ??= closing === undefined ? listen() : Promise.reject(closedProblem())),
     get url() {
-      const address = tcpServer?.address()
-      return `${tls === undefined ? 'mqtt' : 'mqtts'}://${urlHost(bind)}:${isAddress(address) ? address.port : port}`
+      return doors.url
     },
     get connected() {
-      return closing === undefined && tcpServer?.listening === true
+      return closing === undefined && doors.isOpen
     },
     get clients() {
       return clientIds.size
     },
     get wrongPasswords() {
-      return wrongPasswords
+      return counts.wrongPasswords
     },
-    messages,
+    get messages() {
+      return { received: counts.received, published }
+    },
+    get memoryOnly() {
+      return disk?.failure
+    },
     onReconnect: () => () => undefined,
     async publish(topic, payload, options = {}) {
-      if (closing !== undefined || tcpServer === undefined) throw closedProblem()
+      if (closing !== undefined || !doors.isOpen) throw closedProblem()
       if (!isTopic(topic)) throw topicProblem(topic)
       // Copied, because it is sent later than the caller believes.
       sendAway(topic, Buffer.from(payload), options)
     },
     prepare(topic, options = {}) {
       if (!isTopic(topic)) throw topicProblem(topic)
-      // What waits for a client that is away must not keep the larger piece of memory that it may be a part of.
-      const waits = (options.qos ?? 0) > 0
       return (payload) => {
-        if (closing !== undefined || tcpServer === undefined) return
-        const { buffer, byteOffset, byteLength } = payload
-        sendAway(topic, waits ? Buffer.from(payload) : Buffer.from(buffer, byteOffset, byteLength), options)
+        if (closing !== undefined || !doors.isOpen) return
+        sendAway(topic, Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength), options)
       }
     },
     causedBy(cause, task) {
@@ -396,9 +276,16 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
       const publisher = ledger.publisherOf(topic)
       return publisher?.kind === 'plugin' && publisher.id === plugin
     },
+    *retainedByPlugins() {
+      for (const [topic, publisher] of ledger.publishers()) {
+        if (publisher.kind !== 'plugin') continue
+        const [packet] = store.retainedMatching([topic])
+        yield { plugin: publisher.id, topic, payload: packet?.payload.length ?? 0 }
+      }
+    },
     congested: () => congestion.over() ?? inbox.congested(),
     async subscribe(filter, handler, options): Promise<BusSubscription> {
-      if (closing !== undefined || tcpServer === undefined) throw closedProblem()
+      if (closing !== undefined || !doors.isOpen) throw closedProblem()
       if (!isFilter(filter)) throw filterProblem(filter)
       const entry = inbox.open(handler, options)
       for (const packet of store.retainedMatching([filter])) {
@@ -419,18 +306,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
         },
       }
     },
-    handleUpgrade(request, socket, head) {
-      if (closing !== undefined || tcpServer === undefined || isFull(socket)) {
-        refuseUpgrade(socket, '503 Service Unavailable', 'The broker takes no more connections.\n')
-        return
-      }
-      if (guesses.wait(addresses.ofRequest(request)) > 0) {
-        refuseUpgrade(socket, '429 Too Many Requests', 'Too many wrong tokens have come from this address.\n')
-        return
-      }
-      if (socket instanceof Socket) socket.setKeepAlive(true, tcpKeepalive)
-      webSockets.handle(request, socket, head)
-    },
+    handleUpgrade: doors.handleUpgrade,
     close: () => (closing ??= Promise.resolve().then(closeAll)),
   }
 }

@@ -4,8 +4,8 @@ import { type Clock, type ScheduledCall, withDeadline } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 import { backOffDelay } from './back-off.ts'
+import { packetBytesLimit } from './broker-limits.ts'
 import type { BusMessage, BusSubscription, StartableBus, SubscribeOptions } from './bus.ts'
-import { packetBytesLimit } from './embedded-bus.ts'
 import { createInbox, type InboxEntry } from './inbox.ts'
 import { createOutgoingQueue } from './outgoing-queue.ts'
 import { closedProblem, filterProblem, topicProblem } from './problems.ts'
@@ -310,6 +310,7 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
     causedBy: (_cause, task) => task(),
     congested: () => (connected ? queue.congested() : undefined) ?? inbox.congested(),
     mayBeRetainedBy: () => true,
+    retainedByPlugins: () => [],
     async subscribe(filter, handler, options) {
       if (closing !== undefined) throw closedProblem()
       if (!isFilter(filter)) throw filterProblem(filter)

@@ -34,6 +34,8 @@ export interface RetainedLedger {
   /** Nothing is retained there any more. */
   free(topic: string): void
   publisherOf(topic: string): Publisher | undefined
+  /** Of all that is retained, by topic. */
+  publishers(): Iterable<[topic: string, publisher: Publisher]>
 }
 
 export function createRetainedLedger(
@@ -81,6 +83,7 @@ export function createRetainedLedger(
     },
     free,
     publisherOf: (topic) => publishers.get(topic),
+    publishers: () => publishers.entries(),
   }
 }
 

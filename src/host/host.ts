@@ -161,6 +161,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
             ...doors,
             tls,
             root,
+            disk: { directory, files },
             logger,
             clock,
             limits: {
@@ -237,8 +238,15 @@ export async function createHost(options: HostOptions): Promise<Host> {
       readiness: () => {
         const all = [...reasons]
         if (!bus.connected) all.push('the broker is not connected')
+        const { memoryOnly } = bus
+        if (memoryOnly?.lasting === false)
+          all.push(`what the broker keeps cannot be written: ${memoryOnly.reason}`)
         if (snapshots.failure !== undefined) all.push(`.host.json cannot be written: ${snapshots.failure}`)
-        return { ready: all.length === 0, reasons: all }
+        const ready = all.length === 0
+        // A host that is what it can be on this platform is in order.
+        if (memoryOnly?.lasting === true)
+          all.push(`what the broker keeps is lost at a restart: ${memoryOnly.reason}`)
+        return { ready, reasons: all }
       },
       isolates: () => sandbox.usage(),
       logLines: logger.counts,

@@ -1,8 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import { systemErrorCode } from '../base/problem.ts'
-
-/** How long after each refusal the disk is tried again, in milliseconds; the last one from then on. */
-export const roomDelays: readonly [number, ...number[]] = [5_000, 10_000, 20_000, 40_000, 60_000]
+import { roomDelay } from '../base/room-delays.ts'
 
 /** What goes by itself when somebody makes room. Everything else needs a person, and often another start. */
 const fullDisk: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT'])
@@ -31,7 +29,7 @@ export async function whenThereIsRoom<T>(task: () => Promise<T>, patience: Patie
     } catch (error) {
       if (!isDiskFull(error) || interrupted()) throw error
       full(error)
-      await pause(clock, interrupt, roomDelays[Math.min(attempt, roomDelays.length - 1)] ?? 0)
+      await pause(clock, interrupt, roomDelay(attempt))
       if (interrupted()) throw error
     }
   }

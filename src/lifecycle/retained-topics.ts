@@ -136,6 +136,11 @@ export function createRetainedTopics(settings: {
         else if (name.endsWith(temporaryOf('.json')))
           await files.rm(join(folder, name), { force: true }).catch(() => undefined)
       }
+      // The embedded broker knows better: a crash may have come between its writing and this one's.
+      for (const { plugin, topic, payload } of bus.retainedByPlugins()) {
+        entryOf(plugin).account.set(topic, payload)
+        own(topic, plugin)
+      }
     },
     entries: (plugin) => entries.get(plugin)?.account.entries() ?? [],
     take(plugin, topic, payload) {

@@ -40,6 +40,15 @@ export function mayClientPublish(root: string, topic: string): boolean {
   return commandOf(root, topic) !== undefined
 }
 
+/**
+ * Whether what a client or a plugin has retained in an earlier run may stay so, with the root of this one: below it only
+ * what plugins tell.
+ */
+export function mayStayRetained(root: string, publisher: 'client' | 'plugin', topic: string): boolean {
+  if (!isTopic(topic) || isBrokerInternal(topic) || topic === root) return false
+  return !isBelow(root, topic) || (publisher === 'plugin' && commandOf(root, topic) === undefined)
+}
+
 /** Whether a client may subscribe. The broker's `$SYS` tells of other clients; nobody sees it. */
 export function maySubscribe(filter: string): boolean {
   return isFilter(filter) && !isBrokerInternal(filter)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { WebSocket } from 'ws'
-import { packetBytesLimit, subscriptionsPerClientLimit } from '../../src/bus/embedded-bus.ts'
+import { packetBytesLimit, subscriptionsPerClientLimit } from '../../src/bus/broker-limits.ts'
 import { topicLevelsLimit } from '../../src/base/topic-filter.ts'
 import { collect, connect, lines, startBus, startUpgradeServer } from './bus-fixture.ts'
 

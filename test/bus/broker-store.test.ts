@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  createBrokerStore,
-  type StoredPacket,
-  sessionQueueLimit,
-  sessionsLimit,
-} from '../../src/bus/broker-store.ts'
+import { sessionQueueLimit, sessionsLimit } from '../../src/bus/broker-sessions.ts'
+import { createBrokerStore, type StoredPacket } from '../../src/bus/broker-store.ts'
 import { createRetainedLedger, retainedLimits } from '../../src/bus/retained-ledger.ts'
 
 function createStore(connected: string[] = []) {
   const warnings: string[] = []
   const store = createBrokerStore({
+    root: 'host',
+    firstNumber: 1,
+    isAdmitted: () => true,
+    addressOf: () => '192.0.2.1',
+    publishWill: () => undefined,
     ledger: createRetainedLedger(),
     publisherOf: (stored) =>
       'publisher' in stored ? { kind: 'host' } : { kind: 'client', address: '192.0.2.1' },
@@ -68,7 +69,7 @@ test('A client that is away keeps its newest messages, once for all its filters'
   assert.deepEqual(await clientsOf('$SYS/x'), [])
   for (let number = 0; number < sessionQueueLimit + 5; number += 1) {
     store.outgoingEnqueueCombi(
-      [{ clientId: 'sleeper' }],
+      [{ clientId: 'sleeper', qos: 2 }],
       packet(`x/${number}`, Buffer.from('.'), { brokerCounter: number }),
     )
   }
@@ -81,15 +82,19 @@ test('A queued message is acknowledged by its message id, and by way of its rele
   const client = { id: 'c' }
   const first = packet('a', Buffer.from('1'), { brokerCounter: 1 })
   const second = packet('b', Buffer.from('2'), { brokerCounter: 2 })
-  store.outgoingEnqueueCombi([{ clientId: 'c' }], first)
-  store.outgoingEnqueueCombi([{ clientId: 'c' }], second)
+  store.outgoingEnqueueCombi([{ clientId: 'c', qos: 2 }], first)
+  store.outgoingEnqueueCombi([{ clientId: 'c', qos: 2 }], second)
   await store.outgoingUpdate(client, { ...first, messageId: 11 })
   await store.outgoingUpdate(client, { ...second, messageId: 12 })
   const release = { cmd: 'pubrel', messageId: 12 } as StoredPacket
   await store.outgoingUpdate(client, release)
   assert.equal((await store.outgoingClearMessageId(client, { ...first, messageId: 11 }))?.topic, 'a')
-  assert.deepEqual(await store.outgoingStream(client).toArray(), [release])
-  assert.equal(await store.outgoingClearMessageId(client, release), release)
+  const waiting = (await store.outgoingStream(client).toArray()) as StoredPacket[]
+  assert.deepEqual(
+    waiting.map(({ cmd, messageId }) => [cmd, messageId]),
+    [['pubrel', 12]],
+  )
+  assert.equal((await store.outgoingClearMessageId(client, release))?.cmd, 'pubrel')
   assert.equal(await store.outgoingClearMessageId(client, release), undefined)
 })
 

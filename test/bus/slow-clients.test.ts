@@ -4,8 +4,8 @@ import { connect as connectTcp } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import mqtt from 'mqtt'
 import { WebSocket } from 'ws'
-import { sessionQueueLimit } from '../../src/bus/broker-store.ts'
-import { inflightLimit, outgoingBytesLimit } from '../../src/bus/embedded-bus.ts'
+import { sessionQueueLimit } from '../../src/bus/broker-sessions.ts'
+import { inflightLimit, outgoingBytesLimit } from '../../src/bus/broker-limits.ts'
 import {
   collect,
   connect,

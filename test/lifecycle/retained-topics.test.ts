@@ -41,6 +41,7 @@ async function createStage(context: TestContext) {
       return state.connected
     },
     mayBeRetainedBy: (_plugin, topic) => !state.notTheirs.has(topic),
+    retainedByPlugins: () => [],
     publish(topic, payload, options) {
       assert.deepEqual([payload, options?.retain], ['', true])
       state.cleared.push(topic)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { connectionsLimit, connectionsPerAddressLimit } from '../../src/bus/embedded-bus.ts'
+import { connectionsLimit, connectionsPerAddressLimit } from '../../src/bus/broker-limits.ts'
 import { helpText, parseCommandLine } from '../../src/settings/command-line.ts'
 import { SettingsError } from '../../src/settings/definitions.ts'
 

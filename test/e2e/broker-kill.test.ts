@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { connectAsync } from 'mqtt'
+import { collect, lines } from '../bus/bus-fixture.ts'
+import { untilOnDisk } from '../bus/kept-bus.ts'
+import { launchHostProcess } from '../helpers/host-process.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+
+test('kill -9 of a host: what its broker had acknowledged is there again, for new clients and for those that were away', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const first = launchHostProcess(directory)
+  context.after(() => first.stop('SIGKILL'))
+  const { mqtt } = await first.ready
+  const away = await connectAsync(String(mqtt), { clientId: 'away', clean: false })
+  await away.subscribeAsync('house/#', { qos: 2 })
+  await away.endAsync()
+  const client = await connectAsync(String(mqtt))
+  await client.publishAsync('homeassistant/light/lamp/config', '{"name":"lamp"}', { qos: 1, retain: true })
+  await client.publishAsync('house/one', '1', { qos: 1 })
+  await client.publishAsync('house/two', '2', { qos: 2 })
+  await client.endAsync()
+  await untilOnDisk(directory, 'house/two')
+  await first.stop('SIGKILL')
+
+  const second = launchHostProcess(directory)
+  context.after(() => second.stop('SIGKILL'))
+  const url = String((await second.ready).mqtt)
+  const back = await connectAsync(url, { clientId: 'away', clean: false, reconnectPeriod: 0 })
+  context.after(() => back.endAsync(true))
+  assert.deepEqual(lines(await collect(back).take(2)), ['house/one 1', 'house/two 2'])
+  const fresh = await connectAsync(url, { reconnectPeriod: 0 })
+  context.after(() => fresh.endAsync(true))
+  const received = collect(fresh)
+  await fresh.subscribeAsync('homeassistant/+/lamp/config', { qos: 1 })
+  assert.deepEqual(lines(await received.take(1)), ['homeassistant/light/lamp/config {"name":"lamp"}'])
+  const { ready } = (await (await fetch(`${String((await second.ready).http)}/readyz`)).json()) as {
+    ready: boolean
+  }
+  assert.ok(ready)
+})
