@@ -184,7 +184,7 @@ function announcementData(announcement: Exclude<Announcement, { kind: 'lifecycle
       return { plugin, ...announcement.entry }
     case 'event': {
       const { name, data, caller } = announcement
-      return { plugin, name, data: data ?? null, ...(caller === undefined ? {} : { caller }) }
+      return { plugin, name, data: data.value(), ...(caller === undefined ? {} : { caller }) }
     }
     case 'object': {
       const { path, value } = announcement

@@ -1,6 +1,6 @@
-import type { Json } from '../base/json.ts'
+import type { SerializedJson } from '../base/serialized-json.ts'
 
-type Deliver = (name: string, data: Json | undefined) => void
+type Deliver = (name: string, data: SerializedJson) => void
 
 /** Carries `plugin:emit()` to the plugins that listen. Names have no namespace: all plugins share them. */
 export interface EventHub {
@@ -8,7 +8,7 @@ export interface EventHub {
   unsubscribe(plugin: string, name: string): void
   unsubscribeAll(plugin: string): void
   /** Answers how many plugins it has reached. */
-  emit(name: string, data: Json | undefined): number
+  emit(name: string, data: SerializedJson): number
   /** Event names that this plugin listens to. */
   count(plugin: string): number
 }
@@ -32,7 +32,9 @@ export function createEventHub(): EventHub {
       for (const name of [...listeners.keys()]) remove(plugin, name)
     },
     emit(name, data) {
-      const reached = [...(listeners.get(name)?.values() ?? [])]
+      const ofName = listeners.get(name)
+      if (ofName === undefined) return 0
+      const reached = [...ofName.values()]
       for (const deliver of reached) deliver(name, data)
       return reached.length
     },

@@ -1,4 +1,5 @@
 import type { Json } from '../base/json.ts'
+import type { SerializedJson } from '../base/serialized-json.ts'
 import type { ProblemDetail } from '../base/problem.ts'
 import type { RepositoryStatus } from '../repository/repository.ts'
 import type { ChangeCheck } from '../schema/change-check.ts'
@@ -111,7 +112,7 @@ export type Announcement =
       kind: 'event'
       plugin: string
       name: string
-      data: Json | undefined
+      data: SerializedJson
       qos: 0 | 1 | 2
       retain: boolean
       /** The plugin that has emitted it through this one's instance. */

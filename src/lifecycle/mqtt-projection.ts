@@ -23,6 +23,13 @@ export interface MqttProjection {
   close(): Promise<void>
 }
 
+/** Names of events that are remembered for each plugin. */
+const eventTopicsLimit = 1_000
+
+interface EventSender extends Required<Pick<PublishOptions, 'qos' | 'retain'>> {
+  send(payload: Uint8Array): void
+}
+
 /** Retained topics of one plugin, as far as this host published them. */
 interface Retained {
   state: boolean
@@ -52,6 +59,8 @@ export function createMqttProjection({
 }: MqttProjectionSettings): MqttProjection {
   const topics = createTopics(root)
   const retainedByPlugin = new Map<string, Retained>()
+  /** Ways to publish the events that have come of late, by plugin and name. */
+  const eventSenders = new Map<string, Map<string, EventSender>>()
   const cleanUps: (() => unknown)[] = []
   let stopInspection = (): void => undefined
   let starting: Promise<void> | undefined
@@ -116,6 +125,7 @@ export function createMqttProjection({
     clear(topics.state(plugin))
     clearValues(plugin)
     retainedByPlugin.delete(plugin)
+    eventSenders.delete(plugin)
   }
 
   function installed(plugin: string): Plugin | undefined {
@@ -142,7 +152,21 @@ export function createMqttProjection({
 
   /** Whether there is room for it, if it is to be retained, has been looked at; it goes when the plugin is uninstalled. */
   function publishEvent({ plugin, name, data, qos, retain }: Announcement & { kind: 'event' }): void {
-    publish(topics.event(plugin, name), jsonText(data ?? null), { qos, retain, publisher: plugin })
+    const known = eventSenders.get(plugin)?.get(name)
+    if (known?.qos === qos && known.retain === retain) {
+      known.send(data.bytes)
+      return
+    }
+    const topic = topics.event(plugin, name)
+    try {
+      const send = bus.prepare(topic, { qos, retain, publisher: plugin })
+      let ofPlugin = eventSenders.get(plugin)
+      if (ofPlugin === undefined || ofPlugin.size >= eventTopicsLimit) ofPlugin = new Map()
+      eventSenders.set(plugin, ofPlugin.set(name, { qos, retain, send }))
+      send(data.bytes)
+    } catch (error) {
+      logger.warn('A message could not be published', { topic, reason: messageOf(error) })
+    }
   }
 
   function follow(announcement: Announcement): void {

@@ -19,7 +19,7 @@ import type { ExposedState } from '../schema/exposure.ts'
 import type { LogEntry } from '../schema/plugin.ts'
 import type { PluginSummary } from '../schema/plugin-call.ts'
 import type { LimitName } from '../schema/plugin-limits.ts'
-import { eventSize, retainedSentence } from '../schema/retained-account.ts'
+import { retainedSentence } from '../schema/retained-account.ts'
 import type { Announcements } from './announcements.ts'
 import type { EventHub } from './event-hub.ts'
 import type { ExposureRegistry } from './exposure-registry.ts'
@@ -115,21 +115,16 @@ export function createPluginServices(
     log(plugin, { at: new Date(clock.now()).toISOString(), level, message })
   }
 
-  function deliver(plugin: LoadedPlugin, action: (isolate: Isolate) => void): void {
-    if (plugin.isolate !== undefined) action(plugin.isolate)
-    else if (plugin.waiting.length < waitingDeliveries) plugin.waiting.push(action)
-  }
-
-  function deliverMessage(
+  /** The bytes are somebody else's: what waits for the end of onInit has a copy. */
+  function deliver(
     plugin: LoadedPlugin,
-    subscription: number,
-    topic: string,
-    payload: Uint8Array,
+    bytes: Uint8Array,
+    action: (isolate: Isolate, bytes: Uint8Array) => void,
   ): void {
-    if (plugin.isolate !== undefined) plugin.isolate.deliverMessage(subscription, topic, payload)
-    else {
-      const kept = Uint8Array.from(payload)
-      deliver(plugin, (isolate) => isolate.deliverMessage(subscription, topic, kept))
+    if (plugin.isolate !== undefined) action(plugin.isolate, bytes)
+    else if (plugin.waiting.length < waitingDeliveries) {
+      const kept = Uint8Array.from(bytes)
+      plugin.waiting.push((isolate) => action(isolate, kept))
     }
   }
 
@@ -166,7 +161,7 @@ export function createPluginServices(
     return {
       log: charged((entry: LogEntry) => log(id, entry)),
       emit: charged((...[name, data, { qos, retain }, caller]: Parameters<IsolateServices['emit']>) => {
-        if (retain && !mayRetain(id, plugin, topics.event(id, name), eventSize(data))) return
+        if (retain && !mayRetain(id, plugin, topics.event(id, name), data.bytes.length)) return
         for (let listener = events.emit(name, data); listener > 0; listener -= 1) plugin.fanOut.reached()
         announcements.announce({ kind: 'event', plugin: id, name, data, qos, retain, caller })
       }),
@@ -188,7 +183,7 @@ export function createPluginServices(
       }),
       subscribeEvent: (name) =>
         events.subscribe(id, name, (event, data) =>
-          deliver(plugin, (isolate) => isolate.deliverEvent(event, data)),
+          deliver(plugin, data.bytes, (isolate, bytes) => isolate.deliverEvent(event, bytes)),
         ),
       unsubscribeEvent: (name) => events.unsubscribe(id, name),
       subscribeTopic(subscription, filter) {
@@ -198,7 +193,7 @@ export function createPluginServices(
             filter,
             ({ topic, payload }) => {
               if (!plugin.guard.hears(filter, topic)) return
-              deliverMessage(plugin, subscription, topic, payload)
+              deliver(plugin, payload, (isolate, bytes) => isolate.deliverMessage(subscription, topic, bytes))
             },
             { immediate: true },
           )

@@ -1,22 +1,26 @@
-import type { Json } from '../base/json.ts'
-import { approximateSize } from '../base/json-size.ts'
+import { createFrameWriter } from '../schema/message-frames.ts'
 import type { HostMessage } from '../schema/worker-protocol.ts'
 import type { Flow } from './flow.ts'
 
-/** Bytes that a delivery takes besides its content, roughly. */
-const deliveryOverhead = 128
+/** Bytes that are gathered before they are sent within the same turn of the event loop. */
+const gatheredLimit = 64 * 1024
 
-/** Events and messages on their way into one isolate; one that is far behind loses what comes. */
+/**
+ * Events and messages on their way into one isolate, all of a turn in one buffer; one that is far behind loses what comes.
+ */
 export interface Deliveries {
-  event(name: string, data: Json | undefined): void
+  /** `data`: JSON. */
+  event(name: string, data: Uint8Array): void
   message(subscription: number, topic: string, payload: Uint8Array): void
+  /** Nothing is sent any more. */
+  close(): void
 }
 
 export interface DeliveriesSettings {
   /** Number of the isolate. */
   isolate: number
   flow: Flow
-  post(message: HostMessage): void
+  post(message: HostMessage, transfer: ArrayBuffer[]): void
   monotonic(): number
   /** Milliseconds between two warnings that something was dropped, at least. */
   notice: number
@@ -26,13 +30,16 @@ export interface DeliveriesSettings {
 
 export function createDeliveries(settings: DeliveriesSettings): Deliveries {
   const { isolate, flow, post, monotonic, notice, warn } = settings
+  const writer = createFrameWriter()
+  let scheduled: NodeJS.Immediate | undefined
   let dropped = 0
   let toldAt = Number.NEGATIVE_INFINITY
   /** It has been said that something is dropped, and not yet how much. */
   let owesNumber = false
+  let closed = false
 
-  function makeRoom(cost: number): boolean {
-    if (!flow.takeRoom(cost)) {
+  function hasRoom(): boolean {
+    if (!flow.hasRoom()) {
       dropped += 1
       if (owesNumber || monotonic() - toldAt < notice) return false
       toldAt = monotonic()
@@ -47,18 +54,30 @@ export function createDeliveries(settings: DeliveriesSettings): Deliveries {
     return true
   }
 
+  function send(): void {
+    if (scheduled !== undefined) clearImmediate(scheduled)
+    scheduled = undefined
+    if (closed || writer.length === 0) return
+    const frames = writer.take()
+    post({ kind: 'deliver', isolate, frames }, [frames.buffer])
+  }
+
+  function sent(bytes: number): void {
+    flow.sent(bytes)
+    if (writer.length >= gatheredLimit) send()
+    else scheduled ??= setImmediate(send)
+  }
+
   return {
     event(name, data) {
-      const cost = deliveryOverhead + name.length + approximateSize(data)
-      if (!makeRoom(cost)) return
-      post({ kind: 'deliverEvent', isolate, name, cost, ...(data === undefined ? {} : { data }) })
+      if (hasRoom()) sent(writer.write('event', name, data))
     },
     message(subscription, topic, payload) {
-      const cost = deliveryOverhead + topic.length + payload.byteLength
-      if (!makeRoom(cost)) return
-      // A copy of its own: a view would take its whole buffer along, which may be the broker's.
-      const bytes = new Uint8Array(payload)
-      post({ kind: 'deliverMessage', isolate, subscription, topic, payload: bytes, cost })
+      if (hasRoom()) sent(writer.write('message', topic, payload, { subscription }))
+    },
+    close() {
+      closed = true
+      send()
     },
   }
 }

@@ -5,8 +5,10 @@ export interface Flow {
   readonly buffer: SharedArrayBuffer
   /** The isolate may send as much more. Wakes it when it waits for that. */
   giveCredit(credits: number): void
-  /** Takes room for a delivery; false when the isolate is that far behind. */
-  takeRoom(cost: number): boolean
+  /** Whether there is room for a delivery; false when the isolate is that far behind. */
+  hasRoom(): boolean
+  /** A delivery of so many bytes is on its way. */
+  sent(bytes: number): void
   /** The call that the isolate serves; 0: none. Also when its worker is dead. */
   serving(): number
 }
@@ -23,13 +25,10 @@ export function createFlow(deliveryBytes: number): Flow {
       Atomics.add(cells, flowCells.credit, credits)
       Atomics.notify(cells, flowCells.credit)
     },
-    takeRoom(cost) {
-      // Both sums wrap around at 32 bits, so their difference is right.
-      const waiting = (sent - Atomics.load(cells, flowCells.handled)) | 0
-      // What is larger than the whole room still goes when nothing else waits.
-      if (waiting > 0 && waiting + cost > deliveryBytes) return false
-      sent = (sent + cost) | 0
-      return true
+    // Both sums wrap around at 32 bits, so their difference is right. The last one may be larger than the room is.
+    hasRoom: () => ((sent - Atomics.load(cells, flowCells.handled)) | 0) < deliveryBytes,
+    sent(bytes) {
+      sent = (sent + bytes) | 0
     },
   }
 }

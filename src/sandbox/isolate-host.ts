@@ -4,6 +4,7 @@ import type { Json } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import { operationSize, parcelSize } from '../schema/operation-size.ts'
+import { createFrameReader, type Frame, type FrameReader } from '../schema/message-frames.ts'
 import { noResources, type Resources } from '../schema/plugin.ts'
 import {
   type HostMessage,
@@ -23,6 +24,9 @@ import type { Reply } from './question-desk.ts'
 import { createOperationDispatcher } from './operation-dispatcher.ts'
 import type { Scheduler, Task } from './scheduler.ts'
 import type { Seat } from './seat.ts'
+
+/** Between two looks at the clock. */
+const framesAtOnce = 4
 
 export interface IsolateHostSettings {
   clock: Clock
@@ -75,7 +79,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   const deliveries = createDeliveries({
     isolate: number,
     flow,
-    post: (message) => seat.post(message),
+    post: (message, transfer) => seat.post(message, transfer),
     monotonic: clock.monotonic,
     notice: limits.slowdownNotice,
     warn,
@@ -92,20 +96,49 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     },
   })
 
-  /** Takes one operation at a time, and its credit when all have been taken. */
+  const nonsense = (errors: unknown): void =>
+    logger.error('A plugin worker asked for nonsense', { plugin: source.id, errors })
+
+  /** Takes one operation or a few frames at a time, and its credit when all have been taken. */
   function batchTask({ operations, credits }: Batch): Task {
     let taken = 0
+    let count = 0
     let bytes = 0
-    return () => {
-      const parsed = parseOperation(operations[taken])
-      if (parsed.ok) {
-        bytes += operationSize(parsed.value)
-        dispatcher.serve(parsed.value)
-      } else logger.error('A plugin worker asked for nonsense', { plugin: source.id, errors: parsed.errors })
+    let frames: FrameReader | undefined
+
+    function take(): void {
+      const next = operations[taken]
+      // What its worker could still change while it is read is no frame.
+      if (next instanceof Uint8Array && next.buffer instanceof ArrayBuffer) {
+        frames ??= createFrameReader(next)
+        bytes += frames.left
+        count += takeFrames(frames, dispatcher.serveFrame)
+        bytes -= frames.left
+        if (frames.left > 0) return
+        frames = undefined
+      } else {
+        const parsed = parseOperation(next)
+        if (parsed.ok) {
+          bytes += operationSize(parsed.value)
+          dispatcher.serve(parsed.value)
+        } else nonsense(parsed.errors)
+        count += 1
+      }
       taken += 1
+    }
+
+    return () => {
+      try {
+        take()
+      } catch (error) {
+        // Where the next frame begins is not known.
+        nonsense([messageOf(error)])
+        frames = undefined
+        taken += 1
+      }
       if (over) return true
       if (taken < operations.length) return false
-      backpressure.batchTaken({ operations: operations.length, bytes, credits })
+      backpressure.batchTaken({ operations: count, bytes, credits })
       return true
     }
   }
@@ -133,6 +166,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     backpressure.close()
     await takeBack()
     over = true
+    deliveries.close()
     dispatcher.resources = { ...noResources }
     seat.detach(number)
     pluginCalls.leave(number)
@@ -385,6 +419,16 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       return end(new IsolateError('worker_died', 'the load was ended'))
     },
   }
+}
+
+/** Answers how many it took. */
+function takeFrames(frames: FrameReader, serve: (frame: Frame) => void): number {
+  let taken = 0
+  for (; taken < framesAtOnce && frames.left > 0; taken += 1) {
+    const frame = frames.next()
+    if (frame !== undefined) serve(frame)
+  }
+  return taken
 }
 
 /** What a worker says went wrong is shown to people, and handed on to other plugins. */

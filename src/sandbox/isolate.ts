@@ -1,4 +1,5 @@
 import type { Json } from '../base/json.ts'
+import type { SerializedJson } from '../base/serialized-json.ts'
 import type { ExposedState, Exposure } from '../schema/exposure.ts'
 import type { OutsideAnswer, OutsideCall } from '../schema/outside.ts'
 import type { Config, LogEntry, Resources } from '../schema/plugin.ts'
@@ -58,7 +59,7 @@ export interface PointState {
 export interface IsolateServices {
   log(entry: LogEntry): void
   /** `caller`: the plugin that has emitted it through this one's instance. */
-  emit(name: string, data: Json | undefined, options: PublishOptions, caller?: string): void
+  emit(name: string, data: SerializedJson, options: PublishOptions, caller?: string): void
   publish(topic: string, payload: Uint8Array, options: PublishOptions): void
   /** The plugin has now at least one / no listener of this event. */
   subscribeEvent(name: string): void
@@ -144,7 +145,8 @@ export interface Isolate {
   resources(): Resources
   /** Memory and load, as of the last sign of life from the worker. */
   usage(): IsolateUsage
-  deliverEvent(name: string, data: Json | undefined): void
+  /** `data`: JSON. */
+  deliverEvent(name: string, data: Uint8Array): void
   deliverMessage(subscription: number, topic: string, payload: Uint8Array): void
   /** Runs the control's setter; answers the value afterwards. Rejects with `Problem` when Lua refuses. */
   setControl(id: string, value: Json): Promise<Json | undefined>

@@ -1,9 +1,12 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf } from '../base/problem.ts'
+import { serializedJson } from '../base/serialized-json.ts'
 import type { OutsideAnswer } from '../schema/outside.ts'
 import { type LogEntry, noResources, type Resources } from '../schema/plugin.ts'
 import { type LimitName, limitUnit } from '../schema/plugin-limits.ts'
+import type { Frame } from '../schema/message-frames.ts'
+import { fits, textLimits } from '../schema/text.ts'
 import type { KeyValue, Operation } from '../schema/worker-protocol.ts'
 import { createHeldThings } from './held-things.ts'
 import type { IsolateServices } from './isolate.ts'
@@ -30,6 +33,8 @@ export interface OperationDispatcherSettings {
 export interface OperationDispatcher {
   /** A service that throws is the host's fault, and no reason to stop what comes after it. */
   serve(operation: Operation): void
+  /** The same for an event or a message. */
+  serveFrame(frame: Frame): void
   /** A line in the plugin's own log. */
   say(level: LogEntry['level'], message: string): void
   /** Told to the log and to the host, once for each. `value`: when it is not the plugin's own. */
@@ -92,16 +97,33 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
       else if (operation.kind === 'cancel') calls.cancel(operation.number)
       else perform(services, operation)
     } catch (error) {
-      logger.error('A service of the sandbox failed', {
-        plugin,
-        operation: operation.kind,
-        reason: messageOf(error),
-      })
+      failed(operation.kind, error)
     }
+  }
+
+  function serveFrame({ kind, name, payload, options, visitor }: Frame): void {
+    if (kind === 'event' && !fits(name, textLimits.name)) {
+      logger.error('A plugin worker asked for nonsense', {
+        plugin,
+        errors: ['the name of an event is too long'],
+      })
+      return
+    }
+    try {
+      if (kind === 'event') services.emit(name, serializedJson(payload), options, visitor)
+      else services.publish(name, payload, options)
+    } catch (error) {
+      failed(kind, error)
+    }
+  }
+
+  function failed(operation: string, error: unknown): void {
+    logger.error('A service of the sandbox failed', { plugin, operation, reason: messageOf(error) })
   }
 
   const dispatcher: OperationDispatcher = {
     serve,
+    serveFrame,
     say,
     limitReached,
     resources: { ...noResources },

@@ -10,12 +10,6 @@ export function perform(
     case 'log':
       services.log(operation.entry)
       break
-    case 'emit':
-      services.emit(operation.name, operation.data, operation.options, operation.visitor)
-      break
-    case 'publish':
-      services.publish(operation.topic, operation.payload, operation.options)
-      break
     case 'subscribeEvent':
       services.subscribeEvent(operation.name)
       break

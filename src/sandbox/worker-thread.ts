@@ -42,7 +42,7 @@ export interface WorkerThread {
   attach(isolate: number, listener: IsolateListener): void
   detach(isolate: number): void
   /** Does nothing when the worker is gone. */
-  post(message: HostMessage): void
+  post(message: HostMessage, transfer?: ArrayBuffer[]): void
   /** The same for what a worker reads also while it waits for an answer. */
   postUrgent(message: UrgentMessage): void
   /** Ends the worker when it does not answer any more. A load and an unload have deadlines of their own. */
@@ -127,8 +127,8 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
       ),
   })
 
-  function post(message: HostMessage): void {
-    if (!gone) worker.postMessage(message)
+  function post(message: HostMessage, transfer: ArrayBuffer[] = []): void {
+    if (!gone) worker.postMessage(message, transfer)
   }
 
   function measure(memory: number | undefined): void {

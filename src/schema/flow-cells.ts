@@ -15,7 +15,7 @@ export function creditsFor(bytes: number): number {
 export const flowCells = {
   /** Credits that the isolate has left before the host has taken earlier batches. */
   credit: 0,
-  /** Sum of the `cost` of the deliveries that the isolate has handled, modulo 2^32. */
+  /** Bytes of the deliveries that the isolate has handled, modulo 2^32. */
   handled: 1,
   /** Number of the call of another plugin that the isolate serves now; 0: none that is another's doing. */
   serving: 2,

@@ -12,10 +12,6 @@ export function operationSize(operation: Operation): number {
   switch (operation.kind) {
     case 'log':
       return operation.entry.message.length
-    case 'emit':
-      return operation.name.length + approximateSize(operation.data)
-    case 'publish':
-      return operation.topic.length + operation.payload.byteLength
     case 'call':
       return operation.call.service === 'http' ? (operation.call.request.body?.byteLength ?? 0) : 0
     case 'setObject':

@@ -1,5 +1,3 @@
-import { type Json, jsonText } from '../base/json.ts'
-
 /**
  * What one publisher has retained at a broker. A pure count, by which the broker, the host and the workers decide
  * alike whether there is room for more.
@@ -15,11 +13,6 @@ const mebi = 1024 * 1024
 
 /** Of one plugin, over all its loads: what it retains stays when it is unloaded. */
 export const pluginRetainedLimits: RetainedLimits = { topics: 1_000, bytes: 8 * mebi }
-
-/** Bytes of the payload with which an event goes out. */
-export function eventSize(data: Json | undefined): number {
-  return Buffer.byteLength(jsonText(data ?? null))
-}
 
 /** Says to the author of a plugin why a message was not published. */
 export function retainedSentence(topic: string): string {

@@ -25,7 +25,6 @@ import type { TurnRules } from './turn-cells.ts'
  * isolates by number. What a worker says is parsed; the host's own words are trusted by the worker.
  */
 
-const Bytes = Type.Refine(Type.Unsafe<Uint8Array>({}), (value) => value instanceof Uint8Array)
 /** A structured clone carries more than JSON: what no listener could write down is refused at the door. */
 const isJsonOrNothing = (value: unknown): boolean => value === undefined || isJson(value)
 const AnyJson = Type.Refine(Type.Unsafe<Json>({}), isJsonOrNothing)
@@ -52,11 +51,6 @@ const LogLine = Type.Object({
 })
 export type LogLine = Static<typeof LogLine>
 const PointKind = Type.Union([Type.Literal('sensor'), Type.Literal('control')])
-const DeliveryOptions = Type.Object({
-  qos: Type.Union([Type.Literal(0), Type.Literal(1), Type.Literal(2)]),
-  retain: Type.Boolean(),
-})
-
 /** An entry of a key-value store; `expiresAt` in milliseconds since the epoch, absent: for ever. */
 export const KeyValue = Type.Object({
   value: AnyJson,
@@ -65,23 +59,12 @@ export const KeyValue = Type.Object({
 })
 export type KeyValue = Static<typeof KeyValue>
 
-/** What a plugin asks of the host, by `kind`. They travel in batches, in the order in which Lua made them. */
+/**
+ * What a plugin asks of the host, by `kind`. They travel in batches, in the order in which Lua made them, and between
+ * them its events and messages (`message-frames.ts`).
+ */
 export const operationSchemas = {
   log: Type.Object({ kind: Type.Literal('log'), entry: LogLine }),
-  emit: Type.Object({
-    kind: Type.Literal('emit'),
-    name: Name,
-    data: Type.Optional(AnyJson),
-    options: DeliveryOptions,
-    /** The plugin that has emitted it through this one's instance. */
-    visitor: Visitor,
-  }),
-  publish: Type.Object({
-    kind: Type.Literal('publish'),
-    topic: Topic,
-    payload: Bytes,
-    options: DeliveryOptions,
-  }),
   subscribeEvent: Type.Object({ kind: Type.Literal('subscribeEvent'), name: Name }),
   unsubscribeEvent: Type.Object({ kind: Type.Literal('unsubscribeEvent'), name: Name }),
   subscribeTopic: Type.Object({
@@ -189,7 +172,10 @@ export const workerMessageSchemas = {
     ...Isolate,
     excess: Type.Union([Type.Literal('time'), Type.Literal('memory')]),
   }),
-  /** Each operation is parsed by its own schema, so that one bad one does not take the others along. */
+  /**
+   * Each operation is parsed by its own schema, so that one bad one does not take the others along; one that is bytes
+   * is frames.
+   */
   batch: Type.Object({
     ...{ kind: Type.Literal('batch'), ...Isolate, operations: Type.Array(Type.Unknown()) },
     /** Credits that it took; the host gives them back when it has taken the batch. */
@@ -276,15 +262,8 @@ export type HostMessage =
       /** See `flow-cells.ts`. */
       flow: SharedArrayBuffer
     }
-  | { kind: 'deliverEvent'; isolate: number; name: string; data?: Json; cost: number }
-  | {
-      kind: 'deliverMessage'
-      isolate: number
-      subscription: number
-      topic: string
-      payload: Uint8Array
-      cost: number
-    }
+  /** Events and messages, as frames. */
+  | { kind: 'deliver'; isolate: number; frames: Uint8Array<ArrayBuffer> }
   | { kind: 'setControl'; isolate: number; request: number; id: string; value: Json }
   /** Answered as a control is, with `controlAnswered`; the value is typed and within its bounds. */
   | { kind: 'setExposed'; isolate: number; request: number; id: string; feature: string; value: Json }

@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import mqtt from 'mqtt'
 import { isJsonObject } from '../../src/base/json.ts'
 import type { LogFields, Logger } from '../../src/base/log.ts'
+import { createFrameWriter } from '../../src/schema/message-frames.ts'
 import {
   type HostMessage,
   operationSchemas,
@@ -41,7 +42,6 @@ function watchWorkers(context: TestContext): Map<string, { worker: Worker; isola
 }
 
 const bytes = new Uint8Array([1, 2])
-const delivery = { qos: 0, retain: false }
 const parcel = { body: bytes, references: [{ owner: 1, handle: 0, type: 'table', plugin: '@a/b' }] }
 const counts = {
   timers: 1,
@@ -68,8 +68,6 @@ const exposure = {
 /** One good operation of every kind; that none is forgotten is tested. */
 const goodOperations: Record<keyof typeof operationSchemas, unknown> = {
   log: { kind: 'log', entry: { at: 'now', level: 'info', message: 'x', fields: { traceback: 'y' } } },
-  emit: { kind: 'emit', name: 'e', data: { a: 1 }, options: delivery },
-  publish: { kind: 'publish', topic: 'a/b', payload: bytes, options: delivery },
   subscribeEvent: { kind: 'subscribeEvent', name: 'e' },
   unsubscribeEvent: { kind: 'unsubscribeEvent', name: 'e' },
   subscribeTopic: { kind: 'subscribeTopic', subscription: 1, filter: 'a/#' },
@@ -100,6 +98,21 @@ const goodOperations: Record<keyof typeof operationSchemas, unknown> = {
   resources: { kind: 'resources', resources: counts },
 }
 
+/** Good events and messages, as bytes. */
+function goodFrames(): Uint8Array<ArrayBuffer> {
+  const writer = createFrameWriter()
+  writer.write('event', 'e', '{"a":1}')
+  writer.write('message', 'a/b', bytes, { options: { qos: 1, retain: true } })
+  writer.write('event', 'e', 'null', { visitor: '@fixtures/demo' })
+  return writer.take()
+}
+const ofOperations = (...operations: unknown[]): unknown => ({
+  kind: 'batch',
+  isolate: 1,
+  credits: 1,
+  operations,
+})
+
 const callPlugin = { kind: 'callPlugin', owner: 1, handle: 0, operation: 'call', depth: 1, parcel }
 
 /** Good messages of every kind but those that end the plugin at once. */
@@ -109,12 +122,7 @@ const goodMessages: Record<keyof typeof workerMessageSchemas, unknown[]> = {
   loaded: [{ kind: 'loaded', isolate: 1 }],
   loadFailed: [],
   overran: [{ kind: 'overran', isolate: 1, excess: 'time' }],
-  batch: Object.values(goodOperations).map((operation) => ({
-    kind: 'batch',
-    isolate: 1,
-    credits: 1,
-    operations: [operation],
-  })),
+  batch: [...Object.values(goodOperations), goodFrames()].map((operation) => ofOperations(operation)),
   controlAnswered: [{ kind: 'controlAnswered', isolate: 1, request: 1, outcome: { ok: true, value: 1 } }],
   unloaded: [],
   question: [
@@ -206,8 +214,16 @@ test('whatever a worker says, the host answers, logs it, and the other plugin an
         ) as unknown,
     ),
   )
+  const frames = fc
+    .tuple(fc.array(fc.tuple(fc.nat(goodFrames().length - 1), fc.nat(255))), fc.nat(goodFrames().length))
+    .map(([changes, length]) => {
+      const changed = goodFrames()
+      for (const [index, byte] of changes) changed[index] = byte
+      return ofOperations(changed.slice(0, length), goodOperations.setPoint)
+    })
   const message = fc
     .oneof(
+      { weight: 2, arbitrary: frames },
       { weight: 5, arbitrary: good.chain((value) => mutated(value, uncommonValue())) },
       { weight: 2, arbitrary: renamed },
       { weight: 1, arbitrary: uncommonValue() },

@@ -1,8 +1,10 @@
+import type { SerializedJson } from '../../src/base/serialized-json.ts'
+import { batchByteLimit } from '../../src/sandbox/worker/outbox.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { IsolateError } from '../../src/sandbox/isolate.ts'
 import { noResources } from '../../src/schema/plugin.ts'
-import { createRecorder, needsOwnWorker, pluginSource, testSandbox, withPlugin } from './stage.ts'
+import { json, createRecorder, needsOwnWorker, pluginSource, testSandbox, withPlugin } from './stage.ts'
 
 test('§6 an endless loop in a callback is stopped with its line, also within pcall, and the plugin goes on', async () => {
   await withPlugin(
@@ -38,7 +40,7 @@ test('§6 a plugin that does not answer is ended by the watchdog, and nothing of
       ])
       assert.deepEqual(isolate.resources(), noResources)
       const count = recorder.calls.length
-      isolate.deliverEvent('tick', 1)
+      isolate.deliverEvent('tick', json(1))
       await assert.rejects(isolate.setControl('lamp', true), { code: 'invalid_transition' })
       await isolate.unload()
       assert.equal(recorder.calls.length, count)
@@ -143,7 +145,9 @@ test(
   '§6 a plugin that floods waits for whoever reads it, and nothing is lost or out of order',
   needsOwnWorker('a flood in one callback is moved out of a shared worker'),
   async () => {
-    const total = 20_000
+    const total = 5_000
+    /** Bytes of each event's text. */
+    const length = 500
     const sandbox = testSandbox()
     const recorder = createRecorder()
     let waiting = 0
@@ -152,8 +156,8 @@ test(
     const flood: unknown[] = []
     const services = {
       ...recorder.services,
-      emit(_name: string, data: unknown) {
-        flood.push(data)
+      emit(_name: string, data: SerializedJson) {
+        flood.push(data.value())
         if (flood.length === total) recorder.services.log({ at: '', level: 'info', message: 'all came' })
       },
       congested: () => {
@@ -166,17 +170,19 @@ test(
     try {
       await sandbox.load(
         pluginSource(
-          `plugin:setTimeout(1, function() for i = 1, ${total} do plugin:emit("flood", i) end end)`,
+          `plugin:setTimeout(1, function() local text = ("x"):rep(${length})
+            for i = 1, ${total} do plugin:emit("flood", i .. text) end end)`,
         ),
         services,
       )
       await recorder.logged('all came')
       assert.deepEqual(
         flood,
-        Array.from({ length: total }, (_, index) => index + 1),
+        Array.from({ length: total }, (_, index) => `${index + 1}${'x'.repeat(length)}`),
       )
-      assert.ok(waiting > total / 300, 'it came in many batches')
-      assert.ok(most <= 260, 'and no batch was large')
+      const fitting = Math.ceil(batchByteLimit / length)
+      assert.ok(waiting >= total / fitting, `it came in ${waiting} batches`)
+      assert.ok(most <= fitting, `${most} in a batch`)
     } finally {
       await sandbox.close()
     }
@@ -190,7 +196,7 @@ test('§6 a plugin that is behind loses deliveries with a warning, and never mor
     `),
     async ({ recorder, isolate }) => {
       // The worker has no chance to handle any of them within this turn.
-      for (let index = 0; index < 100; index += 1) isolate.deliverEvent('tick', 'x'.repeat(1_000))
+      for (let index = 0; index < 100; index += 1) isolate.deliverEvent('tick', json('x'.repeat(1_000)))
       assert.deepEqual(recorder.logs(), [
         'warn events and messages are dropped: the plugin handles them more slowly than they come',
       ])

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { failedAnswer } from '../../src/schema/outside.ts'
 import { withStage } from './plugins-stage.ts'
+import { json } from './stage.ts'
 
 test('§9 requests, throttle windows and lines that others cause leave room for the plugin, and name who caused them', async () => {
   await withStage(async ({ load }) => {
@@ -28,7 +29,7 @@ test('§9 requests, throttle windows and lines that others cause leave room for 
         other:log("info", "not my own line")
       `,
     )
-    victim.isolate.deliverEvent('own', undefined)
+    victim.isolate.deliverEvent('own', json())
     assert.equal(await victim.recorder.logged('sent'), 'info sent\ttrue')
     await victim.recorder.until(() => (asked.includes('/own') ? true : undefined))
     assert.deepEqual(asked, [...Array<string>(4).fill('/other'), '/own'])
@@ -60,8 +61,8 @@ test('§9 a line about a function of another plugin that fails names that plugin
         other:poller("poll", { onTick = fail }):poll()
       `,
     )
-    victim.isolate.deliverEvent('event', undefined)
-    victim.isolate.deliverEvent('own', undefined)
+    victim.isolate.deliverEvent('event', json())
+    victim.isolate.deliverEvent('own', json())
     await assert.rejects(victim.isolate.setControl('switch', 2))
     const lines = (): unknown[] =>
       victim.recorder
@@ -124,7 +125,7 @@ test('§9 others add half of the listeners of a sensor, and take the only reques
         `,
       )
       assert.equal(await caller.recorder.logged('made'), 'info made\t500')
-      victim.isolate.deliverEvent('own', undefined)
+      victim.isolate.deliverEvent('own', json())
       assert.match(await victim.recorder.logged('room'), /^info room\tfalse/)
       await victim.recorder.until(() => (asked.length === 1 ? true : undefined))
       // Its own has come last, and is the next all the same.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type StagedPlugin, withStage } from './plugins-stage.ts'
-import { needsOwnWorker } from './stage.ts'
+import { json, needsOwnWorker } from './stage.ts'
 
 const own = needsOwnWorker('whoever waits there for so long gets a worker of its own')
 /** Milliseconds; a plugin that waited for the other one would not come back while a test has patience. */
@@ -14,7 +14,7 @@ const ways: Record<string, { give: string; cause?: (victim: StagedPlugin) => voi
   setInterval: { give: 'victim:setInterval(1, slow)' },
   on: {
     give: 'victim:on("x", slow)',
-    cause: ({ isolate }) => isolate.deliverEvent('x', 1),
+    cause: ({ isolate }) => isolate.deliverEvent('x', json(1)),
   },
   mqttSubscribe: {
     give: 'victim:mqttSubscribe("x", slow)',
@@ -24,7 +24,7 @@ const ways: Record<string, { give: string; cause?: (victim: StagedPlugin) => voi
   httpRequest: { give: 'victim:httpRequest("http://127.0.0.1/", slow)' },
   onChange: {
     give: 'victim:get("level"):onChange(slow)',
-    cause: ({ isolate }) => isolate.deliverEvent('change', 1),
+    cause: ({ isolate }) => isolate.deliverEvent('change', json(1)),
   },
 }
 
@@ -57,7 +57,7 @@ for (const [name, { give, cause }] of Object.entries(ways)) {
       )
       cause?.(victim)
       await caller.recorder.logged('begun')
-      victim.isolate.deliverEvent('own', undefined)
+      victim.isolate.deliverEvent('own', json())
       await victim.recorder.logged('own')
       assert.ok(!caller.recorder.logs().includes('info over'))
       caller.recorder.foreignObjects.set('plugins.test.gate.open', true)
@@ -84,8 +84,8 @@ test('§9 functions of another plugin are called in order, over all that it has 
     )
     const expected: string[] = []
     for (let n = 1; n <= 100; n += 1) {
-      victim.isolate.deliverEvent('x', n)
-      victim.isolate.deliverEvent('y', n)
+      victim.isolate.deliverEvent('x', json(n))
+      victim.isolate.deliverEvent('y', json(n))
       expected.push(`x${n}`, `y${n}`)
     }
     assert.equal(await recorder.logged('y100'), `info ${expected.join(' ')}`)
@@ -118,7 +118,7 @@ test(
       )
       const text = 'x'.repeat(500_000)
       for (let n = 1; n <= 20; n += 1) {
-        victim.isolate.deliverEvent('x', text)
+        victim.isolate.deliverEvent('x', json(text))
         await victim.recorder.logged(`count\t${n}`)
       }
       await caller.recorder.logged('begun')
@@ -130,7 +130,7 @@ test(
         [['warn', line, { caller: '@test/caller' }]],
       )
       await caller.recorder.until(() => {
-        victim.isolate.deliverEvent('end', undefined)
+        victim.isolate.deliverEvent('end', json())
         return caller.recorder.logs().find((had) => had === 'info had\t9')
       })
     }, forEver)
@@ -149,11 +149,11 @@ test('§9 a plugin that ends takes its waiting callbacks along, and nothing is h
         end)
       `,
     )
-    for (let n = 1; n <= 5; n += 1) victim.isolate.deliverEvent('x', n)
+    for (let n = 1; n <= 5; n += 1) victim.isolate.deliverEvent('x', json(n))
     await caller.recorder.logged('begun')
     caller.recorder.foreignObjects.set('plugins.test.gate.open', true)
     await caller.isolate.unload()
-    victim.isolate.deliverEvent('own', undefined)
+    victim.isolate.deliverEvent('own', json())
     await victim.recorder.logged('own')
     assert.equal(sandbox.references, 0)
     assert.deepEqual(
@@ -183,10 +183,10 @@ test('§9 a slow getter of another plugin is asked seldom, and its last value co
       `,
     )
     await victim.recorder.until(() => (victim.recorder.named('setPoint').length > 1 ? true : undefined))
-    victim.isolate.deliverEvent('own', undefined)
+    victim.isolate.deliverEvent('own', json())
     assert.equal(await victim.recorder.logged('level'), 'info level\t7')
     await assert.rejects(victim.isolate.setControl('level', 1), /too slow to be asked again so soon/)
-    caller.isolate.deliverEvent('end', undefined)
+    caller.isolate.deliverEvent('end', json())
     // With 21 questions it would be as often; 2 s leave a pause of 7 s.
     assert.match(await caller.recorder.logged('asked'), /^info asked\t[1-4]$/)
   })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { linesWith, withStage } from './plugins-stage.ts'
+import { json } from './stage.ts'
 
 test('§9 Plugin.get finds a running plugin by its full id, by its short id when only one installed one has it, else nil', async () => {
   await withStage(async ({ load }) => {
@@ -24,7 +25,7 @@ test('§9 Plugin.get finds a running plugin by its full id, by its short id when
         ),
       },
     })
-    recorder.isolate?.deliverEvent('again', undefined)
+    recorder.isolate?.deliverEvent('again', json())
     await recorder.logged('info nil\t@other/sun')
     assert.deepEqual(recorder.logs(), [
       'info @test/sun\t@test/sun\t@test/sun\t@test/sun',
@@ -52,7 +53,7 @@ test('§9 a plugin is found once its init callback has come back, not before', a
         plugin:onInit(function() print(early:look()) end)
       `,
     ).then(({ recorder: late }) => assert.deepEqual(late.logs(), ['info nil']))
-    recorder.isolate?.deliverEvent('look', undefined)
+    recorder.isolate?.deliverEvent('look', json())
     await recorder.logged('true')
   })
 })
@@ -80,7 +81,7 @@ test('§9 Plugin.list tells of all installed plugins', async () => {
         enabled: true,
       },
     ]
-    recorder.isolate?.deliverEvent('list', undefined)
+    recorder.isolate?.deliverEvent('list', json())
     await recorder.logged('@test/probe')
     assert.deepEqual(recorder.logs(), [
       'info 2\t2\t2',
@@ -212,7 +213,7 @@ test('§9 a callback is called at once, or later from a timer of the callee', as
         print(tg:hand(done) == done, tg:hand(print) == print)
       `,
     )
-    callee.isolate?.deliverEvent('later', undefined)
+    callee.isolate?.deliverEvent('later', json())
     await callee.logged('answer 2')
     assert.deepEqual(recorder.logs(), [
       'info 1\tnow\ttrue',
@@ -305,7 +306,7 @@ test('§9 the host API works on a foreign instance, and lets go of a caller that
         "OnChange of 'elevation'",
       ].map((what) => `debug ${what} was removed: @test/caller, whose function it calls, is not running`),
     )
-    sun.isolate.deliverEvent('sun:rise', { at: 7 })
+    sun.isolate.deliverEvent('sun:rise', json({ at: 7 }))
     await sun.isolate.unload()
     assert.deepEqual(
       sun.recorder.logs().filter((line) => line.startsWith('error')),

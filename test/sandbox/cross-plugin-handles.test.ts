@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Stage, type StagedPlugin, withStage } from './plugins-stage.ts'
-import { needsOwnWorker } from './stage.ts'
+import { json, needsOwnWorker } from './stage.ts'
 
 /** Lua that fills some memory and lets go of it, so that its worker collects what nobody has any more. */
 const litter = 'local list = {} for i = 1, 20000 do list[i] = { i } end'
@@ -13,7 +13,7 @@ async function collectUntil({ sandbox }: Stage, most: number, plugins: StagedPlu
   for (let round = 1; sandbox.references > most; round += 1) {
     assert.ok(round <= mostRounds, `${sandbox.references} references are left`)
     for (const { isolate, recorder } of plugins) {
-      isolate.deliverEvent('litter', undefined)
+      isolate.deliverEvent('litter', json())
       await recorder.until(
         () => recorder.logs().filter((line) => line === 'info littered').length >= round || undefined,
       )
@@ -52,7 +52,7 @@ test(
       `,
       )
       for (let round = 1; round <= 40; round += 1) {
-        caller.isolate.deliverEvent('work', undefined)
+        caller.isolate.deliverEvent('work', json())
         await caller.recorder.logged(`made\t${round * 125}`)
       }
       // The instance and one method of it are still held.
@@ -92,7 +92,7 @@ test(
       `,
       )
       for (let round = 1; round <= 20; round += 1) {
-        isolate.deliverEvent('work', undefined)
+        isolate.deliverEvent('work', json())
         await recorder.logged(`count\t${round}`)
       }
       assert.equal(stage.sandbox.references <= 4, true)
@@ -151,10 +151,10 @@ test('§9 an object goes on from hand to hand, and still belongs to the plugin t
     )
     assert.deepEqual(recorder.logs(), ['info true\ttrue\ttrue'])
     await shop.isolate.unload()
-    isolate.deliverEvent('again', undefined)
+    isolate.deliverEvent('again', json())
     await recorder.logged('true\tfalse')
     await maker.isolate.unload()
-    isolate.deliverEvent('again', undefined)
+    isolate.deliverEvent('again', json())
     assert.match(await recorder.logged('not running'), /plugin not running: @test\/maker$/)
   })
 })

@@ -7,7 +7,7 @@ import { defaultLimits } from '../../src/sandbox/limits.ts'
 import { createPluginCalls } from '../../src/sandbox/plugin-calls.ts'
 import { createScheduler } from '../../src/sandbox/scheduler.ts'
 import { createWorkerThread } from '../../src/sandbox/worker-thread.ts'
-import { createRecorder, rawSource, type Recorder } from './stage.ts'
+import { json, createRecorder, rawSource, type Recorder } from './stage.ts'
 
 test('§9 two plugins in one worker call each other, back and forth, and one ends alone', async () => {
   const common = { clock: systemClock, logger: silentLogger, limits: defaultLimits }
@@ -56,10 +56,10 @@ test('§9 two plugins in one worker call each other, back and forth, and one end
       `,
     )
     assert.deepEqual(b.recorder.logs(), ['info nil\tanswered by a'])
-    b.isolate.deliverEvent('go', undefined)
+    b.isolate.deliverEvent('go', json())
     assert.equal(await b.recorder.logged('then'), 'info true\tthen by b')
     await a.isolate.unload()
-    b.isolate.deliverEvent('go', undefined)
+    b.isolate.deliverEvent('go', json())
     assert.match(await b.recorder.logged('false'), /plugin not running: @test\/a$/)
     await b.isolate.unload()
     assert.equal(pluginCalls.references, 0)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withStage } from './plugins-stage.ts'
+import { json } from './stage.ts'
 
 const secretPlugin = `
   plugin.token = plugin.config.token
@@ -94,7 +95,7 @@ test('§9 nothing else of another plugin can be seen or changed: no globals, no 
         print(other:object().hidden)
       `,
     )
-    callee.isolate.deliverEvent('check', undefined)
+    callee.isolate.deliverEvent('check', json())
     await callee.recorder.logged('Ulm')
     const names = ['id', 'name', 'config', 'onInit', 'log', 'object', 'note']
     assert.deepEqual(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withStage } from './plugins-stage.ts'
+import { json } from './stage.ts'
 
 /** A plugin with a little of everything; `check` says what has become of it. */
 const victim = `
@@ -35,7 +36,7 @@ async function attack(lua: string): Promise<{ caller: string[]; victim: string[]
     const other = await load('victim', victim, configuration)
     await other.recorder.until(() => other.recorder.named('setPoint').find(([, , value]) => value === 21))
     const { recorder } = await load('caller', `local other = Plugin.get("victim") ${lua}`)
-    other.isolate.deliverEvent('check', undefined)
+    other.isolate.deliverEvent('check', json())
     await other.recorder.logged('check')
     found.caller = recorder.logs().map((line) => line.replace(/init\.lua:\d+: /, ''))
     found.victim = other.recorder.logs().filter((line) => !line.startsWith('debug '))

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withStage } from './plugins-stage.ts'
-import { needsOwnWorker } from './stage.ts'
+import { json, needsOwnWorker } from './stage.ts'
 
 test('§9 two plugins call each other, also from within a call', async () => {
   await withStage(async ({ load }) => {
@@ -24,7 +24,7 @@ test('§9 two plugins call each other, also from within a call', async () => {
       `,
     )
     const c = await load('c', `plugin:on("go", function() print(Plugin.get("a"):down(9, "")) end)`)
-    c.isolate.deliverEvent('go', undefined)
+    c.isolate.deliverEvent('go', json())
     assert.equal(await c.recorder.logged('ab'), 'info ababababab')
     assert.deepEqual(a.recorder.logs(), [])
   })
@@ -42,8 +42,8 @@ test('§9 two plugins that call each other at the same time both get their answe
     `
     const a = await load('a', lua('b'))
     const b = await load('b', lua('a'))
-    a.isolate.deliverEvent('go', undefined)
-    b.isolate.deliverEvent('go', undefined)
+    a.isolate.deliverEvent('go', json())
+    b.isolate.deliverEvent('go', json())
     await Promise.all([a.recorder.logged('sum\t45450'), b.recorder.logged('sum\t45450')])
     assert.deepEqual([...a.recorder.logs(), ...b.recorder.logs()], ['info sum\t45450', 'info sum\t45450'])
   })
@@ -63,7 +63,7 @@ test('§9 calls go on in a chain over three plugins and back to one that waits',
         plugin:on("go", function() print(Plugin.get("b"):ask(function() return "callback" end)) end)
       `,
     )
-    a.isolate.deliverEvent('go', undefined)
+    a.isolate.deliverEvent('go', json())
     assert.equal(await a.recorder.logged('b('), 'info b(ac(callback))')
   })
 })
@@ -123,13 +123,13 @@ test(
         `,
         )
         assert.deepEqual(recorder.logs(), ['info false\tinit.lua:4: @test/slow did not answer within 1 s'])
-        slow.isolate.deliverEvent('busy', undefined)
+        slow.isolate.deliverEvent('busy', json())
         await slow.recorder.logged('begun')
-        isolate.deliverEvent('go', undefined)
+        isolate.deliverEvent('go', json())
         await recorder.logged('info marks')
         assert.equal(recorder.logs()[1], 'info false\t@test/slow did not answer within 1 s')
         await slow.recorder.logged('over')
-        isolate.deliverEvent('end', undefined)
+        isolate.deliverEvent('end', json())
         assert.equal(await recorder.logged('marks\t'), 'info marks\t1')
       },
       // Busy for far longer than the deadline of the call: it must still be so when the call comes.
@@ -164,7 +164,7 @@ test('§9 after the callee unloaded, an old reference raises `plugin not running
       `,
     )
     await first.isolate.unload()
-    isolate.deliverEvent('go', undefined)
+    isolate.deliverEvent('go', json())
     await recorder.logged('nil\tfalse')
     const lines = [
       ...Array.from({ length: 6 }, () => 'info false\tplugin not running: @test/callee'),
@@ -175,7 +175,7 @@ test('§9 after the callee unloaded, an old reference raises `plugin not running
     assert.equal(sandbox.references, 0)
 
     await load('callee', lua(2))
-    isolate.deliverEvent('go', undefined)
+    isolate.deliverEvent('go', json())
     await recorder.logged('2\tfalse')
     assert.deepEqual(logs().slice(9), [...lines, 'info 2\tfalse'])
   })
@@ -200,7 +200,7 @@ test(
           'caller',
           `plugin:on("go", function() local begun = os.time() print(pcall(function() return Plugin.get("callee"):bomb() end)) print("after") end)`,
         )
-        isolate.deliverEvent('go', undefined)
+        isolate.deliverEvent('go', json())
         await recorder.logged('after')
         assert.equal((await callee.isolate.ended)?.code, 'neighbour_ended')
         assert.deepEqual(recorder.logs(), [
@@ -236,7 +236,7 @@ test('§9 a callee that unloads while a call waits for it is a Lua error at once
         plugin:on("go", function() while true do local ok, message = pcall(quick, callee) if not ok then print(message) return end end end)
       `,
     )
-    isolate.deliverEvent('go', undefined)
+    isolate.deliverEvent('go', json())
     await callee.isolate.unload()
     await helper.recorder.logged('holding')
     assert.equal(await recorder.logged('running'), 'info plugin not running: @test/callee')
@@ -264,7 +264,7 @@ test(
           'caller',
           `plugin:on("go", function() Plugin.get("callee"):work(function() local list = {} while true do list[#list + 1] = { #list } end end) end)`,
         )
-        isolate.deliverEvent('go', undefined)
+        isolate.deliverEvent('go', json())
         assert.equal((await isolate.ended)?.code, 'out_of_memory')
         assert.equal(await callee.recorder.logged('running'), 'info false\tplugin not running: @test/caller')
         assert.deepEqual(recorder.logs(), ['warn limit reached: memory is 24 MB'])
@@ -299,7 +299,7 @@ test(
           end)
         `,
         )
-        isolate.deliverEvent('go', undefined)
+        isolate.deliverEvent('go', json())
         assert.equal(await recorder.logged('sum'), 'info sum\t5')
       },
       // Less than all calls together take, and several times as much as one.
@@ -327,7 +327,7 @@ test(
         `,
         )
         await load('b', `function plugin:relay() return pcall(function() Plugin.get("a"):loop() end) end`)
-        a.isolate.deliverEvent('go', undefined)
+        a.isolate.deliverEvent('go', json())
         await a.recorder.logged('sum')
         assert.deepEqual(
           a.recorder.logs().filter((line) => line.startsWith('info')),

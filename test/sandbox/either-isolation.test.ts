@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { noResources } from '../../src/schema/plugin.ts'
 import { withStage } from './plugins-stage.ts'
+import { json } from './stage.ts'
 
 /** What a plugin does and is given is the same in a worker of its own and in one that it shares. */
 
@@ -28,7 +29,7 @@ for (const isolation of ['dedicated', 'shared'] as const) {
         )
         assert.equal(used[0]?.worker === used[1]?.worker, isolation === 'shared')
         for (const [index, { isolate, recorder }] of [a, b].entries()) {
-          isolate.deliverEvent('go', { n: index })
+          isolate.deliverEvent('go', json({ n: index }))
           await recorder.logged('error listener')
           assert.deepEqual(recorder.named('setObject'), [['now', { name: 'ab'[index] }]])
           await recorder.until(() => (isolate.resources().timers === 1 ? true : undefined))
@@ -39,7 +40,7 @@ for (const isolation of ['dedicated', 'shared'] as const) {
           ['unsubscribeEvent', 'go'],
           ['setObject', 'now', undefined],
         ])
-        b.isolate.deliverEvent('go', { n: 7 })
+        b.isolate.deliverEvent('go', json({ n: 7 }))
         await b.recorder.logged('b\t7')
         await b.isolate.unload()
         assert.deepEqual(
@@ -66,7 +67,7 @@ for (const isolation of ['dedicated', 'shared'] as const) {
           code: 'lua_error',
         })
         await assert.rejects(load('syntax', 'local = 1'), { code: 'lua_error' })
-        good.isolate.deliverEvent('go', undefined)
+        good.isolate.deliverEvent('go', json())
         await good.recorder.logged('alive')
         assert.deepEqual(
           sandbox.usage().map(({ plugin }) => plugin),
@@ -100,7 +101,7 @@ for (const isolation of ['dedicated', 'shared'] as const) {
         )
         assert.deepEqual(caller.recorder.logs(), ['info got 42'])
         await lamp.isolate.unload()
-        caller.isolate.deliverEvent('go', undefined)
+        caller.isolate.deliverEvent('go', json())
         assert.match(await caller.recorder.logged('false'), /plugin not running: @test\/lamp$/)
         await caller.isolate.unload()
         assert.equal(sandbox.references, 0)
@@ -121,7 +122,7 @@ for (const isolation of ['dedicated', 'shared'] as const) {
           'loop',
           'plugin:on("go", function() while true do pcall(function() while true do end end) end end)',
         ).then((plugin) => {
-          plugin.isolate.deliverEvent('go', undefined)
+          plugin.isolate.deliverEvent('go', json())
           return plugin
         })
         assert.match(await recorder.logged('error listener'), /init\.lua:1: stopped, because/)

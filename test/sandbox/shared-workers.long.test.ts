@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { noResources } from '../../src/schema/plugin.ts'
 import { withStage } from './plugins-stage.ts'
+import { json } from './stage.ts'
 
 /** What workers that plugins share take of the memory, over many loads. */
 
@@ -38,7 +39,7 @@ test('§6 two hundred plugins come and go in one worker, and it stays as large a
       )
       assert.ok(late < early * 1.5, `${early} bytes became ${late}`)
       assert.equal(sandbox.references, 0)
-      steady.isolate.deliverEvent('go', undefined)
+      steady.isolate.deliverEvent('go', json())
       await steady.recorder.logged('alive')
     },
     // Where the processor is short a load may take longer than a shared worker allows; that is not the subject.

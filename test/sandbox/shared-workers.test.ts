@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { IsolateError } from '../../src/sandbox/isolate.ts'
 import { withStage } from './plugins-stage.ts'
+import { json } from './stage.ts'
 
 /** Hostile and busy plugins in workers that they share. */
 
@@ -12,7 +13,7 @@ test('§6 a hundred and twenty plugins run in few workers, and all do their work
       const plugins = await Promise.all(
         names.map((name) => load(name, `plugin:on("go", function(n) print("${name}", n) end)`)),
       )
-      for (const { isolate } of plugins) isolate.deliverEvent('go', 5)
+      for (const { isolate } of plugins) isolate.deliverEvent('go', json(5))
       await Promise.all(plugins.map(({ recorder }, index) => recorder.logged(`p${index}\t5`)))
       const held = new Map<number, number>()
       for (const { worker, isolation } of sandbox.usage())
@@ -47,9 +48,9 @@ test('§6 a plugin behind with its deliveries leaves its neighbours their turns'
         'plugin:on("work", function(n) local t = os.clock() while os.clock() - t < 0.005 do end print("did", n) end)',
       )
       const quick = await load('quick', 'plugin:on("ask", function(n) print("answer", n) end)')
-      for (let n = 0; n < 400; n += 1) busy.isolate.deliverEvent('work', n)
+      for (let n = 0; n < 400; n += 1) busy.isolate.deliverEvent('work', json(n))
       // There are two seconds of work before it, in slices of 10 ms.
-      quick.isolate.deliverEvent('ask', 1)
+      quick.isolate.deliverEvent('ask', json(1))
       await quick.recorder.logged('answer\t1')
       assert.ok(!busy.recorder.logs().includes('info did\t399'))
     },
@@ -68,7 +69,7 @@ test('§6 a plugin that floods a shared worker gets one of its own; another vers
       )
       assert.equal(await flood.isolate.ended, undefined)
       assert.ok(flood.recorder.logs().some((line) => /^warn it takes too much (time|memory)/.test(line)))
-      steady.isolate.deliverEvent('go', undefined)
+      steady.isolate.deliverEvent('go', json())
       await steady.recorder.logged('alive')
       const again = await load('flood', 'print("again")')
       assert.equal(again.isolate.usage().isolation, 'dedicated')

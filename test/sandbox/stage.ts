@@ -1,3 +1,4 @@
+import { serializeJson } from '../../src/base/serialized-json.ts'
 import { systemClock, withDeadline } from '../../src/base/clock.ts'
 import type { Json } from '../../src/base/json.ts'
 import { silentLogger } from '../../src/base/log.ts'
@@ -82,8 +83,8 @@ export function createRecorder(): Recorder {
         record('log', entry.level, entry.message, ...(entry.fields === undefined ? [] : [entry.fields]))
       },
       emit(name, data, options, caller) {
-        record('emit', name, data, options, ...(caller === undefined ? [] : [caller]))
-        if (listening.has(name)) recorder.isolate?.deliverEvent(name, data)
+        record('emit', name, data.value() ?? undefined, options, ...(caller === undefined ? [] : [caller]))
+        if (listening.has(name)) recorder.isolate?.deliverEvent(name, data.bytes)
       },
       publish: (topic, payload, options) => record('publish', topic, decoder.decode(payload), options),
       subscribeEvent(name) {
@@ -111,6 +112,9 @@ export function createRecorder(): Recorder {
   }
   return recorder
 }
+
+/** What an event carries on its way to a plugin. */
+export const json = (value?: Json): Uint8Array => serializeJson(value).bytes
 
 /** A source with this init.lua; `Plugin:new` is called in front of it, as `plugin`, in the same line. */
 export function pluginSource(lua: string, overrides: Partial<IsolateSource> = {}): IsolateSource {

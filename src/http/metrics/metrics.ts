@@ -57,13 +57,15 @@ export function createMetrics(settings: MetricsSettings): Metrics {
   const facts = createCounter()
   const loads = createCounter()
   const crashes = createCounter()
-  const emitted = createCounter()
+  /** By plugin; events may be many, so they are counted without labels. */
+  const emitted = new Map<string, number>()
   const limitsReached = createCounter()
   const pluginLines = createCounter()
   const stopListening = lifecycle.subscribe(count)
 
   function count(announcement: Announcement): void {
-    if (announcement.kind === 'event') emitted.add({ plugin: announcement.plugin })
+    if (announcement.kind === 'event')
+      emitted.set(announcement.plugin, (emitted.get(announcement.plugin) ?? 0) + 1)
     else if (announcement.kind === 'log') {
       pluginLines.add({ plugin: announcement.plugin, level: announcement.entry.level })
     } else if (announcement.kind === 'lifecycle') {
@@ -125,7 +127,9 @@ export function createMetrics(settings: MetricsSettings): Metrics {
           .refusals()
           .map(({ plugin, permission, count }) => ({ labels: { plugin, permission }, value: count })),
       ),
-      counter('lupine_plugin_events_total', 'Events that plugins have emitted', emitted.samples()),
+      counter('lupine_plugin_events_total', 'Events that plugins have emitted',
+        [...emitted].map(([plugin, value]) => ({ labels: { plugin }, value })),
+      ),
       counter('lupine_plugin_log_lines_total', 'Lines that plugins have logged', pluginLines.samples()),
       counter(
         'lupine_log_lines_total',

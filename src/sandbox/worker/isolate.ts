@@ -24,6 +24,7 @@ import { isTable, typeName } from './plugin-api/arguments.ts'
 import { installPluginApi } from './plugin-api/plugin-api.ts'
 import type { SetOutcome } from './plugin-api/points.ts'
 import type { PluginContext } from './plugin-context.ts'
+import { createFrameReader } from '../../schema/message-frames.ts'
 import { createPluginLog, failureOf } from './plugin-log.ts'
 import type { PeerMessage, QuestionChannel } from './question-channel.ts'
 import { createRedactor } from '../../base/redaction.ts'
@@ -51,7 +52,7 @@ export interface WorkerIsolate {
 
 export interface WorkerIsolateSettings {
   message: LoadMessage
-  post(message: WorkerMessage): void
+  post(message: WorkerMessage, transfer?: ArrayBuffer[]): void
   questions: QuestionChannel
   /** Only in a worker that it shares with others. */
   turns: Turns | undefined
@@ -177,6 +178,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     pluginClass,
     retain: (visitor, topic, payload) => retained.take(topic, payload, visitor === undefined ? 1 : 0.5),
     send: outbox.send,
+    sendFrame: outbox.sendFrame,
     touch: outbox.schedule,
     ask: (question) => ask(question, (found) => found),
     addMethod: (name, implementation) =>
@@ -268,6 +270,25 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     Atomics.add(flow, flowCells.handled, cost)
   }
 
+  /** Delivers one at a time. */
+  function deliveryTask(frames: Uint8Array): () => boolean {
+    const reader = createFrameReader(frames)
+    return () => {
+      const before = reader.left
+      const frame = reader.next()
+      if (frame === undefined) return true
+      handled(before - reader.left)
+      const { kind, name, subscription, payload } = frame
+      try {
+        if (kind === 'event') api.events.deliver(name, payload)
+        else api.mqtt.deliver(subscription, name, payload)
+      } catch (error) {
+        log.failure('delivery', error)
+      }
+      return reader.left === 0
+    }
+  }
+
   function answer(request: number, outcome: SetOutcome): void {
     outbox.flush()
     post({
@@ -313,17 +334,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     },
     receive(message) {
       switch (message.kind) {
-        case 'deliverEvent':
-          inbox.add(() => {
-            handled(message.cost)
-            api.events.deliver(message.name, message.data)
-          })
-          break
-        case 'deliverMessage':
-          inbox.add(() => {
-            handled(message.cost)
-            api.mqtt.deliver(message.subscription, message.topic, message.payload)
-          })
+        case 'deliver':
+          inbox.add(deliveryTask(message.frames))
           break
         case 'setControl':
           answer(message.request, api.points.setControl(message.id, message.value))
@@ -332,7 +344,10 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
           answer(message.request, api.exposures.set(message.id, message.feature, message.value))
           break
         case 'result':
-          inbox.add(() => calls.receive(message.number, message.answer))
+          inbox.add(() => {
+            calls.receive(message.number, message.answer)
+            return true
+          })
           break
         case 'unload':
           unload()

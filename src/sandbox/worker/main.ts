@@ -12,7 +12,10 @@ if (parentPort === null)
   throw new Error('This file is run by the host as a worker thread; start the host instead.')
 const port = parentPort
 const warmUp = new TextEncoder().encode('local t = {} for i = 1, 1000 do t[i] = tostring(i) end')
-const post = (message: WorkerMessage): void => port.postMessage(message)
+const post = (message: WorkerMessage, transfer?: ArrayBuffer[]): void =>
+  transfer === undefined || transfer.length === 0
+    ? port.postMessage(message)
+    : port.postMessage(message, transfer)
 const setup = workerData as WorkerSetup
 const isolates = new Map<number, WorkerIsolate>()
 const turns: Turns | undefined =

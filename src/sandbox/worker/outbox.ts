@@ -1,8 +1,9 @@
 import { creditsFor, flowCells } from '../../schema/flow-cells.ts'
+import { createFrameWriter, type FrameWriter } from '../../schema/message-frames.ts'
 import type { Operation, WorkerMessage } from '../../schema/worker-protocol.ts'
 import { operationSize } from '../../schema/operation-size.ts'
 
-/** Operations in one batch; enough to make a message cheap, few enough for the host to stay nimble. */
+/** Operations in one batch that are cloned; enough to make a message cheap, few enough for the host to stay nimble. */
 export const batchOperationLimit = 256
 /** Bytes in one batch, roughly; one operation may be larger. */
 export const batchByteLimit = 128 * 1024
@@ -11,8 +12,8 @@ export const creditDeadline = 5_000
 /** Milliseconds of a wait in a worker with others before looking again whether it takes too long. */
 const patience = 20
 
-/** What only tells of a moment; losing one leaves nothing wrong for ever. */
-const losable: ReadonlySet<Operation['kind']> = new Set(['log', 'emit', 'publish'])
+/** What only tells of a moment, as events and messages do; losing one leaves nothing wrong for ever. */
+const losable: ReadonlySet<Operation['kind']> = new Set(['log'])
 
 /**
  * Collects what Lua asks of the host and sends it in batches, once a turn. The host gives credit for a few
@@ -20,6 +21,8 @@ const losable: ReadonlySet<Operation['kind']> = new Set(['log', 'emit', 'publish
  */
 export interface Outbox {
   send(operation: Operation): void
+  /** Sends an event or a message, in order with the operations. */
+  sendFrame(...frame: Parameters<FrameWriter['write']>): void
   /** Sends what is there at the end of this turn. */
   schedule(): void
   /** Sends all of it now, on credit if need be: an answer or a question follows that must not overtake. */
@@ -31,7 +34,7 @@ export interface Outbox {
 export interface OutboxSettings {
   isolate: number
   flow: SharedArrayBuffer
-  post(message: WorkerMessage): void
+  post(message: WorkerMessage, transfer?: ArrayBuffer[]): void
   /** Operations to add to each batch: what has changed without saying so. */
   complete(): Operation[]
   /** Whether to wait no longer for credit: the worker is not the plugin's alone. */
@@ -40,15 +43,17 @@ export interface OutboxSettings {
 
 export function createOutbox({ isolate, flow, post, complete, impatient }: OutboxSettings): Outbox {
   const cells = new Int32Array(flow)
-  let pending: Operation[] = []
-  let pendingBytes = 0
+  let pending: (Operation | Uint8Array<ArrayBuffer>)[] = []
+  /** Of the operations among them; frames know their own. */
+  let operationBytes = 0
+  const frames = createFrameWriter()
   let scheduled: NodeJS.Immediate | undefined
   let lost = 0
   let closed = false
 
   /** Takes the credits for all that is pending. Returns how many there are when they do not suffice. */
   function takeCredits(): { taken: number } | { taken: undefined; left: number } {
-    const wanted = creditsFor(pendingBytes)
+    const wanted = creditsFor(operationBytes + frames.length)
     for (;;) {
       const left = Atomics.load(cells, flowCells.credit)
       if (left < wanted) return { taken: undefined, left }
@@ -70,24 +75,49 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
     }
   }
 
+  function add(operation: Operation): void {
+    closeFrames()
+    pending.push(operation)
+    operationBytes += operationSize(operation)
+  }
+
+  /** What comes now is not to overtake the frames. */
+  function closeFrames(): void {
+    if (frames.length === 0) return
+    operationBytes += frames.length
+    pending.push(frames.take())
+  }
+
+  /** Whether there is room for one more; sends a full batch, and waits for the host if it has to. */
+  function makeRoom(): boolean {
+    if (pending.length < batchOperationLimit && operationBytes + frames.length < batchByteLimit) return true
+    const credits = waitForCredits()
+    if (credits !== undefined) postPending(credits)
+    return credits !== undefined
+  }
+
   function gather(): void {
-    pending.push(...complete())
-    if (lost > 0) pending.push(lossWarning(lost))
+    for (const operation of complete()) add(operation)
+    if (lost > 0) add(lossWarning(lost))
     lost = 0
   }
 
   function postPending(credits: number): void {
+    closeFrames()
     const operations = pending
     pending = []
-    pendingBytes = 0
-    post({ kind: 'batch', isolate, operations, credits })
+    operationBytes = 0
+    const transfer = operations.flatMap((each) => (each instanceof Uint8Array ? [each.buffer] : []))
+    post({ kind: 'batch', isolate, operations, credits }, transfer)
   }
+
+  const isEmpty = (): boolean => pending.length === 0 && frames.length === 0
 
   function flushOnCredit(): void {
     scheduled = undefined
     gather()
     // Without credit it stays until the host says that there is some.
-    if (pending.length === 0) return
+    if (isEmpty()) return
     const { taken } = takeCredits()
     if (taken !== undefined) postPending(taken)
   }
@@ -99,29 +129,28 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
   return {
     send(operation) {
       if (closed) return
-      if (pending.length >= batchOperationLimit || pendingBytes >= batchByteLimit) {
-        const credits = waitForCredits()
-        if (credits !== undefined) postPending(credits)
-        else if (losable.has(operation.kind)) {
-          lost += 1
-          return
-        }
-      }
-      pending.push(operation)
-      pendingBytes += operationSize(operation)
+      if (!makeRoom() && losable.has(operation.kind)) lost += 1
+      else add(operation)
+      schedule()
+    },
+    sendFrame(...frame) {
+      if (closed) return
+      if (makeRoom()) frames.write(...frame)
+      else lost += 1
       schedule()
     },
     schedule,
     flush() {
       if (closed) return
       gather()
-      if (pending.length === 0) return
+      if (isEmpty()) return
       // What goes without credit is bounded: a batch for each answer or question.
       postPending(takeCredits().taken ?? 0)
     },
     close() {
       closed = true
       pending = []
+      frames.take()
       if (scheduled !== undefined) clearImmediate(scheduled)
     },
   }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Json } from '../../base/json.ts'
 import type { VisitPermission } from '../../schema/plugin-call.ts'
+import type { FrameWriter } from '../../schema/message-frames.ts'
 import type { Answers, LoadSource, Operation, Question } from '../../schema/worker-protocol.ts'
 import type { HostFunction, LuaRuntime, LuaTable, LuaValue } from './lua/lua-value.ts'
 import type { ByteBudget } from './byte-budget.ts'
@@ -38,6 +39,8 @@ export interface PluginContext {
   retain(visitor: Visitor, topic: string, payload: number): boolean
   /** Sends an operation to the host, in order. */
   send(operation: Operation): void
+  /** Sends an event or a message, in order with the operations. */
+  sendFrame(...frame: Parameters<FrameWriter['write']>): void
   /** Says that a count of `resources` may have changed outside Lua. */
   touch(): void
   /** Asks the host and waits. Throws when there is no answer. */

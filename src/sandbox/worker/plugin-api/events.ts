@@ -1,8 +1,9 @@
-import { isJsonObject, type Json } from '../../../base/json.ts'
+import { isJsonObject, type Json, jsonText } from '../../../base/json.ts'
+import { serializedJson } from '../../../base/serialized-json.ts'
 import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
 import type { Visitor } from '../peers/visitors.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { eventSize, retainedSentence } from '../../../schema/retained-account.ts'
+import { retainedSentence } from '../../../schema/retained-account.ts'
 import { createTopics } from '../../../schema/topics.ts'
 import {
   bytesOf,
@@ -26,7 +27,8 @@ interface OutgoingEvent {
 }
 
 export interface PluginEvents {
-  deliver(name: string, data: Json | undefined): void
+  /** `data`: JSON. */
+  deliver(name: string, data: Uint8Array): void
 }
 
 /** `plugin:emit`, `plugin:on` and `EventBus` (plugin API, section 6). */
@@ -49,23 +51,20 @@ export function installEvents(context: PluginContext): PluginEvents {
     },
   )
 
-  function retainRefusal({ name, data, visitor }: OutgoingEvent): string | undefined {
+  function retainRefusal({ name, visitor }: OutgoingEvent, payload: string): string | undefined {
     const topic = topics.event(context.source.id, name)
-    return context.retain(visitor, topic, eventSize(data)) ? undefined : retainedSentence(topic)
+    return context.retain(visitor, topic, Buffer.byteLength(payload)) ? undefined : retainedSentence(topic)
   }
 
   /** Why it is not sent: there is no room for what is to be retained of it. */
   function send(event: OutgoingEvent): string | undefined {
     const { name, data, options, visitor } = event
+    const payload = jsonText(data ?? null)
     // Most are not retained, and need no topic here.
-    const refused = options.retain ? retainRefusal(event) : undefined
+    const refused = options.retain ? retainRefusal(event, payload) : undefined
     // The host knows no share of visitors, and would allow it.
     if (refused !== undefined && visitor !== undefined) return refused
-    context.send({
-      ...{ kind: 'emit', name, options },
-      ...(data === undefined ? {} : { data }),
-      ...(visitor === undefined ? {} : { visitor }),
-    })
+    context.sendFrame('event', name, payload, { options, visitor })
     return refused
   }
 
@@ -134,9 +133,10 @@ export function installEvents(context: PluginContext): PluginEvents {
 
   return {
     deliver(name, data) {
+      const json = serializedJson(data)
       // Each listener has a copy of its own: what one changes the next one does not see.
       listeners.each(name, (callback) =>
-        entry.call(`listener of '${name}'`, callback, context.fromJson(data)),
+        entry.call(`listener of '${name}'`, callback, context.fromJson(json.value())),
       )
     },
   }

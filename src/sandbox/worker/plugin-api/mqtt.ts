@@ -37,7 +37,7 @@ export function installMqtt(context: PluginContext): PluginMqtt {
       if (refused !== undefined && visitor !== undefined) return [false, bytesOf(refused)]
     }
     // The host is asked all the same: it is the one who refuses, logs and counts.
-    context.send({ kind: 'publish', topic: name, payload: bytes, options: delivery })
+    context.sendFrame('message', name, bytes, { options: delivery })
     return refused === undefined ? true : [false, bytesOf(refused)]
   })
 
@@ -81,7 +81,9 @@ export function installMqtt(context: PluginContext): PluginMqtt {
   return {
     deliver(subscription, topic, payload) {
       const receive = subscriptions.get(subscription)
-      if (receive !== undefined) entry.call(`subscriber of '${topic}'`, receive, bytesOf(topic), payload)
+      if (receive === undefined) return
+      // A copy: Lua keeps what it is given, and this is a part of all that has come.
+      entry.call(`subscriber of '${topic}'`, receive, bytesOf(topic), Uint8Array.from(payload))
     },
   }
 }

@@ -1,0 +1,168 @@
+/**
+ * How events and messages cross between the host and a worker, many in one buffer, in both directions: nothing of them is
+ * parsed, cloned or turned into text on the way. A frame has a header of 14 bytes, little-endian, and three parts:
+ *
+ * | bytes | |
+ * | ----- | --- |
+ * | 1     | kind |
+ * | 1     | options: quality of service in bits 0 and 1, retain in bit 2 |
+ * | 2     | length of the name |
+ * | 4     | number of the subscription that it is for; 0 to the host |
+ * | 4     | length of the payload |
+ * | 2     | length of the visitor's id; 0: nobody |
+ *
+ * then name, visitor and payload.
+ */
+
+export type FrameKind = 'event' | 'message'
+const kinds: readonly FrameKind[] = ['event', 'message']
+const headerBytes = 14
+const retainBit = 4
+const qosBits = 3
+/** Bytes of a buffer to begin with. */
+const leastCapacity = 1024
+/** Bytes of UTF-8 that a character of UTF-16 takes at most. */
+const bytesPerCharacter = 3
+/** A buffer that is filled less than this is copied rather than handed over, 0 to 1. */
+const worthHandingOver = 0.25
+
+export interface FrameOptions {
+  qos: 0 | 1 | 2
+  retain: boolean
+}
+
+const noOptions: FrameOptions = Object.freeze({ qos: 0, retain: false })
+
+/** By the byte of a frame. Made once: nobody changes them. */
+const optionBits = 7
+const optionsOf: readonly FrameOptions[] = Array.from({ length: optionBits + 1 }, (_, bits) =>
+  Object.freeze({ qos: (bits & qosBits) as 0 | 1 | 2, retain: (bits & retainBit) !== 0 }),
+)
+
+export interface Frame {
+  kind: FrameKind
+  /** Name of the event, topic of the message. */
+  name: string
+  options: FrameOptions
+  /** For which of the isolate's subscriptions it is. */
+  subscription: number
+  /** The plugin that has sent it through the instance of this one. */
+  visitor: string | undefined
+  /** Of an event: JSON. A part of the buffer that has come. */
+  payload: Uint8Array
+}
+
+export interface FrameWriter {
+  /** Appends one; a text is written as UTF-8. Answers how many bytes it takes. */
+  write(
+    kind: FrameKind,
+    name: string,
+    payload: Uint8Array | string,
+    more?: { options?: FrameOptions; subscription?: number; visitor?: string | undefined },
+  ): number
+  /** Bytes of what has been written. */
+  readonly length: number
+  /** All of it, in a buffer of its own that can be transferred; the writer is empty then. */
+  take(): Uint8Array<ArrayBuffer>
+}
+
+export function createFrameWriter(): FrameWriter {
+  let buffer = Buffer.alloc(0)
+  let length = 0
+
+  function reserve(bytes: number): void {
+    if (length + bytes <= buffer.length) return
+    // Zeroed: what is beyond the frames goes to the other side, too.
+    const larger = new Uint8Array(Math.max(leastCapacity, (length + bytes) * 2))
+    larger.set(buffer.subarray(0, length))
+    buffer = Buffer.from(larger.buffer)
+  }
+
+  return {
+    write(kind, name, payload, { options = noOptions, subscription = 0, visitor = '' } = {}) {
+      const most = typeof payload === 'string' ? payload.length * bytesPerCharacter : payload.length
+      reserve(headerBytes + (name.length + visitor.length) * bytesPerCharacter + most)
+      const begin = length
+      let at = begin + headerBytes
+      const nameBytes = buffer.write(name, at)
+      at += nameBytes
+      const visitorBytes = visitor === '' ? 0 : buffer.write(visitor, at)
+      at += visitorBytes
+      let payloadBytes = payload.length
+      if (typeof payload === 'string') payloadBytes = buffer.write(payload, at)
+      else buffer.set(payload, at)
+      buffer[begin] = kinds.indexOf(kind)
+      buffer[begin + 1] = options.qos | (options.retain ? retainBit : 0)
+      buffer.writeUInt16LE(nameBytes, begin + 2)
+      buffer.writeUInt32LE(subscription, begin + 4)
+      buffer.writeUInt32LE(payloadBytes, begin + 8)
+      buffer.writeUInt16LE(visitorBytes, begin + 12)
+      length = at + payloadBytes
+      return length - begin
+    },
+    get length() {
+      return length
+    },
+    take() {
+      const written = new Uint8Array(buffer.buffer, 0, length)
+      const isWorthIt = length >= buffer.length * worthHandingOver
+      const taken = isWorthIt ? written : written.slice()
+      if (isWorthIt) buffer = Buffer.alloc(0)
+      length = 0
+      return taken
+    },
+  }
+}
+
+export interface FrameReader {
+  /** The next one; undefined after the last. Throws `Error` when the bytes are no frames. */
+  next(): Frame | undefined
+  /** Bytes that are left. */
+  readonly left: number
+}
+
+export function createFrameReader(bytes: Uint8Array): FrameReader {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  let at = 0
+  /** Most buffers have one name in all their frames. */
+  let last = { from: 0, length: 0, name: '' }
+
+  function nameAt(from: number, to: number): string {
+    const { length } = last
+    let same = to - from === length ? 0 : -1
+    while (same >= 0 && same < length && buffer[from + same] === buffer[last.from + same]) same += 1
+    if (same !== length) last = { from, length: to - from, name: buffer.toString('utf8', from, to) }
+    return last.name
+  }
+
+  return {
+    next() {
+      if (at >= buffer.length) return undefined
+      if (at + headerBytes > buffer.length) throw new Error('a frame has no whole header')
+      const kind = kinds[buffer[at] ?? kinds.length]
+      const options = buffer[at + 1] ?? 0
+      const qos = options & qosBits
+      if (kind === undefined || qos === qosBits) throw new Error('a frame has no known kind')
+      const subscription = buffer.readUInt32LE(at + 4)
+      const nameEnd = at + headerBytes + buffer.readUInt16LE(at + 2)
+      const visitorEnd = nameEnd + buffer.readUInt16LE(at + 12)
+      const end = visitorEnd + buffer.readUInt32LE(at + 8)
+      if (end > buffer.length) throw new Error('a frame is longer than its buffer')
+      const name = nameAt(at + headerBytes, nameEnd)
+      const visitor = visitorEnd === nameEnd ? undefined : buffer.toString('utf8', nameEnd, visitorEnd)
+      at = end
+      const payload = buffer.subarray(visitorEnd, end)
+      return {
+        kind,
+        name,
+        options: optionsOf[options & optionBits] ?? noOptions,
+        subscription,
+        visitor,
+        payload,
+      }
+    },
+    get left() {
+      return buffer.length - at
+    },
+  }
+}
