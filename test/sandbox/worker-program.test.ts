@@ -38,19 +38,22 @@ test('a worker takes its code from the cache of the build', async (t) => {
 test('a worker compiles its program where there is no code for it, or none that V8 takes', async (t) => {
   const { source, code } = workerProgram()
   assert.deepEqual(await firstMessage(t, { source, code: undefined }), { kind: 'ready' })
-  const broken = new Uint8Array(code ?? new ArrayBuffer(0)).map((byte, index) =>
-    index === 100 ? ~byte : byte,
+  // V8 looks at the head alone: the version of V8 stands there.
+  const ofAnother = new Uint8Array(code ?? new ArrayBuffer(0)).map((byte, index) =>
+    index === 4 ? ~byte : byte,
   )
-  assert.deepEqual(await firstMessage(t, { source, code: shared(broken) }), { kind: 'ready' })
+  assert.deepEqual(await firstMessage(t, { source, code: shared(ofAnother) }), { kind: 'ready' })
 })
 
-test('code of another program is not taken, however alike the two are', () => {
+test('code of another program is not taken, however alike the two are, and none that is damaged', () => {
   const program = Buffer.from('(function (require) { return 1 })')
   const other = Buffer.from('(function (require) { return 2 })')
   const packed = packCodeCache(program, Buffer.from('code'))
   assert.deepEqual(unpackCodeCache(program, packed), Buffer.from('code'))
   assert.equal(unpackCodeCache(other, packed), undefined)
   assert.equal(unpackCodeCache(program, Buffer.alloc(0)), undefined)
+  const damaged = packed.map((byte, index) => (index === packed.length - 1 ? ~byte : byte))
+  assert.equal(unpackCodeCache(program, Buffer.from(damaged)), undefined)
 })
 
 test('the program finds no `require` and no module among its globals', async (t) => {
