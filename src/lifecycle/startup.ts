@@ -5,6 +5,7 @@ import { type HandEdit, handEdits, isInstalled, snapshotOf } from '../journal/sn
 import type { HostFile } from '../schema/host-file.ts'
 import { identifierOf } from '../schema/identifier.ts'
 import type { Fact, Origin, PluginJournalEvent } from '../schema/journal-event.ts'
+import type { PluginState } from '../schema/plugin.ts'
 import type { CatchUp } from './catch-up.ts'
 import { installedPlugins, isSafeMode, type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import { readChosenLimits } from '../schema/plugin-limits.ts'
@@ -17,8 +18,8 @@ import { unknownVersion } from './missing-files.ts'
 
 /** What happens between opening the journal and `ready`, and between the signal and the end. */
 
-/** Plugins that load or unload at the same time; more would only make them wait for the processor. */
-const concurrency = 4
+/** Plugins that load or unload at the same time: enough to keep the processor busy while others wait for the disk. */
+const concurrency = 16
 
 /** Takes every plugin that a crash left half-way to a state from which commands start. */
 export async function recoverPlugins(
@@ -28,8 +29,8 @@ export async function recoverPlugins(
 ): Promise<void> {
   const { journal, directory, logger } = context
   await directory.recover()
-  for (const [id, snapshot] of journal.state.plugins) {
-    const before = stateOf(snapshot)
+  const slot = createSlots(concurrency)
+  const recover = async (id: string, before: PluginState): Promise<void> => {
     await loader.settle(id)
     if (before === 'running' || before === 'loading' || before === 'unloading') {
       logger.info('The last run ended without unloading a plugin', { plugin: id, was: before })
@@ -39,6 +40,11 @@ export async function recoverPlugins(
     // A crash may have come between a replacement and the removal of what it made superfluous.
     await directory.prune(identifierOf(id), snapshotOfPlugin(context, id).context.kept)
   }
+  const plugins = [...journal.state.plugins].map(([id, snapshot]) => ({ id, before: stateOf(snapshot) }))
+  // All of them to their end: what is done once more afterwards is not to meet one that is still under way.
+  const outcomes = await Promise.allSettled(plugins.map(({ id, before }) => slot(() => recover(id, before))))
+  const failed = outcomes.find((outcome) => outcome.status === 'rejected')
+  if (failed !== undefined) throw failed.reason
 }
 
 async function repeatPurge(

@@ -31,22 +31,26 @@ export async function readContainedFile(root: string, path: string, limit: numbe
   // Without waiting: opening a pipe that nobody writes to would never return.
   const file = await open(target, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
   try {
-    if (!(await file.stat()).isFile()) throw new FileRefused('is not a file')
-    return await readAtMost(file, limit)
+    const found = await file.stat()
+    if (!found.isFile()) throw new FileRefused('is not a file')
+    return await readAtMost(file, found.size, limit)
   } finally {
     await file.close()
   }
 }
 
 /** Goes by what is read and not by the size that the file claims: it may be growing. */
-async function readAtMost(file: FileHandle, limit: number): Promise<Uint8Array> {
+async function readAtMost(file: FileHandle, claimed: number, limit: number): Promise<Uint8Array> {
   const chunks: Buffer[] = []
   let size = 0
+  // One byte more than there should be: a read that does not fill it has met the end.
+  let room = Math.min(claimed, limit) + 1
   for (;;) {
-    const { bytesRead, buffer } = await file.read(Buffer.alloc(chunkBytes), 0, chunkBytes)
-    if (bytesRead === 0) return Buffer.concat(chunks, size)
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafeSlow(room), 0, room)
     size += bytesRead
     if (size > limit) throw new FileRefused(`is larger than ${limit} bytes`)
     chunks.push(buffer.subarray(0, bytesRead))
+    if (bytesRead === 0 || (bytesRead < room && size === claimed)) return Buffer.concat(chunks, size)
+    room = chunkBytes
   }
 }

@@ -112,9 +112,9 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   hangBeats: 8,
   windowBeats: 100,
   windowShare: 0.5,
-  isolatesPerWorker: 20,
+  isolatesPerWorker: 64,
   isolatesBeforeNextWorker: 5,
-  // An idle plugin takes 1 MB of it or less, so twenty have ten times as much as they need.
+  // An idle plugin takes a third of a megabyte of it, so sixty-four have ten times as much as they need.
   sharedHeapMegabytes: 256,
   sharedStringMegabytes: 256,
   sharedMemoryShare: 0.75,
