@@ -1,11 +1,35 @@
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
+/** Up to so many bytes of ASCII are faster to go through here than elsewhere. */
+const shortText = 32
+const firstBeyondAscii = 0x80
+
 /** UTF-8 bytes of a text. */
-export const toBytes = (text: string): Uint8Array => encoder.encode(text)
+export function toBytes(text: string): Uint8Array {
+  const { length } = text
+  if (length > shortText) return encoder.encode(text)
+  const bytes = new Uint8Array(length)
+  for (let index = 0; index < length; index += 1) {
+    const code = text.charCodeAt(index)
+    if (code >= firstBeyondAscii) return encoder.encode(text)
+    bytes[index] = code
+  }
+  return bytes
+}
 
 /** The text of UTF-8 bytes; what is no UTF-8 becomes the replacement character. */
-export const toUnicode = (bytes: Uint8Array): string => decoder.decode(bytes)
+export function toUnicode(bytes: Uint8Array): string {
+  const { length } = bytes
+  if (length > shortText) return decoder.decode(bytes)
+  let text = ''
+  for (let index = 0; index < length; index += 1) {
+    const byte = bytes[index] ?? firstBeyondAscii
+    if (byte >= firstBeyondAscii) return decoder.decode(bytes)
+    text += String.fromCharCode(byte)
+  }
+  return text
+}
 
 /** One character a byte. */
 export const toLatin1 = (bytes: Uint8Array): string =>

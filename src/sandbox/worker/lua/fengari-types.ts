@@ -1,5 +1,7 @@
 /** The part of fengari's inner objects that this room touches; fengari ships no types of its own. */
 
+import type { LuaTable } from './lua-value.ts'
+
 /** One Lua value: a tag and what it holds. */
 export interface TaggedValue {
   type: number
@@ -17,6 +19,8 @@ export interface TaggedValueClass {
 export interface LuaString {
   realstring: Uint8Array
   hash: string | null
+  /** Not fengari's: what the bytes say; see `lua-reference.ts`. */
+  text?: string | undefined
 }
 
 export interface TableEntry {
@@ -32,6 +36,8 @@ export interface RawTable {
   metatable: RawTable | null
   /** Not fengari's: the function that gets what is written to the table; see `engine-tables.ts`. */
   writer?: TaggedValue | undefined
+  /** Not fengari's: what stands for the table in JavaScript; see `lua-reference.ts`. */
+  reference?: LuaTable | undefined
 }
 
 export interface Instruction {

@@ -1,4 +1,4 @@
-import { toBytes } from './bytes.ts'
+import { toBytes, toUnicode } from './bytes.ts'
 import { basicType, objects, rawSet, strings, tables, tags, variantType } from './engine.ts'
 import type { LuaState, LuaString, RawTable, TaggedValue } from './fengari-types.ts'
 import type { LuaFunction, LuaTable, LuaValue, TableKey } from './lua-value.ts'
@@ -11,12 +11,112 @@ export interface References {
   newTable(): LuaTable
 }
 
-export function createReferences(L: LuaState, stringLimit: number): References {
-  /** Facades by what they stand for, so that one table is one object. */
-  const facades = new WeakMap<object, LuaTable | LuaFunction>()
-  const contents = new WeakMap<object, TaggedValue>()
+/** Bytes of a string whose text is remembered, once somebody wants it. */
+const rememberedText = 32
 
-  const tagged = (type: number, value: unknown): TaggedValue => new objects.TValue(type, value)
+/** What all references of one state share. */
+interface Conversions {
+  fromTagged(value: TaggedValue): LuaValue
+  toTagged(value: LuaValue): TaggedValue
+  keyOf(key: TableKey): TaggedValue
+}
+
+const tagged = (type: number, value: unknown): TaggedValue => new objects.TValue(type, value)
+
+/**
+ * A class, unlike elsewhere: one of these is made for each table that crosses, and a dozen functions for each of them
+ * would be more work than the crossing itself.
+ */
+class TableReference implements LuaTable {
+  readonly kind = 'table'
+  readonly #state: LuaState
+  readonly #table: RawTable
+  readonly #convert: Conversions
+
+  constructor(state: LuaState, table: RawTable, convert: Conversions) {
+    this.#state = state
+    this.#table = table
+    this.#convert = convert
+  }
+
+  /** The table of a reference that was made with these conversions. */
+  static tableOf(value: object, convert: Conversions): RawTable | undefined {
+    return #table in value && value.#convert === convert ? value.#table : undefined
+  }
+
+  get(key: TableKey): LuaValue {
+    const { fromTagged, keyOf } = this.#convert
+    return fromTagged(tables.luaH_get(this.#state, this.#table, keyOf(key)))
+  }
+
+  set(key: TableKey, value: LuaValue): void {
+    const { toTagged, keyOf } = this.#convert
+    rawSet(this.#state, this.#table, keyOf(key), toTagged(value))
+    tables.invalidateTMcache(this.#table)
+  }
+
+  get length(): number {
+    return tables.luaH_getn(this.#table)
+  }
+
+  entries(): [LuaValue, LuaValue][] {
+    const { fromTagged } = this.#convert
+    const pairs: [LuaValue, LuaValue][] = []
+    for (let entry = this.#table.f; entry !== undefined; entry = entry.n) {
+      pairs.push([fromTagged(entry.key), fromTagged(entry.value)])
+    }
+    return pairs
+  }
+
+  textEntries(): [LuaValue | string, LuaValue | string][] {
+    const { fromTagged } = this.#convert
+    const pairs: [LuaValue | string, LuaValue | string][] = []
+    for (let entry = this.#table.f; entry !== undefined; entry = entry.n) {
+      pairs.push([textOf(entry.key) ?? fromTagged(entry.key), textOf(entry.value) ?? fromTagged(entry.value)])
+    }
+    return pairs
+  }
+
+  get metatable(): LuaTable | undefined {
+    const { metatable } = this.#table
+    return metatable === null
+      ? undefined
+      : (this.#convert.fromTagged(tagged(tags.table, metatable)) as LuaTable)
+  }
+
+  set metatable(value: LuaTable | undefined) {
+    this.#table.metatable = value === undefined ? null : (this.#convert.toTagged(value).value as RawTable)
+  }
+
+  get writer(): LuaFunction | undefined {
+    const { writer } = this.#table
+    return writer === undefined ? undefined : (this.#convert.fromTagged(writer) as LuaFunction)
+  }
+
+  set writer(value: LuaFunction | undefined) {
+    this.#table.writer = value === undefined ? undefined : this.#convert.toTagged(value)
+  }
+
+  is(other: LuaValue): boolean {
+    return other === this
+  }
+}
+
+/** The text of a string of Lua; undefined for anything else. Keys and short words are the same ones again and again. */
+function textOf({ type, value }: TaggedValue): string | undefined {
+  if (basicType(type) !== basicType(tags.string)) return undefined
+  const string = value as LuaString
+  if (string.text !== undefined) return string.text
+  const text = toUnicode(string.realstring)
+  if (string.realstring.length <= rememberedText) string.text = text
+  return text
+}
+
+export function createReferences(L: LuaState, stringLimit: number): References {
+  /** Of functions, by what they stand for, so that one function is one object; and the way back. */
+  const functions = new WeakMap<object, LuaFunction>()
+  const contents = new WeakMap<object, TaggedValue>()
+  const conversions: Conversions = { fromTagged, toTagged, keyOf }
 
   // Not through fengari's own maker: raising a Lua error is not for code that Lua did not call.
   function taggedString(bytes: Uint8Array): TaggedValue {
@@ -24,59 +124,29 @@ export function createReferences(L: LuaState, stringLimit: number): References {
     return tagged(tags.string, new strings.TString(L, bytes))
   }
 
-  function facade<T extends LuaTable | LuaFunction>(value: TaggedValue, make: () => T): T {
-    const known = facades.get(value.value as object)
-    if (known !== undefined) return known as T
-    const made = make()
-    facades.set(value.value as object, made)
-    contents.set(made, tagged(value.type, value.value))
-    return made
-  }
-
-  const same = (value: unknown, other: LuaValue): boolean =>
-    typeof other === 'object' && contents.get(other)?.value === value
-
   function keyOf(key: TableKey): TaggedValue {
     if (typeof key === 'string') return taggedString(toBytes(key))
     if (Number.isNaN(key)) throw new TypeError('a table key must not be NaN')
     return toTagged(key)
   }
 
-  function tableFacade(table: RawTable): LuaTable {
-    return {
-      kind: 'table',
-      get: (key) => fromTagged(tables.luaH_get(L, table, keyOf(key))),
-      set(key, value) {
-        rawSet(L, table, keyOf(key), toTagged(value))
-        tables.invalidateTMcache(table)
-      },
-      get length() {
-        return tables.luaH_getn(table)
-      },
-      entries() {
-        const pairs: [LuaValue, LuaValue][] = []
-        for (let entry = table.f; entry !== undefined; entry = entry.n) {
-          pairs.push([fromTagged(entry.key), fromTagged(entry.value)])
-        }
-        return pairs
-      },
-      get metatable() {
-        return table.metatable === null ? undefined : asTable(table.metatable)
-      },
-      set metatable(value: LuaTable | undefined) {
-        table.metatable = value === undefined ? null : (toTagged(value).value as RawTable)
-      },
-      get writer() {
-        return table.writer === undefined ? undefined : (fromTagged(table.writer) as LuaFunction)
-      },
-      set writer(value: LuaFunction | undefined) {
-        table.writer = value === undefined ? undefined : toTagged(value)
-      },
-      is: (other) => same(table, other),
-    }
+  function asTable(table: RawTable): LuaTable {
+    table.reference ??= new TableReference(L, table, conversions)
+    return table.reference
   }
 
-  const asTable = (table: RawTable): LuaTable => facade(tagged(tags.table, table), () => tableFacade(table))
+  function asFunction(value: TaggedValue): LuaFunction {
+    const known = functions.get(value.value as object)
+    if (known !== undefined) return known
+    const made: LuaFunction = {
+      kind: 'function',
+      native: variantType(value.type) !== tags.luaFunction,
+      is: (other) => other === made,
+    }
+    functions.set(value.value as object, made)
+    contents.set(made, tagged(value.type, value.value))
+    return made
+  }
 
   function fromTagged(value: TaggedValue): LuaValue {
     switch (basicType(value.type)) {
@@ -89,11 +159,7 @@ export function createReferences(L: LuaState, stringLimit: number): References {
       case tags.table:
         return asTable(value.value as RawTable)
       case basicType(tags.jsFunction):
-        return facade(value, (): LuaFunction => ({
-          kind: 'function',
-          native: variantType(value.type) !== tags.luaFunction,
-          is: (other) => same(value.value, other),
-        }))
+        return asFunction(value)
       default:
         // A thread: the host has no use for one.
         return undefined
@@ -105,6 +171,8 @@ export function createReferences(L: LuaState, stringLimit: number): References {
     if (typeof value === 'boolean') return tagged(tags.boolean, value)
     if (typeof value === 'number') return tagged(tags.number, value)
     if (value instanceof Uint8Array) return taggedString(new Uint8Array(value))
+    const table = typeof value === 'object' ? TableReference.tableOf(value, conversions) : undefined
+    if (table !== undefined) return tagged(tags.table, table)
     const content = typeof value === 'object' ? contents.get(value) : undefined
     if (content === undefined) throw new TypeError('no Lua value, or one of another plugin')
     return tagged(content.type, content.value)

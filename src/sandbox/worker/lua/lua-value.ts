@@ -17,6 +17,8 @@ export interface LuaTable {
   readonly length: number
   /** All pairs, raw, in `next` order. */
   entries(): [key: LuaValue, value: LuaValue][]
+  /** The same with the text of each string in place of its bytes. */
+  textEntries(): [key: LuaValue | string, value: LuaValue | string][]
   metatable: LuaTable | undefined
   /**
    * Gets `(table, key, value)` in place of each write from Lua, also to a field that is there: a `__newindex` for all

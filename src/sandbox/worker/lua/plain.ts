@@ -45,25 +45,25 @@ interface Copying {
   strict: boolean
 }
 
-function text(bytes: Uint8Array, { budget }: Copying): string {
-  const decoded = toUnicode(bytes)
+function text(decoded: string, { budget }: Copying): string {
   budget.spend(decoded.length)
   return decoded
 }
 
-function plain(value: LuaValue, parents: LuaTable[], copying: Copying): Json | undefined {
+function plain(value: LuaValue | string, parents: LuaTable[], copying: Copying): Json | undefined {
+  if (typeof value === 'string') return text(value, copying)
   if (typeof value === 'number') {
     if (Number.isFinite(value)) return value
     if (copying.strict) throw new Error(`the number ${numberText(value)} has no JSON`)
     return undefined
   }
-  if (value instanceof Uint8Array) return text(value, copying)
+  if (value instanceof Uint8Array) return text(toUnicode(value), copying)
   if (typeof value !== 'object') return value
   if (value.kind === 'function') return undefined
   if (parents.includes(value)) throw new Error('cycle: the table contains itself')
   if (parents.length >= deepest) throw new Error(`the table is nested more than ${deepest} levels deep`)
   parents.push(value)
-  const entries = value.entries()
+  const entries = value.textEntries()
   copying.left -= entries.length
   if (copying.left < 0) throw new Error(`the table has more than ${mostValues} values`)
   copying.budget.spend(entries.length * valueOverhead)
@@ -74,7 +74,7 @@ function plain(value: LuaValue, parents: LuaTable[], copying: Copying): Json | u
   return result
 }
 
-type Entries = [key: LuaValue, value: LuaValue][]
+type Entries = [key: LuaValue | string, value: LuaValue | string][]
 
 function isArray(table: LuaTable, entries: Entries): boolean {
   if (entries.length === 0) return emptyArrays.has(table)
@@ -99,14 +99,17 @@ function plainObject(entries: Entries, parents: LuaTable[], copying: Copying): J
     const name = keyText(key, copying)
     const json = name === undefined ? undefined : plain(value, parents, copying)
     if (name === undefined || json === undefined) continue
-    // Not an assignment, which would set the prototype for `__proto__`.
-    Object.defineProperty(object, name, { value: json, enumerable: true, writable: true, configurable: true })
+    // An assignment would set the prototype.
+    if (name === '__proto__') {
+      const own = { value: json, enumerable: true, writable: true, configurable: true }
+      Object.defineProperty(object, name, own)
+    } else object[name] = json
   }
   return object
 }
 
-function keyText(key: LuaValue, copying: Copying): string | undefined {
-  if (key instanceof Uint8Array) return text(key, copying)
+function keyText(key: LuaValue | string, copying: Copying): string | undefined {
+  if (typeof key === 'string') return text(key, copying)
   if (typeof key === 'number') return numberText(key)
   return typeof key === 'boolean' ? String(key) : undefined
 }
