@@ -101,7 +101,7 @@ async function repair(settings: Settings, directory: string): Promise<void> {
   const logger = createLogger({ level: 'warn', format: 'pretty' })
   const vault = await vaultOf(settings.secretKeyFile)
   const file = await readSnapshot(systemFileSystem, directory)
-  const done = await repairJournal(directory, systemFileSystem, systemClock.now(), file, async () => {
+  const repairs = await repairJournal(directory, systemFileSystem, systemClock.now(), file, async () => {
     const journal = await openJournal({
       directory,
       files: systemFileSystem,
@@ -109,14 +109,20 @@ async function repair(settings: Settings, directory: string): Promise<void> {
       logger,
       acknowledged: file?.journal?.seq ?? 0,
       vault,
+      whole: true,
     })
     await journal.close()
   })
-  process.stdout.write(
-    done === undefined
-      ? 'The journal is whole; nothing was changed.\n'
-      : `Cut the journal before line ${done.line} (byte ${done.offset}). The file as it was: ${done.copy}\n`,
-  )
+  if (repairs.length === 0) process.stdout.write('The journal is whole; nothing was changed.\n')
+  for (const { path, line, offset, cut, copies } of repairs) {
+    const place = `line ${line} (byte ${offset})`
+    process.stdout.write(
+      cut
+        ? `Cut the journal before ${place}. The file as it was: ${copies.join()}\n`
+        : `Put ${path}, which is damaged at ${place}, and those before it aside: ${copies.join(', ')}. ` +
+            'No state is lost; the history begins with the next file.\n',
+    )
+  }
 }
 
 /** The text for whoever ran the command. What stops it is one line, too. */

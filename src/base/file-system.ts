@@ -69,7 +69,7 @@ export function temporaryOf(path: string): string {
 export async function writeFileAtomically(
   files: FileSystem,
   path: string,
-  content: string | Uint8Array | Iterable<string>,
+  content: string | Uint8Array | AsyncIterable<string>,
   mode: number,
 ): Promise<void> {
   const pieces = typeof content === 'string' || content instanceof Uint8Array ? [content] : content
@@ -77,7 +77,7 @@ export async function writeFileAtomically(
   try {
     const handle = await openNew(files, temporary, mode)
     try {
-      for (const piece of pieces) await handle.writeFile(piece)
+      for await (const piece of pieces) await handle.writeFile(piece)
       await handle.sync()
     } finally {
       await handle.close()

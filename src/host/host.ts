@@ -18,8 +18,9 @@ import { createExternalBus } from '../bus/external-bus.ts'
 import { createHttp } from '../http/http.ts'
 import { createStartGate } from '../http/start-gate.ts'
 import { openJournal } from '../journal/journal.ts'
-import { readSnapshot, refuseDoubtfulEdits, snapshotOf } from '../journal/snapshot.ts'
+import { readSnapshot, refuseDoubtfulEdits } from '../journal/snapshot.ts'
 import { createSnapshotWriter } from '../journal/snapshot-writer.ts'
+import { writtenSnapshot } from '../journal/written-snapshot.ts'
 import { createLifecycle, type RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
 import { createHomeAssistant } from '../lifecycle/home-assistant/home-assistant.ts'
 import { requireKeysOfStores, storesFolderIn } from '../lifecycle/key-value-file.ts'
@@ -64,6 +65,8 @@ export interface HostOptions {
   /** What plugins may take; what is left out is as `sandbox/limits.ts` says. */
   limits?: Partial<SandboxLimits>
   restartPolicy?: RestartPolicy
+  /** As in `openJournal`. */
+  segmentBytes?: number
   /** Ends the start early: plugins that are being loaded are ended, and `StartInterrupted` is thrown. */
   interrupt?: AbortSignal
 }
@@ -125,14 +128,27 @@ export async function createHost(options: HostOptions): Promise<Host> {
     const vault = createSecretVault(ring, manifests.knownFields)
     const file = await asStartError(readSnapshot(files, directory, vault))
     const acknowledged = file?.journal?.seq ?? 0
-    const journal = await asStartError(openJournal({ directory, files, clock, logger, acknowledged, vault }))
+    const journal = await asStartError(
+      openJournal({
+        directory,
+        files,
+        clock,
+        logger,
+        acknowledged,
+        vault,
+        segmentBytes: options.segmentBytes,
+      }),
+    )
     scope.add(() => journal.close())
     await asStartError(requireKeysOfStores(files, directory, ring))
-    const eventId = (seq: number): string | undefined => journal.read({ after: seq - 1, limit: 1 })[0]?.id
+    if (journal.first > 1) {
+      logger.info('Older events have been moved away; the journal here begins later', {
+        first: journal.first,
+      })
+    }
     if (file !== undefined && journal.state.seq > 0) {
-      const written = snapshotOf(journal.stateAt(acknowledged), {}, eventId(acknowledged))
       try {
-        refuseDoubtfulEdits(directory, written, file)
+        refuseDoubtfulEdits(directory, writtenSnapshot(directory, journal, acknowledged), file)
       } catch (error) {
         throw new StartError(messageOf(error), { cause: error })
       }
@@ -148,7 +164,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       logger,
       kept: file,
       state: () => journal.state,
-      eventId,
+      eventId: (seq) => journal.eventId(seq),
       vault,
     })
     scope.add(() => snapshots.close())

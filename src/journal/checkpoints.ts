@@ -1,4 +1,4 @@
-import { type HostState, initialState } from './evolve.ts'
+import type { HostState } from './evolve.ts'
 
 /** Events from one checkpoint to the next, at first. */
 const firstInterval = 1_000
@@ -6,28 +6,32 @@ const firstInterval = 1_000
 const checkpointsLimit = 256
 
 /**
- * Folds that are kept, so that the state at any event is some thousand steps away at most. When there are too
- * many, every other one goes and those to come are twice as far apart: memory has a bound however long the
+ * Folds that are kept in memory, so that the state at an event is some thousand steps away at most. When there are
+ * too many, every other one goes and those to come are twice as far apart: memory has a bound however long the
  * journal is.
  */
 export interface Checkpoints {
-  /** Told of the state after every event; keeps a copy of some. */
+  /** Whether the state after this event is one to keep. */
+  wants(seq: number): boolean
   note(state: HostState): void
   /** The last one at or before the event with this number. */
-  before(seq: number): HostState
+  before(seq: number): HostState | undefined
 }
 
 export function createCheckpoints(interval = firstInterval, limit = checkpointsLimit): Checkpoints {
-  let kept: HostState[] = [initialState()]
+  /** In order. */
+  let kept: HostState[] = []
   let distance = interval
   return {
+    wants: (seq) => seq % distance === 0,
     note(state) {
-      if (state.seq % distance !== 0) return
-      kept.push({ ...state, plugins: new Map(state.plugins) })
+      const place = kept.findLastIndex(({ seq }) => seq <= state.seq)
+      if (kept[place]?.seq === state.seq) return
+      kept.splice(place + 1, 0, state)
       if (kept.length <= limit) return
-      kept = kept.filter((_, position) => position % 2 === 0)
       distance *= 2
+      kept = kept.filter(({ seq }) => seq % distance === 0)
     },
-    before: (seq) => kept.findLast((state) => state.seq <= seq) ?? initialState(),
+    before: (seq) => kept.findLast((state) => state.seq <= seq),
   }
 }

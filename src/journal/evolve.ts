@@ -43,8 +43,7 @@ export function evolvePlugin(
   fact: PluginFact,
   at: string,
 ): PluginSnapshot | undefined {
-  const event = { ...fact, at }
-  return snapshot.can(event) ? stepPlugin(snapshot, event) : undefined
+  return stepPlugin(snapshot, { ...fact, at })
 }
 
 /** Whether the plugin's machine would take a fact of this type, with whatever data. */
@@ -52,55 +51,61 @@ export function accepts(snapshot: PluginSnapshot, fact: PluginFact): boolean {
   return snapshot.can({ ...fact, at: '' })
 }
 
-/**
- * Applies a fact that the host is about to write down. `undefined`: the machine refuses it.
- * `plugins` of the result is `draft`, changed in place: the caller owns it.
- */
+/** What a fact leads to. */
+export interface Applied {
+  host: HostSnapshot
+  /** Of the plugin that the fact is of. */
+  plugin: PluginSnapshot | undefined
+  /** Name of the state, and the revision, of what the fact is of. */
+  value: string
+  revision: number
+}
+
+/** The parts of a `HostState` that a fact is applied to. */
+export interface Applicable {
+  readonly host: HostSnapshot
+  readonly plugins: Pick<ReadonlyMap<string, PluginSnapshot>, 'get'>
+}
+
+/** Applies a fact that the host is about to write down. `undefined`: the machine refuses it. */
 export function applyFact(
-  state: HostState,
+  { host: before, plugins }: Applicable,
   fact: Fact,
   at: string,
-  draft: Map<string, PluginSnapshot>,
-): { state: HostState; value: string; revision: number } | undefined {
-  const seq = state.seq + 1
+): Applied | undefined {
   if (fact.plugin === null) {
-    const event = { ...fact, at }
-    if (!state.host.can(event)) return undefined
-    const next = stepHost(state.host, event)
-    return { state: { seq, host: next, plugins: draft }, value: next.value, revision: 0 }
+    const next = stepHost(before, { ...fact, at })
+    if (next === undefined) return undefined
+    return { host: next, plugin: undefined, value: next.value, revision: 0 }
   }
-  const next = evolvePlugin(draft.get(fact.plugin) ?? initialPlugin(fact.plugin), fact, at)
+  const next = evolvePlugin(plugins.get(fact.plugin) ?? initialPlugin(fact.plugin), fact, at)
   if (next === undefined) return undefined
-  draft.set(fact.plugin, next)
-  return {
-    state: { seq, host: state.host, plugins: draft },
-    value: stateOf(next),
-    revision: next.context.revision,
-  }
+  return { host: before, plugin: next, value: stateOf(next), revision: next.context.revision }
 }
 
 /** Folds events of the journal. Throws with a sentence at one that does not follow from those before. */
 export function fold(events: Iterable<JournalEvent>, from: HostState = initialState()): HostState {
-  const draft = new Map(from.plugins)
-  let state: HostState = { ...from, plugins: draft }
-  for (const event of events) state = foldEvent(state, event, draft)
-  return state
+  const plugins = new Map(from.plugins)
+  let { seq, host: hostNow } = from
+  for (const event of events) {
+    const applied = foldEvent({ seq, host: hostNow, plugins }, event)
+    seq = event.seq
+    hostNow = applied.host
+    if (event.plugin !== null && applied.plugin !== undefined) plugins.set(event.plugin, applied.plugin)
+  }
+  return { seq, host: hostNow, plugins }
 }
 
-/** As `fold`, for one event, changing `draft` in place. */
-export function foldEvent(
-  state: HostState,
-  event: JournalEvent,
-  draft: Map<string, PluginSnapshot>,
-): HostState {
+/** As `fold`, for one event. */
+export function foldEvent(state: Applicable & { readonly seq: number }, event: JournalEvent): Applied {
   if (event.seq !== state.seq + 1)
     throw new Error(`it has the number ${event.seq} instead of ${state.seq + 1}`)
-  const applied = applyFact(state, event, event.at, draft)
+  const applied = applyFact(state, event, event.at)
   if (applied === undefined) throw new Error(`${event.type} cannot follow from the state before it`)
   if (applied.value !== event.state || applied.revision !== event.revision) {
     throw new Error(
       `it says ${event.state} (revision ${event.revision}) where ${applied.value} (${applied.revision}) follows`,
     )
   }
-  return applied.state
+  return applied
 }

@@ -1,5 +1,3 @@
-import { randomUUID } from 'node:crypto'
-import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { FileSystem } from '../base/file-system.ts'
 import type { JsonObject } from '../base/json.ts'
@@ -7,44 +5,44 @@ import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import { storageFault } from '../base/storage-fault.ts'
 import { type Fact, type JournalEvent, journalFormatVersion, type Origin } from '../schema/journal-event.ts'
-import { parseStoredEvent } from '../schema/stored-event.ts'
-import { withBoundedTexts } from './bounded-texts.ts'
+import { createAppendQueue } from './append-queue.ts'
 import { createCheckpoints } from './checkpoints.ts'
-import { applyFact, fold, foldEvent, type HostState, initialState, type PluginSnapshot } from './evolve.ts'
-import { bytesAtOnce, openJournalFile } from './journal-file.ts'
-import { decodeLine, encodeLine } from './journal-line.ts'
-import { createNumberList, type NumberList } from './number-list.ts'
-import { type Upcasters, upcast, upcasters } from './upcast.ts'
+import { fold, type HostState } from './evolve.ts'
+import { createEventReader, goneProblem } from './event-reader.ts'
+import { encodeLine } from './journal-line.ts'
+import { openSegments } from './open-segments.ts'
+import { changeStoredState } from './stored-state.ts'
+import { parseLine } from './stored-line.ts'
+import { createUpkeep, defaultSegmentBytes } from './upkeep.ts'
+import { type Upcasters, upcasters } from './upcast.ts'
 import { changeEvent, noVault, type Vault } from './vault.ts'
-
-/** Name of the journal in the data directory. */
-export const journalFileName = '.host.journal'
-
-/** How many request keys are remembered across a restart. */
-const rememberedRequests = 1_000
 
 export interface Journal {
   /** Fold of all that is on disk. */
   readonly state: HostState
+  /** Number of the first event that is here: more than 1 when older segments were moved away. */
+  readonly first: number
   /**
    * Writes facts down, all of one call or none; resolves when they are on disk and `state` has them. Rejects
    * with `invalid_transition` when a machine refuses one, with `storage_full` when the disk does.
    */
   append(facts: readonly Fact[], by: Origin, requestKey?: string): Promise<JournalEvent[]>
   /**
-   * Events after `after`, oldest first; of one plugin, or all. Fewer than there are when they are large (some
-   * megabytes together), but one at least: read on after the last one until there is none.
+   * Events after `after` that are here, oldest first; of one plugin, or all. Fewer than there are when they are
+   * large (some megabytes together), but one at least: read on after the last one until there is none.
    */
-  read(filter: { plugin?: string; after?: number; limit: number }): JournalEvent[]
-  /** The plugin's latest event. */
+  read(filter: { plugin?: string | undefined; after?: number; limit: number }): JournalEvent[]
+  /** The plugin's latest event, if it is here. */
   last(plugin: string): JournalEvent | undefined
-  /** State right after the event with this number; 0 is before the first. */
+  /** State right after the event with this number; 0 is before the first. Throws `not_found` for what is not here. */
   stateAt(seq: number): HostState
+  /** Id of the event with this number; undefined when there is none, or it is not known here. */
+  eventId(seq: number): string | undefined
   /** The plugin that a remembered request was about. */
   recallRequest(requestKey: string): string | undefined
   /** Hears of every event once it is on disk, in order. */
   subscribe(listener: (event: JournalEvent) => void): () => void
-  /** Waits for what is being written. */
+  /** Waits for what is being written, and leaves a checkpoint for the next start. */
   close(): Promise<void>
 }
 
@@ -58,238 +56,144 @@ export interface JournalSettings {
   upcasters?: Upcasters
   /** Encrypts what is secret; default: nothing is. */
   vault?: Vault
-}
-
-interface PendingAppend {
-  facts: readonly Fact[]
-  by: Origin
-  requestKey: string | undefined
-  resolve(events: JournalEvent[]): void
-  reject(error: unknown): void
+  /** Reads and checks every line, whatever the checkpoint says. */
+  whole?: boolean
+  /** From how many bytes on a segment ends, at least. */
+  segmentBytes?: number | undefined
 }
 
 /** Opens the journal and folds it. Throws `DamagedJournalError` at what it cannot believe. */
 export async function openJournal(settings: JournalSettings): Promise<Journal> {
-  const { clock, files, logger } = settings
+  const { clock, directory, logger } = settings
   const lift = settings.upcasters ?? upcasters
   const vault = settings.vault ?? noVault
-  const bySubject = new Map<string, NumberList>()
-  const requests = new Map<string, string>()
+  const segmentBytes = settings.segmentBytes ?? defaultSegmentBytes
   const checkpoints = createCheckpoints()
   const listeners = new Set<(event: JournalEvent) => void>()
-  const draft = new Map<string, PluginSnapshot>()
-  let state: HostState = { ...initialState(), plugins: draft }
+  const parse = (line: Uint8Array): JournalEvent => parseLine(line, lift, vault)
 
-  function index(event: JournalEvent): void {
-    if (event.plugin !== null) {
-      const numbers = bySubject.get(event.plugin) ?? createNumberList(4)
-      if (numbers.length === 0) bySubject.set(event.plugin, numbers)
-      numbers.push(event.seq)
-      if (event.requestKey !== undefined) remember(event.requestKey, event.plugin)
-    }
-    checkpoints.note(state)
-  }
-
-  function remember(requestKey: string, plugin: string): void {
-    requests.delete(requestKey)
-    requests.set(requestKey, plugin)
-    const [oldest] = requests.keys()
-    if (requests.size > rememberedRequests && oldest !== undefined) requests.delete(oldest)
-  }
-
-  const path = join(settings.directory, journalFileName)
-  const file = await openJournalFile(
-    files,
-    path,
-    (line) => {
-      const event = parseLine(line, lift, vault)
-      state = foldEvent(state, event, draft)
-      index(event)
-    },
-    {
-      acknowledged: settings.acknowledged ?? 0,
-      onTorn: (text) =>
-        logger.warn('Cut off an incomplete last line of the journal, left by a crash', {
-          path,
-          bytes: text.length,
-        }),
-    },
+  const opened = await openSegments({
+    ...settings,
+    acknowledged: settings.acknowledged ?? 0,
+    whole: settings.whole ?? false,
+    vault,
+    segmentBytes,
+    checkpoints,
+    parse,
+  })
+  const { segments, lines, running, file } = opened
+  const upkeep = createUpkeep({ ...settings, vault, segmentBytes, opened })
+  const reader = createEventReader(segments, lines, parse, (stored) =>
+    changeStoredState(vault, 'open', stored),
   )
-
-  let queue: PendingAppend[] = []
-  let writing: Promise<void> | undefined
   let closed = false
 
-  /** Everything that waits goes to disk in one write: a group commit. */
-  async function writeQueue(): Promise<void> {
-    while (queue.length > 0) {
-      const pending = queue
-      queue = []
-      await writeGroup(pending)
-    }
-    writing = undefined
-  }
-
-  async function writeGroup(pending: PendingAppend[]): Promise<void> {
-    const accepted: { append: PendingAppend; events: JournalEvent[] }[] = []
-    let next: HostState = { ...state, plugins: new Map(state.plugins) }
-    for (const append of pending) {
-      const attempt = tryToStamp(append, next)
-      if ('refused' in attempt) {
-        append.reject(new Problem('invalid_transition', attempt.refused))
-        continue
-      }
-      next = attempt.state
-      accepted.push({ append, events: attempt.events })
-    }
-    if (accepted.length === 0) return
-    try {
-      const lines = accepted.flatMap(({ events }) =>
-        events.map((event) => encodeLine(changeEvent(vault, 'seal', asStored(event)))),
-      )
-      await file.append(lines)
-    } catch (error) {
+  const queue = createAppendQueue({
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    state: () => running.state,
+    encode: (event) => encodeLine(changeEvent(vault, 'seal', asStored(event))),
+    write: (written) => file.append(written),
+    commit(event, applied) {
+      running.commit(event, applied)
+      if (checkpoints.wants(event.seq)) checkpoints.note(running.state)
+      for (const listener of listeners) listener(event)
+    },
+    committed: () => upkeep.committed(),
+    restIsDue: () => upkeep.isDue(),
+    rest: () => upkeep.rest(),
+    problemOf(error) {
+      const path = segments.at(-1)?.path ?? directory
       logger.error('The journal could not be written; the change was refused', {
         path,
         error: messageOf(error),
       })
       const advice = storageFault(error) ?? 'Make room in the data directory and try again.'
-      const problem = new Problem(
+      return new Problem(
         'storage_full',
         `The journal could not be written (${messageOf(error)}), so nothing was changed. ${advice}`,
         { cause: error },
       )
-      for (const { append } of accepted) append.reject(problem)
-      return
+    },
+  })
+
+  function stateAt(seq: number): HostState {
+    const { state } = running
+    if (!Number.isInteger(seq) || seq < 0 || seq > state.seq) {
+      throw new Problem('not_found', `The journal has the events 0 to ${state.seq}; there is no ${seq}.`)
     }
-    // Event by event, so that whoever listens never sees a state that is ahead of the event.
-    const plugins = new Map(state.plugins)
-    for (const { append, events } of accepted) {
-      for (const event of events) {
-        state = foldEvent({ ...state, plugins }, event, plugins)
-        index(event)
-        for (const listener of listeners) listener(event)
-      }
-      append.resolve(events)
+    // The one that is asked for most: nothing is read for it.
+    if (seq === state.seq) return state
+    const kept = checkpoints.before(seq)
+    let found = kept !== undefined && kept.seq >= reader.startOf(seq) ? kept : reader.base(seq)?.state
+    if (found === undefined || reader.first > seq + 1) throw goneProblem(reader.first)
+    while (found.seq < seq) {
+      const events = reader.read(found.seq + 1, seq)
+      if (events[0]?.seq !== found.seq + 1) throw goneProblem(reader.first)
+      found = foldNoting(found, events)
     }
+    return found
   }
 
-  /** A fact that cannot be written as JSON (nested beyond the stack, say) must not keep the others from disk. */
-  function tryToStamp(append: PendingAppend, from: HostState): ReturnType<typeof stamp> {
-    try {
-      return stamp(append, from)
-    } catch (error) {
-      return { refused: `The change cannot be written down: ${messageOf(error)}.` }
-    }
+  /** Keeps some of the folds on the way: whoever asks for a moment asks for those around it. */
+  function foldNoting(from: HostState, events: readonly JournalEvent[]): HostState {
+    const kept = events.findIndex(({ seq }) => checkpoints.wants(seq))
+    if (kept === -1) return fold(events, from)
+    const state = fold(events.slice(0, kept + 1), from)
+    checkpoints.note(state)
+    return foldNoting(state, events.slice(kept + 1))
   }
 
-  /** Numbers the facts of one append on top of `from`; none of them when the machine refuses one. */
-  function stamp(
-    { facts, by, requestKey }: PendingAppend,
-    from: HostState,
-  ): { state: HostState; events: JournalEvent[] } | { refused: string } {
-    const at = new Date(clock.now()).toISOString()
-    const plugins = new Map(from.plugins)
-    const events: JournalEvent[] = []
-    let current = from
-    for (const given of facts) {
-      // As it will be read back: what JSON cannot say must not be in the live state either.
-      const fact = withBoundedTexts(JSON.parse(JSON.stringify(given)) as Fact)
-      const applied = applyFact(current, fact, at, plugins)
-      if (applied === undefined) {
-        return {
-          refused: `${fact.type} is not possible now${fact.plugin === null ? '' : ` for ${fact.plugin}`}.`,
-        }
-      }
-      current = applied.state
-      events.push({
-        seq: current.seq,
-        id: randomUUID(),
-        at,
-        ...fact,
-        revision: applied.revision,
-        by,
-        state: applied.value,
-        ...(requestKey === undefined ? {} : { requestKey }),
-      })
-    }
-    return { state: current, events }
-  }
-
-  /** Of large ones fewer, as the file reads them. */
-  function readEvents(first: number, last: number): JournalEvent[] {
-    return file.read(first, last).map((line) => parseLine(line, lift, vault))
+  function readEvents({ plugin, after = 0, limit }: Parameters<Journal['read']>[0]): JournalEvent[] {
+    const { first } = reader
+    const from = Math.max(0, after, first - 1)
+    const events =
+      plugin === undefined
+        ? reader.read(from + 1, Math.min(running.seq, from + limit))
+        : reader.ofPlugin(plugin, from, limit)
+    // Files were moved away just now: what was asked for begins later.
+    return events.length === 0 && reader.first !== first ? readEvents({ plugin, after, limit }) : events
   }
 
   return {
     get state() {
-      return state
+      return running.state
+    },
+    get first() {
+      return reader.first
     },
     append(facts, by, requestKey) {
-      if (closed)
-        return Promise.reject(
-          new Problem('shutting_down', 'The host is shutting down; try again when it is back.'),
-        )
-      return new Promise<JournalEvent[]>((resolve, reject) => {
-        queue.push({ facts, by, requestKey, resolve, reject })
-        writing ??= writeQueue()
-      })
+      if (!closed) return queue.append(facts, by, requestKey)
+      return Promise.reject(
+        new Problem('shutting_down', 'The host is shutting down; try again when it is back.'),
+      )
     },
-    read({ plugin, after = 0, limit }) {
-      if (plugin !== undefined) {
-        const numbers = bySubject.get(plugin)
-        const events: JournalEvent[] = []
-        let bytes = 0
-        for (let position = numbers?.firstAbove(after) ?? 0; events.length < limit; position += 1) {
-          const seq = numbers?.at(position)
-          if (seq === undefined) break
-          bytes += file.size(seq)
-          if (bytes > bytesAtOnce && events.length > 0) break
-          events.push(...readEvents(seq, seq))
-        }
-        return events
-      }
-      const first = Math.max(0, after) + 1
-      return readEvents(first, Math.min(state.seq, first + limit - 1))
-    },
+    read: readEvents,
     last(plugin) {
-      const numbers = bySubject.get(plugin)
-      const seq = numbers?.at(numbers.length - 1)
-      return seq === undefined ? undefined : readEvents(seq, seq)[0]
+      const seq = running.lastOf(plugin)
+      return seq === undefined ? undefined : reader.read(seq, seq).find((event) => event.seq === seq)
     },
-    stateAt(seq) {
-      if (!Number.isInteger(seq) || seq < 0 || seq > state.seq) {
-        throw new Problem('not_found', `The journal has the events 0 to ${state.seq}; there is no ${seq}.`)
-      }
-      // The one that is asked for most: nothing is read for it.
-      if (seq === state.seq) return { ...state, plugins: new Map(state.plugins) }
-      let found = checkpoints.before(seq)
-      while (found.seq < seq) found = fold(readEvents(found.seq + 1, seq), found)
-      return found
+    stateAt,
+    eventId(seq) {
+      if (seq === running.seq) return running.folded.event ?? undefined
+      if (seq === reader.first - 1) return reader.base(seq)?.event ?? undefined
+      return reader.read(seq, seq).find((event) => event.seq === seq)?.id
     },
-    recallRequest: (requestKey) => requests.get(requestKey),
+    recallRequest: (requestKey) => running.folded.requests.get(requestKey),
     subscribe(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
     async close() {
       closed = true
-      await writing
+      await queue.idle()
+      await upkeep.close()
       await file.close()
     },
   }
 }
 
-/** Events are made of what JSON says: `stamp` has seen to that. */
+/** Events are made of what JSON says: the queue has seen to that. */
 function asStored(event: JournalEvent): JsonObject {
   return { version: journalFormatVersion, ...event } as unknown as JsonObject
-}
-
-function parseLine(line: Uint8Array, lift: Upcasters, vault: Vault): JournalEvent {
-  const decoded = decodeLine(line)
-  if (!decoded.ok) throw new Error(decoded.reason)
-  const parsed = parseStoredEvent(upcast(changeEvent(vault, 'open', decoded.value), lift))
-  if (!parsed.ok) throw new Error(parsed.errors.map(({ path, message }) => `${path} ${message}`).join('; '))
-  const { version: _version, ...event } = parsed.value
-  return withBoundedTexts(event)
 }

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 
 /** Bytes that are read at a time; a line may be longer. */
@@ -35,8 +36,16 @@ export interface Line {
   whole: boolean
 }
 
+/** Some lines that follow each other; `bytes` are all of theirs, line feeds included. */
+export interface Lines {
+  lines: Line[]
+  bytes: Buffer
+  /** Position of the first byte in the file. */
+  start: number
+}
+
 /** The lines of a file, without holding it in memory. */
-export async function* readLines(file: FileHandle): AsyncGenerator<Line[]> {
+export async function* readLines(file: FileHandle): AsyncGenerator<Lines> {
   let rest: Buffer[] = []
   let start = 0
   for (let next = 0; ;) {
@@ -55,7 +64,20 @@ export async function* readLines(file: FileHandle): AsyncGenerator<Line[]> {
     )
     rest = used === bytes.length ? [] : [bytes.subarray(used)]
     start = origin + used
-    yield lines
+    yield { lines, bytes: bytes.subarray(0, used), start: origin }
   }
-  if (rest.length > 0) yield [{ bytes: Buffer.concat(rest), start, whole: false }]
+  const bytes = Buffer.concat(rest)
+  if (bytes.length > 0) yield { lines: [{ bytes, start, whole: false }], bytes, start }
+}
+
+/** SHA-256, in hexadecimal, of the first bytes of a file; undefined when it has fewer. */
+export async function hashOfBeginning(file: FileHandle, length: number): Promise<string | undefined> {
+  const hash = createHash('sha256')
+  for (let done = 0; done < length;) {
+    const bytes = await readBytes(file, done, Math.min(chunkBytes, length - done))
+    if (bytes.length === 0) return undefined
+    hash.update(bytes)
+    done += bytes.length
+  }
+  return hash.digest('hex')
 }

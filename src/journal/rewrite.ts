@@ -1,41 +1,74 @@
-import { join } from 'node:path'
+import type { FileHandle } from 'node:fs/promises'
 import { type FileSystem, writeFileAtomically } from '../base/file-system.ts'
 import type { JsonObject } from '../base/json.ts'
 import { privateFileMode } from '../base/private-files.ts'
-import { journalFileName } from './journal.ts'
-import { openJournalFile } from './journal-file.ts'
+import type { StoredState } from '../schema/stored-state.ts'
+import { removeCheckpoint } from './checkpoint-file.ts'
+import { openExisting } from './damaged-journal.ts'
 import { decodeLine, encodeLine } from './journal-line.ts'
+import { readLines } from './line-reader.ts'
+import { decodeBase, findSegments } from './segment.ts'
+
+export interface Changes {
+  event(event: JsonObject): JsonObject
+  state(state: StoredState): StoredState
+}
 
 /**
- * Writes every line of the journal anew, as a whole: the old file stays until the new one is on disk. For a
- * journal that was opened before, and so is known to be sound. Answers the number of lines.
+ * Writes every line of the journal anew, each segment as a whole: the old file stays until the new one is on disk.
+ * For a journal that was opened before, and so is known to be sound. Answers the number of events.
  */
 export async function rewriteJournal(
   files: FileSystem,
   directory: string,
-  change: (event: JsonObject) => JsonObject,
+  changes: Changes,
 ): Promise<number> {
-  const path = join(directory, journalFileName)
-  const accept = (line: Uint8Array): void => void decoded(line)
-  const file = await openJournalFile(files, path, accept, { acknowledged: 0, onTorn: () => undefined })
-  /** A few megabytes at a time: all of it may be more than fits into memory, or into one text. */
-  function* pieces(): Generator<string> {
-    for (let next = 1; next <= file.lines;) {
-      const lines = file.read(next, file.lines)
-      yield lines.map((line) => `${encodeLine(change(decoded(line)))}\n`).join('')
-      next += lines.length
+  // It is no more the fold of these bytes, and it holds the same secrets.
+  await removeCheckpoint(files, directory)
+  const found = await findSegments(files, directory)
+  let events = 0
+  for (const [position, { path }] of found.entries()) {
+    const end = found[position + 1]?.first ?? Infinity
+    const handle = await openExisting(files, path, 'r')
+    async function* pieces(): AsyncGenerator<string> {
+      for await (const piece of changedLines(handle, changes, end)) {
+        events += piece.events
+        yield piece.text
+      }
+    }
+    try {
+      await writeFileAtomically(files, path, pieces(), privateFileMode)
+    } finally {
+      await handle.close()
     }
   }
-  try {
-    if (file.lines > 0) await writeFileAtomically(files, path, pieces(), privateFileMode)
-    return file.lines
-  } finally {
-    await file.close()
-  }
+  return events
 }
 
-function decoded(line: Uint8Array): JsonObject {
-  const result = decodeLine(line)
-  if (!result.ok) throw new Error(result.reason)
-  return result.value
+/** About a megabyte at a time. `end`: number of the first event that is in another segment. */
+async function* changedLines(
+  handle: FileHandle,
+  { event, state }: Changes,
+  end: number,
+): AsyncGenerator<{ text: string; events: number }> {
+  for await (const { lines } of readLines(handle)) {
+    let text = ''
+    let events = 0
+    let atEnd = false
+    for (const { bytes } of lines) {
+      const base = decodeBase(bytes)
+      if (base !== undefined) {
+        text += `${encodeLine({ ...base, base: state(base.base) })}\n`
+        continue
+      }
+      const decoded = decodeLine(bytes)
+      // What a crash has left at the end.
+      atEnd = !decoded.ok || Number(decoded.value.seq) >= end
+      if (!decoded.ok || atEnd) break
+      text += `${encodeLine(event(decoded.value))}\n`
+      events += 1
+    }
+    yield { text, events }
+    if (atEnd) return
+  }
 }

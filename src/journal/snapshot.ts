@@ -9,7 +9,7 @@ import { jsonDepthLimit, parseJsonText } from '../schema/json-text.ts'
 import type { Config, PluginState } from '../schema/plugin.ts'
 import { doubtfulEdits } from './doubtful-edits.ts'
 import { type HostState, stateOf } from './evolve.ts'
-import { unusable } from './journal-file.ts'
+import { unusable } from './damaged-journal.ts'
 import { changeHostFile, noVault, type Vault } from './vault.ts'
 
 /** `.host.json`: the fold as a person reads it, and what a person changed in it while the host was stopped. */

@@ -241,6 +241,9 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       await loadEnabledPlugins(context, { loader, installer, catchUp }, { by, reason: 'safe mode left' })
       await snapshots.flush()
     },
+    get firstSeq() {
+      return journal.first
+    },
     get lastSeq() {
       return journal.state.seq
     },

@@ -194,6 +194,7 @@ export interface Lifecycle {
   readonly safeMode: SafeMode | null
   /** Loads what is enabled, if the host is in safe mode. */
   leaveSafeMode(context: CommandContext): Promise<void>
-  /** Number of the last journal event. */
+  /** Number of the first journal event that is here, and of the last. */
+  readonly firstSeq: number
   readonly lastSeq: number
 }

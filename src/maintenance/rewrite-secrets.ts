@@ -11,7 +11,8 @@ import { openJournal } from '../journal/journal.ts'
 import { privateFileMode } from '../base/private-files.ts'
 import { rewriteJournal } from '../journal/rewrite.ts'
 import { readSnapshot, snapshotFileName } from '../journal/snapshot.ts'
-import { changeEvent, changeHostFile } from '../journal/vault.ts'
+import { changeStoredState } from '../journal/stored-state.ts'
+import { changeEvent, changeHostFile, type Vault } from '../journal/vault.ts'
 import { decodeStore, encodeStore, storeFiles, storesFolderIn } from '../lifecycle/key-value-file.ts'
 import { createManifests } from '../lifecycle/manifests.ts'
 import { createSecretVault } from '../lifecycle/secret-vault.ts'
@@ -59,6 +60,7 @@ export async function rewriteSecrets(settings: RewriteSettings): Promise<Rewritt
     logger: silentLogger,
     acknowledged: file?.journal?.seq ?? 0,
     vault: present,
+    whole: true,
   })
   await journal.close()
   await Promise.all([...journal.state.plugins.keys()].map(manifests.refresh))
@@ -68,13 +70,16 @@ export async function rewriteSecrets(settings: RewriteSettings): Promise<Rewritt
     const content = encodeStore(plugin, Object.fromEntries(entries), target)
     await writeFileAtomically(files, path, content, privateFileMode)
   }
-  const events = await rewriteJournal(files, directory, (stored) => {
-    const plain = changeEvent(present, 'open', stored)
-    const sealed = changeEvent(next, 'seal', plain)
-    // The old file is gone after this.
-    if (!isDeepStrictEqual(changeEvent(next, 'open', sealed), plain))
-      throw new Error('it would not be the same')
-    return sealed satisfies JsonObject
+  /** The old files are gone after this. */
+  function changed<T>(change: (vault: Vault, direction: 'open' | 'seal', stored: T) => T, stored: T): T {
+    const plain = change(present, 'open', stored)
+    const sealed = change(next, 'seal', plain)
+    if (!isDeepStrictEqual(change(next, 'open', sealed), plain)) throw new Error('it would not be the same')
+    return sealed
+  }
+  const events = await rewriteJournal(files, directory, {
+    event: (stored) => changed<JsonObject>(changeEvent, stored),
+    state: (stored) => changed(changeStoredState, stored),
   })
   if (file !== undefined) {
     const content = `${JSON.stringify(changeHostFile(next, 'seal', file), null, 2)}\n`

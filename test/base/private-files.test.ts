@@ -121,7 +121,7 @@ for (const umask of [0o022, 0o000]) {
     await writeFile(journal, text.replace('PluginRolledBack', 'PluginRalledBock'))
     await chmod(journal, 0o644)
     const snapshot = await readSnapshot(systemFileSystem, directory)
-    const done = await repairJournal(directory, systemFileSystem, systemClock.now(), snapshot, async () => {
+    const [done] = await repairJournal(directory, systemFileSystem, systemClock.now(), snapshot, async () => {
       const opened = await openJournal({
         directory,
         files: systemFileSystem,
@@ -131,7 +131,7 @@ for (const umask of [0o022, 0o000]) {
       })
       await opened.close()
     })
-    assert.equal(await rightsOf(done?.copy ?? ''), 0o600)
+    assert.equal(await rightsOf(done?.copies[0] ?? ''), 0o600)
     host = await host.restart()
     await settled()
     assert.deepEqual(born, [])

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { journalFileName } from '../../src/journal/journal.ts'
+import { journalFileName } from '../../src/journal/segment.ts'
 import { encodeLine } from '../../src/journal/journal-line.ts'
 import { journalFormatVersion } from '../../src/schema/journal-event.ts'
 

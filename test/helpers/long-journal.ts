@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { journalFileName } from '../../src/journal/journal.ts'
+import { journalFileName } from '../../src/journal/segment.ts'
 import { encodeLine } from '../../src/journal/journal-line.ts'
 import { type Fact, journalFormatVersion } from '../../src/schema/journal-event.ts'
 

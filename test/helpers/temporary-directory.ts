@@ -6,6 +6,7 @@ import type { TestContext } from 'node:test'
 /** A folder of the test's own, removed after it. */
 export async function temporaryDirectory(context: Pick<TestContext, 'after'>): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'lupine-test-'))
-  context.after(() => rm(directory, { recursive: true, force: true }))
+  // Whatever is being closed at the same time may still write there.
+  context.after(() => rm(directory, { recursive: true, force: true, maxRetries: 5 }))
   return directory
 }

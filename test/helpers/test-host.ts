@@ -59,6 +59,8 @@ export interface TestHostOptions {
   files?: FileSystem
   limits?: Partial<SandboxLimits>
   restartPolicy?: RestartPolicy
+  /** Small ones, so that the journal has many. */
+  segmentBytes?: number
 }
 
 /** A real host in this process, on free ports and in a folder of its own. */
@@ -126,6 +128,7 @@ async function start(
     clock: options.clock ?? systemClock,
     files: options.files ?? systemFileSystem,
     ...(options.limits === undefined ? {} : { limits: options.limits }),
+    ...(options.segmentBytes === undefined ? {} : { segmentBytes: options.segmentBytes }),
     ...(options.restartPolicy === undefined ? {} : { restartPolicy: options.restartPolicy }),
   })
   const token = options.settings?.token

@@ -48,6 +48,7 @@ export function lifecycleWith(members: Partial<Lifecycle>): Lifecycle {
     refusals: () => [],
     recallRequest: () => undefined,
     subscribe: () => () => undefined,
+    firstSeq: 1,
     lastSeq: 0,
   }
   // A spread would read `lastSeq` once and for all.

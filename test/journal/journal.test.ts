@@ -9,35 +9,20 @@ import { createKeyRing } from '../../src/base/key-ring.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { Problem } from '../../src/base/problem.ts'
 import { fold, type HostState } from '../../src/journal/evolve.ts'
-import { type JournalSettings, journalFileName, openJournal } from '../../src/journal/journal.ts'
-import { bytesAtOnce, DamagedJournalError } from '../../src/journal/journal-file.ts'
+import { DamagedJournalError } from '../../src/journal/damaged-journal.ts'
+import { type JournalSettings, openJournal } from '../../src/journal/journal.ts'
 import { decodeLine, encodeLine } from '../../src/journal/journal-line.ts'
 import { repairJournal } from '../../src/journal/repair.ts'
 import { createSecretVault } from '../../src/lifecycle/secret-vault.ts'
+import { journalFileName } from '../../src/journal/segment.ts'
+import { bytesAtOnce } from '../../src/journal/segment-lines.ts'
 import { readSnapshot, snapshotOf } from '../../src/journal/snapshot.ts'
 import { createSnapshotWriter } from '../../src/journal/snapshot-writer.ts'
 import type { Fact, PluginFact } from '../../src/schema/journal-event.ts'
+import { anyFact, configured, id, installation, other } from '../helpers/any-fact.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-
-const id = '@fixtures/hello'
-const other = '@fixtures/other'
-
-function installation(plugin: string): PluginFact[] {
-  return [
-    { type: 'PluginInstallRequested', plugin, data: { repository: null, version: '1.0.0' } },
-    {
-      type: 'PluginInstalled',
-      plugin,
-      data: { version: '1.0.0', indexVersion: '1.0.0', repository: null, integrity: {} },
-    },
-  ]
-}
-
-function configured(plugin: string, config: Record<string, unknown>): PluginFact {
-  return { type: 'PluginConfigured', plugin, data: { config } }
-}
 
 function open(directory: string, options: Partial<JournalSettings> = {}) {
   return openJournal({
@@ -288,9 +273,9 @@ test('after a repair the host starts, with the settings of the snapshot and a co
     const opened = await open(directory, { acknowledged: snapshot?.journal?.seq ?? 0 })
     await opened.close()
   }
-  const done = await repairJournal(directory, systemFileSystem, 0, snapshot, check)
-  assert.equal(done?.line, 2)
-  assert.equal(await readFile(done?.copy ?? '', 'utf8'), damaged)
+  const [done] = await repairJournal(directory, systemFileSystem, 0, snapshot, check)
+  assert.deepEqual([done?.line, done?.cut], [2, true])
+  assert.equal(await readFile(done?.copies[0] ?? '', 'utf8'), damaged)
   const file = await readSnapshot(systemFileSystem, directory)
   assert.deepEqual([file?.journal, file?.plugins], [{}, snapshot?.plugins])
   const again = await open(directory, { acknowledged: file?.journal?.seq ?? 0 })
@@ -337,88 +322,6 @@ test('a line is decoded to what was encoded, whatever it holds', () => {
     }),
   )
 })
-
-/** Any facts at all: most are refused by the machine, which is part of the law. */
-const publicKey = 'RWQafVbMbfi+2RTqMUQ2aSzOBHy76uhMGmujIeVCk6zwa7SHBQmwe8rK'
-
-const anyFact: fc.Arbitrary<Fact> = fc.oneof(
-  fc.constantFrom(id, other).chain((plugin) =>
-    fc.constantFrom<PluginFact>(
-      ...installation(plugin),
-      ...installation(plugin),
-      { type: 'PluginEnabled', plugin, data: {} },
-      { type: 'PluginLoaded', plugin, data: {} },
-      { type: 'PluginLoadRequested', plugin, data: { reason: 'test' } },
-      { type: 'PluginLoadFailed', plugin, data: { error: { code: 'lua_error', message: 'x', at: '' } } },
-      { type: 'PluginCrashed', plugin, data: { error: { code: 'worker_died', message: 'x', at: '' } } },
-      {
-        type: 'PluginCrashed',
-        plugin,
-        data: {
-          error: {
-            code: 'worker_died',
-            message: 'x',
-            at: '',
-            log: [{ at: '', level: 'info', message: 'x' }],
-          },
-          ranFor: 5,
-          crashes: 3,
-          restart: { attempt: 3, delay: 4_000 },
-        },
-      },
-      { type: 'PluginStabilized', plugin, data: {} },
-      { type: 'PluginStabilized', plugin, data: { keepsRevision: true } },
-      { type: 'PluginLimitReached', plugin, data: { limit: 'timers', value: 5 } },
-      { type: 'PluginLimitReached', plugin, data: { limit: 'timers', value: 5, keepsRevision: true } },
-      { type: 'PluginEnabled', plugin, data: { deferred: true } },
-      { type: 'PluginLoaded', plugin, data: { changedFiles: ['init.lua'] } },
-      { type: 'PluginLoadRequested', plugin, data: { reason: 'test', automatic: true } },
-      { type: 'PluginRolledBack', plugin, data: { reason: 'test', version: '2.0.0' } },
-      { type: 'PluginDisabled', plugin, data: {} },
-      { type: 'PluginUnloadRequested', plugin, data: { reason: 'test' } },
-      { type: 'PluginUnloaded', plugin, data: {} },
-      configured(plugin, { a: 1 }),
-      configured(plugin, { nested: { list: [1, 'two', null] } }),
-      {
-        type: 'PluginUpdated',
-        plugin,
-        data: { version: '2.0.0', indexVersion: null, repository: null, integrity: {} },
-      },
-      {
-        type: 'PluginUpdated',
-        plugin,
-        data: {
-          version: '3.0.0',
-          indexVersion: null,
-          repository: null,
-          integrity: {},
-          permissionsAdded: [{ kind: 'host', value: 'a.example' }],
-        },
-      },
-      { type: 'PluginRolledBack', plugin, data: { reason: 'test' } },
-      { type: 'PluginUninstalled', plugin, data: { purged: [] } },
-    ),
-  ),
-  fc.constantFrom<Fact>(
-    { type: 'HostStarted', plugin: null, data: { host: 'h', hostVersion: '1.0.0' } },
-    { type: 'HostReady', plugin: null, data: {} },
-    { type: 'HostStopping', plugin: null, data: {} },
-    { type: 'HostStopping', plugin: null, data: { failed: true } },
-    {
-      type: 'HostSafeModeEntered',
-      plugin: null,
-      data: { reason: 'unfinishedStarts', unfinishedStarts: 3 },
-    },
-    { type: 'HostSafeModeLeft', plugin: null, data: {} },
-    { type: 'RepositoryAdded', plugin: null, data: { name: 'r', url: './r' } },
-    { type: 'RepositoryAdded', plugin: null, data: { name: 'r', url: './r', publicKey } },
-    { type: 'RepositoryAdded', plugin: null, data: { name: 'r', url: './s', publicKey, signedAt: 5 } },
-    { type: 'RepositoryIndexAccepted', plugin: null, data: { name: 'r', signedAt: 7 } },
-    { type: 'RepositoryIndexAccepted', plugin: null, data: { name: 'r', signedAt: 6 } },
-    { type: 'RepositoryIndexAccepted', plugin: null, data: { name: 'unknown', signedAt: 6 } },
-    { type: 'RepositoryRemoved', plugin: null, data: { name: 'r' } },
-  ),
-)
 
 type Step = { do: 'append'; facts: Fact[] } | { do: 'fail'; facts: Fact[]; at: string } | { do: 'restart' }
 

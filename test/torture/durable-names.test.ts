@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
-import { test } from 'node:test'
+import { basename, dirname, join, relative } from 'node:path'
+import { type TestContext, test } from 'node:test'
 import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts'
 import { startTestHost } from '../helpers/test-host.ts'
 
@@ -12,6 +12,8 @@ import { startTestHost } from '../helpers/test-host.ts'
 function createAccount(): { files: FileSystem; unsynced(): string[] } {
   const names = new Set<string>()
   const contents = new Set<string>()
+  /** Segments and checkpoints that have just got their names: only what is appended to them needs those. */
+  const fresh = new Set<string>()
   const files: FileSystem = {
     ...systemFileSystem,
     async open(path, flags, mode) {
@@ -23,11 +25,13 @@ function createAccount(): { files: FileSystem; unsynced(): string[] } {
           const value: unknown = Reflect.get(target, member)
           if (typeof value !== 'function') return value
           if (member === 'write' || member === 'writeFile' || member === 'truncate') contents.add(name)
+          if (member === 'write' && fresh.has(name)) names.add(dirname(name))
           return async (...given: unknown[]) => {
             const result: unknown = await Reflect.apply(value, target, given)
             if (member === 'sync' || member === 'datasync') {
               contents.delete(name)
               names.delete(name)
+              for (const path of fresh) if (dirname(path) === name) fresh.delete(path)
             }
             return result
           }
@@ -37,6 +41,10 @@ function createAccount(): { files: FileSystem; unsynced(): string[] } {
     async rename(from, to) {
       assert.ok(!contents.has(String(from)), `${String(from)} gets its name before its content is on disk`)
       await systemFileSystem.rename(from, to)
+      if (/^\.host\.(?:journal|checkpoint)/.test(basename(String(to)))) {
+        fresh.add(String(to))
+        return
+      }
       names.add(dirname(String(from)))
       names.add(dirname(String(to)))
     },
@@ -57,10 +65,20 @@ function createAccount(): { files: FileSystem; unsynced(): string[] } {
 const lua = (version: number): string =>
   `-- ${version}\nlocal p = Plugin:new("tally")\np:onInit(function() p:kvSet("n", ${version}) end)`
 
-test('whatever is acknowledged has its content and its names on disk, in every directory', async (context) => {
+for (const segmentBytes of [undefined, 500]) {
+  const manner = segmentBytes === undefined ? '' : ', and with a new segment of the journal every few events'
+  test(`whatever is acknowledged has its content and its names on disk, in every directory${manner}`, (context) =>
+    assertDurable(context, segmentBytes))
+}
+
+async function assertDurable(context: TestContext, segmentBytes: number | undefined): Promise<void> {
   const { files, unsynced } = createAccount()
   const publish = (version: number) => [{ id: 'tally', version: `${version}.0.0`, lua: lua(version) }]
-  const host = await startTestHost({ files, plugins: publish(1) })
+  const host = await startTestHost({
+    files,
+    plugins: publish(1),
+    ...(segmentBytes === undefined ? {} : { segmentBytes }),
+  })
   context.after(() => host.close())
   const post = async (path: string, body: object = {}): Promise<void> => {
     const answer = await host.request('POST', `/api/plugins/${path}`, { body })
@@ -82,4 +100,4 @@ test('whatever is acknowledged has its content and its names on disk, in every d
   }
   await post('tally/rollback', { version: '1.0.0' })
   await post('tally/toggle', { enabled: false })
-})
+}

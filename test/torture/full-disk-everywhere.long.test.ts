@@ -112,6 +112,8 @@ async function startOn(context: TestContext, disk: Disk): Promise<TestHost> {
     plugins: ids.map((id) => fixture(id, '1.0.0')),
     // Fewer workers to start; what is written is the same.
     settings: { isolation: 'shared' },
+    // New segments and checkpoints every few events.
+    segmentBytes: 2_000,
   })
   context.after(() => host.close())
   return host

@@ -30,8 +30,8 @@ export function historyRoutes(lifecycle: Lifecycle): Route[] {
       answers: { 200: HistoryAnswer },
       handle: ({ query }) => ({
         body: { events: lifecycle.history(filterOf(query)) },
-        // For whoever wants the newest events first, and would else have to read all.
-        headers: { 'Last-Seq': String(lifecycle.lastSeq) },
+        // For whoever wants the newest events first, and would else have to read all; and where they begin.
+        headers: { 'First-Seq': String(lifecycle.firstSeq), 'Last-Seq': String(lifecycle.lastSeq) },
       }),
     }),
     defineRoute({

@@ -37,7 +37,8 @@ export async function reachBack(seq: number): Promise<void> {
     const first = events[0]?.seq ?? lastSeq + 1
     if (seq >= first || first <= 1) return
     const from = Math.max(0, Math.min(seq - 1, first - 1 - pageSize))
-    const older = await readEvents(from, first - 1 - from)
+    // Where older ones were moved away, the answer begins later.
+    const older = (await readEvents(from, first - 1 - from)).filter((event) => event.seq < first)
     const now = journal.peek()
     if (now.events[0]?.seq !== first) continue
     journal.value = { events: [...older, ...now.events], lastSeq: now.lastSeq }

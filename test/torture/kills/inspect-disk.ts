@@ -28,27 +28,36 @@ export async function assertSnapshotIsFold(data: string, latest = false): Promis
   assert.notEqual(text.trim(), '', '.host.json is empty')
   const file = JSON.parse(text) as { journal?: { seq: number; event: string } }
   if (file.journal === undefined) return
-  const journal = await openJournal({
+  const settings = {
     directory: data,
     files: systemFileSystem,
     clock: systemClock,
     logger: silentLogger,
     acknowledged: file.journal.seq,
-  })
+  }
+  const journal = await openJournal(settings)
+  const whole = await openJournal({ ...settings, whole: true })
   try {
+    const states = [journal, whole].map(({ state }) => JSON.stringify([state.host, [...state.plugins]]))
+    assert.equal(states[0], states[1], 'the checkpoint with what follows it is the fold of all')
     const { seq } = file.journal
-    const [event] = journal.read({ after: seq - 1, limit: 1 })
-    const fold: unknown = JSON.parse(JSON.stringify(snapshotOf(journal.stateAt(seq), {}, event?.id)))
+    const fold: unknown = JSON.parse(
+      JSON.stringify(snapshotOf(journal.stateAt(seq), {}, journal.eventId(seq))),
+    )
     assert.deepEqual(file, fold)
     if (latest) assert.equal(seq, journal.state.seq)
   } finally {
     await journal.close()
+    await whole.close()
   }
 }
 
 /** Starts in a row that did not reach ready, counted from the lines themselves. */
 export async function unfinishedStarts(data: string): Promise<number> {
-  const text = await readFile(join(data, '.host.journal'), 'utf8').catch(() => '')
+  const names = (await namesIn(data)).filter((name) => /^\.host\.journal(?:\.\d+)?$/.test(name))
+  // In the order of the numbers: the one without a number is the last.
+  const files = [...names.slice(1), ...names.slice(0, 1)].map((name) => readFile(join(data, name), 'utf8'))
+  const text = (await Promise.all(files)).join('')
   let count = 0
   let starting = false
   for (const line of text.split('\n').slice(0, -1)) {
@@ -81,9 +90,13 @@ export async function countOf(data: string, id: string): Promise<number> {
 
 /** Nothing but what belongs there; after a start also no file of a write that was interrupted. */
 export async function assertNothingLeftOver(data: string, started: boolean): Promise<void> {
-  const allowed = new Set(['.host.json', '.host.journal', '.host.lock', '.kv', 'plugins'])
-  const extra = (await namesIn(data)).filter((name) => !allowed.has(name))
-  assert.deepEqual(extra, started ? [] : extra.filter((name) => name === '.host.json.tmp'))
+  const files = ['.host.json', '.host.journal', '.host.checkpoint']
+  const allowed = new Set([...files, '.host.lock', '.kv', 'plugins'])
+  const extra = (await namesIn(data)).filter(
+    (name) => !allowed.has(name) && !/^\.host\.journal\.\d+$/.test(name),
+  )
+  const interrupted = files.map((name) => `${name}.tmp`)
+  assert.deepEqual(extra, started ? [] : extra.filter((name) => interrupted.includes(name)))
   if (!started) return
   for (const place of ['.staging', '.swap']) {
     assert.deepEqual(await namesIn(join(data, 'plugins', place)), [], place)

@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto'
+import { setImmediate } from 'node:timers/promises'
+import { messageOf, Problem } from '../base/problem.ts'
+import type { Fact, JournalEvent, Origin } from '../schema/journal-event.ts'
+import { withBoundedTexts } from './bounded-texts.ts'
+import { type Applied, applyFact, type HostState, type PluginSnapshot } from './evolve.ts'
+import type { WrittenLine } from './journal-file.ts'
+
+/**
+ * Appends that wait for the disk. All that comes while it writes goes down together, in one write: a group commit.
+ * What waits is numbered and put into lines at once, so that the disk never waits for that.
+ */
+export interface AppendQueue {
+  append(facts: readonly Fact[], by: Origin, requestKey?: string): Promise<JournalEvent[]>
+  /** Resolves when nothing waits. */
+  idle(): Promise<void>
+}
+
+/** Milliseconds of a write from which on the disk, and not the processor, says how many there are in a second. */
+const slowWrite = 2
+
+export interface AppendQueueParts {
+  /** Milliseconds since 1970, and since some moment. */
+  now(): number
+  monotonic(): number
+  /** The fold of all that is on disk. */
+  state(): HostState
+  encode(event: JournalEvent): string
+  write(lines: readonly WrittenLine[]): Promise<void>
+  /** Told of each event once it is on disk, in order. */
+  commit(event: JournalEvent, applied: Applied): void
+  /** Told when that was all that one write has put there. */
+  committed(): void
+  /** Whether something is to be done before the next write. */
+  restIsDue(): boolean
+  /** Does it; the fold is that of all that is on disk meanwhile. Never rejects. */
+  rest(): Promise<void>
+  /** What whoever waits is told when the disk refuses. */
+  problemOf(error: unknown): Problem
+}
+
+interface Waiting {
+  facts: readonly Fact[]
+  by: Origin
+  requestKey: string | undefined
+  resolve(events: JournalEvent[]): void
+  reject(error: unknown): void
+}
+
+interface Stamped {
+  waiting: Waiting
+  steps: { event: JournalEvent; applied: Applied; text: string }[]
+}
+
+export function createAppendQueue(parts: AppendQueueParts): AppendQueue {
+  let stamped: Stamped[] = []
+  let running: Promise<void> | undefined
+  /** The state after all that is stamped, as what has changed since nothing was. */
+  let ahead = nothingAhead()
+
+  function nothingAhead() {
+    const { seq, host, plugins } = parts.state()
+    return { seq, host, base: plugins, changed: new Map<string, PluginSnapshot>() }
+  }
+
+  /** Numbers the facts of one append on top of those before. Answers why not, when the machine refuses one. */
+  function stamp(waiting: Waiting): string | undefined {
+    const { facts, by, requestKey } = waiting
+    const at = new Date(parts.now()).toISOString()
+    const { base, changed } = ahead
+    const draft = new Map<string, PluginSnapshot>()
+    const plugins = { get: (id: string) => draft.get(id) ?? changed.get(id) ?? base.get(id) }
+    let { seq, host } = ahead
+    const steps: Stamped['steps'] = []
+    for (const given of facts) {
+      // As it will be read back: what JSON cannot say must not be in the live state either.
+      const fact = withBoundedTexts(JSON.parse(JSON.stringify(given)) as Fact)
+      const applied = applyFact({ host, plugins }, fact, at)
+      if (applied === undefined) {
+        return `${fact.type} is not possible now${fact.plugin === null ? '' : ` for ${fact.plugin}`}.`
+      }
+      seq += 1
+      host = applied.host
+      if (fact.plugin !== null && applied.plugin !== undefined) draft.set(fact.plugin, applied.plugin)
+      const event: JournalEvent = {
+        seq,
+        id: randomUUID(),
+        at,
+        ...fact,
+        revision: applied.revision,
+        by,
+        state: applied.value,
+        ...(requestKey === undefined ? {} : { requestKey }),
+      }
+      steps.push({ event, applied, text: parts.encode(event) })
+    }
+    for (const [id, snapshot] of draft) changed.set(id, snapshot)
+    ahead = { seq, host, base, changed }
+    stamped.push({ waiting, steps })
+    return undefined
+  }
+
+  /** A fact that cannot be written as JSON (nested beyond the stack, say) must not keep the others from disk. */
+  function tryToStamp(waiting: Waiting): void {
+    let refusal: string | undefined
+    try {
+      refusal = stamp(waiting)
+    } catch (error) {
+      refusal = `The change cannot be written down: ${messageOf(error)}.`
+    }
+    if (refusal !== undefined) waiting.reject(new Problem('invalid_transition', refusal))
+  }
+
+  /** Begins to write all that waits. */
+  function writeNext(): { group: Stamped[]; written: Promise<void>; begun: number } | undefined {
+    if (stamped.length === 0) return undefined
+    const group = stamped
+    stamped = []
+    const lines = group.flatMap(({ steps }) =>
+      steps.map(({ event, text }): WrittenLine => ({ text, plugin: event.plugin })),
+    )
+    return { group, written: parts.write(lines), begun: parts.monotonic() }
+  }
+
+  async function run(): Promise<void> {
+    for (let current = writeNext(); current !== undefined;) {
+      const { group, written, begun } = current
+      try {
+        await written
+      } catch (error) {
+        const problem = parts.problemOf(error)
+        for (const { waiting } of group) waiting.reject(problem)
+        // What was numbered after those has to be numbered, and judged, anew.
+        const again = stamped
+        stamped = []
+        ahead = nothingAhead()
+        for (const { waiting } of again) tryToStamp(waiting)
+        current = writeNext()
+        continue
+      }
+      const rest = parts.restIsDue()
+      const isSlow = parts.monotonic() - begun > slowWrite
+      // A quick disk goes on at once, and whoever waits is told meanwhile. A slow one takes with it what they append next.
+      current = rest || isSlow ? undefined : writeNext()
+      for (const { waiting, steps } of group) {
+        for (const { event, applied } of steps) parts.commit(event, applied)
+        waiting.resolve(steps.map(({ event }) => event))
+      }
+      parts.committed()
+      if (rest) await parts.rest()
+      else if (isSlow) await setImmediate()
+      current ??= writeNext()
+    }
+    running = undefined
+  }
+
+  return {
+    append(facts, by, requestKey) {
+      return new Promise((resolve, reject) => {
+        if (running === undefined) ahead = nothingAhead()
+        tryToStamp({ facts, by, requestKey, resolve, reject })
+        if (stamped.length > 0) running ??= run()
+      })
+    },
+    async idle() {
+      await running
+    },
+  }
+}

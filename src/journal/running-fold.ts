@@ -1,0 +1,79 @@
+import type { JournalEvent } from '../schema/journal-event.ts'
+import { type Applied, foldEvent, type HostState, initialState, type PluginSnapshot } from './evolve.ts'
+import type { FoldedEvents } from './stored-state.ts'
+
+/** How many request keys are remembered across a restart. */
+const rememberedRequests = 1_000
+
+/** The fold as it goes on, event by event. */
+export interface RunningFold {
+  /** As it is now; what it says does not change afterwards. */
+  readonly state: HostState
+  /** The same, with all that a start needs. To be used before the next event. */
+  readonly folded: FoldedEvents
+  readonly seq: number
+  /** Number of the plugin's latest event. */
+  lastOf(plugin: string): number | undefined
+  /** Goes on from a state that was stored. */
+  resume(folded: FoldedEvents): void
+  /** Folds the next event. Throws with a sentence at one that does not follow. */
+  take(event: JournalEvent): void
+  /** As `take`, for an event that has been applied to this very state. */
+  commit(event: JournalEvent, applied: Applied): void
+}
+
+export function createRunningFold(): RunningFold {
+  const initial = initialState()
+  let { seq, host } = initial
+  let plugins: ReadonlyMap<string, PluginSnapshot> = initial.plugins
+  /** The same map while nobody else has it: it is changed in place, and copied only when somebody has seen it. */
+  let own: Map<string, PluginSnapshot> | undefined
+  let event: string | null = null
+  let lastOf = new Map<string, number>()
+  let requests = new Map<string, string>()
+
+  function seen(): HostState {
+    own = undefined
+    return { seq, host, plugins }
+  }
+
+  function commit(next: JournalEvent, applied: Applied): void {
+    seq = next.seq
+    host = applied.host
+    event = next.id
+    if (next.plugin === null || applied.plugin === undefined) return
+    if (own === undefined) plugins = own = new Map(plugins)
+    own.set(next.plugin, applied.plugin)
+    lastOf.set(next.plugin, seq)
+    if (next.requestKey !== undefined) remember(next.requestKey, next.plugin)
+  }
+
+  function remember(requestKey: string, plugin: string): void {
+    requests.delete(requestKey)
+    requests.set(requestKey, plugin)
+    const [oldest] = requests.keys()
+    if (requests.size > rememberedRequests && oldest !== undefined) requests.delete(oldest)
+  }
+
+  return {
+    get state() {
+      return seen()
+    },
+    get folded() {
+      return { state: seen(), event, lastOf, requests }
+    },
+    get seq() {
+      return seq
+    },
+    lastOf: (plugin) => lastOf.get(plugin),
+    resume(folded) {
+      ;({ seq, host, plugins } = folded.state)
+      own = undefined
+      event = folded.event
+      lastOf = new Map(folded.lastOf)
+      requests = new Map(folded.requests)
+    },
+    take: (next) => commit(next, foldEvent({ seq, host, plugins }, next)),
+    commit,
+  }
+}

@@ -1,0 +1,82 @@
+import type { FileSystem } from '../../src/base/file-system.ts'
+import { systemFileSystem } from '../../src/base/file-system.ts'
+import { silentLogger } from '../../src/base/log.ts'
+import type { HostState } from '../../src/journal/evolve.ts'
+import { type Journal, type JournalSettings, openJournal } from '../../src/journal/journal.ts'
+import { createManualClock } from './manual-clock.ts'
+
+/** Opening journals in tests, and comparing what they say. */
+
+export function openTestJournal(directory: string, options: Partial<JournalSettings> = {}): Promise<Journal> {
+  return openJournal({
+    directory,
+    files: systemFileSystem,
+    clock: createManualClock(),
+    logger: silentLogger,
+    ...options,
+  })
+}
+
+/** A state without the machines' inner parts, for comparison. */
+export function plainState(state: HostState): unknown {
+  return JSON.parse(JSON.stringify({ seq: state.seq, host: state.host, plugins: [...state.plugins] }))
+}
+
+/** All that a journal can be asked for: every event, of all and of each plugin, and the state at each. */
+export function everythingOf(journal: Journal, keys: readonly string[] = []): unknown {
+  const plugins = [...journal.state.plugins.keys()]
+  const all = readAll(journal)
+  return {
+    state: plainState(journal.state),
+    first: journal.first,
+    all,
+    states: all.map(({ seq }) => plainState(journal.stateAt(seq))),
+    ofPlugins: plugins.map((plugin) => [plugin, readAll(journal, plugin), journal.last(plugin)]),
+    ids: [journal.first - 1, ...all.map(({ seq }) => seq)].map((seq) => journal.eventId(seq)),
+    requests: keys.map((key) => journal.recallRequest(key)),
+  }
+}
+
+/** Reads on until there is no more. */
+export function readAll(journal: Journal, plugin?: string) {
+  const events = []
+  for (;;) {
+    const filter = plugin === undefined ? {} : { plugin }
+    const page = journal.read({ ...filter, after: events.at(-1)?.seq ?? 0, limit: 7 })
+    if (page.length === 0) return events
+    events.push(...page)
+  }
+}
+
+/** The process is killed at call `limit` (from 1): that one, and all after it, never happen and never answer. */
+export function haltingFileSystem(limit: number): { files: FileSystem; calls(): number } {
+  let calls = 0
+  const isHalted = (): boolean => {
+    calls += 1
+    return calls >= limit
+  }
+  const never = new Promise<never>(() => undefined)
+  const changing = new Set<PropertyKey>(['write', 'writeFile', 'datasync', 'sync', 'truncate'])
+  const guard =
+    <Given extends unknown[], Result>(task: (...given: Given) => Promise<Result>) =>
+    (...given: Given): Promise<Result> =>
+      isHalted() ? never : task(...given)
+  const files = {
+    ...systemFileSystem,
+    open: async (...given: Parameters<FileSystem['open']>) => {
+      if (isHalted()) return never
+      const handle = await systemFileSystem.open(...given)
+      return new Proxy(handle, {
+        get(target, name) {
+          const member: unknown = Reflect.get(target, name)
+          if (typeof member !== 'function') return member
+          const bound = member.bind(target)
+          return changing.has(name) ? guard(bound) : bound
+        },
+      })
+    },
+    rename: guard(systemFileSystem.rename),
+    rm: guard(systemFileSystem.rm),
+  }
+  return { files, calls: () => calls }
+}

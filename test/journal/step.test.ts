@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { test } from 'node:test'
+import { type AnyMachineSnapshot, createMachine, initialTransition, transition } from 'xstate'
+import { host } from '../../machines/host.ts'
+import { pluginLifecycle } from '../../machines/plugin-lifecycle.ts'
+import { applyFact, initialState, type PluginSnapshot } from '../../src/journal/evolve.ts'
+import { createStep } from '../../src/journal/step.ts'
+import { foldVersion, storeState } from '../../src/journal/stored-state.ts'
+import { hostFacts, pluginFacts } from '../../src/schema/journal-event.ts'
+import { pluginStates } from '../../src/schema/plugin.ts'
+import { hostFactsOfAll, id, other, pluginFactsOf } from '../helpers/any-fact.ts'
+import { createRandom, pickFrom } from '../helpers/random.ts'
+
+const at = '2026-01-01T00:00:00.000Z'
+
+const plain = (snapshot: AnyMachineSnapshot | undefined): unknown =>
+  snapshot && JSON.parse(JSON.stringify(snapshot))
+
+for (const { name, machine, initial, events } of [
+  {
+    name: 'a plugin',
+    machine: pluginLifecycle as any,
+    initial: initialTransition(pluginLifecycle, { id })[0] as AnyMachineSnapshot,
+    events: pluginFactsOf(id).map((fact) => ({ ...fact, at })),
+  },
+  {
+    name: 'the host',
+    machine: host as any,
+    initial: initialTransition(host)[0] as AnyMachineSnapshot,
+    events: hostFactsOfAll.map((fact) => ({ ...fact, at })),
+  },
+]) {
+  test(`a step of ${name} is what the transition of the machine is, from wherever 20,000 steps lead`, () => {
+    const step: (snapshot: AnyMachineSnapshot, event: any) => AnyMachineSnapshot | undefined =
+      createStep(machine)
+    const random = createRandom(7)
+    const visited = new Set<unknown>()
+    let snapshot = initial
+    for (let count = 0; count < 20_000; count += 1) {
+      const event = pickFrom(random, events)
+      const expected: AnyMachineSnapshot | undefined = (snapshot as any).can(event)
+        ? transition(machine, snapshot, event)[0]
+        : undefined
+      const found = step(snapshot, event)
+      assert.deepEqual(plain(found), plain(expected), `${String(snapshot.value)}, ${event.type}`)
+      assert.equal(
+        found && events.map((next) => (found as any).can(next)).join(),
+        expected && events.map((next) => (expected as any).can(next)).join(),
+      )
+      visited.add(snapshot.value)
+      snapshot = found ?? snapshot
+    }
+    assert.deepEqual([...visited].sort(), Object.keys(machine.states).sort(), 'all states were met')
+  })
+}
+
+test('a machine that does more than name states and assign is no machine for the journal', () => {
+  const refused: any[] = [
+    { initial: 'a', states: { a: { entry: () => undefined } } },
+    { initial: 'a', states: { a: { after: { 100: 'a' } } } },
+    { initial: 'a', states: { a: { initial: 'b', states: { b: {} } } } },
+    { initial: 'a', states: { a: { on: { GO: { actions: () => undefined } } } } },
+  ]
+  for (const config of refused) assert.throws(() => createStep(createMachine(config)), TypeError)
+})
+
+/**
+ * States that are stored are believed as long as the fold is the one that made them. When this fails because the
+ * machines lead somewhere else now, raise `foldVersion`, and put the new version with its hash here.
+ */
+const knownFold = { version: 1, hash: '1c897a8602b86ee5de120e0de24aad2d85203cfcae85f548e50a8281964272be' }
+
+test('the version of the fold is raised with each change of what follows from given events', () => {
+  const facts = [...pluginFactsOf(id), ...pluginFactsOf(other), ...hostFactsOfAll]
+  const types = new Set<string>(facts.map(({ type }) => type))
+  assert.deepEqual([...types].sort(), [...Object.keys(pluginFacts), ...Object.keys(hostFacts)].sort())
+  const random = createRandom(11)
+  const hash = createHash('sha256')
+  const plugins = new Map<string, PluginSnapshot>()
+  let { seq, host: hostNow } = initialState()
+  const visited = new Set<string>()
+  for (let count = 0; count < 5_000; count += 1) {
+    const fact = pickFrom(random, facts)
+    const applied = applyFact({ host: hostNow, plugins }, fact, new Date(count * 1_000).toISOString())
+    if (applied === undefined) continue
+    seq += 1
+    hostNow = applied.host
+    if (fact.plugin !== null && applied.plugin !== undefined) plugins.set(fact.plugin, applied.plugin)
+    const state = { seq, host: hostNow, plugins }
+    hash.update(JSON.stringify(storeState({ state, event: null, lastOf: new Map(), requests: new Map() })))
+    visited.add(`${fact.type} ${applied.value}`)
+  }
+  assert.ok(
+    pluginStates.every(
+      (name) => [...visited].some((visit) => visit.endsWith(` ${name}`)) || name === 'notInstalled',
+    ),
+  )
+  assert.deepEqual({ version: foldVersion, hash: hash.digest('hex') }, knownFold)
+})
