@@ -10,7 +10,7 @@ import type { Logger } from '../base/log.ts'
 import type { TlsSource } from '../base/tls-identity.ts'
 import { isBelow, isFilter, isTopic, topicLevelsLimit } from '../base/topic-filter.ts'
 import { createWarner } from '../base/warning.ts'
-import type { WillRecord } from '../schema/broker-record.ts'
+import { isUnreleased, type WillRecord } from '../schema/broker-record.ts'
 import { mayClientPublish, mayReceive } from '../schema/topic-rights.ts'
 import { createTopics } from '../schema/topics.ts'
 import { createBrokerDoors } from './broker-doors.ts'
@@ -106,7 +106,13 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   const clientIds = new Set<string>()
   const disk =
     settings.disk &&
-    createWriteBehind({ folder: createRecordFolder({ ...settings.disk, clock, logger }), clock, logger })
+    createWriteBehind({
+      folder: createRecordFolder({ ...settings.disk, clock, logger }),
+      // Better a message twice than not at all.
+      isLast: isUnreleased,
+      clock,
+      logger,
+    })
   const store = createBrokerStore({
     root,
     firstNumber: clock.now() * numbersPerMillisecond,

@@ -62,10 +62,12 @@ export class RecordsUnavailable extends Error {
 /** Texts of the system within those of LevelDB, which has no codes of its own for them. */
 const codes: readonly [text: string, code: string][] = [
   ['No space left on device', 'ENOSPC'],
+  ['not enough space on the disk', 'ENOSPC'],
   ['Disk quota exceeded', 'EDQUOT'],
   ['File too large', 'EFBIG'],
   ['Read-only file system', 'EROFS'],
   ['Permission denied', 'EACCES'],
+  ['Access is denied', 'EACCES'],
   ['Operation not permitted', 'EPERM'],
   ['Input/output error', 'EIO'],
   ['Too many open files in system', 'ENFILE'],
@@ -80,10 +82,10 @@ function translated(error: unknown): Error {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error
   const code = systemErrorCode(cause)
   const message = messageOf(cause)
-  if (code === 'LEVEL_IO_ERROR' || code === 'LEVEL_LOCKED') {
-    const known = codes.find(([text]) => message.includes(text))?.[1]
-    return Object.assign(new Error(message, { cause: error }), known === undefined ? {} : { code: known })
-  }
+  if (code === 'LEVEL_LOCKED') return new Error(message, { cause: error })
+  const known = code === 'LEVEL_IO_ERROR' ? codes.find(([text]) => message.includes(text)) : undefined
+  // Any other is of a file that is not there, or too short.
+  if (known !== undefined) return Object.assign(new Error(message, { cause: error }), { code: known[1] })
   if (cause instanceof Damage || (cause instanceof Error && storageFault(cause) !== undefined)) return cause
   return new Damage(message, { cause: error })
 }

@@ -15,6 +15,15 @@ export interface RetainedMessagesSettings {
   warn: (message: string, fields?: LogFields) => void
 }
 
+/** What is retained on a topic; another message there changes it in place. */
+interface Kept {
+  packet: StoredPacket
+  publisher: Publisher
+  /** How it is called on disk, and what it is there. */
+  readonly key: string
+  readonly encode: () => Buffer
+}
+
 export type RetainedMessages = ReturnType<typeof createRetainedMessages>
 
 /**
@@ -22,33 +31,53 @@ export type RetainedMessages = ReturnType<typeof createRetainedMessages>
  * after a start, and what it does not say then is not true any more.
  */
 export function createRetainedMessages({ root, ledger, disk, warn }: RetainedMessagesSettings) {
-  const packets = new Map<string, StoredPacket>()
+  const topics = new Map<string, Kept>()
 
-  function put(packet: StoredPacket, publisher: Publisher): boolean {
-    const { topic, qos } = packet
-    const key = brokerRecordKey('retained', topic)
-    packets.delete(topic)
-    if (packet.payload.length === 0) ledger.free(topic)
-    if (packet.payload.length === 0 || !ledger.keep(topic, packet.payload.length, publisher)) {
-      disk.delete(key)
-      return packet.payload.length === 0
+  function keptOn(topic: string, packet: StoredPacket, publisher: Publisher): Kept {
+    const present = topics.get(topic)
+    if (present !== undefined) return Object.assign(present, { packet, publisher })
+    const kept: Kept = {
+      packet,
+      publisher,
+      key: brokerRecordKey('retained', topic),
+      encode: () => encode(kept),
+    }
+    topics.set(topic, kept)
+    return kept
+  }
+
+  function forget(topic: string): void {
+    topics.delete(topic)
+    disk.delete(brokerRecordKey('retained', topic))
+  }
+
+  /** False: there is no room for it. */
+  function put({ cmd, topic, qos, payload }: StoredPacket, publisher: Publisher): boolean {
+    if (payload.length === 0) {
+      ledger.free(topic)
+      forget(topic)
+      return true
+    }
+    if (!ledger.keep(topic, payload.length, publisher)) {
+      forget(topic)
+      return false
     }
     // Copied: what came from the network is a slice of a much larger buffer.
-    const payload = Buffer.from(packet.payload)
-    packets.set(topic, { ...packet, payload })
-    if (publisher.kind === 'host') disk.delete(key)
-    else disk.set(key, () => encodeBrokerRecord({ kind: 'retained', topic, qos, publisher, payload }))
+    const packet: StoredPacket = { cmd, topic, qos, payload: Buffer.from(payload), retain: true }
+    const kept = keptOn(topic, packet, publisher)
+    if (publisher.kind === 'host') disk.delete(kept.key)
+    else disk.set(kept.key, kept.encode)
     return true
   }
 
   function* matching(filters: readonly string[]): Generator<StoredPacket> {
     const wildcards = filters.filter(hasWildcard)
     for (const filter of new Set(filters)) {
-      const packet = hasWildcard(filter) ? undefined : packets.get(filter)
-      if (packet !== undefined && !wildcards.some((other) => filterMatches(other, filter))) yield packet
+      const kept = hasWildcard(filter) ? undefined : topics.get(filter)
+      if (kept !== undefined && !wildcards.some((other) => filterMatches(other, filter))) yield kept.packet
     }
     if (wildcards.length === 0) return
-    for (const [topic, packet] of packets) {
+    for (const [topic, { packet }] of topics) {
       if (wildcards.some((filter) => filterMatches(filter, topic))) yield packet
     }
   }
@@ -64,7 +93,7 @@ export function createRetainedMessages({ root, ledger, disk, warn }: RetainedMes
     },
     /** What an earlier run has kept, as far as it would be taken today. */
     restore({ topic, qos, publisher, payload }: RetainedRecord): void {
-      if (packets.has(topic) || !mayStayRetained(root, publisher.kind, topic)) return
+      if (topics.has(topic) || !mayStayRetained(root, publisher.kind, topic)) return
       put({ cmd: 'publish', topic, payload, qos, retain: true }, publisher)
     },
     /** Those that a filter matches, as they are now. */
@@ -79,14 +108,19 @@ export function createRetainedMessages({ root, ledger, disk, warn }: RetainedMes
           cmd,
           topic,
           get qos() {
-            return packets.get(topic)?.qos ?? 0
+            return topics.get(topic)?.packet.qos ?? 0
           },
           get payload() {
-            return packets.get(topic)?.payload ?? Buffer.alloc(0)
+            return topics.get(topic)?.packet.payload ?? Buffer.alloc(0)
           },
         }
       }
     },
-    clear: () => packets.clear(),
+    clear: () => topics.clear(),
   }
+}
+
+function encode({ packet: { topic, qos, payload }, publisher }: Kept): Buffer {
+  if (publisher.kind === 'host') throw new Error('What the host retains is not kept on disk')
+  return encodeBrokerRecord({ kind: 'retained', topic, qos, publisher, payload })
 }

@@ -7,8 +7,8 @@ import { type RecordChange, type RecordFolder, type Records, RecordsUnavailable 
 
 /** Milliseconds after the first change in which it is written, together with all that followed. */
 export const writeBehindDelay = 500
-/** Bytes that are encoded and written at a time; all of most writes. Between two, others have their turn. */
-const batchBytes = 1024 * 1024
+/** What is encoded and written at a time; all of most writes. Between two, others have their turn. */
+const pieceLimits = { records: 1_000, bytes: 1024 * 1024 }
 
 /** Records that are in memory first, and on disk a little later. */
 export interface WriteBehind {
@@ -33,15 +33,17 @@ export interface WriteFailure {
 
 export function createWriteBehind(settings: {
   folder: RecordFolder
+  /** Which records are written behind all others of their time. */
+  isLast: (key: string) => boolean
   clock: Clock
   logger: Logger
 }): WriteBehind {
-  const { folder, clock, logger } = settings
+  const { folder, isLast, clock, logger } = settings
   const live = new Map<string, () => Buffer>()
   /** What may be on disk. A record that comes and goes between two writes is not among them, and never written. */
   const stored = new Set<string>()
   /** What is to be written, or to go. */
-  const dirty = new Set<string>()
+  let dirty = new Set<string>()
   let records: Records | undefined
   /** What is told of the records on disk, as long as it has not been. */
   let unread: Parameters<WriteBehind['load']> | undefined
@@ -87,17 +89,21 @@ export function createWriteBehind(settings: {
     return (records = opened.records)
   }
 
-  /** In pieces. What a client has sent and not released comes behind: better a message twice than not at all. */
-  function* changes(keys: readonly string[]): Generator<RecordChange[]> {
+  function* ordered(keys: ReadonlySet<string>): Generator<string> {
+    for (const key of keys) if (!isLast(key)) yield key
+    for (const key of keys) if (isLast(key)) yield key
+  }
+
+  function* changes(keys: ReadonlySet<string>): Generator<RecordChange[]> {
     let piece: RecordChange[] = []
     let bytes = 0
-    for (const key of keys) {
+    for (const key of ordered(keys)) {
       const value = live.get(key)?.()
       if (value === undefined) stored.delete(key)
       else stored.add(key)
       piece.push(value === undefined ? { key } : { key, value })
       bytes += key.length + (value?.length ?? 0)
-      if (bytes < batchBytes) continue
+      if (piece.length < pieceLimits.records && bytes < pieceLimits.bytes) continue
       yield piece
       piece = []
       bytes = 0
@@ -106,11 +112,11 @@ export function createWriteBehind(settings: {
   }
 
   async function attempt(): Promise<void> {
-    let keys: string[] = []
+    let keys = new Set<string>()
     try {
       const target = await open()
-      keys = [...dirty].sort()
-      dirty.clear()
+      keys = dirty
+      dirty = new Set()
       for (const piece of changes(keys)) await target.write(piece)
     } catch (error) {
       for (const key of keys) {

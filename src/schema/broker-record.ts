@@ -123,6 +123,9 @@ export function brokerRecordKey(kind: BrokerRecord['kind'], name: string | numbe
   return `${folders[kind]}/${typeof name === 'number' ? String(name).padStart(digits, '0') : name}`
 }
 
+/** Whether it is what a client has not released. Written without the messages themselves it would be a loss. */
+export const isUnreleased = (key: string): boolean => key.startsWith(`${folders.unreleased}/`)
+
 export function keyOfBrokerRecord(record: BrokerRecord): string {
   switch (record.kind) {
     case 'retained':

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Bus, PublishOptions } from '../../src/bus/bus.ts'
 import { sessionQueueLimit } from '../../src/bus/broker-sessions.ts'
 import { pluginRetainedLimits } from '../../src/schema/retained-account.ts'
+import { createRandom } from '../helpers/random.ts'
 import { until } from '../helpers/until.ts'
 import { collect, collectFromBus, connect, createRecordingLogger, lines, textOf } from './bus-fixture.ts'
 import { bytesOnDisk, createKeptBus, untilOnDisk } from './kept-bus.ts'
@@ -329,3 +330,38 @@ for (const [name, damage] of [
     assert.deepEqual(await retainedAt(await kept.start()), ['host/status online', 'kept x'])
   })
 }
+
+test('Whatever happens to its files, a bus starts, and keeps what comes then', async (context) => {
+  const kept = await createKeptBus(context)
+  const whole = await kept.start()
+  const client = await connect(context, whole.url)
+  const away = await connect(context, whole.url, { clientId: 'away', clean: false })
+  await away.subscribeAsync('#', { qos: 1 })
+  await away.endAsync()
+  for (let number = 0; number < 50; number += 1)
+    await client.publishAsync(`x/${number}`, 'x'.repeat(200), { qos: 1, retain: true })
+  await whole.close()
+  // Opened once more, so that what was written first is in a table by now.
+  await (await kept.start()).close()
+  const random = createRandom(1)
+  for (let round = 0; round < 30; round += 1) {
+    const directory = await kept.copy()
+    const folder = join(directory, '.broker')
+    const names = (await readdir(folder)).filter((name) => !/^LO/.test(name)).sort()
+    const file = join(folder, names[round % names.length] ?? '')
+    const bytes = await readFile(file)
+    const at = Math.floor(random() * bytes.length)
+    if (round % 3 === 0) await rm(file)
+    else if (round % 3 === 1) await writeFile(file, bytes.subarray(0, at))
+    else await writeFile(file, bytes.fill(random() * 256, at, Math.min(bytes.length, at + 40)))
+    const bus = await kept.start({}, directory)
+    const publisher = await connect(context, bus.url)
+    await publisher.publishAsync('new', 'x', { qos: 1, retain: true })
+    await publisher.endAsync()
+    await bus.close()
+    const again = await kept.start({}, directory)
+    assert.ok((await retainedAt(again)).includes('new x'), file)
+    assert.equal(again.memoryOnly, undefined)
+    await again.close()
+  }
+})

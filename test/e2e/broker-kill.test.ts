@@ -38,3 +38,34 @@ test('kill -9 of a host: what its broker had acknowledged is there again, for ne
   }
   assert.ok(ready)
 })
+
+/** Node then finds no such package, as on a platform for which it has no binary. */
+const withoutLevel = `data:text/javascript,${encodeURIComponent(`
+  import { register } from 'node:module'
+  register('data:text/javascript,' + encodeURIComponent(\`
+    export async function resolve(specifier, context, next) {
+      if (specifier === 'classic-level') throw new Error('no binary')
+      return next(specifier, context)
+    }
+  \`))
+`)}`
+
+test('where the database has no binary, the broker goes on in memory, and log and readyz say so', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const host = launchHostProcess(directory, { environment: { NODE_OPTIONS: `--import=${withoutLevel}` } })
+  context.after(() => host.stop('SIGKILL'))
+  const { mqtt, http } = await host.ready
+  const told = host.said('The broker keeps everything in memory only: a restart forgets it')
+  const client = await connectAsync(String(mqtt), { reconnectPeriod: 0 })
+  context.after(() => client.endAsync(true))
+  await client.publishAsync('kept', 'as long as it runs', { qos: 1, retain: true })
+  assert.equal((await told).level, 'error')
+  const answer = await fetch(`${String(http)}/readyz`)
+  const { ready, reasons } = (await answer.json()) as { ready: boolean; reasons: string[] }
+  assert.deepEqual([answer.status, ready, reasons.length], [200, true, 1])
+  assert.match(reasons[0] ?? '', /^what the broker keeps is lost at a restart: there is no binary/)
+  const received = collect(client)
+  await client.subscribeAsync('kept', { qos: 1 })
+  assert.deepEqual(lines(await received.take(1)), ['kept as long as it runs'])
+  assert.equal(await host.stop('SIGTERM'), 0)
+})

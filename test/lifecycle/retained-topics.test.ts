@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdir, stat } from 'node:fs/promises'
+import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
@@ -17,10 +17,18 @@ import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 
 const [one, two] = ['@a/one', '@a/two']
 
+type Entry = ReturnType<Bus['retainedByPlugins']> extends Iterable<infer One> ? One : never
+
 /** A host's memory of topics on a real folder, with a bus that notes what is cleared and a clock moved by hand. */
 async function createStage(context: TestContext) {
   const directory = await temporaryDirectory(context)
-  const state = { connected: true, cleared: [] as string[], notTheirs: new Set<string>(), writes: 0 }
+  const state = {
+    connected: true,
+    cleared: [] as string[],
+    notTheirs: new Set<string>(),
+    writes: 0,
+    atBroker: [] as Entry[],
+  }
   const waiting: (() => void)[] = []
   const clock: Clock = {
     ...systemClock,
@@ -41,7 +49,7 @@ async function createStage(context: TestContext) {
       return state.connected
     },
     mayBeRetainedBy: (_plugin, topic) => !state.notTheirs.has(topic),
-    retainedByPlugins: () => [],
+    retainedByPlugins: () => state.atBroker,
     publish(topic, payload, options) {
       assert.deepEqual([payload, options?.retain], ['', true])
       state.cleared.push(topic)
@@ -214,3 +222,31 @@ test(
     assert.deepEqual(left, { 'kept/other': 'other' })
   },
 )
+
+test('what a broker has of a plugin counts and goes with it, also where a crash has cost the list of it', async (context) => {
+  const { state, start } = await createStage(context)
+  state.atBroker = [
+    { plugin: one, topic: 'x', payload: 5 },
+    { plugin: two, topic: 'y', payload: 7 },
+  ]
+  const retained = await start()
+  assert.deepEqual(retained.plugins().sort(), [one, two].sort())
+  assert.deepEqual(retained.entries(two), [['y', 7]])
+  await retained.clear(one)
+  assert.deepEqual(state.cleared, ['x'])
+})
+
+test('embedded broker: what a plugin retained is there after a restart, and goes with it although the list of it is lost', async (context) => {
+  const host = await startWithPlugins(context)
+  await toggle(host, 'keeper', false)
+  await host.host.close()
+  await rm(join(host.directory, '.retained'), { recursive: true })
+  const again = await host.restart()
+  context.after(() => again.close())
+  assert.deepEqual(await retainedAt(context, again.mqttUrl), all)
+  assert.equal((await again.request('DELETE', '/api/plugins/keeper')).status, 200)
+  assert.deepEqual(await retainedAt(context, again.mqttUrl), {})
+  const last = await again.restart()
+  context.after(() => last.close())
+  assert.deepEqual(await retainedAt(context, last.mqttUrl), {})
+})

@@ -27,28 +27,34 @@ function reasonAgainst(error: unknown): string {
   return String((error as { stderr?: string }).stderr ?? error).trim()
 }
 
-test('on a small file system that is full, a host refuses in words, goes on reading, and works again when there is room', async (context) => {
-  const folder = await temporaryDirectory(context)
-  const mountPoint = join(folder, 'small')
-  await mkdir(mountPoint)
-  const refused = await inSmallFileSystem(mountPoint, 'true').then(() => undefined, reasonAgainst)
-  if (refused !== undefined) {
-    context.skip(`mounting is not permitted here: ${refused}`)
-    return
-  }
-  const script = join(import.meta.dirname, 'inside-namespace.ts')
-  const { stdout } = await inSmallFileSystem(
-    mountPoint,
-    process.execPath,
-    '--import',
-    'tsx',
-    script,
-    mountPoint,
-    folder,
-  )
-  for (const line of stdout.trim().split('\n')) context.diagnostic(line)
-  assert.match(stdout, /^all of it$/m)
-})
+for (const { subject, title } of [
+  {
+    subject: 'host',
+    title:
+      'on a small file system that is full, a host refuses in words, goes on reading, and works again when there is room',
+  },
+  {
+    subject: 'broker',
+    title:
+      'on a small file system that is full, the broker goes on in memory, says so, and writes everything when there is room',
+  },
+]) {
+  test(title, async (context) => {
+    const folder = await temporaryDirectory(context)
+    const mountPoint = join(folder, 'small')
+    await mkdir(mountPoint)
+    const refused = await inSmallFileSystem(mountPoint, 'true').then(() => undefined, reasonAgainst)
+    if (refused !== undefined) {
+      context.skip(`mounting is not permitted here: ${refused}`)
+      return
+    }
+    const script = join(import.meta.dirname, 'inside-namespace.ts')
+    const arguments_ = ['--import', 'tsx', script, mountPoint, folder, subject]
+    const { stdout } = await inSmallFileSystem(mountPoint, process.execPath, ...arguments_)
+    for (const line of stdout.trim().split('\n')) context.diagnostic(line)
+    assert.match(stdout, /^all of it$/m)
+  })
+}
 
 test('a journal that may grow no further is no loss either: the limit is told, and can be raised while the host runs', async (context) => {
   const missing = await run('prlimit', ['--version']).then(() => undefined, reasonAgainst)
