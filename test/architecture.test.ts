@@ -22,9 +22,13 @@ const sources = ['src', 'machines'].flatMap((folder) =>
 
 const imports: Import[] = sources.flatMap((file) => {
   const text = readFileSync(join(root, file), 'utf8')
-  return [...text.matchAll(/^(?:import|export)\s+(type\s)?(?:[^'"]*?\sfrom\s)?['"]([^'"]+)['"]/gm)].map(
-    ([, typeOnly, from = '']) => ({ file, from, typeOnly: typeOnly !== undefined }),
-  )
+  const loaded = [
+    ...text.matchAll(/^(?:import|export)\s+(type\s)?(?:[^'"]*?\sfrom\s)?['"]([^'"]+)['"]/gm),
+  ].map(([, typeOnly, from = '']) => ({ file, from, typeOnly: typeOnly !== undefined }))
+  const loadedLate = [...text.matchAll(/\bawait import\('([^']+)'\)/g)].map(([, from = '']) => ({
+    ...{ file, from, typeOnly: false },
+  }))
+  return [...loaded, ...loadedLate]
 })
 
 /** The room of a file: `src/schema/topic-rights.ts` → bus; the worker is a room of its own inside the sandbox. */

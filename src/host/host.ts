@@ -14,7 +14,6 @@ import { createScope } from '../base/scope.ts'
 import { storageFault } from '../base/storage-fault.ts'
 import { createWarner } from '../base/warning.ts'
 import { createEmbeddedBus } from '../bus/embedded-bus.ts'
-import { createExternalBus } from '../bus/external-bus.ts'
 import { createHttp } from '../http/http.ts'
 import { createStartGate } from '../http/start-gate.ts'
 import { openJournal } from '../journal/journal.ts'
@@ -185,7 +184,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
               connectionsPerAddress: settings.mqttConnectionsPerAddress,
             },
           })
-        : createExternalBus({ url: settings.mqttUrl, root, logger, clock })
+        : (await import('../bus/external-bus.ts')).createExternalBus({
+            ...{ url: settings.mqttUrl, root, logger, clock },
+          })
     scope.add(() => bus.close())
     await asStartError(bus.start())
     /** Known only now, where any free port was asked for. */

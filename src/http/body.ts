@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
 import type { Context } from 'koa'
-import { HttpMethodEnum, koaBody } from 'koa-body'
 import type { Clock } from '../base/clock.ts'
+import { lazily } from '../base/lazily.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import { parseJsonText } from '../schema/json-text.ts'
 import { jsonErrorPlace } from './json-position.ts'
@@ -17,16 +17,19 @@ const lingerBytes = 16 * 1024 * 1024
 
 const jsonTypes = ['json', '+json']
 
-// As bytes ("binary" is one character a byte), because JSON must be UTF-8 and is checked to be.
-const readBytes = koaBody({
-  text: true,
-  textTypes: jsonTypes,
-  textLimit: bodyLimit,
-  encoding: 'binary',
-  json: false,
-  urlencoded: false,
-  multipart: false,
-  parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT],
+/** Loaded with the first body. As bytes ("binary" is one character a byte), because JSON must be UTF-8 and is checked to be. */
+const bodyReader = lazily(async () => {
+  const { HttpMethodEnum, koaBody } = await import('koa-body')
+  return koaBody({
+    text: true,
+    textTypes: jsonTypes,
+    textLimit: bodyLimit,
+    encoding: 'binary',
+    json: false,
+    urlencoded: false,
+    multipart: false,
+    parsedMethods: [HttpMethodEnum.POST, HttpMethodEnum.PUT],
+  })
 })
 
 function hasBody({ headers }: IncomingMessage): boolean {
@@ -44,6 +47,7 @@ export async function readJsonBody(context: Context): Promise<unknown> {
     )
   }
   try {
+    const readBytes = await bodyReader()
     await readBytes(context, async () => undefined)
   } catch (error) {
     throw readingProblem(error)

@@ -1,7 +1,7 @@
 import { extname } from 'node:path'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
 import { DocumentQuery } from '../../schema/api.ts'
-import { plainDocument, renderedDocument } from '../document-answer.ts'
+import { plainDocument } from '../document-answer.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { pluginIdOf } from './plugin-id.ts'
 
@@ -17,7 +17,11 @@ export function documentRoutes(lifecycle: Lifecycle): Route[] {
       problems: ['plugin_not_installed', 'ambiguous_id', 'doc_not_found'],
       async handle({ context, parameters, query }) {
         const document = await lifecycle.document(pluginIdOf(lifecycle, parameters), query.file)
-        if (query.render === 'html') return renderedDocument(document)
+        if (query.render === 'html') {
+          // What renders is loaded when somebody reads a document.
+          const { renderedDocument } = await import('../rendered-document.ts')
+          return renderedDocument(document)
+        }
         context.type = extname(document.file)
         return plainDocument(document, context.response.get('Content-Type') || 'application/octet-stream')
       },
