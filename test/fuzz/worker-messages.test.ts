@@ -161,7 +161,12 @@ async function start(
   const quiet = (): void => undefined
   const logger: Logger = { debug: quiet, info: quiet, warn: quiet, error }
   const workers = watchWorkers(context)
-  const host = await startTestHost({ logger, settings: { discoveryPrefix: 'homeassistant' } })
+  const host = await startTestHost({
+    logger,
+    settings: { discoveryPrefix: 'homeassistant' },
+    // The worker itself is not to be missed where the processor is short.
+    limits: { unresponsiveAfter: 120_000 },
+  })
   context.after(() => host.close())
   for (const id of ['hello', 'demo']) {
     await host.request('POST', '/api/plugins/install', { body: { fullId: `@fixtures/${id}` } })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withStage } from './plugins-stage.ts'
+import { patient, withStage } from './plugins-stage.ts'
 import { json, needsOwnWorker } from './stage.ts'
 
 test('§9 two plugins call each other, also from within a call', async () => {
@@ -36,7 +36,7 @@ test('§9 two plugins that call each other at the same time both get their answe
       function plugin:answer(n) return n + 1 end
       plugin:on("go", function()
         local sum = 0
-        for n = 1, 300 do sum = sum + Plugin.get("${other}"):answer(n) end
+        for n = 1, 100 do sum = sum + Plugin.get("${other}"):answer(n) end
         print("sum", sum)
       end)
     `
@@ -44,9 +44,9 @@ test('§9 two plugins that call each other at the same time both get their answe
     const b = await load('b', lua('a'))
     a.isolate.deliverEvent('go', json())
     b.isolate.deliverEvent('go', json())
-    await Promise.all([a.recorder.logged('sum\t45450'), b.recorder.logged('sum\t45450')])
-    assert.deepEqual([...a.recorder.logs(), ...b.recorder.logs()], ['info sum\t45450', 'info sum\t45450'])
-  })
+    await Promise.all([a.recorder.logged('sum\t5150'), b.recorder.logged('sum\t5150')])
+    assert.deepEqual([...a.recorder.logs(), ...b.recorder.logs()], ['info sum\t5150', 'info sum\t5150'])
+  }, patient)
 })
 
 test('§9 calls go on in a chain over three plugins and back to one that waits', async () => {
