@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
+import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts'
 import { assertAccessible, assertFitsWidth } from '../helpers/browser.ts'
 import { writeFixtureRepository } from '../helpers/fixture-repository.ts'
 import { lampPlugin } from '../helpers/lamp-plugin.ts'
 import type { TestHost, TestHostOptions } from '../helpers/test-host.ts'
+import { until } from '../helpers/until.ts'
 import { heading, lamp, lampHost, nameOf, options, runningLamp, useBrowser, views } from './web-fixture.ts'
 
 /** The user interface in a real browser, against a real host. */
@@ -287,6 +289,37 @@ test('what happens during a break is in the history afterwards', options, async 
   const all = body.events.map(({ seq }: { seq: number }) => `#${seq}`).reverse()
   await page.locator('.event-line > a').getByText(all[0], { exact: true }).waitFor()
   assert.deepEqual(await page.locator('.event-line > a').allInnerTexts(), all)
+})
+
+test('a plugin that is still being installed is not read', options, async (context) => {
+  const disk = { held: Promise.resolve() }
+  const files: FileSystem = {
+    ...systemFileSystem,
+    async rename(from, to) {
+      if (String(to).endsWith('lamp')) await disk.held
+      return systemFileSystem.rename(from, to)
+    },
+  }
+  const host = await lampHost(context, { files })
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/hello' } })
+  const { page, faults } = await lampPage(context, host)
+  await page.goto('/plugins')
+  await page.getByText('Live', { exact: true }).waitFor()
+  let release = (): void => undefined
+  disk.held = new Promise((resolve) => (release = resolve))
+  const installed = host.request('POST', '/api/plugins/install', { body: { fullId: lamp } })
+  await until('the beginning of the installation', async () => {
+    const { body } = await host.request('GET', '/api/history')
+    return body.events.at(-1).type === 'PluginInstallRequested'
+  })
+  // What changes is read in the order in which it has.
+  const read = page.waitForResponse((answer) => answer.url().endsWith('/api/plugins/@fixtures/hello'))
+  await host.request('POST', '/api/plugins/hello/toggle')
+  await read
+  release()
+  assert.equal((await installed).status, 201)
+  await page.getByRole('link', { name: 'Lamp', exact: true }).waitFor()
+  assert.deepEqual(faults, [])
 })
 
 test('the script of the first load is under 150 kB compressed', options, async (context) => {

@@ -13,6 +13,9 @@ const collectTime = 150
 export const plugins = signal<ReadonlyMap<string, Plugin> | undefined>(undefined)
 export const pluginsError = signal('')
 
+/** In these there is nothing to read of a plugin. */
+const absentStates: ReadonlySet<string> = new Set(['notInstalled', 'installing', 'uninstalled'])
+
 const changed = new Set<string>()
 let planned = false
 
@@ -53,7 +56,7 @@ export function followPlugins(): void {
     showStates(events)
     for (const { plugin, state } of events) {
       if (plugin === null) continue
-      if (state === 'uninstalled') changed.delete(plugin)
+      if (absentStates.has(state)) changed.delete(plugin)
       else changed.add(plugin)
     }
     if (planned) return
