@@ -101,8 +101,22 @@ test('What happens is published as it happens, in order', async (t) => {
   announce({ kind: 'control', plugin: clock, id: 'lamp', value: undefined, removed: false })
   announce({ kind: 'sensor', plugin: clock, id: 'a+b', value: 'x', removed: false })
   announce({ kind: 'log', plugin: clock, entry })
-  announce({ kind: 'event', plugin: clock, name: 'hour:full', data: serializeJson({ h: 1 }), qos: 0, retain: false })
-  announce({ kind: 'event', plugin: clock, name: 'a/b', data: serializeJson(undefined), qos: 1, retain: true })
+  announce({
+    kind: 'event',
+    plugin: clock,
+    name: 'hour:full',
+    data: serializeJson({ h: 1 }),
+    qos: 0,
+    retain: false,
+  })
+  announce({
+    kind: 'event',
+    plugin: clock,
+    name: 'a/b',
+    data: serializeJson(undefined),
+    qos: 1,
+    retain: true,
+  })
   announce({ kind: 'object', plugin: clock, path: 'now', value: undefined })
   announce({ kind: 'object', plugin: clock, path: 'never there', value: undefined })
   announce({ kind: 'sensor', plugin: clock, id: 'a+b', value: undefined, removed: true })

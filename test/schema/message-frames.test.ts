@@ -15,7 +15,10 @@ const written = fc.record({
   kind: fc.constantFrom('event' as const, 'message' as const),
   name,
   payload: fc.oneof(fc.uint8Array(), fc.string({ unit: 'grapheme' })),
-  options: fc.record({ qos: fc.constantFrom(0 as const, 1 as const, 2 as const), retain: fc.boolean() }, { noNullPrototype: true }),
+  options: fc.record(
+    { qos: fc.constantFrom(0 as const, 1 as const, 2 as const), retain: fc.boolean() },
+    { noNullPrototype: true },
+  ),
   subscription: fc.nat(),
   visitor: fc.option(
     name.filter((id) => id !== ''),

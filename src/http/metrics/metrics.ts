@@ -127,7 +127,9 @@ export function createMetrics(settings: MetricsSettings): Metrics {
           .refusals()
           .map(({ plugin, permission, count }) => ({ labels: { plugin, permission }, value: count })),
       ),
-      counter('lupine_plugin_events_total', 'Events that plugins have emitted',
+      counter(
+        'lupine_plugin_events_total',
+        'Events that plugins have emitted',
         [...emitted].map(([plugin, value]) => ({ labels: { plugin }, value })),
       ),
       counter('lupine_plugin_log_lines_total', 'Lines that plugins have logged', pluginLines.samples()),
