@@ -8,7 +8,7 @@ import { heldMegabytes } from './memory.ts'
 
 // A plugin in a worker of its own, of an empty Node worker: processor time from nothing to ready, and memory.
 
-const rounds = 9
+const rounds = 7
 const workers = 10
 
 const emptyProgram = "require('node:worker_threads').parentPort.on('message', () => undefined)"

@@ -1,4 +1,3 @@
-import { systemClock } from '../../base/clock.ts'
 import { flowCells } from '../../schema/flow-cells.ts'
 import { createRetainedAccount, pluginRetainedLimits } from '../../schema/retained-account.ts'
 import type { Resources } from '../../schema/plugin.ts'
@@ -32,6 +31,7 @@ import { createResourceRegistry } from './resource-registry.ts'
 import { createTimeBudget } from './time-budget.ts'
 import { createTurnBudget } from './turn-budget.ts'
 import type { Excess, Turns } from './turns.ts'
+import { workerClock } from './worker-clock.ts'
 
 type LoadMessage = Extract<HostMessage, { kind: 'load' }>
 /** What the host says to one isolate after its load. */
@@ -68,7 +68,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   const { message: setup, post, questions, turns } = settings
   const { isolate, source, budgets } = setup
   const flow = new Int32Array(setup.flow)
-  const clock = systemClock
+  const clock = workerClock
   const ownBudget = createTimeBudget(clock.monotonic)
   const budget = turns === undefined ? ownBudget : createTurnBudget(ownBudget, turns, isolate)
   const resources = createResourceRegistry()

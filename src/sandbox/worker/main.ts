@@ -1,6 +1,6 @@
-import { getHeapStatistics } from 'node:v8'
 import { parentPort, workerData } from 'node:worker_threads'
 import type { HostMessage, WorkerMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
+import { heapStatistics } from './heap-statistics.ts'
 import { createWorkerIsolate, type WorkerIsolate } from './isolate.ts'
 import { createLuaRuntime } from './lua/lua-runtime.ts'
 import { createQuestionChannel } from './question-channel.ts'
@@ -48,7 +48,7 @@ const questions = createQuestionChannel({
 
 /** Strings of Lua are byte arrays, which are outside the heap. */
 function memoryInUse(): MemoryInUse {
-  const { used_heap_size: heap, external_memory: outside } = getHeapStatistics()
+  const { used_heap_size: heap, external_memory: outside } = heapStatistics()
   return { heap, outside }
 }
 

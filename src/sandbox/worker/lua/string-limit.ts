@@ -1,4 +1,4 @@
-import { getHeapStatistics } from 'node:v8'
+import { heapStatistics } from '../heap-statistics.ts'
 import { toBytes } from './bytes.ts'
 import { debugging, watchStrings } from './engine.ts'
 import type { LuaState } from './fengari-types.ts'
@@ -48,7 +48,7 @@ watchStrings((L, bytes) => {
   bytesSinceLook += bytes
   if (bytesSinceLook < bytesPerLook) return
   bytesSinceLook = 0
-  if (getHeapStatistics().external_memory > outsideLimit) {
+  if (heapStatistics().external_memory > outsideLimit) {
     told?.('all')
     debugging.luaG_runerror(L, toBytes('not enough memory for strings'))
   }
