@@ -26,6 +26,12 @@ export interface WriteBehind {
   close(): Promise<void>
 }
 
+/**
+ * Records that are noted as gone while nobody knows whether they are on disk: each client that comes and goes names some.
+ * Beyond it what an earlier run has kept may come back.
+ */
+export const unreadDeletionsLimit = 50_000
+
 export interface WriteFailure {
   reason: string
   lasting: boolean
@@ -161,8 +167,9 @@ export function createWriteBehind(settings: {
       if (failure?.lasting === true) return
       live.delete(key)
       if (key === taking) return
-      if (unread === undefined && !stored.has(key)) dirty.delete(key)
-      else touch(key)
+      const mayBeStored = stored.has(key) || (unread !== undefined && dirty.size < unreadDeletionsLimit)
+      if (mayBeStored || (unread !== undefined && dirty.has(key))) touch(key)
+      else dirty.delete(key)
     },
     async load(take, taken) {
       // Nothing is made before there is something to write: a start that fails leaves no trace.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { roomDelays } from '../../src/base/room-delays.ts'
 import { type RecordFolder, RecordsUnavailable } from '../../src/bus/record-folder.ts'
-import { createWriteBehind, writeBehindDelay } from '../../src/bus/write-behind.ts'
+import { createWriteBehind, unreadDeletionsLimit, writeBehindDelay } from '../../src/bus/write-behind.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 import { createRecordingLogger } from './bus-fixture.ts'
 
@@ -147,6 +147,19 @@ test('What a start on a full disk could not read is taken over later, but for wh
     ['changed', 'new'],
     ['same', 'old'],
   ])
+})
+
+test('While the disk cannot be read, clients that come and go without end are not all remembered', async () => {
+  const { behind, disk, state, elapse, load } = createStage({ first: 'old', last: 'old' })
+  state.full = true
+  await load()
+  behind.delete('first')
+  for (let number = 0; number <= unreadDeletionsLimit; number += 1) behind.delete(`client/${number}`)
+  behind.delete('last')
+  state.full = false
+  await elapse(roomDelays[0])
+  assert.deepEqual([...disk], [['last', 'old']])
+  assert.equal(state.batches.flat().length, unreadDeletionsLimit)
 })
 
 test('What was read is not written again, what nobody took goes, and a folder that begins anew gets everything', async () => {
