@@ -1,9 +1,17 @@
-/**
- * fengari's modules need each other in circles, and `lua.js` is the door through which they load in an order
- * that works; it has to come after the settings, and before any inner module. Only a file that uses its import
- * holds this order in a bundle too.
- */
+/** fengari's other modules, which take some functions of the first ones by value: loaded after those are changed. */
 import './engine-settings.ts'
-import lua from 'fengari/src/lua.js'
+import fengari from './fengari-rest.cts'
 
-export { lua }
+export const {
+  lua,
+  auxiliary,
+  debugging,
+  calls,
+  objects,
+  opcodes,
+  states,
+  tables,
+  metamethods,
+  libraries,
+  machine,
+} = fengari

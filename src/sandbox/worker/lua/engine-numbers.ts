@@ -2,11 +2,8 @@
  * One number type, the double. fengari marks a value as integer or float and wraps integers at 32 bits; here
  * no value counts as an integer, wherever it comes from.
  */
-import './engine-core.ts'
-import definitions from 'fengari/src/defs.js'
-import objects from 'fengari/src/lobject.js'
-import metamethods from 'fengari/src/ltm.js'
-import machine from 'fengari/src/lvm.js'
+import { machine, metamethods, objects } from './engine-core.ts'
+import { definitions } from './engine-settings.ts'
 import { type BitOperation, bitOperation } from './bit-operations.ts'
 import { toLatin1 } from './bytes.ts'
 import type { TaggedValue } from './fengari-types.ts'

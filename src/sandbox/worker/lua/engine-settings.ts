@@ -2,12 +2,12 @@
  * What has to be changed in fengari before its other modules are loaded, because they take these functions
  * and numbers by value. `defs.js` comes first: the two files need each other, and only this order works.
  */
-import definitions from 'fengari/src/defs.js'
-import strings from 'fengari/src/lstring.js'
-import configuration from 'fengari/src/luaconf.js'
+import first from './fengari-first.cts'
 import { toLatin1 } from './bytes.ts'
 import type { LuaState } from './fengari-types.ts'
 import { numberText } from './number-text.ts'
+
+export const { definitions, strings, configuration } = first
 
 /**
  * Slots of one Lua stack. An endless recursion ends here with a Lua error; fengari's own million would take

@@ -1,9 +1,6 @@
 /** Tables that somebody watches: fengari's machine and library set fields through one function, which looks here. */
-import './engine-core.ts'
-import definitions from 'fengari/src/defs.js'
-import objects from 'fengari/src/lobject.js'
-import tables from 'fengari/src/ltable.js'
-import metamethods from 'fengari/src/ltm.js'
+import { metamethods, objects, tables } from './engine-core.ts'
+import { definitions } from './engine-settings.ts'
 
 const { LUA_TTABLE: tableTag } = definitions.constant_types
 

@@ -2,21 +2,22 @@
 import './engine-core.ts'
 import './engine-numbers.ts'
 import './engine-tables.ts'
-import definitions from 'fengari/src/defs.js'
+import { definitions } from './engine-settings.ts'
 
-export { default as auxiliary } from 'fengari/src/lauxlib.js'
-export { default as debugging } from 'fengari/src/ldebug.js'
-export { default as calls } from 'fengari/src/ldo.js'
-export { default as objects } from 'fengari/src/lobject.js'
-export { default as opcodes } from 'fengari/src/lopcodes.js'
-export { default as states } from 'fengari/src/lstate.js'
-export { default as strings } from 'fengari/src/lstring.js'
-export { default as tables } from 'fengari/src/ltable.js'
-export { default as libraries } from 'fengari/src/lualib.js'
-export { default as machine } from 'fengari/src/lvm.js'
-export { lua } from './engine-core.ts'
+export {
+  auxiliary,
+  calls,
+  debugging,
+  libraries,
+  lua,
+  machine,
+  objects,
+  opcodes,
+  states,
+  tables,
+} from './engine-core.ts'
 export { whileCompiling } from './engine-numbers.ts'
-export { watchStrings } from './engine-settings.ts'
+export { strings, watchStrings } from './engine-settings.ts'
 export { rawSet } from './engine-tables.ts'
 
 const tag = (name: string): number => {

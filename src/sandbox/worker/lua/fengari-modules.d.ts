@@ -1,6 +1,6 @@
 declare module 'fengari/src/defs.js' {
   const definitions: { LUA_VERSION_NUM: number; constant_types: Record<string, number> }
-  export default definitions
+  export = definitions
 }
 
 declare module 'fengari/src/luaconf.js' {
@@ -12,7 +12,7 @@ declare module 'fengari/src/luaconf.js' {
     lua_integer2str(value: number): string
     lua_numbertointeger(value: number): number | false
   }
-  export default configuration
+  export = configuration
 }
 
 declare module 'fengari/src/lstring.js' {
@@ -25,7 +25,7 @@ declare module 'fengari/src/lstring.js' {
     luaS_bless(L: State, bytes: Uint8Array): LuaString
     luaS_new(L: State, bytes: Uint8Array): LuaString
   }
-  export default strings
+  export = strings
 }
 
 declare module 'fengari/src/lobject.js' {
@@ -42,7 +42,7 @@ declare module 'fengari/src/lobject.js' {
       target: TaggedValue | number,
     ): void
   }
-  export default objects
+  export = objects
 }
 
 declare module 'fengari/src/lvm.js' {
@@ -52,7 +52,7 @@ declare module 'fengari/src/lvm.js' {
     luaV_tointeger(value: TaggedValue, mode: number): number | false
     tonumber(value: TaggedValue): number | false
   }
-  export default machine
+  export = machine
 }
 
 declare module 'fengari/src/ltm.js' {
@@ -76,7 +76,7 @@ declare module 'fengari/src/ltm.js' {
       event: number,
     ): unknown
   }
-  export default metamethods
+  export = metamethods
 }
 
 declare module 'fengari/src/ltable.js' {
@@ -90,29 +90,29 @@ declare module 'fengari/src/ltable.js' {
     luaH_getn(table: RawTable): number
     invalidateTMcache(table: RawTable): void
   }
-  export default tables
+  export = tables
 }
 
 declare module 'fengari/src/ldo.js' {
   type State = import('./fengari-types.ts').LuaState
   const calls: { luaD_throw(L: State, status: number): never }
-  export default calls
+  export = calls
 }
 
 declare module 'fengari/src/ldebug.js' {
   type State = import('./fengari-types.ts').LuaState
   const debugging: { luaG_runerror(L: State, format: Uint8Array, ...values: unknown[]): never }
-  export default debugging
+  export = debugging
 }
 
 declare module 'fengari/src/lstate.js' {
   const states: { CIST_LUA: number }
-  export default states
+  export = states
 }
 
 declare module 'fengari/src/lopcodes.js' {
   const opcodes: { OpCodesI: Record<string, number> }
-  export default opcodes
+  export = opcodes
 }
 
 declare module 'fengari/src/lua.js' {
@@ -189,7 +189,7 @@ declare module 'fengari/src/lua.js' {
     lua_touserdata(L: State, index: number): unknown
     lua_type(L: State, index: number): number
   }
-  export default lua
+  export = lua
 }
 
 declare module 'fengari/src/lauxlib.js' {
@@ -213,7 +213,7 @@ declare module 'fengari/src/lauxlib.js' {
     luaL_typename(L: State, index: number): Uint8Array
     luaL_where(L: State, level: number): void
   }
-  export default auxiliary
+  export = auxiliary
 }
 
 declare module 'fengari/src/lualib.js' {
@@ -226,5 +226,5 @@ declare module 'fengari/src/lualib.js' {
     luaopen_table: RawFunction
     luaopen_utf8: RawFunction
   }
-  export default libraries
+  export = libraries
 }

@@ -1,0 +1,26 @@
+// fengari's modules need each other in circles, and `lua.js` is the door through which they load in an order that works.
+import lua = require('fengari/src/lua.js')
+import auxiliary = require('fengari/src/lauxlib.js')
+import debugging = require('fengari/src/ldebug.js')
+import calls = require('fengari/src/ldo.js')
+import objects = require('fengari/src/lobject.js')
+import opcodes = require('fengari/src/lopcodes.js')
+import states = require('fengari/src/lstate.js')
+import tables = require('fengari/src/ltable.js')
+import metamethods = require('fengari/src/ltm.js')
+import libraries = require('fengari/src/lualib.js')
+import machine = require('fengari/src/lvm.js')
+
+export = {
+  lua,
+  auxiliary,
+  debugging,
+  calls,
+  objects,
+  opcodes,
+  states,
+  tables,
+  metamethods,
+  libraries,
+  machine,
+}
