@@ -1,0 +1,70 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connectAsync, type MqttClient } from 'mqtt'
+import { writeFixtureRepository } from '../test/helpers/fixture-repository.ts'
+import { startHostProcess } from '../test/helpers/host-process.ts'
+
+/** A built host in a process of its own, with plugins that run. */
+export interface HostStage {
+  /** Address of the HTTP API. */
+  http: string
+  /** Port of the broker. */
+  port: string
+  client: MqttClient
+  /** Subscribes; `message` is the next one on this topic. */
+  next(topic: string): Promise<{ message: Promise<string> }>
+  close(): Promise<void>
+}
+
+/** `plugins`: what follows `local plugin = Plugin:new(id)`, by id. */
+export async function startHostStage(
+  plugins: Record<string, string>,
+  environment: Record<string, string> = {},
+): Promise<HostStage> {
+  const directory = await mkdtemp(join(tmpdir(), 'lupine-bench-'))
+  const folder = join(directory, 'repository')
+  const all = Object.entries(plugins).map(([id, lua]) => ({
+    id,
+    lua: `local plugin = Plugin:new("${id}")\n${lua}`,
+  }))
+  await writeFixtureRepository(folder, all, 'bench')
+  const host = await startHostProcess(join(directory, 'data'), { environment })
+  const post = async (path: string, body: object): Promise<void> => {
+    const headers = { 'content-type': 'application/json' }
+    const answer = await fetch(new URL(path, host.http), {
+      method: 'POST',
+      headers,
+      body: JSON.stringify(body),
+    })
+    if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`)
+  }
+  await post('/api/repositories', { name: 'bench', url: folder })
+  for (const { id } of all) {
+    await post('/api/plugins/install', { fullId: `@bench/${id}` })
+    await post(`/api/plugins/@bench/${id}/toggle`, { enabled: true })
+  }
+  const client = await connectAsync(host.mqtt)
+  return {
+    http: host.http,
+    port: new URL(host.mqtt).port,
+    client,
+    async next(topic) {
+      await client.subscribeAsync(topic)
+      const message = new Promise<string>((resolve) => {
+        const listener = (name: string, payload: Buffer): void => {
+          if (name !== topic) return
+          client.off('message', listener)
+          resolve(payload.toString())
+        }
+        client.on('message', listener)
+      })
+      return { message }
+    },
+    async close() {
+      client.end(true)
+      await host.stop('SIGTERM')
+      await rm(directory, { recursive: true, force: true })
+    },
+  }
+}
