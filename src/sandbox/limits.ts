@@ -87,7 +87,8 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   byteBurst: 8 * 1024 * 1024,
   slowdownNotice: 60_000,
   keptBytes: 16 * 1024 * 1024,
-  deliveryBytes: 4 * 1024 * 1024,
+  // A burst of 50,000 small messages, while the plugin is busy with the first.
+  deliveryBytes: 8 * 1024 * 1024,
   stringBytes: defaultPluginLimits.stringBytes,
   httpRequests: defaultPluginLimits.httpRequests,
   keyValueBytes: defaultPluginLimits.keyValueBytes,
