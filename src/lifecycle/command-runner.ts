@@ -2,7 +2,7 @@ import { Problem } from '../base/problem.ts'
 import { requireRevision } from '../journal/decide.ts'
 import { stateOf } from '../journal/evolve.ts'
 import type { SnapshotWriter } from '../journal/snapshot-writer.ts'
-import type { CatchUp } from './catch-up.ts'
+import type { Reconciler } from './reconciler.ts'
 import { type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import type { CommandContext } from './lifecycle.ts'
 import type { Loader } from './loader.ts'
@@ -30,7 +30,7 @@ export interface CommandRunner {
 
 export function createCommandRunner(
   context: LifecycleContext,
-  { loader, snapshots, catchUp }: { loader: Loader; snapshots: SnapshotWriter; catchUp: CatchUp },
+  { loader, snapshots, reconciler }: { loader: Loader; snapshots: SnapshotWriter; reconciler: Reconciler },
 ): CommandRunner {
   const { loads } = context
   let stopping = false
@@ -72,7 +72,7 @@ export function createCommandRunner(
           await task()
           requireWholeLoad(id)
         } catch (error) {
-          catchUp.later(id)
+          reconciler.later(id)
           throw error
         }
         // Before the next command changes it again.

@@ -15,13 +15,13 @@ import type { Sandbox } from '../sandbox/isolate.ts'
 import type { HostFile } from '../schema/host-file.ts'
 import type { HostFact, Origin, PluginFact } from '../schema/journal-event.ts'
 import { createAnnouncements } from './announcements.ts'
-import { createCatchUp } from './catch-up.ts'
+import { createReconciler } from './reconciler.ts'
 import { createChangeChecker } from './change-checker.ts'
 import { createCommandRunner } from './command-runner.ts'
 import { createConfiguration } from './configuration.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import { createCrashReport } from './crash-report.ts'
-import { createDisplacements } from './displacements.ts'
+import { createEvictions } from './evictions.ts'
 import { createEventHub } from './event-hub.ts'
 import { createExposureRegistry } from './exposure-registry.ts'
 import { createHistory } from './history.ts'
@@ -122,8 +122,8 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       loader.recordCrash(id, error)
       void supervisor.recover(id)
     },
-    onDisplaced: (id, reason, released) => displacements.displaced(id, reason, released),
-    onMoveAway: (id, reason, wanted) => displacements.moveAway(id, reason, wanted),
+    onEvicted: (id, reason, released) => evictions.evicted(id, reason, released),
+    onMoveAway: (id, reason, wanted) => evictions.moveAway(id, reason, wanted),
     onLimit(id, limit, value) {
       const data = { limit, value, keepsRevision: true } as const
       const fact: PluginFact = { type: 'PluginLimitReached', plugin: id, data }
@@ -163,20 +163,20 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const describeCrash = createCrashReport(context, { logs, policy, random: settings.random ?? Math.random })
   const loader = createLoader(context, describeCrash)
   const installer = createInstaller(context, loader)
-  const catchUp = createCatchUp(context, { loader, installer, snapshots })
+  const reconciler = createReconciler(context, { loader, installer, snapshots })
   const supervisor = createSupervisor(context, {
     loader,
     installer,
     snapshots,
-    catchUp,
+    reconciler,
     stableAfter: policy.stableAfter,
   })
-  const commands = createCommandRunner(context, { loader, snapshots, catchUp })
+  const commands = createCommandRunner(context, { loader, snapshots, reconciler })
   const { requireRunning } = commands
   const queries = createPluginQueries(context, logs)
   const { resolveId, list, get, document, installedIds } = queries
   const reload = createReload(context, loader)
-  const displacements = createDisplacements({ context, loader, snapshots, catchUp, commands, reload })
+  const evictions = createEvictions({ context, loader, snapshots, reconciler, commands, reload })
   const configuration = createConfiguration(context, { get, reload })
   // To the end of the journal: that the host has stopped is an event, too.
   journal.subscribe((event) => {
@@ -238,7 +238,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       requireRunning()
       if (!isSafeMode(context)) return
       await journal.append([{ type: 'HostSafeModeLeft', plugin: null, data: {} }], by, requestKey)
-      await loadEnabledPlugins(context, { loader, installer, catchUp }, { by, reason: 'safe mode left' })
+      await loadEnabledPlugins(context, { loader, installer, reconciler }, { by, reason: 'safe mode left' })
       await snapshots.flush()
     },
     get firstSeq() {
@@ -269,7 +269,11 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     async start() {
       await clearRetainedOfRemoved()
       if (isSafeMode(context)) return
-      await loadEnabledPlugins(context, { loader, installer, catchUp }, { by: 'startup', reason: 'startup' })
+      await loadEnabledPlugins(
+        context,
+        { loader, installer, reconciler },
+        { by: 'startup', reason: 'startup' },
+      )
       await snapshots.flush()
     },
     stopLoading() {
@@ -281,11 +285,11 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
         commands.refuseFurther()
         supervisor.stop()
         stopClearing()
-        catchUp.stop()
+        reconciler.stop()
         loads.stopAll()
         // Commands under way may be waiting for one.
         await settings.repositories.close()
-        await displacements.idle()
+        await evictions.idle()
         await mutex.idle()
         await unloadAllPlugins(context, loader)
         await stores.close()

@@ -145,7 +145,10 @@ export function createMqttProjection({
       forget(event.plugin)
       return
     }
-    if (unloadedStates.has(state)) clearValues(event.plugin)
+    if (unloadedStates.has(state)) {
+      clearValues(event.plugin)
+      eventSenders.delete(event.plugin)
+    }
     const { enabled = false, version = null, error = null } = installed(event.plugin) ?? {}
     publishState(event.plugin, { state, enabled, version, error }, event.seq)
   }

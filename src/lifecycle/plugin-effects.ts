@@ -51,7 +51,7 @@ export interface PluginEffectsSettings extends PluginServicesSettings {
    * A plugin has lost its worker through no fault of its own. Called at once; `released` resolves when everything
    * of it has been cleaned up.
    */
-  onDisplaced(id: string, reason: string, released: Promise<void>): void
+  onEvicted(id: string, reason: string, released: Promise<void>): void
 }
 
 export function createPluginEffects(settings: PluginEffectsSettings): PluginEffects {
@@ -79,7 +79,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
       if (error === undefined || plugin.unloading) return
       if (error.code === 'neighbour_ended') {
         say(id, 'warn', `The plugin starts again: ${error.message}`)
-        settings.onDisplaced(id, error.message, release(id, plugin))
+        settings.onEvicted(id, error.message, release(id, plugin))
         return
       }
       say(id, 'error', `The plugin ended by itself: ${error.message}`)

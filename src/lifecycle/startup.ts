@@ -6,7 +6,7 @@ import type { HostFile } from '../schema/host-file.ts'
 import { identifierOf } from '../schema/identifier.ts'
 import type { Fact, Origin, PluginJournalEvent } from '../schema/journal-event.ts'
 import type { PluginState } from '../schema/plugin.ts'
-import type { CatchUp } from './catch-up.ts'
+import type { Reconciler } from './reconciler.ts'
 import { installedPlugins, isSafeMode, type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import { readChosenLimits } from '../schema/plugin-limits.ts'
 import { loadOrder, parseDependency } from './dependencies.ts'
@@ -171,7 +171,7 @@ async function factsOfAddedPlugin(
 /** Loads every enabled plugin that does not run yet, those that others need first. */
 export async function loadEnabledPlugins(
   context: LifecycleContext,
-  { loader, installer, catchUp }: { loader: Loader; installer: Installer; catchUp: CatchUp },
+  { loader, installer, reconciler }: { loader: Loader; installer: Installer; reconciler: Reconciler },
   { by, reason }: { by: Origin; reason: string },
 ): Promise<void> {
   const { journal, loads, logger } = context
@@ -188,7 +188,7 @@ export async function loadEnabledPlugins(
       await installer.returnFromTrial(id)
     } catch (error) {
       logger.error('A plugin could not be started', { plugin: id, error: messageOf(error) })
-      catchUp.later(id)
+      reconciler.later(id)
     }
   })
 }

@@ -3,7 +3,7 @@ import { messageOf } from '../base/problem.ts'
 import { decide } from '../journal/decide.ts'
 import { stateOf } from '../journal/evolve.ts'
 import type { SnapshotWriter } from '../journal/snapshot-writer.ts'
-import type { CatchUp } from './catch-up.ts'
+import type { Reconciler } from './reconciler.ts'
 import { type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import type { Installer } from './installer.ts'
 import type { Loader } from './loader.ts'
@@ -25,13 +25,13 @@ export function createSupervisor(
     loader,
     installer,
     snapshots,
-    catchUp,
+    reconciler,
     stableAfter,
   }: {
     loader: Loader
     installer: Installer
     snapshots: SnapshotWriter
-    catchUp: CatchUp
+    reconciler: Reconciler
     stableAfter: number
   },
 ): Supervisor {
@@ -72,7 +72,7 @@ export function createSupervisor(
       await snapshots.flush()
     } catch (error) {
       logger.error(failure, { plugin: id, error: messageOf(error) })
-      catchUp.later(id)
+      reconciler.later(id)
     }
   }
 

@@ -9,7 +9,7 @@ import { type HttpAddress, parseHttpAddress, portOf } from './http-address.ts'
 import { createHttpAgents, type Environment } from './http-agents.ts'
 import { acceptedEncodings, BodyError, decodeBody, readBody } from './http-body.ts'
 import { type Hop, redirected, redirectTarget } from './http-redirect.ts'
-import { createLanes } from './lanes.ts'
+import { createConcurrencyLimiter } from './concurrency-limiter.ts'
 import { type NetworkFailure, networkFailure } from './network-error.ts'
 import type { OwnListeners } from './own-listeners.ts'
 
@@ -75,7 +75,7 @@ export function createHttpClient({
   own,
 }: HttpClientSettings): HttpClient {
   const agents = createHttpAgents(environment, own)
-  const lanes = createLanes({ waiting: requestsWaiting })
+  const limiter = createConcurrencyLimiter({ waiting: requestsWaiting })
   const controllers = new Set<AbortController>()
   const running = new Set<Promise<HttpAnswer>>()
   let closed = false
@@ -179,7 +179,7 @@ export function createHttpClient({
 
   return {
     request(plugin, request, signal, { connect, httpRequests } = anywhere) {
-      const answer = lanes
+      const answer = limiter
         .run(plugin, httpRequests, () => timed(request, signal, connect))
         .catch((error: unknown): HttpAnswer => ({ ...failure(messageOf(error)), elapsed: 0 }))
       running.add(answer)

@@ -3,16 +3,11 @@ import { cutText, cutTexts } from '../base/cut-text.ts'
 import type { Json } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
-import { operationSize, parcelSize } from '../schema/operation-size.ts'
-import { createFrameReader, type Frame, type FrameReader } from '../schema/message-frames.ts'
+import { parcelSize } from '../schema/operation-size.ts'
 import { noResources, type Resources } from '../schema/plugin.ts'
-import {
-  type HostMessage,
-  type IsolateMessage,
-  parseOperation,
-  type Question,
-} from '../schema/worker-protocol.ts'
+import { type HostMessage, type IsolateMessage, type Question } from '../schema/worker-protocol.ts'
 import { createBackpressure } from './backpressure.ts'
+import { createBatchTask } from './batch-task.ts'
 import { createControlRequests } from './control-requests.ts'
 import { createDeferred } from './deferred.ts'
 import { createDeliveries } from './deliveries.ts'
@@ -20,19 +15,16 @@ import { createFlow } from './flow.ts'
 import { type Isolate, IsolateError, type IsolateServices, type IsolateSource } from './isolate.ts'
 import { outsideBytes, type SandboxLimits, workerLimits } from './limits.ts'
 import type { PluginCalls } from './plugin-calls.ts'
-import type { Reply } from './question-desk.ts'
+import type { Reply } from './pending-requests.ts'
 import { createOperationDispatcher } from './operation-dispatcher.ts'
 import type { Scheduler, Task } from './scheduler.ts'
-import type { Seat } from './seat.ts'
-
-/** Between two looks at the clock. */
-const framesAtOnce = 4
+import type { WorkerSlot } from './worker-slot.ts'
 
 export interface IsolateHostSettings {
   clock: Clock
   logger: Logger
   limits: SandboxLimits
-  seat: Seat
+  slot: WorkerSlot
   /** Its number in the worker. */
   number: number
   source: IsolateSource
@@ -43,8 +35,6 @@ export interface IsolateHostSettings {
   scheduler: Scheduler
 }
 
-type Batch = Extract<IsolateMessage, { kind: 'batch' }>
-
 /** The host's side of one isolate, from its load to its end. */
 export interface IsolateHost extends Isolate {
   /** Resolves when the plugin runs. Rejects with `IsolateError`; then it has ended. */
@@ -54,7 +44,7 @@ export interface IsolateHost extends Isolate {
 }
 
 export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
-  const { clock, logger, limits, seat, number, source, services, pluginCalls, scheduler } = settings
+  const { clock, logger, limits, slot, number, source, services, pluginCalls, scheduler } = settings
   const loaded = createDeferred<undefined>()
   const unloaded = createDeferred<undefined>()
   const ended = createDeferred<IsolateError | undefined>()
@@ -71,7 +61,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   const dispatcher = createOperationDispatcher({
     ...{ clock, logger, limits, services, plugin: source.id, stored: source.keyValues },
     answer(answered, answer) {
-      if (!over) seat.post({ kind: 'result', isolate: number, number: answered, answer })
+      if (!over) slot.post({ kind: 'result', isolate: number, number: answered, answer })
     },
   })
   const warn = (message: string): void => dispatcher.say('warn', message)
@@ -79,7 +69,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   const deliveries = createDeliveries({
     isolate: number,
     flow,
-    post: (message, transfer) => seat.post(message, transfer),
+    post: (message, transfer) => slot.post(message, transfer),
     monotonic: clock.monotonic,
     notice: limits.slowdownNotice,
     warn,
@@ -92,56 +82,18 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     giveCredit(credits) {
       if (over || credits === 0) return
       flow.giveCredit(credits)
-      seat.post({ kind: 'credit', isolate: number })
+      slot.post({ kind: 'credit', isolate: number })
     },
   })
 
-  const nonsense = (errors: unknown): void =>
-    logger.error('A plugin worker asked for nonsense', { plugin: source.id, errors })
-
-  /** Takes one operation or a few frames at a time, and its credit when all have been taken. */
-  function batchTask({ operations, credits }: Batch): Task {
-    let taken = 0
-    let count = 0
-    let bytes = 0
-    let frames: FrameReader | undefined
-
-    function take(): void {
-      const next = operations[taken]
-      // What its worker could still change while it is read is no frame.
-      if (next instanceof Uint8Array && next.buffer instanceof ArrayBuffer) {
-        frames ??= createFrameReader(next)
-        bytes += frames.left
-        count += takeFrames(frames, dispatcher.serveFrame)
-        bytes -= frames.left
-        if (frames.left > 0) return
-        frames = undefined
-      } else {
-        const parsed = parseOperation(next)
-        if (parsed.ok) {
-          bytes += operationSize(parsed.value)
-          dispatcher.serve(parsed.value)
-        } else nonsense(parsed.errors)
-        count += 1
-      }
-      taken += 1
-    }
-
-    return () => {
-      try {
-        take()
-      } catch (error) {
-        // Where the next frame begins is not known.
-        nonsense([messageOf(error)])
-        frames = undefined
-        taken += 1
-      }
-      if (over) return true
-      if (taken < operations.length) return false
-      backpressure.batchTaken({ operations: count, bytes, credits })
-      return true
-    }
-  }
+  const batchTask = (batch: Extract<IsolateMessage, { kind: 'batch' }>): Task =>
+    createBatchTask({
+      batch,
+      dispatcher,
+      over: () => over,
+      nonsense: (errors) => logger.error('A plugin worker asked for nonsense', { plugin: source.id, errors }),
+      taken: backpressure.batchTaken,
+    })
 
   /** In slices, too: a plugin may have ten thousand of each kind of thing. */
   async function takeBack(): Promise<void> {
@@ -168,15 +120,15 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     over = true
     deliveries.close()
     dispatcher.resources = { ...noResources }
-    seat.detach(number)
+    slot.detach(number)
     pluginCalls.leave(number)
     controlRequests.rejectAll(notRunning())
     // What onCleanup asked for last is still done; everything else has been cancelled.
     if (released && error === undefined)
-      await Promise.all([seat.leave(true), dispatcher.finishCalls(limits.lastWordsDeadline)])
+      await Promise.all([slot.leave(true), dispatcher.finishCalls(limits.lastWordsDeadline)])
     else {
       dispatcher.abortCalls()
-      await seat.leave(released)
+      await slot.leave(released)
     }
     const failure = error ?? new IsolateError('worker_died', 'the plugin was unloaded before it had loaded')
     loaded.reject(failure)
@@ -189,10 +141,10 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   }
 
   function tooManyStrings(): IsolateError {
-    const bytes = outsideBytes(limits, seat.heapMegabytes) / 1024 / 1024
+    const bytes = outsideBytes(limits, slot.heapMegabytes) / 1024 / 1024
     return new IsolateError(
       'out_of_memory',
-      `the plugin kept more than ${bytes} MB of strings, twice its ${seat.heapMegabytes} MB of memory (limit memory), and was ended`,
+      `the plugin kept more than ${bytes} MB of strings, twice its ${slot.heapMegabytes} MB of memory (limit memory), and was ended`,
     )
   }
 
@@ -203,10 +155,10 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
 
   /** The plugin takes too much of a worker that it shares. */
   function makeWay(excess: 'time' | 'memory'): void {
-    if (seat.isolation === 'dedicated' || unloading !== undefined || ending) return
+    if (slot.isolation === 'dedicated' || unloading !== undefined || ending) return
     const reason = `it takes too much ${excess} of a worker that it shares, and gets one of its own`
     dispatcher.say('warn', reason)
-    seat.moveAway(reason)
+    slot.moveAway(reason)
     if (services.moveAway === undefined) void unload()
     else services.moveAway(reason)
   }
@@ -215,8 +167,8 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     running = false
     backpressure.relent()
     pluginCalls.publish(number, false)
-    seat.watch(false)
-    seat.post({ kind: 'unload', isolate: number })
+    slot.watch(false)
+    slot.post({ kind: 'unload', isolate: number })
     const late = (): Error => new Error(`onCleanup did not end within ${limits.luaCleanup / 1000} s`)
     try {
       await withDeadline(clock, limits.unloadDeadline, unloaded.promise, late)
@@ -229,7 +181,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   pluginCalls.join({
     isolate: number,
     id: source.id,
-    post: (message) => seat.postUrgent(message),
+    post: (message) => slot.postUrgent(message),
     serving: () => flow.serving(),
     charged(victim, { code }) {
       const message = `it ended ${victim}, which served its call (${code})`
@@ -249,8 +201,8 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
         break
       }
       case 'overran':
-        if (seat.isolation === 'shared') makeWay(message.excess)
-        else if (message.excess === 'memory') seat.fail(tooManyStrings())
+        if (slot.isolation === 'shared') makeWay(message.excess)
+        else if (message.excess === 'memory') slot.fail(tooManyStrings())
         break
       case 'controlAnswered':
         controlRequests.answered(message.request, withShortMessage(message.outcome))
@@ -277,7 +229,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     })
   }
 
-  seat.attach(number, {
+  slot.attach(number, {
     receive(message) {
       if (ending) return
       if (message.kind !== 'batch') queue(() => receive(message))
@@ -297,7 +249,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
         visitor.charged?.(source.id, error)
         return
       }
-      if (error.code === 'out_of_memory') dispatcher.limitReached('memory', seat.heapMegabytes)
+      if (error.code === 'out_of_memory') dispatcher.limitReached('memory', slot.heapMegabytes)
       if (unloading !== undefined) dispatcher.say('error', `onCleanup: ${error.message}`)
       void end(unloading === undefined ? error : undefined)
     },
@@ -363,7 +315,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   /** Has a setter called, and answers what it answered. */
   async function ask(id: string, message: (request: number) => HostMessage): Promise<Json | undefined> {
     if (!running) throw notRunning()
-    return controlRequests.ask(id, (request) => seat.post(message(request)))
+    return controlRequests.ask(id, (request) => slot.post(message(request)))
   }
 
   return {
@@ -371,20 +323,20 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     resources: () => ({ ...dispatcher.resources }),
     usage: () => ({
       plugin: source.id,
-      isolation: seat.isolation,
-      worker: seat.worker,
-      memoryLimit: seat.heapMegabytes * 1024 * 1024,
-      ...seat.usage(),
+      isolation: slot.isolation,
+      worker: slot.worker,
+      memoryLimit: slot.heapMegabytes * 1024 * 1024,
+      ...slot.usage(),
     }),
     async load() {
       const { luaLoad: load, luaCallback: callback, luaCleanup: cleanup, callDeadline: call } = limits
-      seat.post({
+      slot.post({
         kind: 'load',
         isolate: number,
         source,
         budgets: { load, callback, cleanup, call },
         limits: workerLimits(limits),
-        outsideBytes: outsideBytes(limits, seat.isolation === 'dedicated' ? seat.heapMegabytes : undefined),
+        outsideBytes: outsideBytes(limits, slot.isolation === 'dedicated' ? slot.heapMegabytes : undefined),
         flow: flow.buffer,
       })
       const late = (): IsolateError =>
@@ -400,7 +352,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       }
       running = true
       pluginCalls.publish(number, true)
-      seat.watch(true)
+      slot.watch(true)
     },
     deliverEvent(name, data) {
       if (running) deliveries.event(name, data)
@@ -419,16 +371,6 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       return end(new IsolateError('worker_died', 'the load was ended'))
     },
   }
-}
-
-/** Answers how many it took. */
-function takeFrames(frames: FrameReader, serve: (frame: Frame) => void): number {
-  let taken = 0
-  for (; taken < framesAtOnce && frames.left > 0; taken += 1) {
-    const frame = frames.next()
-    if (frame !== undefined) serve(frame)
-  }
-  return taken
 }
 
 /** What a worker says went wrong is shown to people, and handed on to other plugins. */

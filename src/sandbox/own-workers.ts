@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { type SandboxLimits, withChosen } from './limits.ts'
-import type { Seat, Seats } from './seat.ts'
+import type { WorkerSlot, WorkerSlots } from './worker-slot.ts'
 import { createWorkerThread, type WorkerThread } from './worker-thread.ts'
 
 export interface OwnWorkersSettings {
@@ -13,14 +13,14 @@ export interface OwnWorkersSettings {
 }
 
 /** A worker for each isolate. */
-export function createOwnWorkers({ clock, logger, limits, nextNumber }: OwnWorkersSettings): Seats {
+export function createOwnWorkers({ clock, logger, limits, nextNumber }: OwnWorkersSettings): WorkerSlots {
   const threads = new Set<WorkerThread>()
 
-  const take: Seats['take'] = (_isolate, { id, limits: chosen = {} }) => {
+  const take: WorkerSlots['take'] = (_isolate, { id, limits: chosen = {} }) => {
     const ownLimits = withChosen(limits, chosen)
     const thread = createWorkerThread({ clock, logger, limits: ownLimits, name: id })
     threads.add(thread)
-    const seat: Seat = {
+    const slot: WorkerSlot = {
       ...thread,
       isolation: 'dedicated',
       worker: nextNumber(),
@@ -31,7 +31,7 @@ export function createOwnWorkers({ clock, logger, limits, nextNumber }: OwnWorke
         return thread.close()
       },
     }
-    return seat
+    return slot
   }
 
   return {

@@ -7,7 +7,7 @@ import {
 } from '../schema/plugin-call.ts'
 import type { UrgentMessage } from '../schema/worker-protocol.ts'
 import type { IsolateError } from './isolate.ts'
-import type { Reply } from './question-desk.ts'
+import type { Reply } from './pending-requests.ts'
 import { createReferenceLedger } from './reference-ledger.ts'
 
 const lastCallNumber = 0x7fff_ffff

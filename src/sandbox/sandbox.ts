@@ -12,7 +12,7 @@ import { defaultLimits, ownersView, type SandboxLimits, withChosen } from './lim
 import { createOwnWorkers } from './own-workers.ts'
 import { createPluginCalls } from './plugin-calls.ts'
 import { createScheduler } from './scheduler.ts'
-import type { Seat } from './seat.ts'
+import type { WorkerSlot } from './worker-slot.ts'
 import { createWorkerPool } from './worker-pool.ts'
 
 export interface SandboxSettings {
@@ -47,17 +47,17 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
   let closed = false
   const common = { clock, logger, limits, nextNumber: () => (lastWorker += 1) }
   const own = createOwnWorkers(common)
-  const seats = settings.isolation === 'shared' ? createWorkerPool({ ...common, own }) : own
+  const slots = settings.isolation === 'shared' ? createWorkerPool({ ...common, own }) : own
 
   async function loadAt(
-    seat: Seat,
+    slot: WorkerSlot,
     number: number,
     source: IsolateSource,
     services: IsolateServices,
     signal: AbortSignal | undefined,
   ): Promise<IsolateHost> {
     const isolate = createIsolateHost({
-      ...{ clock, logger, seat, number, source, services, pluginCalls, scheduler },
+      ...{ clock, logger, slot, number, source, services, pluginCalls, scheduler },
       limits: withChosen(limits, source.limits ?? {}),
     })
     isolates.add(isolate)
@@ -82,14 +82,14 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
         if (closed || signal?.aborted === true) throw new IsolateError('worker_died', 'the load was ended')
         lastNumber += 1
         const number = lastNumber
-        const seat = attempt > sharedAttempts ? seats.takeOwn(number, source) : seats.take(number, source)
+        const slot = attempt > sharedAttempts ? slots.takeOwn(number, source) : slots.take(number, source)
         try {
-          return await loadAt(seat, number, source, services, signal)
+          return await loadAt(slot, number, source, services, signal)
         } catch (error) {
           const again =
-            seat.isolation === 'shared' && error instanceof IsolateError && worthAnotherPlace.has(error.code)
+            slot.isolation === 'shared' && error instanceof IsolateError && worthAnotherPlace.has(error.code)
           if (!again) throw error
-          if (error.code === 'overran') seat.moveAway(error.message)
+          if (error.code === 'overran') slot.moveAway(error.message)
           const message = `loading in a shared worker came to nothing (${error.message}); trying again in another one`
           services.log({ at: new Date(clock.now()).toISOString(), level: 'warn', message })
         }
@@ -99,7 +99,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
     async close() {
       closed = true
       await Promise.all([...isolates].map((isolate) => isolate.close()))
-      await seats.close()
+      await slots.close()
     },
   }
 }

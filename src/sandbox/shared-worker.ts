@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { IsolateError } from './isolate.ts'
 import type { SandboxLimits } from './limits.ts'
-import { createTurnWatch } from './turn-watch.ts'
+import { createTurnWatchdog } from './turn-watchdog.ts'
 import { createWorkerThread, type WorkerThread } from './worker-thread.ts'
 
 /** One worker for several isolates, with what tells the culprit when it hangs or dies. */
@@ -35,7 +35,7 @@ export function createSharedWorker(settings: SharedWorkerSettings): SharedWorker
   let forNeighbours: IsolateError | undefined
   let closed = false
 
-  const watch = createTurnWatch({
+  const watch = createTurnWatchdog({
     clock,
     limits,
     hung: (isolate) =>

@@ -6,20 +6,26 @@ import { IsolateError, type IsolateSource } from './isolate.ts'
 import { type ChosenLimits, workersOwnLimits } from '../schema/plugin-limits.ts'
 import type { SandboxLimits } from './limits.ts'
 import { placeIsolate } from './placement.ts'
-import type { Seat, Seats } from './seat.ts'
+import type { WorkerSlot, WorkerSlots } from './worker-slot.ts'
 import { createSharedWorker, type SharedWorker } from './shared-worker.ts'
 
 export interface WorkerPoolSettings {
   clock: Clock
   logger: Logger
   limits: SandboxLimits
-  own: Seats
+  own: WorkerSlots
   /** Numbers for workers. */
   nextNumber(): number
 }
 
 /** Few workers for many isolates, and one that is kept ready; a plugin that has disturbed others is set apart. */
-export function createWorkerPool({ clock, logger, limits, own, nextNumber }: WorkerPoolSettings): Seats {
+export function createWorkerPool({
+  clock,
+  logger,
+  limits,
+  own,
+  nextNumber,
+}: WorkerPoolSettings): WorkerSlots {
   const workers = new Map<number, SharedWorker>()
   /** Versions of plugins that get a worker of their own, for as long as the host runs. */
   const apart = new Map<string, string>()
@@ -90,7 +96,7 @@ export function createWorkerPool({ clock, logger, limits, own, nextNumber }: Wor
   }
 
   return {
-    take(isolate, source: IsolateSource): Seat {
+    take(isolate, source: IsolateSource): WorkerSlot {
       // Another version may have mended it.
       if (apart.get(source.id) === source.version || needsItsOwn(source.limits))
         return own.take(isolate, source)

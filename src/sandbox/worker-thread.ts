@@ -15,7 +15,7 @@ import { createHeartbeat } from './heartbeat.ts'
 import type { TurnRules } from '../schema/turn-cells.ts'
 import { IsolateError } from './isolate.ts'
 import type { SandboxLimits } from './limits.ts'
-import { createQuestionDesk, type Reply } from './question-desk.ts'
+import { createPendingRequests, type Reply } from './pending-requests.ts'
 import { workerBootstrap, workerProgram } from './worker-entry.ts'
 
 /** Characters that a worker may write to its standard streams at a time; plugins have no way to do it. */
@@ -77,7 +77,7 @@ export interface WorkerThreadSettings {
 export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread {
   const { clock, logger, limits, name, shared } = settings
   const listeners = new Map<number, IsolateListener>()
-  const desk = createQuestionDesk()
+  const requests = createPendingRequests()
   const worker = startWorker()
   let gone = false
   let measured = worker.performance.eventLoopUtilization()
@@ -86,12 +86,13 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
 
   function startWorker(): Worker {
     try {
-      const setup: WorkerSetup = shared === undefined ? desk.setup : { ...desk.setup, turns: shared.turns }
+      const setup: WorkerSetup =
+        shared === undefined ? requests.setup : { ...requests.setup, turns: shared.turns }
       return new Worker(workerBootstrap, {
         eval: true,
         name,
         workerData: { ...setup, program: workerProgram() },
-        transferList: [desk.setup.urgent],
+        transferList: [requests.setup.urgent],
         // Nothing of the host's surroundings: no environment, no options, no streams.
         env: {},
         execArgv: [],
@@ -107,7 +108,7 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
         },
       })
     } catch (error) {
-      desk.close()
+      requests.close()
       throw new IsolateError('worker_died', `no worker thread could be started: ${messageOf(error)}`)
     }
   }
@@ -117,7 +118,7 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
     interval: limits.heartbeatInterval,
     limit: limits.unresponsiveAfter,
     ping: (sequence) => post({ kind: 'ping', sequence }),
-    waiting: () => desk.owing,
+    waiting: () => requests.owing,
     unresponsive: () =>
       die(
         new IsolateError(
@@ -149,7 +150,7 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
   function close(): Promise<void> {
     gone = true
     heartbeat.stop()
-    desk.close()
+    requests.close()
     exited ??= worker.terminate()
     return exited.then(() => undefined)
   }
@@ -178,11 +179,11 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
     if (message.kind === 'question') {
       const { question } = message
       const waits = question.kind !== 'callPlugin' || question.background === undefined
-      desk.open(message.isolate, message.number, waits, (reply) => {
+      requests.open(message.isolate, message.number, waits, (reply) => {
         if (listener === undefined) throw new Error('the plugin is not running')
         listener.answer(question, reply)
       })
-    } else if (message.kind === 'abandon') desk.abandon(message.number)
+    } else if (message.kind === 'abandon') requests.abandon(message.number)
     else listener?.receive(message)
   }
 
@@ -212,7 +213,7 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
     detach: (isolate) => void listeners.delete(isolate),
     post,
     postUrgent(message) {
-      if (!gone) desk.post(message)
+      if (!gone) requests.post(message)
     },
     usage: () => usage,
     fail: die,

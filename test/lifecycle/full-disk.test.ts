@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import type { Logger } from '../../src/base/log.ts'
-import { catchUpDelay } from '../../src/lifecycle/catch-up.ts'
+import { reconcileDelay } from '../../src/lifecycle/reconciler.ts'
 import { type FileOperation, failingFileSystem } from '../helpers/failing-file-system.ts'
 import { startTestHost } from '../helpers/test-host.ts'
 
@@ -75,7 +75,7 @@ test('a load whose outcome could not be written down is made up for when there i
   const clock: Clock = {
     ...systemClock,
     schedule(milliseconds, callback) {
-      if (milliseconds < catchUpDelay || milliseconds > 2 * catchUpDelay)
+      if (milliseconds < reconcileDelay || milliseconds > 2 * reconcileDelay)
         return systemClock.schedule(milliseconds, callback)
       held.push(callback)
       return { cancel: () => void (held = held.filter((other) => other !== callback)) }

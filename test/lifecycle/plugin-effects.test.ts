@@ -69,7 +69,7 @@ async function loaded() {
     retained: retained as RetainedTopics,
     announcements: createAnnouncements(silentLogger),
     onCrash: never,
-    onDisplaced: never,
+    onEvicted: never,
     onMoveAway: never,
     onLimit: never,
     installedIds: never,

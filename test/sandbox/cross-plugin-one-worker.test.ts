@@ -20,7 +20,7 @@ test('§9 two plugins in one worker call each other, back and forth, and one end
     recorder.services.installedAs = (id) => [`@test/${id}`]
     const isolate = createIsolateHost({
       ...{ ...common, number, pluginCalls, scheduler, services: recorder.services },
-      seat: {
+      slot: {
         ...thread,
         ...{ isolation: 'shared' as const, worker: 1, heapMegabytes: defaultLimits.oldGenerationMegabytes },
         moveAway: () => undefined,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultLimits } from '../../src/sandbox/limits.ts'
-import { createTurnWatch } from '../../src/sandbox/turn-watch.ts'
+import { createTurnWatchdog } from '../../src/sandbox/turn-watchdog.ts'
 import { createTurns, type Excess, type MemoryInUse } from '../../src/sandbox/worker/turns.ts'
 import { turnCells } from '../../src/schema/turn-cells.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
@@ -11,7 +11,7 @@ function stage() {
   const clock = createManualClock()
   const limits = { ...defaultLimits, beatInterval: 50, stretchBeats: 8, loadBeats: 16, hangBeats: 8 }
   const hung: number[] = []
-  const watch = createTurnWatch({ clock, limits, hung: (isolate) => hung.push(isolate) })
+  const watch = createTurnWatchdog({ clock, limits, hung: (isolate) => hung.push(isolate) })
   const used: MemoryInUse = { heap: 1_000, outside: 0 }
   const told: [isolate: number, excess: Excess][] = []
   const afterTurn: (() => void)[] = []

@@ -8,24 +8,24 @@ import type { Installer } from './installer.ts'
 import type { Loader } from './loader.ts'
 
 /** How long after a failure a plugin is looked at again, in milliseconds; doubles with each further failure. */
-export const catchUpDelay = 5_000
+export const reconcileDelay = 5_000
 const longestDelay = 60_000
 
 /**
  * Finishes what could not be written down, because the disk was full, say: a plugin that is half-way is taken to a
  * state from which commands start, and one that should run is loaded. Nobody has to ask for it.
  */
-export interface CatchUp {
+export interface Reconciler {
   /** Something failed for this plugin. It is looked at again later, until nothing is left to do. */
   later(id: string): void
   /** Nothing is done from now on. */
   stop(): void
 }
 
-export function createCatchUp(
+export function createReconciler(
   context: LifecycleContext,
   { loader, installer, snapshots }: { loader: Loader; installer: Installer; snapshots: SnapshotWriter },
-): CatchUp {
+): Reconciler {
   const { clock, effects, journal, logger, mutex } = context
   const waiting = new Map<string, ScheduledCall>()
   let stopped = false
@@ -87,7 +87,7 @@ export function createCatchUp(
 
   return {
     later(id) {
-      if (isUnfinished(id)) schedule(id, catchUpDelay)
+      if (isUnfinished(id)) schedule(id, reconcileDelay)
     },
     stop() {
       stopped = true

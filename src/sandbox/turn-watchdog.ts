@@ -3,7 +3,7 @@ import { type TurnRules, turnCells } from '../schema/turn-cells.ts'
 import type { SandboxLimits } from './limits.ts'
 
 /** The host's end of the cells in which a shared worker shows whose turn it is. */
-export interface TurnWatch {
+export interface TurnWatchdog {
   /** For the worker. */
   readonly rules: TurnRules
   /** Whom the end of the worker is to be put down to; undefined when nobody has run. */
@@ -12,7 +12,7 @@ export interface TurnWatch {
   stop(): void
 }
 
-export interface TurnWatchSettings {
+export interface TurnWatchdogSettings {
   clock: Clock
   limits: SandboxLimits
   /** This isolate runs, and cannot be asked to stop: only the end of the worker stops it. */
@@ -23,7 +23,7 @@ export interface TurnWatchSettings {
  * Beats the time for a shared worker, and looks whether it still takes turns. Silence is counted in beats, not
  * by the clock: a host that was asleep, or busy, does not blame a plugin for it.
  */
-export function createTurnWatch({ clock, limits, hung }: TurnWatchSettings): TurnWatch {
+export function createTurnWatchdog({ clock, limits, hung }: TurnWatchdogSettings): TurnWatchdog {
   const buffer = new SharedArrayBuffer(turnCells.count * Int32Array.BYTES_PER_ELEMENT)
   const cells = new Int32Array(buffer)
   const megabyte = 1024 * 1024

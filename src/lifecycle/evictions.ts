@@ -2,7 +2,7 @@ import { messageOf } from '../base/problem.ts'
 import { stateOf } from '../journal/evolve.ts'
 import type { SnapshotWriter } from '../journal/snapshot-writer.ts'
 import type { PluginFact } from '../schema/journal-event.ts'
-import type { CatchUp } from './catch-up.ts'
+import type { Reconciler } from './reconciler.ts'
 import { type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import type { Loader } from './loader.ts'
 import type { Reload } from './reload.ts'
@@ -12,26 +12,26 @@ import { inDependencyOrder } from './startup.ts'
  * Plugins that get another worker: because a neighbour took theirs along, or because they take too much of one
  * that they share. Neither is a crash, so neither counts as one.
  */
-export interface Displacements {
+export interface Evictions {
   /** It has lost its worker; `released` resolves when everything of it has been cleaned up. */
-  displaced(id: string, reason: string, released: Promise<void>): void
+  evicted(id: string, reason: string, released: Promise<void>): void
   /** It still runs, and has to be loaded again. `wanted`: whether that is still so. */
   moveAway(id: string, reason: string, wanted: () => boolean): void
   /** Resolves when those that have lost their worker have come back, or will not. */
   idle(): Promise<void>
 }
 
-export interface DisplacementsSettings {
+export interface EvictionsSettings {
   context: LifecycleContext
   loader: Loader
   snapshots: SnapshotWriter
-  catchUp: CatchUp
+  reconciler: Reconciler
   commands: { readonly stopping: boolean }
   reload: Reload
 }
 
-export function createDisplacements(settings: DisplacementsSettings): Displacements {
-  const { context, loader, snapshots, catchUp, commands, reload } = settings
+export function createEvictions(settings: EvictionsSettings): Evictions {
+  const { context, loader, snapshots, reconciler, commands, reload } = settings
   const { journal, effects, mutex, logger } = context
   let waiting = new Map<string, { reason: string; released: Promise<void> }>()
   let scheduled: NodeJS.Immediate | undefined
@@ -69,7 +69,7 @@ export function createDisplacements(settings: DisplacementsSettings): Displaceme
           plugin: id,
           error: messageOf(error),
         })
-        catchUp.later(id)
+        reconciler.later(id)
       }
     }
     // All at once: what they wait for is the disk, and they share each write.
@@ -82,7 +82,7 @@ export function createDisplacements(settings: DisplacementsSettings): Displaceme
   }
 
   return {
-    displaced(id, reason, released) {
+    evicted(id, reason, released) {
       waiting.set(id, { reason, released })
       // All that shared the worker are told within one turn; those that others need come back first.
       if (scheduled !== undefined) return
@@ -104,7 +104,7 @@ export function createDisplacements(settings: DisplacementsSettings): Displaceme
             plugin: id,
             error: messageOf(error),
           })
-          catchUp.later(id)
+          reconciler.later(id)
         })
     },
     idle: () => returning,

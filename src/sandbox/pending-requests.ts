@@ -14,7 +14,7 @@ export interface Reply {
 }
 
 /** The host's end of the channel on which a waiting worker gets its answers, and calls of other plugins. */
-export interface QuestionDesk {
+export interface PendingRequests {
   /** For `workerData`; `urgent` has to be transferred. */
   readonly setup: WorkerSetup
   /**
@@ -29,7 +29,7 @@ export interface QuestionDesk {
   close(): void
 }
 
-export function createQuestionDesk(): QuestionDesk {
+export function createPendingRequests(): PendingRequests {
   const { port1: port, port2: urgent } = new MessageChannel()
   const signal = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
   const cell = new Int32Array(signal)

@@ -2,7 +2,7 @@ import type { IsolateSource } from './isolate.ts'
 import type { WorkerThread } from './worker-thread.ts'
 
 /** A place for one isolate in a worker: all that the isolate's host side needs of it. */
-export interface Seat extends Pick<
+export interface WorkerSlot extends Pick<
   WorkerThread,
   'attach' | 'detach' | 'post' | 'postUrgent' | 'watch' | 'usage' | 'fail'
 > {
@@ -18,11 +18,11 @@ export interface Seat extends Pick<
 }
 
 /** Gives isolates their places. */
-export interface Seats {
+export interface WorkerSlots {
   /** Throws `IsolateError` when the system has no room for one more worker. */
-  take(isolate: number, source: IsolateSource): Seat
+  take(isolate: number, source: IsolateSource): WorkerSlot
   /** The same, always in a worker of its own. */
-  takeOwn(isolate: number, source: IsolateSource): Seat
+  takeOwn(isolate: number, source: IsolateSource): WorkerSlot
   /** Ends all workers. */
   close(): Promise<void>
 }
