@@ -70,6 +70,8 @@ test(
     await received.take(1)
     const atHost = await collectFromBus(bus, 'in/#')
     await bus.publish('out/a', Uint8Array.from([1, 2]), { qos: 1 })
+    // It came after the subscription, on the same connection.
+    await received.take(2)
     await client.publishAsync('in/raw', Buffer.from([0, 255]), { qos: 1 })
     assert.deepEqual(await atHost.take(1), [
       { topic: 'in/raw', payload: Uint8Array.from([0, 255]), qos: 1, retained: false },
