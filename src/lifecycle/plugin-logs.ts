@@ -3,8 +3,8 @@ import type { LogEntry } from '../schema/plugin.ts'
 
 /** How many lines of each plugin are kept in memory: of warnings and errors, and of all others. */
 const keptLines = 1_000
-/** Characters of those, each; a plugin may write long lines. */
-const keptCharacters = 2 * 1024 * 1024
+/** Characters of those, each; a plugin may write long lines. In memory they take two bytes: one that was cut has an ellipsis. */
+const keptCharacters = 1024 * 1024
 
 /** The latest lines of every plugin's log, kept over reloads so that a failure can be read afterwards. */
 export interface PluginLogs {
@@ -60,7 +60,7 @@ function createRing(): Ring {
       lines.push(line)
       characters += sizeOf(line)
       // In blocks, because shifting by one on every line of a chatty plugin costs more than a little memory.
-      if (lines.length <= 2 * keptLines && characters <= 2 * keptCharacters) return
+      if (lines.length <= 2 * keptLines && characters <= keptCharacters) return
       while (lines.length > keptLines || (characters > keptCharacters && lines.length > 1)) {
         const oldest = lines.shift()
         if (oldest !== undefined) characters -= sizeOf(oldest)

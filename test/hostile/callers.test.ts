@@ -7,7 +7,7 @@ import { readEvents } from '../http/clients.ts'
 /** What a plugin can do to another one by calling it, or by being called by it. */
 
 /** So often a plugin may crash before it stays down. */
-const crashes = 2
+const crashes = 3
 
 const victim = {
   id: 'victim',

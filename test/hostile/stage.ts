@@ -27,11 +27,8 @@ const patience = 180_000
  */
 const rounds = 5
 const mebi = 1024 * 1024
-/**
- * Bytes by which the host's heap may be larger after an attack: what V8 has compiled, and of each plugin that has
- * attacked so far its facts, its log (up to 4 MB) and its account of what it retains, which it fills where it can.
- */
-const heapAllowed = 24 * mebi
+/** Bytes by which the host's heap may be larger after an attack: its log, its facts, and what V8 has compiled. */
+const heapAllowed = 12 * mebi
 /** How many times as much memory the whole process may have after all attacks of a stage as before the first. */
 const residentAllowed = 1.5
 /** ms within which the memory has to be back. */
