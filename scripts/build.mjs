@@ -47,7 +47,7 @@ const parts = {
     const recorder = await bundle({
       ...host,
       sourcemap: false,
-      entryPoints: ['src/sandbox/record-code-cache.ts'],
+      entryPoints: ['src/sandbox/threads/record-code-cache.ts'],
     })
     const { recordCodeCache } = await imported(recorder.files[0])
     const [{ contents }] = program.files

@@ -31,7 +31,7 @@ const imports: Import[] = sources.flatMap((file) => {
   return [...loaded, ...loadedLate]
 })
 
-/** The room of a file: `src/schema/topic-rights.ts` → bus; the worker is a room of its own inside the sandbox. */
+/** The room of a file: `src/schema/topic-rights.ts` → schema; the worker is a room of its own inside the sandbox. */
 function roomOf(file: string): string {
   const [top = '', second = '', third = ''] = file.split('/')
   if (top === 'machines') return 'machines'
@@ -39,7 +39,7 @@ function roomOf(file: string): string {
   return second.endsWith('.ts') ? second.slice(0, -3) : second
 }
 
-/** What each room may import of the others. */
+/** What each room may import of the others: only of those that stand above it here, so there is no way round. */
 const allowed: Record<string, string[]> = {
   base: [],
   schema: ['base'],
@@ -51,40 +51,106 @@ const allowed: Record<string, string[]> = {
   bus: ['base', 'schema'],
   outside: ['base', 'schema'],
   lifecycle: ['base', 'schema', 'machines', 'journal', 'repository', 'sandbox', 'bus', 'outside'],
+  // The doors: how the lifecycle is reached from outside.
   http: ['base', 'schema', 'machines', 'bus', 'lifecycle'],
+  'mqtt-api': ['base', 'schema', 'bus', 'lifecycle'],
+  'home-assistant': ['base', 'schema', 'bus', 'lifecycle'],
   web: ['base', 'schema'],
   settings: ['base', 'schema'],
   host: [
-    'base',
-    'schema',
-    'machines',
-    'journal',
-    'repository',
-    'sandbox',
-    'bus',
-    'outside',
-    'lifecycle',
-    'http',
-    'settings',
+    ...['base', 'schema', 'machines', 'journal', 'repository', 'sandbox', 'bus', 'outside'],
+    ...['lifecycle', 'http', 'mqtt-api', 'home-assistant', 'settings'],
   ],
   // Commands that are run while the host is stopped.
   maintenance: ['base', 'schema', 'journal', 'repository', 'lifecycle'],
   main: ['base', 'host', 'journal', 'maintenance', 'settings'],
 }
 
+/** What the rooms inside a room may import of each other, in the same way; a file beside them is named with `.ts`. */
+const allowedInside: Record<string, Record<string, string[]>> = {
+  sandbox: {
+    'isolate.ts': [],
+    'limits.ts': [],
+    flow: ['limits.ts'],
+    calls: ['isolate.ts'],
+    operations: ['isolate.ts', 'limits.ts', 'flow'],
+    threads: ['isolate.ts', 'limits.ts', 'flow', 'calls'],
+    isolates: ['isolate.ts', 'limits.ts', 'flow', 'calls', 'operations', 'threads'],
+    'sandbox.ts': ['isolate.ts', 'limits.ts', 'flow', 'calls', 'threads', 'isolates'],
+  },
+  lifecycle: {
+    permissions: [],
+    'lifecycle.ts': ['permissions'],
+    secrets: [],
+    stores: [],
+    manifests: ['permissions'],
+    trust: [],
+    running: ['lifecycle.ts', 'permissions', 'stores'],
+    'context.ts': ['permissions', 'stores', 'manifests', 'trust', 'running'],
+    queries: ['lifecycle.ts', 'context.ts', 'permissions', 'secrets', 'running'],
+    sources: ['lifecycle.ts', 'context.ts'],
+    loading: ['lifecycle.ts', 'context.ts', 'secrets', 'manifests', 'running', 'sources'],
+    installing: [
+      ...['lifecycle.ts', 'context.ts', 'permissions', 'secrets', 'manifests', 'sources', 'loading'],
+    ],
+    supervision: ['lifecycle.ts', 'context.ts', 'manifests', 'sources', 'loading', 'installing'],
+    commands: [
+      ...['lifecycle.ts', 'context.ts', 'secrets', 'manifests', 'running', 'queries'],
+      ...['loading', 'installing', 'supervision'],
+    ],
+    'create-lifecycle.ts': [
+      ...['lifecycle.ts', 'context.ts', 'permissions', 'stores', 'manifests', 'trust', 'running', 'queries'],
+      ...['loading', 'installing', 'supervision', 'commands'],
+    ],
+  },
+}
+
+/** The imports between files of this program. */
+const inside = imports
+  .filter(({ from }) => from.startsWith('.'))
+  .map(({ file, from }) => ({ file, target: relative(root, join(root, dirname(file), from)) }))
+  .filter(({ target }) => target.startsWith('src') || target.startsWith('machines'))
+
 test('imports between the rooms run one way', () => {
   assert.ok(imports.length > sources.length, 'the import lines were read')
-  const offences = imports
-    .filter(({ from }) => from.startsWith('.'))
-    .map(({ file, from }) => ({
-      file,
-      target: relative(root, join(root, normalize(join(dirname(file), from)))),
-    }))
-    .filter(({ target }) => target.startsWith('src') || target.startsWith('machines'))
-    .filter(({ file, target }) => {
-      const [here, there] = [roomOf(file), roomOf(target)]
-      return here !== there && !allowed[here]?.includes(there)
+  const offences = inside.filter(({ file, target }) => {
+    const [here, there] = [roomOf(file), roomOf(target)]
+    return here !== there && !allowed[here]?.includes(there)
+  })
+  assert.deepEqual(offences, [])
+})
+
+for (const [room, rules] of Object.entries(allowedInside))
+  test(`imports between the rooms inside the ${room} run one way`, () => {
+    const within = inside.filter(({ file, target }) => roomOf(file) === room && roomOf(target) === room)
+    assert.ok(within.length > 0, 'there are such imports')
+    const offences = within.filter(({ file, target }) => {
+      const [here = '', there = ''] = [file, target].map((path) => path.split('/')[2])
+      return here !== there && !rules[here]?.includes(there)
     })
+    assert.deepEqual(offences, [])
+  })
+
+test('no rule lets two rooms import each other, however long the way round', () => {
+  const offences = [allowed, ...Object.values(allowedInside)].flatMap((rules) =>
+    Object.entries(rules).flatMap(([room, others], index, all) => {
+      const above = all.slice(0, index).map(([name]) => name)
+      return others.filter((other) => !above.includes(other)).map((other) => ({ room, other }))
+    }),
+  )
+  assert.deepEqual(offences, [])
+})
+
+/** Rooms through which the outside reaches the lifecycle. */
+const doors = ['http', 'mqtt-api', 'home-assistant']
+
+test('the doors to the outside know the lifecycle by its interface alone', () => {
+  const offences = inside.filter(
+    ({ file, target }) =>
+      doors.includes(roomOf(file)) &&
+      roomOf(target) === 'lifecycle' &&
+      target !== 'src/lifecycle/lifecycle.ts',
+  )
   assert.deepEqual(offences, [])
 })
 

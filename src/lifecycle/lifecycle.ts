@@ -8,7 +8,6 @@ import type { JournalEvent, Origin } from '../schema/journal-event.ts'
 import type { Config, LogEntry, Plugin, PluginError, PluginState } from '../schema/plugin.ts'
 import type { SafeMode } from '../schema/system.ts'
 import type { PluginLimits } from '../schema/plugin-limits.ts'
-import type { ExposureView } from './exposure-registry.ts'
 import type { RefusalCount } from './permissions/refusals.ts'
 
 /** Commands and questions about plugins, for HTTP, MQTT and the start-up. Everything throws `Problem`s. */
@@ -57,6 +56,13 @@ export interface CatalogEntry {
 export interface RepositoryView extends RepositoryStatus {
   /** Another repository that its namespace belongs to. */
   namespaceHeldBy: string | null
+}
+
+/** What a plugin exposes, as callers see it; an event has no state. */
+export interface ExposureView {
+  id: string
+  exposure: Exposure
+  state: ExposedState
 }
 
 /** A sensor or control as callers see it. */

@@ -4,7 +4,7 @@ import { systemFileSystem } from '../base/file-system.ts'
 import { addKey, keyFileFault, readKeyFile } from '../base/key-file.ts'
 import type { KeyRing } from '../base/key-ring.ts'
 import { noVault, type Vault } from '../journal/vault.ts'
-import { createSecretVault } from '../lifecycle/secret-vault.ts'
+import { createSecretVault } from '../lifecycle/secrets/secret-vault.ts'
 import { rewriteSecrets } from './rewrite-secrets.ts'
 
 /** The commands about secrets that are run while the host is stopped. Each answers what to tell its user. */

@@ -7,13 +7,13 @@ import {
   type IsolateSource,
   type Sandbox,
 } from './isolate.ts'
-import { createIsolateHost, type IsolateHost } from './isolate-host.ts'
+import { createIsolateHost, type IsolateHost } from './isolates/isolate-host.ts'
 import { defaultLimits, ownersView, type SandboxLimits, withChosen } from './limits.ts'
-import { createOwnWorkers } from './own-workers.ts'
-import { createPluginCalls } from './plugin-calls.ts'
-import { createScheduler } from './scheduler.ts'
-import type { WorkerSlot } from './worker-slot.ts'
-import { createWorkerPool } from './worker-pool.ts'
+import { createOwnWorkers } from './threads/own-workers.ts'
+import { createPluginCalls } from './calls/plugin-calls.ts'
+import { createScheduler } from './flow/scheduler.ts'
+import type { WorkerSlot } from './threads/worker-slot.ts'
+import { createWorkerPool } from './threads/worker-pool.ts'
 
 export interface SandboxSettings {
   clock: Clock

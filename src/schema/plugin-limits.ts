@@ -28,7 +28,7 @@ export const limitDefinitions = {
   stringBytes: of('bytes', 16 * mebi, 64 * kibi, 256 * mebi, 'One Lua string; a longer one is an error'),
   callbackTime: of('ms', 5_000, 100, 60_000, 'Lua in one callback, or one call of another plugin'),
   loadTime: of('ms', 20_000, 500, 300_000, 'Lua in init.lua and onInit'),
-  // Whoever asks for much gets what others leave (`sandbox/scheduler.ts`), so nobody has to be held back for them.
+  // Whoever asks for much gets what others leave (`sandbox/flow/scheduler.ts`), so nobody has to be held back for them.
   operationsPerSecond: of(
     'per second',
     none,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { checkConfig, normaliseFields } from '../../src/lifecycle/config-rules.ts'
+import { checkConfig, normaliseFields } from '../../src/lifecycle/manifests/config-rules.ts'
 import { createHostEnvironment } from '../../src/lifecycle/permissions/plugin-environment.ts'
 import { defaultRepositoryLimits } from '../../src/repository/limits.ts'
 import { defaultLimits } from '../../src/sandbox/limits.ts'

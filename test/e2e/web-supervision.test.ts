@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defaultRestartPolicy } from '../../src/lifecycle/restart-policy.ts'
+import { defaultRestartPolicy } from '../../src/lifecycle/loading/restart-policy.ts'
 import { assertAccessible, assertFitsWidth, type View } from '../helpers/browser.ts'
 import { lampPlugin } from '../helpers/lamp-plugin.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'

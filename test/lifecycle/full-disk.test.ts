@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import type { Logger } from '../../src/base/log.ts'
-import { reconcileDelay } from '../../src/lifecycle/reconciler.ts'
+import { reconcileDelay } from '../../src/lifecycle/supervision/reconciler.ts'
 import { type FileOperation, failingFileSystem } from '../helpers/failing-file-system.ts'
 import { startTestHost } from '../helpers/test-host.ts'
 

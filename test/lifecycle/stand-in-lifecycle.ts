@@ -1,6 +1,6 @@
 import type { Json } from '../../src/base/json.ts'
 import { Problem } from '../../src/base/problem.ts'
-import type { ExposureView } from '../../src/lifecycle/exposure-registry.ts'
+import type { ExposureView } from '../../src/lifecycle/lifecycle.ts'
 import type { Announcement, Lifecycle, PointView } from '../../src/lifecycle/lifecycle.ts'
 import { noResources, type Plugin } from '../../src/schema/plugin.ts'
 import { defaultPluginLimits, shownLimits } from '../../src/schema/plugin-limits.ts'

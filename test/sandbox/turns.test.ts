@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultLimits } from '../../src/sandbox/limits.ts'
-import { createTurnWatchdog } from '../../src/sandbox/turn-watchdog.ts'
+import { createTurnWatchdog } from '../../src/sandbox/threads/turn-watchdog.ts'
 import { createTurns, type Excess, type MemoryInUse } from '../../src/sandbox/worker/turns.ts'
 import { turnCells } from '../../src/schema/turn-cells.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'

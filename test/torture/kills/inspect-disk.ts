@@ -7,7 +7,7 @@ import { createKeyRing } from '../../../src/base/key-ring.ts'
 import { silentLogger } from '../../../src/base/log.ts'
 import { openJournal } from '../../../src/journal/journal.ts'
 import { snapshotOf } from '../../../src/journal/snapshot.ts'
-import { decodeStore } from '../../../src/lifecycle/key-value-file.ts'
+import { decodeStore } from '../../../src/lifecycle/stores/key-value-file.ts'
 import { namespace } from './world.ts'
 
 /** What has to be so on disk, whenever a host was killed. */

@@ -1,0 +1,216 @@
+import type { JsonObject } from '../base/json.ts'
+import type { ExposedComponent, Exposure } from '../schema/exposure.ts'
+
+/**
+ * What Home Assistant's MQTT integration needs to know of each component, under the names that it documents.
+ * The state topic holds one JSON object with a member for each feature. Pure functions.
+ */
+
+export interface ComponentTopics {
+  state: string
+  command(feature: string): string
+}
+
+/** Bounds of a number that says none; Home Assistant would take 1 to 100. */
+const widestNumber = 1_000_000
+/** The finest step that Home Assistant takes. */
+const finestStep = 0.001
+/** Characters that a state of Home Assistant's has at most. */
+const longestText = 255
+
+type Fields = JsonObject
+type FieldsOf = (exposure: Exposure, topics: ComponentTopics) => Fields
+
+/** A state topic is emptied while its plugin is reloaded: then there is no JSON, and nothing is known. */
+const template = {
+  value: (feature: string) => `{{ value_json.${feature} if value_json is defined else None }}`,
+  /** For fields that have no way to say that something is not known: nothing is rendered, which is ignored. */
+  known: (feature: string) =>
+    `{{ value_json.${feature} if value_json is defined and value_json.${feature} is not none else '' }}`,
+  onOff: (feature: string) =>
+    `{{ ('ON' if value_json.${feature} else 'OFF') if value_json is defined and value_json.${feature} is boolean else None }}`,
+}
+
+/** Only the members that have a value. */
+function fields(all: Record<string, JsonObject[string] | undefined>): Fields {
+  const present: Fields = {}
+  for (const [name, value] of Object.entries(all)) if (value !== undefined) present[name] = value
+  return present
+}
+
+/** Names of a feature's fields; without a command it can only be read. */
+type FieldNames = readonly [commandTopic: string | null, stateTopic: string, valueTemplate: string]
+
+/** The fields of a feature, if the object has it: its topics and the template that finds its value. */
+function feature(
+  { features, writable }: Exposure,
+  topics: ComponentTopics,
+  name: string,
+  [commandTopic, stateTopic, valueTemplate]: FieldNames,
+  render: (feature: string) => string = template.known,
+): Fields {
+  return {
+    ...(commandTopic !== null && writable.includes(name) ? { [commandTopic]: topics.command(name) } : {}),
+    ...(features.includes(name) ? { [stateTopic]: topics.state, [valueTemplate]: render(name) } : {}),
+  }
+}
+
+const simple = ['command_topic', 'state_topic', 'value_template'] as const
+/** Of a component that can be switched, and more. */
+const onOffOfMany = ['command_topic', 'state_topic', 'state_value_template'] as const
+const named = (name: string) =>
+  [`${name}_command_topic`, `${name}_state_topic`, `${name}_value_template`] as const
+
+/** `min` and `max` when they are a range at all. */
+function range(min: number | undefined, max: number | undefined): Fields {
+  if (min !== undefined && max !== undefined && min >= max) return {}
+  return fields({ min, max })
+}
+
+const sensor: FieldsOf = (exposure, topics) => {
+  const { unit, deviceClass, stateClass, options, type } = exposure
+  const common = feature(exposure, topics, 'value', simple, template.value)
+  // A list of values goes with neither a unit nor a state class.
+  if (type === 'select' && options !== undefined && unit === undefined && stateClass === undefined)
+    return { ...common, device_class: 'enum', options }
+  return {
+    ...common,
+    ...fields({ unit_of_measurement: unit, device_class: deviceClass, state_class: stateClass }),
+  }
+}
+
+const onOff: FieldsOf = (exposure, topics) => ({
+  ...feature(exposure, topics, 'state', simple, template.onOff),
+  ...fields({ device_class: exposure.deviceClass }),
+})
+
+const number: FieldsOf = (exposure, topics) => {
+  const { min, max, step, unit, deviceClass } = exposure
+  const [least, most] = [min ?? -widestNumber, max ?? widestNumber]
+  return {
+    ...feature(exposure, topics, 'value', simple, template.value),
+    ...(least < most ? { min: least, max: most } : { min: -widestNumber, max: widestNumber }),
+    // A slider over millions is of no use.
+    mode: min === undefined || max === undefined ? 'box' : 'auto',
+    ...fields({
+      step: step === undefined || step <= 0 ? undefined : Math.max(step, finestStep),
+      unit_of_measurement: unit,
+      device_class: deviceClass,
+    }),
+  }
+}
+
+const select: FieldsOf = (exposure, topics) => ({
+  ...feature(exposure, topics, 'value', simple, template.value),
+  options: exposure.options ?? [],
+})
+
+const text: FieldsOf = (exposure, topics) => {
+  const min = Math.max(0, exposure.min ?? 0)
+  const max = Math.min(longestText, exposure.max ?? longestText)
+  return { ...feature(exposure, topics, 'value', simple, template.value), ...range(min, max) }
+}
+
+const button: FieldsOf = ({ deviceClass }, topics) => ({
+  command_topic: topics.command('press'),
+  payload_press: 'PRESS',
+  ...fields({ device_class: deviceClass }),
+})
+
+const light: FieldsOf = (exposure, topics) => {
+  const { features, max, options } = exposure
+  return {
+    ...feature(exposure, topics, 'state', onOffOfMany, template.onOff),
+    ...feature(exposure, topics, 'brightness', named('brightness')),
+    ...(features.includes('brightness') ? fields({ brightness_scale: max }) : {}),
+    ...feature(exposure, topics, 'color_temp', named('color_temp')),
+    ...feature(exposure, topics, 'color', named('rgb')),
+    ...feature(exposure, topics, 'effect', named('effect')),
+    ...(features.includes('effect') ? { effect_list: options ?? [] } : {}),
+  }
+}
+
+const climateFeatures: Readonly<Record<string, FieldNames>> = {
+  target_temperature: ['temperature_command_topic', 'temperature_state_topic', 'temperature_state_template'],
+  current_temperature: [null, 'current_temperature_topic', 'current_temperature_template'],
+  current_humidity: [null, 'current_humidity_topic', 'current_humidity_template'],
+  mode: ['mode_command_topic', 'mode_state_topic', 'mode_state_template'],
+  action: [null, 'action_topic', 'action_template'],
+  fan_mode: ['fan_mode_command_topic', 'fan_mode_state_topic', 'fan_mode_state_template'],
+}
+
+const climate: FieldsOf = (exposure, topics) => {
+  const { min, max, step, unit, options, features } = exposure
+  const all: Fields = {}
+  for (const [name, names] of Object.entries(climateFeatures))
+    Object.assign(all, feature(exposure, topics, name, names, template.value))
+  const bounds = range(min, max)
+  return {
+    ...all,
+    ...fields({
+      // Without a mode there is none to choose.
+      modes: features.includes('mode') ? options : [],
+      min_temp: bounds.min,
+      max_temp: bounds.max,
+      temp_step: step,
+      temperature_unit: unit === undefined ? undefined : /F$/i.test(unit) ? 'F' : 'C',
+    }),
+  }
+}
+
+const cover: FieldsOf = (exposure, topics) => {
+  const { features, writable, deviceClass } = exposure
+  return {
+    ...feature(exposure, topics, 'state', simple, template.value),
+    ...(features.includes('position')
+      ? feature(exposure, topics, 'position', ['set_position_topic', 'position_topic', 'position_template'])
+      : {}),
+    ...feature(exposure, topics, 'tilt', ['tilt_command_topic', 'tilt_status_topic', 'tilt_status_template']),
+    // What is only a position cannot be stopped on its way.
+    ...(writable.includes('state') && !features.includes('state') ? { payload_stop: null } : {}),
+    ...fields({ device_class: deviceClass }),
+  }
+}
+
+const fan: FieldsOf = (exposure, topics) => {
+  const { features, max, options } = exposure
+  return {
+    ...feature(exposure, topics, 'state', onOffOfMany, template.onOff),
+    ...feature(exposure, topics, 'speed', named('percentage')),
+    ...(features.includes('speed') ? fields({ speed_range_max: max }) : {}),
+    ...feature(exposure, topics, 'oscillation', named('oscillation'), template.onOff),
+    ...(features.includes('oscillation')
+      ? { payload_oscillation_on: 'ON', payload_oscillation_off: 'OFF' }
+      : {}),
+    // A preset can only be chosen from a list.
+    ...(options === undefined
+      ? {}
+      : { ...feature(exposure, topics, 'preset_mode', named('preset_mode')), preset_modes: options }),
+  }
+}
+
+const event: FieldsOf = ({ options, deviceClass }, topics) => ({
+  state_topic: topics.state,
+  event_types: options ?? [],
+  ...fields({ device_class: deviceClass }),
+})
+
+const byComponent: Readonly<Record<ExposedComponent, FieldsOf>> = {
+  sensor,
+  binary_sensor: onOff,
+  switch: onOff,
+  number,
+  select,
+  text,
+  button,
+  light,
+  climate,
+  cover,
+  fan,
+  event,
+}
+
+/** All fields that are the component's own. */
+export function componentFields(exposure: Exposure, topics: ComponentTopics): JsonObject {
+  return byComponent[exposure.component](exposure, topics)
+}

@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto'
+import { approximateSize } from '../base/json-size.ts'
+import type { Json, JsonObject } from '../base/json.ts'
+import { createTopics, discoveryNode } from '../schema/topics.ts'
+import type { Plugin } from '../schema/plugin.ts'
+import type { ExposureView } from '../lifecycle/lifecycle.ts'
+import { componentFields } from './component-fields.ts'
+
+/**
+ * A plugin as one device of Home Assistant's device discovery. The keys of the envelope are the short ones of
+ * its documentation (`dev`, `o`, `cmps`, `p`, …), the fields of the components have their full names. Pure.
+ */
+
+export interface DiscoveryContext {
+  hostId: string
+  hostVersion: string
+  /** First levels of the host's topics. */
+  root: string
+}
+
+export type DiscoveredPlugin = Pick<
+  Plugin,
+  'id' | 'namespace' | 'shortId' | 'name' | 'version' | 'author' | 'homepage'
+>
+
+export interface Discovery {
+  payload: JsonObject
+  /** Platform of each component, by its key in `cmps`. */
+  platforms: ReadonlyMap<string, string>
+  /** Exposures for which the message has no room. */
+  leftOut: number
+}
+
+/** Bytes of the components in one message; a thousand ordinary ones take a quarter of it. */
+export const discoveryBytesLimit = 2 * 1024 * 1024
+
+const availableWhenRunning =
+  "{{ 'online' if value_json is defined and value_json.state == 'running' else 'offline' }}"
+const plainKey = /^[A-Za-z0-9_-]+$/
+/** Hexadecimal digits that keep two ids apart which look the same without their special characters. */
+const fingerprintLength = 8
+
+/** Starts every identifier of this host's devices, and none of another's. */
+export function deviceIdentifierPrefix(hostId: string): string {
+  return `lupine_${hostId}_@`
+}
+
+function componentKey(id: string): string {
+  if (plainKey.test(id)) return id
+  const fingerprint = createHash('sha256').update(id).digest('hex').slice(0, fingerprintLength)
+  return `${id.replace(/[^A-Za-z0-9_-]/g, '_')}_${fingerprint}`
+}
+
+/** Home Assistant refuses an icon without a set; nearly all are Material Design's. */
+function iconName(icon: string): string {
+  return icon.includes(':') ? icon : `mdi:${icon}`
+}
+
+function isWebAddress(text: string | null): text is string {
+  return text !== null && /^https?:\/\/[^\s/]+/i.test(text) && URL.canParse(text)
+}
+
+function deviceOf(
+  { hostId }: DiscoveryContext,
+  plugin: DiscoveredPlugin,
+  exposures: readonly ExposureView[],
+): JsonObject {
+  const areas = new Set(exposures.map(({ exposure }) => exposure.area))
+  const [area] = areas
+  return {
+    ids: [`lupine_${hostId}_${plugin.id}`],
+    name: plugin.name,
+    mf: plugin.author ?? 'Lupine',
+    mdl: plugin.id,
+    sw: plugin.version,
+    ...(isWebAddress(plugin.homepage) ? { cu: plugin.homepage } : {}),
+    // A device is in one area only.
+    ...(areas.size === 1 && area !== undefined ? { sa: area } : {}),
+  }
+}
+
+/** What is published retained for a plugin that exposes something. */
+export function discoveryOf(
+  context: DiscoveryContext,
+  plugin: DiscoveredPlugin,
+  exposures: readonly ExposureView[],
+): Discovery {
+  const topics = createTopics(context.root)
+  const node = discoveryNode(context.hostId, plugin)
+  const components = new Map<string, Json>()
+  const platforms = new Map<string, string>()
+  let bytes = 0
+  let leftOut = 0
+  for (const { id, exposure } of exposures) {
+    const key = componentKey(id)
+    const component: JsonObject = {
+      p: exposure.component,
+      unique_id: `${node}_${key}`,
+      name: exposure.name,
+      ...(exposure.icon === undefined ? {} : { icon: iconName(exposure.icon) }),
+      ...componentFields(exposure, {
+        state: topics.exposed(plugin.id, id),
+        command: (feature) => topics.exposedSet(plugin.id, id, feature),
+      }),
+    }
+    bytes += approximateSize(component)
+    if (bytes > discoveryBytesLimit) {
+      leftOut += 1
+      continue
+    }
+    platforms.set(key, exposure.component)
+    components.set(key, component)
+  }
+  const payload: JsonObject = {
+    dev: deviceOf(context, plugin, exposures),
+    o: { name: 'Lupine', sw: context.hostVersion },
+    availability: [
+      { topic: topics.status },
+      { topic: topics.state(plugin.id), value_template: availableWhenRunning },
+    ],
+    availability_mode: 'all',
+    cmps: Object.fromEntries(components),
+  }
+  return { payload, platforms, leftOut }
+}
+
+/**
+ * The payload that makes Home Assistant forget single components: one that is gone is named by its platform
+ * alone, once. Undefined when none is gone.
+ */
+export function removalOf(
+  before: Discovery['platforms'],
+  { payload, platforms }: Discovery,
+): JsonObject | undefined {
+  const gone = [...before].filter(([key, platform]) => platforms.get(key) !== platform)
+  if (gone.length === 0) return undefined
+  const markers = Object.fromEntries(gone.map(([key, platform]) => [key, { p: platform }]))
+  return { ...payload, cmps: { ...(payload.cmps as JsonObject), ...markers } }
+}

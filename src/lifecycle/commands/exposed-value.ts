@@ -1,0 +1,103 @@
+import { type Json, jsonText } from '../../base/json.ts'
+import { Problem } from '../../base/problem.ts'
+import { switchWord } from '../../schema/control-value.ts'
+import { type Exposure, type FeatureKind, featuresOf } from '../../schema/exposure.ts'
+
+/** Values for what plugins expose, as they come from outside. Pure functions. */
+
+/** Characters of a refused value that the answer repeats. */
+const shownLength = 60
+
+const coverCommands: ReadonlyMap<string, string> = new Map([
+  ['open', 'open'],
+  ['close', 'close'],
+  ['closed', 'close'],
+  ['stop', 'stop'],
+])
+
+/** Bounds of features that have their own, whatever the plugin says. */
+const percent = { min: 0, max: 100 }
+
+/** The value as the plugin gets it. Throws `control_unknown`, `control_value_invalid`. */
+export function checkExposedValue(exposure: Exposure, feature: string, value: Json): Json {
+  const kind = featuresOf(exposure.component)[feature]?.kind
+  if (kind === undefined || !exposure.writable.includes(feature)) {
+    const known =
+      exposure.writable.length === 0 ? 'nothing of it can' : `only ${exposure.writable.join(', ')} can`
+    throw new Problem(
+      'control_unknown',
+      `${exposure.name}: ${JSON.stringify(feature)} cannot be set; ${known}.`,
+    )
+  }
+  return typed(kind, exposure, feature, value)
+}
+
+/** A value for the control behind an exposure; what the exposure knows nothing about stays as it is. */
+export function checkExposedControl(exposure: Exposure, value: Json): Json {
+  const [only, ...others] = exposure.writable
+  if (exposure.component === 'fan' && typeof value === 'number')
+    return typed('number', exposure, 'speed', value)
+  return only === undefined || others.length > 0 ? value : checkExposedValue(exposure, only, value)
+}
+
+function typed(kind: FeatureKind, exposure: Exposure, feature: string, value: Json): Json {
+  const text = typeof value === 'string' ? value.trim() : jsonText(value)
+  switch (kind) {
+    case 'boolean': {
+      const on = typeof value === 'boolean' ? value : switchWord(text)
+      return on ?? refuse(value, 'must be ON or OFF, or true or false')
+    }
+    case 'number':
+      return checkNumber(exposure, feature, typeof value === 'number' ? value : toNumber(value, text), value)
+    case 'cover':
+      return coverCommands.get(text.toLowerCase()) ?? refuse(value, 'must be OPEN, CLOSE or STOP')
+    case 'press':
+      return true
+    default:
+      if (typeof value === 'object') return refuse(value, 'must be text')
+      return checkText(exposure, feature, typeof value === 'string' ? value : text, value)
+  }
+}
+
+function toNumber(value: Json, text: string): number {
+  return typeof value === 'string' && text !== '' ? Number(text) : Number.NaN
+}
+
+function boundsOf({ component, min, max }: Exposure, feature: string): { min?: number; max?: number } {
+  if (component === 'cover') return percent
+  if (component === 'fan') return { min: 0, max: max ?? percent.max }
+  if (feature === 'brightness') return { min: 0, max: max ?? 255 }
+  if (component !== 'number' && feature !== 'target_temperature') return {}
+  return { ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) }
+}
+
+function checkNumber(exposure: Exposure, feature: string, number: number, value: Json): number {
+  const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = boundsOf(exposure, feature)
+  if (!Number.isFinite(number)) return refuse(value, 'must be a number')
+  if (number < min) return refuse(value, `must be at least ${min}`)
+  if (number > max) return refuse(value, `must be at most ${max}`)
+  return number
+}
+
+function checkText(
+  { component, options, min, max }: Exposure,
+  feature: string,
+  text: string,
+  value: Json,
+): string {
+  if (component === 'select' && options !== undefined && !options.includes(text))
+    return refuse(value, `must be one of ${options.join(', ')}`)
+  if (component === 'climate' && feature === 'mode' && options !== undefined && !options.includes(text))
+    return refuse(value, `must be one of ${options.join(', ')}`)
+  if (component === 'text' && ((min ?? 0) > text.length || text.length > (max ?? Number.POSITIVE_INFINITY)))
+    return refuse(value, `must have ${min ?? 0} to ${max ?? 'any number of'} characters`)
+  return text
+}
+
+function refuse(value: Json, message: string): never {
+  const text = JSON.stringify(value)
+  const shown = text.length <= shownLength ? text : `${text.slice(0, shownLength)}…`
+  throw new Problem('control_value_invalid', `The value ${message}, not ${shown}.`, {
+    errors: [{ path: '/value', message }],
+  })
+}

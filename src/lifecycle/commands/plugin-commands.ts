@@ -1,0 +1,159 @@
+import { isDeepStrictEqual } from 'node:util'
+import { Problem } from '../../base/problem.ts'
+import { decide, requireInstalled } from '../../journal/decide.ts'
+import { stateOf } from '../../journal/evolve.ts'
+import { parseFullId } from '../../schema/identifier.ts'
+import type { Plugin } from '../../schema/plugin.ts'
+import { readChosenLimits } from '../../schema/plugin-limits.ts'
+import type { ChangeChecker } from '../installing/change-checker.ts'
+import type { CommandRunner } from './command-runner.ts'
+import type { Configuration } from './configuration.ts'
+import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import type { Installer } from '../installing/installer.ts'
+import type { CommandContext, InstallRequest, Lifecycle } from '../lifecycle.ts'
+import type { Loader } from '../loading/loader.ts'
+import type { PluginLogs } from '../running/plugin-logs.ts'
+import type { PluginQueries } from '../queries/plugin-queries.ts'
+import type { Reload } from '../loading/reload.ts'
+
+/** What callers may do with a plugin. */
+export type PluginCommands = Pick<
+  Lifecycle,
+  | 'install'
+  | 'checkInstall'
+  | 'toggle'
+  | 'configure'
+  | 'limit'
+  | 'reload'
+  | 'update'
+  | 'checkUpdate'
+  | 'rollback'
+  | 'uninstall'
+>
+
+export function createPluginCommands(
+  context: LifecycleContext,
+  parts: Pick<PluginQueries, 'get'> & {
+    commands: CommandRunner
+    loader: Loader
+    installer: Installer
+    changes: ChangeChecker
+    reload: Reload
+    configuration: Configuration
+    logs: PluginLogs
+  },
+): PluginCommands {
+  const { journal } = context
+  const { commands, loader, installer, changes, reload, configuration, logs, get } = parts
+
+  /** A command that answers how the plugin is afterwards. */
+  function change(
+    by: CommandContext,
+    id: string,
+    task: () => Promise<void>,
+    interrupting?: string,
+  ): Promise<Plugin> {
+    return commands.run(by, id, task, () => get(id), interrupting)
+  }
+
+  return {
+    async install(request, by) {
+      const id = requestedId(request)
+      return change(by, id, () => installer.install(request, by))
+    },
+    async checkInstall(request) {
+      commands.requireRunning()
+      requestedId(request)
+      return changes.install(request)
+    },
+    async toggle(id, enabled, by) {
+      const task = async (): Promise<void> => {
+        const facts = decide(snapshotOfPlugin(context, id), {
+          type: 'toggle',
+          enabled,
+          deferred: isSafeMode(context),
+        })
+        if (facts.length === 0) return
+        await journal.append(facts, by.by, by.requestKey)
+        const state = stateOf(snapshotOfPlugin(context, id))
+        if (state === 'loading') await loader.finishLoading(id, by.by)
+        if (state === 'unloading') await loader.finishUnloading(id, by.by)
+      }
+      // Nobody waits for a load to switch the plugin off.
+      const switchesOff = !(enabled ?? !snapshotOfPlugin(context, id).context.enabled)
+      return change(by, id, task, switchesOff ? 'toggle' : undefined)
+    },
+    async configure(id, config, by) {
+      return change(by, id, () => configuration.configure(id, config, by))
+    },
+    async limit(id, limits, by) {
+      return change(by, id, async () => {
+        const snapshot = snapshotOfPlugin(context, id)
+        requireInstalled(snapshot)
+        const { chosen, errors } = readChosenLimits(limits, '/limits')
+        if (errors.length > 0) {
+          throw new Problem(
+            'limits_invalid',
+            `The limits of ${id} were not saved: ${errors.length} of them cannot be used.`,
+            { errors },
+          )
+        }
+        if (isDeepStrictEqual(chosen, snapshot.context.limits)) return
+        await reload(id, decide(snapshot, { type: 'limit', limits: chosen }), 'limits', by)
+      })
+    },
+    async reload(id, by) {
+      return change(by, id, async () => {
+        decide(snapshotOfPlugin(context, id), { type: 'reload' })
+        if (isSafeMode(context)) {
+          throw new Problem(
+            'invalid_transition',
+            `The host is in safe mode, so ${id} is not loaded; leave safe mode first.`,
+          )
+        }
+        await reload(id, [], 'reload', by)
+      })
+    },
+    async update(id, version, by) {
+      return change(by, id, () => {
+        requireInstalled(snapshotOfPlugin(context, id))
+        return installer.update(id, version, by)
+      })
+    },
+    async checkUpdate(id, version) {
+      commands.requireRunning()
+      return changes.update(id, version)
+    },
+    async rollback(id, version, by) {
+      return change(by, id, () => {
+        requireInstalled(snapshotOfPlugin(context, id))
+        return installer.rollback(id, version, by)
+      })
+    },
+    async uninstall(id, purge, by) {
+      const task = (): Promise<void> => {
+        requireInstalled(snapshotOfPlugin(context, id))
+        return installer.uninstall(id, purge, by)
+      }
+      const outcome = (): { id: string; state: 'uninstalled' } => {
+        logs.forget(id)
+        return { id, state: 'uninstalled' }
+      }
+      return commands.run(by, id, task, outcome, 'uninstall')
+    },
+  }
+}
+
+/** The full id of what is to be installed. Throws `body_invalid`. */
+function requestedId({ fullId, id }: InstallRequest): string {
+  const identifier = parseFullId(fullId)
+  if (identifier === undefined) {
+    const errors = [{ path: '/fullId', message: 'must be @namespace/shortId' }]
+    throw new Problem('body_invalid', 'fullId must have the form @namespace/shortId.', { errors })
+  }
+  if (id !== undefined && id !== identifier.shortId && id !== identifier.fullId) {
+    const errors = [{ path: '/id', message: `must be ${identifier.shortId}, to match fullId` }]
+    throw new Problem('body_invalid', `id and fullId name different plugins.`, { errors })
+  }
+  return identifier.fullId
+}

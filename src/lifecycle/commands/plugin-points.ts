@@ -1,0 +1,97 @@
+import type { Json } from '../../base/json.ts'
+import { Problem } from '../../base/problem.ts'
+import { controlValueFor } from '../../schema/control-value.ts'
+import type { Exposure } from '../../schema/exposure.ts'
+import type { CommandRunner } from './command-runner.ts'
+import type { LifecycleContext } from '../context.ts'
+import { checkExposedControl, checkExposedValue } from './exposed-value.ts'
+import type { ExposureRegistry } from '../running/exposure-registry.ts'
+import type { Lifecycle, PointView } from '../lifecycle.ts'
+import type { ObjectRegistry, PointKind } from '../running/object-registry.ts'
+import type { PluginQueries } from '../queries/plugin-queries.ts'
+
+/** Objects, sensors, controls and exposures of running plugins, and setting them from outside. */
+export type PluginPoints = Pick<
+  Lifecycle,
+  'objects' | 'sensors' | 'controls' | 'setControl' | 'exposures' | 'setExposed'
+>
+
+export function createPluginPoints(
+  { manifests, effects }: LifecycleContext,
+  {
+    get,
+    requireRunning,
+    registry,
+    exposures,
+  }: Pick<PluginQueries, 'get'> &
+    Pick<CommandRunner, 'requireRunning'> & { registry: ObjectRegistry; exposures: ExposureRegistry },
+): PluginPoints {
+  function points(id: string, kind: PointKind): PointView[] {
+    get(id)
+    const exports = manifests.get(id)?.exports
+    const declared = new Map(
+      (kind === 'sensor' ? exports?.sensors : exports?.controls)?.map((entry) => [entry.id, entry]),
+    )
+    return [...registry.points(id, kind)].map(([point, value]) => {
+      const { description, unit, range, ...more }: Partial<PointView> = declared.get(point) ?? {}
+      const type = more.type ?? (kind === 'control' ? exposureOf(id, point)?.type : undefined)
+      return {
+        id: point,
+        value: value ?? null,
+        ...(type === undefined ? {} : { type }),
+        ...(description === undefined ? {} : { description }),
+        ...(unit === undefined ? {} : { unit }),
+        ...(range === undefined ? {} : { range }),
+      }
+    })
+  }
+
+  /** How a control is exposed, if it is. */
+  function exposureOf(id: string, control: string): Exposure | undefined {
+    return exposures.list(id).find(({ exposure }) => exposure.control === control)?.exposure
+  }
+
+  /** As its manifest declares the control. Throws `control_value_invalid`. */
+  function declaredValue(id: string, control: string, value: Json): Json {
+    const declared = manifests.get(id)?.exports?.controls?.find((entry) => entry.id === control)
+    const accepted = controlValueFor(declared ?? {}, value)
+    if (accepted.ok) return accepted.value
+    const { message } = accepted
+    throw new Problem('control_value_invalid', `The value ${message}, not ${accepted.shown}.`, {
+      errors: [{ path: '/value', message }],
+    })
+  }
+
+  return {
+    objects(id) {
+      get(id)
+      return Object.fromEntries(registry.objects(id))
+    },
+    sensors: (id) => points(id, 'sensor'),
+    controls: (id) => points(id, 'control'),
+    async setControl(id, control, value) {
+      requireRunning()
+      if (!points(id, 'control').some((point) => point.id === control)) {
+        throw new Problem('control_unknown', `${id} has no control ${JSON.stringify(control)} now.`)
+      }
+      const declared = declaredValue(id, control, value)
+      const shown = exposureOf(id, control)
+      const typed = shown === undefined ? declared : checkExposedControl(shown, declared)
+      const after: Json | undefined = await effects.setControl(id, control, typed)
+      return { id: control, value: after ?? null }
+    },
+    exposures(id) {
+      get(id)
+      return exposures.list(id)
+    },
+    async setExposed(id, exposed, feature, value) {
+      requireRunning()
+      get(id)
+      const found = exposures.get(id, exposed)
+      if (found === undefined) {
+        throw new Problem('control_unknown', `${id} exposes nothing as ${JSON.stringify(exposed)} now.`)
+      }
+      await effects.setExposed(id, exposed, feature, checkExposedValue(found.exposure, feature, value))
+    },
+  }
+}

@@ -1,0 +1,136 @@
+import { isDeepStrictEqual } from 'node:util'
+import { decide, requireInstalled } from '../../journal/decide.ts'
+import type { PluginPreview } from '../../repository/repository.ts'
+import { hostSupports } from '../../repository/versions.ts'
+import type { ChangeCheck } from '../../schema/change-check.ts'
+import type { Field } from '../../schema/field.ts'
+import { identifierOf } from '../../schema/identifier.ts'
+import { changedPermissions } from './changed-permissions.ts'
+import { checkConfig, normaliseFields } from '../manifests/config-rules.ts'
+import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import { checkDependencies } from '../loading/dependency-check.ts'
+import { installSource } from '../sources/install-source.ts'
+import { leftFolder } from '../sources/left-folder.ts'
+import type { InstallRequest } from '../lifecycle.ts'
+import { originRepository } from '../sources/origin-repository.ts'
+import { environmentUse } from '../permissions/plugin-environment.ts'
+import { hideSecrets } from '../secrets/secrets.ts'
+
+/** Says what an installation or an update would bring. Fetches and verifies, and changes nothing. */
+export interface ChangeChecker {
+  install(request: InstallRequest): Promise<ChangeCheck>
+  update(id: string, version: string | undefined): Promise<ChangeCheck>
+}
+
+export function createChangeChecker(context: LifecycleContext): ChangeChecker {
+  const { repositories, manifests, hostVersion } = context
+
+  async function preview({ fullId, repository, version }: InstallRequest): Promise<PluginPreview> {
+    const { from } = await installSource(context, fullId, repository, { write: false })
+    return repositories.preview(from, identifierOf(fullId), version)
+  }
+
+  async function previewFolder(request: InstallRequest, error: unknown): Promise<PluginPreview> {
+    const { manifest, integrity, repository } = await leftFolder(context, request, error)
+    const { minHostVersion = null } = manifest
+    return { manifest, integrity, repository: repository ?? '', minHostVersion }
+  }
+
+  /** `installed`: compare with the version that is there, and with its configuration. */
+  async function compare(id: string, next: PluginPreview, installed: boolean): Promise<ChangeCheck> {
+    const { manifest, integrity, minHostVersion } = next
+    const { unmet: missing } = await checkDependencies(context, id, manifest)
+    const present = snapshotOfPlugin(context, id).context
+    const before = installed ? manifests.get(id) : undefined
+    const [oldFields, fields] = [installed ? manifests.fields(id) : [], normaliseFields(manifest)]
+    const oldIntegrity = installed ? present.integrity : {}
+    const unchanged =
+      installed && manifest.version === present.version && isDeepStrictEqual(integrity, oldIntegrity)
+    const environment = context.environment(manifest)
+    const checked = checkConfig(fields, installed ? present.config : {}, environment)
+    const wrong = [...checked.errors, ...checked.missing]
+    const check: ChangeCheck = {
+      id,
+      from: installed ? present.version : null,
+      to: manifest.version,
+      unchanged,
+      name: manifest.name,
+      description: manifest.description ?? null,
+      author: manifest.author ?? null,
+      repository: next.repository,
+      namespaceHeldBy: context.namespaces.heldByOther(identifierOf(id).namespace, next.repository),
+      permissions: manifest.permissions ?? null,
+      permissionChanges: changedPermissions(context, id, before, manifest),
+      environment: environmentUse(fields, environment),
+      fields: changesOf(byKey(oldFields), byKey(fields)),
+      config: {
+        valid: wrong.length === 0,
+        errors: wrong,
+        // A key that was a secret's is one still, though the new version may not know it any more.
+        effective: hideSecrets(oldFields, hideSecrets(fields, checked.effective)),
+      },
+      files: changesOf(oldIntegrity, integrity),
+      dependencies: { missing },
+      hostVersion: {
+        required: minHostVersion,
+        supported: minHostVersion === null || hostSupports(minHostVersion, hostVersion),
+      },
+      problems: [],
+    }
+    return { ...check, problems: problemsOf(check, hostVersion) }
+  }
+
+  return {
+    async install(request) {
+      const id = request.fullId
+      const { repository = null, version = null } = request
+      decide(snapshotOfPlugin(context, id), { type: 'install', repository, version })
+      const next = await preview(request).catch((error: unknown) => previewFolder(request, error))
+      // It may have been installed meanwhile.
+      decide(snapshotOfPlugin(context, id), { type: 'install', repository, version })
+      return compare(id, next, false)
+    },
+    async update(id, version) {
+      requireInstalled(snapshotOfPlugin(context, id))
+      const next = await repositories.preview(await originRepository(context, id), identifierOf(id), version)
+      requireInstalled(snapshotOfPlugin(context, id))
+      return compare(id, next, true)
+    },
+  }
+}
+
+/** What the command itself would say. */
+function problemsOf(
+  { id, unchanged, hostVersion: { required, supported }, dependencies }: ChangeCheck,
+  hostVersion: string,
+): ChangeCheck['problems'] {
+  const problems: ChangeCheck['problems'] = []
+  if (!supported) {
+    const detail = `${id} needs host version ${required} or newer; this is ${hostVersion}. Update the host first.`
+    problems.push({ code: 'host_version_unsupported', detail })
+  }
+  if (dependencies.missing.length > 0 && !unchanged) {
+    const detail = dependencies.missing.map(({ message }) => message).join(' ')
+    problems.push({ code: 'dependency_unmet', detail })
+  }
+  return problems
+}
+
+function byKey(fields: readonly Field[]): Record<string, Field> {
+  return Object.fromEntries(fields.map((field) => [field.key, field]))
+}
+
+/** Names of what is new, gone or different; each in the order in which they stand. */
+function changesOf(
+  before: Readonly<Record<string, unknown>>,
+  after: Readonly<Record<string, unknown>>,
+): { added: string[]; removed: string[]; changed: string[] } {
+  const names = Object.keys(after)
+  return {
+    added: names.filter((name) => !Object.hasOwn(before, name)),
+    removed: Object.keys(before).filter((name) => !Object.hasOwn(after, name)),
+    changed: names.filter(
+      (name) => Object.hasOwn(before, name) && !isDeepStrictEqual(before[name], after[name]),
+    ),
+  }
+}

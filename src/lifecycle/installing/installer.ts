@@ -1,0 +1,290 @@
+import { keptRelease } from '../../../machines/plugin-lifecycle.ts'
+import { messageOf, Problem } from '../../base/problem.ts'
+import { writing } from '../../base/storage-fault.ts'
+import { decide, requireKept } from '../../journal/decide.ts'
+import { stateOf } from '../../journal/evolve.ts'
+import type { StagedPlugin } from '../../repository/repository.ts'
+import { requireHost } from '../../repository/require-host.ts'
+import { isNewer } from '../../repository/versions.ts'
+import { identifierOf } from '../../schema/identifier.ts'
+import type { Origin, PluginFact } from '../../schema/journal-event.ts'
+import type { Manifest } from '../../schema/manifest.ts'
+import type { PermissionEntry } from '../../schema/permissions.ts'
+import { changedPermissions } from './changed-permissions.ts'
+import { isSafeMode, type LifecycleContext, pluginError, snapshotOfPlugin } from '../context.ts'
+import { checkDependencies } from '../loading/dependency-check.ts'
+import { installSource } from '../sources/install-source.ts'
+import { type LeftFolder, leftFolder } from '../sources/left-folder.ts'
+import type { CommandContext, InstallRequest, PurgeTarget } from '../lifecycle.ts'
+import type { Loader } from '../loading/loader.ts'
+import { matchFilesToJournal } from '../sources/match-files.ts'
+import { originRepository } from '../sources/origin-repository.ts'
+
+/** Changes which files of a plugin are there. Every function is called under the plugin's mutex. */
+export interface Installer {
+  install(request: InstallRequest, command: CommandContext): Promise<void>
+  update(id: string, version: string | undefined, command: CommandContext): Promise<void>
+  rollback(id: string, version: string | undefined, command: CommandContext): Promise<void>
+  /** Takes a plugin that failed in the trial of an update back to the version before. Whether it did. */
+  returnFromTrial(id: string): Promise<boolean>
+  uninstall(id: string, purge: readonly PurgeTarget[], command: CommandContext): Promise<void>
+  /** Removes what an uninstallation was asked to remove; repeated at the start, in case a crash came between. */
+  purge(id: string, purge: readonly PurgeTarget[]): Promise<void>
+}
+
+export function createInstaller(context: LifecycleContext, loader: Loader): Installer {
+  const { journal, directory, repositories, manifests, stores, retained, logger } = context
+
+  async function requireDependencies(id: string, manifest: Manifest): Promise<void> {
+    const { unmet } = await checkDependencies(context, id, manifest)
+    if (unmet.length > 0) throw new Problem('dependency_unmet', unmet.map(({ message }) => message).join(' '))
+  }
+
+  /** The load says them in the plugin's own log, too. */
+  function warnOfManifest(id: string, { warnings }: Manifest): void {
+    if (warnings !== undefined) logger.warn('The manifest of a plugin has mistakes', { plugin: id, warnings })
+  }
+
+  function warnOfPermissions(id: string, next: Manifest, added: readonly PermissionEntry[]): void {
+    if (added.length === 0) return
+    logger.warn('An update may do more than the version before it', {
+      plugin: id,
+      version: next.version,
+      permissionsAdded: added.map(({ kind, value }) => `${kind} ${value}`),
+    })
+  }
+
+  async function stage({
+    fullId,
+    repository,
+    version,
+  }: InstallRequest): Promise<{ staged: StagedPlugin; heldBy: string | null }> {
+    const { from, heldBy } = await installSource(context, fullId, repository, { write: true })
+    return { staged: await repositories.stage(from, identifierOf(fullId), version), heldBy }
+  }
+
+  /** Nothing is fetched and nothing moves: the files are in place. */
+  async function installFolder(
+    { manifest, ...release }: LeftFolder,
+    id: string,
+    by: Origin,
+    requestKey: string | undefined,
+  ): Promise<void> {
+    requireHost({ fullId: id }, manifest.minHostVersion, context.hostVersion)
+    await requireDependencies(id, manifest)
+    const { repository, version } = release
+    const requested = decide(snapshotOfPlugin(context, id), { type: 'install', repository, version })
+    const data = { ...release, source: 'folder' } as const
+    await journal.append([...requested, { type: 'PluginInstalled', plugin: id, data }], by, requestKey)
+    manifests.set(id, manifest)
+    warnOfManifest(id, manifest)
+    await directory.prune(identifierOf(id), [])
+    logger.warn('Installed a plugin from its folder: no repository could be asked for it', {
+      plugin: id,
+      version,
+      repository,
+    })
+  }
+
+  function releaseData(staged: StagedPlugin) {
+    const { manifest, indexVersion, repository, integrity } = staged
+    return { version: manifest.version, indexVersion, repository, integrity }
+  }
+
+  /** What is offered is what is installed: only what the index calls it may be news. */
+  async function confirmVersion(
+    id: string,
+    indexVersion: string,
+    by: Origin,
+    requestKey: string | undefined,
+  ): Promise<void> {
+    const { indexVersion: seen, version } = snapshotOfPlugin(context, id).context
+    if (!isNewer(indexVersion, seen ?? version ?? '')) return
+    const data = { indexVersion, keepsRevision: true } as const
+    await journal.append([{ type: 'PluginVersionConfirmed', plugin: id, data }], by, requestKey)
+  }
+
+  /** Takes a running plugin down; `loading` again is the caller's. */
+  async function unloadIfRunning(id: string, reason: string, by: Origin): Promise<void> {
+    const facts = decide(snapshotOfPlugin(context, id), { type: 'unload', reason })
+    if (facts.length === 0) return
+    await journal.append(facts, by)
+    await loader.finishUnloading(id, by)
+  }
+
+  async function loadIfEnabled(id: string, reason: string, by: Origin): Promise<void> {
+    const snapshot = snapshotOfPlugin(context, id)
+    if (!snapshot.context.enabled || isSafeMode(context)) return
+    await journal.append(decide(snapshot, { type: 'load', reason }), by)
+    await loader.finishLoading(id, by)
+  }
+
+  /** The fact first: after a crash between the two, the files follow it. */
+  async function rollBack(
+    id: string,
+    { reason, version }: { reason: string; version: string | undefined },
+    by: Origin,
+    requestKey?: string,
+  ): Promise<void> {
+    const snapshot = snapshotOfPlugin(context, id)
+    const command = { type: 'rollback', reason, ...(version === undefined ? {} : { version }) } as const
+    await journal.append(decide(snapshot, command), by, requestKey)
+    const { integrity, version: back, kept } = snapshotOfPlugin(context, id).context
+    await directory.restore(identifierOf(id), { version: back ?? '', integrity })
+    await directory.prune(identifierOf(id), kept)
+    await manifests.refresh(id)
+  }
+
+  /** A crash in mid-update may have cost a version: another one must not take its place in silence. */
+  async function requireFiles(id: string, version: string | undefined): Promise<void> {
+    await matchFilesToJournal(context, id)
+    const release = keptRelease(snapshotOfPlugin(context, id).context, version)
+    if (release === undefined || (await directory.hasKept(identifierOf(id), release))) return
+    throw new Problem(
+      'invalid_transition',
+      `The files of ${id} ${release.version} are not on this host any more; update to that version instead.`,
+    )
+  }
+
+  async function returnFromTrial(id: string): Promise<boolean> {
+    const snapshot = snapshotOfPlugin(context, id)
+    const { trial, version, error, kept } = snapshot.context
+    const [before] = kept
+    if (trial === null || before === undefined || stateOf(snapshot) !== 'failed') return false
+    if (!(await directory.hasKept(identifierOf(id), before))) {
+      logger.error('An update does not run, and the files of the version before are gone', {
+        plugin: id,
+        error,
+      })
+      return false
+    }
+    logger.warn('An update does not run; the version before returns', { plugin: id, version, error })
+    const reason = `version ${version} did not run: ${error?.message ?? 'unknown reason'}`
+    await rollBack(id, { reason, version: undefined }, 'supervisor')
+    await loadIfEnabled(id, 'rollback', 'supervisor')
+    return true
+  }
+
+  async function purgeFiles(id: string, purge: readonly PurgeTarget[]): Promise<void> {
+    if (purge.includes('kv')) await writing(() => stores.remove(id))
+    if (purge.includes('files')) await directory.remove(identifierOf(id))
+  }
+
+  return {
+    async install(request, { by, requestKey }) {
+      const id = request.fullId
+      const snapshot = snapshotOfPlugin(context, id)
+      decide(snapshot, {
+        type: 'install',
+        repository: request.repository ?? null,
+        version: request.version ?? null,
+      })
+      // Fetched and checked beforehand: an installation that cannot be done leaves nothing behind.
+      const fetched = await stage(request).catch(async (error: unknown) => {
+        await installFolder(await leftFolder(context, request, error), id, by, requestKey)
+      })
+      if (fetched === undefined) return
+      const { staged, heldBy } = fetched
+      try {
+        await requireDependencies(id, staged.manifest)
+        const { repository } = staged
+        const version = staged.manifest.version
+        await journal.append(decide(snapshot, { type: 'install', repository, version }), by)
+        let outcome: PluginFact
+        let failure: Error | undefined
+        try {
+          await staged.swapIn()
+          outcome = { type: 'PluginInstalled', plugin: id, data: releaseData(staged) }
+        } catch (error) {
+          failure = error instanceof Error ? error : new Error(messageOf(error))
+          const code = error instanceof Problem ? error.code : 'internal'
+          const data = { error: pluginError(context, code, messageOf(error)) }
+          outcome = { type: 'PluginInstallFailed', plugin: id, data }
+        }
+        await journal.append([outcome], by, requestKey)
+        if (failure !== undefined) throw failure
+        manifests.set(id, staged.manifest)
+        warnOfManifest(id, staged.manifest)
+        // An earlier installation may have left versions that nobody can return to any more.
+        await directory.prune(identifierOf(id), [])
+        const done = { plugin: id, version, repository }
+        if (heldBy === null) logger.info('Installed a plugin', done)
+        else
+          logger.warn('Installed a plugin of a namespace that belongs to another repository', {
+            ...done,
+            heldBy,
+          })
+      } finally {
+        await staged.discard()
+      }
+    },
+
+    async update(id, version, { by, requestKey }) {
+      const before = snapshotOfPlugin(context, id).context
+      const from = await originRepository(context, id)
+      const staged = await repositories.stage(from, identifierOf(id), version)
+      try {
+        const same = JSON.stringify(staged.integrity) === JSON.stringify(before.integrity)
+        if (staged.manifest.version === before.version && same) {
+          await confirmVersion(id, staged.indexVersion, by, requestKey)
+          return
+        }
+        await requireDependencies(id, staged.manifest)
+        await unloadIfRunning(id, 'update', by)
+        try {
+          await staged.swapIn()
+        } catch (error) {
+          await loadIfEnabled(id, 'update failed', by)
+          throw error
+        }
+        const { added } = changedPermissions(context, id, manifests.get(id), staged.manifest)
+        const data = { ...releaseData(staged), ...(added.length === 0 ? {} : { permissionsAdded: added }) }
+        const fact: PluginFact = { type: 'PluginUpdated', plugin: id, data }
+        try {
+          await journal.append([fact], by, requestKey)
+        } catch (error) {
+          // The journal says the old version, so the old version it is; at the next load, if not now.
+          await staged.undo().catch((failed: unknown) =>
+            logger.error('The files of a plugin could not be put back', {
+              plugin: id,
+              error: messageOf(failed),
+            }),
+          )
+          await loadIfEnabled(id, 'update failed', by).catch(() => undefined)
+          throw error
+        }
+        warnOfPermissions(id, staged.manifest, added)
+        manifests.set(id, staged.manifest)
+        warnOfManifest(id, staged.manifest)
+        await directory.prune(identifierOf(id), snapshotOfPlugin(context, id).context.kept)
+        await loadIfEnabled(id, 'update', by)
+        await returnFromTrial(id)
+      } finally {
+        await staged.discard()
+      }
+    },
+
+    async rollback(id, version, { by, requestKey }) {
+      const reason = 'asked for'
+      requireKept(snapshotOfPlugin(context, id), version)
+      await requireFiles(id, version)
+      await unloadIfRunning(id, 'rollback', by)
+      await rollBack(id, { reason, version }, by, requestKey)
+      await loadIfEnabled(id, 'rollback', by)
+    },
+
+    returnFromTrial,
+
+    async uninstall(id, purge, { by, requestKey }) {
+      await unloadIfRunning(id, 'uninstall', by)
+      const facts = decide(snapshotOfPlugin(context, id), { type: 'uninstall', purged: [...purge] })
+      await journal.append(facts, by, requestKey)
+      await retained.clear(id)
+      await purgeFiles(id, purge)
+      manifests.forget(id)
+      logger.info('Uninstalled a plugin', { plugin: id, purged: purge })
+    },
+
+    purge: purgeFiles,
+  }
+}

@@ -1,0 +1,19 @@
+import type { Manifest } from '../../schema/manifest.ts'
+import { configuredRepositories, installedPlugins, type LifecycleContext } from '../context.ts'
+import { absentBareNames, type DependencyVerdict, judgeDependencies } from '../manifests/dependencies.ts'
+
+/**
+ * What the plugin needs, held against what is installed. The repositories are asked only about a name without
+ * namespace that nobody installed bears: it may be no plugin at all.
+ */
+export async function checkDependencies(
+  context: LifecycleContext,
+  id: string,
+  manifest: Manifest,
+): Promise<DependencyVerdict> {
+  const plugin = { ...manifest, id }
+  const installed = installedPlugins(context)
+  const isClear = absentBareNames(plugin, installed).length === 0
+  const offers = isClear ? [] : await context.repositories.offers(configuredRepositories(context))
+  return judgeDependencies(plugin, installed, new Set(offers.map(({ fullId }) => fullId)))
+}

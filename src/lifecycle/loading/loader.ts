@@ -1,0 +1,157 @@
+import { messageOf, Problem } from '../../base/problem.ts'
+import { stateOf } from '../../journal/evolve.ts'
+import type { InstalledFiles } from '../../repository/repository.ts'
+import { requireHost } from '../../repository/require-host.ts'
+import { IsolateError } from '../../sandbox/isolate.ts'
+import { identifierOf } from '../../schema/identifier.ts'
+import type { Origin, PluginFact } from '../../schema/journal-event.ts'
+import { manifestFile, withWarnings } from '../../schema/manifest.ts'
+import type { PluginError } from '../../schema/plugin.ts'
+import { checkConfig, normaliseFields } from '../manifests/config-rules.ts'
+import { type LifecycleContext, pluginError, snapshotOfPlugin } from '../context.ts'
+import type { CrashReport, DescribeCrash } from './crash-report.ts'
+import { checkDependencies } from './dependency-check.ts'
+import { matchFilesToJournal } from '../sources/match-files.ts'
+import { restoreMissingFiles } from '../sources/missing-files.ts'
+import type { LoadRequest } from '../running/plugin-effects.ts'
+import { secretValues } from '../secrets/secrets.ts'
+
+/**
+ * Brings a plugin from `loading` or `unloading` to where it settles, and writes down what came of it. Every
+ * function is called under the plugin's mutex.
+ */
+export interface Loader {
+  /** `loading` → `running` or `failed`. Rejects only when the outcome could not be written down. */
+  finishLoading(id: string, by: Origin): Promise<void>
+  /** `unloading` → `unloaded`, followed in the same write by `next`. */
+  finishUnloading(id: string, by: Origin, next?: readonly PluginFact[]): Promise<void>
+  /** Takes a state that nothing works on any more (a crash, a full disk) to one that commands start from. */
+  settle(id: string): Promise<void>
+  /** Remembers why a plugin ended, for `settle` to write down. */
+  recordCrash(id: string, error: PluginError): void
+}
+
+export function createLoader(context: LifecycleContext, describeCrash: DescribeCrash): Loader {
+  const { journal, effects, loads, directory, manifests, logger } = context
+  const crashes = new Map<string, CrashReport>()
+  /** By a clock that does not jump, in ms. */
+  const loadedAt = new Map<string, number>()
+
+  async function prepare(
+    id: string,
+    by: Origin,
+    signal: AbortSignal,
+  ): Promise<{ request: LoadRequest; changed: string[] }> {
+    const identifier = identifierOf(id)
+    await matchFilesToJournal(context, id)
+    await restoreMissingFiles(context, id, by, signal)
+    const installed = await directory.read(identifier)
+    const { manifest } = installed
+    manifests.set(id, manifest)
+    const changed = changedFiles(id, installed)
+    requireHost(identifier, manifest.minHostVersion, context.hostVersion)
+    const { unmet, warnings: misnamed } = await checkDependencies(context, id, manifest)
+    const mistakes = [...(manifest.warnings ?? []), ...misnamed]
+    manifests.set(id, withWarnings(manifest, mistakes))
+    for (const { path, message } of mistakes) effects.say(id, 'warn', `${manifestFile} ${path} ${message}`)
+    if (unmet.length > 0) throw new Problem('dependency_unmet', unmet.map(({ message }) => message).join(' '))
+    const fields = normaliseFields(manifest)
+    const { config, limits } = snapshotOfPlugin(context, id).context
+    const environment = context.environment(manifest)
+    const { errors, missing, warnings, effective } = checkConfig(fields, config, environment)
+    const wrong = [...errors, ...missing]
+    if (wrong.length > 0) {
+      const list = wrong.map(({ path, message }) => `${path} ${message}`).join('; ')
+      throw new Problem('config_invalid', `The configuration of ${id} cannot be used: ${list}.`, {
+        errors: wrong,
+      })
+    }
+    for (const { path, message } of warnings) effects.say(id, 'warn', `The setting ${path} ${message}`)
+    const request = { id, installed, config: effective, secrets: secretValues(fields, effective), limits }
+    return { request, changed }
+  }
+
+  /** Files that are not as they were installed, or not there. */
+  function changedFiles(id: string, installed: InstalledFiles): string[] {
+    const recorded = snapshotOfPlugin(context, id).context.integrity
+    const changed = Object.keys(recorded).filter((file) => recorded[file] !== installed.integrity[file])
+    if (changed.length > 0) {
+      logger.warn('Files of a plugin have changed since it was installed', { plugin: id, files: changed })
+      effects.say(id, 'warn', `Changed since the installation: ${changed.join(', ')}`)
+    }
+    return changed
+  }
+
+  function asPluginError(id: string, error: unknown): PluginError {
+    if (error instanceof IsolateError || error instanceof Problem)
+      return pluginError(context, error.code, error.message)
+    logger.error('A plugin could not be loaded because of the host', { plugin: id, error: messageOf(error) })
+    return pluginError(context, 'internal', messageOf(error))
+  }
+
+  return {
+    async finishLoading(id, by) {
+      let outcome: PluginFact
+      const { signal, finish } = loads.begin(id)
+      try {
+        const { request, changed } = await prepare(id, by, signal)
+        await effects.load(request, signal)
+        loadedAt.set(id, context.clock.monotonic())
+        outcome = {
+          type: 'PluginLoaded',
+          plugin: id,
+          data: changed.length > 0 ? { changedFiles: changed } : {},
+        }
+      } catch (error) {
+        if (signal.aborted) {
+          // It says nothing about the plugin.
+          outcome = { type: 'PluginUnloaded', plugin: id, data: { reason: String(signal.reason) } }
+        } else {
+          outcome = { type: 'PluginLoadFailed', plugin: id, data: { error: asPluginError(id, error) } }
+          logger.warn('A plugin did not load', { plugin: id, error: outcome.data.error })
+        }
+      } finally {
+        finish()
+      }
+      try {
+        await journal.append([outcome], by)
+      } catch (error) {
+        // What the journal does not know must not run.
+        await effects.unload(id)
+        throw error
+      }
+    },
+    async finishUnloading(id, by, next = []) {
+      await effects.unload(id)
+      await journal.append([{ type: 'PluginUnloaded', plugin: id, data: {} }, ...next], by)
+    },
+    async settle(id) {
+      const state = stateOf(snapshotOfPlugin(context, id))
+      if (state === 'installing') {
+        const error = pluginError(
+          context,
+          'internal',
+          'The host stopped while the files were being put in place.',
+        )
+        await journal.append([{ type: 'PluginInstallFailed', plugin: id, data: { error } }], 'supervisor')
+      } else if (
+        state === 'loading' ||
+        state === 'unloading' ||
+        (state === 'running' && !effects.isLoaded(id))
+      ) {
+        await effects.unload(id)
+        const crash = crashes.get(id)
+        const fact: PluginFact =
+          crash !== undefined && state === 'running'
+            ? describeCrash(id, crash)
+            : { type: 'PluginUnloaded', plugin: id, data: { reason: 'interrupted' } }
+        await journal.append([fact], 'supervisor')
+      }
+      crashes.delete(id)
+    },
+    recordCrash(id, error) {
+      const now = context.clock.monotonic()
+      crashes.set(id, { error, ranFor: now - (loadedAt.get(id) ?? now) })
+    },
+  }
+}

@@ -1,0 +1,166 @@
+import type { ProblemDetail } from '../../base/problem.ts'
+import { isVersionRange, satisfies } from '../../repository/versions.ts'
+import { parseFullId } from '../../schema/identifier.ts'
+import type { Dependency } from '../../schema/manifest.ts'
+
+/** What plugins need of each other. Pure. */
+
+export interface RequiredPlugin {
+  fullId: string
+  /** An npm-style version range; null: any version. */
+  range: string | null
+}
+
+export interface UnmetDependency {
+  /** As the manifest writes it. */
+  dependency: string
+  reason: 'missing' | 'version'
+  /** A sentence that says what to do. */
+  message: string
+}
+
+export interface DependentPlugin {
+  /** Full id. */
+  id: string
+  version: string
+  dependencies?: readonly Dependency[] | undefined
+}
+
+export interface LoadOrder {
+  /** Every plugin once: what a plugin needs comes before it, otherwise as given. */
+  order: string[]
+  /** Groups of plugins that need each other; within a group the given order counts. */
+  cycles: string[][]
+}
+
+function textOf(dependency: Dependency): string {
+  if (typeof dependency === 'string') return dependency
+  return dependency.version === undefined ? dependency.id : `${dependency.id}@${dependency.version}`
+}
+
+/** Undefined when it names no plugin or no range. A short id is one of `namespace`, the plugin's own. */
+export function parseDependency(dependency: Dependency, namespace: string): RequiredPlugin | undefined {
+  const [, id, range] = /^(@?[^@]+)(?:@(.*))?$/s.exec(textOf(dependency).trim()) ?? []
+  if (id === undefined) return undefined
+  const identifier = parseFullId(id.startsWith('@') ? id : `@${namespace}/${id}`)
+  if (identifier === undefined || (range !== undefined && !isVersionRange(range))) return undefined
+  return { fullId: identifier.fullId, range: range ?? null }
+}
+
+/** What stands in the way of a plugin, and what only looks like it. */
+export interface DependencyVerdict {
+  unmet: UnmetDependency[]
+  /** Entries that name no plugin: nothing waits for them. */
+  warnings: ProblemDetail[]
+}
+
+/**
+ * What `plugin` needs and `installed` does not have. A name without namespace is one of the plugin's own
+ * namespace, if there is such a plugin: installed, or among `offered`, the full ids in repositories.
+ */
+export function judgeDependencies(
+  plugin: DependentPlugin,
+  installed: readonly { id: string; version: string }[],
+  offered: ReadonlySet<string>,
+): DependencyVerdict {
+  const versions = new Map(installed.map(({ id, version }) => [id, version]))
+  const verdict: DependencyVerdict = { unmet: [], warnings: [] }
+  for (const [index, dependency] of (plugin.dependencies ?? []).entries()) {
+    const text = textOf(dependency)
+    const required = parseDependency(dependency, namespaceOf(plugin.id))
+    const noPlugin = whyNoPlugin(text, required, (id) => versions.has(id) || offered.has(id))
+    if (required === undefined || noPlugin !== undefined) {
+      const message = `"${text}" ${noPlugin ?? ''}; nothing waits for it`
+      verdict.warnings.push({ path: `/dependencies/${index}`, message })
+    } else if (typeof dependency === 'string' || dependency.optional !== true) {
+      verdict.unmet.push(...unmetDependency(plugin.id, text, required, versions.get(required.fullId)))
+    }
+  }
+  return verdict
+}
+
+/** Full ids of what is named without namespace and not installed. */
+export function absentBareNames(plugin: DependentPlugin, installed: readonly { id: string }[]): string[] {
+  const ids = new Set(installed.map(({ id }) => id))
+  return (plugin.dependencies ?? [])
+    .filter((dependency) => isBare(textOf(dependency)))
+    .flatMap((dependency) => parseDependency(dependency, namespaceOf(plugin.id))?.fullId ?? [])
+    .filter((id) => !ids.has(id))
+}
+
+function isBare(text: string): boolean {
+  return !text.trim().startsWith('@')
+}
+
+/** The rest of a sentence. */
+function whyNoPlugin(
+  text: string,
+  required: RequiredPlugin | undefined,
+  exists: (fullId: string) => boolean,
+): string | undefined {
+  if (required === undefined) return 'is not a plugin id with a version range'
+  if (!isBare(text) || exists(required.fullId)) return undefined
+  return `is not the name of a plugin: there is no ${required.fullId}, installed or in a repository`
+}
+
+function unmetDependency(
+  id: string,
+  dependency: string,
+  { fullId, range }: RequiredPlugin,
+  version: string | undefined,
+): UnmetDependency[] {
+  if (version === undefined) {
+    const message = `${id} needs ${fullId}${range === null ? '' : ` ${range}`}, which is not installed; install it first.`
+    return [{ dependency, reason: 'missing', message }]
+  }
+  if (range === null || satisfies(version, range)) return []
+  const message = `${id} needs ${fullId} ${range}, but ${version} is installed; update or roll back ${fullId}.`
+  return [{ dependency, reason: 'version', message }]
+}
+
+function namespaceOf(fullId: string): string {
+  return parseFullId(fullId)?.namespace ?? ''
+}
+
+/** In which order to load. A cycle is no obstacle, since plugins may look each other up later; it is named. */
+export function loadOrder(plugins: readonly DependentPlugin[]): LoadOrder {
+  const byId = new Map(plugins.map((plugin) => [plugin.id, plugin]))
+  const needs = (id: string): string[] =>
+    (byId.get(id)?.dependencies ?? [])
+      .map((dependency) => parseDependency(dependency, namespaceOf(id))?.fullId)
+      .filter((needed): needed is string => needed !== undefined && byId.has(needed))
+  const place = new Map([...byId.keys()].map((id, index) => [id, index]))
+  const groups = strongGroups([...byId.keys()], needs).map((group) =>
+    group.sort((left, right) => (place.get(left) ?? 0) - (place.get(right) ?? 0)),
+  )
+  const cycles = groups.filter(([first = '', ...others]) => others.length > 0 || needs(first).includes(first))
+  return { order: groups.flat(), cycles }
+}
+
+/** Groups of ids that reach each other (Tarjan); a group comes after the groups it needs. */
+function strongGroups(ids: readonly string[], needs: (id: string) => string[]): string[][] {
+  const groups: string[][] = []
+  const indexes = new Map<string, number>()
+  const stack: string[] = []
+  const onStack = new Set<string>()
+  const visit = (id: string): number => {
+    const index = indexes.size
+    let lowest = index
+    indexes.set(id, index)
+    stack.push(id)
+    onStack.add(id)
+    for (const needed of needs(id)) {
+      const seen = indexes.get(needed)
+      if (seen === undefined) lowest = Math.min(lowest, visit(needed))
+      else if (onStack.has(needed)) lowest = Math.min(lowest, seen)
+    }
+    if (lowest === index) {
+      const group = stack.splice(stack.indexOf(id))
+      for (const member of group) onStack.delete(member)
+      groups.push(group)
+    }
+    return lowest
+  }
+  for (const id of ids) if (!indexes.has(id)) visit(id)
+  return groups
+}

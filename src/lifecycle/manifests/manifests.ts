@@ -1,0 +1,46 @@
+import type { Logger } from '../../base/log.ts'
+import { messageOf } from '../../base/problem.ts'
+import type { PluginDirectory } from '../../repository/repository.ts'
+import type { Field } from '../../schema/field.ts'
+import { identifierOf } from '../../schema/identifier.ts'
+import type { Manifest } from '../../schema/manifest.ts'
+import { normaliseFields } from './config-rules.ts'
+
+/** What is known of the installed plugins' manifests, so that questions are answered without the disk. */
+export interface Manifests {
+  get(id: string): Manifest | undefined
+  fields(id: string): Field[]
+  /** The same; undefined when the manifest is not known. */
+  knownFields(id: string): Field[] | undefined
+  set(id: string, manifest: Manifest): void
+  /** Reads the manifest from disk; keeps nothing when it cannot be used. */
+  refresh(id: string): Promise<void>
+  forget(id: string): void
+}
+
+export function createManifests(directory: PluginDirectory, logger: Logger): Manifests {
+  const known = new Map<string, { manifest: Manifest; fields: Field[] }>()
+
+  function set(id: string, manifest: Manifest): void {
+    known.set(id, { manifest, fields: normaliseFields(manifest) })
+  }
+
+  return {
+    get: (id) => known.get(id)?.manifest,
+    fields: (id) => known.get(id)?.fields ?? [],
+    knownFields: (id) => known.get(id)?.fields,
+    set,
+    async refresh(id) {
+      known.delete(id)
+      try {
+        set(id, await directory.readManifest(identifierOf(id)))
+      } catch (error) {
+        logger.warn('The manifest of an installed plugin cannot be used', {
+          plugin: id,
+          error: messageOf(error),
+        })
+      }
+    },
+    forget: (id) => void known.delete(id),
+  }
+}

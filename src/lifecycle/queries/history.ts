@@ -1,0 +1,37 @@
+import { pluginLifecycle } from '../../../machines/plugin-lifecycle.ts'
+import { stateOf } from '../../journal/evolve.ts'
+import type { PluginFact } from '../../schema/journal-event.ts'
+import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import type { Lifecycle } from '../lifecycle.ts'
+import { eventView, statesAt } from './views.ts'
+
+/** Most events that one answer about the history holds. */
+const historyLimit = 10_000
+
+/** What the journal tells: events, the state at any of them, and where a machine may go from here. */
+export type History = Pick<Lifecycle, 'history' | 'stateAt' | 'machineState'>
+
+export function createHistory(context: LifecycleContext): History {
+  const { journal, manifests } = context
+  return {
+    history({ plugin, after, limit = historyLimit }) {
+      const events = journal.read({
+        ...(plugin === undefined ? {} : { plugin }),
+        ...(after === undefined ? {} : { after }),
+        limit: Math.min(limit, historyLimit),
+      })
+      return events.map((event) => eventView(event, manifests.knownFields))
+    },
+    stateAt: (seq) => ({ seq, plugins: statesAt(journal.stateAt(seq)) }),
+    machineState(id) {
+      const snapshot = snapshotOfPlugin(context, id)
+      const state = stateOf(snapshot)
+      const at = ''
+      const nextEvents = (pluginLifecycle.states[state]?.ownEvents ?? []).filter((type) =>
+        // The guards look at the context alone, so the data of the fact does not matter here.
+        snapshot.can({ type, plugin: id, data: {}, at } as PluginFact & { at: string }),
+      )
+      return { machine: pluginLifecycle.id, state, nextEvents }
+    },
+  }
+}

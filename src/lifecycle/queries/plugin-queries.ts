@@ -1,0 +1,100 @@
+import { Problem } from '../../base/problem.ts'
+import { requireInstalled } from '../../journal/decide.ts'
+import { stateOf } from '../../journal/evolve.ts'
+import { isInstalled } from '../../journal/snapshot.ts'
+import { identifierOf, parseFullId } from '../../schema/identifier.ts'
+import type { Plugin } from '../../schema/plugin.ts'
+import type { PluginSummary } from '../../schema/plugin-call.ts'
+import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import type { Lifecycle } from '../lifecycle.ts'
+import { environmentUse } from '../permissions/plugin-environment.ts'
+import type { PluginLogs } from '../running/plugin-logs.ts'
+import { pluginsCalled } from '../running/plugin-names.ts'
+import { pluginView, versionViews } from './views.ts'
+
+/** Questions about the plugins that are installed. They change nothing. */
+export interface PluginQueries extends Pick<
+  Lifecycle,
+  'resolveId' | 'list' | 'get' | 'document' | 'logs' | 'versions'
+> {
+  /** Sorted. */
+  installedIds(): string[]
+  summaries(): PluginSummary[]
+}
+
+export function createPluginQueries(context: LifecycleContext, logs: PluginLogs): PluginQueries {
+  const { journal, manifests, effects } = context
+
+  function installedIds(): string[] {
+    return [...journal.state.plugins.values()]
+      .filter((snapshot) => isInstalled(stateOf(snapshot)))
+      .map((snapshot) => snapshot.context.id)
+      .sort()
+  }
+
+  function get(id: string): Plugin {
+    const snapshot = snapshotOfPlugin(context, id)
+    requireInstalled(snapshot)
+    const [manifest, fields] = [manifests.get(id), manifests.fields(id)]
+    return pluginView(snapshot, {
+      manifest,
+      fields,
+      environment: environmentUse(fields, context.environment(manifest ?? {})),
+      resources: effects.resources(id),
+      limits: effects.limits,
+      isolation: effects.isolation(id),
+    })
+  }
+
+  return {
+    installedIds,
+    summaries: () =>
+      installedIds().map((id) => {
+        const { shortId, name, version, description, enabled } = get(id)
+        return { id, shortId, name, version, description, enabled }
+      }),
+    resolveId(text) {
+      const identifier = parseFullId(text)
+      if (identifier !== undefined) return identifier.fullId
+      const matching = pluginsCalled(installedIds(), text)
+      const [id] = matching
+      if (id === undefined) {
+        throw new Problem('plugin_not_installed', `No installed plugin is called ${JSON.stringify(text)}.`)
+      }
+      if (matching.length > 1) {
+        throw new Problem('ambiguous_id', `${text} may be ${matching.join(' or ')}; use the full id.`)
+      }
+      return id
+    },
+    list: () => installedIds().map(get),
+    get,
+    async document(id, file) {
+      const plugin = get(id)
+      const listed = plugin.docs.find((document) => document.file === file)
+      if (listed === undefined) {
+        throw new Problem('doc_not_found', `The manifest of ${id} lists no document ${JSON.stringify(file)}.`)
+      }
+      return { ...listed, content: await context.directory.readDocument(identifierOf(id), file) }
+    },
+    async versions(id) {
+      const snapshot = snapshotOfPlugin(context, id)
+      requireInstalled(snapshot)
+      const { kept, trial } = snapshot.context
+      const there = await Promise.all(
+        kept.map((release) => context.directory.hasKept(identifierOf(id), release)),
+      )
+      const current = await context.directory.exists(identifierOf(id))
+      return {
+        versions: versionViews(snapshot, manifests.knownFields(id)).map((view, position) => ({
+          ...view,
+          available: position === 0 ? current : (there[position - 1] ?? false),
+        })),
+        trial,
+      }
+    },
+    logs(id, filter) {
+      get(id)
+      return logs.read(id, filter)
+    },
+  }
+}

@@ -1,0 +1,134 @@
+import { cutText } from '../../base/cut-text.ts'
+import type { HostState, PluginSnapshot } from '../../journal/evolve.ts'
+import { stateOf } from '../../journal/evolve.ts'
+import type { Field } from '../../schema/field.ts'
+import { identifierOf } from '../../schema/identifier.ts'
+import type { JournalEvent } from '../../schema/journal-event.ts'
+import type { Manifest } from '../../schema/manifest.ts'
+import type { Config, Plugin, Resources } from '../../schema/plugin.ts'
+import { type PluginLimits, shownLimits, workersOwnLimits } from '../../schema/plugin-limits.ts'
+import type { EnvironmentUse } from '../../schema/variable-pattern.ts'
+import { withoutCredentials } from '../secrets/address.ts'
+import type { PluginStateAt, PluginVersion } from '../lifecycle.ts'
+import { hiddenValue, hideSecrets } from '../secrets/secrets.ts'
+
+/** What callers see: projections of the fold, with secrets hidden. Pure. */
+
+/** What is known of a plugin beside its fold. */
+export interface PluginSurroundings {
+  /** Undefined when the files are missing or unusable; the plugin is shown all the same. */
+  manifest: Manifest | undefined
+  fields: Field[]
+  environment: EnvironmentUse
+  resources: Resources
+  /** What it may take for which nothing else is set. */
+  limits: PluginLimits
+  /** Undefined while it is not loaded. */
+  isolation: 'dedicated' | 'shared' | undefined
+}
+
+export function pluginView(
+  snapshot: PluginSnapshot,
+  { manifest, fields, environment, resources, limits, isolation }: PluginSurroundings,
+): Plugin {
+  const unread = new Set(environment.refused.map(({ key }) => key))
+  const { context } = snapshot
+  const { fullId, namespace, shortId } = identifierOf(context.id)
+  return {
+    id: fullId,
+    shortId,
+    namespace,
+    name: manifest?.name ?? shortId,
+    version: context.version ?? manifest?.version ?? '',
+    description: manifest?.description ?? null,
+    author: manifest?.author ?? null,
+    homepage: manifest?.homepage ?? null,
+    license: manifest?.license ?? null,
+    tags: manifest?.tags ?? [],
+    repository: context.repository,
+    enabled: context.enabled,
+    state: stateOf(snapshot),
+    error: context.error,
+    crashes: context.crashes,
+    restart: context.restart,
+    trial: context.trial,
+    integrity: { intact: context.changedFiles.length === 0, changed: context.changedFiles },
+    config: shownConfig(context.config, manifest === undefined ? undefined : fields),
+    fields: fields.map((field) => ({
+      ...field,
+      default: field.secret ? null : field.default,
+      env: unread.has(field.key) ? null : field.env,
+    })),
+    exports: manifest?.exports ?? {},
+    docs: manifest?.docs ?? [],
+    dependencies: manifest?.dependencies ?? [],
+    warnings: (manifest?.warnings ?? []).map(({ path, message }) => ({ path, message: cutText(message) })),
+    permissions: manifest?.permissions ?? null,
+    environment,
+    revision: context.revision,
+    installedAt: context.installedAt ?? '',
+    updatedAt: context.updatedAt ?? '',
+    resources,
+    limits: {
+      effective: shownLimits({ ...limits, ...context.limits }),
+      set: context.limits,
+      ...(isolation === 'shared' ? { notOwn: [...workersOwnLimits] } : {}),
+    },
+    limitsReached: context.limitsReached,
+  }
+}
+
+/** The present version and those that are kept. */
+export function versionViews(
+  { context }: PluginSnapshot,
+  fields: Field[] | undefined,
+): Omit<PluginVersion, 'available'>[] {
+  const { version, indexVersion, repository, config, updatedAt, kept } = context
+  const current = { version: version ?? '', indexVersion, repository, config, at: updatedAt ?? '' }
+  return [
+    { ...current, current: true, config: shownConfig(config, fields) },
+    ...kept.map((release) => ({
+      version: release.version,
+      indexVersion: release.indexVersion,
+      repository: release.repository,
+      current: false,
+      at: release.keptAt,
+      config: shownConfig(release.config, fields),
+    })),
+  ]
+}
+
+/** Without a manifest nobody knows which fields are marked as secrets, so every text is hidden. */
+function shownConfig(config: Config, fields: Field[] | undefined): Config {
+  if (fields !== undefined) return hideSecrets(fields, config)
+  return Object.fromEntries(
+    Object.entries(config).map(([key, value]) => [
+      key,
+      typeof value === 'number' || typeof value === 'boolean' ? value : hiddenValue,
+    ]),
+  )
+}
+
+/** The event as it may be shown. `fieldsOf`: undefined when the plugin's manifest is not known. */
+export function eventView(
+  event: JournalEvent,
+  fieldsOf: (plugin: string) => Field[] | undefined,
+): JournalEvent {
+  const { requestKey: _requestKey, ...shown } = event
+  if (shown.type === 'RepositoryAdded') {
+    return { ...shown, data: { ...shown.data, url: withoutCredentials(shown.data.url) } }
+  }
+  if (shown.type !== 'PluginConfigured') return shown
+  return { ...shown, data: { config: shownConfig(shown.data.config, fieldsOf(shown.plugin)) } }
+}
+
+export function statesAt(state: HostState): PluginStateAt[] {
+  return [...state.plugins.values()].map((snapshot) => ({
+    id: snapshot.context.id,
+    state: stateOf(snapshot),
+    enabled: snapshot.context.enabled,
+    version: snapshot.context.version,
+    revision: snapshot.context.revision,
+    error: snapshot.context.error,
+  }))
+}

@@ -1,0 +1,206 @@
+import type { Json } from '../../base/json.ts'
+import { messageOf, Problem } from '../../base/problem.ts'
+import { createRedactor } from '../../base/redaction.ts'
+import type { InstalledFiles } from '../../repository/repository.ts'
+import { type Isolate, IsolateError, type Sandbox } from '../../sandbox/isolate.ts'
+import { identifierOf } from '../../schema/identifier.ts'
+import type { Config, LogEntry, PluginError, Resources } from '../../schema/plugin.ts'
+import { noResources } from '../../schema/plugin.ts'
+import type { ChosenLimits, PluginLimits } from '../../schema/plugin-limits.ts'
+import { createFanOut } from './fan-out.ts'
+import { createGuard } from '../permissions/guard.ts'
+import { createRefusals, type RefusalCount } from '../permissions/refusals.ts'
+import { createPluginServices, type LoadedPlugin, type PluginServicesSettings } from './plugin-services.ts'
+
+/** Loads and unloads: what a plugin's facts cause outside the journal. It decides nothing. */
+export interface PluginEffects {
+  /** Runs the load steps, until `signal` ends them. Rejects with an `IsolateError`; then nothing of the plugin is left. */
+  load(request: LoadRequest, signal: AbortSignal): Promise<void>
+  /** Runs the unload steps to their end, whatever fails on the way. */
+  unload(id: string): Promise<void>
+  isLoaded(id: string): boolean
+  /** Adds a line of the host's to the plugin's log. */
+  say(id: string, level: LogEntry['level'], message: string): void
+  resources(id: string): Resources
+  /** What kind of worker it runs in; undefined while it is not loaded. */
+  isolation(id: string): 'dedicated' | 'shared' | undefined
+  /** How often plugins were refused what their manifests do not list. */
+  refusals(): RefusalCount[]
+  /** What a plugin may take for which its owner has set nothing else. */
+  readonly limits: PluginLimits
+  setControl(id: string, control: string, value: Json): Promise<Json | undefined>
+  setExposed(id: string, exposure: string, feature: string, value: Json): Promise<void>
+}
+
+export interface LoadRequest {
+  id: string
+  installed: InstalledFiles
+  /** Defaults and environment applied. */
+  config: Config
+  secrets: string[]
+  limits: ChosenLimits
+}
+
+/** A plugin that ended without being asked; everything of it has been cleaned up. */
+export type CrashListener = (id: string, error: PluginError) => void
+
+export interface PluginEffectsSettings extends PluginServicesSettings {
+  sandbox: Sandbox
+  onCrash: CrashListener
+  /**
+   * A plugin has lost its worker through no fault of its own. Called at once; `released` resolves when everything
+   * of it has been cleaned up.
+   */
+  onEvicted(id: string, reason: string, released: Promise<void>): void
+}
+
+export function createPluginEffects(settings: PluginEffectsSettings): PluginEffects {
+  const { sandbox, root, clock, logger, events, registry, stores, retained } = settings
+  const loaded = new Map<string, LoadedPlugin>()
+  const services = createPluginServices(settings, loaded)
+  const { say } = services
+  const refusals = createRefusals()
+
+  /** The host's side of the unload steps, in the specification's order. */
+  function release(id: string, plugin: LoadedPlugin): Promise<void> {
+    return (plugin.released ??= cleanUp(id, plugin))
+  }
+
+  async function cleanUp(id: string, plugin: LoadedPlugin): Promise<void> {
+    await services.withdraw(id, plugin)
+    await stores.release(id)
+    await retained.release(id)
+    if (loaded.get(id) === plugin) loaded.delete(id)
+  }
+
+  function watch(id: string, plugin: LoadedPlugin, isolate: Isolate): void {
+    void isolate.ended.then(async (failure) => {
+      const error = plugin.charged ?? failure
+      if (error === undefined || plugin.unloading) return
+      if (error.code === 'neighbour_ended') {
+        say(id, 'warn', `The plugin starts again: ${error.message}`)
+        settings.onEvicted(id, error.message, release(id, plugin))
+        return
+      }
+      say(id, 'error', `The plugin ended by itself: ${error.message}`)
+      await release(id, plugin)
+      settings.onCrash(id, {
+        code: error.code,
+        message: error.message,
+        at: new Date(clock.now()).toISOString(),
+      })
+    })
+  }
+
+  return {
+    async load({ id, installed, config, secrets, limits }, signal) {
+      const { manifest, files } = installed
+      const { namespace, shortId } = identifierOf(id)
+      refusals.forgive(id)
+      const redactor = createRedactor(secrets)
+      const plugin: LoadedPlugin = {
+        isolate: undefined,
+        waiting: [],
+        subscriptions: new Map(),
+        fanOut: createFanOut(id),
+        commanded: new Set(),
+        guard: createGuard({
+          plugin: id,
+          permissions: manifest.permissions,
+          config,
+          root,
+          announces: settings.announces(),
+          refused(kind, value, sentence) {
+            if (refusals.note(id, kind, value))
+              say(id, 'warn', redactor.redactMessage(`Refused: ${sentence}`))
+          },
+        }),
+        httpRequests: limits.httpRequests ?? sandbox.limits.httpRequests,
+        crowded: false,
+        charged: undefined,
+        unloading: false,
+        released: undefined,
+      }
+      loaded.set(id, plugin)
+      try {
+        const isolate = await sandbox.load(
+          {
+            id,
+            shortId,
+            namespace,
+            name: manifest.name,
+            version: manifest.version,
+            description: manifest.description ?? null,
+            files,
+            config,
+            secrets,
+            limits,
+            keyValues: await stores.open(id, (sentence) => say(id, 'error', sentence)),
+            controls: manifest.exports?.controls ?? [],
+            topics: plugin.guard.topics,
+            retained: retained.entries(id),
+          },
+          services.servicesFor(id, plugin),
+          signal,
+        )
+        plugin.isolate = isolate
+        if (plugin.charged !== undefined) {
+          await isolate.unload()
+          throw plugin.charged
+        }
+        for (const action of plugin.waiting.splice(0)) action(isolate)
+        watch(id, plugin, isolate)
+      } catch (error) {
+        if (error instanceof IsolateError && !signal.aborted) {
+          say(
+            id,
+            'error',
+            `The plugin could not be loaded: ${error.message}${error.traceback && `\n${error.traceback}`}`,
+          )
+        }
+        await release(id, plugin)
+        throw error
+      }
+    },
+    async unload(id) {
+      const plugin = loaded.get(id)
+      if (plugin === undefined) return
+      plugin.unloading = true
+      try {
+        await plugin.isolate?.unload()
+      } catch (error) {
+        logger.error('An isolate could not be ended in order', { plugin: id, error: messageOf(error) })
+      }
+      await release(id, plugin)
+    },
+    say,
+    limits: sandbox.limits,
+    isLoaded: (id) => loaded.get(id)?.isolate !== undefined,
+    isolation: (id) => loaded.get(id)?.isolate?.usage().isolation,
+    resources(id) {
+      const plugin = loaded.get(id)
+      if (plugin?.isolate !== undefined) return plugin.isolate.resources()
+      return {
+        ...noResources,
+        eventSubscriptions: events.count(id),
+        mqttSubscriptions: plugin?.subscriptions.size ?? 0,
+        objects: registry.objects(id).size,
+        sensors: registry.points(id, 'sensor').size,
+        controls: registry.points(id, 'control').size,
+      }
+    },
+    refusals: refusals.counts,
+    async setControl(id, control, value) {
+      const isolate = loaded.get(id)?.isolate
+      if (isolate === undefined)
+        throw new Problem('control_unknown', `${id} is not running, so it has no controls.`)
+      return isolate.setControl(control, value)
+    },
+    async setExposed(id, exposure, feature, value) {
+      const isolate = loaded.get(id)?.isolate
+      if (isolate === undefined)
+        throw new Problem('control_unknown', `${id} is not running, so it exposes nothing.`)
+      await isolate.setExposed(exposure, feature, value)
+    },
+  }
+}

@@ -1,0 +1,308 @@
+import type { Clock } from '../../base/clock.ts'
+import { cutTexts } from '../../base/cut-text.ts'
+import type { Json } from '../../base/json.ts'
+import { isBelow } from '../../base/topic-filter.ts'
+import type { Logger } from '../../base/log.ts'
+import { messageOf } from '../../base/problem.ts'
+import { type PluginTopicRights } from '../../schema/topic-rights.ts'
+import { createTopics, pluginTopic } from '../../schema/topics.ts'
+import type { Bus, BusSubscription } from '../../bus/bus.ts'
+import type { Outside } from '../../outside/outside.ts'
+import type {
+  Isolate,
+  IsolateError,
+  IsolateServices,
+  PointState,
+  PublishOptions,
+} from '../../sandbox/isolate.ts'
+import type { ExposedState } from '../../schema/exposure.ts'
+import type { LogEntry } from '../../schema/plugin.ts'
+import type { PluginSummary } from '../../schema/plugin-call.ts'
+import type { LimitName } from '../../schema/plugin-limits.ts'
+import { retainedSentence } from '../../schema/retained-account.ts'
+import type { Announcements } from './announcements.ts'
+import type { EventHub } from './event-hub.ts'
+import type { ExposureRegistry } from './exposure-registry.ts'
+import type { FanOut } from './fan-out.ts'
+import type { KeyValueStores } from '../stores/key-value-stores.ts'
+import type { ObjectRegistry } from './object-registry.ts'
+import type { Checks, Guard } from '../permissions/guard.ts'
+import type { PluginLogs } from './plugin-logs.ts'
+import { objectAddress, pluginsCalled } from './plugin-names.ts'
+import type { RetainedTopics } from '../stores/retained-topics.ts'
+
+/** Things of other plugins of which a line in their logs says that this one sets them; once for each, and load. */
+export const commandsTold = 100
+/** Events and messages that may wait for a plugin while its onInit runs; later ones are dropped. */
+export const waitingDeliveries = 1_000
+
+export interface PluginServicesSettings {
+  bus: Bus
+  outside: Outside
+  /** First levels of the host's own topics, which plugins may not publish to. */
+  root: string
+  /** Where the host announces its plugins to Home Assistant; what one says there in its name would be believed. */
+  announces(): PluginTopicRights['announces']
+  clock: Clock
+  logger: Logger
+  events: EventHub
+  registry: ObjectRegistry
+  exposures: ExposureRegistry
+  logs: PluginLogs
+  stores: KeyValueStores
+  retained: RetainedTopics
+  announcements: Announcements
+  /** A plugin has to be unloaded and loaded again to get another worker. `wanted`: whether that is still so. */
+  onMoveAway(id: string, reason: string, wanted: () => boolean): void
+  /** A plugin has met one of its limits; once for each limit and load. */
+  onLimit(id: string, limit: LimitName, value: number): void
+  /** Full ids of all installed plugins, sorted. */
+  installedIds(): string[]
+  /** The same, as `Plugin.list()` shows them. */
+  listPlugins(): PluginSummary[]
+}
+
+/** A plugin while it is loaded, or being loaded. */
+export interface LoadedPlugin {
+  isolate: Isolate | undefined
+  /** What arrived while onInit was still running: a retained message, say. */
+  waiting: ((isolate: Isolate) => void)[]
+  subscriptions: Map<number, Promise<BusSubscription | undefined>>
+  /** What follows from what it says. */
+  fanOut: FanOut
+  guard: Guard
+  /** Topics of commands to other plugins of which those have been told. */
+  commanded: Set<string>
+  /** HTTP requests that it may have under way. */
+  httpRequests: number
+  /** It has been told that it can retain no more. */
+  crowded: boolean
+  /** Set when it has ended another plugin: its own end counts as a crash. */
+  charged: IsolateError | undefined
+  /** Set when the end of the isolate has been asked for. */
+  unloading: boolean
+  /** Set when what it had is being cleaned up; once, or what is loaded after it would be cleaned up, too. */
+  released: Promise<void> | undefined
+}
+
+/** What a plugin that runs gets of the host, and what the host takes back afterwards. */
+export interface PluginServices {
+  servicesFor(id: string, plugin: LoadedPlugin): IsolateServices
+  /** Everything that others could still see or hear of it, in the specification's order. */
+  withdraw(id: string, plugin: LoadedPlugin): Promise<void>
+  /** Adds a line of the host's to the plugin's log. */
+  say(id: string, level: LogEntry['level'], message: string): void
+}
+
+/** `loaded`: by id; whoever works through another's instance is among them. */
+export function createPluginServices(
+  settings: PluginServicesSettings,
+  loaded: ReadonlyMap<string, LoadedPlugin>,
+): PluginServices {
+  const { bus, outside, root, clock, logger, events, registry, exposures } = settings
+  const { logs, stores, retained, announcements } = settings
+
+  const topics = createTopics(root)
+
+  function log(plugin: string, line: LogEntry): void {
+    const entry = cutTexts(line)
+    logs.add(plugin, entry)
+    logger[entry.level](entry.message, { plugin, ...entry.fields })
+    announcements.announce({ kind: 'log', plugin, entry })
+  }
+
+  function hostLine(plugin: string, level: LogEntry['level'], message: string): void {
+    log(plugin, { at: new Date(clock.now()).toISOString(), level, message })
+  }
+
+  /** The bytes are somebody else's: what waits for the end of onInit has a copy. */
+  function deliver(
+    plugin: LoadedPlugin,
+    bytes: Uint8Array,
+    action: (isolate: Isolate, bytes: Uint8Array) => void,
+  ): void {
+    if (plugin.isolate !== undefined) action(plugin.isolate, bytes)
+    else if (plugin.waiting.length < waitingDeliveries) {
+      const kept = Uint8Array.from(bytes)
+      plugin.waiting.push((isolate) => action(isolate, kept))
+    }
+  }
+
+  /** Whether there is room for what a plugin wants to be retained; an empty payload makes room. */
+  function mayRetain(id: string, plugin: LoadedPlugin, topic: string, payload: number): boolean {
+    if (retained.take(id, topic, payload)) return true
+    // Its worker counts alike, and has told whoever called.
+    if (!plugin.crowded) hostLine(id, 'warn', `Refused: ${retainedSentence(topic)}`)
+    plugin.crowded = true
+    return false
+  }
+
+  /** Says in the log of a plugin that another one sets something of it, as long as both are loaded. */
+  function tellOfCommand(id: string, plugin: LoadedPlugin, topic: string): void {
+    const set = topics.parseControlSet(topic) ?? topics.parseExposedSet(topic)
+    if (set === undefined || set.plugin === id || !loaded.has(set.plugin)) return
+    if (plugin.commanded.has(topic) || plugin.commanded.size >= commandsTold) return
+    plugin.commanded.add(topic)
+    const message = `${id} sets ${topic.slice(pluginTopic(root, set.plugin).length + 1, -'/set'.length)} over MQTT`
+    log(set.plugin, {
+      at: new Date(clock.now()).toISOString(),
+      level: 'info',
+      message,
+      fields: { origin: id },
+    })
+  }
+
+  function servicesFor(id: string, plugin: LoadedPlugin): IsolateServices {
+    /** Charges the plugin for what follows from what it says. */
+    const charged =
+      <A extends unknown[]>(service: (...args: A) => void) =>
+      (...args: A): void =>
+        bus.causedBy(plugin.fanOut.cause, () => service(...args))
+    return {
+      log: charged((entry: LogEntry) => log(id, entry)),
+      emit: charged((...[name, data, { qos, retain }, caller]: Parameters<IsolateServices['emit']>) => {
+        if (retain && !mayRetain(id, plugin, topics.event(id, name), data.bytes.length)) return
+        for (let listener = events.emit(name, data); listener > 0; listener -= 1) plugin.fanOut.reached()
+        announcements.announce({ kind: 'event', plugin: id, name, data, qos, retain, caller })
+      }),
+      publish: charged((topic: string, payload: Uint8Array, options: PublishOptions) => {
+        if (plugin.guard.publish(topic) !== undefined) return
+        // Below the root are only commands, which nothing is kept of.
+        const retain = options.retain && !isBelow(root, topic)
+        if (retain && !mayRetain(id, plugin, topic, payload.byteLength)) return
+        tellOfCommand(id, plugin, topic)
+        bus
+          .publish(topic, payload, {
+            ...options,
+            retain,
+            publisher: id,
+          })
+          .catch((error: unknown) => {
+            hostLine(id, 'warn', `mqttPublish to ${topic} failed: ${messageOf(error)}`)
+          })
+      }),
+      subscribeEvent: (name) =>
+        events.subscribe(id, name, (event, data) =>
+          deliver(plugin, data.bytes, (isolate, bytes) => isolate.deliverEvent(event, bytes)),
+        ),
+      unsubscribeEvent: (name) => events.unsubscribe(id, name),
+      subscribeTopic(subscription, filter) {
+        if (plugin.guard.subscribe(filter) !== undefined) return
+        const made = bus
+          .subscribe(
+            filter,
+            ({ topic, payload }) => {
+              if (!plugin.guard.hears(filter, topic)) return
+              deliver(plugin, payload, (isolate, bytes) => isolate.deliverMessage(subscription, topic, bytes))
+            },
+            { immediate: true },
+          )
+          .catch((error: unknown) => {
+            hostLine(id, 'warn', `mqttSubscribe to ${filter} failed: ${messageOf(error)}`)
+            return undefined
+          })
+        // A number that is in use already is not one of an honest worker; what had it would never be closed.
+        void closeSubscription(id, plugin.subscriptions.get(subscription))
+        plugin.subscriptions.set(subscription, made)
+      },
+      unsubscribeTopic(subscription) {
+        const made = plugin.subscriptions.get(subscription)
+        plugin.subscriptions.delete(subscription)
+        void closeSubscription(id, made)
+      },
+      setObject: charged((path: string, value: Json | undefined) => {
+        registry.setObject(id, path, value)
+        announcements.announce({ kind: 'object', plugin: id, path, value })
+      }),
+      setPoint: charged(({ kind, id: point, value }: PointState) => {
+        registry.setPoint(id, kind, point, value)
+        announcements.announce({ kind, plugin: id, id: point, value, removed: false })
+      }),
+      removePoint(kind, point) {
+        registry.removePoint(id, kind, point)
+        announcements.announce({ kind, plugin: id, id: point, value: undefined, removed: true })
+      },
+      setExposure(exposed, exposure) {
+        exposures.set(id, exposed, exposure)
+        announcements.announce({ kind: 'exposure', plugin: id, id: exposed, exposure })
+      },
+      removeExposure: (exposed) => removeExposure(id, exposed),
+      setExposedState: charged((exposed: string, state: ExposedState) => {
+        const exposure = exposures.setState(id, exposed, state)
+        if (exposure !== undefined)
+          announcements.announce({ kind: 'exposed', plugin: id, id: exposed, exposure, state })
+      }),
+      congested: () => bus.congested(),
+      charged(error) {
+        if (plugin.charged !== undefined || plugin.unloading) return
+        plugin.charged = error
+        void plugin.isolate?.unload()
+      },
+      limitReached: (limit, value) => settings.onLimit(id, limit, value),
+      deliveries: () => plugin.fanOut.take(),
+      moveAway: (reason) =>
+        settings.onMoveAway(id, reason, () => loaded.get(id) === plugin && !plugin.unloading),
+      setKeyValue: (key, entry) => stores.set(id, key, entry),
+      request: (call, signal, visitor) =>
+        outside.request(id, call, signal, {
+          connect: (host, port) =>
+            plugin.guard.connect(host, port) ?? refusedTo(visitor, ({ connect }) => connect(host, port)),
+          httpRequests: plugin.httpRequests,
+        }),
+      refuseVisit: (visitor, permission, value) => refusedTo(visitor, (checks) => checks[permission](value)),
+      lookUpObject(fullPath, visitor) {
+        const found = objectAddress(settings.installedIds(), fullPath)
+        const value = found && registry.objects(found.plugin).get(found.path)
+        if (found === undefined || value === undefined) return undefined
+        const refusal = plugin.guard.use(found.plugin) ?? refusedTo(visitor, ({ use }) => use(found.plugin))
+        if (refusal !== undefined) throw new Error(refusal)
+        return value
+      },
+      installedAs: (other) => pluginsCalled(settings.installedIds(), other),
+      refuseUse: (other) => plugin.guard.use(other),
+      listPlugins: () => settings.listPlugins().filter((other) => plugin.guard.sees(other.id)),
+    }
+  }
+
+  /** Why a plugin that works through another one's instance may not do what the other one may. */
+  function refusedTo(
+    visitor: string | undefined,
+    check: (checks: Checks) => string | undefined,
+  ): string | undefined {
+    if (visitor === undefined) return undefined
+    const guard = loaded.get(visitor)?.guard
+    return guard === undefined ? `plugin not running: ${visitor}` : check(guard.visiting)
+  }
+
+  function removeExposure(id: string, exposed: string): void {
+    if (!exposures.remove(id, exposed)) return
+    announcements.announce({ kind: 'exposure', plugin: id, id: exposed, exposure: undefined })
+  }
+
+  async function closeSubscription(
+    id: string,
+    made: Promise<BusSubscription | undefined> | undefined,
+  ): Promise<void> {
+    try {
+      await (await made)?.close()
+    } catch (error) {
+      logger.warn('An MQTT subscription could not be closed', { plugin: id, error: messageOf(error) })
+    }
+  }
+
+  return {
+    servicesFor,
+    async withdraw(id, plugin) {
+      events.unsubscribeAll(id)
+      const subscriptions = [...plugin.subscriptions.values()]
+      plugin.subscriptions.clear()
+      await Promise.all(subscriptions.map((made) => closeSubscription(id, made)))
+      registry.clear(id, ({ kind, id: name }) => {
+        if (kind === 'object') announcements.announce({ kind, plugin: id, path: name, value: undefined })
+        else announcements.announce({ kind, plugin: id, id: name, value: undefined, removed: true })
+      })
+      for (const { id: exposed } of exposures.list(id)) removeExposure(id, exposed)
+    },
+    say: hostLine,
+  }
+}

@@ -1,0 +1,126 @@
+import { isJsonObject } from '../../base/json.ts'
+import { type KeyRing, keyIdOf, looksSealed, SecretKeyError } from '../../base/key-ring.ts'
+import { messageOf } from '../../base/problem.ts'
+import type { Vault } from '../../journal/vault.ts'
+import type { Field } from '../../schema/field.ts'
+import { jsonDepthLimit } from '../../schema/json-text.ts'
+import { escapePointer } from '../../schema/parser.ts'
+import { withoutCredentials } from './address.ts'
+import { isEmpty, isSecret, mapMembers, namesSecret } from './secrets.ts'
+
+/** Encrypted values that are remembered, so that a file does not change where its content does not. */
+const rememberedLimit = 10_000
+
+/**
+ * Encrypts the secret values of configurations, each for its plugin and key, and addresses that hold a
+ * password. A plain text that looks encrypted gets one more `$` in front, with and without a key.
+ * `fieldsOf`: undefined when the plugin's manifest is not known; then every text may be a secret.
+ */
+export function createSecretVault(
+  ring: KeyRing,
+  fieldsOf: (plugin: string) => readonly Field[] | undefined,
+): Vault {
+  const [current] = ring.ids
+  /** Sealed text by context and content. */
+  const remembered = new Map<string, string>()
+
+  function remember(context: string, text: string, sealed: string): void {
+    if (remembered.size >= rememberedLimit) remembered.clear()
+    remembered.set(`${context}\n${text}`, sealed)
+  }
+
+  function sealText(context: string, text: string): string {
+    const known = remembered.get(`${context}\n${text}`)
+    if (known !== undefined) return known
+    const sealed = ring.seal(context, text)
+    remember(context, text, sealed)
+    return sealed
+  }
+
+  function openText(context: string, sealed: string, place: string): string {
+    try {
+      const text = ring.open(context, sealed)
+      if (keyIdOf(sealed) === current) remember(context, text, sealed)
+      return text
+    } catch (error) {
+      if (error instanceof SecretKeyError) {
+        throw new SecretKeyError(`${error.message} The first that needs it is ${place}.`, { cause: error })
+      }
+      throw new Error(`${place} cannot be decrypted: ${messageOf(error)}`, { cause: error })
+    }
+  }
+
+  const contextOf = (plugin: string, path: string): string => `config ${plugin} ${path}`
+
+  function sealValue(plugin: string, path: string, value: unknown, secret: boolean, depth: number): unknown {
+    if (current !== undefined && !isEmpty(value) && (secret || depth > jsonDepthLimit)) {
+      return sealText(contextOf(plugin, path), JSON.stringify(value))
+    }
+    if (typeof value === 'string') return escaped(value)
+    if (Array.isArray(value)) {
+      return value.map((item) => sealValue(plugin, `${path}/*`, item, false, depth + 1))
+    }
+    if (!isJsonObject(value)) return value
+    return mapMembers(value, (key, member) =>
+      sealValue(plugin, pointer(path, key), member, namesSecret(key, member), depth + 1),
+    )
+  }
+
+  function openValue(plugin: string, path: string, value: unknown): unknown {
+    if (typeof value === 'string') {
+      if (!looksSealed(value)) return unescaped(value)
+      const place = `the value ${path} of ${plugin}`
+      return JSON.parse(openText(contextOf(plugin, path), value, place))
+    }
+    if (Array.isArray(value)) return value.map((item) => openValue(plugin, `${path}/*`, item))
+    if (!isJsonObject(value)) return value
+    return mapMembers(value, (key, member) => openValue(plugin, pointer(path, key), member))
+  }
+
+  return {
+    sealConfig(plugin, config) {
+      const fields = fieldsOf(plugin)
+      return mapMembers(config, (key, value) => {
+        const secret = fields === undefined ? mayBeSecret(key, value) : isSecret(fields, key, value)
+        return sealValue(plugin, pointer('', key), value, secret, 1)
+      })
+    },
+    openConfig: (plugin, config) =>
+      mapMembers(config, (key, value) => openValue(plugin, pointer('', key), value)),
+    sealAddress(repository, address) {
+      const hasPassword = withoutCredentials(address) !== address
+      if (current !== undefined && hasPassword) return sealText(`repository ${repository}`, address)
+      return escaped(address)
+    },
+    openAddress(repository, address) {
+      if (!looksSealed(address)) return unescaped(address)
+      return openText(`repository ${repository}`, address, `the address of the repository ${repository}`)
+    },
+  }
+}
+
+function mayBeSecret(key: string, value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'object' || namesSecret(key, value)
+}
+
+/** Items of lists have no name, and a person may reorder them: they share one place. */
+function pointer(path: string, key: string): string {
+  return `${path}/${escapePointer(key)}`
+}
+
+/** A text that looks sealed, or would without the `$` that it begins with. */
+function isGuarded(text: string): boolean {
+  for (let start = 0; ; start += 1) {
+    if (looksSealed(text.slice(start))) return true
+    if (text[start] !== '$') return false
+  }
+}
+
+function escaped(text: string): string {
+  return isGuarded(text) ? `$${text}` : text
+}
+
+/** Only for a text that does not look sealed itself. */
+function unescaped(text: string): string {
+  return text.startsWith('$') && isGuarded(text.slice(1)) ? text.slice(1) : text
+}

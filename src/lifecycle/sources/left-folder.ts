@@ -1,0 +1,56 @@
+import { isDeepStrictEqual } from 'node:util'
+import { Problem, type ProblemCode } from '../../base/problem.ts'
+import { pluginIn } from '../../journal/evolve.ts'
+import type { InstalledFiles } from '../../repository/repository.ts'
+import { isSameVersion } from '../../repository/versions.ts'
+import { identifierOf } from '../../schema/identifier.ts'
+import type { Release } from '../../schema/journal-event.ts'
+import type { LifecycleContext } from '../context.ts'
+import type { InstallRequest } from '../lifecycle.ts'
+
+/** What an uninstallation left on disk, as it can be installed again. */
+export type LeftFolder = Omit<Release, 'config'> & Pick<InstalledFiles, 'manifest'>
+
+/** Whoever offered the plugin does not any more, or not now. */
+const goneCodes: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
+  'repository_unreachable',
+  'repository_unknown',
+  'plugin_not_in_repository',
+])
+
+/**
+ * The folder that stands in for a repository which failed with `error`. Rethrows that when there is none, or when
+ * it is not what was asked for.
+ */
+export async function leftFolder(
+  context: LifecycleContext,
+  { fullId, repository, version }: InstallRequest,
+  error: unknown,
+): Promise<LeftFolder> {
+  if (!(error instanceof Problem) || !goneCodes.has(error.code)) throw error
+  const { directory, logger } = context
+  const identifier = identifierOf(fullId)
+  const before = lastInstallation(context, fullId)
+  // Another one by name is asked for what it has, not for what is here.
+  if (repository !== undefined && repository !== before?.repository) throw error
+  await directory.settle(identifier)
+  const found = await directory.read(identifier).catch(() => undefined)
+  if (found === undefined || (version !== undefined && !isSameVersion(version, found.manifest.version)))
+    throw error
+  const { manifest, integrity } = found
+  if (before !== undefined && !isDeepStrictEqual(before.integrity, integrity))
+    logger.warn('The files of a plugin are not those that were uninstalled', { plugin: fullId })
+  return {
+    manifest,
+    version: manifest.version,
+    indexVersion: (before?.version === manifest.version ? before.indexVersion : null) ?? manifest.version,
+    repository: before?.repository ?? null,
+    integrity,
+  }
+}
+
+/** What was installed before the plugin was uninstalled, if that was the last that happened to it. */
+function lastInstallation({ journal }: LifecycleContext, id: string) {
+  const last = journal.last(id)
+  return last?.type === 'PluginUninstalled' ? pluginIn(journal.stateAt(last.seq - 1), id).context : undefined
+}

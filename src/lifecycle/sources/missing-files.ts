@@ -1,0 +1,110 @@
+import { messageOf, Problem } from '../../base/problem.ts'
+import type { StagedPlugin } from '../../repository/repository.ts'
+import { identifierOf } from '../../schema/identifier.ts'
+import type { FilesSource, Origin, PluginFact } from '../../schema/journal-event.ts'
+import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import { originRepository } from './origin-repository.ts'
+
+/** What an entry written by hand is taken to be until its files are there. */
+export const unknownVersion = '0.0.0'
+
+/**
+ * Gives a plugin in `loading` the files that it lacks: its folder was deleted by hand, or its entry was written by
+ * hand. They are those of the version that the journal names, from the versions that are kept or else from the
+ * repository; only if nobody has that one it is another. What they are is written down.
+ */
+export async function restoreMissingFiles(
+  context: LifecycleContext,
+  id: string,
+  by: Origin,
+  signal: AbortSignal,
+): Promise<void> {
+  const { journal, directory, logger } = context
+  const identifier = identifierOf(id)
+  const wanted = snapshotOfPlugin(context, id).context
+  const isKnown = Object.keys(wanted.integrity).length > 0
+  const version = wanted.version ?? unknownVersion
+
+  async function writeDown(
+    source: FilesSource,
+    data: Pick<Release, 'version' | 'integrity'> & Partial<Release>,
+  ): Promise<void> {
+    const { indexVersion, repository } = wanted
+    const fact: PluginFact = {
+      type: 'PluginFilesRestored',
+      plugin: id,
+      data: { indexVersion, repository, ...data, source },
+    }
+    await journal.append([fact], by)
+    if (version === unknownVersion || version === data.version) return
+    const sentence = `Version ${version} could not be had any more; this is ${data.version}`
+    logger.warn('Another version takes the place of missing files', {
+      plugin: id,
+      wanted: version,
+      found: data.version,
+    })
+    context.effects.say(id, 'warn', sentence)
+  }
+
+  if (await directory.exists(identifier)) {
+    if (isKnown) return
+    // Somebody has put them there since.
+    const { manifest, integrity } = await directory.read(identifier)
+    await writeDown('folder', { version: manifest.version, indexVersion: manifest.version, integrity })
+    return
+  }
+  const release = { version, integrity: wanted.integrity }
+  if (await directory.hasKept(identifier, release)) {
+    await directory.restore(identifier, release)
+    const { integrity } = await directory.read(identifier)
+    await writeDown('kept', { version, integrity })
+    return
+  }
+  const staged = await unlessAborted(signal, fetchFiles(context, id, version))
+  try {
+    const { manifest, indexVersion, repository, integrity } = staged
+    // The fact first: after a crash between the two, these files are fetched again.
+    await writeDown('repository', { version: manifest.version, indexVersion, repository, integrity })
+    await staged.swapIn()
+    logger.info('Fetched the missing files of a plugin', { plugin: id, repository, was: version })
+  } finally {
+    await staged.discard()
+  }
+}
+
+type Release = (PluginFact & { type: 'PluginFilesRestored' })['data']
+
+async function fetchFiles(context: LifecycleContext, id: string, version: string): Promise<StagedPlugin> {
+  const { repositories, logger } = context
+  const from = await originRepository(context, id)
+  const identifier = identifierOf(id)
+  if (version === unknownVersion) return repositories.stage(from, identifier)
+  try {
+    return await repositories.stage(from, identifier, version)
+  } catch (error) {
+    if (!(error instanceof Problem) || error.code !== 'plugin_not_in_repository') throw error
+    logger.info('The repository does not have the version of the missing files', {
+      plugin: id,
+      error: messageOf(error),
+    })
+    return repositories.stage(from, identifier)
+  }
+}
+
+/** Rejects as soon as nobody waits any more; what arrives later is thrown away. */
+async function unlessAborted(signal: AbortSignal, fetching: Promise<StagedPlugin>): Promise<StagedPlugin> {
+  let stop = (): void => undefined
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(new Error(String(signal.reason)))
+  })
+  signal.addEventListener('abort', stop)
+  if (signal.aborted) stop()
+  try {
+    return await Promise.race([fetching, aborted])
+  } catch (error) {
+    if (signal.aborted) void fetching.then((staged) => staged.discard()).catch(() => undefined)
+    throw error
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}

@@ -1,0 +1,68 @@
+import type { Clock, ScheduledCall } from '../../base/clock.ts'
+
+/** Longest time in ms that a change waits before it is written (plugin-api.md: on disk within a second). */
+export const writeDelay = 500
+
+/** Writes something that changes often: a little later, once for all changes until then, and again if it fails. */
+export interface DelayedWrite {
+  changed(): void
+  /** Writes what is waiting. False: it failed, and is tried again later. */
+  flush(): Promise<boolean>
+  /** Nothing is written any more; resolves when a write that is under way has ended. */
+  discard(): Promise<void>
+}
+
+/** `write` takes what is to be written as it is then. */
+export function createDelayedWrite(
+  clock: Clock,
+  write: () => Promise<void>,
+  failed: (error: unknown) => void,
+): DelayedWrite {
+  let dirty = false
+  let ended = false
+  let timer: ScheduledCall | undefined
+  let writing = Promise.resolve()
+
+  async function attempt(): Promise<void> {
+    if (!dirty) return
+    dirty = false
+    try {
+      await write()
+    } catch (error) {
+      if (ended) return
+      dirty = true
+      failed(error)
+    }
+  }
+
+  function schedule(): void {
+    if (ended) return
+    timer ??= clock.schedule(writeDelay, () => {
+      timer = undefined
+      writing = writing.then(attempt).then(() => {
+        if (dirty) schedule()
+      })
+    })
+  }
+
+  return {
+    changed() {
+      dirty = true
+      schedule()
+    },
+    async flush() {
+      timer?.cancel()
+      timer = undefined
+      writing = writing.then(attempt)
+      await writing
+      if (dirty) schedule()
+      return !dirty
+    },
+    async discard() {
+      ended = true
+      dirty = false
+      timer?.cancel()
+      await writing
+    },
+  }
+}

@@ -1,0 +1,156 @@
+import { join } from 'node:path'
+import type { Clock } from '../../base/clock.ts'
+import { type FileSystem, temporaryOf, writeFileAtomically } from '../../base/file-system.ts'
+import type { Json } from '../../base/json.ts'
+import { type KeyRing, SecretKeyError } from '../../base/key-ring.ts'
+import type { Logger } from '../../base/log.ts'
+import { makePrivateDirectory, privateFileMode } from '../../base/private-files.ts'
+import { messageOf, systemErrorCode } from '../../base/problem.ts'
+import type { KeyValueEntry } from '../../sandbox/isolate.ts'
+import { createDelayedWrite, type DelayedWrite } from './delayed-write.ts'
+import { decodeStore, encodeStore, storeFiles, storePath, storesFolderIn } from './key-value-file.ts'
+
+/** The plugins' key-value stores: in memory while a plugin is loaded, each in a file that is replaced whole. */
+export interface KeyValueStores {
+  /**
+   * Reads the plugin's store. Entries that have expired are left out. A damaged file is put aside, and `report`
+   * gets a sentence for whoever looks after the plugin.
+   */
+  open(plugin: string, report?: (sentence: string) => void): Promise<Record<string, KeyValueEntry>>
+  /** Takes over a change; it is on disk within a second. */
+  set(plugin: string, key: string, entry: KeyValueEntry | undefined): void
+  /** Writes what is waiting, and forgets the store until it is opened again. */
+  release(plugin: string): Promise<void>
+  /** Removes the plugin's file, and what an interrupted write left of it. */
+  remove(plugin: string): Promise<void>
+  /** Removes what writes left that a crash interrupted. Only for the start. Never rejects. */
+  recover(): Promise<void>
+  close(): Promise<void>
+}
+
+interface Store {
+  entries: Map<string, KeyValueEntry>
+  file: DelayedWrite
+}
+
+export function createKeyValueStores(settings: {
+  directory: string
+  files: FileSystem
+  clock: Clock
+  logger: Logger
+  /** Encrypts the files; an empty one does not. */
+  ring: KeyRing
+}): KeyValueStores {
+  const { files, clock, logger, ring } = settings
+  const folder = storesFolderIn(settings.directory)
+  const stores = new Map<string, Store>()
+
+  const pathOf = (plugin: string): string => storePath(settings.directory, plugin)
+
+  async function read(
+    plugin: string,
+    report: ((sentence: string) => void) | undefined,
+  ): Promise<Map<string, KeyValueEntry>> {
+    const path = pathOf(plugin)
+    let content: Uint8Array
+    try {
+      content = await files.readFile(path)
+    } catch (error) {
+      if (systemErrorCode(error) === 'ENOENT') return new Map()
+      throw new Error(
+        `The stored values in ${path} cannot be read (${systemErrorCode(error) ?? messageOf(error)}): ` +
+          'correct the permissions of the file, or move it away to start without them.',
+        { cause: error },
+      )
+    }
+    try {
+      return decodeStore(plugin, content, ring)
+    } catch (error) {
+      // Nothing is wrong with the file.
+      if (error instanceof SecretKeyError) throw error
+      const kept = `${path}.damaged-${clock.now()}`
+      await files.rename(path, kept)
+      const reason = messageOf(error)
+      logger.error(
+        'A key-value store could not be read; it was put aside and the plugin starts with an empty one',
+        { plugin, kept, error: reason },
+      )
+      report?.(
+        `The stored values are damaged (${reason}): they were put aside as ${kept}, none is left here.`,
+      )
+      return new Map()
+    }
+  }
+
+  function isAlive(entry: KeyValueEntry): boolean {
+    return entry.expiresAt === undefined || entry.expiresAt > clock.now()
+  }
+
+  async function write(plugin: string, held: ReadonlyMap<string, KeyValueEntry>): Promise<void> {
+    const entries = Object.create(null) as Record<string, KeyValueEntry>
+    for (const [key, entry] of held) if (isAlive(entry)) entries[key] = entry
+    await makePrivateDirectory(files, folder)
+    await writeFileAtomically(files, pathOf(plugin), encodeStore(plugin, entries, ring), privateFileMode)
+  }
+
+  function createStore(plugin: string, entries: Map<string, KeyValueEntry>): Store {
+    const file = createDelayedWrite(
+      clock,
+      () => write(plugin, entries),
+      (error) =>
+        logger.error('A key-value store could not be written; it is tried again', {
+          plugin,
+          error: messageOf(error),
+        }),
+    )
+    return { entries, file }
+  }
+
+  async function release(plugin: string): Promise<void> {
+    const store = stores.get(plugin)
+    // What could not be written stays in memory, and is tried again until there is room.
+    if ((await store?.file.flush()) === true && stores.get(plugin) === store) stores.delete(plugin)
+  }
+
+  return {
+    async open(plugin, report) {
+      await release(plugin)
+      const entries = stores.get(plugin)?.entries ?? (await read(plugin, report))
+      if (!stores.has(plugin)) stores.set(plugin, createStore(plugin, entries))
+      const alive = Object.create(null) as Record<string, KeyValueEntry>
+      for (const [key, entry] of entries) if (isAlive(entry)) alive[key] = entry
+      return alive
+    },
+    set(plugin, key, entry) {
+      const store = stores.get(plugin)
+      if (store === undefined) return
+      if (entry === undefined) store.entries.delete(key)
+      else store.entries.set(key, entry satisfies { value: Json })
+      store.file.changed()
+    },
+    release,
+    async remove(plugin) {
+      const store = stores.get(plugin)
+      stores.delete(plugin)
+      // A write that is under way would bring the file back.
+      await store?.file.discard()
+      const path = pathOf(plugin)
+      for (const each of [path, temporaryOf(path)]) await files.rm(each, { force: true })
+    },
+    async recover() {
+      try {
+        const names = await storeFiles(files, settings.directory, temporaryOf('.json'))
+        for (const name of names) await files.rm(join(folder, name), { force: true })
+      } catch (error) {
+        logger.warn('What is left of an interrupted write could not be removed', {
+          directory: folder,
+          error: messageOf(error),
+        })
+      }
+    },
+    async close() {
+      await Promise.all([...stores.keys()].map(release))
+      await Promise.all([...stores.values()].map(({ file }) => file.discard()))
+    },
+  }
+}

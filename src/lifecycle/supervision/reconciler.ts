@@ -1,0 +1,98 @@
+import type { ScheduledCall } from '../../base/clock.ts'
+import { messageOf } from '../../base/problem.ts'
+import { decide } from '../../journal/decide.ts'
+import { stateOf } from '../../journal/evolve.ts'
+import type { SnapshotWriter } from '../../journal/snapshot-writer.ts'
+import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import type { Installer } from '../installing/installer.ts'
+import type { Loader } from '../loading/loader.ts'
+
+/** How long after a failure a plugin is looked at again, in milliseconds; doubles with each further failure. */
+export const reconcileDelay = 5_000
+const longestDelay = 60_000
+
+/**
+ * Finishes what could not be written down, because the disk was full, say: a plugin that is half-way is taken to a
+ * state from which commands start, and one that should run is loaded. Nobody has to ask for it.
+ */
+export interface Reconciler {
+  /** Something failed for this plugin. It is looked at again later, until nothing is left to do. */
+  later(id: string): void
+  /** Nothing is done from now on. */
+  stop(): void
+}
+
+export function createReconciler(
+  context: LifecycleContext,
+  { loader, installer, snapshots }: { loader: Loader; installer: Installer; snapshots: SnapshotWriter },
+): Reconciler {
+  const { clock, effects, journal, logger, mutex } = context
+  const waiting = new Map<string, ScheduledCall>()
+  let stopped = false
+
+  /** What its state is but should not stay. A plugin that failed is up to its restart, or to a person. */
+  function isUnfinished(id: string): boolean {
+    const snapshot = snapshotOfPlugin(context, id)
+    switch (stateOf(snapshot)) {
+      case 'installing':
+      case 'loading':
+      case 'unloading':
+        return true
+      case 'running':
+        return !effects.isLoaded(id)
+      case 'installed':
+      case 'unloaded':
+        return snapshot.context.enabled && !isSafeMode(context)
+      default:
+        return false
+    }
+  }
+
+  function schedule(id: string, delay: number): void {
+    if (stopped || waiting.has(id)) return
+    const call = clock.schedule(delay, () => {
+      waiting.delete(id)
+      void attempt(id, delay)
+    })
+    waiting.set(id, call)
+  }
+
+  async function attempt(id: string, delay: number): Promise<void> {
+    try {
+      const finished = await mutex.run(id, () => finish(id))
+      if (!finished) return
+      await snapshots.flush()
+      const state = stateOf(snapshotOfPlugin(context, id))
+      logger.info('What had been left undone for a plugin is done', { plugin: id, state })
+    } catch (error) {
+      logger.warn('What had been left undone for a plugin still cannot be done', {
+        plugin: id,
+        error: messageOf(error),
+      })
+      schedule(id, Math.min(2 * delay, longestDelay))
+    }
+  }
+
+  /** Whether there was something to do: a command may have come first. */
+  async function finish(id: string): Promise<boolean> {
+    if (stopped || !isUnfinished(id)) return false
+    await loader.settle(id)
+    if (!isUnfinished(id)) return true
+    const command = { type: 'load', reason: 'left undone before', automatic: true } as const
+    await journal.append(decide(snapshotOfPlugin(context, id), command), 'supervisor')
+    await loader.finishLoading(id, 'supervisor')
+    await installer.returnFromTrial(id)
+    return true
+  }
+
+  return {
+    later(id) {
+      if (isUnfinished(id)) schedule(id, reconcileDelay)
+    },
+    stop() {
+      stopped = true
+      for (const call of waiting.values()) call.cancel()
+      waiting.clear()
+    },
+  }
+}

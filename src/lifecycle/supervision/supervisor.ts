@@ -1,0 +1,116 @@
+import type { ScheduledCall } from '../../base/clock.ts'
+import { messageOf } from '../../base/problem.ts'
+import { decide } from '../../journal/decide.ts'
+import { stateOf } from '../../journal/evolve.ts'
+import type { SnapshotWriter } from '../../journal/snapshot-writer.ts'
+import type { Reconciler } from './reconciler.ts'
+import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import type { Installer } from '../installing/installer.ts'
+import type { Loader } from '../loading/loader.ts'
+
+/**
+ * Does what the facts announce: starts a plugin again after the delay that its crash was written down with, and
+ * calls it stable when it has run long enough. It remembers nothing: the fold says what is to be done.
+ */
+export interface Supervisor {
+  /** Writes a crash down; a plugin in the trial of an update goes back to the version before. Never rejects. */
+  recover(id: string): Promise<void>
+  /** Nothing is started from now on. */
+  stop(): void
+}
+
+export function createSupervisor(
+  context: LifecycleContext,
+  {
+    loader,
+    installer,
+    snapshots,
+    reconciler,
+    stableAfter,
+  }: {
+    loader: Loader
+    installer: Installer
+    snapshots: SnapshotWriter
+    reconciler: Reconciler
+    stableAfter: number
+  },
+): Supervisor {
+  const { clock, logger, journal, mutex } = context
+  const timers = new Map<string, ScheduledCall>()
+  let stopped = false
+
+  const stopListening = journal.subscribe(({ plugin }) => {
+    if (plugin !== null) arrange(plugin)
+  })
+
+  function arrange(id: string): void {
+    timers.get(id)?.cancel()
+    timers.delete(id)
+    if (stopped) return
+    const snapshot = snapshotOfPlugin(context, id)
+    const { restart, crashes, trial } = snapshot.context
+    const state = stateOf(snapshot)
+    const schedule = (delay: number, task: () => Promise<void>, failure: string): void => {
+      const timer = clock.schedule(delay, () => {
+        if (timers.get(id) === timer) timers.delete(id)
+        void quietly(id, failure, task)
+      })
+      timers.set(id, timer)
+    }
+    if (state === 'failed' && restart !== null) {
+      schedule(restart.delay, () => startAgain(id), 'A plugin could not be restarted')
+    } else if (state === 'running' && (crashes > 0 || trial !== null)) {
+      const { revision } = snapshot.context
+      schedule(stableAfter, () => stabilize(id, revision), 'A stable run could not be written down')
+    }
+  }
+
+  /** Under the plugin's mutex, with the snapshot written afterwards. */
+  async function quietly(id: string, failure: string, task: () => Promise<void>): Promise<void> {
+    try {
+      await mutex.run(id, task)
+      await snapshots.flush()
+    } catch (error) {
+      logger.error(failure, { plugin: id, error: messageOf(error) })
+      reconciler.later(id)
+    }
+  }
+
+  async function startAgain(id: string): Promise<void> {
+    const snapshot = snapshotOfPlugin(context, id)
+    if (stopped || stateOf(snapshot) !== 'failed' || snapshot.context.restart === null) return
+    const reason = 'restart after a crash'
+    await journal.append(decide(snapshot, { type: 'load', reason, automatic: true }), 'supervisor')
+    await loader.finishLoading(id, 'supervisor')
+    await installer.returnFromTrial(id)
+  }
+
+  async function stabilize(id: string, revision: number): Promise<void> {
+    const snapshot = snapshotOfPlugin(context, id)
+    if (stopped || stateOf(snapshot) !== 'running' || snapshot.context.revision !== revision) return
+    const data = { keepsRevision: true } as const
+    await journal.append([{ type: 'PluginStabilized', plugin: id, data }], 'supervisor')
+  }
+
+  return {
+    recover: (id) =>
+      quietly(id, 'The crash of a plugin could not be written down', async () => {
+        await loader.settle(id)
+        const { restart, crashes, error } = snapshotOfPlugin(context, id).context
+        if (stopped || (await installer.returnFromTrial(id))) return
+        if (stateOf(snapshotOfPlugin(context, id)) === 'failed' && restart === null) {
+          logger.error('A plugin crashed too often and stays down until somebody starts it', {
+            plugin: id,
+            crashes,
+            error: error?.message,
+          })
+        }
+      }),
+    stop() {
+      stopped = true
+      stopListening()
+      for (const timer of timers.values()) timer.cancel()
+      timers.clear()
+    },
+  }
+}

@@ -1,0 +1,209 @@
+import { isJsonObject, type Json, jsonText } from '../base/json.ts'
+import type { Logger } from '../base/log.ts'
+import { messageOf, Problem, type ProblemDocument, problemDocument } from '../base/problem.ts'
+import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
+import { createTopics } from '../schema/topics.ts'
+import { parseJsonText } from '../schema/json-text.ts'
+import {
+  isMqttVerb,
+  type MqttRequest,
+  type MqttVerb,
+  mqttVerbs,
+  parseMqttRequest,
+} from '../schema/mqtt-request.ts'
+import type { Parser } from '../schema/parser.ts'
+import { controlValueFromText, exposedValueFromText } from './value-from-text.ts'
+import type { Lifecycle } from '../lifecycle/lifecycle.ts'
+
+/** Requests that may be under way at a time; each may fetch files. More are not even answered. */
+export const pendingRequestsLimit = 1_000
+
+/** What is published on `R/response/<verb>`. */
+export interface MqttResponse {
+  status: 'ok' | 'error'
+  data?: unknown
+  error?: ProblemDocument
+  transaction?: unknown
+}
+
+export interface MqttCommandsSettings {
+  lifecycle: Lifecycle
+  bus: Bus
+  root: string
+  logger: Logger
+}
+
+/** Commands over MQTT: `R/request/<verb>` with an answer; `P/controls/<id>/set` and `P/exposed/…/set` without. */
+export interface MqttCommands {
+  start(): Promise<void>
+  /** Takes no more commands; those under way are the lifecycle's to finish. Idempotent. */
+  close(): Promise<void>
+}
+
+const by = { by: 'mqtt' } as const
+
+function parse<T>(parser: Parser<T>, request: unknown): T {
+  const parsed = parser(request)
+  if (parsed.ok) return parsed.value
+  throw new Problem('body_invalid', 'The request is not as it must be; `errors` says where.', {
+    errors: parsed.errors,
+  })
+}
+
+/** The members of a request. Nothing at all counts as a request without members. */
+export function readRequest(payload: Uint8Array): Record<string, unknown> {
+  if (payload.length === 0) return {}
+  const parsed = parseJsonText(payload)
+  if (!parsed.ok) throw new Problem('body_invalid', `The request ${parsed.message}.`)
+  if (!isJsonObject(parsed.value)) {
+    throw new Problem(
+      'body_invalid',
+      'The request must be a JSON object, such as {"plugin": "@starter/clock"}.',
+    )
+  }
+  return parsed.value
+}
+
+function installation(request: MqttRequest<'install'>) {
+  const { fullId = request.plugin, id, repository, version } = request
+  if (fullId === undefined) {
+    const errors = [{ path: '/plugin', message: 'is required' }]
+    throw new Problem('body_invalid', 'Name the plugin to install: {"plugin": "@namespace/shortId"}.', {
+      errors,
+    })
+  }
+  return {
+    fullId,
+    ...(id === undefined ? {} : { id }),
+    ...(repository === undefined ? {} : { repository }),
+    ...(version === undefined ? {} : { version }),
+  }
+}
+
+/** Carries out a request; answers what the same command answers over HTTP. */
+async function carryOut(lifecycle: Lifecycle, verb: MqttVerb, body: unknown): Promise<unknown> {
+  switch (verb) {
+    case 'list':
+      parse(parseMqttRequest.list, body)
+      return { plugins: lifecycle.list() }
+    case 'install':
+      return lifecycle.install(installation(parse(parseMqttRequest.install, body)), by)
+    case 'toggle': {
+      const { plugin, enabled } = parse(parseMqttRequest.toggle, body)
+      return lifecycle.toggle(lifecycle.resolveId(plugin), enabled, by)
+    }
+    case 'config': {
+      const { plugin, config } = parse(parseMqttRequest.config, body)
+      return lifecycle.configure(lifecycle.resolveId(plugin), config, by)
+    }
+    case 'reload': {
+      const { plugin } = parse(parseMqttRequest.reload, body)
+      return lifecycle.reload(lifecycle.resolveId(plugin), by)
+    }
+    case 'update': {
+      const { plugin, version } = parse(parseMqttRequest.update, body)
+      return lifecycle.update(lifecycle.resolveId(plugin), version, by)
+    }
+    case 'uninstall': {
+      const { plugin, purge = [] } = parse(parseMqttRequest.uninstall, body)
+      return lifecycle.uninstall(lifecycle.resolveId(plugin), [...new Set(purge)], by)
+    }
+  }
+}
+
+export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands {
+  const { lifecycle, bus, root, logger } = settings
+  const topics = createTopics(root)
+  let subscriptions: BusSubscription[] = []
+  let starting: Promise<void> | undefined
+  let closed = false
+  let pending = 0
+
+  async function answer(verb: string, { payload, publisher }: BusMessage): Promise<MqttResponse> {
+    let transaction: { transaction?: unknown } = {}
+    try {
+      const body = readRequest(payload)
+      if (body.transaction !== undefined) transaction = { transaction: body.transaction }
+      if (publisher !== undefined) {
+        logger.warn('A request of a plugin was refused', { verb, origin: publisher })
+        throw new Problem('forbidden', `${publisher} is a plugin, and no plugin commands the host.`)
+      }
+      if (!isMqttVerb(verb)) {
+        throw new Problem('not_found', `There is no request of this name; there are ${mqttVerbs.join(', ')}.`)
+      }
+      return { status: 'ok', data: await carryOut(lifecycle, verb, body), ...transaction }
+    } catch (error) {
+      if (!(error instanceof Problem))
+        logger.error('An MQTT request failed', { verb, error: messageOf(error) })
+      return { status: 'error', error: problemDocument(error), ...transaction }
+    }
+  }
+
+  /**
+   * A retained command is not carried out: the broker would repeat it at every start of the host, long after
+   * whoever sent it has forgotten it.
+   */
+  async function onRequest(message: BusMessage): Promise<void> {
+    const verb = topics.parseRequest(message.topic)
+    if (verb === undefined || message.retained) return
+    if (pending >= pendingRequestsLimit) {
+      logger.warn('An MQTT request was dropped: too many are under way', { verb })
+      return
+    }
+    pending += 1
+    const response = await answer(verb, message)
+    pending -= 1
+    await bus.publish(topics.response(verb), jsonText(response), { qos: 1 })
+  }
+
+  async function setControl({ topic, payload, retained }: BusMessage): Promise<void> {
+    const command = topics.parseControlSet(topic)
+    if (command === undefined || retained) return
+    const { plugin, control } = command
+    const type = lifecycle.controls(plugin).find(({ id }) => id === control)?.type
+    const value: Json = controlValueFromText(Buffer.from(payload).toString(), type)
+    await lifecycle.setControl(plugin, control, value)
+  }
+
+  async function setExposed({ topic, payload, retained }: BusMessage): Promise<void> {
+    const command = topics.parseExposedSet(topic)
+    if (command === undefined || retained) return
+    const { plugin, exposure: id, feature } = command
+    const found = lifecycle.exposures(plugin).find((view) => view.id === id)
+    const text = Buffer.from(payload).toString()
+    const value = found === undefined ? text : exposedValueFromText(text, found.exposure, feature)
+    await lifecycle.setExposed(plugin, id, feature, value)
+  }
+
+  function guarded(handler: (message: BusMessage) => Promise<void>): (message: BusMessage) => void {
+    return (message) => {
+      if (closed) return
+      handler(message).catch((error: unknown) => {
+        if (!closed)
+          logger.warn('An MQTT command was refused', {
+            topic: message.topic,
+            reason: messageOf(error),
+            ...(message.publisher === undefined ? {} : { origin: message.publisher }),
+          })
+      })
+    }
+  }
+
+  async function subscribe(): Promise<void> {
+    subscriptions = await Promise.all([
+      bus.subscribe(topics.allRequests, guarded(onRequest)),
+      bus.subscribe(topics.allControlSets, guarded(setControl)),
+      bus.subscribe(topics.allExposedSets, guarded(setExposed)),
+    ])
+  }
+
+  return {
+    start: () => (starting ??= closed ? Promise.resolve() : subscribe()),
+    async close() {
+      if (closed) return
+      closed = true
+      await starting?.catch(() => undefined)
+      await Promise.all(subscriptions.map((subscription) => subscription.close()))
+    },
+  }
+}

@@ -1,0 +1,34 @@
+import type { Json } from '../base/json.ts'
+import { controlKind, decimalNumber, switchWord } from '../schema/control-value.ts'
+import { type Exposure, featuresOf } from '../schema/exposure.ts'
+import { parseJsonText } from '../schema/json-text.ts'
+
+/**
+ * The value that a text means to a control of this type (plugin API, section 7): JSON, or bare text. `1` is a
+ * number to most controls, but on to a switch and a text to a text field; what is no JSON either is taken as a
+ * string. Pure.
+ */
+export function controlValueFromText(text: string, type: string | undefined): Json {
+  const kind = controlKind(type)
+  if (kind === 'boolean') {
+    const word = switchWord(text)
+    if (word !== undefined) return word
+  }
+  if (kind === 'number') {
+    const number = decimalNumber(text)
+    if (number !== undefined) return number
+  }
+  const parsed = parseJsonText(Buffer.from(text))
+  if (!parsed.ok) return text
+  const value = parsed.value as Json
+  return kind === 'text' && typeof value !== 'string' ? text : value
+}
+
+/** The value that a text means to this feature of what a plugin exposes: JSON, or bare text. Pure. */
+export function exposedValueFromText(text: string, exposure: Exposure, feature: string): Json {
+  const kind = featuresOf(exposure.component)[feature]?.kind
+  // What a text field or a list is given is text, also when it looks like a number.
+  if (kind !== 'boolean' && kind !== 'number') return text
+  const parsed = parseJsonText(Buffer.from(text))
+  return parsed.ok ? (parsed.value as Json) : text
+}

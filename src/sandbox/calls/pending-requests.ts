@@ -1,0 +1,86 @@
+import { MessageChannel } from 'node:worker_threads'
+import { messageOf } from '../../base/problem.ts'
+import type { Answer, UrgentMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
+
+/** The answer to one question, to be given once; a second one, or one that comes too late, does nothing. */
+export interface Reply {
+  succeed(value: Answer): void
+  /** `gone`: the number of the isolate that should have answered, when it has ended. */
+  fail(message: string, gone?: number): void
+  /** Whether somebody still waits for it. */
+  readonly wanted: boolean
+  /** Called when nobody waits for the answer any more. */
+  whenAbandoned(callback: () => void): void
+}
+
+/** The host's end of the channel on which a waiting worker gets its answers, and calls of other plugins. */
+export interface PendingRequests {
+  /** For `workerData`; `urgent` has to be transferred. */
+  readonly setup: WorkerSetup
+  /**
+   * Has a question answered, now or later; what `handle` throws is the answer too. `waits`: the worker stands still
+   * until then.
+   */
+  open(isolate: number, number: number, waits: boolean, handle: (reply: Reply) => void): void
+  abandon(number: number): void
+  /** Whether the worker stands still for an answer. */
+  readonly owing: boolean
+  post(message: UrgentMessage): void
+  close(): void
+}
+
+export function createPendingRequests(): PendingRequests {
+  const { port1: port, port2: urgent } = new MessageChannel()
+  const signal = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
+  const cell = new Int32Array(signal)
+  /** Questions whose answer is owed, and what wants to know when it is not wanted any more. */
+  const open = new Map<number, { waits: boolean; abandoned: () => void }>()
+  // The worker keeps the host running, not this port.
+  port.unref()
+
+  function post(message: UrgentMessage): void {
+    port.postMessage(message)
+    // After the message is there: a worker that wakes finds it.
+    Atomics.add(cell, 0, 1)
+    Atomics.notify(cell, 0)
+  }
+
+  return {
+    setup: { urgent, signal },
+    post,
+    open(isolate, number, waits, handle) {
+      open.set(number, { waits, abandoned: () => undefined })
+      const reply: Reply = {
+        succeed(value) {
+          if (!open.delete(number)) return
+          post({ kind: 'answer', isolate, number, ok: true, ...(value === undefined ? {} : { value }) })
+        },
+        fail(message, gone) {
+          if (!open.delete(number)) return
+          const failure = { kind: 'answer', isolate, number, ok: false, message } as const
+          post(gone === undefined ? failure : { ...failure, gone })
+        },
+        get wanted() {
+          return open.has(number)
+        },
+        whenAbandoned(callback) {
+          if (open.has(number)) open.set(number, { waits, abandoned: callback })
+        },
+      }
+      try {
+        handle(reply)
+      } catch (error) {
+        reply.fail(messageOf(error))
+      }
+    },
+    abandon(number) {
+      const question = open.get(number)
+      open.delete(number)
+      question?.abandoned()
+    },
+    get owing() {
+      return [...open.values()].some(({ waits }) => waits)
+    },
+    close: () => port.close(),
+  }
+}

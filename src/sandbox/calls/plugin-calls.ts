@@ -1,0 +1,171 @@
+import {
+  instanceHandle,
+  type PluginCall,
+  type PluginCallOutcome,
+  type Reference,
+  type Release,
+} from '../../schema/plugin-call.ts'
+import type { UrgentMessage } from '../../schema/worker-protocol.ts'
+import type { IsolateError } from '../isolate.ts'
+import type { Reply } from './pending-requests.ts'
+import { createReferenceLedger } from './reference-ledger.ts'
+
+const lastCallNumber = 0x7fff_ffff
+
+/** Carries calls from one isolate to another, and knows who may use what. */
+export interface PluginCalls {
+  /** From now on the isolate may call, and be called with what it hands over. */
+  join(peer: Peer): void
+  /** Whether `Plugin.get` finds it. */
+  publish(isolate: number, findable: boolean): void
+  /** The isolate has ended: whoever waits for it, or holds something of it, is told at once. */
+  leave(isolate: number): void
+  /** `id`: a full one. */
+  find(caller: number, id: string, reply: Reply): void
+  call(caller: number, call: PluginCall, reply: Reply): void
+  answered(isolate: number, call: number, outcome: PluginCallOutcome): void
+  release(isolate: number, releases: readonly Release[]): void
+  /** Whose call the isolate serves now, or served when its worker died; undefined: nobody's. */
+  servedBy(isolate: number): Peer | undefined
+  /** Functions and tables that are in the hands of other plugins now. */
+  readonly references: number
+}
+
+export interface Peer {
+  isolate: number
+  id: string
+  post(message: UrgentMessage): void
+  /** The call that it serves now, also when it is dead; 0, or absent: none. */
+  serving?(): number
+  /** It has ended another plugin, which served its call. */
+  charged?(victim: string, error: IsolateError): void
+  /** Why it may not get hold of another plugin; undefined, or absent: it may. */
+  refuseUse?(plugin: string): string | undefined
+}
+
+interface Pending {
+  caller: Peer | undefined
+  callee: Peer
+  reply: Reply
+  /** Nobody waits any more; it may be under way all the same, and is somebody's doing. */
+  cancelled: boolean
+}
+
+export function createPluginCalls(): PluginCalls {
+  const peers = new Map<number, Peer>()
+  const findable = new Map<number, Peer>()
+  const pending = new Map<number, Pending>()
+  const ledger = createReferenceLedger((owner, handle, sent) => {
+    if (handle !== instanceHandle) peers.get(owner)?.post({ kind: 'drop', isolate: owner, handle, sent })
+  })
+  let lastCall = 0
+
+  function cancel(call: number): void {
+    const waiting = pending.get(call)
+    if (waiting === undefined || waiting.cancelled) return
+    waiting.cancelled = true
+    const { callee } = waiting
+    callee.post({ kind: 'cancelCall', isolate: callee.isolate, call })
+  }
+
+  return {
+    join(peer) {
+      peers.set(peer.isolate, peer)
+      ledger.join(peer.isolate)
+    },
+    publish(isolate, shown) {
+      const peer = peers.get(isolate)
+      if (shown && peer !== undefined) findable.set(isolate, peer)
+      else findable.delete(isolate)
+    },
+    leave(isolate) {
+      if (!peers.delete(isolate)) return
+      findable.delete(isolate)
+      for (const [call, { caller, callee, reply }] of pending) {
+        if (callee.isolate === isolate) {
+          pending.delete(call)
+          reply.fail(`plugin not running: ${callee.id}`, isolate)
+        } else if (caller?.isolate === isolate) cancel(call)
+      }
+      for (const holder of ledger.leave(isolate))
+        peers.get(holder)?.post({ kind: 'peerEnded', isolate: holder, ended: isolate })
+    },
+    find(caller, id, reply) {
+      if (!reply.wanted) return
+      const peer = [...findable.values()].find((candidate) => candidate.id === id)
+      if (peer === undefined) {
+        reply.succeed(undefined)
+        return
+      }
+      const { isolate: owner, id: plugin } = peer
+      // What a plugin is handed by another one, it may use: only the way to get it by itself is guarded.
+      const refusal = owner === caller ? undefined : peers.get(caller)?.refuseUse?.(plugin)
+      if (refusal !== undefined) {
+        reply.fail(refusal)
+        return
+      }
+      const reference: Reference = { owner, handle: instanceHandle, type: 'table', plugin }
+      ledger.transfer(owner, caller, [reference])
+      reply.succeed(reference)
+    },
+    call(caller, { owner, handle, operation, depth, parcel }, reply) {
+      const callee = peers.get(owner)
+      // The question may have had to wait on its way here.
+      if (!reply.wanted) {
+        ledger.discard(caller, parcel.references)
+        return
+      }
+      if (callee === undefined) {
+        ledger.discard(caller, parcel.references)
+        reply.fail('plugin not running', owner)
+        return
+      }
+      if (!ledger.holds(caller, owner, handle) || !ledger.transfer(caller, owner, parcel.references)) {
+        ledger.discard(caller, parcel.references)
+        reply.fail(`${callee.id} has not handed this over`)
+        return
+      }
+      // It is shown in a cell of 32 bits.
+      lastCall = (lastCall % lastCallNumber) + 1
+      const call = lastCall
+      pending.set(call, { caller: peers.get(caller), callee, reply, cancelled: false })
+      reply.whenAbandoned(() => cancel(call))
+      callee.post({
+        kind: 'call',
+        isolate: owner,
+        call,
+        caller: peers.get(caller)?.id ?? '',
+        handle,
+        operation,
+        depth,
+        parcel,
+      })
+    },
+    answered(isolate, call, outcome) {
+      const waiting = pending.get(call)
+      if (waiting?.callee.isolate !== isolate) {
+        if (outcome.ok) ledger.discard(isolate, outcome.parcel.references)
+        return
+      }
+      pending.delete(call)
+      const { caller, callee, reply, cancelled } = waiting
+      if (cancelled || caller === undefined) {
+        if (outcome.ok) ledger.discard(isolate, outcome.parcel.references)
+      } else if (!outcome.ok) reply.fail(`${callee.id}: ${outcome.message}`)
+      else if (ledger.transfer(isolate, caller.isolate, outcome.parcel.references))
+        reply.succeed(outcome.parcel)
+      else {
+        ledger.discard(isolate, outcome.parcel.references)
+        reply.fail(`${callee.id} handed over what it has not got`)
+      }
+    },
+    servedBy(isolate) {
+      const { caller, callee } = pending.get(peers.get(isolate)?.serving?.() ?? 0) ?? {}
+      return callee?.isolate === isolate && caller?.isolate !== isolate ? caller : undefined
+    },
+    release: (isolate, releases) => ledger.release(isolate, releases),
+    get references() {
+      return ledger.size
+    },
+  }
+}

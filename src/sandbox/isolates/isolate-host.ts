@@ -1,0 +1,379 @@
+import { type Clock, withDeadline } from '../../base/clock.ts'
+import { cutText, cutTexts } from '../../base/cut-text.ts'
+import type { Json } from '../../base/json.ts'
+import type { Logger } from '../../base/log.ts'
+import { messageOf, Problem } from '../../base/problem.ts'
+import { parcelSize } from '../../schema/operation-size.ts'
+import { noResources, type Resources } from '../../schema/plugin.ts'
+import { type HostMessage, type IsolateMessage, type Question } from '../../schema/worker-protocol.ts'
+import { createBackpressure } from '../flow/backpressure.ts'
+import { createBatchTask } from '../operations/batch-task.ts'
+import { createControlRequests } from './control-requests.ts'
+import { createDeferred } from './deferred.ts'
+import { createDeliveries } from '../flow/deliveries.ts'
+import { createFlow } from '../flow/flow.ts'
+import { type Isolate, IsolateError, type IsolateServices, type IsolateSource } from '../isolate.ts'
+import { outsideBytes, type SandboxLimits, workerLimits } from '../limits.ts'
+import type { PluginCalls } from '../calls/plugin-calls.ts'
+import type { Reply } from '../calls/pending-requests.ts'
+import { createOperationDispatcher } from '../operations/operation-dispatcher.ts'
+import type { Scheduler, Task } from '../flow/scheduler.ts'
+import type { WorkerSlot } from '../threads/worker-slot.ts'
+
+export interface IsolateHostSettings {
+  clock: Clock
+  logger: Logger
+  limits: SandboxLimits
+  slot: WorkerSlot
+  /** Its number in the worker. */
+  number: number
+  source: IsolateSource
+  services: IsolateServices
+  /** From one plugin to another. */
+  pluginCalls: PluginCalls
+  /** Shares the host's thread among all isolates. */
+  scheduler: Scheduler
+}
+
+/** The host's side of one isolate, from its load to its end. */
+export interface IsolateHost extends Isolate {
+  /** Resolves when the plugin runs. Rejects with `IsolateError`; then it has ended. */
+  load(): Promise<void>
+  /** Unloads it, or ends it at once when it is still being loaded. */
+  close(): Promise<void>
+}
+
+export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
+  const { clock, logger, limits, slot, number, source, services, pluginCalls, scheduler } = settings
+  const loaded = createDeferred<undefined>()
+  const unloaded = createDeferred<undefined>()
+  const ended = createDeferred<IsolateError | undefined>()
+  const tasks = scheduler.createQueue()
+  let running = false
+  let ending = false
+  let over = false
+  /** The plugin has said its last word, and its worker has nothing of it any more. */
+  let released = false
+  let unloading: Promise<void> | undefined
+  /** Short ids that named several plugins, and about which the plugin's log has a line. */
+  const ambiguous = new Set<string>()
+
+  const dispatcher = createOperationDispatcher({
+    ...{ clock, logger, limits, services, plugin: source.id, stored: source.keyValues },
+    answer(answered, answer) {
+      if (!over) slot.post({ kind: 'result', isolate: number, number: answered, answer })
+    },
+  })
+  const warn = (message: string): void => dispatcher.say('warn', message)
+  const flow = createFlow(limits.deliveryBytes)
+  const deliveries = createDeliveries({
+    isolate: number,
+    flow,
+    post: (message, transfer) => slot.post(message, transfer),
+    monotonic: clock.monotonic,
+    notice: limits.slowdownNotice,
+    warn,
+  })
+  const controlRequests = createControlRequests(clock, limits.controlDeadline)
+  const backpressure = createBackpressure({
+    ...{ clock, limits, warn, limitReached: dispatcher.limitReached },
+    congested: services.congested?.bind(services),
+    deliveries: services.deliveries?.bind(services),
+    giveCredit(credits) {
+      if (over || credits === 0) return
+      flow.giveCredit(credits)
+      slot.post({ kind: 'credit', isolate: number })
+    },
+  })
+
+  const batchTask = (batch: Extract<IsolateMessage, { kind: 'batch' }>): Task =>
+    createBatchTask({
+      batch,
+      dispatcher,
+      over: () => over,
+      nonsense: (errors) => logger.error('A plugin worker asked for nonsense', { plugin: source.id, errors }),
+      taken: backpressure.batchTaken,
+    })
+
+  /** In slices, too: a plugin may have ten thousand of each kind of thing. */
+  async function takeBack(): Promise<void> {
+    await tasks.idle()
+    const left = dispatcher.release()
+    if (left.length === 0) return
+    let taken = 0
+    tasks.add(() => {
+      const operation = left[taken]
+      taken += 1
+      if (operation !== undefined) dispatcher.serve(operation)
+      return taken >= left.length
+    })
+    await tasks.idle()
+  }
+
+  /** The one way out: takes back what is left, ends the worker, and says so. */
+  async function end(error: IsolateError | undefined): Promise<void> {
+    if (ending) return
+    ending = true
+    running = false
+    backpressure.close()
+    await takeBack()
+    over = true
+    deliveries.close()
+    dispatcher.resources = { ...noResources }
+    slot.detach(number)
+    pluginCalls.leave(number)
+    controlRequests.rejectAll(notRunning())
+    // What onCleanup asked for last is still done; everything else has been cancelled.
+    if (released && error === undefined)
+      await Promise.all([slot.leave(true), dispatcher.finishCalls(limits.lastWordsDeadline)])
+    else {
+      dispatcher.abortCalls()
+      await slot.leave(released)
+    }
+    const failure = error ?? new IsolateError('worker_died', 'the plugin was unloaded before it had loaded')
+    loaded.reject(failure)
+    unloaded.resolve(undefined)
+    ended.resolve(error)
+  }
+
+  function notRunning(): Problem {
+    return new Problem('invalid_transition', `The plugin ${source.id} is not running.`)
+  }
+
+  function tooManyStrings(): IsolateError {
+    const bytes = outsideBytes(limits, slot.heapMegabytes) / 1024 / 1024
+    return new IsolateError(
+      'out_of_memory',
+      `the plugin kept more than ${bytes} MB of strings, twice its ${slot.heapMegabytes} MB of memory (limit memory), and was ended`,
+    )
+  }
+
+  function unload(): Promise<void> {
+    if (!ending) unloading ??= cleanUp()
+    return unloading ?? ended.promise.then(() => undefined)
+  }
+
+  /** The plugin takes too much of a worker that it shares. */
+  function makeWay(excess: 'time' | 'memory'): void {
+    if (slot.isolation === 'dedicated' || unloading !== undefined || ending) return
+    const reason = `it takes too much ${excess} of a worker that it shares, and gets one of its own`
+    dispatcher.say('warn', reason)
+    slot.moveAway(reason)
+    if (services.moveAway === undefined) void unload()
+    else services.moveAway(reason)
+  }
+
+  async function cleanUp(): Promise<void> {
+    running = false
+    backpressure.relent()
+    pluginCalls.publish(number, false)
+    slot.watch(false)
+    slot.post({ kind: 'unload', isolate: number })
+    const late = (): Error => new Error(`onCleanup did not end within ${limits.luaCleanup / 1000} s`)
+    try {
+      await withDeadline(clock, limits.unloadDeadline, unloaded.promise, late)
+    } catch (error) {
+      dispatcher.say('error', `${messageOf(error)}; the plugin was ended by force`)
+    }
+    await end(undefined)
+  }
+
+  pluginCalls.join({
+    isolate: number,
+    id: source.id,
+    post: (message) => slot.postUrgent(message),
+    serving: () => flow.serving(),
+    charged(victim, { code }) {
+      const message = `it ended ${victim}, which served its call (${code})`
+      services.charged?.(new IsolateError('ended_another', message))
+    },
+    refuseUse: (plugin) => services.refuseUse?.(plugin),
+  })
+  function receive(message: Exclude<IsolateMessage, { kind: 'question' | 'abandon' | 'batch' }>): void {
+    switch (message.kind) {
+      case 'loaded':
+        loaded.resolve(undefined)
+        break
+      case 'loadFailed': {
+        released = true
+        const { message: text, traceback } = cutTexts(message.failure)
+        void end(new IsolateError(message.code, text, traceback))
+        break
+      }
+      case 'overran':
+        if (slot.isolation === 'shared') makeWay(message.excess)
+        else if (message.excess === 'memory') slot.fail(tooManyStrings())
+        break
+      case 'controlAnswered':
+        controlRequests.answered(message.request, withShortMessage(message.outcome))
+        break
+      case 'unloaded':
+        released = true
+        reportLeftovers(message.resources)
+        unloaded.resolve(undefined)
+        break
+      case 'callAnswered':
+        pluginCalls.answered(number, message.call, withShortMessage(message.outcome))
+        break
+      case 'release':
+        pluginCalls.release(number, message.releases)
+        break
+    }
+  }
+
+  /** What comes after a batch has to wait until the batch is done. */
+  function queue(task: () => void): void {
+    tasks.add(() => {
+      if (!over) task()
+      return true
+    })
+  }
+
+  slot.attach(number, {
+    receive(message) {
+      if (ending) return
+      if (message.kind !== 'batch') queue(() => receive(message))
+      else if (message.operations.length > 0) tasks.add(batchTask(message))
+    },
+    answer(question, reply) {
+      const isCall = question.kind === 'callPlugin'
+      const bytes = isCall ? parcelSize(question.parcel) : 0
+      const answering = isCall && question.background ? backpressure.background : backpressure.answer
+      queue(() => answering(bytes, () => answer(question, reply)))
+    },
+    died(error) {
+      const visitor = unloading === undefined ? visitorToBlame(error) : undefined
+      if (visitor !== undefined) {
+        const message = `a call of ${visitor.id} ended it: ${error.message}`
+        void end(new IsolateError('neighbour_ended', message))
+        visitor.charged?.(source.id, error)
+        return
+      }
+      if (error.code === 'out_of_memory') dispatcher.limitReached('memory', slot.heapMegabytes)
+      if (unloading !== undefined) dispatcher.say('error', `onCleanup: ${error.message}`)
+      void end(unloading === undefined ? error : undefined)
+    },
+  })
+
+  /** Who wants what the plugin did when its worker died. A neighbour's end is nobody's doing here. */
+  function visitorToBlame({ code }: IsolateError): ReturnType<PluginCalls['servedBy']> {
+    return code === 'neighbour_ended' ? undefined : pluginCalls.servedBy(number)
+  }
+
+  function answer(question: Question, reply: Reply): void {
+    try {
+      give(question, reply)
+    } catch (error) {
+      reply.fail(messageOf(error))
+    }
+  }
+
+  function give(question: Question, reply: Reply): void {
+    switch (question.kind) {
+      case 'lookUpObject':
+        reply.succeed(services.lookUpObject(question.fullPath, question.visitor))
+        break
+      case 'refuseVisit': {
+        const { visitor, permission, value } = question
+        reply.succeed(services.refuseVisit?.(visitor, permission, value))
+        break
+      }
+      case 'listPlugins':
+        reply.succeed(services.listPlugins())
+        break
+      case 'findPlugin':
+        findPlugin(question.id, reply)
+        break
+      case 'callPlugin':
+        pluginCalls.call(number, question, reply)
+        break
+    }
+  }
+
+  /** Over all that are installed: who may be called is not to change when one of them is switched off. */
+  function findPlugin(id: string, reply: Reply): void {
+    const [found, ...others] = services.installedAs(id)
+    if (found !== undefined && others.length === 0) {
+      pluginCalls.find(number, found, reply)
+      return
+    }
+    if (found !== undefined && !ambiguous.has(id)) {
+      ambiguous.add(id)
+      const all = [found, ...others].join(' and ')
+      warn(`Plugin.get: ${JSON.stringify(id)} is the short id of ${all}; use the full id`)
+    }
+    reply.succeed(undefined)
+  }
+
+  function reportLeftovers(resources: Resources): void {
+    dispatcher.resources = resources
+    if (Object.values(resources).some((count) => count > 0)) {
+      logger.error('A plugin still held something after its clean-up', { plugin: source.id, resources })
+    }
+  }
+
+  /** Has a setter called, and answers what it answered. */
+  async function ask(id: string, message: (request: number) => HostMessage): Promise<Json | undefined> {
+    if (!running) throw notRunning()
+    return controlRequests.ask(id, (request) => slot.post(message(request)))
+  }
+
+  return {
+    ended: ended.promise,
+    resources: () => ({ ...dispatcher.resources }),
+    usage: () => ({
+      plugin: source.id,
+      isolation: slot.isolation,
+      worker: slot.worker,
+      memoryLimit: slot.heapMegabytes * 1024 * 1024,
+      ...slot.usage(),
+    }),
+    async load() {
+      const { luaLoad: load, luaCallback: callback, luaCleanup: cleanup, callDeadline: call } = limits
+      slot.post({
+        kind: 'load',
+        isolate: number,
+        source,
+        budgets: { load, callback, cleanup, call },
+        limits: workerLimits(limits),
+        outsideBytes: outsideBytes(limits, slot.isolation === 'dedicated' ? slot.heapMegabytes : undefined),
+        flow: flow.buffer,
+      })
+      const late = (): IsolateError =>
+        new IsolateError(
+          'load_timeout',
+          `init.lua and onInit took longer than ${limits.loadDeadline / 1000} s`,
+        )
+      try {
+        await withDeadline(clock, limits.loadDeadline, loaded.promise, late)
+      } catch (error) {
+        await end(error instanceof IsolateError ? error : new IsolateError('worker_died', messageOf(error)))
+        throw error
+      }
+      running = true
+      pluginCalls.publish(number, true)
+      slot.watch(true)
+    },
+    deliverEvent(name, data) {
+      if (running) deliveries.event(name, data)
+    },
+    deliverMessage(subscription, topic, payload) {
+      if (running) deliveries.message(subscription, topic, payload)
+    },
+    setControl: (id, value) =>
+      ask(id, (request) => ({ kind: 'setControl', isolate: number, request, id, value })),
+    async setExposed(id, feature, value) {
+      await ask(id, (request) => ({ kind: 'setExposed', isolate: number, request, id, feature, value }))
+    },
+    unload,
+    close() {
+      if (running || unloading !== undefined || ending) return unload()
+      return end(new IsolateError('worker_died', 'the load was ended'))
+    },
+  }
+}
+
+/** What a worker says went wrong is shown to people, and handed on to other plugins. */
+function withShortMessage<T extends { ok: true } | { ok: false; message: string }>(outcome: T): T {
+  return outcome.ok ? outcome : { ...outcome, message: cutText(outcome.message) }
+}

@@ -1,0 +1,135 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { messageOf } from '../../base/problem.ts'
+import { serializedJson } from '../../base/serialized-json.ts'
+import type { OutsideAnswer } from '../../schema/outside.ts'
+import { type LogEntry, noResources, type Resources } from '../../schema/plugin.ts'
+import { type LimitName, limitUnit } from '../../schema/plugin-limits.ts'
+import type { Frame } from '../../schema/message-frames.ts'
+import { fits, textLimits } from '../../schema/text.ts'
+import type { KeyValue, Operation } from '../../schema/worker-protocol.ts'
+import { createHeldThings } from './held-things.ts'
+import type { IsolateServices } from '../isolate.ts'
+import { createKeptBytes } from './kept-bytes.ts'
+import { ownersView, type SandboxLimits } from '../limits.ts'
+import { perform } from './operations.ts'
+import { createOpenCalls } from './outside-calls.ts'
+import { createStoredBytes } from './stored-bytes.ts'
+
+export interface OperationDispatcherSettings {
+  clock: Clock
+  logger: Logger
+  limits: SandboxLimits
+  /** Full id. */
+  plugin: string
+  services: IsolateServices
+  /** What the plugin has stored before it was loaded. */
+  stored: Readonly<Record<string, KeyValue>>
+  /** Told of the outcome of each call to machines elsewhere. */
+  answer(number: number, answer: OutsideAnswer): void
+}
+
+/** Does what one plugin asks of the host, and knows what the plugin has with it. */
+export interface OperationDispatcher {
+  /** A service that throws is the host's fault, and no reason to stop what comes after it. */
+  serve(operation: Operation): void
+  /** The same for an event or a message. */
+  serveFrame(frame: Frame): void
+  /** A line in the plugin's own log. */
+  say(level: LogEntry['level'], message: string): void
+  /** Told to the log and to the host, once for each. `value`: when it is not the plugin's own. */
+  limitReached(limit: LimitName, value?: number): void
+  /** What the isolate has counted in its tables. */
+  resources: Resources
+  /** What takes back all that the plugin has with the host, to be served; and forgets it. */
+  release(): Operation[]
+  /** Lets calls elsewhere end, for so many milliseconds; then cuts them short. */
+  finishCalls(milliseconds: number): Promise<void>
+  abortCalls(): void
+}
+
+export function createOperationDispatcher(settings: OperationDispatcherSettings): OperationDispatcher {
+  const { clock, logger, limits, plugin, services, stored, answer } = settings
+  const held = createHeldThings(limits)
+  const kept = createKeptBytes(limits.keptBytes)
+  const keyValues = createStoredBytes(limits.keyValueBytes, stored)
+  const calls = createOpenCalls({
+    clock,
+    request: (call, signal, visitor) => services.request(call, signal, visitor),
+    answer,
+  })
+  const told = new Set<LimitName>()
+  let crampedAt = Number.NEGATIVE_INFINITY
+
+  function warnOfRoom(): void {
+    if (clock.monotonic() - crampedAt < limits.slowdownNotice) return
+    crampedAt = clock.monotonic()
+    say(
+      'warn',
+      `values were not taken over: the objects, sensors and controls of a plugin may have ${limits.keptBytes} bytes at most`,
+    )
+  }
+
+  function limitReached(limit: LimitName, value = ownersView(limits)[limit]): void {
+    if (told.has(limit)) return
+    told.add(limit)
+    say('warn', `limit reached: ${limit} is ${value}${limitUnit(limit)}`)
+    services.limitReached?.(limit, value)
+  }
+
+  function say(level: LogEntry['level'], message: string): void {
+    serve({ kind: 'log', entry: { at: new Date(clock.now()).toISOString(), level, message } })
+  }
+
+  function serve(operation: Operation): void {
+    if (!kept.admit(operation)) {
+      warnOfRoom()
+      return
+    }
+    if (!held.note(operation) || (operation.kind === 'setKeyValue' && !keyValues.admit(operation))) {
+      logger.error('A plugin worker asked for more than it may have', { plugin, operation: operation.kind })
+      return
+    }
+    try {
+      if (operation.kind === 'limitReached') limitReached(operation.limit)
+      else if (operation.kind === 'resources') dispatcher.resources = operation.resources
+      else if (operation.kind === 'call') calls.start(operation.number, operation.call, operation.visitor)
+      else if (operation.kind === 'cancel') calls.cancel(operation.number)
+      else perform(services, operation)
+    } catch (error) {
+      failed(operation.kind, error)
+    }
+  }
+
+  function serveFrame({ kind, name, payload, options, visitor }: Frame): void {
+    if (kind === 'event' && !fits(name, textLimits.name)) {
+      logger.error('A plugin worker asked for nonsense', {
+        plugin,
+        errors: ['the name of an event is too long'],
+      })
+      return
+    }
+    try {
+      if (kind === 'event') services.emit(name, serializedJson(payload), options, visitor)
+      else services.publish(name, payload, options)
+    } catch (error) {
+      failed(kind, error)
+    }
+  }
+
+  function failed(operation: string, error: unknown): void {
+    logger.error('A service of the sandbox failed', { plugin, operation, reason: messageOf(error) })
+  }
+
+  const dispatcher: OperationDispatcher = {
+    serve,
+    serveFrame,
+    say,
+    limitReached,
+    resources: { ...noResources },
+    release: held.release,
+    finishCalls: (milliseconds) => calls.finish(milliseconds),
+    abortCalls: () => calls.abort(),
+  }
+  return dispatcher
+}

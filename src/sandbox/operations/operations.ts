@@ -1,0 +1,47 @@
+import type { Operation } from '../../schema/worker-protocol.ts'
+import type { IsolateServices } from '../isolate.ts'
+
+/** Calls the service that an operation asks for. */
+export function perform(
+  services: IsolateServices,
+  operation: Exclude<Operation, { kind: 'resources' | 'call' | 'cancel' | 'limitReached' }>,
+): void {
+  switch (operation.kind) {
+    case 'log':
+      services.log(operation.entry)
+      break
+    case 'subscribeEvent':
+      services.subscribeEvent(operation.name)
+      break
+    case 'unsubscribeEvent':
+      services.unsubscribeEvent(operation.name)
+      break
+    case 'subscribeTopic':
+      services.subscribeTopic(operation.subscription, operation.filter)
+      break
+    case 'unsubscribeTopic':
+      services.unsubscribeTopic(operation.subscription)
+      break
+    case 'setObject':
+      services.setObject(operation.path, operation.value)
+      break
+    case 'setPoint':
+      services.setPoint({ kind: operation.point, id: operation.id, value: operation.value })
+      break
+    case 'removePoint':
+      services.removePoint(operation.point, operation.id)
+      break
+    case 'setExposure':
+      services.setExposure(operation.id, operation.exposure)
+      break
+    case 'removeExposure':
+      services.removeExposure(operation.id)
+      break
+    case 'setExposedState':
+      services.setExposedState(operation.id, operation.state)
+      break
+    case 'setKeyValue':
+      services.setKeyValue(operation.key, operation.entry)
+      break
+  }
+}

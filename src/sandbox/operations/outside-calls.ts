@@ -1,0 +1,71 @@
+import { type Clock, withDeadline } from '../../base/clock.ts'
+import { messageOf } from '../../base/problem.ts'
+import { failedAnswer, type OutsideAnswer, type OutsideCall } from '../../schema/outside.ts'
+
+/** Calls of one isolate under way at the same time; its own limits are lower. */
+const openLimit = 1_000
+
+/** The calls of one isolate to services that take their time, as the host sees them. */
+export interface OpenCalls {
+  /** `visitor`: on whose behalf, see `IsolateServices.request`. */
+  start(number: number, call: OutsideCall, visitor?: string): void
+  cancel(number: number): void
+  /** Waits for what is under way, at most so many milliseconds; the rest is cut short. */
+  finish(milliseconds: number): Promise<void>
+  /** Cuts everything short; no answer is told any more. */
+  abort(): void
+}
+
+export interface OpenCallsSettings {
+  clock: Clock
+  request(call: OutsideCall, signal: AbortSignal, visitor?: string): Promise<OutsideAnswer>
+  /** Told of each answer, unless the call was cancelled. */
+  answer(number: number, answer: OutsideAnswer): void
+}
+
+export function createOpenCalls({ clock, request, answer }: OpenCallsSettings): OpenCalls {
+  const open = new Map<number, { controller: AbortController; done: Promise<void> }>()
+
+  async function perform(
+    number: number,
+    call: OutsideCall,
+    visitor: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    let result: OutsideAnswer
+    try {
+      result = await request(call, signal, visitor)
+    } catch (error) {
+      result = failedAnswer(call.service, messageOf(error))
+    }
+    if (!signal.aborted) answer(number, result)
+  }
+
+  function cancel(number: number): void {
+    open.get(number)?.controller.abort()
+    open.delete(number)
+  }
+
+  function abort(): void {
+    for (const number of [...open.keys()]) cancel(number)
+  }
+
+  return {
+    start(number, call, visitor) {
+      if (open.size >= openLimit) {
+        answer(number, failedAnswer(call.service, 'too many requests are under way'))
+        return
+      }
+      const controller = new AbortController()
+      const done = perform(number, call, visitor, controller.signal).finally(() => open.delete(number))
+      open.set(number, { controller, done })
+    },
+    cancel,
+    abort,
+    async finish(milliseconds) {
+      const all = Promise.all([...open.values()].map(({ done }) => done))
+      await withDeadline(clock, milliseconds, all, () => new Error('too late')).catch(() => undefined)
+      abort()
+    },
+  }
+}

@@ -1,0 +1,93 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { IsolateError } from '../isolate.ts'
+import type { SandboxLimits } from '../limits.ts'
+import { createTurnWatchdog } from './turn-watchdog.ts'
+import { createWorkerThread, type WorkerThread } from './worker-thread.ts'
+
+/** One worker for several isolates, with what tells the culprit when it hangs or dies. */
+export interface SharedWorker {
+  readonly number: number
+  readonly thread: WorkerThread
+  /** Full ids of its plugins by number of the isolate. */
+  readonly isolates: Map<number, string>
+  /** Ends the worker because of this isolate. */
+  fail(culprit: number, error: IsolateError): void
+  close(): Promise<void>
+}
+
+export interface SharedWorkerSettings {
+  clock: Clock
+  logger: Logger
+  limits: SandboxLimits
+  number: number
+  /** The worker is not there any more. `culprits`: plugins to keep apart from now on. */
+  died(worker: SharedWorker, culprits: readonly string[], error: IsolateError): void
+}
+
+/** Throws `IsolateError` when the system has no room for one more worker. */
+export function createSharedWorker(settings: SharedWorkerSettings): SharedWorker {
+  const { clock, logger, limits, number } = settings
+  const isolates = new Map<number, string>()
+  let culprit: number | undefined
+  let death: IsolateError | undefined
+  /** What its end means for those that are not to blame. */
+  let forNeighbours: IsolateError | undefined
+  let closed = false
+
+  const watch = createTurnWatchdog({
+    clock,
+    limits,
+    hung: (isolate) =>
+      fail(
+        isolate,
+        new IsolateError(
+          'unresponsive',
+          `the plugin did not let go of the worker that it shares for ${(limits.hangBeats * limits.beatInterval) / 1000} s, and was ended`,
+        ),
+      ),
+  })
+
+  const thread = createWorkerThread({
+    ...{ clock, logger, name: `shared ${number}` },
+    limits: { ...limits, oldGenerationMegabytes: limits.sharedHeapMegabytes },
+    shared: {
+      turns: watch.rules,
+      ready() {
+        if (closed) return
+        // Each entry into Lua has a bound here, so the worker always answers: also while plugins come and go.
+        thread.watch(true)
+        watch.start()
+      },
+      dying(error) {
+        watch.stop()
+        death = error
+        culprit ??= watch.culprit(error.code === 'out_of_memory' ? 'memory' : 'other')
+        const plugin = culprit === undefined ? undefined : isolates.get(culprit)
+        const because = plugin === undefined ? 'its worker' : `the worker that it shared with ${plugin}`
+        forNeighbours = new IsolateError('neighbour_ended', `${because} ended: ${error.code}`)
+        // When nobody can be named each gets a worker of its own: the next time it is known who it was.
+        settings.died(worker, plugin === undefined ? [...isolates.values()] : [plugin], error)
+      },
+      deathFor: (isolate) => (isolate === culprit ? death : forNeighbours),
+    },
+  })
+
+  function fail(isolate: number, error: IsolateError): void {
+    culprit = isolate
+    thread.fail(error)
+  }
+
+  const worker: SharedWorker = {
+    number,
+    thread,
+    isolates,
+    fail,
+    close() {
+      closed = true
+      watch.stop()
+      return thread.close()
+    },
+  }
+  return worker
+}

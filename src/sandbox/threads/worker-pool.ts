@@ -1,0 +1,135 @@
+import { availableParallelism } from 'node:os'
+import type { Clock, ScheduledCall } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { messageOf } from '../../base/problem.ts'
+import { IsolateError, type IsolateSource } from '../isolate.ts'
+import { type ChosenLimits, workersOwnLimits } from '../../schema/plugin-limits.ts'
+import type { SandboxLimits } from '../limits.ts'
+import { placeIsolate } from './placement.ts'
+import type { WorkerSlot, WorkerSlots } from './worker-slot.ts'
+import { createSharedWorker, type SharedWorker } from './shared-worker.ts'
+
+export interface WorkerPoolSettings {
+  clock: Clock
+  logger: Logger
+  limits: SandboxLimits
+  own: WorkerSlots
+  /** Numbers for workers. */
+  nextNumber(): number
+}
+
+/** Few workers for many isolates, and one that is kept ready; a plugin that has disturbed others is set apart. */
+export function createWorkerPool({
+  clock,
+  logger,
+  limits,
+  own,
+  nextNumber,
+}: WorkerPoolSettings): WorkerSlots {
+  const workers = new Map<number, SharedWorker>()
+  /** Versions of plugins that get a worker of their own, for as long as the host runs. */
+  const apart = new Map<string, string>()
+  const versions = new Map<string, string>()
+  const rules = { ...limits, cores: availableParallelism() }
+  let spare: SharedWorker | undefined
+  let spareDue: ScheduledCall | undefined
+  let closing = false
+
+  function start(): SharedWorker {
+    return createSharedWorker({ clock, logger, limits, number: nextNumber(), died })
+  }
+
+  function died(worker: SharedWorker, culprits: readonly string[], error: IsolateError): void {
+    workers.delete(worker.number)
+    if (spare === worker) spare = undefined
+    for (const plugin of culprits) setApart(plugin)
+    logger.error('A worker that plugins share has ended', {
+      worker: worker.number,
+      culprit: culprits.length === 1 ? culprits[0] : undefined,
+      plugins: [...worker.isolates.values()],
+      reason: error.message,
+    })
+  }
+
+  function setApart(plugin: string): void {
+    apart.set(plugin, versions.get(plugin) ?? '')
+  }
+
+  function keepSpare(): void {
+    if (closing || spare !== undefined) return
+    spareDue ??= clock.schedule(limits.spareDelay, () => {
+      spareDue = undefined
+      if (closing || spare !== undefined) return
+      try {
+        spare = start()
+      } catch (error) {
+        logger.warn('No worker could be started to be kept ready', { reason: messageOf(error) })
+      }
+    })
+  }
+
+  function workerFor(): SharedWorker {
+    const held = new Map([...workers].map(([number, { isolates }]) => [number, isolates.size]))
+    const placed = placeIsolate(rules, held)
+    const found = placed === undefined ? undefined : workers.get(placed)
+    if (found !== undefined) return found
+    const worker = spare ?? start()
+    spare = undefined
+    workers.set(worker.number, worker)
+    keepSpare()
+    return worker
+  }
+
+  async function leave(worker: SharedWorker, isolate: number, inOrder: boolean): Promise<void> {
+    const plugin = worker.isolates.get(isolate)
+    // A host that stops ends all workers anyway.
+    if (!inOrder && !closing && workers.has(worker.number)) {
+      worker.fail(
+        isolate,
+        new IsolateError('unresponsive', `${plugin ?? 'a plugin'} could not be taken out of its worker`),
+      )
+    }
+    worker.isolates.delete(isolate)
+    if (worker.isolates.size > 0 || !workers.delete(worker.number)) return
+    if (spare === undefined && !closing) spare = worker
+    else await worker.close()
+  }
+
+  return {
+    take(isolate, source: IsolateSource): WorkerSlot {
+      // Another version may have mended it.
+      if (apart.get(source.id) === source.version || needsItsOwn(source.limits))
+        return own.take(isolate, source)
+      versions.set(source.id, source.version)
+      const worker = workerFor()
+      worker.isolates.set(isolate, source.id)
+      const { thread } = worker
+      return {
+        ...thread,
+        isolation: 'shared',
+        worker: worker.number,
+        heapMegabytes: limits.sharedHeapMegabytes,
+        watch: () => undefined,
+        moveAway(reason) {
+          setApart(source.id)
+          logger.warn('A plugin gets a worker of its own', { plugin: source.id, reason })
+        },
+        leave: (inOrder) => leave(worker, isolate, inOrder),
+      }
+    },
+    takeOwn: own.takeOwn,
+    async close() {
+      closing = true
+      spareDue?.cancel()
+      const all = spare === undefined ? [...workers.values()] : [...workers.values(), spare]
+      workers.clear()
+      spare = undefined
+      await Promise.all([...all.map((worker) => worker.close()), own.close()])
+    },
+  }
+}
+
+/** Memory and time of its own can only be kept in a worker of its own. */
+function needsItsOwn(chosen: ChosenLimits = {}): boolean {
+  return workersOwnLimits.some((name) => chosen[name] !== undefined)
+}

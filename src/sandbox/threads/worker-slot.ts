@@ -1,0 +1,28 @@
+import type { IsolateSource } from '../isolate.ts'
+import type { WorkerThread } from './worker-thread.ts'
+
+/** A place for one isolate in a worker: all that the isolate's host side needs of it. */
+export interface WorkerSlot extends Pick<
+  WorkerThread,
+  'attach' | 'detach' | 'post' | 'postUrgent' | 'watch' | 'usage' | 'fail'
+> {
+  readonly isolation: 'dedicated' | 'shared'
+  /** Number of the worker; isolates with the same one share it. */
+  readonly worker: number
+  /** Megabytes of heap at which the worker is ended. */
+  readonly heapMegabytes: number
+  /** From now on this plugin gets a worker of its own. */
+  moveAway(reason: string): void
+  /** The isolate has ended. `inOrder`: nothing of it is left in the worker. Does not wait for the others. */
+  leave(inOrder: boolean): Promise<void>
+}
+
+/** Gives isolates their places. */
+export interface WorkerSlots {
+  /** Throws `IsolateError` when the system has no room for one more worker. */
+  take(isolate: number, source: IsolateSource): WorkerSlot
+  /** The same, always in a worker of its own. */
+  takeOwn(isolate: number, source: IsolateSource): WorkerSlot
+  /** Ends all workers. */
+  close(): Promise<void>
+}

@@ -1,0 +1,231 @@
+import type { Readable } from 'node:stream'
+import { Worker } from 'node:worker_threads'
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { messageOf, systemErrorCode } from '../../base/problem.ts'
+import {
+  type HostMessage,
+  type IsolateMessage,
+  parseWorkerMessage,
+  type Question,
+  type UrgentMessage,
+  type WorkerSetup,
+} from '../../schema/worker-protocol.ts'
+import { createHeartbeat } from './heartbeat.ts'
+import type { TurnRules } from '../../schema/turn-cells.ts'
+import { IsolateError } from '../isolate.ts'
+import type { SandboxLimits } from '../limits.ts'
+import { createPendingRequests, type Reply } from '../calls/pending-requests.ts'
+import { workerBootstrap, workerProgram } from './worker-entry.ts'
+
+/** Characters that a worker may write to its standard streams at a time; plugins have no way to do it. */
+const outputLimit = 2_000
+
+/** What hears of one isolate in a worker. */
+export interface IsolateListener {
+  receive(message: Exclude<IsolateMessage, { kind: 'question' | 'abandon' }>): void
+  /** What it throws is the answer too. */
+  answer(question: Question, reply: Reply): void
+  /** The worker is gone; nothing is heard of the isolate after that. */
+  died(error: IsolateError): void
+}
+
+export interface WorkerUsage {
+  /** Bytes; null before the first sign of life. */
+  memory: number | null
+  /** Share of the time in which it was busy, 0 to 1, between the last two signs of life. */
+  load: number | null
+}
+
+/** One worker thread, which holds isolates by number. */
+export interface WorkerThread {
+  attach(isolate: number, listener: IsolateListener): void
+  detach(isolate: number): void
+  /** Does nothing when the worker is gone. */
+  post(message: HostMessage, transfer?: ArrayBuffer[]): void
+  /** The same for what a worker reads also while it waits for an answer. */
+  postUrgent(message: UrgentMessage): void
+  /** Ends the worker when it does not answer any more. A load and an unload have deadlines of their own. */
+  watch(enabled: boolean): void
+  /** What it takes of memory and processor, as of its last sign of life. */
+  usage(): WorkerUsage
+  /** Ends the worker for this reason; its isolates hear of it. */
+  fail(error: IsolateError): void
+  /** Ends the worker at once. Idempotent. */
+  close(): Promise<void>
+}
+
+export interface WorkerThreadSettings {
+  clock: Clock
+  logger: Logger
+  limits: SandboxLimits
+  /** Shown by debuggers. */
+  name: string
+  /** For a worker that isolates share. */
+  shared?: {
+    turns: TurnRules
+    /** What its end means for one of its isolates. */
+    deathFor(isolate: number): IsolateError | undefined
+    /** Its code is there. */
+    ready(): void
+    /** It ends, and not because it was asked to; called before its isolates hear of it. */
+    dying(error: IsolateError): void
+  }
+}
+
+/** Starts a worker. Throws `IsolateError` when the system has no room for one more. */
+export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread {
+  const { clock, logger, limits, name, shared } = settings
+  const listeners = new Map<number, IsolateListener>()
+  const requests = createPendingRequests()
+  const worker = startWorker()
+  let gone = false
+  let measured = worker.performance.eventLoopUtilization()
+  let usage: WorkerUsage = { memory: null, load: null }
+  let exited: Promise<unknown> | undefined
+
+  function startWorker(): Worker {
+    try {
+      const setup: WorkerSetup =
+        shared === undefined ? requests.setup : { ...requests.setup, turns: shared.turns }
+      return new Worker(workerBootstrap, {
+        eval: true,
+        name,
+        workerData: { ...setup, program: workerProgram() },
+        transferList: [requests.setup.urgent],
+        // Nothing of the host's surroundings: no environment, no options, no streams.
+        env: {},
+        execArgv: [],
+        argv: [],
+        stdin: true,
+        stdout: true,
+        stderr: true,
+        resourceLimits: {
+          maxOldGenerationSizeMb: limits.oldGenerationMegabytes,
+          maxYoungGenerationSizeMb: limits.youngGenerationMegabytes,
+          codeRangeSizeMb: limits.codeMegabytes,
+          stackSizeMb: limits.stackMegabytes,
+        },
+      })
+    } catch (error) {
+      requests.close()
+      throw new IsolateError('worker_died', `no worker thread could be started: ${messageOf(error)}`)
+    }
+  }
+
+  const heartbeat = createHeartbeat({
+    clock,
+    interval: limits.heartbeatInterval,
+    limit: limits.unresponsiveAfter,
+    ping: (sequence) => post({ kind: 'ping', sequence }),
+    waiting: () => requests.owing,
+    unresponsive: () =>
+      die(
+        new IsolateError(
+          'unresponsive',
+          `the plugin did not answer for ${limits.unresponsiveAfter / 1000} s, as in an endless loop, and was ended`,
+        ),
+      ),
+  })
+
+  function post(message: HostMessage, transfer: ArrayBuffer[] = []): void {
+    if (!gone) worker.postMessage(message, transfer)
+  }
+
+  function measure(memory: number | undefined): void {
+    const now = worker.performance.eventLoopUtilization()
+    const { utilization } = worker.performance.eventLoopUtilization(now, measured)
+    measured = now
+    usage = { memory: memory ?? null, load: Number.isFinite(utilization) ? utilization : null }
+  }
+
+  function die(error: IsolateError): void {
+    if (gone) return
+    shared?.dying(error)
+    void close()
+    for (const [isolate, listener] of [...listeners]) listener.died(shared?.deathFor(isolate) ?? error)
+    listeners.clear()
+  }
+
+  function close(): Promise<void> {
+    gone = true
+    heartbeat.stop()
+    requests.close()
+    exited ??= worker.terminate()
+    return exited.then(() => undefined)
+  }
+
+  function receive(value: unknown): void {
+    if (gone) return
+    const parsed = parseWorkerMessage(value)
+    if (!parsed.ok) {
+      logger.error('A worker said something that is not in the protocol', {
+        worker: name,
+        errors: parsed.errors,
+      })
+      return
+    }
+    const message = parsed.value
+    if (message.kind === 'ready') {
+      shared?.ready()
+      return
+    }
+    if (message.kind === 'pong') {
+      heartbeat.pong(message.sequence)
+      measure(message.memory)
+      return
+    }
+    const listener = listeners.get(message.isolate)
+    if (message.kind === 'question') {
+      const { question } = message
+      const waits = question.kind !== 'callPlugin' || question.background === undefined
+      requests.open(message.isolate, message.number, waits, (reply) => {
+        if (listener === undefined) throw new Error('the plugin is not running')
+        listener.answer(question, reply)
+      })
+    } else if (message.kind === 'abandon') requests.abandon(message.number)
+    else listener?.receive(message)
+  }
+
+  function captureOutput(stream: Readable, kind: 'stdout' | 'stderr'): void {
+    stream.on('data', (chunk: Buffer) => {
+      logger.warn('A worker wrote to a standard stream', {
+        worker: name,
+        stream: kind,
+        text: chunk.toString('utf8').slice(0, outputLimit),
+      })
+    })
+  }
+
+  worker.on('message', receive)
+  worker.on('messageerror', (error) =>
+    die(new IsolateError('worker_died', `unreadable message: ${error.message}`)),
+  )
+  worker.on('error', (error) => die(deathOf(error, limits)))
+  worker.on('exit', (code) =>
+    die(new IsolateError('worker_died', `the worker ended by itself with code ${code}`)),
+  )
+  captureOutput(worker.stdout, 'stdout')
+  captureOutput(worker.stderr, 'stderr')
+
+  return {
+    attach: (isolate, listener) => void listeners.set(isolate, listener),
+    detach: (isolate) => void listeners.delete(isolate),
+    post,
+    postUrgent(message) {
+      if (!gone) requests.post(message)
+    },
+    usage: () => usage,
+    fail: die,
+    watch: (enabled) => (enabled && !gone ? heartbeat.start() : heartbeat.stop()),
+    close,
+  }
+}
+
+function deathOf(error: unknown, limits: SandboxLimits): IsolateError {
+  if (systemErrorCode(error) === 'ERR_WORKER_OUT_OF_MEMORY') {
+    const message = `the plugin used more than its ${limits.oldGenerationMegabytes} MB of memory (limit memory) and was ended`
+    return new IsolateError('out_of_memory', message)
+  }
+  return new IsolateError('worker_died', `the worker failed: ${messageOf(error)}`)
+}

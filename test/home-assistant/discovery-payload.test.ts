@@ -1,0 +1,372 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { JsonObject } from '../../src/base/json.ts'
+import { discoveryOf, removalOf } from '../../src/home-assistant/discovery-payload.ts'
+import {
+  type ExposedComponent,
+  exposedComponents,
+  type Exposure,
+  featuresOf,
+} from '../../src/schema/exposure.ts'
+import { pluginNamed } from '../lifecycle/stand-in-lifecycle.ts'
+import { documentedPlatforms, mistakesIn } from './documented-fields.ts'
+
+const context = { hostId: 'home', hostVersion: '3.2.1', root: 'my/host' }
+const plugin = pluginNamed('@acme/heat.pump', { name: 'Heat pump', version: '1.4.0', author: 'Acme' })
+
+/** An exposure that can be read and set in every feature of its component. */
+function complete(component: ExposedComponent, more: Partial<Exposure> = {}): Exposure {
+  const features = Object.entries(featuresOf(component))
+  return {
+    component,
+    type: component,
+    name: `The ${component}`,
+    features: features.map(([name]) => name),
+    writable: features.filter(([, { commanded }]) => commanded).map(([name]) => name),
+    ...more,
+  }
+}
+
+const everyOption: Partial<Exposure> = {
+  area: 'Hall',
+  unit: '°C',
+  min: 5,
+  max: 30,
+  step: 0.5,
+  icon: 'mdi:fire',
+  deviceClass: 'temperature',
+  stateClass: 'measurement',
+  options: ['one', 'two'],
+}
+
+function discover(exposures: Record<string, Exposure>, shown = plugin): JsonObject {
+  const views = Object.entries(exposures).map(([id, exposure]) => ({ id, exposure, state: {} }))
+  return discoveryOf(context, shown, views).payload
+}
+
+function componentOf(exposure: Exposure): JsonObject {
+  return (discover({ it: exposure }).cmps as { it: JsonObject }).it
+}
+
+const all = (more: Partial<Exposure>): Record<string, Exposure> =>
+  Object.fromEntries(exposedComponents.map((component) => [component, complete(component, more)]))
+
+test('Every component that can be exposed is one that Home Assistant documents, with the fields it documents', () => {
+  assert.deepEqual([...exposedComponents].sort(), Object.keys(documentedPlatforms).sort())
+  for (const more of [
+    {},
+    everyOption,
+    { writable: [] },
+    { min: 9, max: 3, step: 0 },
+    { min: 9 },
+    { max: -5_000_000 },
+    { options: [] },
+    { unit: '°F' },
+  ]) {
+    const exposures = all(more)
+    // These cannot be exposed without being settable: what cannot be set is a sensor.
+    if (more.writable?.length === 0) {
+      for (const component of ['switch', 'number', 'select', 'text', 'button', 'light', 'fan'])
+        Reflect.deleteProperty(exposures, component)
+    }
+    assert.deepEqual(mistakesIn(discover(exposures)), [], JSON.stringify(more))
+  }
+})
+
+test('The check finds what Home Assistant would not take', () => {
+  const good = discover({ lamp: complete('light') })
+  const wrong = structuredClone(good) as Record<string, JsonObject>
+  const lamp = (wrong.cmps as Record<string, JsonObject>).lamp ?? {}
+  Reflect.deleteProperty(lamp, 'command_topic')
+  lamp.flavour = 'sweet'
+  lamp.icon = 'lamp'
+  wrong.extra = {}
+  assert.deepEqual(mistakesIn(wrong), [
+    'extra is no field of a device',
+    'lamp: command_topic is required',
+    'lamp: flavour may not be "sweet"',
+    'lamp: icon may not be "lamp"',
+  ])
+})
+
+test('A component with only one feature of many is taken too', () => {
+  for (const component of exposedComponents) {
+    for (const feature of Object.keys(featuresOf(component))) {
+      const commanded = featuresOf(component)[feature]?.commanded === true ? [feature] : []
+      const state = ['light', 'fan'].includes(component) ? ['state'] : []
+      const exposure = complete(component, {
+        features: [feature],
+        writable: [...new Set([...state, ...commanded])],
+      })
+      assert.deepEqual(mistakesIn(discover({ one: exposure })), [], `${component}.${feature}`)
+    }
+  }
+})
+
+test('One plugin is one device, there when its host and itself are', () => {
+  const payload = discover(
+    { 'one two': complete('binary_sensor', { name: 'Door', icon: 'door', area: 'Hall' }) },
+    { ...plugin, homepage: 'https://example.com/pump' },
+  )
+  assert.deepEqual(payload, {
+    dev: {
+      ids: ['lupine_home_@acme/heat.pump'],
+      name: 'Heat pump',
+      mf: 'Acme',
+      mdl: '@acme/heat.pump',
+      sw: '1.4.0',
+      cu: 'https://example.com/pump',
+      sa: 'Hall',
+    },
+    o: { name: 'Lupine', sw: '3.2.1' },
+    availability: [
+      { topic: 'my/host/status' },
+      {
+        topic: 'my/host/plugins/@acme/heat.pump/state',
+        value_template:
+          "{{ 'online' if value_json is defined and value_json.state == 'running' else 'offline' }}",
+      },
+    ],
+    availability_mode: 'all',
+    cmps: {
+      one_two_8ab63e29: {
+        p: 'binary_sensor',
+        unique_id: 'home_acme_heat_pump_one_two_8ab63e29',
+        name: 'Door',
+        icon: 'mdi:door',
+        state_topic: 'my/host/plugins/@acme/heat.pump/exposed/one two',
+        value_template:
+          "{{ ('ON' if value_json.state else 'OFF') if value_json is defined and value_json.state is boolean else None }}",
+      },
+    },
+  })
+})
+
+test('Ids that look the same without their special characters stay different', () => {
+  const ids = ['a b', 'a_b', 'a/b', 'a+b', 'ä', 'ö', 'a-b']
+  const payload = discover(Object.fromEntries(ids.map((id) => [id, complete('sensor')])))
+  assert.deepEqual(mistakesIn(payload), [])
+  assert.equal(Object.keys(payload.cmps ?? {}).length, ids.length)
+  const topics = Object.values(payload.cmps as Record<string, JsonObject>).map(
+    ({ state_topic }) => state_topic,
+  )
+  assert.equal(new Set(topics).size, ids.length)
+})
+
+test('A device is in an area only when all of it is', () => {
+  const area = (...areas: (string | undefined)[]): unknown => {
+    const exposures = areas.map((name, index) => [
+      `e${index}`,
+      complete('sensor', name === undefined ? {} : { area: name }),
+    ])
+    return (discover(Object.fromEntries(exposures)).dev as JsonObject).sa
+  }
+  assert.deepEqual(
+    [area('Hall', 'Hall'), area('Hall', 'Attic'), area('Hall', undefined), area(undefined)],
+    ['Hall', undefined, undefined, undefined],
+  )
+})
+
+const at = 'my/host/plugins/@acme/heat.pump/exposed/it'
+const value = (feature: string): string => `{{ value_json.${feature} if value_json is defined else None }}`
+const known = (feature: string): string =>
+  `{{ value_json.${feature} if value_json is defined and value_json.${feature} is not none else '' }}`
+const onOff = (feature: string): string =>
+  `{{ ('ON' if value_json.${feature} else 'OFF') if value_json is defined and value_json.${feature} is boolean else None }}`
+
+const expected: [exposure: Exposure, fields: JsonObject][] = [
+  [
+    complete('sensor', { unit: 'W', deviceClass: 'power', stateClass: 'measurement' }),
+    {
+      state_topic: at,
+      value_template: value('value'),
+      unit_of_measurement: 'W',
+      device_class: 'power',
+      state_class: 'measurement',
+    },
+  ],
+  [
+    complete('sensor', { type: 'select', options: ['a', 'b'] }),
+    { state_topic: at, value_template: value('value'), device_class: 'enum', options: ['a', 'b'] },
+  ],
+  [
+    complete('switch', { deviceClass: 'outlet' }),
+    {
+      command_topic: `${at}/state/set`,
+      state_topic: at,
+      value_template: onOff('state'),
+      device_class: 'outlet',
+    },
+  ],
+  [
+    complete('number', { min: 0, max: 10, step: 0.00001, unit: '%' }),
+    {
+      command_topic: `${at}/value/set`,
+      state_topic: at,
+      value_template: value('value'),
+      min: 0,
+      max: 10,
+      step: 0.001,
+      mode: 'auto',
+      unit_of_measurement: '%',
+    },
+  ],
+  [
+    complete('number', { min: 5 }),
+    {
+      command_topic: `${at}/value/set`,
+      state_topic: at,
+      value_template: value('value'),
+      min: 5,
+      max: 1_000_000,
+      mode: 'box',
+    },
+  ],
+  [
+    complete('select', { options: ['a', 'b'] }),
+    {
+      command_topic: `${at}/value/set`,
+      state_topic: at,
+      value_template: value('value'),
+      options: ['a', 'b'],
+    },
+  ],
+  [
+    complete('text', { max: 999 }),
+    { command_topic: `${at}/value/set`, state_topic: at, value_template: value('value'), min: 0, max: 255 },
+  ],
+  [
+    complete('button', { deviceClass: 'restart' }),
+    { command_topic: `${at}/press/set`, payload_press: 'PRESS', device_class: 'restart' },
+  ],
+  [
+    complete('light', { max: 100, options: ['rainbow'] }),
+    {
+      command_topic: `${at}/state/set`,
+      state_topic: at,
+      state_value_template: onOff('state'),
+      brightness_command_topic: `${at}/brightness/set`,
+      brightness_state_topic: at,
+      brightness_value_template: known('brightness'),
+      brightness_scale: 100,
+      color_temp_command_topic: `${at}/color_temp/set`,
+      color_temp_state_topic: at,
+      color_temp_value_template: known('color_temp'),
+      rgb_command_topic: `${at}/color/set`,
+      rgb_state_topic: at,
+      rgb_value_template: known('color'),
+      effect_command_topic: `${at}/effect/set`,
+      effect_state_topic: at,
+      effect_value_template: known('effect'),
+      effect_list: ['rainbow'],
+    },
+  ],
+  [
+    complete('climate', { min: 5, max: 30, step: 0.5, unit: '°F', options: ['off', 'heat'] }),
+    {
+      temperature_command_topic: `${at}/target_temperature/set`,
+      temperature_state_topic: at,
+      temperature_state_template: value('target_temperature'),
+      current_temperature_topic: at,
+      current_temperature_template: value('current_temperature'),
+      current_humidity_topic: at,
+      current_humidity_template: value('current_humidity'),
+      mode_command_topic: `${at}/mode/set`,
+      mode_state_topic: at,
+      mode_state_template: value('mode'),
+      action_topic: at,
+      action_template: value('action'),
+      fan_mode_command_topic: `${at}/fan_mode/set`,
+      fan_mode_state_topic: at,
+      fan_mode_state_template: value('fan_mode'),
+      modes: ['off', 'heat'],
+      min_temp: 5,
+      max_temp: 30,
+      temp_step: 0.5,
+      temperature_unit: 'F',
+    },
+  ],
+  [
+    complete('cover', { deviceClass: 'blind' }),
+    {
+      command_topic: `${at}/state/set`,
+      state_topic: at,
+      value_template: value('state'),
+      set_position_topic: `${at}/position/set`,
+      position_topic: at,
+      position_template: known('position'),
+      tilt_command_topic: `${at}/tilt/set`,
+      tilt_status_topic: at,
+      tilt_status_template: known('tilt'),
+      device_class: 'blind',
+    },
+  ],
+  [
+    complete('cover', { features: ['position'], writable: ['state', 'position'] }),
+    {
+      command_topic: `${at}/state/set`,
+      set_position_topic: `${at}/position/set`,
+      position_topic: at,
+      position_template: known('position'),
+      payload_stop: null,
+    },
+  ],
+  [
+    complete('fan', { max: 3, options: ['quiet'] }),
+    {
+      command_topic: `${at}/state/set`,
+      state_topic: at,
+      state_value_template: onOff('state'),
+      percentage_command_topic: `${at}/speed/set`,
+      percentage_state_topic: at,
+      percentage_value_template: known('speed'),
+      speed_range_max: 3,
+      oscillation_command_topic: `${at}/oscillation/set`,
+      oscillation_state_topic: at,
+      oscillation_value_template: onOff('oscillation'),
+      payload_oscillation_on: 'ON',
+      payload_oscillation_off: 'OFF',
+      preset_mode_command_topic: `${at}/preset_mode/set`,
+      preset_mode_state_topic: at,
+      preset_mode_value_template: known('preset_mode'),
+      preset_modes: ['quiet'],
+    },
+  ],
+  [
+    complete('event', { options: ['ring'], deviceClass: 'doorbell' }),
+    { state_topic: at, event_types: ['ring'], device_class: 'doorbell' },
+  ],
+]
+
+for (const [exposure, fields] of expected) {
+  test(`A ${exposure.component} with ${exposure.features.join(', ')} has exactly its topics and templates`, () => {
+    const { p, unique_id, name, ...rest } = componentOf(exposure)
+    assert.deepEqual(rest, fields)
+    assert.deepEqual(
+      { p, unique_id, name },
+      {
+        p: exposure.component,
+        unique_id: 'home_acme_heat_pump_it',
+        name: exposure.name,
+      },
+    )
+  })
+}
+
+test('What is gone, or has become another component, is named by its platform alone', () => {
+  const of = (exposures: Record<string, Exposure>) =>
+    discoveryOf(
+      context,
+      plugin,
+      Object.entries(exposures).map(([id, exposure]) => ({ id, exposure, state: {} })),
+    )
+  const before = of({ a: complete('sensor'), b: complete('light'), c: complete('sensor') })
+  const after = of({ a: complete('binary_sensor'), c: complete('sensor') })
+  assert.deepEqual(removalOf(before.platforms, after)?.cmps as JsonObject, {
+    ...(after.payload.cmps as JsonObject),
+    a: { p: 'sensor' },
+    b: { p: 'light' },
+  })
+  assert.deepEqual(Object.keys(removalOf(after.platforms, before)?.cmps ?? {}).sort(), ['a', 'b', 'c'])
+  assert.equal(removalOf(before.platforms, before), undefined)
+})

@@ -1,0 +1,252 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import type { Bus } from '../../src/bus/bus.ts'
+import { createHomeAssistant } from '../../src/home-assistant/home-assistant.ts'
+import type { Exposure } from '../../src/schema/exposure.ts'
+import type { PluginState } from '../../src/schema/plugin.ts'
+import { collectFromBus, connect, createRecordingLogger, startBus } from '../bus/bus-fixture.ts'
+import { createStandInLifecycle, pluginNamed, type StandInPlugin } from '../lifecycle/stand-in-lifecycle.ts'
+
+const lamp = '@acme/lamp'
+const topic = 'homeassistant/device/home_acme_lamp/config'
+const sensor: Exposure = { component: 'sensor', type: 'sensor', name: 'S', features: ['value'], writable: [] }
+const light: Exposure = {
+  component: 'light',
+  type: 'light',
+  name: 'L',
+  features: ['state'],
+  writable: ['state'],
+}
+
+const exposing = (exposures: Record<string, Exposure>): StandInPlugin => ({
+  plugin: pluginNamed(lamp),
+  exposures: Object.entries(exposures).map(([id, exposure]) => ({ id, exposure, state: {} })),
+})
+
+/** A host with these plugins on a real broker, and all that is published below the discovery prefix. */
+async function stage(t: TestContext, plugins: Record<string, StandInPlugin>, use?: Bus) {
+  const bus = use ?? (await startBus(t))
+  const known = new Map(Object.entries(plugins))
+  const standIn = createStandInLifecycle(known)
+  const logger = createRecordingLogger()
+  const homeAssistant = createHomeAssistant({
+    lifecycle: standIn.lifecycle,
+    bus,
+    root: 'host',
+    prefix: 'homeassistant',
+    hostId: 'home',
+    hostVersion: '1.0.0',
+    logger,
+  })
+  t.after(() => homeAssistant.close())
+  const received = await collectFromBus(bus, 'homeassistant/#')
+  /** What was published so far: the topic, and `-` or the components with their platforms. */
+  async function published(): Promise<[string, string][]> {
+    // Messages arrive in order: what was published before this one is there when it is.
+    const count = received.all.length
+    await bus.publish('homeassistant/mark', 'x')
+    for (let seen = count; ; seen += 1) {
+      const all = await received.take(seen + 1)
+      if (all.at(-1)?.topic === 'homeassistant/mark') break
+    }
+    return received.all
+      .filter((message) => message.topic.endsWith('/config'))
+      .map(({ topic: at, payload }) => {
+        const text = Buffer.from(payload).toString()
+        if (text === '') return [at, '-']
+        const { cmps } = JSON.parse(text) as { cmps: Record<string, { p: string; unique_id?: string }> }
+        const shown = Object.entries(cmps).map(
+          ([key, { p, unique_id }]) => `${key}:${p}${unique_id ? '' : '!'}`,
+        )
+        return [at, shown.join(' ')]
+      })
+  }
+  function become(
+    id: string,
+    state: PluginState | undefined,
+    exposures: Record<string, Exposure> = {},
+  ): void {
+    const present = known.get(id)
+    if (state === undefined || present === undefined) known.delete(id)
+    else known.set(id, { ...exposing(exposures), plugin: { ...present.plugin, state } })
+    standIn.announce({
+      kind: 'lifecycle',
+      event: {
+        seq: 1,
+        id: 'x',
+        at: '',
+        type: 'PluginLoaded',
+        plugin: id,
+        revision: 1,
+        by: 'http',
+        data: {},
+        state,
+      } as never,
+    })
+  }
+  function change(id: string, exposures: Record<string, Exposure>): void {
+    known.set(id, { ...exposing(exposures), plugin: known.get(id)?.plugin ?? pluginNamed(id) })
+    for (const [exposed, exposure] of Object.entries(exposures))
+      standIn.announce({ kind: 'exposure', plugin: id, id: exposed, exposure })
+    if (Object.keys(exposures).length === 0)
+      standIn.announce({ kind: 'exposure', plugin: id, id: 'any', exposure: undefined })
+  }
+  return { ...standIn, bus, homeAssistant, known, logger, published, become, change, received }
+}
+
+test('A plugin is discovered once, and not again while nothing changes', async (t) => {
+  const { homeAssistant, published, become, change } = await stage(t, {
+    [lamp]: exposing({ a: sensor, b: light }),
+  })
+  await homeAssistant.start()
+  change(lamp, { a: sensor, b: light })
+  become(lamp, 'running', { a: sensor, b: light })
+  await Promise.resolve()
+  assert.deepEqual(await published(), [[topic, 'a:sensor b:light']])
+})
+
+test('A plugin that exposes nothing, or does not run, is not discovered', async (t) => {
+  const { homeAssistant, published } = await stage(t, {
+    '@acme/quiet': { plugin: pluginNamed('@acme/quiet') },
+    [lamp]: { ...exposing({ a: sensor }), plugin: pluginNamed(lamp, { state: 'failed' }) },
+  })
+  await homeAssistant.start()
+  assert.deepEqual(await published(), [])
+})
+
+test('Every way in which a plugin ends clears its device', async (t) => {
+  for (const state of ['unloaded', 'failed', 'installed', 'uninstalled', undefined] as const) {
+    const { homeAssistant, published, become } = await stage(t, { [lamp]: exposing({ a: sensor }) })
+    await homeAssistant.start()
+    become(lamp, state)
+    await Promise.resolve()
+    assert.deepEqual(
+      await published(),
+      [
+        [topic, 'a:sensor'],
+        [topic, '-'],
+      ],
+      state,
+    )
+  }
+})
+
+test('A reload with the same outcome says nothing, so that Home Assistant keeps the device', async (t) => {
+  const { homeAssistant, published, become, change } = await stage(t, { [lamp]: exposing({ a: sensor }) })
+  await homeAssistant.start()
+  become(lamp, 'unloading')
+  change(lamp, {})
+  await Promise.resolve()
+  become(lamp, 'loading')
+  await Promise.resolve()
+  become(lamp, 'running', { a: sensor })
+  await Promise.resolve()
+  assert.deepEqual(await published(), [[topic, 'a:sensor']])
+})
+
+test('What is exposed no more is taken away by name, and the last of it with the device', async (t) => {
+  const { homeAssistant, published, change } = await stage(t, { [lamp]: exposing({ a: sensor, b: light }) })
+  await homeAssistant.start()
+  change(lamp, { b: light })
+  await Promise.resolve()
+  change(lamp, { b: { ...light, component: 'binary_sensor' } })
+  await Promise.resolve()
+  change(lamp, {})
+  await Promise.resolve()
+  assert.deepEqual(await published(), [
+    [topic, 'a:sensor b:light'],
+    [topic, 'b:light a:sensor!'],
+    [topic, 'b:light'],
+    [topic, 'b:light!'],
+    [topic, 'b:binary_sensor'],
+    [topic, '-'],
+  ])
+})
+
+test('Home Assistant that says it is online hears everything again; what it says else is ignored', async (t) => {
+  const { homeAssistant, published, bus } = await stage(t, { [lamp]: exposing({ a: sensor }) })
+  await bus.publish('homeassistant/status', 'online', { retain: true })
+  await homeAssistant.start()
+  assert.deepEqual(await published(), [[topic, 'a:sensor']])
+  const client = await connect(t, bus.url)
+  for (const word of ['offline', 'ON', 'online'])
+    await client.publishAsync('homeassistant/status', word, { qos: 1 })
+  const birth = await collectFromBus(bus, 'homeassistant/status')
+  await birth.take(1)
+  assert.deepEqual(await published(), [
+    [topic, 'a:sensor'],
+    [topic, 'a:sensor'],
+  ])
+})
+
+test('A start clears the devices of this host that belong to nothing, and no one else’s', async (t) => {
+  const bus = await startBus(t, { root: 'elsewhere' })
+  const of = (host: string, plugin: string, cmps: object): string =>
+    JSON.stringify({ dev: { ids: [`lupine_${host}_${plugin}`] }, cmps })
+  const gone = 'homeassistant/device/home_acme_gone/config'
+  for (const [at, text] of [
+    [gone, of('home', '@acme/gone', { x: { p: 'sensor' } })],
+    ['homeassistant/device/home_2_acme_other/config', of('home_2', '@acme/other', { x: { p: 'sensor' } })],
+    ['homeassistant/device/home_zigbee/config', JSON.stringify({ dev: { ids: ['0x01'] }, cmps: {} })],
+    ['homeassistant/device/home_nonsense/config', 'nonsense'],
+  ] as const) {
+    await bus.publish(at, text, { retain: true })
+  }
+  const { homeAssistant, received } = await stage(t, { [lamp]: exposing({ a: sensor }) }, bus)
+  await homeAssistant.start()
+  // Four that were retained, the new device, and the one that is cleared.
+  const all = await received.take(6)
+  const fresh = all
+    .filter(({ retained }) => !retained)
+    .map(({ topic: at, payload }) => [at, payload.length === 0])
+  assert.deepEqual(
+    fresh.sort(),
+    [
+      [gone, true],
+      [topic, false],
+    ].sort(),
+  )
+})
+
+test('After a restart what is gone meanwhile is taken away by name', async (t) => {
+  const bus = await startBus(t, { root: 'elsewhere' })
+  const first = await stage(t, { [lamp]: exposing({ a: sensor, b: light }) }, bus)
+  await first.homeAssistant.start()
+  await first.homeAssistant.close()
+  const second = await stage(t, { [lamp]: exposing({ b: light }) }, bus)
+  await second.homeAssistant.start()
+  // The broker may hand the old device out before or after the new one is published.
+  const isTold = (shown: string[]): boolean => {
+    const at = shown.indexOf('b:light a:sensor!')
+    return at >= 0 && shown.slice(at).includes('b:light')
+  }
+  let seen: string[] = []
+  for (let round = 0; round < 100 && !isTold(seen); round += 1)
+    seen = (await second.published()).map(([, shown]) => shown)
+  assert.ok(isTold(seen), seen.join(', '))
+  assert.equal(seen.filter((shown) => shown === '-').length, 0)
+})
+
+test('Two plugins that Home Assistant could not tell apart do not overwrite each other', async (t) => {
+  const { homeAssistant, published, logger } = await stage(t, {
+    '@acme/lamp.a': { ...exposing({ a: sensor }), plugin: pluginNamed('@acme/lamp.a') },
+    '@acme/lamp_a': { ...exposing({ b: sensor }), plugin: pluginNamed('@acme/lamp_a') },
+  })
+  await homeAssistant.start()
+  assert.deepEqual(await published(), [['homeassistant/device/home_acme_lamp_a/config', 'a:sensor']])
+  assert.deepEqual(
+    logger.lines.map(({ level, message }) => [level, message]),
+    [['warn', 'Home Assistant cannot tell two plugins apart; the second one is not shown']],
+  )
+})
+
+test('After close nothing more is said, and the device stays', async (t) => {
+  const { homeAssistant, published, become, listeners } = await stage(t, { [lamp]: exposing({ a: sensor }) })
+  await homeAssistant.start()
+  await homeAssistant.close()
+  await homeAssistant.close()
+  become(lamp, 'unloaded')
+  await Promise.resolve()
+  assert.deepEqual(await published(), [[topic, 'a:sensor']])
+  assert.equal(listeners.size, 0)
+})

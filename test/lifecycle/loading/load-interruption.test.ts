@@ -1,0 +1,134 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { collect, connect } from '../../bus/bus-fixture.ts'
+import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
+import { startTestHost, type TestHost } from '../../helpers/test-host.ts'
+
+/** Whoever switches a plugin off or removes it does not wait until it has loaded. */
+
+/** Says that it is at it, and does not come to an end: an instruction that takes long is followed by the next. */
+const endless: FixturePlugin = {
+  id: 'endless',
+  lua: `
+local plugin = Plugin:new("endless")
+plugin:onInit(function()
+  plugin:log("info", "busy")
+  while true do pcall(function() for i = 1, 1e9 do plugin:upsertObject("o" .. (i % 1000), { i = i }) end end) end
+end)
+return plugin
+`,
+}
+
+interface Fact {
+  type: string
+  by: string
+  data: { reason?: string }
+}
+
+async function facts(host: TestHost): Promise<Fact[]> {
+  return (await host.request('GET', '/api/plugins/%40fixtures%2Fendless/history')).body.events
+}
+
+/** Resolves when onInit is running. */
+function busy(host: TestHost): Promise<void> {
+  return new Promise((resolve) => {
+    const stop = host.host.lifecycle.subscribe((announcement) => {
+      if (announcement.kind !== 'log' || announcement.entry.message !== 'busy') return
+      stop()
+      resolve()
+    })
+  })
+}
+
+const on = { body: { enabled: true } }
+const off = { body: { enabled: false } }
+
+for (const isolation of ['dedicated', 'shared'] as const) {
+  const stage = async (context: TestContext): Promise<TestHost> => {
+    const settings = { isolation }
+    // Nobody waits for its deadline.
+    const limits = { loadDeadline: 600_000, luaLoad: 600_000 }
+    const host = await startTestHost({ plugins: [endless], settings, limits })
+    context.after(() => host.close())
+    await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/endless' } })
+    return host
+  }
+
+  test(`a load ends at once when its owner switches the plugin off (${isolation})`, async (context) => {
+    const host = await stage(context)
+    const atIt = busy(host)
+    const waiting = host.request('POST', '/api/plugins/endless/toggle', on)
+    await atIt
+    const answer = await host.request('POST', '/api/plugins/endless/toggle', off)
+    assert.deepEqual(
+      [answer.status, answer.body.enabled, answer.body.state, answer.body.error],
+      [200, false, 'unloaded', null],
+    )
+    const refused = await waiting
+    assert.deepEqual([refused.status, refused.body.code], [409, 'invalid_transition'])
+    assert.match(refused.body.detail, /toggle \(http\) interrupted that/)
+    assert.deepEqual(
+      (await facts(host)).slice(-3).map(({ type, by, data }) => [type, by, data.reason]),
+      [
+        ['PluginEnabled', 'http', undefined],
+        ['PluginUnloaded', 'http', 'interrupted by toggle (http)'],
+        ['PluginDisabled', 'http', undefined],
+      ],
+    )
+    assert.deepEqual((await host.request('GET', '/api/plugins/endless/objects')).body, { objects: {} })
+  })
+
+  test(`a load ends at once when its owner removes the plugin, and no command before that begins another (${isolation})`, async (context) => {
+    const host = await stage(context)
+    const atIt = busy(host)
+    const waiting = host.request('POST', '/api/plugins/endless/toggle', on)
+    await atIt
+    const next = host.request('POST', '/api/plugins/endless/reload')
+    const stale = await host.request('DELETE', '/api/plugins/endless', { headers: { 'if-match': '"1"' } })
+    assert.equal(stale.status, 412, 'a command that is refused interrupts nothing')
+    assert.equal((await host.request('GET', '/api/plugins/endless')).body.state, 'loading')
+    const answer = await host.request('DELETE', '/api/plugins/endless')
+    assert.deepEqual([answer.status, answer.body.state], [200, 'uninstalled'])
+    for (const { status, body } of [await waiting, await next]) {
+      assert.deepEqual([status, body.code], [409, 'invalid_transition'])
+      assert.match(body.detail, /uninstall \(http\) interrupted that/)
+    }
+    assert.equal((await facts(host)).at(-1)?.type, 'PluginUninstalled')
+  })
+}
+
+test('a removal that names the revision of the load that it interrupts is carried out', async (context) => {
+  const host = await startTestHost({ plugins: [endless] })
+  context.after(() => host.close())
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/endless' } })
+  const atIt = busy(host)
+  const waiting = host.request('POST', '/api/plugins/endless/toggle', on)
+  await atIt
+  const { revision } = (await host.request('GET', '/api/plugins/endless')).body
+  const headers = { 'if-match': `"${revision}"` }
+  const answer = await host.request('DELETE', '/api/plugins/endless', { headers })
+  assert.deepEqual([answer.status, (await waiting).status], [200, 409])
+})
+
+test('a load ends at once when its owner removes the plugin over MQTT', async (context) => {
+  const host = await startTestHost({ plugins: [endless] })
+  context.after(() => host.close())
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/endless' } })
+  const atIt = busy(host)
+  const waiting = host.request('POST', '/api/plugins/endless/toggle', on)
+  await atIt
+  const client = await connect(context, host.mqttUrl)
+  const received = collect(client)
+  await client.subscribeAsync('host/response/#')
+  const request = { plugin: 'endless', transaction: 1 }
+  await client.publishAsync('host/request/uninstall', JSON.stringify(request), { qos: 1 })
+  const [response] = await received.take(1)
+  assert.deepEqual(JSON.parse(response?.text ?? ''), {
+    status: 'ok',
+    data: { id: '@fixtures/endless', state: 'uninstalled' },
+    transaction: 1,
+  })
+  const refused = await waiting
+  assert.deepEqual([refused.status, refused.body.code], [409, 'invalid_transition'])
+  assert.match(refused.body.detail, /uninstall \(mqtt\) interrupted that/)
+})

@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import {
+  absentBareNames,
+  judgeDependencies,
+  loadOrder,
+  parseDependency,
+} from '../../../src/lifecycle/manifests/dependencies.ts'
+import type { Dependency } from '../../../src/schema/manifest.ts'
+
+test('a dependency names a plugin and perhaps a range of versions', () => {
+  const cases: [Dependency, ReturnType<typeof parseDependency>][] = [
+    ['@ns/lamp', { fullId: '@ns/lamp', range: null }],
+    ['@ns/lamp@^1.2.0', { fullId: '@ns/lamp', range: '^1.2.0' }],
+    ['@ns/lamp@>=1 <3', { fullId: '@ns/lamp', range: '>=1 <3' }],
+    [{ id: '@ns/lamp' }, { fullId: '@ns/lamp', range: null }],
+    [
+      { id: '@ns/lamp', version: '1.x' },
+      { fullId: '@ns/lamp', range: '1.x' },
+    ],
+    ['lamp', { fullId: '@own/lamp', range: null }],
+    ['lamp@2', { fullId: '@own/lamp', range: '2' }],
+    ['@ns/LAMP', undefined],
+    ['@ns/lamp@latest', undefined],
+    ['@ns/../lamp', undefined],
+    ['', undefined],
+  ]
+  for (const [dependency, expected] of cases) {
+    assert.deepEqual(parseDependency(dependency, 'own'), expected, JSON.stringify(dependency))
+  }
+})
+
+test('each dependency that is not met says what to do', () => {
+  const plugin = {
+    id: '@a/one',
+    version: '1.0.0',
+    dependencies: [
+      '@a/there',
+      '@a/there@^2.0.0',
+      '@a/gone@1.x',
+      { id: '@a/there', version: '>=1.0.0' },
+      { id: '@a/gone', optional: true },
+      { id: '@a/there', version: '^2.0.0', optional: true },
+      { id: '@b/gone', optional: false },
+    ],
+  }
+  assert.deepEqual(judgeDependencies(plugin, [{ id: '@a/there', version: 'v1.5.0' }], new Set()), {
+    unmet: [
+      {
+        dependency: '@a/there@^2.0.0',
+        reason: 'version',
+        message: '@a/one needs @a/there ^2.0.0, but v1.5.0 is installed; update or roll back @a/there.',
+      },
+      {
+        dependency: '@a/gone@1.x',
+        reason: 'missing',
+        message: '@a/one needs @a/gone 1.x, which is not installed; install it first.',
+      },
+      {
+        dependency: '@b/gone',
+        reason: 'missing',
+        message: '@a/one needs @b/gone, which is not installed; install it first.',
+      },
+    ],
+    warnings: [],
+  })
+  assert.deepEqual(judgeDependencies({ id: '@a/one', version: '1.0.0' }, [], new Set()), {
+    unmet: [],
+    warnings: [],
+  })
+})
+
+test("what names no plugin stands in nobody's way, and a bare name is one of the own namespace only if it is there", () => {
+  const dependencies = ['@A/b', '@a/b@newest', 'http', 'timer@2', { id: 'json' }, 'sun', 'moon', 'moon@^3']
+  const one = { id: '@a/one', version: '1.0.0', dependencies }
+  const installed = [{ id: '@a/sun', version: '1.0.0' }]
+  assert.deepEqual(absentBareNames(one, installed), [
+    ...['@a/http', '@a/timer', '@a/json', '@a/moon', '@a/moon'],
+  ])
+  const { unmet, warnings } = judgeDependencies(one, installed, new Set(['@a/moon', '@b/http']))
+  assert.deepEqual(
+    unmet.map(({ dependency }) => dependency),
+    ['moon', 'moon@^3'],
+  )
+  const nobody = (id: string): string =>
+    `is not the name of a plugin: there is no ${id}, installed or in a repository; nothing waits for it`
+  assert.deepEqual(warnings, [
+    {
+      path: '/dependencies/0',
+      message: '"@A/b" is not a plugin id with a version range; nothing waits for it',
+    },
+    {
+      path: '/dependencies/1',
+      message: '"@a/b@newest" is not a plugin id with a version range; nothing waits for it',
+    },
+    { path: '/dependencies/2', message: `"http" ${nobody('@a/http')}` },
+    { path: '/dependencies/3', message: `"timer@2" ${nobody('@a/timer')}` },
+    { path: '/dependencies/4', message: `"json" ${nobody('@a/json')}` },
+  ])
+})
+
+const plugin = (id: string, ...dependencies: string[]) => ({ id: `@a/${id}`, version: '1.0.0', dependencies })
+
+test('what is needed comes first, and the given order counts otherwise', () => {
+  const { order, cycles } = loadOrder([
+    plugin('d', 'b', 'c'),
+    plugin('a'),
+    plugin('b', 'a'),
+    plugin('c', 'a', 'gone'),
+  ])
+  assert.deepEqual(order, ['@a/a', '@a/b', '@a/c', '@a/d'])
+  assert.deepEqual(cycles, [])
+})
+
+test('cycles are named and loaded all the same, after what they need', () => {
+  const { order, cycles } = loadOrder([
+    plugin('x', 'y'),
+    plugin('y', 'z', 'base'),
+    plugin('z', 'x'),
+    plugin('self', 'self'),
+    plugin('base'),
+    plugin('user', 'z'),
+  ])
+  assert.deepEqual(order, ['@a/base', '@a/x', '@a/y', '@a/z', '@a/self', '@a/user'])
+  assert.deepEqual(cycles, [['@a/x', '@a/y', '@a/z'], ['@a/self']])
+})
+
+test('every plugin is in the order once, and after what it needs unless they need each other', () => {
+  const names = ['a', 'b', 'c', 'd', 'e', 'f']
+  const plugins = fc
+    .array(fc.subarray(names, { maxLength: 3 }), { minLength: names.length, maxLength: names.length })
+    .map((needs) => names.map((name, index) => plugin(name, ...(needs[index] ?? []))))
+  fc.assert(
+    fc.property(plugins, (list) => {
+      const { order, cycles } = loadOrder(list)
+      assert.deepEqual(order.toSorted(), list.map(({ id }) => id).toSorted())
+      for (const { id, dependencies } of list) {
+        for (const needed of dependencies.map((name) => `@a/${name}`)) {
+          const together = cycles.some((cycle) => cycle.includes(id) && cycle.includes(needed))
+          assert.ok(
+            together || order.indexOf(needed) < order.indexOf(id),
+            `${needed} before ${id}: ${order.join()}`,
+          )
+        }
+      }
+    }),
+    { numRuns: 500 },
+  )
+})

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { withoutCredentials } from '../../../src/lifecycle/secrets/address.ts'
+import { eventView } from '../../../src/lifecycle/queries/views.ts'
+import type { JournalEvent } from '../../../src/schema/journal-event.ts'
+
+const envelope = { seq: 1, id: 'x', at: '', by: 'http', revision: 0, state: 'ready' } as const
+
+test('an address is shown without user and password, and otherwise as it is', () => {
+  const cases = [
+    ['https://me:pw@example.org/a?b=c@d', 'https://example.org/a?b=c@d'],
+    ['https://token@example.org', 'https://example.org'],
+    ['https://a@b:c@example.org/x', 'https://example.org/x'],
+    ['https://example.org/@scope/x', 'https://example.org/@scope/x'],
+    ['./repository', './repository'],
+    ['/data/me:you@home', '/data/me:you@home'],
+  ]
+  assert.deepEqual(
+    cases.map(([address = '']) => withoutCredentials(address)),
+    cases.map(([, shown]) => shown),
+  )
+})
+
+test('an added repository is shown in the history without its password', () => {
+  const event: JournalEvent = {
+    ...envelope,
+    type: 'RepositoryAdded',
+    plugin: null,
+    data: { name: 'r', url: 'https://me:canary@example.org/' },
+  }
+  const shown = eventView(event, () => [])
+  assert.deepEqual(shown.data, { name: 'r', url: 'https://example.org/' })
+})
+
+test('without a manifest every text of a configuration is hidden, and the request key always', () => {
+  const event: JournalEvent = {
+    ...envelope,
+    type: 'PluginConfigured',
+    plugin: '@a/b',
+    requestKey: 'canary',
+    data: { config: { name: 'canary', port: 1, nested: { deep: 'canary' } } },
+  }
+  const shown = eventView(event, () => undefined)
+  assert.deepEqual(shown.data, { config: { name: '********', port: 1, nested: '********' } })
+  assert.ok(!JSON.stringify(shown).includes('canary'))
+})

@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '../../../src/base/clock.ts'
+import { silentLogger } from '../../../src/base/log.ts'
+import type { Bus } from '../../../src/bus/bus.ts'
+import { createAnnouncements } from '../../../src/lifecycle/running/announcements.ts'
+import { createEventHub } from '../../../src/lifecycle/running/event-hub.ts'
+import { createExposureRegistry } from '../../../src/lifecycle/running/exposure-registry.ts'
+import type { KeyValueStores } from '../../../src/lifecycle/stores/key-value-stores.ts'
+import type { RetainedTopics } from '../../../src/lifecycle/stores/retained-topics.ts'
+import { createObjectRegistry } from '../../../src/lifecycle/running/object-registry.ts'
+import { createPluginEffects } from '../../../src/lifecycle/running/plugin-effects.ts'
+import { createPluginLogs } from '../../../src/lifecycle/running/plugin-logs.ts'
+import type { Outside } from '../../../src/outside/outside.ts'
+import type { Isolate, IsolateServices, Sandbox } from '../../../src/sandbox/isolate.ts'
+import { noResources } from '../../../src/schema/plugin.ts'
+import { defaultPluginLimits } from '../../../src/schema/plugin-limits.ts'
+
+const id = '@test/probe'
+const never = (): never => assert.fail('nobody asked for that')
+
+/** A loaded plugin whose worker is the test, and the broker's subscriptions by filter. */
+async function loaded() {
+  const open = new Map<string, number>()
+  let services: IsolateServices | undefined
+  const count = (filter: string, change: number): void =>
+    void open.set(filter, (open.get(filter) ?? 0) + change)
+  const isolate: Partial<Isolate> = {
+    resources: () => ({ ...noResources }),
+    unload: () => Promise.resolve(),
+    ended: new Promise(() => undefined),
+  }
+  const sandbox: Partial<Sandbox> = {
+    limits: defaultPluginLimits,
+    load(_source, given) {
+      services = given
+      return Promise.resolve(isolate as Isolate)
+    },
+  }
+  const bus: Partial<Bus> = {
+    subscribe(filter) {
+      count(filter, 1)
+      return Promise.resolve({
+        close() {
+          count(filter, -1)
+          return Promise.resolve()
+        },
+      })
+    },
+  }
+  const stores: Partial<KeyValueStores> = {
+    open: () => Promise.resolve({}),
+    release: () => Promise.resolve(),
+  }
+  const retained: Partial<RetainedTopics> = { entries: () => [], release: () => Promise.resolve() }
+  const effects = createPluginEffects({
+    sandbox: sandbox as Sandbox,
+    bus: bus as Bus,
+    outside: {} as Outside,
+    root: 'host',
+    announces: () => undefined,
+    clock: systemClock,
+    logger: silentLogger,
+    events: createEventHub(),
+    registry: createObjectRegistry(),
+    exposures: createExposureRegistry(),
+    logs: createPluginLogs(),
+    stores: stores as KeyValueStores,
+    retained: retained as RetainedTopics,
+    announcements: createAnnouncements(silentLogger),
+    onCrash: never,
+    onEvicted: never,
+    onMoveAway: never,
+    onLimit: never,
+    installedIds: never,
+    listPlugins: never,
+  })
+  const manifest = { id, name: 'Probe', version: '1.0.0' }
+  const installed = { manifest, files: {}, integrity: {}, changed: [] } as unknown as Parameters<
+    typeof effects.load
+  >[0]['installed']
+  const { signal } = new AbortController()
+  await effects.load({ id, installed, config: {}, secrets: [], limits: {} }, signal)
+  assert.ok(services !== undefined)
+  return { effects, services, open }
+}
+
+const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+test('a subscription whose number is used again is closed, and the new one at the unload', async () => {
+  const { effects, services, open } = await loaded()
+  services.subscribeTopic(1, 'first')
+  services.subscribeTopic(1, 'second')
+  services.subscribeTopic(2, 'third')
+  await settled()
+  assert.deepEqual(Object.fromEntries(open), { first: 0, second: 1, third: 1 })
+  services.unsubscribeTopic(2)
+  await settled()
+  assert.deepEqual(Object.fromEntries(open), { first: 0, second: 1, third: 0 })
+  services.subscribeTopic(1, 'fourth')
+  await effects.unload(id)
+  assert.deepEqual(Object.fromEntries(open), { first: 0, second: 0, third: 0, fourth: 0 })
+})

@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { createKeyRing, SecretKeyError } from '../../../src/base/key-ring.ts'
+import { normaliseFields } from '../../../src/lifecycle/manifests/config-rules.ts'
+import { createSecretVault } from '../../../src/lifecycle/secrets/secret-vault.ts'
+import type { Config } from '../../../src/schema/plugin.ts'
+
+const fields = normaliseFields({
+  config: {
+    pin: { type: 'number', secret: true },
+    count: { type: 'number' },
+    url: { type: 'string' },
+  },
+})
+const ring = createKeyRing([randomBytes(32)])
+const vault = createSecretVault(ring, () => fields)
+const plain = createSecretVault(createKeyRing([]), () => fields)
+const sealed = /^\$encrypted:v1:[0-9a-f]{8}:[\w-]+$/
+
+const texts = fc.oneof(
+  fc.string({ unit: 'grapheme' }),
+  fc.constantFrom(
+    '$',
+    '$$',
+    '$encrypted:v1:',
+    '$$encrypted:v1:x',
+    'Xencrypted:v1:',
+    '$encrypted:v1:00000000:AAAA',
+    '$$$ncrypted:v1:',
+  ),
+)
+const configs = fc.dictionary(
+  fc.oneof(fc.constantFrom('pin', 'count', 'url', 'token', 'password', '__proto__', 'list'), fc.string()),
+  fc.jsonValue({ depthSize: 'small' }).chain((value) => fc.oneof(fc.constant(value), texts, fc.array(texts))),
+)
+
+test('every configuration comes back as it was, with a key and without', () => {
+  fc.assert(
+    fc.property(configs, (given) => {
+      const config = JSON.parse(JSON.stringify(given)) as Config
+      for (const one of [vault, plain, createSecretVault(ring, () => undefined)]) {
+        const stored = JSON.parse(JSON.stringify(one.sealConfig('@a/b', config))) as Config
+        assert.deepEqual(one.openConfig('@a/b', stored), config)
+      }
+    }),
+  )
+})
+
+test('what the manifest or its name calls secret is encrypted, the rest stays readable', () => {
+  const stored = vault.sealConfig('@a/b', {
+    pin: 1234,
+    count: 3,
+    url: 'http://x',
+    apiKey: 'k',
+    on: true,
+    password: '',
+    list: [{ token: 't', name: 'n' }],
+    auth: { user: 'u' },
+  }) as Record<string, any>
+  for (const value of [stored.pin, stored.apiKey, stored.auth, stored.list[0].token])
+    assert.match(value, sealed)
+  assert.deepEqual(
+    [stored.count, stored.url, stored.on, stored.password, stored.list[0].name],
+    [3, 'http://x', true, '', 'n'],
+  )
+})
+
+test('when no manifest is known, every text may be a secret', () => {
+  const stored = createSecretVault(ring, () => undefined).sealConfig('@a/b', {
+    url: 'x',
+    more: { a: 1 },
+    n: 1,
+    on: true,
+  })
+  assert.match(String(stored.url), sealed)
+  assert.match(String(stored.more), sealed)
+  assert.deepEqual([stored.n, stored.on], [1, true])
+})
+
+test('a value opens only for its plugin and its key', () => {
+  const { apiKey } = vault.sealConfig('@a/b', { apiKey: 'x' })
+  assert.deepEqual(vault.openConfig('@a/b', { apiKey }), { apiKey: 'x' })
+  assert.throws(
+    () => vault.openConfig('@a/c', { apiKey }),
+    /^Error: the value \/apiKey of @a\/c cannot be decrypted/,
+  )
+  assert.throws(
+    () => vault.openConfig('@a/b', { otherKey: apiKey }),
+    /\/otherKey of @a\/b cannot be decrypted/,
+  )
+  assert.throws(() => plain.openConfig('@a/b', { apiKey }), SecretKeyError)
+})
+
+test('what has not changed is not encrypted anew, so that the file stays the same', () => {
+  const first = vault.sealConfig('@a/b', { apiKey: 'x', pin: 1 })
+  assert.deepEqual(vault.sealConfig('@a/b', { apiKey: 'x', pin: 1 }), first)
+  const other = createSecretVault(ring, () => fields)
+  other.openConfig('@a/b', first)
+  assert.deepEqual(other.sealConfig('@a/b', { apiKey: 'x', pin: 2 }).apiKey, first.apiKey)
+})
+
+test('the address of a repository is encrypted when it holds a password', () => {
+  const address = 'https://me:secret@example.com/plugins'
+  const stored = vault.sealAddress('mine', address)
+  assert.match(stored, sealed)
+  assert.equal(vault.openAddress('mine', stored), address)
+  assert.throws(
+    () => vault.openAddress('other', stored),
+    /the address of the repository other cannot be decrypted/,
+  )
+  assert.equal(vault.sealAddress('mine', './folder'), './folder')
+  assert.equal(plain.sealAddress('mine', address), address)
+})

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
+import { startTestHost, type TestHost, type TestHostOptions } from '../../helpers/test-host.ts'
+
+/** Files that are not where the journal says they are: entries written by hand, folders deleted by hand. */
+
+const probe = (version: string): FixturePlugin => ({
+  id: 'probe',
+  version,
+  lua: `
+local plugin = Plugin:new("probe")
+plugin:onInit(function() plugin:upsertObject("code", { version = "${version}" }) end)
+return plugin
+`,
+})
+
+async function start(context: TestContext, options: TestHostOptions = {}): Promise<TestHost> {
+  const host = await startTestHost({ plugins: [probe('1.0.0')], ...options })
+  context.after(() => host.close())
+  return host
+}
+
+async function view(host: TestHost) {
+  const { version, state, repository, error, integrity } = (await host.request('GET', '/api/plugins/probe'))
+    .body
+  return { version, state, repository, error: error?.code ?? null, intact: integrity.intact }
+}
+
+interface Fact {
+  type: string
+  data: { version: string; repository: string | null; integrity: Record<string, string>; source?: string }
+}
+
+async function restored(
+  host: TestHost,
+): Promise<[version: string, source: string | undefined, files: string[]][]> {
+  const { events } = (await host.request('GET', '/api/plugins/@fixtures/probe/history')).body as {
+    events: Fact[]
+  }
+  return events
+    .filter(({ type }) => type === 'PluginFilesRestored')
+    .map(({ data }) => [data.version, data.source, Object.keys(data.integrity)])
+}
+
+const files = ['init.lua', 'plugin.json']
+const removeFolder = (host: TestHost): Promise<void> =>
+  rm(join(host.directory, 'plugins', 'fixtures--probe'), { recursive: true })
+
+async function command(host: TestHost, path: string, body: unknown = {}): Promise<void> {
+  const answer = await host.request('POST', `/api/plugins/${path}`, { body })
+  assert.ok(answer.status < 300, `${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
+}
+
+test('of an entry written by hand, version, repository and hashes of what was fetched are facts', async (context) => {
+  const host = await start(context)
+  await host.host.close()
+  const { repository } = host
+  const again = await start(context, {
+    plugins: [probe('1.4.0')],
+    hostFile: {
+      repositories: [{ name: 'fixtures', url: repository }],
+      plugins: { installed: [{ id: '@fixtures/probe', enabled: true, config: {} }] },
+    },
+  })
+  const expected = { version: '1.0.0', state: 'running', repository: 'fixtures', error: null, intact: true }
+  assert.deepEqual(await view(again), expected)
+  assert.deepEqual(await restored(again), [['1.0.0', 'repository', files]])
+})
+
+test('missing files come back in the version that the journal names', async (context) => {
+  const host = await start(context)
+  await command(host, 'install', { fullId: '@fixtures/probe' })
+  await command(host, 'probe/toggle')
+  await removeFolder(host)
+  await command(host, 'probe/reload')
+  assert.deepEqual(await view(host), {
+    version: '1.0.0',
+    state: 'running',
+    repository: 'fixtures',
+    error: null,
+    intact: true,
+  })
+  assert.deepEqual(await restored(host), [['1.0.0', 'repository', files]])
+})
+
+test('where only another version can be had, that is a fact, and the version that runs is shown', async (context) => {
+  const host = await start(context)
+  await command(host, 'install', { fullId: '@fixtures/probe' })
+  await command(host, 'probe/toggle')
+  await host.publish([probe('2.0.0')])
+  await removeFolder(host)
+  await command(host, 'probe/reload')
+  assert.deepEqual(await view(host), {
+    version: '2.0.0',
+    state: 'running',
+    repository: 'fixtures',
+    error: null,
+    intact: true,
+  })
+  assert.deepEqual(await restored(host), [['2.0.0', 'repository', files]])
+  const { logs } = (await host.request('GET', '/api/plugins/probe/logs')).body
+  assert.ok(
+    logs.some(({ message }: { message: string }) =>
+      message.includes('Version 1.0.0 could not be had any more'),
+    ),
+    JSON.stringify(logs),
+  )
+})
+
+test('missing files come from a version that is kept before anybody is asked', async (context) => {
+  const host = await start(context)
+  await command(host, 'install', { fullId: '@fixtures/probe' })
+  await host.publish([probe('2.0.0')])
+  await command(host, 'probe/update')
+  await host.host.close()
+  await removeFolder(host)
+  // By hand: the version before is to run.
+  const path = join(host.directory, '.host.json')
+  const file = JSON.parse(await readFile(path, 'utf8'))
+  delete file.journal
+  const { integrity: _integrity, ...entry } = file.plugins.installed[0]
+  file.plugins.installed = [{ ...entry, version: '1.0.0', enabled: true }]
+  await rm(join(host.directory, '.host.journal'))
+  await writeFile(path, JSON.stringify(file))
+  await rm(host.repository, { recursive: true })
+  const again = await host.restart()
+  context.after(() => again.close())
+  assert.deepEqual(await restored(again), [['1.0.0', 'kept', files]])
+  assert.equal((await view(again)).state, 'running')
+})

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  decideRestart,
+  type RestartDecision,
+  type RestartPolicy,
+} from '../../../src/lifecycle/loading/restart-policy.ts'
+import { decideSafeMode } from '../../../src/lifecycle/supervision/safe-mode.ts'
+import type { SafeModeReason } from '../../../src/schema/journal-event.ts'
+
+const policy: RestartPolicy = {
+  budget: 5,
+  stableAfter: 600_000,
+  firstDelay: 1_000,
+  longestDelay: 6_000,
+  jitter: 0.5,
+}
+
+const crashes: [crashes: number, ranFor: number, random: number, decision: RestartDecision][] = [
+  [0, 0, 0, { crashes: 1, restart: { attempt: 1, delay: 1_000 } }],
+  [0, 0, 0.5, { crashes: 1, restart: { attempt: 1, delay: 1_250 } }],
+  [1, 10, 0, { crashes: 2, restart: { attempt: 2, delay: 2_000 } }],
+  [2, 10, 0, { crashes: 3, restart: { attempt: 3, delay: 4_000 } }],
+  [3, 10, 0, { crashes: 4, restart: { attempt: 4, delay: 6_000 } }],
+  [3, 10, 1, { crashes: 4, restart: { attempt: 4, delay: 9_000 } }],
+  [4, 599_999, 0, { crashes: 5, restart: null }],
+  [9, 0, 0, { crashes: 10, restart: null }],
+  [4, 600_000, 0, { crashes: 1, restart: { attempt: 1, delay: 1_000 } }],
+]
+
+test('a crash is followed by a restart after a growing delay, until the budget is spent or a run was stable', () => {
+  const decided = crashes.map(([before, ranFor, random]) => [
+    before,
+    ranFor,
+    random,
+    decideRestart(policy, { crashes: before, ranFor }, random),
+  ])
+  assert.deepEqual(decided, crashes)
+})
+
+const starts: [asked: boolean, unfinished: number, reason: SafeModeReason | undefined][] = [
+  [false, 0, undefined],
+  [false, 2, undefined],
+  [false, 3, 'unfinishedStarts'],
+  [false, 7, 'unfinishedStarts'],
+  [true, 0, 'asked'],
+  [true, 3, 'asked'],
+]
+
+test('a start is a safe one when it is asked for, or after three that did not reach ready', () => {
+  const decided = starts.map(([asked, unfinished]) => [asked, unfinished, decideSafeMode(asked, unfinished)])
+  assert.deepEqual(decided, starts)
+})

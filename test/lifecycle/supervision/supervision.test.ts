@@ -1,0 +1,308 @@
+import assert from 'node:assert/strict'
+import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { systemClock } from '../../../src/base/clock.ts'
+import { systemFileSystem } from '../../../src/base/file-system.ts'
+import { silentLogger } from '../../../src/base/log.ts'
+import { createHost, StartInterrupted } from '../../../src/host/host.ts'
+import { openJournal } from '../../../src/journal/journal.ts'
+import type { RestartPolicy } from '../../../src/lifecycle/loading/restart-policy.ts'
+import type { HostFact } from '../../../src/schema/journal-event.ts'
+import { generousTime } from '../../helpers/generous-time.ts'
+import { startTestHost, type TestHost, type TestHostOptions, testSettings } from '../../helpers/test-host.ts'
+
+const programDirectory = join(import.meta.dirname, '..', '..', '..')
+
+/** Restarts at once; nothing is stable unless a test waits for it. */
+const hasty: RestartPolicy = {
+  budget: 3,
+  stableAfter: 600_000,
+  firstDelay: 1,
+  longestDelay: 1,
+  jitter: 0,
+}
+
+const lua = (id: string, body: string): string => `local p = Plugin:new("${id}")\n${body}\n`
+/** A setter that takes all memory there is. */
+const bomb =
+  'p:control("go", function() return 0 end, function() local t = {} while true do t[#t + 1] = {{}, {}} end end)'
+
+async function start(context: TestContext, options: TestHostOptions): Promise<TestHost> {
+  const host = await startTestHost({ limits: generousTime, ...options })
+  context.after(() => host.close())
+  return host
+}
+
+async function command(host: TestHost, path: string, body?: object) {
+  const { status, body: answer } = await host.request('POST', `/api/plugins/${path}`, { body })
+  assert.equal(status, path === 'install' ? 201 : 200, JSON.stringify(answer))
+  return answer
+}
+
+async function running(host: TestHost, id: string, config = {}): Promise<void> {
+  await command(host, 'install', { fullId: `@fixtures/${id}` })
+  await command(host, `${id}/config`, { config })
+  await command(host, `${id}/toggle`, { enabled: true })
+}
+
+/** Resolves with the next fact of this type. */
+function fact(host: TestHost, wanted: string): Promise<any> {
+  return new Promise((resolve) => {
+    const stop = host.host.lifecycle.subscribe((announcement) => {
+      if (announcement.kind !== 'lifecycle' || announcement.event.type !== wanted) return
+      stop()
+      resolve(announcement.event)
+    })
+  })
+}
+
+function crash(host: TestHost, id: string): void {
+  void host.request('PUT', `/api/plugins/${id}/controls/go`, { body: { value: 1 } }).catch(() => undefined)
+}
+
+async function plugin(host: TestHost, id: string) {
+  return (await host.request('GET', `/api/plugins/${id}`)).body
+}
+
+test('a plugin that keeps crashing is restarted until its budget is spent, over a restart of the host too', async (context) => {
+  const body = `p:onInit(function(config) p:log("info", "key " .. config.apiKey) end)\n${bomb}`
+  const manifest = { configSchema: [{ key: 'apiKey', type: 'string', label: 'Key' }] }
+  const host = await start(context, {
+    plugins: [{ id: 'x', lua: lua('x', body), manifest }],
+    restartPolicy: hasty,
+  })
+  await running(host, 'x', { apiKey: 'hunter2-canary' })
+  const back = fact(host, 'PluginLoaded')
+  const first = fact(host, 'PluginCrashed')
+  crash(host, 'x')
+  assert.deepEqual([(await first).data.crashes, (await first).data.restart], [1, { attempt: 1, delay: 1 }])
+  await back
+  const again = await host.restart()
+  context.after(() => again.close())
+  assert.equal((await plugin(again, 'x')).crashes, 1)
+  for (const crashes of [2, 3]) {
+    const loaded = crashes === 2 ? fact(again, 'PluginLoaded') : undefined
+    const crashed = fact(again, 'PluginCrashed')
+    crash(again, 'x')
+    assert.equal((await crashed).data.crashes, crashes)
+    await loaded
+  }
+  const { state, error, crashes, restart } = await plugin(again, 'x')
+  assert.deepEqual([state, crashes, restart], ['failed', 3, null])
+  const lines: string[] = error.log.map(({ message }: { message: string }) => message)
+  assert.ok(lines.some((line) => line.startsWith('key ')))
+  assert.ok(lines.some((line) => line.startsWith('The plugin ended by itself')))
+  assert.doesNotMatch(JSON.stringify(error), /hunter2-canary/)
+  // Somebody takes care: the budget is whole again.
+  assert.deepEqual(
+    [(await command(again, 'x/reload')).state, (await plugin(again, 'x')).crashes],
+    ['running', 0],
+  )
+})
+
+test('a run that is long enough makes the crash budget whole again', async (context) => {
+  const host = await start(context, {
+    plugins: [{ id: 'x', lua: lua('x', bomb) }],
+    restartPolicy: { ...hasty, stableAfter: 5 },
+  })
+  await running(host, 'x')
+  const stable = fact(host, 'PluginStabilized')
+  crash(host, 'x')
+  await stable
+  assert.equal((await plugin(host, 'x')).crashes, 0)
+})
+
+test('an update that crashes in its trial goes back to the version and the config before, after a restart too', async (context) => {
+  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
+  await running(host, 'x', { a: 1 })
+  await host.publish([{ id: 'x', version: '2.0.0', lua: lua('x', bomb) }])
+  assert.equal((await command(host, 'x/update', {})).trial.from, '1.0.0')
+  await command(host, 'x/config', { config: { a: 2 } })
+  const again = await host.restart()
+  context.after(() => again.close())
+  assert.deepEqual(
+    [(await plugin(again, 'x')).version, (await plugin(again, 'x')).trial.from],
+    ['2.0.0', '1.0.0'],
+  )
+  const back = fact(again, 'PluginLoaded')
+  crash(again, 'x')
+  await back
+  const { version, state, config, trial } = await plugin(again, 'x')
+  assert.deepEqual([version, state, config, trial], ['1.0.0', 'running', { a: 1 }, null])
+  // What was tried is not lost.
+  const { versions } = (await again.request('GET', '/api/plugins/x/versions')).body
+  assert.deepEqual(
+    versions.map((entry: any) => [entry.version, entry.current, entry.available, entry.config]),
+    [
+      ['1.0.0', true, true, { a: 1 }],
+      ['2.0.0', false, true, { a: 2 }],
+    ],
+  )
+})
+
+test('the last three versions can be returned to by name, and purging removes them', async (context) => {
+  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '-- 1.0.0') }] })
+  await running(host, 'x')
+  for (const version of ['2.0.0', '3.0.0', '4.0.0', '5.0.0']) {
+    await host.publish([{ id: 'x', version, lua: lua('x', `-- ${version}`) }])
+    await command(host, 'x/update', {})
+  }
+  const versions = async (): Promise<string[]> => {
+    const { body } = await host.request('GET', '/api/plugins/x/versions')
+    return body.versions.map((entry: any) => `${entry.version} ${entry.available}`)
+  }
+  assert.deepEqual(await versions(), ['5.0.0 true', '4.0.0 true', '3.0.0 true', '2.0.0 true'])
+  assert.equal((await readdir(join(host.directory, 'plugins/.older/fixtures--x'))).length, 2)
+  const refused = await host.request('POST', '/api/plugins/x/rollback', { body: { version: '1.0.0' } })
+  assert.deepEqual([refused.status, refused.body.code], [409, 'invalid_transition'])
+  assert.match(refused.body.detail, /4\.0\.0, 3\.0\.0, 2\.0\.0/)
+  const back = await command(host, 'x/rollback', { version: '2.0.0' })
+  assert.deepEqual([back.version, back.state], ['2.0.0', 'running'])
+  assert.match(await readFile(join(host.directory, 'plugins/fixtures--x/init.lua'), 'utf8'), /2\.0\.0/)
+  assert.deepEqual(await versions(), ['2.0.0 true', '5.0.0 true', '4.0.0 true', '3.0.0 true'])
+  const removed = await host.request('DELETE', '/api/plugins/x?purge=files')
+  assert.equal(removed.status, 200)
+  for (const place of ['.previous', '.older'])
+    assert.deepEqual(await readdir(join(host.directory, 'plugins', place)), [])
+})
+
+test('files that changed are marked where the plugin is shown, and a missing one is a clear failure', async (context) => {
+  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
+  await running(host, 'x')
+  assert.deepEqual((await plugin(host, 'x')).integrity, { intact: true, changed: [] })
+  const file = join(host.directory, 'plugins/fixtures--x/init.lua')
+  await appendFile(file, '\n-- changed\n')
+  assert.deepEqual((await command(host, 'x/reload')).integrity, { intact: false, changed: ['init.lua'] })
+  const { logs } = (await host.request('GET', '/api/plugins/x/logs?level=warn')).body
+  assert.deepEqual(
+    logs.map(({ message }: { message: string }) => message),
+    ['Changed since the installation: init.lua'],
+  )
+  await rm(file)
+  const { state, error } = await command(host, 'x/reload')
+  assert.deepEqual([state, error.code], ['failed', 'manifest_invalid'])
+  assert.match(error.message, /init\.lua is missing; put it there, or update/)
+})
+
+test('in safe mode everything can be changed and nothing is loaded; leaving it loads what is enabled', async (context) => {
+  const host = await start(context, {
+    plugins: [
+      { id: 'x', lua: lua('x', '') },
+      { id: 'y', lua: lua('y', '') },
+    ],
+    settings: { safeMode: true },
+  })
+  const { body: system } = await host.request('GET', '/api/system')
+  assert.deepEqual([system.host.safeMode.cause, typeof system.host.safeMode.since], ['asked', 'string'])
+  const ready = await host.request('GET', '/readyz')
+  assert.deepEqual([ready.status, ready.body.ready, ready.body.safeMode.cause], [200, true, 'asked'])
+  await running(host, 'x')
+  await running(host, 'y')
+  await command(host, 'x/config', { config: { a: 1 } })
+  await host.publish([{ id: 'x', version: '2.0.0', lua: lua('x', '-- new') }])
+  await command(host, 'x/update', {})
+  await command(host, 'y/toggle', { enabled: false })
+  const { state, enabled, version } = await plugin(host, 'x')
+  assert.deepEqual([state, enabled, version], ['unloaded', true, '2.0.0'])
+  const refused = await host.request('POST', '/api/plugins/x/reload')
+  assert.deepEqual([refused.status, refused.body.code], [409, 'invalid_transition'])
+  const wrong = await host.request('POST', '/api/system/safe-mode', { body: { enabled: true } })
+  assert.deepEqual([wrong.status, wrong.body.code], [400, 'body_invalid'])
+  const left = await host.request('POST', '/api/system/safe-mode', { body: { enabled: false } })
+  assert.deepEqual([left.status, left.body], [200, { safeMode: null }])
+  const found = [await plugin(host, 'x'), await plugin(host, 'y')]
+  assert.deepEqual(
+    found.map((shown) => [shown.state, shown.version, shown.config]),
+    [
+      ['running', '2.0.0', { a: 1 }],
+      ['unloaded', '1.0.0', {}],
+    ],
+  )
+  const before = host.host.lifecycle.lastSeq
+  await host.request('POST', '/api/system/safe-mode', { body: { enabled: false } })
+  assert.equal(host.host.lifecycle.lastSeq, before)
+})
+
+test('three starts that did not reach ready make the next one safe, and the one after that is ordinary', async (context) => {
+  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
+  await running(host, 'x')
+  await host.host.close()
+  const journal = await openJournal({
+    directory: host.directory,
+    files: systemFileSystem,
+    clock: systemClock,
+    logger: silentLogger,
+  })
+  const begun: HostFact = { type: 'HostStarted', plugin: null, data: { host: 'h', hostVersion: '1.0.0' } }
+  await journal.append([begun, begun, begun], 'startup')
+  await journal.close()
+  const safe = await host.restart()
+  context.after(() => safe.close())
+  const { body } = await safe.request('GET', '/api/system')
+  assert.equal(body.host.safeMode.cause, 'unfinishedStarts')
+  assert.match(body.host.safeMode.reason, /3 starts/)
+  assert.equal((await plugin(safe, 'x')).state, 'unloaded')
+  const ordinary = await safe.restart()
+  context.after(() => ordinary.close())
+  assert.equal((await plugin(ordinary, 'x')).state, 'running')
+})
+
+test('a start that is ended while a plugin loads ends at once, in order, and does not count as unfinished', async (context) => {
+  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
+  await running(host, 'x')
+  await host.host.close()
+  await writeFile(join(host.directory, 'plugins/fixtures--x/init.lua'), lua('x', 'while true do end'))
+  const interrupt = new AbortController()
+  // As the load begins: the loop lets nothing out.
+  const watched = {
+    ...silentLogger,
+    warn(message: string) {
+      if (message.startsWith('Files of a plugin have changed')) setImmediate(() => interrupt.abort())
+    },
+  }
+  const begun = performance.now()
+  await assert.rejects(
+    createHost({
+      settings: testSettings(host.directory),
+      logger: watched,
+      programDirectory,
+      hostVersion: '99.0.0',
+      environment: {},
+      interrupt: interrupt.signal,
+      // A load may take longer than the test: it must not be waited for.
+      limits: { luaLoad: 600_000, loadDeadline: 600_000 },
+    }),
+    StartInterrupted,
+  )
+  assert.ok(performance.now() - begun < 300_000)
+  const journal = await openJournal({
+    directory: host.directory,
+    files: systemFileSystem,
+    clock: systemClock,
+    logger: silentLogger,
+  })
+  const last = journal.read({ after: journal.state.seq - 3, limit: 3 })
+  assert.deepEqual(last.map(({ type, data }) => [type, data]).sort(), [
+    ['HostStopped', {}],
+    ['HostStopping', {}],
+    ['PluginUnloaded', { reason: 'shutdown' }],
+  ])
+  assert.equal(journal.state.host.context.unfinishedStarts, 0)
+  await journal.close()
+})
+
+test('a key-value store that cannot be read keeps its plugin from loading, with the reason, and no other', async (context) => {
+  const plugins = ['x', 'y'].map((id) => ({ id, lua: lua(id, '') }))
+  const host = await start(context, { plugins })
+  await running(host, 'x')
+  await running(host, 'y')
+  // In place of a file of another user, which root could read.
+  await mkdir(join(host.directory, '.kv', 'fixtures--x.json'), { recursive: true })
+  const again = await host.restart()
+  context.after(() => again.close())
+  const { state, error } = await plugin(again, 'x')
+  assert.equal(state, 'failed')
+  assert.match(error.message, /fixtures--x\.json cannot be read \(EISDIR\): correct/)
+  assert.equal((await plugin(again, 'y')).state, 'running')
+})

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { createMqttCommands } from '../../src/mqtt-api/mqtt-commands.ts'
+import { collect, connect, createRecordingLogger, startBus } from '../bus/bus-fixture.ts'
+import { createStandInLifecycle, pluginNamed, type StandInPlugin } from '../lifecycle/stand-in-lifecycle.ts'
+
+const clock = '@starter/clock'
+
+async function start(t: TestContext, plugin: Omit<StandInPlugin, 'plugin'> = {}) {
+  const logger = createRecordingLogger()
+  const bus = await startBus(t)
+  const standIn = createStandInLifecycle(new Map([[clock, { plugin: pluginNamed(clock), ...plugin }]]))
+  const commands = createMqttCommands({ lifecycle: standIn.lifecycle, bus, root: 'host', logger })
+  t.after(() => commands.close())
+  const client = await connect(t, bus.url)
+  const received = collect(client)
+  await client.subscribeAsync('host/response/+', { qos: 1 })
+  return { bus, client, received, commands, logger, ...standIn }
+}
+
+const by = { by: 'mqtt' }
+
+test('Every verb reaches the lifecycle and is answered with what HTTP would answer', async (t) => {
+  const { client, received, calls, commands } = await start(t)
+  await commands.start()
+  const requests: [verb: string, body: object][] = [
+    ['list', {}],
+    ['install', { plugin: '@a/new', repository: 'r', version: '1.2.3' }],
+    ['install', { fullId: '@a/other', id: 'other' }],
+    ['toggle', { plugin: 'clock' }],
+    ['toggle', { plugin: clock, enabled: false }],
+    ['config', { plugin: clock, config: { interval: 5 } }],
+    ['reload', { plugin: clock }],
+    ['update', { plugin: clock, version: '2.0.0' }],
+    ['uninstall', { plugin: clock, purge: ['kv', 'kv'] }],
+    ['uninstall', { plugin: clock }],
+  ]
+  for (const [index, [verb, body]] of requests.entries()) {
+    client.publish(`host/request/${verb}`, JSON.stringify({ ...body, transaction: index }), { qos: 1 })
+  }
+  const answers = (await received.take(requests.length)).map(({ topic, text }) => ({
+    topic,
+    ...JSON.parse(text),
+  }))
+  answers.sort((one, other) => one.transaction - other.transaction)
+  const shown = pluginNamed(clock)
+  const installed = { state: 'installed', enabled: false } as const
+  const data = [
+    { plugins: [shown] },
+    pluginNamed('@a/new', installed),
+    pluginNamed('@a/other', installed),
+    ...Array(5).fill(shown),
+    ...Array(2).fill({ id: clock, state: 'uninstalled' }),
+  ]
+  assert.deepEqual(
+    answers,
+    requests.map(([verb], index) => ({
+      topic: `host/response/${verb}`,
+      status: 'ok',
+      data: data[index],
+      transaction: index,
+    })),
+  )
+  assert.deepEqual(calls, [
+    ['install', { fullId: '@a/new', repository: 'r', version: '1.2.3' }, by],
+    ['install', { fullId: '@a/other', id: 'other' }, by],
+    ['toggle', clock, undefined, by],
+    ['toggle', clock, false, by],
+    ['configure', clock, { interval: 5 }, by],
+    ['reload', clock, by],
+    ['update', clock, '2.0.0', by],
+    ['uninstall', clock, ['kv'], by],
+    ['uninstall', clock, [], by],
+  ])
+})
+
+const wrong: [verb: string, payload: string, code: string, detail: RegExp, paths?: string[]][] = [
+  ['toggle', '{"plugin": ', 'body_invalid', /is not valid JSON/],
+  ['toggle', '[1]', 'body_invalid', /must be a JSON object/],
+  ['toggle', '"clock"', 'body_invalid', /must be a JSON object/],
+  ['toggle', '', 'body_invalid', /errors/, ['/plugin']],
+  ['toggle', '{"plugin": "clock", "enabled": "yes"}', 'body_invalid', /errors/, ['/enabled']],
+  ['config', '{"plugin": 1}', 'body_invalid', /errors/, ['/config', '/plugin']],
+  ['install', '{}', 'body_invalid', /Name the plugin/, ['/plugin']],
+  ['uninstall', '{"plugin": "clock", "purge": ["everything"]}', 'body_invalid', /errors/],
+  ['explode', '{}', 'not_found', /there are list, install, toggle/],
+  ['constructor', '{}', 'not_found', /there are list/],
+  ['reload', '{"plugin": "nobody"}', 'plugin_not_installed', /nobody/],
+  ['toggle', `{"plugin": ${'['.repeat(100)}${']'.repeat(100)}}`, 'body_invalid', /nests deeper/],
+]
+
+test('What cannot be done is answered with a problem document, each', async (t) => {
+  const { client, received, calls, commands } = await start(t)
+  await commands.start()
+  for (const [index, [verb, payload, code, detail, paths]] of wrong.entries()) {
+    await client.publishAsync(`host/request/${verb}`, payload, { qos: 1 })
+    const answer = (await received.take(index + 1))[index]
+    const { status, error } = JSON.parse(answer?.text ?? '')
+    assert.deepEqual([answer?.topic, status, error.code], [`host/response/${verb}`, 'error', code])
+    assert.match(error.detail, detail)
+    if (paths !== undefined) {
+      assert.deepEqual(error.errors.map(({ path }: { path: string }) => path).sort(), paths)
+    }
+  }
+  assert.deepEqual(calls, [])
+})
+
+test('The transaction comes back with an error too, whatever it is', async (t) => {
+  const { client, received, commands } = await start(t)
+  await commands.start()
+  client.publish('host/request/reload', '{"plugin": "nobody", "transaction": {"a": [1, null]}}')
+  const [answer] = await received.take(1)
+  assert.deepEqual(JSON.parse(answer?.text ?? '').transaction, { a: [1, null] })
+})
+
+test('A failure that is nobody’s business is logged and answered without its text', async (t) => {
+  const { client, received, commands, lifecycle, logger } = await start(t)
+  lifecycle.list = () => {
+    throw new Error('disk on fire')
+  }
+  await commands.start()
+  client.publish('host/request/list', '')
+  const [answer] = await received.take(1)
+  assert.equal(JSON.parse(answer?.text ?? '').error.code, 'internal')
+  assert.equal(answer?.text.includes('fire'), false)
+  assert.deepEqual(
+    logger.lines.map(({ level, fields }) => [level, fields]),
+    [['error', { verb: 'list', error: 'disk on fire' }]],
+  )
+})
+
+test('Controls are set by JSON or bare text, typed as the control declares', async (t) => {
+  const controls = [
+    { id: 'lamp', value: false, type: 'switch' },
+    { id: 'a/b', value: 1, type: 'number' },
+  ]
+  const { client, received, calls, commands, logger } = await start(t, { controls })
+  await commands.start()
+  const base = `host/plugins/${clock}/controls`
+  client.publish(`${base}/lamp/set`, 'ON')
+  client.publish(`${base}/a%2Fb/set`, '4')
+  client.publish(`${base}/unknown/set`, '{"x":1}')
+  client.publish('host/plugins/@no/body/controls/lamp/set', 'ON')
+  client.publish('host/request/list', '')
+  await received.take(1)
+  assert.deepEqual(calls, [
+    ['setControl', clock, 'lamp', true],
+    ['setControl', clock, 'a/b', 4],
+    ['setControl', clock, 'unknown', { x: 1 }],
+  ])
+  assert.deepEqual(
+    logger.lines.map(({ message, fields }) => [message, fields?.topic]),
+    [['An MQTT command was refused', 'host/plugins/@no/body/controls/lamp/set']],
+  )
+})
+
+test('A retained command is not carried out again at the start, the next one is', async (t) => {
+  const { client, received, calls, commands } = await start(t)
+  const topic = `host/plugins/${clock}/controls/lamp/set`
+  await client.publishAsync(topic, 'old', { retain: true, qos: 1 })
+  await client.publishAsync('host/request/reload', JSON.stringify({ plugin: clock }), {
+    retain: true,
+    qos: 1,
+  })
+  // Both were acknowledged, so the broker had them before the commands begin to listen.
+  await commands.start()
+  await client.publishAsync(topic, 'new', { qos: 1 })
+  await client.publishAsync('host/request/list', '', { qos: 1 })
+  const answers = await received.take(1)
+  assert.deepEqual(
+    answers.map((message) => message.topic),
+    ['host/response/list'],
+  )
+  assert.deepEqual(calls, [['setControl', clock, 'lamp', 'new']])
+})
+
+test('A request that a plugin has caused is refused by its name, whichever way it came', async (t) => {
+  const { bus, received, calls, commands, logger } = await start(t)
+  await commands.start()
+  const ignore = (): void => undefined
+  const cause = { plugin: '@evil/plugin', reached: ignore, waits: ignore, settled: ignore }
+  bus.causedBy(cause, () => {
+    bus
+      .publish('host/request/reload', JSON.stringify({ plugin: clock }))
+      .catch((error: unknown) => assert.ifError(error))
+  })
+  const [answer] = await received.take(1)
+  const { status, error } = JSON.parse(answer?.text ?? '')
+  assert.deepEqual([status, error.code], ['error', 'forbidden'])
+  assert.match(error.detail, /^@evil\/plugin is a plugin/)
+  assert.deepEqual(calls, [])
+  assert.deepEqual(
+    logger.lines.map(({ message, fields }) => [message, fields]),
+    [['A request of a plugin was refused', { verb: 'reload', origin: '@evil/plugin' }]],
+  )
+})

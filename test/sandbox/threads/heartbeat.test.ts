@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createHeartbeat } from '../../../src/sandbox/threads/heartbeat.ts'
+import { createManualClock } from '../../helpers/manual-clock.ts'
+
+function stage(answer: 'always' | 'never', waiting = (): boolean => false) {
+  const clock = createManualClock()
+  const told: number[] = []
+  const heartbeat = createHeartbeat({
+    clock,
+    interval: 2_000,
+    limit: 8_000,
+    waiting,
+    ping: (sequence) => {
+      if (answer === 'always') heartbeat.pong(sequence)
+    },
+    unresponsive: () => told.push(clock.monotonic()),
+  })
+  heartbeat.start()
+  return { clock, heartbeat, told }
+}
+
+test('a worker that answers lives for ever', () => {
+  const { clock, told } = stage('always')
+  clock.advance(3_600_000)
+  assert.deepEqual(told, [])
+})
+
+test('a worker that is silent for the limit is unresponsive, once', () => {
+  const { clock, told } = stage('never')
+  clock.advance(60_000)
+  assert.deepEqual(told, [8_000])
+  assert.equal(clock.waiting, 0)
+})
+
+test('silence while the worker waits for the host does not count', () => {
+  let waiting = true
+  const { clock, told } = stage('never', () => waiting)
+  clock.advance(60_000)
+  assert.deepEqual(told, [])
+  waiting = false
+  clock.advance(8_000)
+  assert.deepEqual(told, [68_000])
+})
+
+test('an answer in time begins the silence anew, and a stop ends it', () => {
+  const { clock, heartbeat, told } = stage('never')
+  clock.advance(7_000)
+  heartbeat.pong(1)
+  clock.advance(7_000)
+  assert.deepEqual(told, [])
+  heartbeat.stop()
+  clock.advance(60_000)
+  assert.deepEqual(told, [])
+  assert.equal(clock.waiting, 0)
+})

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { test, type TestContext } from 'node:test'
+import { MessageChannel, Worker } from 'node:worker_threads'
+import { packCodeCache, unpackCodeCache } from '../../../src/sandbox/threads/code-cache.ts'
+import {
+  workerBootstrap,
+  type WorkerProgram,
+  workerProgram,
+} from '../../../src/sandbox/threads/worker-entry.ts'
+import type { WorkerSetup } from '../../../src/schema/worker-protocol.ts'
+
+/** The first message of a worker that runs this program. */
+async function firstMessage(context: TestContext, program: WorkerProgram): Promise<unknown> {
+  const { port1, port2 } = new MessageChannel()
+  const setup: WorkerSetup = { urgent: port2, signal: new SharedArrayBuffer(4) }
+  const options = { eval: true, workerData: { ...setup, program }, transferList: [port2], env: {} }
+  const worker = new Worker(workerBootstrap, options)
+  context.after(() => worker.terminate())
+  port1.unref()
+  const [message] = (await once(worker, 'message')) as unknown[]
+  return message
+}
+
+function shared(bytes: Uint8Array): SharedArrayBuffer {
+  const buffer = new SharedArrayBuffer(bytes.byteLength)
+  new Uint8Array(buffer).set(bytes)
+  return buffer
+}
+
+const textOf = (source: SharedArrayBuffer): string => Buffer.from(source).toString('latin1')
+
+test('a worker takes its code from the cache of the build', async (t) => {
+  const { source, code } = workerProgram()
+  assert.ok(code)
+  const { Script } = await import('node:vm')
+  const script = new Script(textOf(source), { filename: 'worker.js', cachedData: new Uint8Array(code) })
+  assert.equal(script.cachedDataRejected, false)
+  assert.deepEqual(await firstMessage(t, { source, code }), { kind: 'ready' })
+})
+
+test('a worker compiles its program where there is no code for it, or none that V8 takes', async (t) => {
+  const { source, code } = workerProgram()
+  assert.deepEqual(await firstMessage(t, { source, code: undefined }), { kind: 'ready' })
+  // V8 looks at the head alone: the version of V8 stands there.
+  const ofAnother = new Uint8Array(code ?? new ArrayBuffer(0)).map((byte, index) =>
+    index === 4 ? ~byte : byte,
+  )
+  assert.deepEqual(await firstMessage(t, { source, code: shared(ofAnother) }), { kind: 'ready' })
+})
+
+test('code of another program is not taken, however alike the two are, and none that is damaged', () => {
+  const program = Buffer.from('(function (require) { return 1 })')
+  const other = Buffer.from('(function (require) { return 2 })')
+  const packed = packCodeCache(program, Buffer.from('code'))
+  assert.deepEqual(unpackCodeCache(program, packed), Buffer.from('code'))
+  assert.equal(unpackCodeCache(other, packed), undefined)
+  assert.equal(unpackCodeCache(program, Buffer.alloc(0)), undefined)
+  const damaged = packed.map((byte, index) => (index === packed.length - 1 ? ~byte : byte))
+  assert.equal(unpackCodeCache(program, Buffer.from(damaged)), undefined)
+})
+
+test('the program finds no `require` and no module among its globals', async (t) => {
+  const names = ['require', 'module', 'exports', '__filename', '__dirname']
+  const text = `(function (require) {
+    const { parentPort } = require('node:worker_threads')
+    parentPort.postMessage(${JSON.stringify(names)}.filter((name) => name in globalThis))
+  })`
+  assert.deepEqual(await firstMessage(t, { source: shared(Buffer.from(text)), code: undefined }), [])
+})
+
+test('the program of the workers is small, and asks for little of Node', () => {
+  const text = textOf(workerProgram().source)
+  assert.ok(text.length < 400_000, `it has ${text.length} bytes`)
+  const asked = [...text.matchAll(/\brequire\("([^"]+)"\)/g)].map(([, name]) => name)
+  assert.deepEqual([...new Set(asked)].sort(), ['node:util', 'node:worker_threads'])
+})
