@@ -26,6 +26,7 @@ import { createBrokerStore } from './broker-store.ts'
 import type { BusMessage, BusSubscription, Cause, PublishOptions, StartableBus } from './bus.ts'
 import { createCongestion } from './congestion.ts'
 import { createInbox } from './inbox.ts'
+import { createMessageEmitter } from './message-emitter.ts'
 import { closedProblem, filterProblem, topicProblem } from './problems.ts'
 import { createRecordFolder } from './record-folder.ts'
 import { createRetainedLedger, type Publisher } from './retained-ledger.ts'
@@ -128,6 +129,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   const broker = new Aedes({
     ...rules,
     persistence: store,
+    mq: createMessageEmitter(),
     // Unlimited: one client that does not read would otherwise hold up all others. Each is bounded by itself.
     concurrency: 0,
     connectTimeout: limits.connectTimeout,

@@ -1,0 +1,54 @@
+import { createTopicMatcher } from './topic-matcher.ts'
+
+/** Takes a message, and calls back when it has passed it on. */
+type Listener<M> = (message: M, done: () => void) => void
+
+/**
+ * Brings what is published to the subscriptions that its topic matches: what the broker library calls its `mq`. The one
+ * that comes with it takes a sixth of the time of a message for splitting and matching the same topic again.
+ */
+export interface MessageEmitter<M> {
+  /** Here and below, `done` is called in a turn of its own. */
+  on(filter: string, listener: Listener<M>, done?: () => void): void
+  removeListener(filter: string, listener: Listener<M>, done?: () => void): void
+  /** Calls back when all listeners have; at once when there is none. */
+  emit(message: M, done?: (error?: Error) => void): void
+  close(done: () => void): void
+}
+
+export function createMessageEmitter<M extends { topic: string }>(): MessageEmitter<M> {
+  const matcher = createTopicMatcher<Listener<M>>()
+  let closed = false
+
+  return {
+    on(filter, listener, done) {
+      matcher.add(filter, listener)
+      if (done) setImmediate(done)
+    },
+    removeListener(filter, listener, done) {
+      matcher.remove(filter, listener)
+      if (done) setImmediate(done)
+    },
+    emit(message, done = () => undefined) {
+      if (closed) {
+        done(new Error('the broker is closed'))
+        return
+      }
+      const listeners = matcher.match(message.topic)
+      let waiting = listeners.length
+      if (waiting === 0) {
+        done()
+        return
+      }
+      const passedOn = (): void => {
+        waiting -= 1
+        if (waiting === 0) done()
+      }
+      for (const listener of listeners) listener(message, passedOn)
+    },
+    close(done) {
+      closed = true
+      setImmediate(done)
+    },
+  }
+}
