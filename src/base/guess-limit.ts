@@ -16,7 +16,7 @@ export const ownCutOffTime = 1_000
 export const addressesLimit = 10_000
 
 /**
- * Keeps anybody from guessing the token, by address, at all doors together. While an address is cut off, no token
+ * Keeps anybody from guessing the token, by address, at HTTP and MQTT together. While an address is cut off, no token
  * of it is looked at: the right one is answered like a wrong one.
  */
 export interface GuessLimit {

@@ -13,7 +13,7 @@ import { createWarner } from '../base/warning.ts'
 import { isUnreleased, type WillRecord } from '../schema/broker-record.ts'
 import { mayClientPublish, mayReceive } from '../schema/topic-rights.ts'
 import { createTopics } from '../schema/topics.ts'
-import { createBrokerDoors } from './broker-doors.ts'
+import { createBrokerListeners } from './broker-listeners.ts'
 import {
   connectionsLimit,
   connectionsPerAddressLimit,
@@ -50,7 +50,7 @@ export interface EmbeddedBusSettings {
   port: number
   /** Password that clients must give, with any user name; without one everybody may connect. */
   token?: string | undefined
-  /** What all doors share; default: this one alone. */
+  /** What all listeners share; default: this one alone. */
   guesses?: GuessLimit
   addresses?: ClientAddresses
   /** Encrypts every connection over TCP. */
@@ -154,7 +154,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     'error',
     (error: Error) => logger.error('The MQTT broker reports an error', { reason: error.message }),
   ])
-  const doors = createBrokerDoors({
+  const listeners = createBrokerListeners({
     ...settings,
     tls: settings.tls,
     guesses,
@@ -169,7 +169,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
 
   async function listen(): Promise<void> {
     await broker.listen()
-    await doors.open().catch(async (error: unknown) => {
+    await listeners.open().catch(async (error: unknown) => {
       await new Promise<void>((resolve) => broker.close(resolve))
       throw error
     })
@@ -225,14 +225,14 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   }
 
   async function closeAll(): Promise<void> {
-    doors.shut()
+    listeners.shut()
     inbox.close()
     await starting?.catch(() => undefined)
-    if (doors.isOpen) {
+    if (listeners.isOpen) {
       const farewell = say(topics.status, 'offline')
       await withDeadline(clock, farewellTimeout, farewell, () => new Error('late')).catch(() => undefined)
     }
-    await doors.close(() => new Promise<void>((resolve) => broker.close(resolve)))
+    await listeners.close(() => new Promise<void>((resolve) => broker.close(resolve)))
     await store.destroy()
   }
 
@@ -240,10 +240,10 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     kind: 'embedded',
     start: () => (starting ??= closing === undefined ? listen() : Promise.reject(closedProblem())),
     get url() {
-      return doors.url
+      return listeners.url
     },
     get connected() {
-      return closing === undefined && doors.isOpen
+      return closing === undefined && listeners.isOpen
     },
     get clients() {
       return clientIds.size
@@ -259,7 +259,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     },
     onReconnect: () => () => undefined,
     async publish(topic, payload, options = {}) {
-      if (closing !== undefined || !doors.isOpen) throw closedProblem()
+      if (closing !== undefined || !listeners.isOpen) throw closedProblem()
       if (!isTopic(topic)) throw topicProblem(topic)
       // Copied, because it is sent later than the caller believes.
       sendAway(topic, Buffer.from(payload), options)
@@ -267,7 +267,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     prepare(topic, options = {}) {
       if (!isTopic(topic)) throw topicProblem(topic)
       return (payload) => {
-        if (closing !== undefined || !doors.isOpen) return
+        if (closing !== undefined || !listeners.isOpen) return
         sendAway(topic, Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength), options)
       }
     },
@@ -293,7 +293,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     },
     congested: () => congestion.over() ?? inbox.congested(),
     async subscribe(filter, handler, options): Promise<BusSubscription> {
-      if (closing !== undefined || !doors.isOpen) throw closedProblem()
+      if (closing !== undefined || !listeners.isOpen) throw closedProblem()
       if (!isFilter(filter)) throw filterProblem(filter)
       const entry = inbox.open(handler, options)
       for (const packet of store.retainedMatching([filter])) {
@@ -314,7 +314,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
         },
       }
     },
-    handleUpgrade: doors.handleUpgrade,
+    handleUpgrade: listeners.handleUpgrade,
     close: () => (closing ??= Promise.resolve().then(closeAll)),
   }
 }

@@ -45,10 +45,10 @@ import {
   openTls,
   readSecretKeys,
   readToken,
-  refuseOpenDoors,
+  refuseUnprotectedListeners,
   StartError,
   takeDirectory,
-  warnOfOpenDoors,
+  warnOfUnprotectedListeners,
 } from './start-conditions.ts'
 
 export interface HostOptions {
@@ -99,15 +99,15 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const directory = resolve(settings.dataDirectory)
   const root = settings.mqttRoot
   const token = await readToken(settings)
-  refuseOpenDoors(settings, token)
-  const doors = {
+  refuseUnprotectedListeners(settings, token)
+  const access = {
     token,
     guesses: createGuessLimit({ clock, warn: createWarner(logger, clock) }),
     addresses: createClientAddresses(settings.trustedProxies),
   }
   const ring = await readSecretKeys(settings, files)
   const tls = await openTls(settings, { files, clock, logger })
-  warnOfOpenDoors(settings, token, logger)
+  warnOfUnprotectedListeners(settings, token, logger)
 
   const scope = createScope()
   scope.add(() => tls?.close())
@@ -173,7 +173,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
         ? createEmbeddedBus({
             bind: settings.mqttBind,
             port: settings.mqttPort,
-            ...doors,
+            ...access,
             tls,
             root,
             disk: { directory, files },
@@ -247,7 +247,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       clock,
       bind: settings.httpBind,
       port: settings.httpPort,
-      ...doors,
+      ...access,
       publicUrl: settings.publicUrl,
       tls,
       hostVersion,
@@ -274,7 +274,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     await asStartError(http.start())
     ownPorts.add(portOf(http.url))
 
-    // Every door is open and the directory is ours: from here on things are written down.
+    // Every listener is open and the directory is ours: from here on things are written down.
     started = true
     await takeRightsOfOthers(files, logger, directory, (name) => name.startsWith('.host.'))
     await takeRightsOfOthers(files, logger, storesFolderIn(directory), () => true)

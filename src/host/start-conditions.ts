@@ -59,7 +59,7 @@ export async function openTls(
   )
 }
 
-export function refuseOpenDoors(settings: Settings, token: string | undefined): void {
+export function refuseUnprotectedListeners(settings: Settings, token: string | undefined): void {
   if (token !== undefined) return
   const open = [
     ['HOST_HTTP_BIND', settings.httpBind],
@@ -88,7 +88,11 @@ const adviceOn: Readonly<Record<string, string>> = {
 export const shortestToken = 16
 
 /** Says what stands open, and the command that closes it. */
-export function warnOfOpenDoors(settings: Settings, token: string | undefined, logger: Logger): void {
+export function warnOfUnprotectedListeners(
+  settings: Settings,
+  token: string | undefined,
+  logger: Logger,
+): void {
   const remedy = '"lupine token" makes one (in a checkout: npm start -- token)'
   if (token === undefined) {
     logger.warn(`There is no token: every program on this machine may command this host; ${remedy}`)

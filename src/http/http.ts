@@ -38,7 +38,7 @@ export interface HttpSettings {
   /** 0: any free port. */
   port: number
   token: string | undefined
-  /** What all doors share; default: this one alone. */
+  /** What all listeners share; default: this one alone. */
   guesses?: GuessLimit
   addresses?: ClientAddresses
   /** As others call this host, through a proxy. */

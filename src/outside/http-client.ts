@@ -29,7 +29,7 @@ export interface HttpClientSettings {
   hostVersion: string
   /** Where `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` are looked up. */
   environment: Environment
-  /** Origins that are answered by another one: a stand-in, or a proxy of its own. */
+  /** Origins that are answered by another one: a replacement, or a proxy of its own. */
   rewrite: Readonly<Record<string, string>>
   /** What nothing is sent to: not by a redirect or a rewrite either. */
   own: OwnListeners
@@ -81,7 +81,7 @@ export function createHttpClient({
   let closed = false
 
   /** The place that answers for this address. */
-  function standInFor(address: HttpAddress): HttpAddress {
+  function replacementFor(address: HttpAddress): HttpAddress {
     const origin = rewrite[address.origin]
     const place = origin === undefined ? undefined : parseHttpAddress(origin)
     return place === undefined ? address : { ...place, path: address.path }
@@ -96,7 +96,7 @@ export function createHttpClient({
       accept: '*/*',
       'accept-encoding': acceptedEncodings,
       authorization: hop.address.authorization,
-      // One stand-in can serve for several hosts.
+      // One replacement can serve for several hosts.
       'x-forwarded-host': wire.origin === hop.address.origin ? undefined : hop.address.host,
     }
     const missing = Object.entries(generated).flatMap(([name, value]) =>
@@ -130,7 +130,7 @@ export function createHttpClient({
           return failure(`the host name has more than ${textLimits.hostName} bytes`)
         const refusal = connect(hop.address.hostname, portOf(hop.address))
         if (refusal !== undefined) return failure(refusal)
-        const wire = standInFor(hop.address)
+        const wire = replacementFor(hop.address)
         const response = await send(hop, wire, request.insecure, signal)
         const status = response.statusCode
         const headers = flatHeaders(response.headers)
@@ -139,7 +139,7 @@ export function createHttpClient({
           return { status, headers, body: await bodyOf(hop.method, headers, response) }
         await response.body.dump({ limit: redirectBodyLimit, signal })
         if (followed === redirectLimit) return failure(`more than ${redirectLimit} redirects`)
-        // A stand-in may name itself where the place it stands for would name itself.
+        // A replacement may name itself where the place it stands for would name itself.
         const { path, authorization } = target
         const meant = target.origin === wire.origin ? { ...hop.address, path, authorization } : target
         hop = redirected(hop, status, meant)

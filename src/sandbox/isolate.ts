@@ -5,7 +5,7 @@ import type { OutsideAnswer, OutsideCall } from '../schema/outside.ts'
 import type { Config, LogEntry, Resources } from '../schema/plugin.ts'
 import type { ChosenLimits, LimitName, PluginLimits } from '../schema/plugin-limits.ts'
 import type { IsolateUsage } from '../schema/system.ts'
-import type { PluginSummary, VisitPermission } from '../schema/plugin-call.ts'
+import type { PluginSummary, ForeignCallPermission } from '../schema/plugin-call.ts'
 import type { PluginTopicRights } from '../schema/topic-rights.ts'
 
 /** The host's side of one plugin's isolate: what `lifecycle` sees of `sandbox`. */
@@ -87,19 +87,23 @@ export interface IsolateServices {
   /** The plugin has met one of its limits, whose value is this; once for each. */
   limitReached?(limit: LimitName, value: number): void
   /**
-   * Takes its time; `signal` says that nobody waits for the answer any more. `visitor`: the full id of the plugin
+   * Takes its time; `signal` says that nobody waits for the answer any more. `foreignCaller`: the full id of the plugin
    * that has called a method of the host on this one's instance; then both have to be allowed to do it.
    */
-  request(call: OutsideCall, signal: AbortSignal, visitor?: string): Promise<OutsideAnswer>
+  request(call: OutsideCall, signal: AbortSignal, foreignCaller?: string): Promise<OutsideAnswer>
   /**
    * The plugin takes too much of the worker that it shares. It does nothing any more until it is unloaded; when
    * it is loaded again it gets a worker of its own. Absent: it is unloaded at once.
    */
   moveAway?(reason: string): void
   /** Synchronous for Lua: an object of any plugin by `plugins.<ns>.<short>.<path>` or `@ns/id:path`. */
-  lookUpObject(fullPath: string, visitor?: string): Json | undefined
-  /** Why a visitor may not publish or subscribe through this plugin; undefined, or absent: it may. */
-  refuseVisit?(visitor: string, permission: VisitPermission, value: string): string | undefined
+  lookUpObject(fullPath: string, foreignCaller?: string): Json | undefined
+  /** Why a foreign caller may not publish or subscribe through this plugin; undefined, or absent: it may. */
+  refuseForeignCall?(
+    foreignCaller: string,
+    permission: ForeignCallPermission,
+    value: string,
+  ): string | undefined
   /** The plugin has ended another one, which served its call; it is to go. Absent: it stays. */
   charged?(error: IsolateError): void
   /** Full ids of the installed plugins that a full or a short id names, sorted. */

@@ -9,9 +9,9 @@
  * | 2     | length of the name |
  * | 4     | number of the subscription that it is for; 0 to the host |
  * | 4     | length of the payload |
- * | 2     | length of the visitor's id; 0: nobody |
+ * | 2     | length of the foreign caller's id; 0: nobody |
  *
- * then name, visitor and payload.
+ * then name, foreign caller and payload.
  */
 
 export type FrameKind = 'event' | 'message'
@@ -47,7 +47,7 @@ export interface Frame {
   /** For which of the isolate's subscriptions it is. */
   subscription: number
   /** The plugin that has sent it through the instance of this one. */
-  visitor: string | undefined
+  foreignCaller: string | undefined
   /** Of an event: JSON. A part of the buffer that has come. */
   payload: Uint8Array
 }
@@ -58,7 +58,7 @@ export interface FrameWriter {
     kind: FrameKind,
     name: string,
     payload: Uint8Array | string,
-    more?: { options?: FrameOptions; subscription?: number; visitor?: string | undefined },
+    more?: { options?: FrameOptions; subscription?: number; foreignCaller?: string | undefined },
   ): number
   /** Bytes of what has been written. */
   readonly length: number
@@ -79,15 +79,15 @@ export function createFrameWriter(): FrameWriter {
   }
 
   return {
-    write(kind, name, payload, { options = noOptions, subscription = 0, visitor = '' } = {}) {
+    write(kind, name, payload, { options = noOptions, subscription = 0, foreignCaller = '' } = {}) {
       const most = typeof payload === 'string' ? payload.length * bytesPerCharacter : payload.length
-      reserve(headerBytes + (name.length + visitor.length) * bytesPerCharacter + most)
+      reserve(headerBytes + (name.length + foreignCaller.length) * bytesPerCharacter + most)
       const begin = length
       let at = begin + headerBytes
       const nameBytes = buffer.write(name, at)
       at += nameBytes
-      const visitorBytes = visitor === '' ? 0 : buffer.write(visitor, at)
-      at += visitorBytes
+      const foreignCallerBytes = foreignCaller === '' ? 0 : buffer.write(foreignCaller, at)
+      at += foreignCallerBytes
       let payloadBytes = payload.length
       if (typeof payload === 'string') payloadBytes = buffer.write(payload, at)
       else buffer.set(payload, at)
@@ -96,7 +96,7 @@ export function createFrameWriter(): FrameWriter {
       buffer.writeUInt16LE(nameBytes, begin + 2)
       buffer.writeUInt32LE(subscription, begin + 4)
       buffer.writeUInt32LE(payloadBytes, begin + 8)
-      buffer.writeUInt16LE(visitorBytes, begin + 12)
+      buffer.writeUInt16LE(foreignCallerBytes, begin + 12)
       length = at + payloadBytes
       return length - begin
     },
@@ -145,19 +145,20 @@ export function createFrameReader(bytes: Uint8Array): FrameReader {
       if (kind === undefined || qos === qosBits) throw new Error('a frame has no known kind')
       const subscription = buffer.readUInt32LE(at + 4)
       const nameEnd = at + headerBytes + buffer.readUInt16LE(at + 2)
-      const visitorEnd = nameEnd + buffer.readUInt16LE(at + 12)
-      const end = visitorEnd + buffer.readUInt32LE(at + 8)
+      const foreignCallerEnd = nameEnd + buffer.readUInt16LE(at + 12)
+      const end = foreignCallerEnd + buffer.readUInt32LE(at + 8)
       if (end > buffer.length) throw new Error('a frame is longer than its buffer')
       const name = nameAt(at + headerBytes, nameEnd)
-      const visitor = visitorEnd === nameEnd ? undefined : buffer.toString('utf8', nameEnd, visitorEnd)
+      const foreignCaller =
+        foreignCallerEnd === nameEnd ? undefined : buffer.toString('utf8', nameEnd, foreignCallerEnd)
       at = end
-      const payload = buffer.subarray(visitorEnd, end)
+      const payload = buffer.subarray(foreignCallerEnd, end)
       return {
         kind,
         name,
         options: optionsOf[options & optionBits] ?? noOptions,
         subscription,
-        visitor,
+        foreignCaller,
         payload,
       }
     },

@@ -1,10 +1,10 @@
 import { approximateSize } from '../base/json-size.ts'
 import type { Json } from '../base/json.ts'
 import { exposureSize } from './exposure-size.ts'
-import type { Parcel } from './plugin-call.ts'
+import type { SerializedValues } from './plugin-call.ts'
 import type { Operation } from './worker-protocol.ts'
 
-/** Bytes that a reference in a parcel takes, roughly. */
+/** Bytes that a reference takes beside serialized values, roughly. */
 const referenceSize = 64
 
 /** Bytes of what a plugin asks for, roughly. */
@@ -34,6 +34,6 @@ export function keyValueSize(key: string, value: Json): number {
   return Buffer.byteLength(key) + Buffer.byteLength(JSON.stringify(value))
 }
 
-export function parcelSize({ body, references }: Parcel): number {
+export function serializedSize({ body, references }: SerializedValues): number {
   return body.byteLength + references.length * referenceSize
 }

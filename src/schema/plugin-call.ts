@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { callDepthLimit, parcelReferenceLimit } from './plugin-call-limits.ts'
+import { callDepthLimit, serializedReferenceLimit } from './plugin-call-limits.ts'
 import { Text, textLimits } from './text.ts'
 
 export * from './plugin-call-limits.ts'
@@ -19,12 +19,12 @@ export const Reference = Type.Object({
 })
 export type Reference = Static<typeof Reference>
 
-/** Lua values on their way: plain ones are in the body (`worker/peers/parcel.ts`), the others referred to. */
-export const Parcel = Type.Object({
+/** Lua values on their way: plain ones are in the body (`worker/peers/serialized-values.ts`), the others referred to. */
+export const SerializedValues = Type.Object({
   body: Bytes,
-  references: Type.Array(Reference, { maxItems: parcelReferenceLimit }),
+  references: Type.Array(Reference, { maxItems: serializedReferenceLimit }),
 })
-export type Parcel = Static<typeof Parcel>
+export type SerializedValues = Static<typeof SerializedValues>
 
 /** A reference that its holder has got `count` times and does not need any more. */
 export const Release = Type.Object({ owner: Count, handle: Count, count: Count })
@@ -38,14 +38,14 @@ export const PluginCall = Type.Object({
   operation: Text(textLimits.word),
   /** 1 for a call that no other plugin's call has led to. */
   depth: Type.Integer({ minimum: 1, maximum: callDepthLimit }),
-  parcel: Parcel,
+  serialized: SerializedValues,
   /** The caller goes on meanwhile, and hears of the end. */
   background: Type.Optional(Type.Literal(true)),
 })
 export type PluginCall = Static<typeof PluginCall>
 
 export const PluginCallOutcome = Type.Union([
-  Type.Object({ ok: Type.Literal(true), parcel: Parcel }),
+  Type.Object({ ok: Type.Literal(true), serialized: SerializedValues }),
   /** Cut by the host. */
   Type.Object({ ok: Type.Literal(false), message: Type.String() }),
 ])
@@ -62,5 +62,5 @@ export interface PluginSummary {
 }
 
 /** What a plugin may do through another one's instance only if its own manifest allows it too. */
-export const VisitPermission = Type.Union([Type.Literal('publish'), Type.Literal('subscribe')])
-export type VisitPermission = Static<typeof VisitPermission>
+export const ForeignCallPermission = Type.Union([Type.Literal('publish'), Type.Literal('subscribe')])
+export type ForeignCallPermission = Static<typeof ForeignCallPermission>

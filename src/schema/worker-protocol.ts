@@ -8,13 +8,13 @@ import { createParser, type Parsed } from './parser.ts'
 import { type Config, LogEntry, Resources } from './plugin.ts'
 import { LimitName, type PluginLimits } from './plugin-limits.ts'
 import {
-  type Parcel,
+  type SerializedValues,
   PluginCall,
   PluginCallOutcome,
   type PluginSummary,
   type Reference,
   Release,
-  VisitPermission,
+  ForeignCallPermission,
 } from './plugin-call.ts'
 import { Text, textLimits } from './text.ts'
 import type { PluginTopicRights } from './topic-rights.ts'
@@ -25,13 +25,13 @@ import type { TurnRules } from './turn-cells.ts'
  * isolates by number. What a worker says is parsed; the host's own words are trusted by the worker.
  */
 
-/** A structured clone carries more than JSON: what no listener could write down is refused at the door. */
+/** A structured clone carries more than JSON: what no listener could write down is refused where it comes in. */
 const isJsonOrNothing = (value: unknown): boolean => value === undefined || isJson(value)
 const AnyJson = Type.Refine(Type.Unsafe<Json>({}), isJsonOrNothing)
 const Count = Type.Integer({ minimum: 0 })
 /** Full id of a plugin. */
 const PluginId = Text(textLimits.pluginId)
-const Visitor = Type.Optional(PluginId)
+const ForeignCaller = Type.Optional(PluginId)
 const Name = Text(textLimits.name)
 const Topic = Text(textLimits.topic)
 /** Cut by the host (`cutTexts`), never a reason to refuse what it is a part of. */
@@ -103,7 +103,12 @@ export const operationSchemas = {
     entry: Type.Optional(KeyValue),
   }),
   /** Answered later, with `result` of the same number. */
-  call: Type.Object({ kind: Type.Literal('call'), number: Count, call: OutsideCall, visitor: Visitor }),
+  call: Type.Object({
+    kind: Type.Literal('call'),
+    number: Count,
+    call: OutsideCall,
+    foreignCaller: ForeignCaller,
+  }),
   /** Nobody waits for the answer any more. */
   cancel: Type.Object({ kind: Type.Literal('cancel'), number: Count }),
   /** The plugin has met a limit; said once for each. */
@@ -117,13 +122,13 @@ export type Operation = { [K in OperationKind]: Static<(typeof operationSchemas)
 
 /** Something that the worker waits for, synchronously. */
 export const Question = Type.Union([
-  /** Here and below: `visitor` is the plugin that has called a method of the host on this one's instance. */
-  Type.Object({ kind: Type.Literal('lookUpObject'), fullPath: Name, visitor: Visitor }),
-  /** Why the visitor may not do it, if so. */
+  /** Here and below: `foreignCaller` is the plugin that has called a method of the host on this one's instance. */
+  Type.Object({ kind: Type.Literal('lookUpObject'), fullPath: Name, foreignCaller: ForeignCaller }),
+  /** Why the foreign caller may not do it, if so. */
   Type.Object({
-    kind: Type.Literal('refuseVisit'),
-    visitor: PluginId,
-    permission: VisitPermission,
+    kind: Type.Literal('refuseForeignCall'),
+    foreignCaller: PluginId,
+    permission: ForeignCallPermission,
     value: Topic,
   }),
   Type.Object({ kind: Type.Literal('listPlugins') }),
@@ -136,10 +141,10 @@ export type Question = Static<typeof Question>
 /** What each question is answered with. */
 export interface Answers {
   lookUpObject: Json | undefined
-  refuseVisit: string | undefined
+  refuseForeignCall: string | undefined
   listPlugins: PluginSummary[]
   findPlugin: Reference | undefined
-  callPlugin: Parcel
+  callPlugin: SerializedValues
 }
 export type Answer = Answers[keyof Answers]
 
@@ -280,7 +285,7 @@ export type UrgentMessage =
   | { kind: 'answer'; isolate: number; number: number; ok: false; message: string; gone?: number }
   | ({ kind: 'call'; isolate: number; call: number; caller: string } & Pick<
       PluginCall,
-      'handle' | 'operation' | 'depth' | 'parcel'
+      'handle' | 'operation' | 'depth' | 'serialized'
     >)
   /** The caller does not wait any more; a call that has not begun is not made. */
   | { kind: 'cancelCall'; isolate: number; call: number }

@@ -42,7 +42,7 @@ function watchWorkers(context: TestContext): Map<string, { worker: Worker; isola
 }
 
 const bytes = new Uint8Array([1, 2])
-const parcel = { body: bytes, references: [{ owner: 1, handle: 0, type: 'table', plugin: '@a/b' }] }
+const serialized = { body: bytes, references: [{ owner: 1, handle: 0, type: 'table', plugin: '@a/b' }] }
 const counts = {
   timers: 1,
   pollers: 1,
@@ -103,7 +103,7 @@ function goodFrames(): Uint8Array<ArrayBuffer> {
   const writer = createFrameWriter()
   writer.write('event', 'e', '{"a":1}')
   writer.write('message', 'a/b', bytes, { options: { qos: 1, retain: true } })
-  writer.write('event', 'e', 'null', { visitor: '@fixtures/demo' })
+  writer.write('event', 'e', 'null', { foreignCaller: '@fixtures/demo' })
   return writer.take()
 }
 const ofOperations = (...operations: unknown[]): unknown => ({
@@ -113,7 +113,7 @@ const ofOperations = (...operations: unknown[]): unknown => ({
   operations,
 })
 
-const callPlugin = { kind: 'callPlugin', owner: 1, handle: 0, operation: 'call', depth: 1, parcel }
+const callPlugin = { kind: 'callPlugin', owner: 1, handle: 0, operation: 'call', depth: 1, serialized }
 
 /** Good messages of every kind but those that end the plugin at once. */
 const goodMessages: Record<keyof typeof workerMessageSchemas, unknown[]> = {
@@ -139,11 +139,16 @@ const goodMessages: Record<keyof typeof workerMessageSchemas, unknown[]> = {
       kind: 'question',
       isolate: 1,
       number: 5,
-      question: { kind: 'refuseVisit', visitor: '@fixtures/demo', permission: 'publish', value: 'a/b' },
+      question: {
+        kind: 'refuseForeignCall',
+        foreignCaller: '@fixtures/demo',
+        permission: 'publish',
+        value: 'a/b',
+      },
     },
   ],
   abandon: [{ kind: 'abandon', isolate: 1, number: 4 }],
-  callAnswered: [{ kind: 'callAnswered', isolate: 1, call: 1, outcome: { ok: true, parcel } }],
+  callAnswered: [{ kind: 'callAnswered', isolate: 1, call: 1, outcome: { ok: true, serialized } }],
   release: [{ kind: 'release', isolate: 1, releases: [{ owner: 1, handle: 0, count: 1 }] }],
 }
 
@@ -350,7 +355,7 @@ test('a worker that sends its requests all at once has as many under way as its 
   }
 })
 
-test('a value that JSON cannot say is refused at the door', async (context) => {
+test('a value that JSON cannot say is refused where it comes in', async (context) => {
   const { host, say } = await start(context)
   const shared = ['x']
   for (const value of [10n, new Map(), [shared, shared], NaN])
@@ -398,7 +403,7 @@ function lengthened(value: unknown, path = ''): { path: string; value: unknown }
 }
 
 test('no text that a worker says is without a limit', () => {
-  const call = { kind: 'call', number: 1, visitor: '@fixtures/demo' }
+  const call = { kind: 'call', number: 1, foreignCaller: '@fixtures/demo' }
   const exposure = {
     component: 'select',
     type: 'select',

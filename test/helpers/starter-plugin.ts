@@ -36,7 +36,7 @@ export interface Inbox {
 
 const starterRepository = join(import.meta.dirname, '..', '..', 'repository')
 
-/** `settings` are the host's: `httpRewrite` leads a plugin's fixed address to a stand-in. */
+/** `settings` are the host's: `httpRewrite` leads a plugin's fixed address to a replacement. */
 export async function startStarterPlugin(
   name: string,
   config: Record<string, Json>,

@@ -8,7 +8,7 @@ import {
   type Exposure,
   featuresOf,
 } from '../../src/schema/exposure.ts'
-import { pluginNamed } from '../lifecycle/stand-in-lifecycle.ts'
+import { pluginNamed } from '../helpers/fake-lifecycle.ts'
 import { documentedPlatforms, mistakesIn } from './documented-fields.ts'
 
 const context = { hostId: 'home', hostVersion: '3.2.1', root: 'my/host' }

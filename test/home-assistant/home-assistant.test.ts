@@ -5,7 +5,7 @@ import { createHomeAssistant } from '../../src/home-assistant/home-assistant.ts'
 import type { Exposure } from '../../src/schema/exposure.ts'
 import type { PluginState } from '../../src/schema/plugin.ts'
 import { collectFromBus, connect, createRecordingLogger, startBus } from '../bus/bus-fixture.ts'
-import { createStandInLifecycle, pluginNamed, type StandInPlugin } from '../lifecycle/stand-in-lifecycle.ts'
+import { createFakeLifecycle, pluginNamed, type FakePlugin } from '../helpers/fake-lifecycle.ts'
 
 const lamp = '@acme/lamp'
 const topic = 'homeassistant/device/home_acme_lamp/config'
@@ -18,19 +18,19 @@ const light: Exposure = {
   writable: ['state'],
 }
 
-const exposing = (exposures: Record<string, Exposure>): StandInPlugin => ({
+const exposing = (exposures: Record<string, Exposure>): FakePlugin => ({
   plugin: pluginNamed(lamp),
   exposures: Object.entries(exposures).map(([id, exposure]) => ({ id, exposure, state: {} })),
 })
 
 /** A host with these plugins on a real broker, and all that is published below the discovery prefix. */
-async function stage(t: TestContext, plugins: Record<string, StandInPlugin>, use?: Bus) {
+async function stage(t: TestContext, plugins: Record<string, FakePlugin>, use?: Bus) {
   const bus = use ?? (await startBus(t))
   const known = new Map(Object.entries(plugins))
-  const standIn = createStandInLifecycle(known)
+  const fake = createFakeLifecycle(known)
   const logger = createRecordingLogger()
   const homeAssistant = createHomeAssistant({
-    lifecycle: standIn.lifecycle,
+    lifecycle: fake.lifecycle,
     bus,
     root: 'host',
     prefix: 'homeassistant',
@@ -69,7 +69,7 @@ async function stage(t: TestContext, plugins: Record<string, StandInPlugin>, use
     const present = known.get(id)
     if (state === undefined || present === undefined) known.delete(id)
     else known.set(id, { ...exposing(exposures), plugin: { ...present.plugin, state } })
-    standIn.announce({
+    fake.announce({
       kind: 'lifecycle',
       event: {
         seq: 1,
@@ -87,11 +87,11 @@ async function stage(t: TestContext, plugins: Record<string, StandInPlugin>, use
   function change(id: string, exposures: Record<string, Exposure>): void {
     known.set(id, { ...exposing(exposures), plugin: known.get(id)?.plugin ?? pluginNamed(id) })
     for (const [exposed, exposure] of Object.entries(exposures))
-      standIn.announce({ kind: 'exposure', plugin: id, id: exposed, exposure })
+      fake.announce({ kind: 'exposure', plugin: id, id: exposed, exposure })
     if (Object.keys(exposures).length === 0)
-      standIn.announce({ kind: 'exposure', plugin: id, id: 'any', exposure: undefined })
+      fake.announce({ kind: 'exposure', plugin: id, id: 'any', exposure: undefined })
   }
-  return { ...standIn, bus, homeAssistant, known, logger, published, become, change, received }
+  return { ...fake, bus, homeAssistant, known, logger, published, become, change, received }
 }
 
 test('A plugin is discovered once, and not again while nothing changes', async (t) => {

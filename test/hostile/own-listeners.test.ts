@@ -6,7 +6,7 @@ import { collect, connect } from '../bus/bus-fixture.ts'
 import { startTestHost } from '../helpers/test-host.ts'
 import { startWebServer } from '../outside/web-server.ts'
 
-/** A plugin that tries to command the host over its own doors, from within. */
+/** A plugin that tries to command the host over its own listeners, from within. */
 
 const folder = join(import.meta.dirname, '..', 'fixtures', 'tls')
 const tls = { tlsCertFile: join(folder, 'certificate.pem'), tlsKeyFile: join(folder, 'key.pem') }

@@ -6,7 +6,7 @@ import { connectAsync } from 'mqtt'
 import { WebSocket } from 'ws'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 
-/** The token is compared in constant time, through whichever door it comes, and whatever its length. */
+/** The token is compared in constant time, whichever way it comes, and whatever its length. */
 
 const token = 'correct-horse-battery-staple'
 const compare = mock.method(crypto, 'timingSafeEqual')
@@ -45,7 +45,7 @@ function overInspector(given: string): Promise<boolean> {
   })
 }
 
-const doors: Record<string, (given: string) => Promise<boolean>> = {
+const waysIn: Record<string, (given: string) => Promise<boolean>> = {
   request: async (given) => {
     const headers = { authorization: `Bearer ${given}` }
     return (await host.request('GET', '/api/plugins', { headers })).status === 200
@@ -66,7 +66,7 @@ const doors: Record<string, (given: string) => Promise<boolean>> = {
 
 const wrong = ['c', token.slice(0, -1), `${token}!`, `${token.slice(0, -1)}x`]
 
-for (const [name, enter] of Object.entries(doors)) {
+for (const [name, enter] of Object.entries(waysIn)) {
   test(`a ${name} is let in with the token alone, and each guess is compared as a whole`, async () => {
     for (const [given, isRight] of [...wrong.map((text) => [text, false] as const), [token, true] as const]) {
       compare.mock.resetCalls()

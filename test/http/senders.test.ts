@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 
 /**
- * What a web page elsewhere, or a name that somebody has pointed here, could send: refused at every door, in
+ * What a web page elsewhere, or a name that somebody has pointed here, could send: refused at every way in, in
  * whatever form the names are written.
  */
 
@@ -33,7 +33,7 @@ const handshake = {
 }
 
 /** Every way in, and what it answers when it lets somebody through. */
-const doors: { name: string; line: string; through: number; headers: Headers }[] = [
+const waysIn: { name: string; line: string; through: number; headers: Headers }[] = [
   { name: 'a question', line: 'GET /api/plugins', through: 200, headers: {} },
   { name: 'a command', line: 'POST /plugins/nobody/toggle', through: 404, headers: {} },
   { name: 'the event stream', line: 'GET /api/events', through: 200, headers: {} },
@@ -141,7 +141,7 @@ const doubledForms: Headers[] = [
   { Origin: ['http://127.0.0.1:PORT', 'http://evil.example'] },
 ]
 
-for (const { name, line, through, headers } of doors) {
+for (const { name, line, through, headers } of waysIn) {
   test(`without a token ${name} is there for this machine and its own pages, under every name of it`, async () => {
     const { port } = new URL(open.url)
     for (const form of ownForms) {
@@ -191,7 +191,7 @@ const loginForms: [form: Headers, isOwn: boolean][] = [
   [{ 'Sec-Fetch-Site': 'none' }, false],
 ]
 
-for (const { name, line, through, headers } of doors.filter(({ line }) => /POST|inspect/.test(line))) {
+for (const { name, line, through, headers } of waysIn.filter(({ line }) => /POST|inspect/.test(line))) {
   test(`with a login ${name} must come from a page that has the host's own name`, async () => {
     const { port } = new URL(locked.url)
     for (const [form, isOwn] of loginForms) {

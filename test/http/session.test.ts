@@ -163,7 +163,7 @@ test('a login from a page elsewhere is refused, and so is one without JSON', asy
   assert.equal((await ask('POST', '/api/session')).status, 400)
 })
 
-test('after thirty wrong tries an address is cut off, right or wrong, at every door; what is open stays', async () => {
+test('after thirty wrong tries an address is cut off, right or wrong, at HTTP and MQTT; what is open stays', async () => {
   const clock = createManualClock()
   const single = await startTestHost({ settings: { token }, clock })
   const known = await connectAsync(single.mqttUrl, { password: token, username: 'x', reconnectPeriod: 0 })
@@ -172,7 +172,7 @@ test('after thirty wrong tries an address is cut off, right or wrong, at every d
   const statusOf = async (given: string): Promise<number> =>
     (await kept.ask('GET', '/api/plugins', { authorization: `Bearer ${given}` })).status
   try {
-    // All doors count together.
+    // All ways in count together.
     for (let attempt = 0; attempt < 10; attempt += 1) {
       assert.equal(await statusOf(`wrong-${attempt}`), 401)
       assert.equal((await kept.ask('POST', '/api/session', {}, { token: `wrong-${attempt}` })).status, 401)

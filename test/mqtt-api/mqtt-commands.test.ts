@@ -2,20 +2,20 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createMqttCommands } from '../../src/mqtt-api/mqtt-commands.ts'
 import { collect, connect, createRecordingLogger, startBus } from '../bus/bus-fixture.ts'
-import { createStandInLifecycle, pluginNamed, type StandInPlugin } from '../lifecycle/stand-in-lifecycle.ts'
+import { createFakeLifecycle, pluginNamed, type FakePlugin } from '../helpers/fake-lifecycle.ts'
 
 const clock = '@starter/clock'
 
-async function start(t: TestContext, plugin: Omit<StandInPlugin, 'plugin'> = {}) {
+async function start(t: TestContext, plugin: Omit<FakePlugin, 'plugin'> = {}) {
   const logger = createRecordingLogger()
   const bus = await startBus(t)
-  const standIn = createStandInLifecycle(new Map([[clock, { plugin: pluginNamed(clock), ...plugin }]]))
-  const commands = createMqttCommands({ lifecycle: standIn.lifecycle, bus, root: 'host', logger })
+  const fake = createFakeLifecycle(new Map([[clock, { plugin: pluginNamed(clock), ...plugin }]]))
+  const commands = createMqttCommands({ lifecycle: fake.lifecycle, bus, root: 'host', logger })
   t.after(() => commands.close())
   const client = await connect(t, bus.url)
   const received = collect(client)
   await client.subscribeAsync('host/response/+', { qos: 1 })
-  return { bus, client, received, commands, logger, ...standIn }
+  return { bus, client, received, commands, logger, ...fake }
 }
 
 const by = { by: 'mqtt' }

@@ -29,12 +29,12 @@ async function start(t: TestContext, transport: 'tcp' | 'websocket' = 'tcp') {
 
   /** What a client that comes now gets at once. */
   async function retained(): Promise<Record<string, unknown>> {
-    const visitor = await connect(t, host.mqttUrl)
-    const all = collect(visitor)
+    const newcomer = await connect(t, host.mqttUrl)
+    const all = collect(newcomer)
     // The youngest of what is retained comes last.
-    await visitor.publishAsync('end/mark', '', { retain: true, qos: 1 })
-    await visitor.publishAsync('end/mark', 'now', { retain: true, qos: 1 })
-    await visitor.subscribeAsync(['host/#', 'end/+'])
+    await newcomer.publishAsync('end/mark', '', { retain: true, qos: 1 })
+    await newcomer.publishAsync('end/mark', 'now', { retain: true, qos: 1 })
+    await newcomer.subscribeAsync(['host/#', 'end/+'])
     await until(all, ({ topic, retain }) => topic === 'end/mark' && retain)
     const values = all.all
       .filter(({ topic, retain }) => retain && topic !== 'end/mark')

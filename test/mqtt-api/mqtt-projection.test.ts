@@ -5,17 +5,17 @@ import { createMqttProjection } from '../../src/mqtt-api/mqtt-projection.ts'
 import type { JournalEvent } from '../../src/schema/journal-event.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'
 import { collectFromBus, createRecordingLogger, startBus, textOf } from '../bus/bus-fixture.ts'
-import { createStandInLifecycle, pluginNamed, type StandInPlugin } from '../lifecycle/stand-in-lifecycle.ts'
+import { createFakeLifecycle, pluginNamed, type FakePlugin } from '../helpers/fake-lifecycle.ts'
 
 const clock = '@starter/clock'
 const base = `host/plugins/${clock}`
 
-async function start(t: TestContext, plugin: Partial<StandInPlugin> = {}) {
+async function start(t: TestContext, plugin: Partial<FakePlugin> = {}) {
   const bus = await startBus(t)
   const logger = createRecordingLogger()
-  const plugins = new Map<string, StandInPlugin>([[clock, { plugin: pluginNamed(clock), ...plugin }]])
-  const standIn = createStandInLifecycle(plugins)
-  const projection = createMqttProjection({ lifecycle: standIn.lifecycle, bus, root: 'host', logger })
+  const plugins = new Map<string, FakePlugin>([[clock, { plugin: pluginNamed(clock), ...plugin }]])
+  const fake = createFakeLifecycle(plugins)
+  const projection = createMqttProjection({ lifecycle: fake.lifecycle, bus, root: 'host', logger })
   t.after(() => projection.close())
   projection.follow()
 
@@ -31,7 +31,7 @@ async function start(t: TestContext, plugin: Partial<StandInPlugin> = {}) {
     return snapshot.all.slice(0, -1).map(textOf).sort()
   }
 
-  return { bus, logger, plugins, projection, retained, ...standIn }
+  return { bus, logger, plugins, projection, retained, ...fake }
 }
 
 function lifecycleEvent(type: string, state: Plugin['state'], seq: number): JournalEvent {

@@ -568,31 +568,31 @@ test('a connection is used again', async () => {
   })
 })
 
-test('an origin that is rewritten is answered by its stand-in, also after a redirect', async () => {
-  const standIn = await startWebServer(({ target }, response) => {
+test('an origin that is rewritten is answered by its replacement, also after a redirect', async () => {
+  const replacement = await startWebServer(({ target }, response) => {
     const location = {
       '/relative': '/end',
       '/named': 'https://api.example.com/end',
-      '/itself': `${standIn.url}/end`,
+      '/itself': `${replacement.url}/end`,
       '/other': 'http://second.example.com:81/end',
     }[target]
-    if (location === undefined) response.end('stand-in')
+    if (location === undefined) response.end('replacement')
     else response.writeHead(302, { Location: location }).end()
   })
   const client = clientOf({
-    rewrite: { 'https://api.example.com': standIn.url, 'http://second.example.com:81': standIn.url },
+    rewrite: { 'https://api.example.com': replacement.url, 'http://second.example.com:81': replacement.url },
   })
   try {
     const targets = ['/direct?x=(1)', '/relative', '/named', '/itself', '/other']
     for (const target of targets) {
       const request = requestOf(`https://user:pass@api.example.com${target}`)
-      assert.equal(text(await client.request('@test/probe', request, never)), 'stand-in', target)
+      assert.equal(text(await client.request('@test/probe', request, never)), 'replacement', target)
     }
-    const ends = standIn.seen.filter(
+    const ends = replacement.seen.filter(
       ({ target }) => !['/relative', '/named', '/itself', '/other'].includes(target),
     )
     const basic = `Basic ${Buffer.from('user:pass').toString('base64')}`
-    const host = `127.0.0.1:${standIn.port}`
+    const host = `127.0.0.1:${replacement.port}`
     assert.deepEqual(
       ends.map(({ target, headers }) => [
         target,
@@ -610,7 +610,7 @@ test('an origin that is rewritten is answered by its stand-in, also after a redi
     )
   } finally {
     await client.close()
-    await standIn.close()
+    await replacement.close()
   }
 })
 

@@ -577,7 +577,7 @@ test('§4 httpGet and httpPost hand over the answer, and a status of 400 is no e
   })
 })
 
-test('§4 an origin with a stand-in is answered by it', async () => {
+test('§4 an origin with a replacement is answered by it', async () => {
   await withServer(ok, async (server) => {
     const lines = await printedBy(
       pluginSource(

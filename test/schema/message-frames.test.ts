@@ -20,7 +20,7 @@ const written = fc.record({
     { noNullPrototype: true },
   ),
   subscription: fc.nat(),
-  visitor: fc.option(
+  foreignCaller: fc.option(
     name.filter((id) => id !== ''),
     { nil: undefined },
   ),
@@ -54,7 +54,7 @@ test('what is written is read again, in order, whatever has been taken before', 
 test('what has been cut or changed is refused, or read as something else, and never reaches beyond its buffer', () => {
   const writer = createFrameWriter()
   writer.write('event', 'hour:full', '{"h":1}')
-  writer.write('message', 'a/b', 'x', { options: { qos: 2, retain: true }, visitor: '@a/b' })
+  writer.write('message', 'a/b', 'x', { options: { qos: 2, retain: true }, foreignCaller: '@a/b' })
   const good = writer.take()
   fc.assert(
     fc.property(fc.nat(good.length - 1), fc.nat(255), fc.nat(good.length), (index, byte, length) => {

@@ -28,7 +28,7 @@ export interface Guard extends Checks {
    * The same for what another plugin does for this one, because this one has called a method of the host on the
    * other's instance. Nothing is told or counted: it is the other one's worker that says who has called.
    */
-  visiting: Checks
+  foreignCalls: Checks
   /** Whether `use` would allow it; nothing is told or counted. */
   sees(plugin: string): boolean
   /** Whether it gets this message on a subscription that it was allowed to make. */
@@ -85,7 +85,7 @@ export function createGuard(settings: GuardSettings): Guard {
       refused(kind, value, sentence)
       return sentence
     }, mayPluginSubscribe),
-    visiting: checks(
+    foreignCalls: checks(
       (kind, value, sentence = refusalSentence(plugin, kind, value)) => sentence,
       // What it hears is then the other one's to hear.
       mayHearAll,

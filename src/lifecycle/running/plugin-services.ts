@@ -243,18 +243,21 @@ export function createPluginServices(
       moveAway: (reason) =>
         settings.onMoveAway(id, reason, () => loaded.get(id) === plugin && !plugin.unloading),
       setKeyValue: (key, entry) => stores.set(id, key, entry),
-      request: (call, signal, visitor) =>
+      request: (call, signal, foreignCaller) =>
         outside.request(id, call, signal, {
           connect: (host, port) =>
-            plugin.guard.connect(host, port) ?? refusedTo(visitor, ({ connect }) => connect(host, port)),
+            plugin.guard.connect(host, port) ??
+            refusedTo(foreignCaller, ({ connect }) => connect(host, port)),
           httpRequests: plugin.httpRequests,
         }),
-      refuseVisit: (visitor, permission, value) => refusedTo(visitor, (checks) => checks[permission](value)),
-      lookUpObject(fullPath, visitor) {
+      refuseForeignCall: (foreignCaller, permission, value) =>
+        refusedTo(foreignCaller, (checks) => checks[permission](value)),
+      lookUpObject(fullPath, foreignCaller) {
         const found = objectAddress(settings.installedIds(), fullPath)
         const value = found && registry.objects(found.plugin).get(found.path)
         if (found === undefined || value === undefined) return undefined
-        const refusal = plugin.guard.use(found.plugin) ?? refusedTo(visitor, ({ use }) => use(found.plugin))
+        const refusal =
+          plugin.guard.use(found.plugin) ?? refusedTo(foreignCaller, ({ use }) => use(found.plugin))
         if (refusal !== undefined) throw new Error(refusal)
         return value
       },
@@ -266,12 +269,12 @@ export function createPluginServices(
 
   /** Why a plugin that works through another one's instance may not do what the other one may. */
   function refusedTo(
-    visitor: string | undefined,
+    foreignCaller: string | undefined,
     check: (checks: Checks) => string | undefined,
   ): string | undefined {
-    if (visitor === undefined) return undefined
-    const guard = loaded.get(visitor)?.guard
-    return guard === undefined ? `plugin not running: ${visitor}` : check(guard.visiting)
+    if (foreignCaller === undefined) return undefined
+    const guard = loaded.get(foreignCaller)?.guard
+    return guard === undefined ? `plugin not running: ${foreignCaller}` : check(guard.foreignCalls)
   }
 
   function removeExposure(id: string, exposed: string): void {

@@ -108,20 +108,20 @@ export function createPluginCalls(): PluginCalls {
       ledger.transfer(owner, caller, [reference])
       reply.succeed(reference)
     },
-    call(caller, { owner, handle, operation, depth, parcel }, reply) {
+    call(caller, { owner, handle, operation, depth, serialized }, reply) {
       const callee = peers.get(owner)
       // The question may have had to wait on its way here.
       if (!reply.wanted) {
-        ledger.discard(caller, parcel.references)
+        ledger.discard(caller, serialized.references)
         return
       }
       if (callee === undefined) {
-        ledger.discard(caller, parcel.references)
+        ledger.discard(caller, serialized.references)
         reply.fail('plugin not running', owner)
         return
       }
-      if (!ledger.holds(caller, owner, handle) || !ledger.transfer(caller, owner, parcel.references)) {
-        ledger.discard(caller, parcel.references)
+      if (!ledger.holds(caller, owner, handle) || !ledger.transfer(caller, owner, serialized.references)) {
+        ledger.discard(caller, serialized.references)
         reply.fail(`${callee.id} has not handed this over`)
         return
       }
@@ -138,24 +138,24 @@ export function createPluginCalls(): PluginCalls {
         handle,
         operation,
         depth,
-        parcel,
+        serialized,
       })
     },
     answered(isolate, call, outcome) {
       const waiting = pending.get(call)
       if (waiting?.callee.isolate !== isolate) {
-        if (outcome.ok) ledger.discard(isolate, outcome.parcel.references)
+        if (outcome.ok) ledger.discard(isolate, outcome.serialized.references)
         return
       }
       pending.delete(call)
       const { caller, callee, reply, cancelled } = waiting
       if (cancelled || caller === undefined) {
-        if (outcome.ok) ledger.discard(isolate, outcome.parcel.references)
+        if (outcome.ok) ledger.discard(isolate, outcome.serialized.references)
       } else if (!outcome.ok) reply.fail(`${callee.id}: ${outcome.message}`)
-      else if (ledger.transfer(isolate, caller.isolate, outcome.parcel.references))
-        reply.succeed(outcome.parcel)
+      else if (ledger.transfer(isolate, caller.isolate, outcome.serialized.references))
+        reply.succeed(outcome.serialized)
       else {
-        ledger.discard(isolate, outcome.parcel.references)
+        ledger.discard(isolate, outcome.serialized.references)
         reply.fail(`${callee.id} handed over what it has not got`)
       }
     },

@@ -1,7 +1,7 @@
 import type { Reference, Release } from '../../schema/plugin-call.ts'
 
 /**
- * Who holds which thing of another plugin. All parcels pass the host, so it can count: each time that a
+ * Who holds which thing of another plugin. All values that are handed over pass the host, so it can count: each time that a
  * reference is handed over its receiver holds it once more, until it releases it. When nobody holds a thing
  * its owner may forget it. And nobody can use what was not given to him.
  */
@@ -12,7 +12,7 @@ export interface ReferenceLedger {
    * got one of them. What belongs to an isolate that has ended passes: its user will be told.
    */
   transfer(from: number, to: number, references: readonly Reference[]): boolean
-  /** The same for a parcel that reaches nobody. */
+  /** The same for values that reach nobody. */
   discard(from: number, references: readonly Reference[]): void
   release(holder: number, releases: readonly Release[]): void
   holds(holder: number, owner: number, handle: number): boolean

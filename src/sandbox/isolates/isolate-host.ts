@@ -3,7 +3,7 @@ import { cutText, cutTexts } from '../../base/cut-text.ts'
 import type { Json } from '../../base/json.ts'
 import type { Logger } from '../../base/log.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
-import { parcelSize } from '../../schema/operation-size.ts'
+import { serializedSize } from '../../schema/operation-size.ts'
 import { noResources, type Resources } from '../../schema/plugin.ts'
 import { type HostMessage, type IsolateMessage, type Question } from '../../schema/worker-protocol.ts'
 import { createBackpressure } from '../flow/backpressure.ts'
@@ -237,16 +237,16 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     },
     answer(question, reply) {
       const isCall = question.kind === 'callPlugin'
-      const bytes = isCall ? parcelSize(question.parcel) : 0
+      const bytes = isCall ? serializedSize(question.serialized) : 0
       const answering = isCall && question.background ? backpressure.background : backpressure.answer
       queue(() => answering(bytes, () => answer(question, reply)))
     },
     died(error) {
-      const visitor = unloading === undefined ? visitorToBlame(error) : undefined
-      if (visitor !== undefined) {
-        const message = `a call of ${visitor.id} ended it: ${error.message}`
+      const foreignCaller = unloading === undefined ? foreignCallerToBlame(error) : undefined
+      if (foreignCaller !== undefined) {
+        const message = `a call of ${foreignCaller.id} ended it: ${error.message}`
         void end(new IsolateError('neighbour_ended', message))
-        visitor.charged?.(source.id, error)
+        foreignCaller.charged?.(source.id, error)
         return
       }
       if (error.code === 'out_of_memory') dispatcher.limitReached('memory', slot.heapMegabytes)
@@ -256,7 +256,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   })
 
   /** Who wants what the plugin did when its worker died. A neighbour's end is nobody's doing here. */
-  function visitorToBlame({ code }: IsolateError): ReturnType<PluginCalls['servedBy']> {
+  function foreignCallerToBlame({ code }: IsolateError): ReturnType<PluginCalls['servedBy']> {
     return code === 'neighbour_ended' ? undefined : pluginCalls.servedBy(number)
   }
 
@@ -271,11 +271,11 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   function give(question: Question, reply: Reply): void {
     switch (question.kind) {
       case 'lookUpObject':
-        reply.succeed(services.lookUpObject(question.fullPath, question.visitor))
+        reply.succeed(services.lookUpObject(question.fullPath, question.foreignCaller))
         break
-      case 'refuseVisit': {
-        const { visitor, permission, value } = question
-        reply.succeed(services.refuseVisit?.(visitor, permission, value))
+      case 'refuseForeignCall': {
+        const { foreignCaller, permission, value } = question
+        reply.succeed(services.refuseForeignCall?.(foreignCaller, permission, value))
         break
       }
       case 'listPlugins':

@@ -55,7 +55,7 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
   const keyValues = createStoredBytes(limits.keyValueBytes, stored)
   const calls = createOpenCalls({
     clock,
-    request: (call, signal, visitor) => services.request(call, signal, visitor),
+    request: (call, signal, foreignCaller) => services.request(call, signal, foreignCaller),
     answer,
   })
   const told = new Set<LimitName>()
@@ -93,7 +93,8 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
     try {
       if (operation.kind === 'limitReached') limitReached(operation.limit)
       else if (operation.kind === 'resources') dispatcher.resources = operation.resources
-      else if (operation.kind === 'call') calls.start(operation.number, operation.call, operation.visitor)
+      else if (operation.kind === 'call')
+        calls.start(operation.number, operation.call, operation.foreignCaller)
       else if (operation.kind === 'cancel') calls.cancel(operation.number)
       else perform(services, operation)
     } catch (error) {
@@ -101,7 +102,7 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
     }
   }
 
-  function serveFrame({ kind, name, payload, options, visitor }: Frame): void {
+  function serveFrame({ kind, name, payload, options, foreignCaller }: Frame): void {
     if (kind === 'event' && !fits(name, textLimits.name)) {
       logger.error('A plugin worker asked for nonsense', {
         plugin,
@@ -110,7 +111,7 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
       return
     }
     try {
-      if (kind === 'event') services.emit(name, serializedJson(payload), options, visitor)
+      if (kind === 'event') services.emit(name, serializedJson(payload), options, foreignCaller)
       else services.publish(name, payload, options)
     } catch (error) {
       failed(kind, error)

@@ -7,8 +7,8 @@ const openLimit = 1_000
 
 /** The calls of one isolate to services that take their time, as the host sees them. */
 export interface OpenCalls {
-  /** `visitor`: on whose behalf, see `IsolateServices.request`. */
-  start(number: number, call: OutsideCall, visitor?: string): void
+  /** `foreignCaller`: on whose behalf, see `IsolateServices.request`. */
+  start(number: number, call: OutsideCall, foreignCaller?: string): void
   cancel(number: number): void
   /** Waits for what is under way, at most so many milliseconds; the rest is cut short. */
   finish(milliseconds: number): Promise<void>
@@ -18,7 +18,7 @@ export interface OpenCalls {
 
 export interface OpenCallsSettings {
   clock: Clock
-  request(call: OutsideCall, signal: AbortSignal, visitor?: string): Promise<OutsideAnswer>
+  request(call: OutsideCall, signal: AbortSignal, foreignCaller?: string): Promise<OutsideAnswer>
   /** Told of each answer, unless the call was cancelled. */
   answer(number: number, answer: OutsideAnswer): void
 }
@@ -29,12 +29,12 @@ export function createOpenCalls({ clock, request, answer }: OpenCallsSettings): 
   async function perform(
     number: number,
     call: OutsideCall,
-    visitor: string | undefined,
+    foreignCaller: string | undefined,
     signal: AbortSignal,
   ): Promise<void> {
     let result: OutsideAnswer
     try {
-      result = await request(call, signal, visitor)
+      result = await request(call, signal, foreignCaller)
     } catch (error) {
       result = failedAnswer(call.service, messageOf(error))
     }
@@ -51,13 +51,13 @@ export function createOpenCalls({ clock, request, answer }: OpenCallsSettings): 
   }
 
   return {
-    start(number, call, visitor) {
+    start(number, call, foreignCaller) {
       if (open.size >= openLimit) {
         answer(number, failedAnswer(call.service, 'too many requests are under way'))
         return
       }
       const controller = new AbortController()
-      const done = perform(number, call, visitor, controller.signal).finally(() => open.delete(number))
+      const done = perform(number, call, foreignCaller, controller.signal).finally(() => open.delete(number))
       open.set(number, { controller, done })
     },
     cancel,

@@ -18,7 +18,7 @@ import { createLuaEntry } from './lua-entry.ts'
 import { createOutbox } from './outbox.ts'
 import { createOutsideCalls } from './outside-calls.ts'
 import { createPeers, type Peers, type PeersSettings } from './peers/peers.ts'
-import { bytesFor, createVisitors, type VisitedFunction } from './peers/visitors.ts'
+import { bytesFor, createForeignCallers, type CallerAwareFunction } from './peers/foreign-callers.ts'
 import { isTable, typeName } from './plugin-api/arguments.ts'
 import { installPluginApi } from './plugin-api/plugin-api.ts'
 import type { SetOutcome } from './plugin-api/points.ts'
@@ -110,7 +110,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     },
   })
   const pluginClass = runtime.newTable()
-  const visitors = createVisitors(runtime)
+  const foreignCallers = createForeignCallers(runtime)
 
   function ask<K extends Question['kind'], T>(
     question: Extract<Question, { kind: K }>,
@@ -137,7 +137,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
       log,
       redactor,
       resources,
-      visitors,
+      foreignCallers,
       pluginClass,
       post,
       ask,
@@ -148,18 +148,18 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     depth: () => questions.depth,
   })
 
-  function addVisitedMethod(name: string, implementation: VisitedFunction): void {
-    const method = visitors.method(`plugin:${name}`, (visitor, self, ...args) => {
+  function addCallerAwareMethod(name: string, implementation: CallerAwareFunction): void {
+    const method = foreignCallers.method(`plugin:${name}`, (foreignCaller, self, ...args) => {
       if (!isTable(self)) {
         throw new Error(`call it with a colon, plugin:${name}(…): the first argument is a ${typeName(self)}`)
       }
-      return implementation(visitor, ...args)
+      return implementation(foreignCaller, ...args)
     })
     pluginClass.set(name, method)
   }
 
   /** One string of Lua takes no more, so nothing that becomes one may be larger. */
-  const byteBudget = (): ByteBudget => createByteBudget(bytesFor(visitors.current, limits.stringBytes))
+  const byteBudget = (): ByteBudget => createByteBudget(bytesFor(foreignCallers.current, limits.stringBytes))
 
   const retained = createRetainedAccount(pluginRetainedLimits, source.retained)
 
@@ -174,18 +174,21 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     limits,
     calls,
     peers,
-    visitors,
+    foreignCallers,
     pluginClass,
-    retain: (visitor, topic, payload) => retained.take(topic, payload, visitor === undefined ? 1 : 0.5),
+    retain: (foreignCaller, topic, payload) =>
+      retained.take(topic, payload, foreignCaller === undefined ? 1 : 0.5),
     send: outbox.send,
     sendFrame: outbox.sendFrame,
     touch: outbox.schedule,
     ask: (question) => ask(question, (found) => found),
     addMethod: (name, implementation) =>
-      addVisitedMethod(name, (_visitor, ...args) => implementation(...args)),
-    addVisitedMethod,
-    refuseVisit: (visitor, permission, value) =>
-      visitor === undefined ? undefined : context.ask({ kind: 'refuseVisit', visitor, permission, value }),
+      addCallerAwareMethod(name, (_foreignCaller, ...args) => implementation(...args)),
+    addCallerAwareMethod,
+    refuseForeignCall: (foreignCaller, permission, value) =>
+      foreignCaller === undefined
+        ? undefined
+        : context.ask({ kind: 'refuseForeignCall', foreignCaller, permission, value }),
     byteBudget,
     toJson: (value) => toPlain(value, byteBudget()),
     toStored: (value) => toStored(value, byteBudget()),

@@ -1,11 +1,11 @@
 import type { LimitName } from '../../schema/plugin-limits.ts'
 import type { Operation, WorkerLimits } from '../../schema/worker-protocol.ts'
-import { roomFor, type Visitor } from './peers/visitors.ts'
+import { roomFor, type ForeignCaller } from './peers/foreign-callers.ts'
 
 /** What this plugin may have, and who tells the host when it wants more. */
 export interface LimitGuard extends Readonly<WorkerLimits> {
-  /** Whether there is room for one more; a visitor has less. */
-  hasRoom(name: keyof WorkerLimits, count: number, visitor?: Visitor): boolean
+  /** Whether there is room for one more; a foreign caller has less. */
+  hasRoom(name: keyof WorkerLimits, count: number, foreignCaller?: ForeignCaller): boolean
   /** The plugin has met this limit. Said once. */
   reached(name: LimitName): void
 }
@@ -22,10 +22,10 @@ export function createLimitGuard(limits: WorkerLimits, send: (operation: Operati
   return {
     ...limits,
     reached,
-    hasRoom(name, count, visitor) {
-      if (count < roomFor(visitor, limits[name])) return true
+    hasRoom(name, count, foreignCaller) {
+      if (count < roomFor(foreignCaller, limits[name])) return true
       // That another plugin has used up its share says nothing of this one.
-      if (visitor === undefined) reached(name)
+      if (foreignCaller === undefined) reached(name)
       return false
     },
   }

@@ -1,15 +1,15 @@
 import type { Operation } from '../../schema/worker-protocol.ts'
 import type { OutsideAnswer, OutsideCall, OutsideService } from '../../schema/outside.ts'
 import { failedAnswer } from '../../schema/failed-answer.ts'
-import { roomFor, type Visitor } from './peers/visitors.ts'
+import { roomFor, type ForeignCaller } from './peers/foreign-callers.ts'
 
 /** Hears of the answer, later and once. */
 export type Settle = (answer: OutsideAnswer) => void
 
 /** Calls of the plugin to services of the host that take their time. */
 export interface OutsideCalls {
-  /** `visitor`: the plugin that has asked this one to. */
-  start(call: OutsideCall, settle: Settle, visitor?: Visitor): void
+  /** `foreignCaller`: the plugin that has asked this one to. */
+  start(call: OutsideCall, settle: Settle, foreignCaller?: ForeignCaller): void
   /** Settles with a failure, later, without asking the host. */
   refuse(service: OutsideService, message: string, settle: Settle): void
   receive(number: number, answer: OutsideAnswer): void
@@ -32,7 +32,7 @@ const lastWordsLimit = 100
 
 interface Pending {
   call: OutsideCall | undefined
-  visitor?: Visitor
+  foreignCaller?: ForeignCaller
   settle: Settle
   sent: boolean
 }
@@ -54,31 +54,33 @@ export function createOutsideCalls(
   const waiting: Record<OutsideService, number[]> = { http: [], modbus: [] }
   const inFlight: Record<OutsideService, number> = { http: 0, modbus: 0 }
   /** Of those in flight, other plugins'. */
-  const visiting: Record<OutsideService, number> = { http: 0, modbus: 0 }
+  const forForeignCallers: Record<OutsideService, number> = { http: 0, modbus: 0 }
   let bytes = 0
   let lastNumber = 0
   let lastWords: number | undefined
 
-  function hasPlace(service: OutsideService, visitor: Visitor): boolean {
-    if (visitor === undefined) return true
-    const room = roomFor(visitor, inFlightLimits[service])
-    if (room > 0) return visiting[service] < room
+  function hasPlace(service: OutsideService, foreignCaller: ForeignCaller): boolean {
+    if (foreignCaller === undefined) return true
+    const room = roomFor(foreignCaller, inFlightLimits[service])
+    if (room > 0) return forForeignCallers[service] < room
     // Half of one place is none: it is theirs when the plugin itself does not want it.
-    return waiting[service].every((waits) => pending.get(waits)?.visitor !== undefined)
+    return waiting[service].every((waits) => pending.get(waits)?.foreignCaller !== undefined)
   }
 
   function sendWaiting(service: OutsideService): void {
     while (inFlight[service] < inFlightLimits[service]) {
       // Those of other plugins wait longer, so that they leave places for the plugin's own.
-      const position = waiting[service].findIndex((waits) => hasPlace(service, pending.get(waits)?.visitor))
+      const position = waiting[service].findIndex((waits) =>
+        hasPlace(service, pending.get(waits)?.foreignCaller),
+      )
       const [number] = position < 0 ? [] : waiting[service].splice(position, 1)
       const next = number === undefined ? undefined : pending.get(number)
       if (number === undefined || next?.call === undefined) return
       inFlight[service] += 1
-      if (next.visitor !== undefined) visiting[service] += 1
+      if (next.foreignCaller !== undefined) forForeignCallers[service] += 1
       bytes -= bodySize(next.call)
       next.sent = true
-      send(operationOf(number, next.call, next.visitor))
+      send(operationOf(number, next.call, next.foreignCaller))
     }
   }
 
@@ -96,7 +98,7 @@ export function createOutsideCalls(
     touch()
     if (found.sent) {
       inFlight[answer.service] -= 1
-      if (found.visitor !== undefined) visiting[answer.service] -= 1
+      if (found.foreignCaller !== undefined) forForeignCallers[answer.service] -= 1
       sendWaiting(answer.service)
     }
     found.settle(answer)
@@ -105,25 +107,25 @@ export function createOutsideCalls(
   return {
     refuse,
     receive,
-    start(call, settle, visitor) {
+    start(call, settle, foreignCaller) {
       const { service } = call
       if (lastWords !== undefined) {
         lastWords += 1
         lastNumber += 1
-        if (lastWords <= lastWordsLimit) send(operationOf(lastNumber, call, visitor))
+        if (lastWords <= lastWordsLimit) send(operationOf(lastNumber, call, foreignCaller))
         return
       }
       const size = bodySize(call)
       if (
-        waiting[service].length >= roomFor(visitor, waitingLimit) ||
-        bytes + size > roomFor(visitor, waitingBytes)
+        waiting[service].length >= roomFor(foreignCaller, waitingLimit) ||
+        bytes + size > roomFor(foreignCaller, waitingBytes)
       ) {
-        if (visitor === undefined) refused(service)
+        if (foreignCaller === undefined) refused(service)
         refuse(service, 'too many requests are waiting for their turn', settle)
         return
       }
       lastNumber += 1
-      pending.set(lastNumber, { call, visitor, settle, sent: false })
+      pending.set(lastNumber, { call, foreignCaller, settle, sent: false })
       bytes += size
       waiting[service].push(lastNumber)
       sendWaiting(service)
@@ -138,8 +140,8 @@ export function createOutsideCalls(
   }
 }
 
-function operationOf(number: number, call: OutsideCall, visitor: Visitor): Operation {
-  return { kind: 'call', number, call, ...(visitor === undefined ? {} : { visitor }) }
+function operationOf(number: number, call: OutsideCall, foreignCaller: ForeignCaller): Operation {
+  return { kind: 'call', number, call, ...(foreignCaller === undefined ? {} : { foreignCaller }) }
 }
 
 function bodySize(call: OutsideCall): number {

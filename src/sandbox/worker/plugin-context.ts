@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Json } from '../../base/json.ts'
-import type { VisitPermission } from '../../schema/plugin-call.ts'
+import type { ForeignCallPermission } from '../../schema/plugin-call.ts'
 import type { FrameWriter } from '../../schema/message-frames.ts'
 import type { Answers, LoadSource, Operation, Question } from '../../schema/worker-protocol.ts'
 import type { HostFunction, LuaRuntime, LuaTable, LuaValue } from './lua/lua-value.ts'
@@ -9,7 +9,7 @@ import type { LimitGuard } from './limit-guard.ts'
 import type { LuaEntry } from './lua-entry.ts'
 import type { OutsideCalls } from './outside-calls.ts'
 import type { Peers } from './peers/peers.ts'
-import type { VisitedFunction, Visitor, Visitors } from './peers/visitors.ts'
+import type { CallerAwareFunction, ForeignCaller, ForeignCallers } from './peers/foreign-callers.ts'
 import type { PluginLog } from './plugin-log.ts'
 import type { Redactor } from '../../base/redaction.ts'
 import type { ResourceRegistry } from './resource-registry.ts'
@@ -29,14 +29,14 @@ export interface PluginContext {
   /** Other plugins. */
   readonly peers: Peers
   /** Who calls a method of the host. */
-  readonly visitors: Visitors
+  readonly foreignCallers: ForeignCallers
   /** The global `Plugin`: what is in it is a method of every instance. */
   readonly pluginClass: LuaTable
   /**
    * Counts what the plugin retains, as the host does; an empty payload clears the topic. False: there is no room.
-   * A visitor gets half of it.
+   * A foreign caller gets half of it.
    */
-  retain(visitor: Visitor, topic: string, payload: number): boolean
+  retain(foreignCaller: ForeignCaller, topic: string, payload: number): boolean
   /** Sends an operation to the host, in order. */
   send(operation: Operation): void
   /** Sends an event or a message, in order with the operations. */
@@ -48,9 +48,13 @@ export interface PluginContext {
   /** Adds `plugin:name(…)`; the implementation gets the arguments after the instance. */
   addMethod(name: string, implementation: HostFunction): void
   /** The same for one that does not do everything for another plugin. */
-  addVisitedMethod(name: string, implementation: VisitedFunction): void
-  /** Why a visitor may not do this itself: what it is not allowed is not done in another's name. */
-  refuseVisit(visitor: Visitor, permission: VisitPermission, value: string): string | undefined
+  addCallerAwareMethod(name: string, implementation: CallerAwareFunction): void
+  /** Why a foreign caller may not do this itself: what it is not allowed is not done in another's name. */
+  refuseForeignCall(
+    foreignCaller: ForeignCaller,
+    permission: ForeignCallPermission,
+    value: string,
+  ): string | undefined
   /** For a copy or a text that is made now; smaller while another plugin has it made. */
   byteBudget(): ByteBudget
   /** A plain copy of a Lua value, functions left out. Throws on a cycle, and when it is larger than `byteBudget`. */

@@ -1,5 +1,5 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import type { Parcel, Reference } from '../../schema/plugin-call.ts'
+import type { SerializedValues, Reference } from '../../schema/plugin-call.ts'
 import { callDepthLimit } from '../../schema/plugin-call-limits.ts'
 import type {
   Answer,
@@ -156,10 +156,10 @@ export function createQuestionChannel({
   }
 
   function refuseCall(
-    { isolate, call, parcel }: Extract<PeerMessage, { kind: 'call' }>,
+    { isolate, call, serialized }: Extract<PeerMessage, { kind: 'call' }>,
     message: string,
   ): void {
-    refuse(isolate, parcel.references)
+    refuse(isolate, serialized.references)
     post({ kind: 'callAnswered', isolate, call, outcome: { ok: false, message } })
   }
 
@@ -271,6 +271,6 @@ function refusalOf({ message, gone }: Extract<AnswerMessage, { ok: false }>): Er
 }
 
 function referencesOf(kind: Question['kind'] | undefined, answer: Answer): readonly Reference[] {
-  if (kind === 'callPlugin') return (answer as Parcel).references
+  if (kind === 'callPlugin') return (answer as SerializedValues).references
   return kind === 'findPlugin' && answer !== undefined ? [answer as Reference] : []
 }

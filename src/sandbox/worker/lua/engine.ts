@@ -1,4 +1,4 @@
-/** The only door to fengari: what it exports has the changes of the files above already. */
+/** The only way to fengari: what it exports has the changes of the files above already. */
 import './engine-core.ts'
 import './engine-numbers.ts'
 import './engine-tables.ts'

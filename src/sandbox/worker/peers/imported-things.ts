@@ -4,11 +4,11 @@ import type { LuaFunction, LuaTable } from '../lua/lua-value.ts'
 type Thing = LuaTable | LuaFunction
 
 /**
- * What this plugin holds of others: a stand-in for each thing, one and the same for as long as Lua has it.
+ * What this plugin holds of others: a proxy for each thing, one and the same for as long as Lua has it.
  * When it is collected, it is released.
  */
 export interface ImportedThings {
-  /** The stand-in of a reference that has been received. */
+  /** The proxy of a reference that has been received. */
   receive(reference: Reference): Thing
   /** What a value stands in for; undefined for what is this plugin's own. */
   referenceOf(value: Thing): Reference | undefined
@@ -19,7 +19,7 @@ export interface ImportedThings {
 
 interface Entry {
   reference: Reference
-  standIn: WeakRef<Thing>
+  proxy: WeakRef<Thing>
   received: number
 }
 
@@ -35,7 +35,7 @@ export function createImportedThings(
 
   const registry = new FinalizationRegistry<Entry>((entry) => {
     const key = keyOf(entry.reference)
-    // Another stand-in may have taken its place already; that one counts for itself.
+    // Another proxy may have taken its place already; that one counts for itself.
     if (entries.get(key) === entry) entries.delete(key)
     giveBack(entry.reference, entry.received)
   })
@@ -57,13 +57,13 @@ export function createImportedThings(
     receive(reference) {
       const key = keyOf(reference)
       const known = entries.get(key)
-      const present = known?.standIn.deref()
+      const present = known?.proxy.deref()
       if (known !== undefined && present !== undefined) {
         known.received += 1
         return present
       }
       const made = make(reference)
-      const entry: Entry = { reference, standIn: new WeakRef(made), received: 1 }
+      const entry: Entry = { reference, proxy: new WeakRef(made), received: 1 }
       entries.set(key, entry)
       references.set(made, reference)
       registry.register(made, entry)

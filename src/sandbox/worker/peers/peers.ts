@@ -1,5 +1,5 @@
 import { flowCells } from '../../../schema/flow-cells.ts'
-import type { Parcel, PluginCallOutcome, Reference } from '../../../schema/plugin-call.ts'
+import type { SerializedValues, PluginCallOutcome, Reference } from '../../../schema/plugin-call.ts'
 import { callDepthLimit } from '../../../schema/plugin-call-limits.ts'
 import type {
   Answers,
@@ -14,15 +14,15 @@ import { failureOf, type PluginLog } from '../plugin-log.ts'
 import { NoAnswer, PeerGone } from '../question-channel.ts'
 import type { Redactor } from '../../../base/redaction.ts'
 import type { ResourceRegistry } from '../resource-registry.ts'
-import { createCallbackLines } from './callback-lines.ts'
+import { createCallbackQueues } from './callback-queues.ts'
 import { createExportedThings } from './exported-things.ts'
 import { createImportedThings } from './imported-things.ts'
 import { fillTable } from './operations.ts'
-import { readParcel, writeParcel } from './parcel.ts'
+import { deserializeValues, serializeValues } from './serialized-values.ts'
 import { createPrivacy } from './privacy.ts'
 import { createServedCalls, type Served } from './served-calls.ts'
-import { createStandIns } from './stand-ins.ts'
-import type { Visitors } from './visitors.ts'
+import { createProxies } from './proxies.ts'
+import type { ForeignCallers } from './foreign-callers.ts'
 
 type CallMessage = Extract<UrgentMessage, { kind: 'call' }>
 
@@ -67,7 +67,7 @@ export interface PeersSettings {
   log: PluginLog
   redactor: Redactor
   resources: ResourceRegistry
-  visitors: Visitors
+  foreignCallers: ForeignCallers
   pluginClass: LuaTable
   instance(): LuaTable | undefined
   config(): LuaValue
@@ -90,12 +90,12 @@ export function createPeers(settings: PeersSettings): Peers {
   const { isolate, flow, source, runtime, entry, log, redactor } = settings
   const exported = createExportedThings(settings.instance)
   const imported = createImportedThings(
-    createStandIns(runtime, callOut, (value) => imported.referenceOf(value)),
+    createProxies(runtime, callOut, (value) => imported.referenceOf(value)),
     (releases) => settings.post({ kind: 'release', isolate, releases }),
   )
   /** Isolates that have ended and of which something was held. */
   const gone = new Set<number>()
-  const lines = createCallbackLines()
+  const lines = createCallbackQueues()
   /** Isolates whose line was full, of which the log has a line. */
   const told = new Set<number>()
   const watchers = new Map<number, Set<() => void>>()
@@ -107,12 +107,13 @@ export function createPeers(settings: PeersSettings): Peers {
     return reference.owner === isolate ? exported.find(reference.handle) : imported.receive(reference)
   }
 
-  const unpack = (parcel: Parcel): LuaValue[] => readParcel(parcel, { newTable: runtime.newTable, resolve })
+  const unpack = (serialized: SerializedValues): LuaValue[] =>
+    deserializeValues(serialized, { newTable: runtime.newTable, resolve })
 
   function pack(
     values: readonly LuaValue[],
     { given, withheld }: { given: boolean; withheld?: Served['withheld'] },
-  ): Parcel {
+  ): SerializedValues {
     const own: number[] = []
     function refer(thing: LuaTable | LuaFunction): Reference {
       const foreign = imported.referenceOf(thing)
@@ -122,9 +123,9 @@ export function createPeers(settings: PeersSettings): Peers {
       return { owner: isolate, handle, type: thing.kind, plugin: source.id }
     }
     try {
-      const parcel = writeParcel(values, withheld === undefined ? { refer } : { refer, withheld })
+      const serialized = serializeValues(values, withheld === undefined ? { refer } : { refer, withheld })
       exported.sent(own)
-      return parcel
+      return serialized
     } catch (error) {
       exported.unsent(own)
       throw error
@@ -142,9 +143,9 @@ export function createPeers(settings: PeersSettings): Peers {
     const depth = settings.depth() + 1
     if (depth > callDepthLimit)
       throw new Error(`calls between plugins are nested more than ${callDepthLimit} deep`)
-    const parcel = pack(args, { given: true })
+    const serialized = pack(args, { given: true })
     try {
-      return settings.ask({ kind: 'callPlugin', owner, handle, operation, depth, parcel }, accept)
+      return settings.ask({ kind: 'callPlugin', owner, handle, operation, depth, serialized }, accept)
     } catch (error) {
       throw failureOfCall(reference, error)
     }
@@ -168,14 +169,14 @@ export function createPeers(settings: PeersSettings): Peers {
       settled(notRunning(reference))
       return
     }
-    const parcel = pack(args, { given: true })
+    const serialized = pack(args, { given: true })
     const taken = lines.add({
       owner,
-      parcel,
-      kept: parcel.references.length > 0 ? args : [],
+      serialized,
+      kept: serialized.references.length > 0 ? args : [],
       send: (next) =>
         settings.begin(
-          { kind: 'callPlugin', owner, handle, operation: 'call', depth: 1, parcel, background: true },
+          { kind: 'callPlugin', owner, handle, operation: 'call', depth: 1, serialized, background: true },
           ({ references }) => {
             refuse(references)
             settled()
@@ -187,7 +188,7 @@ export function createPeers(settings: PeersSettings): Peers {
           },
         ),
       discard() {
-        for (const own of parcel.references) if (own.owner === isolate) exported.drop(own.handle, 1)
+        for (const own of serialized.references) if (own.owner === isolate) exported.drop(own.handle, 1)
       },
     })
     if (taken || told.has(owner)) return
@@ -206,21 +207,27 @@ export function createPeers(settings: PeersSettings): Peers {
   function copyOf(value: LuaTable, most: number): LuaTable | undefined {
     const reference = imported.referenceOf(value)
     if (reference === undefined) return undefined
-    const unpackSmall = (parcel: Parcel): LuaValue[] => {
-      const flat = unpack(parcel)
-      const { byteLength } = parcel.body
+    const unpackSmall = (serialized: SerializedValues): LuaValue[] => {
+      const flat = unpack(serialized)
+      const { byteLength } = serialized.body
       if (byteLength > most) throw new Error(`the object takes ${byteLength} of at most ${most} bytes`)
       return flat
     }
     return fillTable(runtime.newTable(), callOut(reference, 'entries', [], unpackSmall))
   }
 
-  function perform({ caller, handle, operation, parcel }: CallMessage): Parcel {
+  function perform({ caller, handle, operation, serialized }: CallMessage): SerializedValues {
     if (serveCall === undefined) throw new Error('the plugin is not there yet')
-    const args = unpack(parcel)
+    const args = unpack(serialized)
     const target = exported.find(handle)
     if (target === undefined) throw new Error('this object is not there any more')
-    const { values, withheld } = serveCall({ caller, target, operation, args, bytes: parcel.body.byteLength })
+    const { values, withheld } = serveCall({
+      caller,
+      target,
+      operation,
+      args,
+      bytes: serialized.body.byteLength,
+    })
     return pack(values, { given: false, withheld })
   }
 
@@ -280,16 +287,23 @@ export function createPeers(settings: PeersSettings): Peers {
       return () => void group.delete(watcher)
     },
     begin() {
-      const { pluginClass, instance, config, visitors } = settings
+      const { pluginClass, instance, config, foreignCallers } = settings
       const privacy = createPrivacy({ pluginClass, instance, config, secrets: source.secrets })
-      serveCall = createServedCalls({ runtime, entry, privacy, visitors, isHandedOver: exported.has, copyOf })
+      serveCall = createServedCalls({
+        runtime,
+        entry,
+        privacy,
+        foreignCallers,
+        isHandedOver: exported.has,
+        copyOf,
+      })
     },
     serve(message) {
       const before = Atomics.load(flow, flowCells.serving)
       // What the plugin has asked others to call is its own doing.
       if (!exported.isGiven(message.handle)) Atomics.store(flow, flowCells.serving, message.call)
       try {
-        return { ok: true, parcel: perform(message) }
+        return { ok: true, serialized: perform(message) }
       } catch (error) {
         const failure = failureOf(error)
         log.write('debug', `call of ${message.caller}: ${failure.message}\n${failure.traceback}`.trimEnd())

@@ -3,13 +3,13 @@ import type { LuaEntry } from '../lua-entry.ts'
 import { isFunction, isTable, typeName } from '../plugin-api/arguments.ts'
 import { createOperations, flatEntries, operators } from './operations.ts'
 import type { Privacy } from './privacy.ts'
-import { type Visitors, visitorBytes } from './visitors.ts'
+import { type ForeignCallers, foreignCallerBytes } from './foreign-callers.ts'
 
 /** Arguments that a method of the host looks at; none has so many. */
 const mostArguments = 8
 
 /** What another plugin wants of a thing of this one. */
-export interface Visit {
+export interface ForeignCall {
   /** Its full id. */
   caller: string
   target: LuaValue
@@ -29,7 +29,7 @@ export interface ServedCallsSettings {
   runtime: LuaRuntime
   entry: LuaEntry
   privacy: Privacy
-  visitors: Visitors
+  foreignCallers: ForeignCallers
   /** Whether other plugins hold it, as a thing of this one. */
   isHandedOver(value: LuaTable | LuaFunction): boolean
   /** A copy of an object of another plugin; undefined for what is none. Throws when it takes more than `most` bytes. */
@@ -38,7 +38,7 @@ export interface ServedCallsSettings {
 
 /** Does what another plugin wants of a thing of this one. Throws what Lua raises. */
 export function createServedCalls(settings: ServedCallsSettings) {
-  const { runtime, entry, privacy, visitors, isHandedOver, copyOf } = settings
+  const { runtime, entry, privacy, foreignCallers, isHandedOver, copyOf } = settings
   const operations = createOperations(runtime)
 
   function operate(name: string, ...args: LuaValue[]): LuaValue[] {
@@ -48,7 +48,7 @@ export function createServedCalls(settings: ServedCallsSettings) {
   }
 
   /**
-   * The methods of the host look into their arguments: in a stand-in they see nothing, so they get a copy. And what
+   * The methods of the host look into their arguments: in a proxy they see nothing, so they get a copy. And what
    * is no Lua must not see the plugin's own objects, which are not for another plugin to have encoded, sent or shown,
    * nor be given the host's methods, which it would call as by the plugin itself.
    */
@@ -64,23 +64,25 @@ export function createServedCalls(settings: ServedCallsSettings) {
   }
 
   function call(
-    { caller, bytes }: Visit,
+    { caller, bytes }: ForeignCall,
     callee: LuaFunction,
     args: readonly LuaValue[],
     target?: LuaValue,
   ): LuaValue[] {
     if (!callee.native) return entry.serve(callee, ...args)
-    if (bytes > visitorBytes)
-      throw new Error(`the arguments take ${bytes} bytes; through another plugin at most ${visitorBytes} go`)
+    if (bytes > foreignCallerBytes)
+      throw new Error(
+        `the arguments take ${bytes} bytes; through another plugin at most ${foreignCallerBytes} go`,
+      )
     const [first, ...others] = args
     const given = privacy.isHostMethod(callee)
       ? others
           .slice(0, mostArguments)
-          .map((value) => (isTable(value) ? (copyOf(value, visitorBytes) ?? value) : value))
+          .map((value) => (isTable(value) ? (copyOf(value, foreignCallerBytes) ?? value) : value))
       : others
-    const isSelf = visitors.isMethod(callee) || (target !== undefined && first === target)
+    const isSelf = foreignCallers.isMethod(callee) || (target !== undefined && first === target)
     assertForeign(isSelf ? given : [first, ...given])
-    return visitors.admit(caller, callee, () => entry.serve(callee, first, ...given))
+    return foreignCallers.admit(caller, callee, () => entry.serve(callee, first, ...given))
   }
 
   function read(target: LuaValue, key: LuaValue): LuaValue {
@@ -89,11 +91,11 @@ export function createServedCalls(settings: ServedCallsSettings) {
     return privacy.withheld(value) ? undefined : value
   }
 
-  function invoke(visit: Visit): LuaValue[] {
-    const { target } = visit
-    const [key, ...args] = visit.args
+  function invoke(foreignCall: ForeignCall): LuaValue[] {
+    const { target } = foreignCall
+    const [key, ...args] = foreignCall.args
     const callee = read(target, key)
-    if (isFunction(callee)) return call(visit, callee, args, target)
+    if (isFunction(callee)) return call(foreignCall, callee, args, target)
     if (isTable(callee)) return operate('call', callee, ...args)
     throw new Error(`attempt to call a ${typeName(callee)} value (method '${runtime.toText(key)}')`)
   }
@@ -108,20 +110,22 @@ export function createServedCalls(settings: ServedCallsSettings) {
     return shown
   }
 
-  return (visit: Visit): Served => {
-    const { target, operation, args } = visit
+  return (foreignCall: ForeignCall): Served => {
+    const { target, operation, args } = foreignCall
     const [key] = args
     switch (operation) {
       case 'call':
-        return { values: isFunction(target) ? call(visit, target, args) : operate('call', target, ...args) }
+        return {
+          values: isFunction(target) ? call(foreignCall, target, args) : operate('call', target, ...args),
+        }
       case 'invoke':
-        return { values: invoke(visit) }
+        return { values: invoke(foreignCall) }
       case 'index':
         return { values: [read(target, key)], withheld: privacy.withheld }
       case 'entries':
         return { values: entries(target), withheld: privacy.withheld }
       case 'newindex':
-        call(visit, privacy.writerOf(target, key), [target, ...args], target)
+        call(foreignCall, privacy.writerOf(target, key), [target, ...args], target)
         return { values: [] }
       default:
         // An operator has come with both of its operands.

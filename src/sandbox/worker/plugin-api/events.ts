@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, jsonText } from '../../../base/json.ts'
 import { serializedJson } from '../../../base/serialized-json.ts'
 import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
-import type { Visitor } from '../peers/visitors.ts'
+import type { ForeignCaller } from '../peers/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { retainedSentence } from '../../../schema/retained-account.ts'
 import { createTopics } from '../../../schema/topics.ts'
@@ -23,7 +23,7 @@ interface OutgoingEvent {
   name: string
   data: Json | undefined
   options: { qos: 0 | 1 | 2; retain: boolean }
-  visitor: Visitor
+  foreignCaller: ForeignCaller
 }
 
 export interface PluginEvents {
@@ -33,10 +33,10 @@ export interface PluginEvents {
 
 /** `plugin:emit`, `plugin:on` and `EventBus` (plugin API, section 6). */
 export function installEvents(context: PluginContext): PluginEvents {
-  const { runtime, entry, resources, peers, limits, visitors } = context
+  const { runtime, entry, resources, peers, limits, foreignCallers } = context
   const topics = createTopics(context.source.topics.root)
-  const listeners = createListeners(limits.eventSubscriptions, (count, visitor) =>
-    limits.hasRoom('eventSubscriptions', count, visitor),
+  const listeners = createListeners(limits.eventSubscriptions, (count, foreignCaller) =>
+    limits.hasRoom('eventSubscriptions', count, foreignCaller),
   )
 
   const throttle = createThrottle<OutgoingEvent>(
@@ -47,32 +47,34 @@ export function installEvents(context: PluginContext): PluginEvents {
     },
     {
       most: limits.throttles,
-      hasRoom: (count) => limits.hasRoom('throttles', count, visitors.current),
+      hasRoom: (count) => limits.hasRoom('throttles', count, foreignCallers.current),
     },
   )
 
-  function retainRefusal({ name, visitor }: OutgoingEvent, payload: string): string | undefined {
+  function retainRefusal({ name, foreignCaller }: OutgoingEvent, payload: string): string | undefined {
     const topic = topics.event(context.source.id, name)
-    return context.retain(visitor, topic, Buffer.byteLength(payload)) ? undefined : retainedSentence(topic)
+    return context.retain(foreignCaller, topic, Buffer.byteLength(payload))
+      ? undefined
+      : retainedSentence(topic)
   }
 
   /** Why it is not sent: there is no room for what is to be retained of it. */
   function send(event: OutgoingEvent): string | undefined {
-    const { name, data, options, visitor } = event
+    const { name, data, options, foreignCaller } = event
     const payload = jsonText(data ?? null)
     // Most are not retained, and need no topic here.
     const refused = options.retain ? retainRefusal(event, payload) : undefined
-    // The host knows no share of visitors, and would allow it.
-    if (refused !== undefined && visitor !== undefined) return refused
-    context.sendFrame('event', name, payload, { options, visitor })
+    // The host knows no share of foreign callers, and would allow it.
+    if (refused !== undefined && foreignCaller !== undefined) return refused
+    context.sendFrame('event', name, payload, { options, foreignCaller })
     return refused
   }
 
-  context.addVisitedMethod('emit', (visitor, name, value, options) => {
+  context.addCallerAwareMethod('emit', (foreignCaller, name, value, options) => {
     const event = textArgument('emit', 1, name)
     const data = context.toJson(value)
     assertMessageSize(data)
-    const outgoing = { name: event, data, options: deliveryOptions(options), visitor }
+    const outgoing = { name: event, data, options: deliveryOptions(options), foreignCaller }
     const key = optionalText(option(options, 'key'))
     const coalesce = option(options, 'coalesce')
     const milliseconds =
@@ -82,7 +84,7 @@ export function installEvents(context: PluginContext): PluginEvents {
       return refused === undefined ? true : [false, bytesOf(refused)]
     }
     // Whoever emits through this instance has windows of its own, and holds back none of the plugin's events.
-    const window = JSON.stringify([event, key ?? null, visitor ?? null])
+    const window = JSON.stringify([event, key ?? null, foreignCaller ?? null])
     if (isTruthy(coalesce) && key !== undefined) {
       const field = isJsonObject(data) && Object.hasOwn(data, key) ? data[key] : undefined
       if (field === undefined) return false
@@ -95,10 +97,10 @@ export function installEvents(context: PluginContext): PluginEvents {
     return throttle.offer(window, milliseconds, isTruthy(option(options, 'trailing')), outgoing)
   })
 
-  function subscribe(visitor: Visitor, name: LuaValue, callback: LuaValue): LuaFunction {
+  function subscribe(foreignCaller: ForeignCaller, name: LuaValue, callback: LuaValue): LuaFunction {
     const event = textArgument('on', 1, name)
     const run = functionArgument('on', 2, callback)
-    const listener = listeners.add(event, run, visitor)
+    const listener = listeners.add(event, run, foreignCaller)
     if (listener.first) context.send({ kind: 'subscribeEvent', name: event })
     const remove = (): void => {
       if (listener.remove()) context.send({ kind: 'unsubscribeEvent', name: event })
@@ -111,7 +113,7 @@ export function installEvents(context: PluginContext): PluginEvents {
     })
   }
 
-  context.addVisitedMethod('on', subscribe)
+  context.addCallerAwareMethod('on', subscribe)
   const eventBus = runtime.newTable()
   for (const name of ['on', 'subscribe']) {
     // `EventBus:on(…)` and `EventBus.on(…)` are both seen.

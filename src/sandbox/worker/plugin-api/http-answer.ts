@@ -1,7 +1,7 @@
 import { isJsonObject, type Json } from '../../../base/json.ts'
 import type { HttpAnswer } from '../../../schema/outside.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
-import { type Visitor, visitorJsonValues } from '../peers/visitors.ts'
+import { type ForeignCaller, foreignCallerJsonValues } from '../peers/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, textOf } from './arguments.ts'
 import type { JsonMode } from './http-options.ts'
@@ -27,7 +27,7 @@ interface Verdict {
 /** Makes the tables in which plugins get their answers. */
 export function createAnswerTables(
   context: PluginContext,
-): (answer: HttpAnswer, method: string, mode: JsonMode, visitor?: Visitor) => AnswerTable {
+): (answer: HttpAnswer, method: string, mode: JsonMode, foreignCaller?: ForeignCaller) => AnswerTable {
   const { runtime } = context
   const anyCase = runtime.newTable()
   const find = runtime.wrap('headers', (headers, name) =>
@@ -52,8 +52,8 @@ export function createAnswerTables(
     }
   }
 
-  return (answer, method, mode, visitor) => {
-    const most = visitor === undefined ? mostJsonValues : visitorJsonValues
+  return (answer, method, mode, foreignCaller) => {
+    const most = foreignCaller === undefined ? mostJsonValues : foreignCallerJsonValues
     const { json, err, errCode } = judge(answer, method, mode, (body) => parseBody(body, most))
     const table = runtime.newTable()
     table.set('status', answer.status)

@@ -1,7 +1,7 @@
 import type { HttpAnswer } from '../../../schema/outside.ts'
 import { textLimits } from '../../../schema/text-limits.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
-import type { Visitor } from '../peers/visitors.ts'
+import type { ForeignCaller } from '../peers/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { maskValue } from '../../../base/redaction.ts'
 import { isSecretFieldName } from '../../../base/secret-names.ts'
@@ -35,13 +35,18 @@ export function installHttp(context: PluginContext): void {
     name: string,
     options: LuaTable,
     callback: LuaFunction | undefined,
-    visitor: Visitor,
+    foreignCaller: ForeignCaller,
     told: (table: LuaTable, err: string | undefined) => LuaValue[],
   ): void {
     let read: HttpOptions | undefined
     const settle = (answer: HttpAnswer): void => {
       if (read !== undefined) writeLine(read, answer)
-      const { table, err } = toTable(answer, read?.request.method ?? '', read?.parseJson ?? 'never', visitor)
+      const { table, err } = toTable(
+        answer,
+        read?.request.method ?? '',
+        read?.parseJson ?? 'never',
+        foreignCaller,
+      )
       if (callback !== undefined) entry.call(`callback of ${name}`, callback, ...told(table, err))
     }
     const heard: Parameters<typeof calls.start>[1] = (reply) => {
@@ -54,12 +59,12 @@ export function installHttp(context: PluginContext): void {
       return
     }
     warnOfIgnored(read.ignored)
-    calls.start({ service: 'http', request: read.request }, heard, visitor)
+    calls.start({ service: 'http', request: read.request }, heard, foreignCaller)
   }
 
-  context.addVisitedMethod('httpRequest', (visitor, options, callback) => {
+  context.addCallerAwareMethod('httpRequest', (foreignCaller, options, callback) => {
     const run = optionalCallback('httpRequest', 2, callback)
-    start('httpRequest', optionsOf('httpRequest', options), run, visitor, (table, err) => [
+    start('httpRequest', optionsOf('httpRequest', options), run, foreignCaller, (table, err) => [
       table,
       err === undefined ? undefined : bytesOf(err),
     ])
@@ -67,8 +72,13 @@ export function installHttp(context: PluginContext): void {
   })
 
   /** The older functions know of a status only that it is in the answer. */
-  function older(name: string, options: LuaTable, callback: LuaFunction | undefined, visitor: Visitor): void {
-    start(name, options, callback, visitor, (table, err) => {
+  function older(
+    name: string,
+    options: LuaTable,
+    callback: LuaFunction | undefined,
+    foreignCaller: ForeignCaller,
+  ): void {
+    start(name, options, callback, foreignCaller, (table, err) => {
       if (err === undefined || table.get('status') === 0)
         return [table, err === undefined ? undefined : bytesOf(err)]
       table.set('err', undefined)
@@ -77,16 +87,16 @@ export function installHttp(context: PluginContext): void {
     })
   }
 
-  context.addVisitedMethod('httpGet', (visitor, url, callback) => {
+  context.addCallerAwareMethod('httpGet', (foreignCaller, url, callback) => {
     textArgument('httpGet', 1, url, textLimits.url)
-    older('httpGet', tableOf({ url }), optionalCallback('httpGet', 2, callback), visitor)
+    older('httpGet', tableOf({ url }), optionalCallback('httpGet', 2, callback), foreignCaller)
     return true
   })
-  context.addVisitedMethod('httpPost', (visitor, url, data, callback) => {
+  context.addCallerAwareMethod('httpPost', (foreignCaller, url, data, callback) => {
     textArgument('httpPost', 1, url, textLimits.url)
     const content = isTable(data) ? { json: data } : { body: data }
     const options = tableOf({ url, method: bytesOf('POST'), ...content })
-    older('httpPost', options, optionalCallback('httpPost', 3, callback), visitor)
+    older('httpPost', options, optionalCallback('httpPost', 3, callback), foreignCaller)
     return true
   })
 

@@ -1,20 +1,20 @@
 import { jsonText } from '../../../base/json.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
-import { visitorJsonValues } from '../peers/visitors.ts'
+import { foreignCallerJsonValues } from '../peers/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, textOf, typeName } from './arguments.ts'
 import { mostJsonValues, parseJsonText } from './json-text.ts'
 
 /** `plugin:jsonDecode`, `plugin:jsonEncode` and `JSON` (plugin API, section 4). */
 export function installJson(context: PluginContext): void {
-  const { runtime, visitors } = context
+  const { runtime, foreignCallers } = context
 
   function decode(text: LuaValue): LuaValue | LuaValue[] {
     if (!(text instanceof Uint8Array)) {
       return [undefined, bytesOf(`JSON text must be a string, not ${typeName(text)}`)]
     }
     try {
-      const most = visitors.current === undefined ? mostJsonValues : visitorJsonValues
+      const most = foreignCallers.current === undefined ? mostJsonValues : foreignCallerJsonValues
       return context.fromJson(parseJsonText(textOf(text), most))
     } catch (error) {
       return [undefined, bytesOf(`not valid JSON: ${messageText(error)}`)]

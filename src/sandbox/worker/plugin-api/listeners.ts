@@ -1,7 +1,7 @@
 import type { Json } from '../../../base/json.ts'
 import { approximateSize } from '../../../base/json-size.ts'
 import type { LuaFunction } from '../lua/lua-value.ts'
-import { roomFor, type Visitor } from '../peers/visitors.ts'
+import { roomFor, type ForeignCaller } from '../peers/foreign-callers.ts'
 
 /** Bytes of one event or object, roughly: what is larger does not belong on a bus. */
 export const messageSizeLimit = 1024 * 1024
@@ -15,7 +15,11 @@ export function assertMessageSize(data: Json | undefined): void {
 /** Callbacks by name, in the order in which they were added. */
 export interface Listeners {
   /** `first`: there was none of this name before. `remove` is true when none is left, and false if done before. */
-  add(name: string, callback: LuaFunction, visitor?: Visitor): { first: boolean; remove(): boolean }
+  add(
+    name: string,
+    callback: LuaFunction,
+    foreignCaller?: ForeignCaller,
+  ): { first: boolean; remove(): boolean }
   /** Those that were there when the round began, without what is removed on the way. */
   each(name: string, visit: (callback: LuaFunction) => void): void
   count(): number
@@ -26,14 +30,14 @@ export interface Listeners {
 /** `hasRoom`: whether there may be one more than so many. */
 export function createListeners(
   limit: number,
-  hasRoom: (count: number, visitor?: Visitor) => boolean = (count, visitor) =>
-    count < roomFor(visitor, limit),
+  hasRoom: (count: number, foreignCaller?: ForeignCaller) => boolean = (count, foreignCaller) =>
+    count < roomFor(foreignCaller, limit),
 ): Listeners {
   const byName = new Map<string, Set<{ callback: LuaFunction }>>()
   let total = 0
   return {
-    add(name, callback, visitor) {
-      if (!hasRoom(total, visitor))
+    add(name, callback, foreignCaller) {
+      if (!hasRoom(total, foreignCaller))
         throw new Error(`too many listeners: a plugin may have ${limit} at one time`)
       const present = byName.get(name)
       const group = present ?? new Set()

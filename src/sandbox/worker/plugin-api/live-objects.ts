@@ -1,7 +1,7 @@
 import type { Json } from '../../../base/json.ts'
 import type { LuaTable, LuaValue, TableKey } from '../lua/lua-value.ts'
 import { numberText } from '../lua/number-text.ts'
-import type { Visitor } from '../peers/visitors.ts'
+import type { ForeignCaller } from '../peers/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, textArgument, textOf } from './arguments.ts'
 
@@ -21,8 +21,8 @@ interface LiveObject {
 
 /** `store` keeps the whole object, in the name of who has written to it; false, or an error: it did not. */
 export function createLiveObjects(
-  { runtime, visitors, toJson, fromJson }: PluginContext,
-  store: (visitor: Visitor, path: string, value: Json) => boolean,
+  { runtime, foreignCallers, toJson, fromJson }: PluginContext,
+  store: (foreignCaller: ForeignCaller, path: string, value: Json) => boolean,
 ): LiveObjects {
   const objects = new Map<string, LiveObject>()
   /** Which object a table belongs to, by each of its tables. */
@@ -44,7 +44,7 @@ export function createLiveObjects(
     ),
   )
 
-  const writer = visitors.method('object.__newindex', (visitor, self, key, value) => {
+  const writer = foreignCallers.method('object.__newindex', (foreignCaller, self, key, value) => {
     const object = isTable(self) ? owners.get(self) : undefined
     if (!isTable(self) || object === undefined || key === undefined) throw new Error('not an object')
     textArgument('object', 1, key)
@@ -53,7 +53,7 @@ export function createLiveObjects(
     self.set(field, content(object, value))
     let stored = false
     try {
-      stored = store(visitor, object.path, toJson(object.table) ?? {})
+      stored = store(foreignCaller, object.path, toJson(object.table) ?? {})
     } finally {
       if (!stored) self.set(field, before)
     }

@@ -7,11 +7,11 @@ import { isTable, optionalText, textOf } from './arguments.ts'
 
 /** `plugin:log`, `plugin:logSafe` and `Logger` (plugin API, section 3). */
 export function installLogging(context: PluginContext): void {
-  const { runtime, log, visitors } = context
+  const { runtime, log, foreignCallers } = context
   const text = (value: LuaValue): string => runtime.toText(value)
 
   context.addMethod('log', (level, message) => {
-    log.write(levelOf(level), text(message), visitors.current)
+    log.write(levelOf(level), text(message), foreignCallers.current)
     return undefined
   })
 
@@ -29,7 +29,7 @@ export function installLogging(context: PluginContext): void {
     for (const [key, value] of pairs.sort(([a], [b]) => (a < b ? -1 : 1))) {
       parts.push(`${key}=${redact !== false && isSecretFieldName(key) ? maskValue(value) : value}`)
     }
-    log.write(levelOf(level), parts.join(' '), visitors.current)
+    log.write(levelOf(level), parts.join(' '), foreignCallers.current)
     return undefined
   })
 

@@ -19,7 +19,7 @@ export function installMqtt(context: PluginContext): PluginMqtt {
   const subscriptions = new Map<number, LuaFunction>()
   let lastSubscription = 0
 
-  context.addVisitedMethod('mqttPublish', (visitor, topic, payload, options) => {
+  context.addCallerAwareMethod('mqttPublish', (foreignCaller, topic, payload, options) => {
     const name = textArgument('mqttPublish', 1, topic, textLimits.topic)
     assertTopic(name)
     if (/[+#]/.test(name)) throw new Error(`cannot publish to '${name}': a topic has no wildcards`)
@@ -27,29 +27,29 @@ export function installMqtt(context: PluginContext): PluginMqtt {
     if (bytes.byteLength > messageSizeLimit) {
       throw new Error(`the payload is too large: ${bytes.byteLength} of at most ${messageSizeLimit} bytes`)
     }
-    const refusedVisit = context.refuseVisit(visitor, 'publish', name)
-    if (refusedVisit !== undefined) return [false, bytesOf(refusedVisit)]
+    const refusedForeignCall = context.refuseForeignCall(foreignCaller, 'publish', name)
+    if (refusedForeignCall !== undefined) return [false, bytesOf(refusedForeignCall)]
     const delivery = deliveryOptions(options)
     let refused = whyNotPublish(source.topics, name)
     if (refused === undefined && delivery.retain && !isBelow(source.topics.root, name)) {
-      if (!context.retain(visitor, name, bytes.byteLength)) refused = retainedSentence(name)
-      // The host knows no visitors here, and would allow it.
-      if (refused !== undefined && visitor !== undefined) return [false, bytesOf(refused)]
+      if (!context.retain(foreignCaller, name, bytes.byteLength)) refused = retainedSentence(name)
+      // The host knows no foreign callers here, and would allow it.
+      if (refused !== undefined && foreignCaller !== undefined) return [false, bytesOf(refused)]
     }
     // The host is asked all the same: it is the one who refuses, logs and counts.
     context.sendFrame('message', name, bytes, { options: delivery })
     return refused === undefined ? true : [false, bytesOf(refused)]
   })
 
-  context.addVisitedMethod('mqttSubscribe', (visitor, filter, callback) => {
+  context.addCallerAwareMethod('mqttSubscribe', (foreignCaller, filter, callback) => {
     const pattern = textArgument('mqttSubscribe', 1, filter, textLimits.topic)
     assertFilter(pattern)
     const receive = functionArgument('mqttSubscribe', 2, callback)
-    if (!limits.hasRoom('mqttSubscriptions', subscriptions.size, visitor)) {
+    if (!limits.hasRoom('mqttSubscriptions', subscriptions.size, foreignCaller)) {
       throw new Error(`too many subscriptions: a plugin may have ${limits.mqttSubscriptions} at one time`)
     }
-    const refusedVisit = context.refuseVisit(visitor, 'subscribe', pattern)
-    if (refusedVisit !== undefined) throw new Error(refusedVisit)
+    const refusedForeignCall = context.refuseForeignCall(foreignCaller, 'subscribe', pattern)
+    if (refusedForeignCall !== undefined) throw new Error(refusedForeignCall)
     lastSubscription += 1
     const subscription = lastSubscription
     context.send({ kind: 'subscribeTopic', subscription, filter: pattern })

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json } from '../../../base/json.ts'
 import { approximateSize } from '../../../base/json-size.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
-import { createMakers, roomFor, type Visitor } from '../peers/visitors.ts'
+import { createMakers, roomFor, type ForeignCaller } from '../peers/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, textArgument, typeName } from './arguments.ts'
 import { closestName } from './closest-name.ts'
@@ -24,21 +24,21 @@ export function installObjects(context: PluginContext): void {
   const ownPrefixes = [`plugins.${source.namespace}.${source.shortId}.`, `${source.id}:`]
 
   function refuse(method: string, message: string): LuaValue[] {
-    log.write('warn', `${method}: ${message}`, context.visitors.current)
+    log.write('warn', `${method}: ${message}`, context.foreignCallers.current)
     return [false, bytesOf(message)]
   }
 
   /** Why the object cannot be stored, or undefined when it has been. */
-  function store(visitor: Visitor, path: string, value: Json): string | undefined {
-    makers.check(visitor, path, objects.has(path))
+  function store(foreignCaller: ForeignCaller, path: string, value: Json): string | undefined {
+    makers.check(foreignCaller, path, objects.has(path))
     const size = path.length + approximateSize(value)
     if (size > messageSizeLimit) return `an object may take ${messageSizeLimit} bytes at most`
     const total = bytes - (sizes.get(path) ?? 0) + size
-    if (!objects.has(path) && !limits.hasRoom('objects', objects.size, visitor))
+    if (!objects.has(path) && !limits.hasRoom('objects', objects.size, foreignCaller))
       return `a plugin may have ${limits.objects} objects at most`
-    if (total > roomFor(visitor, objectBytesLimit))
+    if (total > roomFor(foreignCaller, objectBytesLimit))
       return `the objects of a plugin may take ${objectBytesLimit} bytes at most`
-    makers.made(visitor, path)
+    makers.made(foreignCaller, path)
     objects.set(path, value)
     sizes.set(path, size)
     bytes = total
@@ -46,34 +46,39 @@ export function installObjects(context: PluginContext): void {
     return undefined
   }
 
-  const live = createLiveObjects(context, (visitor, path, value) => {
-    const refusal = store(visitor, path, value)
+  const live = createLiveObjects(context, (foreignCaller, path, value) => {
+    const refusal = store(foreignCaller, path, value)
     if (refusal !== undefined) refuse('createObject', refusal)
     return refusal === undefined
   })
 
   /** The same for what does not come out of its live table, which then has it, too. */
-  function replace(visitor: Visitor, path: string, value: Json): string | undefined {
-    const refusal = store(visitor, path, value)
+  function replace(foreignCaller: ForeignCaller, path: string, value: Json): string | undefined {
+    const refusal = store(foreignCaller, path, value)
     if (refusal === undefined) live.follow(path, value)
     return refusal
   }
 
-  function upsert(visitor: Visitor, method: string, path: LuaValue, data: LuaValue): LuaValue | LuaValue[] {
+  function upsert(
+    foreignCaller: ForeignCaller,
+    method: string,
+    path: LuaValue,
+    data: LuaValue,
+  ): LuaValue | LuaValue[] {
     const name = textArgument(method, 1, path)
     const value = context.toJson(data)
     if (value === undefined || value === null) {
       throw new Error(`bad argument #2 to '${method}' (table expected, got ${typeName(data)})`)
     }
-    const refusal = replace(visitor, name, value)
+    const refusal = replace(foreignCaller, name, value)
     return refusal === undefined ? true : refuse(method, refusal)
   }
 
-  context.addVisitedMethod('upsertObject', (visitor, path, data) =>
-    upsert(visitor, 'upsertObject', path, data),
+  context.addCallerAwareMethod('upsertObject', (foreignCaller, path, data) =>
+    upsert(foreignCaller, 'upsertObject', path, data),
   )
 
-  context.addVisitedMethod('updateObject', (visitor, path, patch) => {
+  context.addCallerAwareMethod('updateObject', (foreignCaller, path, patch) => {
     const name = textArgument('updateObject', 1, path)
     const present = objects.get(name)
     if (present === undefined) return refuse('updateObject', `object not found: ${name}`)
@@ -92,23 +97,23 @@ export function installObjects(context: PluginContext): void {
       const hint = near === undefined ? '' : ` (did you mean: '${near}'?)`
       return refuse('updateObject', `unknown field '${field}'${hint}`)
     }
-    const refusal = replace(visitor, name, { ...known, ...fields })
+    const refusal = replace(foreignCaller, name, { ...known, ...fields })
     return refusal === undefined ? true : refuse('updateObject', refusal)
   })
 
-  context.addVisitedMethod('getObject', (visitor, path) => {
+  context.addCallerAwareMethod('getObject', (foreignCaller, path) => {
     const name = textArgument('getObject', 1, path)
     const prefix = ownPrefixes.find((start) => name.startsWith(start))
     const own =
       objects.get(name) ?? (prefix === undefined ? undefined : objects.get(name.slice(prefix.length)))
     if (own !== undefined) return context.fromJson(own)
     if (!name.startsWith('plugins.') && !name.startsWith('@')) return undefined
-    const asked = visitor === undefined ? {} : { visitor }
+    const asked = foreignCaller === undefined ? {} : { foreignCaller }
     return context.fromJson(context.ask({ kind: 'lookUpObject', fullPath: name, ...asked }))
   })
 
-  context.addVisitedMethod('createObject', (visitor, path, data) => {
-    const stored = upsert(visitor, 'createObject', path, data ?? runtime.newTable())
+  context.addCallerAwareMethod('createObject', (foreignCaller, path, data) => {
+    const stored = upsert(foreignCaller, 'createObject', path, data ?? runtime.newTable())
     const name = textArgument('createObject', 1, path)
     return stored === true ? live.table(name, objects.get(name) ?? {}) : stored
   })

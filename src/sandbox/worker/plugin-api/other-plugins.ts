@@ -1,38 +1,38 @@
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
-import type { Visitor } from '../peers/visitors.ts'
+import type { ForeignCaller } from '../peers/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, textArgument } from './arguments.ts'
 import type { PluginPoints } from './points.ts'
 
 /** `Plugin.get`, `Plugin.getPlugin`, `Plugin.list` (plugin API, section 9). */
 export function installOtherPlugins(context: PluginContext, points: PluginPoints): void {
-  const { runtime, pluginClass, peers, visitors } = context
+  const { runtime, pluginClass, peers, foreignCallers } = context
   const isClass = (value: LuaValue): boolean => isTable(value) && value.is(pluginClass)
 
-  function find(visitor: Visitor, name: string, id: LuaValue): LuaValue {
+  function find(foreignCaller: ForeignCaller, name: string, id: LuaValue): LuaValue {
     // Whom this plugin may call is not for another one to make use of.
-    if (visitor !== undefined) throw new Error(`call your own ${name}`)
+    if (foreignCaller !== undefined) throw new Error(`call your own ${name}`)
     return peers.find(textArgument(name, 1, id))
   }
 
   pluginClass.set(
     'get',
-    visitors.method('Plugin.get', (visitor, first, second) => {
+    foreignCallers.method('Plugin.get', (foreignCaller, first, second) => {
       // `plugin:get(id)` is the look-up of a sensor; `Plugin:get(id)` and `Plugin.get(id)` that of a plugin.
-      if (isClass(first)) return find(visitor, 'Plugin.get', second)
-      return isTable(first) ? points.find(second) : find(visitor, 'Plugin.get', first)
+      if (isClass(first)) return find(foreignCaller, 'Plugin.get', second)
+      return isTable(first) ? points.find(second) : find(foreignCaller, 'Plugin.get', first)
     }),
   )
   pluginClass.set(
     'getPlugin',
-    visitors.method('Plugin.getPlugin', (visitor, first, second) =>
-      find(visitor, 'Plugin.getPlugin', isTable(first) ? second : first),
+    foreignCallers.method('Plugin.getPlugin', (foreignCaller, first, second) =>
+      find(foreignCaller, 'Plugin.getPlugin', isTable(first) ? second : first),
     ),
   )
   pluginClass.set(
     'list',
-    visitors.method('Plugin.list', (visitor) => {
-      if (visitor !== undefined) throw new Error('call your own Plugin.list')
+    foreignCallers.method('Plugin.list', (foreignCaller) => {
+      if (foreignCaller !== undefined) throw new Error('call your own Plugin.list')
       const list: LuaTable = runtime.newTable()
       for (const [index, plugin] of context.ask({ kind: 'listPlugins' }).entries()) {
         const line = runtime.newTable()

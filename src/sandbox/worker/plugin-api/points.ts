@@ -4,7 +4,7 @@ import type { Json } from '../../../base/json.ts'
 import { controlValueFor } from '../../../schema/control-value.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { createMakers, type Makers, type Visitor } from '../peers/visitors.ts'
+import { createMakers, type Makers, type ForeignCaller } from '../peers/foreign-callers.ts'
 import { createWaitingAccounts, WaitedTooLong } from '../peers/waiting-accounts.ts'
 import { failureOf } from '../plugin-log.ts'
 import { bytesOf, functionArgument, isTable, optionalText, textArgument } from './arguments.ts'
@@ -70,7 +70,7 @@ export function installPoints(context: PluginContext): PluginPoints {
   }
 
   function register(
-    visitor: Visitor,
+    foreignCaller: ForeignCaller,
     kind: PointKind,
     id: LuaValue,
     getter: LuaValue,
@@ -81,12 +81,12 @@ export function installPoints(context: PluginContext): PluginPoints {
     const writeLua = kind === 'control' ? functionArgument(kind, 3, setter) : undefined
     const group = points[kind]
     const replaced = group.get(name)
-    makers[kind].check(visitor, name, replaced !== undefined)
+    makers[kind].check(foreignCaller, name, replaced !== undefined)
     const limit = `${kind}s` as const
-    if (replaced === undefined && !limits.hasRoom(limit, group.size, visitor)) {
+    if (replaced === undefined && !limits.hasRoom(limit, group.size, foreignCaller)) {
       throw new Error(`too many ${limit}: a plugin may have ${limits[limit]}`)
     }
-    makers[kind].made(visitor, name)
+    makers[kind].made(foreignCaller, name)
     replaced?.close()
     const point = createPoint(context, kind, name, readLua, writeLua)
     group.set(name, point)
@@ -101,11 +101,11 @@ export function installPoints(context: PluginContext): PluginPoints {
     return point.table
   }
 
-  context.addVisitedMethod('sensor', (visitor, id, getter) =>
-    register(visitor, 'sensor', id, getter, undefined),
+  context.addCallerAwareMethod('sensor', (foreignCaller, id, getter) =>
+    register(foreignCaller, 'sensor', id, getter, undefined),
   )
-  context.addVisitedMethod('control', (visitor, id, getter, setter) =>
-    register(visitor, 'control', id, getter, setter),
+  context.addCallerAwareMethod('control', (foreignCaller, id, getter, setter) =>
+    register(foreignCaller, 'control', id, getter, setter),
   )
 
   context.afterInit(() => {
@@ -222,9 +222,9 @@ export function installPoints(context: PluginContext): PluginPoints {
       }
     }
 
-    function listen(visitor: Visitor, callback: LuaValue): LuaFunction {
+    function listen(foreignCaller: ForeignCaller, callback: LuaValue): LuaFunction {
       const run = functionArgument('onChange', 1, callback)
-      const listener = listeners.add('OnChange', run, visitor)
+      const listener = listeners.add('OnChange', run, foreignCaller)
       const remove = (): void => void listener.remove()
       const forget = context.peers.whenGone(`OnChange of '${id}'`, run, remove)
       return runtime.wrap('unsubscribe', () => {
@@ -240,31 +240,31 @@ export function installPoints(context: PluginContext): PluginPoints {
       read()
     }
 
-    const visitedField = (
+    const callerAwareField = (
       name: string,
-      implementation: (visitor: Visitor, ...args: LuaValue[]) => unknown,
+      implementation: (foreignCaller: ForeignCaller, ...args: LuaValue[]) => unknown,
     ): void => {
       // With a colon or with a dot: `s:get()` and `s.get()` are both seen.
-      const callable = context.visitors.method(`${kind}:${name}`, (visitor, ...args) => {
+      const callable = context.foreignCallers.method(`${kind}:${name}`, (foreignCaller, ...args) => {
         const [first, ...others] = args
         const given = isTable(first) && first.is(table) ? others : args
-        return implementation(visitor, ...given) as LuaValue | undefined
+        return implementation(foreignCaller, ...given) as LuaValue | undefined
       })
       table.set(name, callable)
     }
     const field = (name: string, implementation: (...args: LuaValue[]) => unknown): void =>
-      visitedField(name, (_visitor, ...args) => implementation(...args))
+      callerAwareField(name, (_foreignCaller, ...args) => implementation(...args))
     table.set('_id', bytesOf(id))
     table.set('_type', bytesOf(kind))
     field('get', (feature) => readGetter(feature))
     field('_notify', read)
     field('notify', read)
-    visitedField('onChange', listen)
-    visitedField('on', (visitor, event, callback) =>
-      optionalText(event) === 'OnChange' ? listen(visitor, callback) : undefined,
+    callerAwareField('onChange', listen)
+    callerAwareField('on', (foreignCaller, event, callback) =>
+      optionalText(event) === 'OnChange' ? listen(foreignCaller, callback) : undefined,
     )
-    visitedField('emit', (visitor, event, value) => {
-      makers[kind].check(visitor, id, true)
+    callerAwareField('emit', (foreignCaller, event, value) => {
+      makers[kind].check(foreignCaller, id, true)
       if (!closed && optionalText(event) === 'OnChange') tell(plain(value))
     })
     if (setter !== undefined) {

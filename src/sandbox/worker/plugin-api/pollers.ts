@@ -1,6 +1,6 @@
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import type { Visitor } from '../peers/visitors.ts'
+import type { ForeignCaller } from '../peers/foreign-callers.ts'
 import { failureOf } from '../plugin-log.ts'
 import {
   bytesOf,
@@ -27,7 +27,7 @@ export function installPollers(context: PluginContext): void {
   /** Those that hold something; one that is stopped is only known to the plugin. */
   const active = new Set<Poller<LuaValue>>()
 
-  context.addVisitedMethod('poller', (visitor, label, given) => {
+  context.addCallerAwareMethod('poller', (foreignCaller, label, given) => {
     const name = optionalText(label) ?? 'poller'
     const options = tableArgument('poller', 2, given)
     const onTick = functionArgument('poller', 2, options.get('onTick'))
@@ -83,7 +83,7 @@ export function installPollers(context: PluginContext): void {
       poller.close()
       active.delete(poller)
     })
-    return pollerTable(visitor, poller)
+    return pollerTable(foreignCaller, poller)
   })
 
   /** It goes by the number of arguments: none is success, one an error, two or more a result and an error. */
@@ -96,7 +96,7 @@ export function installPollers(context: PluginContext): void {
     })
   }
 
-  function pollerTable(visitor: Visitor, poller: Poller<LuaValue>): LuaTable {
+  function pollerTable(foreignCaller: ForeignCaller, poller: Poller<LuaValue>): LuaTable {
     const table = runtime.newTable()
     const action = (name: string, implementation: () => void): void => {
       const callable = runtime.wrap(`poller:${name}`, () => {
@@ -106,7 +106,7 @@ export function installPollers(context: PluginContext): void {
       table.set(name, callable)
     }
     const begin = (run: () => void): void => {
-      if (!active.has(poller) && !limits.hasRoom('pollers', active.size, visitor)) {
+      if (!active.has(poller) && !limits.hasRoom('pollers', active.size, foreignCaller)) {
         throw new Error(`too many pollers: a plugin may have ${limits.pollers} at work at one time`)
       }
       run()

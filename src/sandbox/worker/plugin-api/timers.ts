@@ -1,6 +1,6 @@
 import type { ScheduledCall } from '../../../base/clock.ts'
 import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
-import { createMakers, type Visitor } from '../peers/visitors.ts'
+import { createMakers, type ForeignCaller } from '../peers/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { functionArgument, numberArgument } from './arguments.ts'
 
@@ -17,11 +17,11 @@ export function installTimers(context: PluginContext): void {
   const makers = createMakers<number>('timer')
   let lastId = 0
 
-  function nextId(visitor: Visitor): number {
-    if (!limits.hasRoom('timers', timers.size, visitor))
+  function nextId(foreignCaller: ForeignCaller): number {
+    if (!limits.hasRoom('timers', timers.size, foreignCaller))
       throw new Error(`too many timers: a plugin may have ${limits.timers} at one time`)
     lastId += 1
-    makers.made(visitor, lastId)
+    makers.made(foreignCaller, lastId)
     return lastId
   }
 
@@ -54,10 +54,10 @@ export function installTimers(context: PluginContext): void {
     }
   }
 
-  context.addVisitedMethod('setTimeout', (visitor, milliseconds, callback) => {
+  context.addCallerAwareMethod('setTimeout', (foreignCaller, milliseconds, callback) => {
     const delay = delayOf('setTimeout', milliseconds)
     const run = functionArgument('setTimeout', 2, callback)
-    const id = nextId(visitor)
+    const id = nextId(foreignCaller)
     const scheduled = clock.schedule(delay, () => {
       clear(id)
       entry.call('timer', run)
@@ -67,11 +67,11 @@ export function installTimers(context: PluginContext): void {
     return id
   })
 
-  context.addVisitedMethod('setInterval', (visitor, milliseconds, callback) => {
+  context.addCallerAwareMethod('setInterval', (foreignCaller, milliseconds, callback) => {
     const period = Math.max(shortestInterval, delayOf('setInterval', milliseconds))
     const run = functionArgument('setInterval', 2, callback)
     const beat = beatOf(run)
-    const id = nextId(visitor)
+    const id = nextId(foreignCaller)
     let due = clock.monotonic()
     const arm = (): void => {
       const now = clock.monotonic()
@@ -90,9 +90,9 @@ export function installTimers(context: PluginContext): void {
     return id
   })
 
-  context.addVisitedMethod('clearTimer', (visitor, id) => {
+  context.addCallerAwareMethod('clearTimer', (foreignCaller, id) => {
     if (typeof id !== 'number') return undefined
-    makers.check(visitor, id, timers.has(id))
+    makers.check(foreignCaller, id, timers.has(id))
     clear(id)
     return undefined
   })

@@ -15,7 +15,7 @@ import { coalesceWrites } from './write-coalescing.ts'
 
 const socketOptions = { noDelay: true, keepAlive: true, keepAliveInitialDelay: tcpKeepalive }
 
-export interface BrokerDoorsSettings {
+export interface BrokerListenersSettings {
   /** Address to listen at. */
   bind: string
   /** 0: any free port. */
@@ -32,10 +32,10 @@ export interface BrokerDoorsSettings {
   warn: (message: string, fields?: LogFields) => void
 }
 
-export type BrokerDoors = ReturnType<typeof createBrokerDoors>
+export type BrokerListeners = ReturnType<typeof createBrokerListeners>
 
 /** How clients come in: over TCP, encrypted or not, and over WebSocket; with the limits that the broker does not have. */
-export function createBrokerDoors(settings: BrokerDoorsSettings) {
+export function createBrokerListeners(settings: BrokerListenersSettings) {
   const { bind, port, tls, guesses, addresses, limits, take, logger, warn } = settings
   const connections = createConnections(limits)
   const handshakes = new Set<Duplex>()

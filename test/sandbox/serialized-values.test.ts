@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { LuaTable, LuaValue } from '../../src/sandbox/worker/lua/lua-value.ts'
-import { readParcel, writeParcel } from '../../src/sandbox/worker/peers/parcel.ts'
-import type { Parcel, Reference } from '../../src/schema/plugin-call.ts'
+import { deserializeValues, serializeValues } from '../../src/sandbox/worker/peers/serialized-values.ts'
+import type { SerializedValues, Reference } from '../../src/schema/plugin-call.ts'
 import { bytes, createState } from './lua/lua-state.ts'
 
 const runtime = createState()
@@ -44,21 +44,21 @@ const { value: anyValue } = fc.letrec<{ value: LuaValue }>((tie) => ({
   ),
 }))
 
-test('whatever plain values go into a parcel come out of it in another Lua state', () => {
+test('whatever plain values are serialized come out the same in another Lua state', () => {
   fc.assert(
     fc.property(fc.array(fc.option(anyValue, { nil: undefined }), { maxLength: 4 }), (values) => {
-      const parcel = writeParcel(values, { refer: noReference })
-      const read = readParcel(parcel, { newTable: other.newTable, resolve: noReference })
+      const serialized = serializeValues(values, { refer: noReference })
+      const read = deserializeValues(serialized, { newTable: other.newTable, resolve: noReference })
       assert.deepEqual(read.map(shape), values.map(shape))
     }),
   )
 })
 
-test('values of any length in a row go into a parcel, wherever its room ends', () => {
+test('values of any length in a row are serialized, wherever the room for them ends', () => {
   for (let length = 1; length < 600; length += 1) {
     const values = [bytes('x'.repeat(length)), true, false, undefined, true]
-    const parcel = writeParcel(values, { refer: noReference })
-    const read = readParcel(parcel, { newTable: other.newTable, resolve: noReference })
+    const serialized = serializeValues(values, { refer: noReference })
+    const read = deserializeValues(serialized, { newTable: other.newTable, resolve: noReference })
     assert.deepEqual(read.map(shape), values.map(shape))
   }
 })
@@ -73,7 +73,7 @@ test('functions, and tables with functions or a metatable, are referred to, each
     referred.push(value)
     return { owner: 1, handle: referred.length, type: 'table', plugin: '@a/b' }
   }
-  const { references } = writeParcel([f, withFunction, withMetatable, plain, f], { refer })
+  const { references } = serializeValues([f, withFunction, withMetatable, plain, f], { refer })
   assert.deepEqual(referred, [f, withFunction, withMetatable, plain, f])
   assert.deepEqual(
     references.map(({ handle }) => handle),
@@ -88,22 +88,22 @@ test('what is withheld is left out, in tables too', () => {
   )
   const withheld = (value: LuaValue): boolean =>
     value instanceof Uint8Array && Buffer.from(value).toString() === 'secret'
-  const parcel = writeParcel([bytes('secret'), table], { refer: noReference, withheld })
-  assert.equal(Buffer.from(parcel.body).includes('secret'), false)
-  const read = readParcel(parcel, { newTable: other.newTable, resolve: noReference })
+  const serialized = serializeValues([bytes('secret'), table], { refer: noReference, withheld })
+  assert.equal(Buffer.from(serialized.body).includes('secret'), false)
+  const read = deserializeValues(serialized, { newTable: other.newTable, resolve: noReference })
   assert.deepEqual(read.map(shape), [
     null,
     [[`bytes ${Buffer.from('b').toString('hex')}`, [[2, shape(bytes('open'))]]]],
   ])
 })
 
-test('a broken parcel is an error, never a value from nowhere', () => {
-  const whole = writeParcel([bytes('text'), 5, true], { refer: noReference })
+test('broken serialized values are an error, never a value from nowhere', () => {
+  const whole = serializeValues([bytes('text'), 5, true], { refer: noReference })
   const reading = { newTable: other.newTable, resolve: noReference }
-  const cut = (end: number): Parcel => ({ ...whole, body: whole.body.slice(0, end) })
-  for (const end of [1, 4, 8, 12, 16]) assert.throws(() => readParcel(cut(end), reading), RangeError)
-  assert.throws(() => readParcel({ body: Uint8Array.of(99), references: [] }, reading), RangeError)
+  const cut = (end: number): SerializedValues => ({ ...whole, body: whole.body.slice(0, end) })
+  for (const end of [1, 4, 8, 12, 16]) assert.throws(() => deserializeValues(cut(end), reading), RangeError)
+  assert.throws(() => deserializeValues({ body: Uint8Array.of(99), references: [] }, reading), RangeError)
   // A table that says of itself that it has more entries than may be.
   const boasting = Uint8Array.of(5, 0xff, 0xff, 0xff, 0xff)
-  assert.throws(() => readParcel({ body: boasting, references: [] }, reading), /more than \d+ entries/)
+  assert.throws(() => deserializeValues({ body: boasting, references: [] }, reading), /more than \d+ entries/)
 })

@@ -30,7 +30,7 @@ const vault = {
 }
 
 /** Tries everything with the instance of `owner`, then prints `done`. */
-const visitor = (id: string, permissions?: object) => ({
+const foreignCaller = (id: string, permissions?: object) => ({
   id,
   manifest: permissions === undefined ? {} : { permissions },
   lua: `
@@ -71,9 +71,9 @@ before(async () => {
     plugins: [
       owner([`127.0.0.1:${web.port}`]),
       vault,
-      visitor('guest', guest),
-      visitor('friend', friend),
-      visitor('undeclared'),
+      foreignCaller('guest', guest),
+      foreignCaller('friend', friend),
+      foreignCaller('undeclared'),
     ],
   })
   for (const id of ['vault', 'owner']) await enable(id)

@@ -10,7 +10,7 @@ export type CallOut = (reference: Reference, operation: string, args: readonly L
  * What Lua gets for a thing of another plugin: a function, or an empty table whose metatable asks the owner.
  * Nothing is remembered of what it answered. A method that is called as one is looked up and called in one go.
  */
-export function createStandIns(
+export function createProxies(
   runtime: LuaRuntime,
   callOut: CallOut,
   referenceOf: (value: LuaTable | LuaFunction) => Reference | undefined,

@@ -1,21 +1,21 @@
-import type { Parcel, Reference } from '../../../schema/plugin-call.ts'
-import { parcelReferenceLimit } from '../../../schema/plugin-call-limits.ts'
+import type { SerializedValues, Reference } from '../../../schema/plugin-call.ts'
+import { serializedReferenceLimit } from '../../../schema/plugin-call-limits.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 
-/** Bytes of one parcel: a picture fits, and no plugin can fill the host's memory. */
-export const parcelLimit = 16 * 1024 * 1024
+/** Bytes of the values of one call: a picture fits, and no plugin can fill the host's memory. */
+export const serializedBytesLimit = 16 * 1024 * 1024
 /**
- * Tables of one parcel, and their entries. In Lua one takes some hundred bytes, however few it has here: more could
+ * Tables among the values of one call, and their entries. In Lua one takes some hundred bytes, however few it has here: more could
  * fill the receiver's memory.
  */
-export const parcelEntryLimit = 100_000
+export const serializedEntryLimit = 100_000
 /** Tables within tables; deeper ones are a mistake. */
 const deepest = 100
 const firstCapacity = 256
 
 const tag = { nil: 0, no: 1, yes: 2, number: 3, string: 4, table: 5, again: 6, reference: 7 } as const
 
-export interface ParcelWriting {
+export interface Serialization {
   /** What the receiver is to call it by. */
   refer(value: LuaTable | LuaFunction): Reference
   /** What is left out; absent: nothing. */
@@ -26,7 +26,10 @@ export interface ParcelWriting {
  * Lua values as bytes: numbers and strings exactly, plain tables copied, one that occurs twice as one. Functions,
  * and tables with functions or a metatable, become references. Throws `Error` for what is too large or too deep.
  */
-export function writeParcel(values: readonly LuaValue[], { refer, withheld }: ParcelWriting): Parcel {
+export function serializeValues(
+  values: readonly LuaValue[],
+  { refer, withheld }: Serialization,
+): SerializedValues {
   const bytes = createWriter()
   const references: Reference[] = []
   /** Tables by their number, in the order in which they begin. */
@@ -50,8 +53,8 @@ export function writeParcel(values: readonly LuaValue[], { refer, withheld }: Pa
     }
     const entries = value.kind === 'table' && value.metatable === undefined ? value.entries() : undefined
     if (value.kind === 'function' || entries === undefined || entries.some(hasFunction)) {
-      if (references.length >= parcelReferenceLimit)
-        throw new Error(`more than ${parcelReferenceLimit} functions and objects at a time`)
+      if (references.length >= serializedReferenceLimit)
+        throw new Error(`more than ${serializedReferenceLimit} functions and objects at a time`)
       bytes.reference(references.length)
       references.push(refer(value))
       return
@@ -78,14 +81,17 @@ function hasFunction(pair: [LuaValue, LuaValue]): boolean {
   return pair.some((part) => typeof part === 'object' && 'kind' in part && part.kind === 'function')
 }
 
-export interface ParcelReading {
+export interface Deserialization {
   newTable(): LuaTable
   /** What the receiver has for it. */
   resolve(reference: Reference): LuaValue
 }
 
-/** The values of a parcel. Throws `Error` for one that is broken. */
-export function readParcel({ body, references }: Parcel, { newTable, resolve }: ParcelReading): LuaValue[] {
+/** The values that these bytes and references stand for. Throws `Error` for broken ones. */
+export function deserializeValues(
+  { body, references }: SerializedValues,
+  { newTable, resolve }: Deserialization,
+): LuaValue[] {
   const view = new DataView(body.buffer, body.byteOffset, body.byteLength)
   const resolved = references.map(resolve)
   const tables: LuaTable[] = []
@@ -148,8 +154,8 @@ function createEntryCount(): (more: number) => void {
   let entries = 0
   return (more) => {
     entries += more
-    if (entries > parcelEntryLimit)
-      throw new RangeError(`the tables have more than ${parcelEntryLimit} entries`)
+    if (entries > serializedEntryLimit)
+      throw new RangeError(`the tables have more than ${serializedEntryLimit} entries`)
   }
 }
 
@@ -172,7 +178,8 @@ function createWriter(): Writer {
   function reserve(size: number): number {
     const at = length
     length += size
-    if (length > parcelLimit) throw new Error(`the values take more than ${parcelLimit} bytes`)
+    if (length > serializedBytesLimit)
+      throw new Error(`the values take more than ${serializedBytesLimit} bytes`)
     if (length > buffer.length) {
       const larger = new Uint8Array(Math.max(length, buffer.length * 2))
       larger.set(buffer)

@@ -44,7 +44,7 @@ export function pluginNamed(id: string, rest: Partial<Plugin> = {}): Plugin {
   }
 }
 
-export interface StandInPlugin {
+export interface FakePlugin {
   plugin: Plugin
   objects?: Record<string, Json>
   sensors?: PointView[]
@@ -53,11 +53,11 @@ export interface StandInPlugin {
 }
 
 /** Answers like a lifecycle with these plugins, and notes which commands it was given. */
-export function createStandInLifecycle(plugins: Map<string, StandInPlugin>) {
+export function createFakeLifecycle(plugins: Map<string, FakePlugin>) {
   const calls: unknown[][] = []
   const listeners = new Set<(announcement: Announcement) => void>()
 
-  function find(id: string): StandInPlugin {
+  function find(id: string): FakePlugin {
     const found = plugins.get(id)
     if (found === undefined) throw new Problem('plugin_not_installed', `${id} is not installed.`)
     return found
