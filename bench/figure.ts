@@ -1,4 +1,5 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
+import { cpus, totalmem } from 'node:os'
 import { basename } from 'node:path'
 
 /** One line of the table: what was measured against a floor in the same run, round by round. */
@@ -11,6 +12,8 @@ export interface Figure {
   rounds: Round[]
   /** `ratio`, the default, is value / floor; `difference` is value - floor. */
   compared?: 'ratio' | 'difference'
+  /** Why there are no rounds: what it is compared with is not installed, for instance. */
+  leftOut?: string
 }
 
 export interface Round {
@@ -46,7 +49,8 @@ export function measured(figure: Figure): Measured {
 const shown = (value: number): string => (Math.abs(value) < 10 ? value.toFixed(2) : value.toFixed(1))
 
 /** One line for people. */
-export function line({ name, unit, wanted, rounds, compared, median, spread }: Measured): string {
+export function line({ name, unit, wanted, rounds, compared, leftOut, median, spread }: Measured): string {
+  if (leftOut !== undefined) return `| ${name} | ${leftOut} | ${wanted} | |`
   const [from, to] = spread.map(shown)
   const result = `${shown(median)}${compared === 'difference' ? ` ${unit}` : ''} (${from} … ${to})`
   const middle = (of: keyof Round): string =>
@@ -61,15 +65,33 @@ export function line({ name, unit, wanted, rounds, compared, median, spread }: M
 
 const results = new URL('results/', import.meta.url)
 
+/** What kind of machine it is; nothing by which one could know which. */
+function machine(): object {
+  const [processor] = cpus()
+  return {
+    platform: `${process.platform} ${process.arch}`,
+    processors: cpus().length,
+    model: processor?.model ?? 'unknown',
+    gigabytes: Math.round(totalmem() / 1024 ** 3),
+  }
+}
+
+const digits = 4
+const short = (_key: string, value: unknown): unknown =>
+  typeof value === 'number' && Number.isFinite(value) ? Number(value.toPrecision(digits)) : value
+
 /** Prints the figures, and keeps them in `bench/results/` under the name of the file that measured them. */
 export function report(file: string, figures: readonly Figure[]): void {
   const all = figures.map(measured)
-  const text = JSON.stringify(
-    { at: new Date().toISOString(), node: process.version, figures: all },
-    undefined,
-    2,
-  )
+  const on = {
+    at: new Date().toISOString().slice(0, 'yyyy-mm-dd'.length),
+    node: process.version,
+    machine: machine(),
+  }
+  const lines = all.map((figure) => `    ${JSON.stringify(figure, short)}`).join(',\n')
   mkdirSync(results, { recursive: true })
-  writeFileSync(new URL(`${basename(file, '.ts')}.json`, results), `${text}\n`)
+  // A line for each figure: what has changed since the last time is seen at a glance.
+  const text = `{\n  "on": ${JSON.stringify(on)},\n  "figures": [\n${lines}\n  ]\n}\n`
+  writeFileSync(new URL(`${basename(file, '.bench.ts')}.json`, results), text)
   for (const figure of all) console.log(line(figure))
 }

@@ -5,6 +5,9 @@ import { connectAsync, type MqttClient } from 'mqtt'
 import { writeFixtureRepository } from '../test/helpers/fixture-repository.ts'
 import { startHostProcess } from '../test/helpers/host-process.ts'
 
+/** Milliseconds that a message may take. */
+const patience = 60_000
+
 /** A built host in a process of its own, with plugins that run. */
 export interface HostStage {
   /** Address of the HTTP API. */
@@ -12,7 +15,9 @@ export interface HostStage {
   /** Port of the broker. */
   port: string
   client: MqttClient
-  /** Subscribes; `message` is the next one on this topic. */
+  /** Asks the HTTP API with `POST`. Throws what it refuses. */
+  post(path: string, body: object): Promise<void>
+  /** Subscribes; `message` is the next one on this topic. It rejects when there is none for a minute. */
   next(topic: string): Promise<{ message: Promise<string> }>
   close(): Promise<void>
 }
@@ -49,11 +54,14 @@ export async function startHostStage(
     http: host.http,
     port: new URL(host.mqtt).port,
     client,
+    post,
     async next(topic) {
       await client.subscribeAsync(topic)
-      const message = new Promise<string>((resolve) => {
+      const message = new Promise<string>((resolve, reject) => {
+        const late = setTimeout(() => reject(new Error(`nothing came on ${topic}`)), patience)
         const listener = (name: string, payload: Buffer): void => {
           if (name !== topic) return
+          clearTimeout(late)
           client.off('message', listener)
           resolve(payload.toString())
         }

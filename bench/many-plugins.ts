@@ -7,7 +7,8 @@ import { heldMegabytes } from './memory.ts'
 
 /** A host with so many small plugins, all of them on. */
 export interface ManyPlugins {
-  start(isolation: 'shared' | 'dedicated'): Promise<StartOfMany>
+  /** Starts it, and ends it after `use`, which gets the address of its HTTP API. */
+  start(isolation: 'shared' | 'dedicated', use?: (http: string) => Promise<void>): Promise<StartOfMany>
   close(): Promise<void>
 }
 
@@ -50,13 +51,14 @@ export async function manyPlugins(count: number): Promise<ManyPlugins> {
   }
   const installed = ids.map((id) => ({ id: `@bench/${id}`, enabled: true, config: {} }))
   await writeFile(join(directory, '.host.json'), JSON.stringify({ version: 1, plugins: { installed } }))
-  const start: ManyPlugins['start'] = async (isolation) => {
+  const start: ManyPlugins['start'] = async (isolation, use) => {
     const began = performance.now()
     const host = await startHostProcess(directory, { environment: { HOST_ISOLATION: isolation } })
     const milliseconds = performance.now() - began
     const pid = host.process.pid ?? 0
     const result = { milliseconds, processor: processorTime(pid), megabytes: heldMegabytes(pid) }
     const page = (await (await fetch(`${host.http}/api/plugins`)).json()) as { plugins: { state: string }[] }
+    await use?.(host.http)
     await host.stop('SIGTERM')
     const running = page.plugins.filter(({ state }) => state === 'running').length
     if (running !== count) throw new Error(`${running} of ${count} plugins run`)

@@ -1,9 +1,11 @@
+import { connectAsync } from 'mqtt'
 import { received, startBareBroker, startPublisher, startSubscriber } from './bare-broker.ts'
 import { quantile, report, type Round } from './figure.ts'
 import { startHostStage } from './host-stage.ts'
+import { findNodeRed, startNodeRed } from './node-red.ts'
 
 // Events of plugins to subscribers in other processes, and messages of clients to a plugin, of the broker library by
-// itself between two processes in the same rounds.
+// itself between two processes in the same rounds; and of what a Node-RED function emits to that broker.
 
 const count = 50_000
 /** Of each of four: in one callback they have to leave within its five seconds. */
@@ -48,6 +50,14 @@ const subscribers = await Promise.all(
   senders.map((id) => startSubscriber(stage.port, `+/plugins/@bench/${id}/events/#`)),
 )
 
+const nodeRedProgram = findNodeRed()
+const nodeRed =
+  nodeRedProgram === undefined
+    ? undefined
+    : await startNodeRed(nodeRedProgram, bare.port, 'rival/go', 'rival/events')
+const nodeRedReader = await startSubscriber(bare.port, 'rival/events')
+const starter = await connectAsync({ host: '127.0.0.1', port: Number(bare.port) })
+
 async function toLua(): Promise<number> {
   const expecting = await stage.next('bench/expecting')
   await stage.client.publishAsync('bench/expect', String(count))
@@ -69,6 +79,7 @@ async function requests(): Promise<number> {
 }
 
 const alone: Round[] = []
+const againstNodeRed: Round[] = []
 const together: Round[] = []
 const fairness: Round[] = []
 const intoLua: Round[] = []
@@ -80,6 +91,10 @@ try {
     if (first === undefined) throw new Error('there is no subscriber')
     const value = await received(first, count, () => stage.client.publish('bench/go/one', String(count)))
     alone.push({ value, floor })
+    if (nodeRed !== undefined) {
+      const theirs = await received(nodeRedReader, count, () => starter.publish('rival/go', String(count)))
+      againstNodeRed.push({ value, floor: theirs })
+    }
     const rates = await Promise.all(
       subscribers.map((subscriber, index) =>
         received(subscriber, countOfEach, () =>
@@ -96,8 +111,10 @@ try {
     await stage.client.publishAsync('bench/forever', 'nobody')
   }
 } finally {
+  starter.end(true)
+  await nodeRed?.close()
   bare.close()
-  for (const child of [publisher, ...subscribers]) child.end()
+  for (const child of [publisher, nodeRedReader, ...subscribers]) child.end()
   await stage.close()
 }
 const ofBare = 'of the bare broker'
@@ -107,6 +124,13 @@ report(import.meta.filename, [
     unit: '/s',
     wanted: '≥ 0.7',
     rounds: alone,
+  },
+  {
+    name: 'the same, of the function node of Node-RED with the bare broker',
+    unit: '/s',
+    wanted: '> 1',
+    rounds: againstNodeRed,
+    ...(nodeRed === undefined ? { leftOut: 'Node-RED is not installed' } : {}),
   },
   {
     name: `four plugins to four subscribers, all together, ${ofBare}`,
