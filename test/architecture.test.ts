@@ -141,6 +141,28 @@ test('no rule lets two rooms import each other, however long the way round', () 
   assert.deepEqual(offences, [])
 })
 
+test('docs/architecture.md tells what each room is for', () => {
+  const page = readFileSync(join(root, 'docs', 'architecture.md'), 'utf8')
+  const told = new Set([...page.matchAll(/^\| `([^`]+)`/gm)].map(([, name = '']) => name.replace(/\/$/, '')))
+  const paths: Record<string, string> = {
+    machines: 'machines',
+    worker: 'src/sandbox/worker',
+    main: 'src/main.ts',
+  }
+  const rooms = [
+    ...Object.keys(allowed).map((room) => paths[room] ?? `src/${room}`),
+    ...Object.keys(allowedInside.lifecycle ?? {}).filter((room) => room !== 'lifecycle.ts'),
+  ]
+  assert.deepEqual(
+    rooms.filter((room) => !told.has(room)),
+    [],
+  )
+  assert.deepEqual(
+    [...told].filter((name) => name !== 'src/lifecycle/…' && !rooms.includes(name)),
+    [],
+  )
+})
+
 /** Rooms through which the outside reaches the lifecycle. */
 const apis = ['http', 'mqtt-api', 'home-assistant']
 
