@@ -1,15 +1,17 @@
 import { randomBytes } from 'node:crypto'
-import mqtt, { type IConnackPacket, type IPublishPacket, type MqttClient } from 'mqtt'
+import mqtt, { type IConnackPacket, type MqttClient } from 'mqtt'
 import { type Clock, type ScheduledCall, withDeadline } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 import { backOffDelay } from './back-off.ts'
 import { packetBytesLimit } from './broker-limits.ts'
-import type { BusMessage, BusSubscription, StartableBus, SubscribeOptions } from './bus.ts'
-import { createInbox, type InboxEntry } from './inbox.ts'
+import { parseBrokerUrl } from './broker-url.ts'
+import type { BusMessage, StartableBus } from './bus.ts'
+import { createGroupedSubscriptions } from './grouped-subscriptions.ts'
+import { createInbox } from './inbox.ts'
 import { createOutgoingQueue } from './outgoing-queue.ts'
 import { closedProblem, filterProblem, topicProblem } from './problems.ts'
-import { filterMatches, isFilter, isTopic } from '../base/topic-filter.ts'
+import { isFilter, isTopic } from '../base/topic-filter.ts'
 import { createTopics } from '../schema/topics.ts'
 import { createWarner } from '../base/warning.ts'
 import { refuseUpgrade } from './websocket-upgrade.ts'
@@ -30,8 +32,6 @@ const defaultWindow = 1_000
 const preferredVersion = 5
 const commonVersion = 4
 
-const schemes: ReadonlySet<string> = new Set(['mqtt:', 'mqtts:', 'ws:', 'wss:'])
-
 export interface ExternalBusSettings {
   /** `mqtt:`, `mqtts:`, `ws:` or `wss:`, with user name and password in it if need be. */
   url: string
@@ -43,27 +43,10 @@ export interface ExternalBusSettings {
   random?: () => number
 }
 
-/** All host subscriptions with one filter; for the broker they are one. */
-interface Group {
-  filter: string
-  members: Set<InboxEntry>
-  /** MQTT 5 identifiers of the requests for it, oldest first. */
-  requests: number[]
-}
-
-/** One SUBSCRIBE: what the broker had retained comes back with its identifier, and is for those who asked. */
-interface Request {
-  group: Group
-  asking: readonly InboxEntry[]
-}
-
-/** Identifiers kept for one filter: an answer to an older request than these has long arrived. */
-const requestsKept = 8
-
 /** The bus on a broker elsewhere: reconnects by itself, and keeps order, subscriptions and what waits. */
 export function createExternalBus(settings: ExternalBusSettings): StartableBus {
   const { root, logger, clock, random = Math.random } = settings
-  const { address, username, password } = parseUrl(settings.url)
+  const { address, username, password } = parseBrokerUrl(settings.url)
   const topics = createTopics(root)
   const warn = createWarner(logger, clock)
   const inbox = createInbox(logger)
@@ -71,12 +54,12 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
     () => warn('A message was dropped: too many wait for the MQTT broker'),
     (topic, error) => warn('The MQTT broker refused a message', { topic, reason: error.message }),
   )
-  const groups = new Map<string, Group>()
-  const requests = new Map<number, Request>()
+  const subscriptions = createGroupedSubscriptions(inbox, (filter, error) =>
+    warn('The MQTT broker refused a subscription', { filter, reason: error.message }),
+  )
   const reconnectListeners = new Set<() => void>()
   // The same for every connection: the broker then ends what is left of the one before, with its last will.
   const clientId = `lupine_${randomBytes(8).toString('hex')}`
-  let nextIdentifier = 1
   let protocolVersion: 4 | 5 = preferredVersion
   let client: MqttClient | undefined
   let connected = false
@@ -109,7 +92,10 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
     client = attempt
     let reason: unknown
     attempt.on('connect', (packet) => onConnected(attempt, packet))
-    attempt.on('message', (topic, payload, packet) => onMessage(topic, payload, packet))
+    attempt.on('message', (topic, payload, packet) => {
+      messages.received += 1
+      subscriptions.deliver(topic, payload, packet)
+    })
     attempt.on('error', (error) => {
       reason ??= error
       onEnded(attempt, reason)
@@ -122,11 +108,7 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
     connected = true
     connectedAt = clock.monotonic()
     logger.info('Connected to the MQTT broker', { url: address })
-    requests.clear()
-    for (const group of groups.values()) {
-      group.requests = []
-      requestSubscription(attempt, group, [...group.members])
-    }
+    subscriptions.open(attempt, protocolVersion)
     sayOnline(attempt)
     // One less than allowed: the status is under way.
     const window = Math.min(packet.properties?.receiveMaximum ?? defaultWindow, defaultWindow) - 1
@@ -156,28 +138,6 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
     if (Buffer.from(payload).toString() === 'offline') sayOnline(client)
   }
 
-  function subscribe(
-    filter: string,
-    handler: (message: BusMessage) => void,
-    options?: SubscribeOptions,
-  ): BusSubscription {
-    const group = groups.get(filter) ?? { filter, members: new Set<InboxEntry>(), requests: [] }
-    groups.set(filter, group)
-    const member = inbox.open(handler, options)
-    group.members.add(member)
-    if (client !== undefined && connected) requestSubscription(client, group, [member])
-    return {
-      async close() {
-        if (!member.close()) return
-        group.members.delete(member)
-        if (group.members.size > 0 || groups.get(filter) !== group) return
-        groups.delete(filter)
-        for (const identifier of group.requests) requests.delete(identifier)
-        if (client !== undefined && connected) client.unsubscribe(filter)
-      },
-    }
-  }
-
   function onEnded(attempt: MqttClient, reason: unknown): void {
     if (client !== attempt) return
     const wasConnected = connected
@@ -185,6 +145,7 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
     client = undefined
     connected = false
     queue.pause()
+    subscriptions.pause()
     attempt.on('error', () => undefined)
     attempt.end(true)
     if (closing !== undefined) {
@@ -214,45 +175,11 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
     failures += 1
   }
 
-  function requestSubscription(through: MqttClient, group: Group, asking: readonly InboxEntry[]): void {
-    const identifier = nextIdentifier++
-    requests.set(identifier, { group, asking })
-    group.requests.push(identifier)
-    for (const old of group.requests.splice(0, group.requests.length - requestsKept)) requests.delete(old)
-    const properties = protocolVersion === 5 ? { properties: { subscriptionIdentifier: identifier } } : {}
-    through.subscribe(group.filter, { qos: 2, ...properties }, (error) => {
-      if (client !== through || !error) return
-      warn('The MQTT broker refused a subscription', { filter: group.filter, reason: error.message })
-    })
-  }
-
-  function onMessage(topic: string, payload: Buffer, packet: IPublishPacket): void {
-    messages.received += 1
-    for (const { group, asking } of requestsFor(topic, packet)) {
-      for (const member of packet.retain ? asking : group.members) {
-        member.push({ topic, payload, qos: packet.qos, retained: packet.retain })
-      }
-    }
-  }
-
-  function requestsFor(topic: string, packet: IPublishPacket): Request[] {
-    const identifiers = packet.properties?.subscriptionIdentifier
-    if (identifiers === undefined) {
-      // An older broker does not say. Then those who subscribed before see retained messages again; and one
-      // that sends a message once for each of several overlapping filters is taken to have several messages.
-      return [...groups.values()]
-        .filter(({ filter }) => filterMatches(filter, topic))
-        .map((group) => ({ group, asking: [...group.members] }))
-    }
-    const all = Array.isArray(identifiers) ? identifiers : [identifiers]
-    return all.flatMap((identifier: number) => requests.get(identifier) ?? [])
-  }
-
   async function startAll(): Promise<void> {
     const attempted = new Promise<void>((resolve) => {
       onFirstAttempt = resolve
     })
-    subscribe(topics.status, onStatus)
+    subscriptions.add(topics.status, onStatus)
     connect()
     await withDeadline(clock, startTimeout, attempted, () => new Error('late')).catch(() => undefined)
   }
@@ -275,8 +202,7 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
     last?.end(true)
     client = undefined
     connected = false
-    groups.clear()
-    requests.clear()
+    subscriptions.close()
     reconnectListeners.clear()
   }
 
@@ -314,27 +240,11 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
     async subscribe(filter, handler, options) {
       if (closing !== undefined) throw closedProblem()
       if (!isFilter(filter)) throw filterProblem(filter)
-      return subscribe(filter, handler, options)
+      return subscriptions.add(filter, handler, options)
     },
     handleUpgrade(_request, socket) {
       refuseUpgrade(socket, '503 Service Unavailable', `Connect to the MQTT broker itself: ${address}\n`)
     },
     close: () => (closing ??= Promise.resolve().then(closeAll)),
-  }
-}
-
-/** Splits the credentials off, so that no log line and no answer shows them. */
-function parseUrl(text: string): { address: string; username?: string; password?: string } {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || !schemes.has(url.protocol) || url.hostname === '') {
-    throw new Error('HOST_MQTT_URL must be like mqtt://broker:1883 (mqtt, mqtts, ws or wss)')
-  }
-  const { username, password } = url
-  url.username = ''
-  url.password = ''
-  return {
-    address: url.href.replace(/\/$/, ''),
-    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
-    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
   }
 }
