@@ -9,7 +9,7 @@ import {
 } from '../schema/broker-record.ts'
 import { isRequest, maySubscribe } from '../schema/topic-rights.ts'
 import { subscriptionsPerClientLimit } from './broker-limits.ts'
-import type { StoredPacket, StoredSubscription } from './broker-store.ts'
+import type { StoredPacket, StoredSubscription } from './stored-packet.ts'
 import type { WriteBehind } from './write-behind.ts'
 
 /** Sessions kept for clients that are away (`clean: false`); the oldest gives way. */

@@ -12,6 +12,7 @@ import {
 import { createBrokerSessions, sessionsLimit } from './broker-sessions.ts'
 import type { Publisher, RetainedLedger } from './retained-ledger.ts'
 import { createRetainedMessages } from './retained-messages.ts'
+import type { StoredPacket, StoredSubscription } from './stored-packet.ts'
 import type { WriteBehind } from './write-behind.ts'
 
 /**
@@ -24,23 +25,6 @@ import type { WriteBehind } from './write-behind.ts'
  *
  * What is to survive the process is handed to `disk`, which writes it a little later.
  */
-
-/** A packet as the broker hands it over; an acknowledgement in a queue has an empty topic and no payload. */
-export interface StoredPacket {
-  cmd: string
-  topic: string
-  payload: Buffer
-  qos: 0 | 1 | 2
-  retain: boolean
-  brokerId?: string
-  brokerCounter?: number
-  messageId?: number | undefined
-}
-
-export interface StoredSubscription {
-  topic: string
-  qos: 0 | 1 | 2
-}
 
 /** A client of the broker. */
 interface ClientKey {

@@ -1,6 +1,3 @@
-import type { IncomingMessage } from 'node:http'
-import type { Duplex } from 'node:stream'
-import { Aedes } from 'aedes'
 import { type ClientAddresses, clientNetwork, createClientAddresses } from '../base/client-address.ts'
 import { type Clock, withDeadline } from '../base/clock.ts'
 import type { ConnectionLimits } from '../base/connections.ts'
@@ -8,40 +5,24 @@ import type { FileSystem } from '../base/file-system.ts'
 import { createGuessLimit, type GuessLimit } from '../base/guess-limit.ts'
 import type { Logger } from '../base/log.ts'
 import type { TlsSource } from '../base/tls-identity.ts'
-import { isBelow, isFilter, isTopic, topicLevelsLimit } from '../base/topic-filter.ts'
+import { isBelow, isFilter, isTopic } from '../base/topic-filter.ts'
 import { createWarner } from '../base/warning.ts'
-import { isUnreleased, type WillRecord } from '../schema/broker-record.ts'
+import type { WillRecord } from '../schema/broker-record.ts'
 import { mayClientPublish, mayReceive } from '../schema/topic-rights.ts'
 import { createTopics } from '../schema/topics.ts'
 import { createBrokerListeners } from './broker-listeners.ts'
-import {
-  connectionsLimit,
-  connectionsPerAddressLimit,
-  connectTimeout,
-  drainTimeout,
-  inflightLimit,
-} from './broker-limits.ts'
-import { createBrokerRules } from './broker-rules.ts'
-import { createBrokerStore } from './broker-store.ts'
+import { connectionsLimit, connectionsPerAddressLimit, connectTimeout } from './broker-limits.ts'
 import type { BusMessage, BusSubscription, Cause, PublishOptions, StartableBus } from './bus.ts'
 import { createCongestion } from './congestion.ts'
+import { createEmbeddedBroker } from './embedded-broker.ts'
 import { createInbox } from './inbox.ts'
-import { createMessageEmitter } from './message-emitter.ts'
 import { closedProblem, filterProblem, topicProblem } from './problems.ts'
-import { createRecordFolder } from './record-folder.ts'
-import { createRetainedLedger, type Publisher } from './retained-ledger.ts'
-import { createWriteBehind } from './write-behind.ts'
+import type { Publisher } from './retained-ledger.ts'
 
 /** Messages of the host that are on their way; beyond it those of QoS 0 that nobody retains are dropped. */
 export const pendingMessagesLimit = 50_000
 /** Milliseconds that the last word at the end (`offline`) may take. */
 export const farewellTimeout = 1_000
-
-/** Of a message that came by no known way: it counts like one of a client. */
-const unknownPublisher: Publisher = { kind: 'client', address: '' }
-
-/** Queues of clients are numbered from the time on, so that no number comes twice, also over restarts. */
-const numbersPerMillisecond = 1_000
 
 export interface EmbeddedBusSettings {
   /** Address to listen at. */
@@ -67,16 +48,10 @@ export interface EmbeddedBusSettings {
 
 /** An MQTT 3.1.1 broker in this process, over TCP and (through `handleUpgrade`) WebSocket. */
 export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
-  const { token, root, logger, clock } = settings
+  const { root, logger, clock } = settings
   const topics = createTopics(root)
   const warn = createWarner(logger, clock)
   const { guesses = createGuessLimit({ clock, warn }), addresses = createClientAddresses([]) } = settings
-  /** Of the client at the other end of each connection. */
-  const clientOf = new WeakMap<Duplex, string>()
-  const addressOf = (client: object): string => {
-    const connection: unknown = Reflect.get(client, 'conn')
-    return clientOf.get(connection as Duplex) ?? ''
-  }
   const limits = {
     connections: connectionsLimit,
     connectionsPerAddress: connectionsPerAddressLimit,
@@ -92,78 +67,21 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   let pending = 0
   let published = 0
 
-  /** Whose message is to be retained, by its payload: the broker makes packets of its own, but leaves that as it is. */
-  const publishers = new WeakMap<Buffer, Publisher>()
-  const ledger = createRetainedLedger()
-  const { rules, unsubscribed, isAdmitted, counts } = createBrokerRules({
-    root,
-    token,
+  const { broker, store, ledger, publishers, counts, take, clients, diskFailure } = createEmbeddedBroker({
+    ...settings,
     guesses,
-    addressOf,
-    retains: (payload, publisher) => void publishers.set(payload, publisher),
-    forwards: congestion.note,
-    warn,
-  })
-  const clientIds = new Set<string>()
-  const disk =
-    settings.disk &&
-    createWriteBehind({
-      folder: createRecordFolder({ ...settings.disk, clock, logger }),
-      // Better a message twice than not at all.
-      isLast: isUnreleased,
-      clock,
-      logger,
-    })
-  const store = createBrokerStore({
-    root,
-    firstNumber: clock.now() * numbersPerMillisecond,
-    ledger,
-    publisherOf: ({ payload }) => publishers.get(payload) ?? unknownPublisher,
-    isConnected: (id) => clientIds.has(id),
-    isAdmitted,
-    addressOf,
-    publishWill,
-    disk,
-    warn,
-  })
-  const broker = new Aedes({
-    ...rules,
-    persistence: store,
-    mq: createMessageEmitter(),
-    // Unlimited: one client that does not read would otherwise hold up all others. Each is bounded by itself.
-    concurrency: 0,
     connectTimeout: limits.connectTimeout,
-    drainTimeout,
-    maxTopicLevels: topicLevelsLimit,
-    maxInflightInbound: inflightLimit,
+    forwards: congestion.note,
+    publishWill,
+    warn,
   })
-  broker.on('clientReady', ({ id }) => {
-    clientIds.add(id)
-    store.clientIsBack(id)
-  })
-  broker.on('clientDisconnect', ({ id }) => {
-    clientIds.delete(id)
-    store.clientHasGone(id)
-  })
-  broker.on('unsubscribe', (filters, client) => unsubscribed(client, filters))
-  broker.on('clientError', (client, error) =>
-    logger.debug('An MQTT client was disconnected', { client: client.id, reason: error.message }),
-  )
-  // Not in the broker's types: it tells so of a store that fails.
-  Reflect.apply(broker.on, broker, [
-    'error',
-    (error: Error) => logger.error('The MQTT broker reports an error', { reason: error.message }),
-  ])
   const listeners = createBrokerListeners({
     ...settings,
     tls: settings.tls,
     guesses,
     addresses,
     limits,
-    take(connection: Duplex, address: string, request?: IncomingMessage) {
-      clientOf.set(connection, address)
-      broker.handle(connection, request)
-    },
+    take,
     warn,
   })
 
@@ -246,7 +164,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
       return closing === undefined && listeners.isOpen
     },
     get clients() {
-      return clientIds.size
+      return clients()
     },
     get wrongPasswords() {
       return counts.wrongPasswords
@@ -255,7 +173,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
       return { received: counts.received, published }
     },
     get memoryOnly() {
-      return disk?.failure
+      return diskFailure()
     },
     onReconnect: () => () => undefined,
     async publish(topic, payload, options = {}) {

@@ -1,5 +1,5 @@
 import { filterMatches } from '../base/topic-filter.ts'
-import type { StoredSubscription } from './broker-store.ts'
+import type { StoredSubscription } from './stored-packet.ts'
 import { subscriptionsPerClientLimit } from './broker-limits.ts'
 
 type Qos = StoredSubscription['qos']

@@ -2,7 +2,7 @@ import type { LogFields } from '../base/log.ts'
 import { filterMatches, hasWildcard } from '../base/topic-filter.ts'
 import { brokerRecordKey, encodeBrokerRecord, type RetainedRecord } from '../schema/broker-record.ts'
 import { mayStayRetained } from '../schema/topic-rights.ts'
-import type { StoredPacket } from './broker-store.ts'
+import type { StoredPacket } from './stored-packet.ts'
 import type { Publisher, RetainedLedger } from './retained-ledger.ts'
 import type { WriteBehind } from './write-behind.ts'
 

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sessionQueueLimit, sessionsLimit } from '../../src/bus/broker-sessions.ts'
-import { createBrokerStore, type StoredPacket } from '../../src/bus/broker-store.ts'
+import { createBrokerStore } from '../../src/bus/broker-store.ts'
+import type { StoredPacket } from '../../src/bus/stored-packet.ts'
 import { createRetainedLedger, retainedLimits } from '../../src/bus/retained-ledger.ts'
 
 function createStore(connected: string[] = []) {

@@ -1,0 +1,16 @@
+/** A packet as the broker hands it over; an acknowledgement in a queue has an empty topic and no payload. */
+export interface StoredPacket {
+  cmd: string
+  topic: string
+  payload: Buffer
+  qos: 0 | 1 | 2
+  retain: boolean
+  brokerId?: string
+  brokerCounter?: number
+  messageId?: number | undefined
+}
+
+export interface StoredSubscription {
+  topic: string
+  qos: 0 | 1 | 2
+}
