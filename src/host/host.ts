@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
 import { host as hostMachine } from '../../machines/host.ts'
 import { pluginLifecycle } from '../../machines/plugin-lifecycle.ts'
@@ -13,33 +12,27 @@ import { messageOf, Problem } from '../base/problem.ts'
 import { createScope } from '../base/scope.ts'
 import { storageFault } from '../base/storage-fault.ts'
 import { createWarner } from '../base/warning.ts'
-import { createEmbeddedBus } from '../bus/embedded-bus.ts'
+import { createHomeAssistant } from '../home-assistant/home-assistant.ts'
 import { createHttp } from '../http/http.ts'
 import { createStartGate } from '../http/start-gate.ts'
-import { openJournal } from '../journal/journal.ts'
-import { readSnapshot, refuseDoubtfulEdits } from '../journal/snapshot.ts'
-import { createSnapshotWriter } from '../journal/snapshot-writer.ts'
-import { writtenSnapshot } from '../journal/written-snapshot.ts'
 import { createLifecycle, type RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
-import { createHomeAssistant } from '../home-assistant/home-assistant.ts'
-import { requireKeysOfStores, storesFolderIn } from '../lifecycle/stores/key-value-file.ts'
-import { createManifests } from '../lifecycle/manifests/manifests.ts'
+import type { RestartPolicy } from '../lifecycle/loading/restart-policy.ts'
 import { createHostEnvironment } from '../lifecycle/permissions/plugin-environment.ts'
+import { storesFolderIn } from '../lifecycle/stores/key-value-file.ts'
+import { createJournaledSigningTimes } from '../lifecycle/trust/signing-times.ts'
 import { createMqttCommands } from '../mqtt-api/mqtt-commands.ts'
 import { createMqttProjection } from '../mqtt-api/mqtt-projection.ts'
-import type { RestartPolicy } from '../lifecycle/loading/restart-policy.ts'
-import { createJournaledSigningTimes } from '../lifecycle/trust/signing-times.ts'
-import { decideSafeMode } from '../lifecycle/supervision/safe-mode.ts'
-import type { Patiently } from '../lifecycle/supervision/startup.ts'
-import { createSecretVault } from '../lifecycle/secrets/secret-vault.ts'
 import { createOutside } from '../outside/outside.ts'
 import { createRepositoryCatalog } from '../repository/catalog.ts'
-import { createPluginDirectory } from '../repository/plugin-directory.ts'
 import { defaultLimits, type SandboxLimits, withChosen } from '../sandbox/limits.ts'
 import { createSandbox } from '../sandbox/sandbox.ts'
-import type { HostFile } from '../schema/host-file.ts'
 import type { Settings } from '../settings/settings.ts'
-import { whenThereIsRoom } from './room-on-disk.ts'
+import { createBus } from './create-bus.ts'
+import { createEndFacts, recordStart } from './host-facts.ts'
+import { refuseWhenInterrupted } from './interrupted-start.ts'
+import { openState } from './open-state.ts'
+import { createPatiently } from './patient-start.ts'
+import { createReadiness } from './readiness.ts'
 import {
   asStartError,
   openTls,
@@ -70,11 +63,6 @@ export interface HostOptions {
   interrupt?: AbortSignal
 }
 
-/** The start was ended on request; all is closed in order. */
-export class StartInterrupted extends Error {
-  override readonly name = 'StartInterrupted'
-}
-
 export interface Host {
   /** Base URL of the HTTP API. */
   readonly http: string
@@ -86,12 +74,9 @@ export interface Host {
   close(): Promise<void>
 }
 
-/** The repository that comes with the program; relative to the data directory or else to the program. */
-const starterRepository = { name: 'starter', url: './repository' }
-
 /** Builds the host from its parts and starts them; ready when it resolves. */
 export async function createHost(options: HostOptions): Promise<Host> {
-  const { settings, programDirectory, hostVersion } = options
+  const { settings, programDirectory, hostVersion, interrupt } = options
   const logger = countLines(options.logger)
   const clock = options.clock ?? systemClock
   const files = options.files ?? systemFileSystem
@@ -112,81 +97,18 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const scope = createScope()
   scope.add(() => tls?.close())
   let failed = false
-  let announceEnd: (() => Promise<void>) | undefined
-  const interrupted = (): boolean => options.interrupt?.aborted === true
-  const refuseWhenInterrupted = (): void => {
-    if (interrupted()) throw new StartInterrupted('The start was ended.')
-  }
   try {
     const lock = await takeDirectory(directory)
     let started = false
     scope.add(() => lock.release({ withFile: !started }))
 
-    const pluginDirectory = createPluginDirectory({ directory, files, logger })
-    const manifests = createManifests(pluginDirectory, logger)
-    const vault = createSecretVault(ring, manifests.knownFields)
-    const file = await asStartError(readSnapshot(files, directory, vault))
-    const acknowledged = file?.journal?.seq ?? 0
-    const journal = await asStartError(
-      openJournal({
-        directory,
-        files,
-        clock,
-        logger,
-        acknowledged,
-        vault,
-        segmentBytes: options.segmentBytes,
-      }),
+    const state = await openState(
+      { directory, files, clock, logger, ring, segmentBytes: options.segmentBytes },
+      scope,
     )
-    scope.add(() => journal.close())
-    await asStartError(requireKeysOfStores(files, directory, ring))
-    if (journal.first > 1) {
-      logger.info('Older events have been moved away; the journal here begins later', {
-        first: journal.first,
-      })
-    }
-    if (file !== undefined && journal.state.seq > 0) {
-      try {
-        refuseDoubtfulEdits(directory, writtenSnapshot(directory, journal, acknowledged), file)
-      } catch (error) {
-        throw new StartError(messageOf(error), { cause: error })
-      }
-    } else if (acknowledged > 0) {
-      logger.warn('There is no journal: the history begins anew, with what .host.json says', {
-        events: acknowledged,
-      })
-    }
-    const snapshots = createSnapshotWriter({
-      directory,
-      files,
-      clock,
-      logger,
-      kept: file,
-      state: () => journal.state,
-      eventId: (seq) => journal.eventId(seq),
-      vault,
-    })
-    scope.add(() => snapshots.close())
+    const { pluginDirectory, manifests, journal, snapshots, file } = state
 
-    const bus =
-      settings.mqttUrl === undefined
-        ? createEmbeddedBus({
-            bind: settings.mqttBind,
-            port: settings.mqttPort,
-            ...access,
-            tls,
-            root,
-            disk: { directory, files },
-            logger,
-            clock,
-            limits: {
-              connections: settings.mqttConnections,
-              connectionsPerAddress: settings.mqttConnectionsPerAddress,
-            },
-          })
-        : (await import('../bus/external-bus.ts')).createExternalBus({
-            ...{ url: settings.mqttUrl, root, logger, clock },
-          })
+    const bus = await createBus(settings, { ...access, tls, disk: { directory, files }, logger, clock })
     scope.add(() => bus.close())
     await asStartError(bus.start())
     /** Known only now, where any free port was asked for. */
@@ -239,7 +161,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
     })
 
     const gate = createStartGate()
-    const reasons = new Set(['starting'])
+    const readiness = createReadiness(bus, () => snapshots.failure)
+    readiness.hinder('starting')
     const http = createHttp({
       lifecycle,
       bus,
@@ -252,19 +175,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       tls,
       hostVersion,
       gate,
-      readiness: () => {
-        const all = [...reasons]
-        if (!bus.connected) all.push('the broker is not connected')
-        const { memoryOnly } = bus
-        if (memoryOnly?.lasting === false)
-          all.push(`what the broker keeps cannot be written: ${memoryOnly.reason}`)
-        if (snapshots.failure !== undefined) all.push(`.host.json cannot be written: ${snapshots.failure}`)
-        const ready = all.length === 0
-        // A host that is what it can be on this platform is in order.
-        if (memoryOnly?.lasting === true)
-          all.push(`what the broker keeps is lost at a restart: ${memoryOnly.reason}`)
-        return { ready, reasons: all }
-      },
+      readiness: readiness.now,
       isolates: () => sandbox.usage(),
       logLines: logger.counts,
       hostId: () => journal.state.host.context.id,
@@ -278,87 +189,41 @@ export async function createHost(options: HostOptions): Promise<Host> {
     started = true
     await takeRightsOfOthers(files, logger, directory, (name) => name.startsWith('.host.'))
     await takeRightsOfOthers(files, logger, storesFolderIn(directory), () => true)
-    /** A full disk is no reason to go away: what is known can be asked for, and the start goes on when there is room. */
-    const patiently: Patiently = async (task) => {
-      let reason: string | undefined
-      const done = await whenThereIsRoom(task, {
-        clock,
-        interrupt: options.interrupt,
-        full(error) {
-          if (reason !== undefined) return
-          reason = storageFault(error instanceof Problem ? error.cause : error) ?? messageOf(error)
-          reasons.add(reason)
-          const refusal = new Problem('storage_full', reason)
-          // Before, nobody would know which settings are secret.
-          void lifecycle.readManifests().then(() => gate.openForQuestions(refusal))
-          logger.error('The start waits for room on the disk; questions are answered meanwhile', {
-            http: http.url,
-            error: reason,
-          })
-        },
-      }).catch((error: unknown) => {
-        refuseWhenInterrupted()
-        throw error
-      })
-      if (reason !== undefined) {
-        reasons.delete(reason)
-        logger.info('There is room on the disk again')
-      }
-      return done
-    }
+    const patiently = createPatiently({
+      clock,
+      logger,
+      readiness,
+      interrupt,
+      // Before the manifests are read, nobody would know which settings are secret.
+      answerQuestions: (refusal) => void lifecycle.readManifests().then(() => gate.openForQuestions(refusal)),
+      http: http.url,
+    })
     const projection = createMqttProjection({ lifecycle, bus, root, logger })
     scope.add(() => projection.close())
     projection.follow()
-    const seqBefore = journal.state.seq
-    const id = settings.hostId ?? file?.host?.id ?? journal.state.host.context.id ?? newHostId()
-    const { unfinishedStarts } = journal.state.host.context
-    await patiently(() =>
-      lifecycle.record([{ type: 'HostStarted', plugin: null, data: { host: id, hostVersion } }], 'startup'),
-    )
-    const safe = decideSafeMode(settings.safeMode, unfinishedStarts)
-    if (safe !== undefined) {
-      const data = { reason: safe, unfinishedStarts }
-      await patiently(() =>
-        lifecycle.record([{ type: 'HostSafeModeEntered', plugin: null, data }], 'startup'),
-      )
-      logger.warn('Safe mode: no plugin is loaded, but everything can be changed', {
-        reason: lifecycle.safeMode?.reason,
-      })
-    }
-    if (isFirstStart(seqBefore, file)) {
-      await patiently(() =>
-        lifecycle.record([{ type: 'RepositoryAdded', plugin: null, data: starterRepository }], 'startup'),
-      )
-    }
+    const id = await recordStart({ settings, hostVersion, journal, lifecycle, file, patiently, logger })
     await lifecycle.prepare(file, patiently)
     await snapshots.flush()
     await projection.start()
+    const end = createEndFacts(lifecycle, logger)
     scope.add(async () => {
-      reasons.add('stopping')
-      await announceEnd?.()
+      readiness.hinder('stopping')
+      await end.stopping(failed)
       await lifecycle.stop()
-      await recordQuietly(() =>
-        lifecycle.record([{ type: 'HostStopped', plugin: null, data: {} }], 'shutdown'),
-      )
+      await end.stopped()
       await snapshots.flush()
     })
-    let stoppingSaid: Promise<void> | undefined
-    announceEnd = () =>
-      (stoppingSaid ??= recordQuietly(() => {
-        const data = failed ? { failed: true } : {}
-        return lifecycle.record([{ type: 'HostStopping', plugin: null, data }], 'shutdown')
-      }))
-    const stopLoading = (): void => void announceEnd?.().then(lifecycle.stopLoading)
-    options.interrupt?.addEventListener('abort', stopLoading)
-    scope.add(() => options.interrupt?.removeEventListener('abort', stopLoading))
-    refuseWhenInterrupted()
+    const stopLoading = (): void => void end.stopping(failed).then(lifecycle.stopLoading)
+    interrupt?.addEventListener('abort', stopLoading)
+    scope.add(() => interrupt?.removeEventListener('abort', stopLoading))
+    refuseWhenInterrupted(interrupt)
     // A plugin that takes its time to load can be switched off meanwhile.
     const commands = createMqttCommands({ lifecycle, bus, root, logger })
     scope.add(() => commands.close())
     await commands.start()
     gate.open()
     await lifecycle.start()
-    refuseWhenInterrupted()
+    refuseWhenInterrupted(interrupt)
     if (settings.discoveryPrefix !== '') {
       const homeAssistant = createHomeAssistant({
         lifecycle,
@@ -372,10 +237,10 @@ export async function createHost(options: HostOptions): Promise<Host> {
       scope.add(() => homeAssistant.close())
       await homeAssistant.start()
     }
-    refuseWhenInterrupted()
+    refuseWhenInterrupted(interrupt)
     await patiently(() => lifecycle.record([{ type: 'HostReady', plugin: null, data: {} }], 'startup'))
     await snapshots.flush()
-    reasons.delete('starting')
+    readiness.settle('starting')
     logger.info('ready', {
       http: http.url,
       mqtt: bus.url,
@@ -385,16 +250,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
     })
 
     return { http: http.url, mqtt: bus.url, id, lifecycle, close: () => scope.close() }
-
-    async function recordQuietly(record: () => Promise<unknown>): Promise<void> {
-      try {
-        await record()
-      } catch (error) {
-        logger.error('The end of the host could not be written down', { error: messageOf(error) })
-      }
-    }
   } catch (error) {
-    failed = !interrupted()
+    failed = interrupt?.aborted !== true
     // A disk that refuses is for the person who starts the host to mend.
     const reason =
       error instanceof Problem && error.code === 'storage_full' ? error.message : storageFault(error)
@@ -406,19 +263,10 @@ export async function createHost(options: HostOptions): Promise<Host> {
   }
 }
 
-/** No file and no history: a data directory that nobody has used yet. */
-function isFirstStart(seq: number, file: HostFile | undefined): boolean {
-  return seq === 0 && file?.repositories === undefined
-}
-
 function portOf(url: string): number {
   const { port, protocol } = new URL(url)
   if (port !== '') return Number(port)
   return protocol === 'https:' ? 443 : 80
-}
-
-function newHostId(): string {
-  return randomBytes(6).toString('hex')
 }
 
 function countByState(lifecycle: RunningLifecycle): Record<string, number> {

@@ -1,0 +1,27 @@
+import type { StartableBus } from '../bus/bus.ts'
+import { createEmbeddedBus, type EmbeddedBusSettings } from '../bus/embedded-bus.ts'
+import type { Settings } from '../settings/settings.ts'
+
+/** The broker that the settings ask for: the built-in one, or another. */
+export async function createBus(
+  settings: Settings,
+  parts: Pick<EmbeddedBusSettings, 'token' | 'guesses' | 'addresses' | 'tls' | 'disk' | 'logger' | 'clock'>,
+): Promise<StartableBus> {
+  const { mqttUrl: url, mqttRoot: root } = settings
+  if (url !== undefined) {
+    const { logger, clock } = parts
+    // Its library is loaded only where it is needed.
+    const { createExternalBus } = await import('../bus/external-bus.ts')
+    return createExternalBus({ url, root, logger, clock })
+  }
+  return createEmbeddedBus({
+    ...parts,
+    bind: settings.mqttBind,
+    port: settings.mqttPort,
+    root,
+    limits: {
+      connections: settings.mqttConnections,
+      connectionsPerAddress: settings.mqttConnectionsPerAddress,
+    },
+  })
+}

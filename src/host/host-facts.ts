@@ -1,0 +1,74 @@
+import { randomBytes } from 'node:crypto'
+import type { Logger } from '../base/log.ts'
+import { messageOf } from '../base/problem.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
+import { decideSafeMode } from '../lifecycle/supervision/safe-mode.ts'
+import type { Patiently } from '../lifecycle/supervision/startup.ts'
+import type { HostFile } from '../schema/host-file.ts'
+import type { Settings } from '../settings/settings.ts'
+
+/** What the journal says of the host's own start and end. */
+
+/** The repository that comes with the program; relative to the data directory or else to the program. */
+const starterRepository = { name: 'starter', url: './repository' }
+
+export interface StartFacts {
+  settings: Pick<Settings, 'hostId' | 'safeMode'>
+  hostVersion: string
+  journal: Journal
+  lifecycle: RunningLifecycle
+  /** `.host.json` as it was found. */
+  file: HostFile | undefined
+  patiently: Patiently
+  logger: Logger
+}
+
+/** Writes down that the host has started, and how; answers its id. */
+export async function recordStart(start: StartFacts): Promise<string> {
+  const { settings, hostVersion, journal, lifecycle, file, patiently, logger } = start
+  const { seq } = journal.state
+  const { id: knownId, unfinishedStarts } = journal.state.host.context
+  const id = settings.hostId ?? file?.host?.id ?? knownId ?? randomBytes(6).toString('hex')
+  await patiently(() =>
+    lifecycle.record([{ type: 'HostStarted', plugin: null, data: { host: id, hostVersion } }], 'startup'),
+  )
+  const reason = decideSafeMode(settings.safeMode, unfinishedStarts)
+  if (reason !== undefined) {
+    const data = { reason, unfinishedStarts }
+    await patiently(() => lifecycle.record([{ type: 'HostSafeModeEntered', plugin: null, data }], 'startup'))
+    logger.warn('Safe mode: no plugin is loaded, but everything can be changed', {
+      reason: lifecycle.safeMode?.reason,
+    })
+  }
+  // No history and no file: a data directory that nobody has used yet.
+  if (seq === 0 && file?.repositories === undefined) {
+    await patiently(() =>
+      lifecycle.record([{ type: 'RepositoryAdded', plugin: null, data: starterRepository }], 'startup'),
+    )
+  }
+  return id
+}
+
+/** The end of the host; one that cannot be written down is logged. */
+export interface EndFacts {
+  /** Only the first call counts. `failed`: the start came to nothing. */
+  stopping(failed: boolean): Promise<void>
+  stopped(): Promise<void>
+}
+
+export function createEndFacts(lifecycle: RunningLifecycle, logger: Logger): EndFacts {
+  let said: Promise<void> | undefined
+  async function record(fact: Parameters<RunningLifecycle['record']>[0][number]): Promise<void> {
+    try {
+      await lifecycle.record([fact], 'shutdown')
+    } catch (error) {
+      logger.error('The end of the host could not be written down', { error: messageOf(error) })
+    }
+  }
+  return {
+    stopping: (failed) =>
+      (said ??= record({ type: 'HostStopping', plugin: null, data: failed ? { failed: true } : {} })),
+    stopped: () => record({ type: 'HostStopped', plugin: null, data: {} }),
+  }
+}

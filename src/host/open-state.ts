@@ -1,0 +1,80 @@
+import type { Clock } from '../base/clock.ts'
+import type { FileSystem } from '../base/file-system.ts'
+import type { KeyRing } from '../base/key-ring.ts'
+import type { Logger } from '../base/log.ts'
+import { messageOf } from '../base/problem.ts'
+import type { Scope } from '../base/scope.ts'
+import { type Journal, openJournal } from '../journal/journal.ts'
+import { readSnapshot, refuseDoubtfulEdits } from '../journal/snapshot.ts'
+import { createSnapshotWriter, type SnapshotWriter } from '../journal/snapshot-writer.ts'
+import { writtenSnapshot } from '../journal/written-snapshot.ts'
+import { createManifests, type Manifests } from '../lifecycle/manifests/manifests.ts'
+import { createSecretVault } from '../lifecycle/secrets/secret-vault.ts'
+import { requireKeysOfStores } from '../lifecycle/stores/key-value-file.ts'
+import { createPluginDirectory } from '../repository/plugin-directory.ts'
+import type { PluginDirectory } from '../repository/repository.ts'
+import type { HostFile } from '../schema/host-file.ts'
+import { asStartError, StartError } from './start-conditions.ts'
+
+/** What a data directory holds of the runs before. */
+export interface OpenState {
+  pluginDirectory: PluginDirectory
+  manifests: Manifests
+  journal: Journal
+  snapshots: SnapshotWriter
+  /** `.host.json` as it was found; absent: there was none. */
+  file: HostFile | undefined
+}
+
+export interface OpenStateSettings {
+  directory: string
+  files: FileSystem
+  clock: Clock
+  logger: Logger
+  ring: KeyRing
+  /** As in `openJournal`. */
+  segmentBytes: number | undefined
+}
+
+/** Reads and checks it; changes nothing yet. What `scope` gets closes it. Throws `StartError`. */
+export async function openState(settings: OpenStateSettings, scope: Scope): Promise<OpenState> {
+  const { directory, files, clock, logger, ring, segmentBytes } = settings
+  const pluginDirectory = createPluginDirectory({ directory, files, logger })
+  const manifests = createManifests(pluginDirectory, logger)
+  const vault = createSecretVault(ring, manifests.knownFields)
+  const file = await asStartError(readSnapshot(files, directory, vault))
+  const acknowledged = file?.journal?.seq ?? 0
+  const journal = await asStartError(
+    openJournal({ directory, files, clock, logger, acknowledged, vault, segmentBytes }),
+  )
+  scope.add(() => journal.close())
+  await asStartError(requireKeysOfStores(files, directory, ring))
+  if (journal.first > 1) {
+    logger.info('Older events have been moved away; the journal here begins later', {
+      first: journal.first,
+    })
+  }
+  if (file !== undefined && journal.state.seq > 0) {
+    try {
+      refuseDoubtfulEdits(directory, writtenSnapshot(directory, journal, acknowledged), file)
+    } catch (error) {
+      throw new StartError(messageOf(error), { cause: error })
+    }
+  } else if (acknowledged > 0) {
+    logger.warn('There is no journal: the history begins anew, with what .host.json says', {
+      events: acknowledged,
+    })
+  }
+  const snapshots = createSnapshotWriter({
+    directory,
+    files,
+    clock,
+    logger,
+    kept: file,
+    state: () => journal.state,
+    eventId: (seq) => journal.eventId(seq),
+    vault,
+  })
+  scope.add(() => snapshots.close())
+  return { pluginDirectory, manifests, journal, snapshots, file }
+}

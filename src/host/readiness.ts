@@ -1,0 +1,36 @@
+import type { Bus } from '../bus/bus.ts'
+
+/** Whether the host serves, and why not. */
+export interface Readiness {
+  /** Until `settle` is called with the same text. */
+  hinder(reason: string): void
+  settle(reason: string): void
+  /** `reasons`: also of what is as good as it can be here. */
+  now(): { ready: boolean; reasons: string[] }
+}
+
+/** `snapshotFailure`: why `.host.json` cannot be written, if so. */
+export function createReadiness(
+  bus: Pick<Bus, 'connected' | 'memoryOnly'>,
+  snapshotFailure: () => string | undefined,
+): Readiness {
+  const hindrances = new Set<string>()
+  return {
+    hinder: (reason) => void hindrances.add(reason),
+    settle: (reason) => void hindrances.delete(reason),
+    now() {
+      const reasons = [...hindrances]
+      if (!bus.connected) reasons.push('the broker is not connected')
+      const { memoryOnly } = bus
+      if (memoryOnly?.lasting === false)
+        reasons.push(`what the broker keeps cannot be written: ${memoryOnly.reason}`)
+      const failure = snapshotFailure()
+      if (failure !== undefined) reasons.push(`.host.json cannot be written: ${failure}`)
+      const ready = reasons.length === 0
+      // A host that is what it can be on this platform is in order.
+      if (memoryOnly?.lasting === true)
+        reasons.push(`what the broker keeps is lost at a restart: ${memoryOnly.reason}`)
+      return { ready, reasons }
+    },
+  }
+}
