@@ -30,6 +30,19 @@ end)`,
     permissions: { mqtt: { publish: [topic] } },
   },
 }
+/** Says again and again what it has heard: the page shows what comes while it is open. */
+const reporter: FixturePlugin = {
+  id: 'reporter',
+  lua: `
+local plugin = Plugin:new("reporter")
+plugin:onInit(function()
+  plugin:setInterval(100, function()
+    plugin:log("info", "heard ${topic}")
+    plugin:logSafe("info", "heard it", { topic = "${topic}" })
+    plugin:emit("north-eastern-corner:temperature-of-the-greenhouse-changed", { topic = "${topic}" })
+  end)
+end)`,
+}
 /** A word that no line has room for. */
 const word: FixturePlugin = { id: 'w'.repeat(60), lua: 'Plugin:new("word")' }
 
@@ -64,18 +77,23 @@ test(
   async (context) => {
     const host = await startTestHost()
     context.after(() => host.close())
-    await writeFixtureRepository(host.repository, [station, word], namespace)
+    await writeFixtureRepository(host.repository, [station, reporter, word], namespace)
     const id = `@${namespace}/${shortId}`
-    for (const fullId of [id, `@${namespace}/${word.id}`])
+    const talking = `@${namespace}/${reporter.id}`
+    for (const fullId of [id, talking, `@${namespace}/${word.id}`])
       assert.equal((await host.request('POST', '/api/plugins/install', { body: { fullId } })).status, 201)
     const { body } = await host.request('POST', `/api/plugins/${id}/toggle`, { body: { enabled: true } })
     assert.equal(body.state, 'failed')
+    const second = await host.request('POST', `/api/plugins/${talking}/toggle`, { body: { enabled: true } })
+    assert.equal(second.body.state, 'running')
     const { page } = await openPage(context, host, { theme: 'light', width: 320 })
     /** Pages, and what each shows of it. */
     const pages = {
       '/plugins': id,
       [`/plugins/${id}`]: topic,
       [`/plugins/${id}/history`]: topic,
+      [`/plugins/${talking}/logs`]: topic,
+      [`/plugins/${talking}/events`]: topic,
       '/catalog': id,
       '/repositories': namespace,
       '/history': id,

@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { Plugin } from '../base/types.ts'
 import { timeOf, valueText } from '../base/words.ts'
+import { breakable } from '../parts/breakable.tsx'
 import { Empty } from '../parts/feedback.tsx'
 import { LineList } from '../parts/line-list.tsx'
 import { PauseButton } from '../parts/pause-button.tsx'
@@ -55,8 +56,8 @@ function Line({ event: { at, name, data } }: { event: EmittedEvent }) {
   return (
     <div class="line">
       <time>{timeOf(at)}</time>
-      <strong>{name}</strong>
-      <code>{valueText(data)}</code>
+      <strong>{breakable(name)}</strong>
+      <code>{breakable(valueText(data))}</code>
     </div>
   )
 }

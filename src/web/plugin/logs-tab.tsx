@@ -1,6 +1,7 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { LogEntry, Plugin } from '../base/types.ts'
 import { timeOf, valueText } from '../base/words.ts'
+import { breakable } from '../parts/breakable.tsx'
 import { Empty, Failure } from '../parts/feedback.tsx'
 import { LineList } from '../parts/line-list.tsx'
 import { PauseButton } from '../parts/pause-button.tsx'
@@ -72,8 +73,8 @@ function Line({ line: { at, level, message, fields } }: { line: LogEntry }) {
       <time dateTime={at}>{timeOf(at)}</time>
       <strong>{level}</strong>
       <span class="message">
-        {message}
-        {fields === undefined ? null : <code> {valueText(fields)}</code>}
+        {breakable(message)}
+        {fields === undefined ? null : <code> {breakable(valueText(fields))}</code>}
       </span>
     </div>
   )
