@@ -3,6 +3,7 @@ import { systemFileSystem } from '../../src/base/file-system.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import type { HostState } from '../../src/journal/evolve.ts'
 import { type Journal, type JournalSettings, openJournal } from '../../src/journal/journal.ts'
+import type { JournalEvent } from '../../src/schema/journal-event.ts'
 import { createManualClock } from './manual-clock.ts'
 
 /** Opening journals in tests, and comparing what they say. */
@@ -18,12 +19,20 @@ export function openTestJournal(directory: string, options: Partial<JournalSetti
 }
 
 /** A state without the machines' inner parts, for comparison. */
-export function plainState(state: HostState): unknown {
+export interface PlainState {
+  seq: number
+  host: unknown
+  plugins: unknown[]
+}
+
+export function plainState(state: HostState): PlainState {
   return JSON.parse(JSON.stringify({ seq: state.seq, host: state.host, plugins: [...state.plugins] }))
 }
 
 /** All that a journal can be asked for: every event, of all and of each plugin, and the state at each. */
-export function everythingOf(journal: Journal, keys: readonly string[] = []): unknown {
+export type Everything = ReturnType<typeof everythingOf>
+
+export function everythingOf(journal: Journal, keys: readonly string[] = []) {
   const plugins = [...journal.state.plugins.keys()]
   const all = readAll(journal)
   return {
@@ -38,8 +47,8 @@ export function everythingOf(journal: Journal, keys: readonly string[] = []): un
 }
 
 /** Reads on until there is no more. */
-export function readAll(journal: Journal, plugin?: string) {
-  const events = []
+export function readAll(journal: Journal, plugin?: string): JournalEvent[] {
+  const events: JournalEvent[] = []
   for (;;) {
     const filter = plugin === undefined ? {} : { plugin }
     const page = journal.read({ ...filter, after: events.at(-1)?.seq ?? 0, limit: 7 })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
+import type { JournalEvent } from '../../src/schema/journal-event.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 import { readEvents } from '../http/clients.ts'
@@ -56,10 +57,13 @@ const linesOf = async (host: TestHost, id: string): Promise<string[]> =>
     ({ message }) => message,
   )
 
+const historyOf = async (host: TestHost, id: string): Promise<JournalEvent[]> =>
+  (await host.request('GET', `/api/plugins/${id}/history`)).body.events
+
 const crashesOf = async (host: TestHost, id: string): Promise<string[]> =>
-  ((await host.request('GET', `/api/plugins/${id}/history`)).body.events as any[])
-    .filter(({ type }) => type === 'PluginCrashed')
-    .map(({ data }) => data.error.code)
+  (await historyOf(host, id)).flatMap((event) =>
+    event.type === 'PluginCrashed' ? [event.data.error.code] : [],
+  )
 
 const stateOf = async (host: TestHost, id: string) => {
   const { state, error } = (await host.request('GET', `/api/plugins/${id}`)).body
@@ -156,13 +160,12 @@ test('what dies while it serves a call is charged to who has called: it stays do
   await until('the victim', async () => (await stateOf(host, 'victim')).state === 'running')
   assert.deepEqual(await crashesOf(host, 'victim'), [])
   assert.deepEqual(await crashesOf(host, 'attacker'), Array(crashes).fill('ended_another'))
-  const { events } = (await host.request('GET', '/api/plugins/victim/history')).body
-  const reasons = (events as any[])
-    .filter(({ type, by }) => type === 'PluginUnloaded' && by === 'supervisor')
-    .map(({ data }) => data.reason)
+  const reasons = (await historyOf(host, 'victim')).flatMap((event) =>
+    event.type === 'PluginUnloaded' && event.by === 'supervisor' ? [event.data.reason] : [],
+  )
   assert.equal(reasons.length, crashes)
   for (const reason of reasons)
-    assert.match(reason, /^a call of @fixtures\/attacker ended it: .* memory \(limit memory\)/)
+    assert.match(reason ?? '', /^a call of @fixtures\/attacker ended it: .* memory \(limit memory\)/)
   const { error } = (await host.request('GET', '/api/plugins/attacker')).body
   assert.equal(error.message, 'it ended @fixtures/victim, which served its call (out_of_memory)')
 })

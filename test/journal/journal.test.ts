@@ -8,9 +8,8 @@ import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts
 import { createKeyRing } from '../../src/base/key-ring.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { Problem } from '../../src/base/problem.ts'
-import { fold, type HostState } from '../../src/journal/evolve.ts'
+import { fold } from '../../src/journal/evolve.ts'
 import { DamagedJournalError } from '../../src/journal/damaged-journal.ts'
-import { type JournalSettings, openJournal } from '../../src/journal/journal.ts'
 import { decodeLine, encodeLine } from '../../src/journal/journal-line.ts'
 import { repairJournal } from '../../src/journal/repair.ts'
 import { createSecretVault } from '../../src/lifecycle/secrets/secret-vault.ts'
@@ -21,30 +20,16 @@ import { createSnapshotWriter } from '../../src/journal/snapshot-writer.ts'
 import type { Fact, PluginFact } from '../../src/schema/journal-event.ts'
 import { anyFact, configured, id, installation, other } from '../helpers/any-fact.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
+import { openTestJournal, plainState } from '../helpers/journal-stage.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
-function open(directory: string, options: Partial<JournalSettings> = {}) {
-  return openJournal({
-    directory,
-    files: systemFileSystem,
-    clock: createManualClock(),
-    logger: silentLogger,
-    ...options,
-  })
-}
-
 async function journalOf(context: TestContext, facts: Fact[]) {
   const directory = await temporaryDirectory(context)
-  const journal = await open(directory)
+  const journal = await openTestJournal(directory)
   await journal.append(facts, 'http')
   await journal.close()
   return { directory, path: join(directory, journalFileName) }
-}
-
-/** A state without the machines' inner parts, for comparison. */
-function plain(state: HostState): unknown {
-  return JSON.parse(JSON.stringify({ seq: state.seq, host: state.host, plugins: [...state.plugins] }))
 }
 
 test('an event is numbered, stamped with who asked, and readable as JSON by any tool', async (context) => {
@@ -74,19 +59,19 @@ test('an event is numbered, stamped with who asked, and readable as JSON by any 
 
 test('opening an empty directory writes nothing', async (context) => {
   const directory = await temporaryDirectory(context)
-  await (await open(directory)).close()
+  await (await openTestJournal(directory)).close()
   await assert.rejects(stat(join(directory, journalFileName)), { code: 'ENOENT' })
 })
 
 test('what was appended is there after opening again, with the same state', async (context) => {
   const directory = await temporaryDirectory(context)
-  const journal = await open(directory)
+  const journal = await openTestJournal(directory)
   await journal.append([...installation(id), configured(id, { a: 1 })], 'http', 'key-1')
-  const before = plain(journal.state)
+  const before = plainState(journal.state)
   await journal.close()
-  const again = await open(directory)
+  const again = await openTestJournal(directory)
   context.after(() => again.close())
-  assert.deepEqual(plain(again.state), before)
+  assert.deepEqual(plainState(again.state), before)
   assert.equal(again.recallRequest('key-1'), id)
 })
 
@@ -96,7 +81,7 @@ test('many appends at once are written in one group, and each gets its own event
     if (operation === 'datasync') syncs += 1
     return false
   })
-  const journal = await open(await temporaryDirectory(context), { files })
+  const journal = await openTestJournal(await temporaryDirectory(context), { files })
   context.after(() => journal.close())
   const plugins = Array.from({ length: 50 }, (_, number) => `@fixtures/p${number}`)
   const answers = await Promise.all(plugins.map((plugin) => journal.append(installation(plugin), 'http')))
@@ -111,7 +96,7 @@ test('many appends at once are written in one group, and each gets its own event
 })
 
 test('a fact that the machine refuses is refused alone, and the rest of the group goes through', async (context) => {
-  const journal = await open(await temporaryDirectory(context))
+  const journal = await openTestJournal(await temporaryDirectory(context))
   context.after(() => journal.close())
   const results = await Promise.allSettled([
     journal.append(installation(id), 'http'),
@@ -128,7 +113,7 @@ test('a fact that the machine refuses is refused alone, and the rest of the grou
 })
 
 test('an append with a refused fact in the middle leaves nothing of itself', async (context) => {
-  const journal = await open(await temporaryDirectory(context))
+  const journal = await openTestJournal(await temporaryDirectory(context))
   context.after(() => journal.close())
   const facts = [...installation(id), { type: 'PluginLoaded', plugin: id, data: {} } satisfies PluginFact]
   await assert.rejects(journal.append(facts, 'http'), { code: 'invalid_transition' })
@@ -142,19 +127,19 @@ for (const operation of ['write', 'datasync', 'open'] as const) {
     const files = failingFileSystem(
       (name, path) => full && name === operation && path.endsWith(journalFileName),
     )
-    const journal = await open(directory, { files })
+    const journal = await openTestJournal(directory, { files })
     if (operation !== 'open') await journal.append(installation(id), 'http')
-    const before = plain(journal.state)
+    const before = plainState(journal.state)
     full = true
     await assert.rejects(journal.append(installation(other), 'http'), { code: 'storage_full' })
-    assert.deepEqual(plain(journal.state), before)
+    assert.deepEqual(plainState(journal.state), before)
     full = false
     await journal.append(installation(other), 'http')
-    const after = plain(journal.state)
+    const after = plainState(journal.state)
     await journal.close()
-    const again = await open(directory)
+    const again = await openTestJournal(directory)
     context.after(() => again.close())
-    assert.deepEqual(plain(again.state), after)
+    assert.deepEqual(plainState(again.state), after)
   })
 }
 
@@ -162,14 +147,14 @@ test('bytes that a failed write left are cut off before the next append, even wh
   const directory = await temporaryDirectory(context)
   let full = false
   const files = failingFileSystem((operation) => full && (operation === 'write' || operation === 'truncate'))
-  const journal = await open(directory, { files })
+  const journal = await openTestJournal(directory, { files })
   await journal.append(installation(id), 'http')
   full = true
   await assert.rejects(journal.append([configured(id, { a: 1 })], 'http'), { code: 'storage_full' })
   full = false
   await journal.append([configured(id, { b: 2 })], 'http')
   await journal.close()
-  const again = await open(directory)
+  const again = await openTestJournal(directory)
   context.after(() => again.close())
   assert.deepEqual(again.state.plugins.get(id)?.context.config, { b: 2 })
 })
@@ -179,7 +164,7 @@ test('an incomplete last line is cut off with a warning', async (context) => {
   const whole = await readFile(path)
   await appendFile(path, '{"version":1,"seq":3,"id":"')
   const warnings: string[] = []
-  const journal = await open(directory, {
+  const journal = await openTestJournal(directory, {
     logger: { ...silentLogger, warn: (message) => void warnings.push(message) },
     acknowledged: 2,
   })
@@ -194,7 +179,7 @@ test('an incomplete last line is cut off with a warning', async (context) => {
 
 test('a journal that is shorter than what the snapshot has seen is refused', async (context) => {
   const { directory } = await journalOf(context, installation(id))
-  await assert.rejects(open(directory, { acknowledged: 3 }), DamagedJournalError)
+  await assert.rejects(openTestJournal(directory, { acknowledged: 3 }), DamagedJournalError)
 })
 
 test('a flipped byte anywhere is found, and told with its line and position', async (context) => {
@@ -206,7 +191,7 @@ test('a flipped byte anywhere is found, and told with its line and position', as
       const damaged = Buffer.from(whole)
       damaged[offset] = (damaged[offset] ?? 0) ^ flip
       await writeFile(path, damaged)
-      await assert.rejects(open(directory, { acknowledged: 3 }), (error) => {
+      await assert.rejects(openTestJournal(directory, { acknowledged: 3 }), (error) => {
         assert.ok(error instanceof DamagedJournalError, String(error))
         assert.equal(error.line, lineOf(offset))
         assert.match(error.message, /repair/)
@@ -234,10 +219,10 @@ test('bytes that read as the same text are another line all the same', async (co
   ] as const) {
     const damaged = Buffer.concat([original.subarray(0, at), Buffer.from(bytes), original.subarray(at + 3)])
     await writeFile(path, damaged)
-    await assert.rejects(open(directory, { acknowledged: 4 }), /its checksum does not match/)
+    await assert.rejects(openTestJournal(directory, { acknowledged: 4 }), /its checksum does not match/)
   }
   await writeFile(path, original)
-  await (await open(directory, { acknowledged: 4 })).close()
+  await (await openTestJournal(directory, { acknowledged: 4 })).close()
 })
 
 test('a line that is missing, doubled or out of order is found though every checksum is right', async (context) => {
@@ -249,13 +234,13 @@ test('a line that is missing, doubled or out of order is found though every chec
     [first, third, second],
   ]) {
     await writeFile(path, `${lines.join('\n')}\n`)
-    await assert.rejects(open(directory, { acknowledged: 3 }), DamagedJournalError)
+    await assert.rejects(openTestJournal(directory, { acknowledged: 3 }), DamagedJournalError)
   }
 })
 
 test('after a repair the host starts, with the settings of the snapshot and a copy of the damaged file', async (context) => {
   const { directory, path } = await journalOf(context, [...installation(id), configured(id, { a: 1 })])
-  const journal = await open(directory)
+  const journal = await openTestJournal(directory)
   const writer = createSnapshotWriter({
     directory,
     files: systemFileSystem,
@@ -270,7 +255,7 @@ test('after a repair the host starts, with the settings of the snapshot and a co
   await writeFile(path, damaged)
   const snapshot = await readSnapshot(systemFileSystem, directory)
   const check = async (): Promise<void> => {
-    const opened = await open(directory, { acknowledged: snapshot?.journal?.seq ?? 0 })
+    const opened = await openTestJournal(directory, { acknowledged: snapshot?.journal?.seq ?? 0 })
     await opened.close()
   }
   const [done] = await repairJournal(directory, systemFileSystem, 0, snapshot, check)
@@ -278,7 +263,7 @@ test('after a repair the host starts, with the settings of the snapshot and a co
   assert.equal(await readFile(done?.copies[0] ?? '', 'utf8'), damaged)
   const file = await readSnapshot(systemFileSystem, directory)
   assert.deepEqual([file?.journal, file?.plugins], [{}, snapshot?.plugins])
-  const again = await open(directory, { acknowledged: file?.journal?.seq ?? 0 })
+  const again = await openTestJournal(directory, { acknowledged: file?.journal?.seq ?? 0 })
   context.after(() => again.close())
   assert.equal(again.state.seq, 1)
 })
@@ -299,7 +284,7 @@ test('events of an older format are lifted step by step', async (context) => {
   }
   const { data: details, ...old } = current
   await writeFile(join(directory, journalFileName), `${encodeLine({ version: 0, ...old, details })}\n`)
-  const journal = await open(directory, {
+  const journal = await openTestJournal(directory, {
     upcasters: { 0: ({ details: lifted = null, ...rest }) => ({ ...rest, data: lifted }) },
   })
   context.after(() => journal.close())
@@ -309,7 +294,7 @@ test('events of an older format are lifted step by step', async (context) => {
 test('an event of a newer format stops the start and says so', async (context) => {
   const directory = await temporaryDirectory(context)
   await writeFile(join(directory, journalFileName), `${encodeLine({ version: 2, seq: 1 })}\n`)
-  await assert.rejects(open(directory, { acknowledged: 1 }), /newer Lupine/)
+  await assert.rejects(openTestJournal(directory, { acknowledged: 1 }), /newer Lupine/)
 })
 
 test('a line is decoded to what was encoded, whatever it holds', () => {
@@ -357,7 +342,7 @@ test('law: the fold of the journal is the live state and the snapshot, at every 
         const files: FileSystem = failingFileSystem((operation) => operation === failing)
         const states: unknown[] = []
         const start = async () => {
-          const journal = await open(directory, { files, ...encryption })
+          const journal = await openTestJournal(directory, { files, ...encryption })
           const snapshots = createSnapshotWriter({
             ...encryption,
             directory,
@@ -367,11 +352,11 @@ test('law: the fold of the journal is the live state and the snapshot, at every 
             kept: undefined,
             state: () => journal.state,
           })
-          journal.subscribe(() => void states.push(plain(journal.state)))
+          journal.subscribe(() => void states.push(plainState(journal.state)))
           return { journal, snapshots }
         }
         let { journal, snapshots } = await start()
-        states.push(plain(journal.state))
+        states.push(plainState(journal.state))
         for (const step of steps) {
           if (step.do === 'restart') {
             await journal.close()
@@ -386,12 +371,12 @@ test('law: the fold of the journal is the live state and the snapshot, at every 
           failing = undefined
         }
         await snapshots.flush()
-        const live = plain(journal.state)
+        const live = plainState(journal.state)
         const events = journal.read({ limit: Number.MAX_SAFE_INTEGER })
-        assert.deepEqual(plain(fold(events)), live)
+        assert.deepEqual(plainState(fold(events)), live)
         assert.equal(events.length, journal.state.seq)
         for (const seq of states.keys())
-          assert.deepEqual(plain(journal.stateAt(seq)), states[seq], `state at ${seq}`)
+          assert.deepEqual(plainState(journal.stateAt(seq)), states[seq], `state at ${seq}`)
         if (journal.state.seq > 0) {
           const file = await readSnapshot(systemFileSystem, directory, encryption.vault)
           assert.deepEqual(file, JSON.parse(JSON.stringify(snapshotOf(journal.state))))
@@ -404,7 +389,7 @@ test('law: the fold of the journal is the live state and the snapshot, at every 
 })
 
 test('a fact that cannot be written as JSON is refused alone', async (context) => {
-  const journal = await open(await temporaryDirectory(context))
+  const journal = await openTestJournal(await temporaryDirectory(context))
   context.after(() => journal.close())
   const circle: Record<string, unknown> = {}
   circle.self = circle
@@ -422,7 +407,7 @@ test('a fact that cannot be written as JSON is refused alone', async (context) =
 
 test('large events are read in pieces, however many are asked for', async (context) => {
   const directory = await temporaryDirectory(context)
-  const journal = await open(directory)
+  const journal = await openTestJournal(directory)
   context.after(() => journal.close())
   await journal.append(installation(id), 'http')
   const large = (n: number) => configured(id, { n, text: 'x'.repeat(1024 * 1024) })

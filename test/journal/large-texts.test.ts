@@ -3,26 +3,16 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { messageBytesLimit } from '../../src/base/cut-text.ts'
-import { systemClock } from '../../src/base/clock.ts'
-import { systemFileSystem } from '../../src/base/file-system.ts'
-import { silentLogger } from '../../src/base/log.ts'
-import { openJournal } from '../../src/journal/journal.ts'
 import { journalFileName } from '../../src/journal/segment.ts'
+import { openTestJournal } from '../helpers/journal-stage.ts'
 import { writeLargeTexts } from '../helpers/large-texts.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-
-const settings = (directory: string) => ({
-  directory,
-  files: systemFileSystem,
-  clock: systemClock,
-  logger: silentLogger,
-})
 
 test('texts of any size in a journal of an older version are cut when they are read, and stay on disk', async (context) => {
   const directory = await temporaryDirectory(context)
   const ids = await writeLargeTexts(directory)
   const size = (await readFile(join(directory, journalFileName))).length
-  const journal = await openJournal(settings(directory))
+  const journal = await openTestJournal(directory)
   const states = [journal.state, journal.stateAt(journal.state.seq), journal.stateAt(journal.state.seq - 1)]
   const events = ids.flatMap((plugin) => journal.read({ plugin, limit: 100 }))
   for (const text of [...states.map((state) => [...state.plugins.values()]), events].map((all) =>
@@ -39,7 +29,7 @@ test('texts of any size in a journal of an older version are cut when they are r
 test('no fact is written down with a text of any size', async (context) => {
   const directory = await temporaryDirectory(context)
   const [plugin = ''] = await writeLargeTexts(directory, [10])
-  const journal = await openJournal(settings(directory))
+  const journal = await openTestJournal(directory)
   const before = (await readFile(join(directory, journalFileName))).length
   const error = { code: 'lua_error', message: 'x'.repeat(500_000), at: '2026-01-01T00:00:00.000Z' }
   const log = [{ at: error.at, level: 'error', message: 'y'.repeat(500_000) }]

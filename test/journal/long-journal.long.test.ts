@@ -2,15 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
-import { systemClock } from '../../src/base/clock.ts'
-import { systemFileSystem } from '../../src/base/file-system.ts'
-import { silentLogger } from '../../src/base/log.ts'
 import { createCheckpoints } from '../../src/journal/checkpoints.ts'
 import { fold, initialState } from '../../src/journal/evolve.ts'
-import { type Journal, openJournal } from '../../src/journal/journal.ts'
+import type { Journal } from '../../src/journal/journal.ts'
 import { createNumberList } from '../../src/journal/number-list.ts'
 import type { JournalEvent } from '../../src/schema/journal-event.ts'
 import { collectGarbage } from '../helpers/collect-garbage.ts'
+import { openTestJournal } from '../helpers/journal-stage.ts'
 import { writeLongJournal } from '../helpers/long-journal.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
@@ -18,12 +16,7 @@ import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 async function open(directory: string): Promise<{ journal: Journal; processorTime: number }> {
   const before = process.cpuUsage()
-  const journal = await openJournal({
-    directory,
-    files: systemFileSystem,
-    clock: systemClock,
-    logger: silentLogger,
-  })
+  const journal = await openTestJournal(directory)
   const { user, system } = process.cpuUsage(before)
   return { journal, processorTime: user + system }
 }

@@ -19,9 +19,11 @@ import { changeStoredState, foldVersion } from '../../src/journal/stored-state.t
 import { changeEvent } from '../../src/journal/vault.ts'
 import { createSecretVault } from '../../src/lifecycle/secrets/secret-vault.ts'
 import { systemFileSystem } from '../../src/base/file-system.ts'
+import { parseCheckpoint } from '../../src/schema/stored-state.ts'
 import { anyFact, configured, id, installation, other } from '../helpers/any-fact.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
 import {
+  type Everything,
   everythingOf,
   haltingFileSystem,
   openTestJournal,
@@ -67,16 +69,18 @@ async function segmentsIn(directory: string): Promise<string[]> {
 }
 
 /** What a start says, from the checkpoint or without it; both have to be the same. */
-async function bothWays(directory: string, options: Partial<JournalSettings> = {}): Promise<any> {
+async function bothWays(directory: string, options: Partial<JournalSettings> = {}): Promise<Everything> {
   const keys = Array.from({ length: 70 }, (_, n) => `key-${n}`)
-  const found: unknown[] = []
+  const found: Everything[] = []
   for (const whole of [false, true]) {
     const journal = await openTestJournal(directory, small({ ...options, whole }))
     found.push(everythingOf(journal, keys))
     await journal.close()
   }
   assert.deepEqual(found[0], found[1], 'the checkpoint with what follows it is the fold of all')
-  return found[0]
+  const [everything] = found
+  assert.ok(everything)
+  return everything
 }
 
 test('law: a start from the checkpoint is a start from the first event, whatever was appended, failed, was cut off or restarted', async (context) => {
@@ -148,7 +152,7 @@ test('journals of older versions become segments, a part or more at each start, 
     const directory = await temporaryDirectory(context)
     await write(directory)
     const before = await openTestJournal(directory, options)
-    const expected = everythingOf(before) as any
+    const expected = everythingOf(before)
     await before.close()
     let starts = 0
     // There is no checkpoint before all is done.
@@ -177,7 +181,7 @@ test('segments that are moved away leave no gap: numbers go on, states stay, and
   const archive = await temporaryDirectory(context)
   const names = await segmentsIn(directory)
   const before = await openTestJournal(directory, small())
-  const whole = everythingOf(before) as any
+  const whole = everythingOf(before)
   await before.close()
   // Two of them, then all; from the checkpoint, and without.
   for (const [count, checkpoint] of [
@@ -205,7 +209,7 @@ test('segments that are moved away leave no gap: numbers go on, states stay, and
     assert.equal(journal.read({ after: 0, limit: 3 })[0]?.seq, first)
     assert.deepEqual(
       journal.read({ plugin: id, limit: 100 }),
-      whole.all.filter((event: any) => event.plugin === id && event.seq >= first),
+      whole.all.filter((event) => event.plugin === id && event.seq >= first),
     )
     await journal.close()
   }
@@ -330,10 +334,12 @@ test('a checkpoint that lies is not believed where the bytes of the journal are 
   const path = join(directory, checkpointFileName)
   const decoded = decodeLine((await readFile(path)).subarray(0, -1))
   assert.ok(decoded.ok)
-  const checkpoint = decoded.value as any
+  const parsed = parseCheckpoint(decoded.value)
+  assert.ok(parsed.ok)
+  const checkpoint = parsed.value
   const lie = structuredClone(checkpoint)
-  for (const plugin of lie.base.plugins) plugin.context.config = { lie: true }
-  const isLying = async (content: any): Promise<boolean> => {
+  for (const { context: lying } of lie.base.plugins) lying.config = { lie: true }
+  const isLying = async (content: object): Promise<boolean> => {
     await writeFile(path, `${encodeLine(content)}\n`)
     const journal = await openTestJournal(directory, small())
     await journal.close()
@@ -344,7 +350,7 @@ test('a checkpoint that lies is not believed where the bytes of the journal are 
   assert.equal(await isLying({ ...lie, fold: foldVersion + 1 }), false, 'made by other rules')
   const change = (entry: number, members: object) => ({
     ...lie,
-    segments: lie.segments.map((segment: object, position: number) =>
+    segments: lie.segments.map((segment, position) =>
       position === entry ? { ...segment, ...members } : segment,
     ),
   })
