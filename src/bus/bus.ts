@@ -26,6 +26,9 @@ export interface PublishOptions {
   publisher?: string
 }
 
+/** Publishes one message on the topic for which it was made. */
+export type Sender = (payload: Uint8Array, options: Required<Pick<PublishOptions, 'qos' | 'retain'>>) => void
+
 /** The plugin that caused a message, to be told with it and charged for what follows from it in this host. */
 export interface Cause {
   /** Full id. */
@@ -55,9 +58,10 @@ export interface Bus {
   publish(topic: string, payload: Uint8Array | string, options?: PublishOptions): Promise<void>
   /**
    * The same for many messages on one topic, which is checked once; throws the `Problem`. The function that it answers
-   * has no promise: what cannot be published is logged. Nobody changes the payload after the call.
+   * has no promise: what cannot be published is logged. Nobody changes the payload after the call. `publisher`: as in
+   * `PublishOptions`.
    */
-  prepare(topic: string, options?: PublishOptions): (payload: Uint8Array) => void
+  prepare(topic: string, publisher?: string): Sender
   /** Runs `task`; what it publishes meanwhile is its cause's. An external broker does not say what follows. */
   causedBy(cause: Cause, task: () => void): void
   /**

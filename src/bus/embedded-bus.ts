@@ -116,14 +116,14 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   }
 
   /** Sends it and logs what comes of that, unless it may be lost and too much is under way. */
-  function sendAway(topic: string, payload: Buffer, options: PublishOptions): void {
+  function sendAway(topic: string, payload: Buffer, options: PublishOptions, publisher: Publisher): void {
     const canBeLost = (options.qos ?? 0) === 0 && options.retain !== true
     if (canBeLost && pending >= pendingMessagesLimit) {
       warn('Messages were dropped: more are published than subscribers read')
       return
     }
     published += 1
-    send(topic, payload, options, publisherNamed(options.publisher), (error) => logFailure(topic, error))
+    send(topic, payload, options, publisher, (error) => logFailure(topic, error))
   }
 
   /** Of the host itself, retained: resolves when all subscribers that can take it have it. */
@@ -180,13 +180,15 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
       if (closing !== undefined || !listeners.isOpen) throw closedProblem()
       if (!isTopic(topic)) throw topicProblem(topic)
       // Copied, because it is sent later than the caller believes.
-      sendAway(topic, Buffer.from(payload), options)
+      sendAway(topic, Buffer.from(payload), options, publisherNamed(options.publisher))
     },
-    prepare(topic, options = {}) {
+    prepare(topic, plugin) {
       if (!isTopic(topic)) throw topicProblem(topic)
-      return (payload) => {
+      const publisher = publisherNamed(plugin)
+      return (payload, options) => {
         if (closing !== undefined || !listeners.isOpen) return
-        sendAway(topic, Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength), options)
+        const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength)
+        sendAway(topic, bytes, options, publisher)
       }
     },
     causedBy(cause, task) {

@@ -225,9 +225,9 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
       messages.published += 1
       queue.push({ topic, payload: Buffer.from(payload), qos, retain })
     },
-    prepare(topic, { qos = 0, retain = false } = {}) {
+    prepare(topic) {
       if (!isTopic(topic)) throw topicProblem(topic)
-      return (payload) => {
+      return (payload, { qos, retain }) => {
         if (closing !== undefined) return
         messages.published += 1
         queue.push({ topic, payload: Buffer.from(payload), qos, retain })

@@ -5,6 +5,7 @@ import { jsonText } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import type { Announcement, Lifecycle } from '../lifecycle/lifecycle.ts'
+import { exposedState } from '../schema/exposure.ts'
 import type { JournalEvent } from '../schema/journal-event.ts'
 import { type Backlog, createBacklog } from './backlog.ts'
 
@@ -181,22 +182,22 @@ function announcementData(announcement: Exclude<Announcement, { kind: 'lifecycle
   const { plugin } = announcement
   switch (announcement.kind) {
     case 'log':
-      return { plugin, ...announcement.entry }
+      return { plugin, ...announcement.line.value() }
     case 'event': {
       const { name, data, caller } = announcement
       return { plugin, name, data: data.value(), ...(caller === undefined ? {} : { caller }) }
     }
     case 'object': {
       const { path, value } = announcement
-      return { plugin, path, value: value ?? null, removed: value === undefined }
+      return { plugin, path, value: value?.value() ?? null, removed: value === undefined }
     }
     case 'exposure':
       return { plugin, id: announcement.id, exposure: announcement.exposure ?? null }
     case 'exposed':
-      return { plugin, id: announcement.id, state: announcement.state }
+      return { plugin, id: announcement.id, state: exposedState(announcement.state) }
     default: {
       const { id, value, removed } = announcement
-      return { plugin, id, value: value ?? null, removed }
+      return { plugin, id, value: value?.value() ?? null, removed }
     }
   }
 }

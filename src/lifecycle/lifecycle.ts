@@ -60,9 +60,9 @@ export interface RepositoryView extends RepositoryStatus {
 
 /** What a plugin exposes, as callers see it; an event has no state. */
 export interface ExposureView {
-  id: string
-  exposure: Exposure
-  state: ExposedState
+  readonly id: string
+  readonly exposure: Exposure
+  readonly state: ExposedState
 }
 
 /** A sensor or control as callers see it. */
@@ -113,7 +113,7 @@ export interface PluginDocument {
 /** What the host tells whoever listens: the event stream, MQTT, the inspector. Secrets are hidden. */
 export type Announcement =
   | { kind: 'lifecycle'; event: JournalEvent }
-  | { kind: 'log'; plugin: string; entry: LogEntry }
+  | { kind: 'log'; plugin: string; line: SerializedJson<LogEntry> }
   | {
       kind: 'event'
       plugin: string
@@ -124,12 +124,20 @@ export type Announcement =
       /** The plugin that has emitted it through this one's instance. */
       caller?: string | undefined
     }
-  | { kind: 'object'; plugin: string; path: string; value: Json | undefined }
-  | { kind: 'sensor' | 'control'; plugin: string; id: string; value: Json | undefined; removed: boolean }
+  /** Without `value`: the object is removed. */
+  | { kind: 'object'; plugin: string; path: string; value: SerializedJson | undefined }
+  | {
+      kind: 'sensor' | 'control'
+      plugin: string
+      id: string
+      /** Undefined: nobody knows one at present, or it is removed. */
+      value: SerializedJson | undefined
+      removed: boolean
+    }
   /** Without `exposure`: it is not exposed any more. */
   | { kind: 'exposure'; plugin: string; id: string; exposure: Exposure | undefined }
   /** All values of an exposure; of an event, what has just happened. */
-  | { kind: 'exposed'; plugin: string; id: string; exposure: Exposure; state: ExposedState }
+  | { kind: 'exposed'; plugin: string; id: string; exposure: Exposure; state: SerializedJson }
 
 export interface Lifecycle {
   /** The full id of any accepted form. Throws `plugin_not_installed`, `ambiguous_id`. */

@@ -1,10 +1,13 @@
 import { type Json, jsonText } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf } from '../base/problem.ts'
-import type { Bus, BusMessage, BusSubscription, PublishOptions } from '../bus/bus.ts'
+import { serializeJson } from '../base/serialized-json.ts'
+import type { Bus, BusMessage, BusSubscription, PublishOptions, Sender } from '../bus/bus.ts'
+import type { ValueKind } from '../schema/message-frames.ts'
 import { createTopics } from '../schema/topics.ts'
 import type { JournalEvent, PluginJournalEvent } from '../schema/journal-event.ts'
 import type { Plugin } from '../schema/plugin.ts'
+import { createValueTopics, type ValueTopics } from './value-topics.ts'
 import type { Announcement, Lifecycle } from '../lifecycle/lifecycle.ts'
 
 export interface MqttProjectionSettings {
@@ -23,18 +26,18 @@ export interface MqttProjection {
   close(): Promise<void>
 }
 
+const atOnce = { qos: 0, retain: false } as const
 /** Names of events that are remembered for each plugin. */
 const eventTopicsLimit = 1_000
 
-interface EventSender extends Required<Pick<PublishOptions, 'qos' | 'retain'>> {
-  send(payload: Uint8Array): void
-}
-
-/** Retained topics of one plugin, as far as this host published them. */
-interface Retained {
+/** Topics of one plugin on which this host has published. */
+interface PluginTopics {
+  /** Whether its state is retained. */
   state: boolean
-  /** Objects, sensors, controls and what is exposed: they go when the plugin is unloaded. */
-  values: Set<string>
+  values: ValueTopics
+  /** Ways to publish the events that have come of late, by name. */
+  events: Map<string, Sender>
+  log: Sender | undefined
 }
 
 /** In these states nothing of a plugin is loaded, so none of its values may be left. */
@@ -58,19 +61,18 @@ export function createMqttProjection({
   logger,
 }: MqttProjectionSettings): MqttProjection {
   const topics = createTopics(root)
-  const retainedByPlugin = new Map<string, Retained>()
-  /** Ways to publish the events that have come of late, by plugin and name. */
-  const eventSenders = new Map<string, Map<string, EventSender>>()
+  const topicsByPlugin = new Map<string, PluginTopics>()
   const cleanUps: (() => unknown)[] = []
   let stopInspection = (): void => undefined
   let starting: Promise<void> | undefined
   let closed = false
 
-  function retainedOf(plugin: string): Retained {
-    const present = retainedByPlugin.get(plugin)
+  function topicsOf(plugin: string): PluginTopics {
+    const present = topicsByPlugin.get(plugin)
     if (present !== undefined) return present
-    const fresh: Retained = { state: false, values: new Set() }
-    retainedByPlugin.set(plugin, fresh)
+    const values = createValueTopics(plugin, { bus, topics })
+    const fresh: PluginTopics = { state: false, values, events: new Map(), log: undefined }
+    topicsByPlugin.set(plugin, fresh)
     return fresh
   }
 
@@ -82,33 +84,10 @@ export function createMqttProjection({
 
   const clear = (topic: string): void => publish(topic, '', { retain: true })
 
-  /** `undefined` with `removed` clears the topic; without it there is a value that nobody knows at present. */
-  function publishValue(plugin: string, topic: string, value: Json | undefined, removed: boolean): void {
-    const { values } = retainedOf(plugin)
-    if (removed) {
-      if (values.delete(topic)) clear(topic)
-    } else if (value !== undefined || values.has(topic)) {
-      values.add(topic)
-      publish(topic, jsonText(value ?? null), { retain: true })
-    }
-  }
-
   /** An event has happened once: whoever comes later must not take it for a new one. */
-  function publishExposed({
-    plugin,
-    id,
-    exposure,
-    state,
-  }: Pick<Announcement & { kind: 'exposed' }, 'plugin' | 'id' | 'exposure' | 'state'>): void {
-    const topic = topics.exposed(plugin, id)
-    if (exposure.component === 'event') publish(topic, jsonText(state))
-    else publishValue(plugin, topic, state, false)
-  }
-
-  function clearValues(plugin: string): void {
-    const values = retainedByPlugin.get(plugin)?.values
-    for (const topic of values ?? []) clear(topic)
-    values?.clear()
+  function publishExposed({ plugin, id, exposure, state }: Announcement & { kind: 'exposed' }): void {
+    if (exposure.component !== 'event') topicsOf(plugin).values.publish('exposed', id, state.bytes)
+    else bus.prepare(topics.exposed(plugin, id))(state.bytes, atOnce)
   }
 
   function publishState(
@@ -117,15 +96,14 @@ export function createMqttProjection({
     seq: number,
   ): void {
     const { state, enabled, version, error } = shown
-    retainedOf(plugin).state = true
+    topicsOf(plugin).state = true
     publish(topics.state(plugin), JSON.stringify({ state, enabled, version, error, seq }), { retain: true })
   }
 
   function forget(plugin: string): void {
     clear(topics.state(plugin))
-    clearValues(plugin)
-    retainedByPlugin.delete(plugin)
-    eventSenders.delete(plugin)
+    topicsByPlugin.get(plugin)?.values.clearAll()
+    topicsByPlugin.delete(plugin)
   }
 
   function installed(plugin: string): Plugin | undefined {
@@ -146,8 +124,9 @@ export function createMqttProjection({
       return
     }
     if (unloadedStates.has(state)) {
-      clearValues(event.plugin)
-      eventSenders.delete(event.plugin)
+      const known = topicsByPlugin.get(event.plugin)
+      known?.values.clearAll()
+      known?.events.clear()
     }
     const { enabled = false, version = null, error = null } = installed(event.plugin) ?? {}
     publishState(event.plugin, { state, enabled, version, error }, event.seq)
@@ -155,40 +134,53 @@ export function createMqttProjection({
 
   /** Whether there is room for it, if it is to be retained, has been looked at; it goes when the plugin is uninstalled. */
   function publishEvent({ plugin, name, data, qos, retain }: Announcement & { kind: 'event' }): void {
-    const known = eventSenders.get(plugin)?.get(name)
-    if (known?.qos === qos && known.retain === retain) {
-      known.send(data.bytes)
-      return
+    const { events } = topicsOf(plugin)
+    let send = events.get(name)
+    if (send === undefined) {
+      send = bus.prepare(topics.event(plugin, name), plugin)
+      if (events.size >= eventTopicsLimit) events.clear()
+      events.set(name, send)
     }
-    const topic = topics.event(plugin, name)
-    try {
-      const send = bus.prepare(topic, { qos, retain, publisher: plugin })
-      let ofPlugin = eventSenders.get(plugin)
-      if (ofPlugin === undefined || ofPlugin.size >= eventTopicsLimit) ofPlugin = new Map()
-      eventSenders.set(plugin, ofPlugin.set(name, { qos, retain, send }))
-      send(data.bytes)
-    } catch (error) {
-      logger.warn('A message could not be published', { topic, reason: messageOf(error) })
-    }
+    send(data.bytes, { qos, retain })
+  }
+
+  function publishLine({ plugin, line }: Announcement & { kind: 'log' }): void {
+    const ofPlugin = topicsOf(plugin)
+    ofPlugin.log ??= bus.prepare(topics.log(plugin))
+    ofPlugin.log(line.bytes, atOnce)
   }
 
   function follow(announcement: Announcement): void {
-    const { kind } = announcement
-    if (kind === 'lifecycle') {
-      followLifecycle(announcement.event)
-      if (announcement.event.plugin === null) publishSafeMode()
-    } else if (kind === 'log') publish(topics.log(announcement.plugin), jsonText(announcement.entry))
-    else if (kind === 'event') publishEvent(announcement)
-    else if (kind === 'object') {
-      const { plugin, path, value } = announcement
-      publishValue(plugin, topics.object(plugin, path), value, value === undefined)
-    } else if (kind === 'exposure') {
-      const { plugin, id, exposure } = announcement
-      if (exposure === undefined) publishValue(plugin, topics.exposed(plugin, id), undefined, true)
-    } else if (kind === 'exposed') publishExposed(announcement)
-    else {
-      const { plugin, id, value, removed } = announcement
-      publishValue(plugin, topics[kind](plugin, id), value, removed)
+    switch (announcement.kind) {
+      case 'lifecycle':
+        followLifecycle(announcement.event)
+        if (announcement.event.plugin === null) publishSafeMode()
+        break
+      case 'event':
+        publishEvent(announcement)
+        break
+      case 'log':
+        publishLine(announcement)
+        break
+      case 'exposed':
+        publishExposed(announcement)
+        break
+      case 'exposure': {
+        const { plugin, id, exposure } = announcement
+        if (exposure === undefined) topicsOf(plugin).values.clear('exposed', id)
+        break
+      }
+      case 'object': {
+        const { kind, plugin, path, value } = announcement
+        if (value === undefined) topicsOf(plugin).values.clear(kind, path)
+        else topicsOf(plugin).values.publish(kind, path, value.bytes)
+        break
+      }
+      default: {
+        const { kind, plugin, id, value, removed } = announcement
+        if (removed) topicsOf(plugin).values.clear(kind, id)
+        else topicsOf(plugin).values.publish(kind, id, value?.bytes)
+      }
     }
   }
 
@@ -202,18 +194,16 @@ export function createMqttProjection({
     publishSafeMode()
     for (const plugin of lifecycle.list()) {
       publishState(plugin.id, plugin, lifecycle.lastSeq)
-      for (const [path, value] of Object.entries(lifecycle.objects(plugin.id))) {
-        publishValue(plugin.id, topics.object(plugin.id, path), value, false)
-      }
-      for (const { id, value } of lifecycle.sensors(plugin.id)) {
-        publishValue(plugin.id, topics.sensor(plugin.id, id), value ?? undefined, false)
-      }
-      for (const { id, value } of lifecycle.controls(plugin.id)) {
-        publishValue(plugin.id, topics.control(plugin.id, id), value ?? undefined, false)
-      }
-      for (const { id, exposure, state } of lifecycle.exposures(plugin.id)) {
-        if (Object.keys(state).length > 0) publishExposed({ plugin: plugin.id, id, exposure, state })
-      }
+      const { values } = topicsOf(plugin.id)
+      const publishValue = (kind: ValueKind, id: string, value: Json): void =>
+        values.publish(kind, id, value === null ? undefined : serializeJson(value).bytes)
+      for (const [path, value] of Object.entries(lifecycle.objects(plugin.id)))
+        publishValue('object', path, value)
+      for (const { id, value } of lifecycle.sensors(plugin.id)) publishValue('sensor', id, value)
+      for (const { id, value } of lifecycle.controls(plugin.id)) publishValue('control', id, value)
+      // An event that is exposed has no state.
+      for (const { id, state } of lifecycle.exposures(plugin.id))
+        if (Object.keys(state).length > 0) publishValue('exposed', id, state)
     }
   }
 
@@ -222,7 +212,7 @@ export function createMqttProjection({
     const parsed = topics.parsePlugin(topic)
     if (!retained || payload.length === 0 || parsed === undefined) return
     const { plugin, rest } = parsed
-    const known = retainedByPlugin.get(plugin)
+    const known = topicsByPlugin.get(plugin)
     if (known?.values.has(topic) || (rest === 'state' && known?.state)) return
     if (installed(plugin) !== undefined) {
       // An event that a plugin wanted to be retained outlives the host.

@@ -1,6 +1,7 @@
 import type { Json } from '../base/json.ts'
 import type { SerializedJson } from '../base/serialized-json.ts'
-import type { ExposedState, Exposure } from '../schema/exposure.ts'
+import type { Exposure } from '../schema/exposure.ts'
+import type { ValueKind } from '../schema/message-frames.ts'
 import type { OutsideAnswer, OutsideCall } from '../schema/outside.ts'
 import type { Config, LogEntry, Resources } from '../schema/plugin.ts'
 import type { ChosenLimits, LimitName, PluginLimits } from '../schema/plugin-limits.ts'
@@ -48,16 +49,9 @@ export interface PublishOptions {
   retain: boolean
 }
 
-/** A sensor's or a control's last known value; `undefined` when its getter has given none yet. */
-export interface PointState {
-  kind: 'sensor' | 'control'
-  id: string
-  value: Json | undefined
-}
-
 /** What a plugin asks of the host. Calls come in the order in which Lua made them, and never after `closed`. */
 export interface IsolateServices {
-  log(entry: LogEntry): void
+  log(line: SerializedJson<LogEntry>): void
   /** `caller`: the plugin that has emitted it through this one's instance. */
   emit(name: string, data: SerializedJson, options: PublishOptions, caller?: string): void
   publish(topic: string, payload: Uint8Array, options: PublishOptions): void
@@ -67,15 +61,15 @@ export interface IsolateServices {
   /** `subscription` is a number of the isolate's own; two with one filter are two. */
   subscribeTopic(subscription: number, filter: string): void
   unsubscribeTopic(subscription: number): void
-  /** `path` is relative to the plugin (`weather.now`); `undefined`: removed. */
-  setObject(path: string, value: Json | undefined): void
-  setPoint(point: PointState): void
-  removePoint(kind: 'sensor' | 'control', id: string): void
+  /**
+   * `id`: of an object its path, relative to the plugin (`weather.now`). `undefined`: the getter of a sensor or control
+   * has given none yet. Of an exposure all its values, after `setExposure`; of an event, what has just happened.
+   */
+  setValue(kind: ValueKind, id: string, value: SerializedJson | undefined): void
+  removeValue(kind: Exclude<ValueKind, 'exposed'>, id: string): void
   /** Also when it was exposed before and is another now. */
   setExposure(id: string, exposure: Exposure): void
   removeExposure(id: string): void
-  /** All values of an exposure, after `setExposure`; of an event, what has just happened. */
-  setExposedState(id: string, state: ExposedState): void
   setKeyValue(key: string, entry: KeyValueEntry | undefined): void
   /**
    * Resolves when those who read what was emitted and published have caught up; a plugin that floods gets no further

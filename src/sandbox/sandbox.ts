@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import { serializeJson } from '../base/serialized-json.ts'
 import {
   IsolateError,
   type IsolateErrorCode,
@@ -91,7 +92,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
           if (!again) throw error
           if (error.code === 'overran') slot.moveAway(error.message)
           const message = `loading in a shared worker came to nothing (${error.message}); trying again in another one`
-          services.log({ at: new Date(clock.now()).toISOString(), level: 'warn', message })
+          services.log(serializeJson({ at: new Date(clock.now()).toISOString(), level: 'warn', message }))
         }
       }
     },

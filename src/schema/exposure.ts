@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
-import type { Json } from '../base/json.ts'
+import { isJsonObject, type Json } from '../base/json.ts'
+import type { SerializedJson } from '../base/serialized-json.ts'
 import { type ExposedComponent, exposedComponents } from './exposed-components.ts'
 import { Text, textLimits } from './text.ts'
 
@@ -45,3 +46,9 @@ export type Exposure = Static<typeof Exposure>
 /** A value by feature; null is one that nobody knows at present. */
 export const ExposedState = Type.Record(Type.String(), Type.Unsafe<Json>(Type.Unknown()))
 export type ExposedState = Static<typeof ExposedState>
+
+/** The values as a worker has sent them; none where it has sent something else. */
+export function exposedState(state: SerializedJson): ExposedState {
+  const value = state.value()
+  return isJsonObject(value) ? value : {}
+}

@@ -1,6 +1,7 @@
 /**
- * How events and messages cross between the host and a worker, many in one buffer, in both directions: nothing of them is
- * parsed, cloned or turned into text on the way. A frame has a header of 14 bytes, little-endian, and three parts:
+ * How all that is frequent crosses between the host and a worker, many in one buffer: nothing of it is parsed, cloned or
+ * turned into text on the way. Events and messages go in both directions; values and log lines come from the worker.
+ * A frame has a header of 14 bytes, little-endian, and three parts:
  *
  * | bytes | |
  * | ----- | --- |
@@ -14,8 +15,10 @@
  * then name, foreign caller and payload.
  */
 
-export type FrameKind = 'event' | 'message'
-const kinds: readonly FrameKind[] = ['event', 'message']
+/** What a plugin shows: an object, the value of a sensor or a control, all values of an exposure. */
+export type ValueKind = 'object' | 'sensor' | 'control' | 'exposed'
+export type FrameKind = 'event' | 'message' | 'log' | ValueKind
+const kinds: readonly FrameKind[] = ['event', 'message', 'log', 'object', 'sensor', 'control', 'exposed']
 const headerBytes = 14
 const retainBit = 4
 const qosBits = 3
@@ -41,14 +44,14 @@ const optionsOf: readonly FrameOptions[] = Array.from({ length: optionBits + 1 }
 
 export interface Frame {
   kind: FrameKind
-  /** Name of the event, topic of the message. */
+  /** Name of the event, topic of the message, path or id of what has the value; of a log line nothing. */
   name: string
   options: FrameOptions
   /** For which of the isolate's subscriptions it is. */
   subscription: number
   /** The plugin that has sent it through the instance of this one. */
   foreignCaller: string | undefined
-  /** Of an event: JSON. A part of the buffer that has come. */
+  /** JSON, but for a message. None: a sensor or control that has no value yet. A part of the buffer that has come. */
   payload: Uint8Array
 }
 

@@ -10,18 +10,10 @@ const referenceSize = 64
 /** Bytes of what a plugin asks for, roughly. */
 export function operationSize(operation: Operation): number {
   switch (operation.kind) {
-    case 'log':
-      return operation.entry.message.length
     case 'call':
       return operation.call.service === 'http' ? (operation.call.request.body?.byteLength ?? 0) : 0
-    case 'setObject':
-      return operation.path.length + approximateSize(operation.value)
-    case 'setPoint':
-      return operation.id.length + approximateSize(operation.value)
     case 'setExposure':
       return exposureSize(operation.id, operation.exposure)
-    case 'setExposedState':
-      return approximateSize(operation.state)
     case 'setKeyValue':
       return operation.key.length + approximateSize(operation.entry?.value)
     default:

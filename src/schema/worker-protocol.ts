@@ -1,11 +1,11 @@
 import type { MessagePort } from 'node:worker_threads'
 import Type, { type Static, type TSchema } from 'typebox'
 import { isJson, type Json } from '../base/json.ts'
-import { ExposedState, Exposure } from './exposure.ts'
+import { Exposure } from './exposure.ts'
 import { creditLimit } from './flow-cells.ts'
 import { type OutsideAnswer, OutsideCall } from './outside.ts'
 import { createParser, type Parsed } from './parser.ts'
-import { type Config, LogEntry, Resources } from './plugin.ts'
+import { type Config, Resources } from './plugin.ts'
 import { LimitName, type PluginLimits } from './plugin-limits.ts'
 import {
   type SerializedValues,
@@ -36,21 +36,6 @@ const Name = Text(textLimits.name)
 const Topic = Text(textLimits.topic)
 /** Cut by the host (`cutTexts`), never a reason to refuse what it is a part of. */
 const Shown = Type.String()
-/** A line of a plugin's log, as its worker makes it. */
-const LogLine = Type.Object({
-  at: Text(textLimits.word),
-  level: LogEntry.properties.level,
-  message: Shown,
-  /** `caller`: the plugin that has had it written through this one's instance. */
-  fields: Type.Optional(
-    Type.Object(
-      { traceback: Type.Optional(Shown), caller: Type.Optional(PluginId) },
-      { additionalProperties: false },
-    ),
-  ),
-})
-export type LogLine = Static<typeof LogLine>
-const PointKind = Type.Union([Type.Literal('sensor'), Type.Literal('control')])
 /** An entry of a key-value store; `expiresAt` in milliseconds since the epoch, absent: for ever. */
 export const KeyValue = Type.Object({
   value: AnyJson,
@@ -64,7 +49,6 @@ export type KeyValue = Static<typeof KeyValue>
  * them its events and messages (`message-frames.ts`).
  */
 export const operationSchemas = {
-  log: Type.Object({ kind: Type.Literal('log'), entry: LogLine }),
   subscribeEvent: Type.Object({ kind: Type.Literal('subscribeEvent'), name: Name }),
   unsubscribeEvent: Type.Object({ kind: Type.Literal('unsubscribeEvent'), name: Name }),
   subscribeTopic: Type.Object({
@@ -73,29 +57,15 @@ export const operationSchemas = {
     filter: Topic,
   }),
   unsubscribeTopic: Type.Object({ kind: Type.Literal('unsubscribeTopic'), subscription: Count }),
-  /** Without `value`: the object is removed. */
-  setObject: Type.Object({
-    kind: Type.Literal('setObject'),
-    path: Name,
-    value: Type.Optional(AnyJson),
-  }),
-  /** Without `value`: the getter has given none yet. */
-  setPoint: Type.Object({
-    kind: Type.Literal('setPoint'),
-    point: PointKind,
+  /** `id`: of an object its path. */
+  removeValue: Type.Object({
+    kind: Type.Literal('removeValue'),
+    of: Type.Union([Type.Literal('object'), Type.Literal('sensor'), Type.Literal('control')]),
     id: Name,
-    value: Type.Optional(AnyJson),
   }),
-  removePoint: Type.Object({ kind: Type.Literal('removePoint'), point: PointKind, id: Name }),
   /** Exposes it, or says that it is another now: it has more features, or turned out to be on or off. */
   setExposure: Type.Object({ kind: Type.Literal('setExposure'), id: Name, exposure: Exposure }),
   removeExposure: Type.Object({ kind: Type.Literal('removeExposure'), id: Name }),
-  /** All values of an exposure; of an event, what has just happened. */
-  setExposedState: Type.Object({
-    kind: Type.Literal('setExposedState'),
-    id: Name,
-    state: Type.Refine(ExposedState, isJson),
-  }),
   /** Without `entry`: the key is deleted. */
   setKeyValue: Type.Object({
     kind: Type.Literal('setKeyValue'),

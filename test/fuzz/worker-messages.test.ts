@@ -18,6 +18,7 @@ import {
 } from '../../src/schema/worker-protocol.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
+import { readEvents } from '../http/clients.ts'
 import { startWebServer } from '../outside/web-server.ts'
 import { mutated, nastyTexts, runs, text, uncommonValue } from './arbitraries.ts'
 
@@ -67,17 +68,13 @@ const exposure = {
 
 /** One good operation of every kind; that none is forgotten is tested. */
 const goodOperations: Record<keyof typeof operationSchemas, unknown> = {
-  log: { kind: 'log', entry: { at: 'now', level: 'info', message: 'x', fields: { traceback: 'y' } } },
   subscribeEvent: { kind: 'subscribeEvent', name: 'e' },
   unsubscribeEvent: { kind: 'unsubscribeEvent', name: 'e' },
   subscribeTopic: { kind: 'subscribeTopic', subscription: 1, filter: 'a/#' },
   unsubscribeTopic: { kind: 'unsubscribeTopic', subscription: 1 },
-  setObject: { kind: 'setObject', path: 'a.b', value: { on: true } },
-  setPoint: { kind: 'setPoint', point: 'sensor', id: 's', value: 1 },
-  removePoint: { kind: 'removePoint', point: 'sensor', id: 's' },
+  removeValue: { kind: 'removeValue', of: 'sensor', id: 's' },
   setExposure: { kind: 'setExposure', id: 'lamp', exposure },
   removeExposure: { kind: 'removeExposure', id: 'lamp' },
-  setExposedState: { kind: 'setExposedState', id: 'lamp', state: { state: true, brightness: 5 } },
   setKeyValue: { kind: 'setKeyValue', key: 'k', entry: { value: 1, expiresAt: 5e12, secure: true } },
   call: {
     kind: 'call',
@@ -98,12 +95,17 @@ const goodOperations: Record<keyof typeof operationSchemas, unknown> = {
   resources: { kind: 'resources', resources: counts },
 }
 
-/** Good events and messages, as bytes. */
+/** One good frame of every kind, and some more. */
 function goodFrames(): Uint8Array<ArrayBuffer> {
   const writer = createFrameWriter()
   writer.write('event', 'e', '{"a":1}')
   writer.write('message', 'a/b', bytes, { options: { qos: 1, retain: true } })
   writer.write('event', 'e', 'null', { foreignCaller: '@fixtures/demo' })
+  writer.write('log', '', '{"at":"now","level":"info","message":"x","fields":{"traceback":"y"}}')
+  writer.write('object', 'a.b', '{"on":true}')
+  writer.write('sensor', 's', '1')
+  writer.write('control', 's', '')
+  writer.write('exposed', 'lamp', '{"state":true,"brightness":5}')
   return writer.take()
 }
 const ofOperations = (...operations: unknown[]): unknown => ({
@@ -229,7 +231,7 @@ test('whatever a worker says, the host answers, logs it, and the other plugin an
     .map(([changes, length]) => {
       const changed = goodFrames()
       for (const [index, byte] of changes) changed[index] = byte
-      return ofOperations(changed.slice(0, length), goodOperations.setPoint)
+      return ofOperations(changed.slice(0, length), goodOperations.removeValue)
     })
   const message = fc
     .oneof(
@@ -363,10 +365,66 @@ test('a value that JSON cannot say is refused where it comes in', async (context
       kind: 'batch',
       isolate: 1,
       credits: 1,
-      operations: [{ kind: 'setObject', path: 'a', value: { value } }],
+      operations: [{ kind: 'setKeyValue', key: 'a', entry: { value } }],
     })
-  const { status, body } = await host.request('GET', '/api/plugins/hello/objects')
-  assert.deepEqual([status, body], [200, { objects: {} }])
+  say(ofOperations({ kind: 'setKeyValue', key: 'b', entry: { value: 1 } }))
+  await host.request('POST', '/api/plugins/hello/toggle', { body: { enabled: false } })
+  const stored = await readFile(join(host.directory, '.kv', 'fixtures--hello.json'), 'utf8')
+  assert.deepEqual(Object.keys(JSON.parse(stored.replace(/^[^{]*/, '')).entries), ['b'])
+})
+
+test('a value that is no JSON, or too deep, is null to whoever wants it, and an empty one is refused', async (context) => {
+  const { host, say, mistakes } = await start(context)
+  const stream = await readEvents(`${host.url}/api/events`)
+  const writer = createFrameWriter()
+  writer.write('object', 'empty', '')
+  for (const [path, text] of Object.entries({
+    broken: '{"a":',
+    lines: '\n\nevent: lifecycle\ndata: {}\n\n',
+    deep: '['.repeat(100_000) + ']'.repeat(100_000),
+    good: '{"on":true}',
+  }))
+    writer.write('object', path, text)
+  writer.write('log', '', '{"at":"now","level":"info"}')
+  writer.write('log', '', 'no JSON')
+  say(ofOperations(writer.take()))
+  const objects = await until('the last object', async () => {
+    const answer = await host.request('GET', '/api/plugins/hello/objects')
+    return 'good' in answer.body.objects && answer.body.objects
+  })
+  assert.deepEqual(objects, { broken: null, lines: null, deep: null, good: { on: true } })
+  const events = await stream.until(({ data }) => data?.path === 'good')
+  assert.deepEqual(
+    events
+      .filter(({ event }) => event !== undefined)
+      .map(({ event, data }) => [event, data?.path, data?.value]),
+    [
+      ['object', 'broken', null],
+      ['object', 'lines', null],
+      ['object', 'deep', null],
+      ['object', 'good', { on: true }],
+    ],
+  )
+  assert.deepEqual(mistakes, [])
+})
+
+test('a line of a log is as long as a person reads, however long its worker makes it', async (context) => {
+  const { host, say } = await start(context)
+  const client = await mqtt.connectAsync(host.mqttUrl, { reconnectPeriod: 0 })
+  context.after(() => client.endAsync(true))
+  await client.subscribeAsync('+/plugins/+/hello/log')
+  const told = new Promise<Buffer>((resolve) => client.on('message', (_topic, payload) => resolve(payload)))
+  const writer = createFrameWriter()
+  const line = { at: '2026-01-01T00:00:00.000Z', level: 'info', message: 'x'.repeat(1_000_000) }
+  writer.write('log', '', JSON.stringify(line))
+  say(ofOperations(writer.take()))
+  const payload = await told
+  const message = `${'x'.repeat(40)}… (1,000,000 bytes)`.slice(-40)
+  const kept = (await host.request('GET', '/api/plugins/hello/logs')).body.logs.at(-1).message as string
+  assert.deepEqual(
+    [JSON.parse(String(payload)).message, kept.length <= 4096, kept.slice(-40)],
+    [kept, true, message],
+  )
 })
 
 /** A worker may always say that its plugin has ended: that is no attack on anybody else. */

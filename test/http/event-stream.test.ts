@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import { serializeJson } from '../../src/base/serialized-json.ts'
 import type { Announcement } from '../../src/lifecycle/lifecycle.ts'
 import type { JournalEvent } from '../../src/schema/journal-event.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
@@ -153,7 +154,7 @@ async function streamOf(clock = createManualClock()) {
 const logLine = (plugin: string, message: string): Announcement => ({
   kind: 'log',
   plugin,
-  entry: { at: '2026-01-01T00:00:00.000Z', level: 'info', message },
+  line: serializeJson({ at: '2026-01-01T00:00:00.000Z', level: 'info', message }),
 })
 
 test('an event that was read from the journal is not sent again when it is announced', async () => {

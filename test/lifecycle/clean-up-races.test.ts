@@ -36,7 +36,8 @@ function clockWithout(never: number): typeof systemClock {
 function announced(host: TestHost, wanted: (text: string) => boolean): Promise<void> {
   return new Promise((resolve) => {
     const stop = host.host.lifecycle.subscribe((announcement) => {
-      if (!wanted(JSON.stringify(announcement))) return
+      const told = announcement.kind === 'log' ? announcement.line.value() : announcement
+      if (!wanted(JSON.stringify(told))) return
       stop()
       resolve()
     })

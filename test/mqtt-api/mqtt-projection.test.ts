@@ -95,12 +95,12 @@ test('What happens is published as it happens, in order', async (t) => {
   await received.take(2)
   const entry = { at: '2024-01-01T00:00:00.000Z', level: 'info', message: 'tick', fields: { a: 1 } } as const
   announce({ kind: 'lifecycle', event: lifecycleEvent('PluginLoadRequested', 'loading', 8) })
-  announce({ kind: 'object', plugin: clock, path: 'now', value: { hour: 12 } })
+  announce({ kind: 'object', plugin: clock, path: 'now', value: serializeJson({ hour: 12 }) })
   announce({ kind: 'control', plugin: clock, id: 'lamp', value: undefined, removed: false })
-  announce({ kind: 'control', plugin: clock, id: 'lamp', value: true, removed: false })
+  announce({ kind: 'control', plugin: clock, id: 'lamp', value: serializeJson(true), removed: false })
   announce({ kind: 'control', plugin: clock, id: 'lamp', value: undefined, removed: false })
-  announce({ kind: 'sensor', plugin: clock, id: 'a+b', value: 'x', removed: false })
-  announce({ kind: 'log', plugin: clock, entry })
+  announce({ kind: 'sensor', plugin: clock, id: 'a+b', value: serializeJson('x'), removed: false })
+  announce({ kind: 'log', plugin: clock, line: serializeJson(entry) })
   announce({
     kind: 'event',
     plugin: clock,
@@ -113,7 +113,7 @@ test('What happens is published as it happens, in order', async (t) => {
     kind: 'event',
     plugin: clock,
     name: 'a/b',
-    data: serializeJson(undefined),
+    data: serializeJson(null),
     qos: 1,
     retain: true,
   })
@@ -156,7 +156,7 @@ test('What happens is published as it happens, in order', async (t) => {
 test('None of the host’s words about a plugin is left retained when it is uninstalled', async (t) => {
   const { projection, announce, plugins, retained } = await start(t, { objects: { a: 1 } })
   await projection.start()
-  announce({ kind: 'sensor', plugin: clock, id: 's', value: 1, removed: false })
+  announce({ kind: 'sensor', plugin: clock, id: 's', value: serializeJson(1), removed: false })
   assert.equal((await retained()).length, 3)
   plugins.delete(clock)
   announce({ kind: 'lifecycle', event: lifecycleEvent('PluginUninstalled', 'uninstalled', 8) })

@@ -1,4 +1,4 @@
-import type { SerializedJson } from '../../src/base/serialized-json.ts'
+import { type SerializedJson, serializeJson } from '../../src/base/serialized-json.ts'
 import { batchByteLimit } from '../../src/sandbox/worker/outbox.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -158,7 +158,8 @@ test(
       ...recorder.services,
       emit(_name: string, data: SerializedJson) {
         flood.push(data.value())
-        if (flood.length === total) recorder.services.log({ at: '', level: 'info', message: 'all came' })
+        if (flood.length === total)
+          recorder.services.log(serializeJson({ at: '', level: 'info', message: 'all came' }))
       },
       congested: () => {
         most = Math.max(most, flood.length - before)

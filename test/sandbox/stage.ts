@@ -78,7 +78,8 @@ export function createRecorder(): Recorder {
     },
     logged: (text) => recorder.until(() => lines.find((line) => line.includes(text))),
     services: {
-      log(entry) {
+      log(line) {
+        const entry = line.value()
         lines.push(`${entry.level} ${entry.message}`)
         record('log', entry.level, entry.message, ...(entry.fields === undefined ? [] : [entry.fields]))
       },
@@ -97,12 +98,17 @@ export function createRecorder(): Recorder {
       },
       subscribeTopic: (subscription, filter) => record('subscribeTopic', subscription, filter),
       unsubscribeTopic: (subscription) => record('unsubscribeTopic', subscription),
-      setObject: (path, value) => record('setObject', path, value),
-      setPoint: ({ kind, id, value }) => record('setPoint', kind, id, value),
-      removePoint: (kind, id) => record('removePoint', kind, id),
+      setValue(kind, id, value) {
+        if (kind === 'object') record('setObject', id, value?.value())
+        else if (kind === 'exposed') record('setExposedState', id, value?.value())
+        else record('setPoint', kind, id, value?.value())
+      },
+      removeValue(kind, id) {
+        if (kind === 'object') record('setObject', id, undefined)
+        else record('removePoint', kind, id)
+      },
       setExposure: (id, exposure) => record('setExposure', id, exposure),
       removeExposure: (id) => record('removeExposure', id),
-      setExposedState: (id, state) => record('setExposedState', id, state),
       setKeyValue: (key, entry) => record('setKeyValue', key, entry),
       request: (call, signal) => recorder.outside(call, signal),
       lookUpObject: (fullPath) => foreignObjects.get(fullPath),

@@ -12,7 +12,7 @@ function readAll(bytes: Uint8Array): Frame[] {
 
 const name = fc.string({ unit: 'grapheme', maxLength: 40 })
 const written = fc.record({
-  kind: fc.constantFrom('event' as const, 'message' as const),
+  kind: fc.constantFrom('event', 'message', 'log', 'object', 'sensor', 'control', 'exposed'),
   name,
   payload: fc.oneof(fc.uint8Array(), fc.string({ unit: 'grapheme' })),
   options: fc.record(

@@ -67,7 +67,7 @@ export function createMetrics(settings: MetricsSettings): Metrics {
     if (announcement.kind === 'event')
       emitted.set(announcement.plugin, (emitted.get(announcement.plugin) ?? 0) + 1)
     else if (announcement.kind === 'log') {
-      pluginLines.add({ plugin: announcement.plugin, level: announcement.entry.level })
+      pluginLines.add({ plugin: announcement.plugin, level: announcement.line.value().level })
     } else if (announcement.kind === 'lifecycle') {
       const { type, plugin } = announcement.event
       facts.add({ type })

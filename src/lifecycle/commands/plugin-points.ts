@@ -32,12 +32,12 @@ export function createPluginPoints(
     const declared = new Map(
       (kind === 'sensor' ? exports?.sensors : exports?.controls)?.map((entry) => [entry.id, entry]),
     )
-    return [...registry.points(id, kind)].map(([point, value]) => {
+    return [...registry.values(id, kind)].map(([point, value]) => {
       const { description, unit, range, ...more }: Partial<PointView> = declared.get(point) ?? {}
       const type = more.type ?? (kind === 'control' ? exposureOf(id, point)?.type : undefined)
       return {
         id: point,
-        value: value ?? null,
+        value: value?.value() ?? null,
         ...(type === undefined ? {} : { type }),
         ...(description === undefined ? {} : { description }),
         ...(unit === undefined ? {} : { unit }),
@@ -65,7 +65,8 @@ export function createPluginPoints(
   return {
     objects(id) {
       get(id)
-      return Object.fromEntries(registry.objects(id))
+      const objects = [...registry.values(id, 'object')]
+      return Object.fromEntries(objects.map(([path, value]) => [path, value?.value() ?? null]))
     },
     sensors: (id) => points(id, 'sensor'),
     controls: (id) => points(id, 'control'),

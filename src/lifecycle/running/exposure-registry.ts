@@ -1,35 +1,43 @@
-import type { ExposedState, Exposure } from '../../schema/exposure.ts'
+import { type SerializedJson, serializeJson } from '../../base/serialized-json.ts'
+import { exposedState, type Exposure } from '../../schema/exposure.ts'
 import type { ExposureView } from '../lifecycle.ts'
 
 /** What the loaded plugins expose, as the host knows it. */
 export interface ExposureRegistry {
   set(plugin: string, id: string, exposure: Exposure): void
   /** Answers the exposure; undefined when there is none of this id. */
-  setState(plugin: string, id: string, state: ExposedState): Exposure | undefined
+  setState(plugin: string, id: string, state: SerializedJson): Exposure | undefined
   get(plugin: string, id: string): ExposureView | undefined
   list(plugin: string): ExposureView[]
   /** False when there was none. */
   remove(plugin: string, id: string): boolean
 }
 
+interface Entry {
+  exposure: Exposure
+  state: SerializedJson
+  readonly view: ExposureView
+}
+
+const noState: SerializedJson = serializeJson({})
+
 export function createExposureRegistry(): ExposureRegistry {
-  const plugins = new Map<string, Map<string, ExposureView>>()
-  const find = (plugin: string, id: string): ExposureView | undefined => plugins.get(plugin)?.get(id)
+  const plugins = new Map<string, Map<string, Entry>>()
   return {
     set(plugin, id, exposure) {
-      const exposures = plugins.get(plugin) ?? new Map<string, ExposureView>()
+      const exposures = plugins.get(plugin) ?? new Map<string, Entry>()
       plugins.set(plugin, exposures)
       const present = exposures.get(id)
-      const state = present?.exposure.component === exposure.component ? present.state : {}
-      exposures.set(id, { id, exposure, state })
+      const state = present?.exposure.component === exposure.component ? present.state : noState
+      exposures.set(id, createEntry(id, exposure, state))
     },
     setState(plugin, id, state) {
-      const present = find(plugin, id)
+      const present = plugins.get(plugin)?.get(id)
       if (present !== undefined && present.exposure.component !== 'event') present.state = state
       return present?.exposure
     },
-    get: find,
-    list: (plugin) => [...(plugins.get(plugin)?.values() ?? [])],
+    get: (plugin, id) => plugins.get(plugin)?.get(id)?.view,
+    list: (plugin) => [...(plugins.get(plugin)?.values() ?? [])].map(({ view }) => view),
     remove(plugin, id) {
       const exposures = plugins.get(plugin)
       const removed = exposures?.delete(id) ?? false
@@ -37,4 +45,20 @@ export function createExposureRegistry(): ExposureRegistry {
       return removed
     },
   }
+}
+
+function createEntry(id: string, exposure: Exposure, state: SerializedJson): Entry {
+  const entry: Entry = {
+    exposure,
+    state,
+    view: {
+      id,
+      exposure,
+      // Parsed when somebody asks.
+      get state() {
+        return exposedState(entry.state)
+      },
+    },
+  }
+  return entry
 }

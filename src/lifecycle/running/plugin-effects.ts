@@ -184,9 +184,9 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         ...noResources,
         eventSubscriptions: events.count(id),
         mqttSubscriptions: plugin?.subscriptions.size ?? 0,
-        objects: registry.objects(id).size,
-        sensors: registry.points(id, 'sensor').size,
-        controls: registry.points(id, 'control').size,
+        objects: registry.values(id, 'object').size,
+        sensors: registry.values(id, 'sensor').size,
+        controls: registry.values(id, 'control').size,
       }
     },
     refusals: refusals.counts,

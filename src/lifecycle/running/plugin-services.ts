@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { cutTexts } from '../../base/cut-text.ts'
-import type { Json } from '../../base/json.ts'
+import { type SerializedJson, serializeJson } from '../../base/serialized-json.ts'
 import { isBelow } from '../../base/topic-filter.ts'
 import type { Logger } from '../../base/log.ts'
 import { messageOf } from '../../base/problem.ts'
@@ -8,14 +8,8 @@ import { type PluginTopicRights } from '../../schema/topic-rights.ts'
 import { createTopics, pluginTopic } from '../../schema/topics.ts'
 import type { Bus, BusSubscription } from '../../bus/bus.ts'
 import type { Outside } from '../../outside/outside.ts'
-import type {
-  Isolate,
-  IsolateError,
-  IsolateServices,
-  PointState,
-  PublishOptions,
-} from '../../sandbox/isolate.ts'
-import type { ExposedState } from '../../schema/exposure.ts'
+import type { Isolate, IsolateError, IsolateServices, PublishOptions } from '../../sandbox/isolate.ts'
+import type { ValueKind } from '../../schema/message-frames.ts'
 import type { LogEntry } from '../../schema/plugin.ts'
 import type { PluginSummary } from '../../schema/plugin-call.ts'
 import type { LimitName } from '../../schema/plugin-limits.ts'
@@ -25,7 +19,7 @@ import type { EventHub } from './event-hub.ts'
 import type { ExposureRegistry } from './exposure-registry.ts'
 import type { FanOut } from './fan-out.ts'
 import type { KeyValueStores } from '../stores/key-value-stores.ts'
-import type { ObjectRegistry } from './object-registry.ts'
+import type { ObjectRegistry, RegisteredKind } from './object-registry.ts'
 import type { Checks, Guard } from '../permissions/guard.ts'
 import type { PluginLogs } from './plugin-logs.ts'
 import { objectAddress, pluginsCalled } from './plugin-names.ts'
@@ -104,15 +98,21 @@ export function createPluginServices(
 
   const topics = createTopics(root)
 
-  function log(plugin: string, line: LogEntry): void {
-    const entry = cutTexts(line)
+  function log(plugin: string, line: SerializedJson<LogEntry>): void {
+    const entry = line.value()
     logs.add(plugin, entry)
     logger[entry.level](entry.message, { plugin, ...entry.fields })
-    announcements.announce({ kind: 'log', plugin, entry })
+    announcements.announce({ kind: 'log', plugin, line })
   }
 
-  function hostLine(plugin: string, level: LogEntry['level'], message: string): void {
-    log(plugin, { at: new Date(clock.now()).toISOString(), level, message })
+  function hostLine(
+    plugin: string,
+    level: LogEntry['level'],
+    message: string,
+    fields?: LogEntry['fields'],
+  ): void {
+    const entry: LogEntry = { at: new Date(clock.now()).toISOString(), level, message }
+    log(plugin, serializeJson(cutTexts(fields === undefined ? entry : { ...entry, fields })))
   }
 
   /** The bytes are somebody else's: what waits for the end of onInit has a copy. */
@@ -144,12 +144,7 @@ export function createPluginServices(
     if (plugin.commanded.has(topic) || plugin.commanded.size >= commandsTold) return
     plugin.commanded.add(topic)
     const message = `${id} sets ${topic.slice(pluginTopic(root, set.plugin).length + 1, -'/set'.length)} over MQTT`
-    log(set.plugin, {
-      at: new Date(clock.now()).toISOString(),
-      level: 'info',
-      message,
-      fields: { origin: id },
-    })
+    hostLine(set.plugin, 'info', message, { origin: id })
   }
 
   function servicesFor(id: string, plugin: LoadedPlugin): IsolateServices {
@@ -159,7 +154,7 @@ export function createPluginServices(
       (...args: A): void =>
         bus.causedBy(plugin.fanOut.cause, () => service(...args))
     return {
-      log: charged((entry: LogEntry) => log(id, entry)),
+      log: charged((line: SerializedJson<LogEntry>) => log(id, line)),
       emit: charged((...[name, data, { qos, retain }, caller]: Parameters<IsolateServices['emit']>) => {
         if (retain && !mayRetain(id, plugin, topics.event(id, name), data.bytes.length)) return
         for (let listener = events.emit(name, data); listener > 0; listener -= 1) plugin.fanOut.reached()
@@ -210,28 +205,26 @@ export function createPluginServices(
         plugin.subscriptions.delete(subscription)
         void closeSubscription(id, made)
       },
-      setObject: charged((path: string, value: Json | undefined) => {
-        registry.setObject(id, path, value)
-        announcements.announce({ kind: 'object', plugin: id, path, value })
+      setValue: charged((kind: ValueKind, name: string, value: SerializedJson | undefined) => {
+        if (kind === 'exposed') {
+          if (value === undefined) return
+          const exposure = exposures.setState(id, name, value)
+          if (exposure !== undefined)
+            announcements.announce({ kind, plugin: id, id: name, exposure, state: value })
+        } else {
+          registry.set(id, kind, name, value)
+          announceValue(id, kind, name, value)
+        }
       }),
-      setPoint: charged(({ kind, id: point, value }: PointState) => {
-        registry.setPoint(id, kind, point, value)
-        announcements.announce({ kind, plugin: id, id: point, value, removed: false })
-      }),
-      removePoint(kind, point) {
-        registry.removePoint(id, kind, point)
-        announcements.announce({ kind, plugin: id, id: point, value: undefined, removed: true })
+      removeValue(kind, name) {
+        registry.remove(id, kind, name)
+        announceRemoval(id, kind, name)
       },
       setExposure(exposed, exposure) {
         exposures.set(id, exposed, exposure)
         announcements.announce({ kind: 'exposure', plugin: id, id: exposed, exposure })
       },
       removeExposure: (exposed) => removeExposure(id, exposed),
-      setExposedState: charged((exposed: string, state: ExposedState) => {
-        const exposure = exposures.setState(id, exposed, state)
-        if (exposure !== undefined)
-          announcements.announce({ kind: 'exposed', plugin: id, id: exposed, exposure, state })
-      }),
       congested: () => bus.congested(),
       charged(error) {
         if (plugin.charged !== undefined || plugin.unloading) return
@@ -254,12 +247,12 @@ export function createPluginServices(
         refusedTo(foreignCaller, (checks) => checks[permission](value)),
       lookUpObject(fullPath, foreignCaller) {
         const found = objectAddress(settings.installedIds(), fullPath)
-        const value = found && registry.objects(found.plugin).get(found.path)
+        const value = found && registry.values(found.plugin, 'object').get(found.path)
         if (found === undefined || value === undefined) return undefined
         const refusal =
           plugin.guard.use(found.plugin) ?? refusedTo(foreignCaller, ({ use }) => use(found.plugin))
         if (refusal !== undefined) throw new Error(refusal)
-        return value
+        return value.value()
       },
       installedAs: (other) => pluginsCalled(settings.installedIds(), other),
       refuseUse: (other) => plugin.guard.use(other),
@@ -275,6 +268,21 @@ export function createPluginServices(
     if (foreignCaller === undefined) return undefined
     const guard = loaded.get(foreignCaller)?.guard
     return guard === undefined ? `plugin not running: ${foreignCaller}` : check(guard.foreignCalls)
+  }
+
+  function announceValue(
+    plugin: string,
+    kind: RegisteredKind,
+    id: string,
+    value: SerializedJson | undefined,
+  ): void {
+    if (kind === 'object') announcements.announce({ kind, plugin, path: id, value })
+    else announcements.announce({ kind, plugin, id, value, removed: false })
+  }
+
+  function announceRemoval(plugin: string, kind: RegisteredKind, id: string): void {
+    if (kind === 'object') announcements.announce({ kind, plugin, path: id, value: undefined })
+    else announcements.announce({ kind, plugin, id, value: undefined, removed: true })
   }
 
   function removeExposure(id: string, exposed: string): void {
@@ -300,10 +308,7 @@ export function createPluginServices(
       const subscriptions = [...plugin.subscriptions.values()]
       plugin.subscriptions.clear()
       await Promise.all(subscriptions.map((made) => closeSubscription(id, made)))
-      registry.clear(id, ({ kind, id: name }) => {
-        if (kind === 'object') announcements.announce({ kind, plugin: id, path: name, value: undefined })
-        else announcements.announce({ kind, plugin: id, id: name, value: undefined, removed: true })
-      })
+      registry.clear(id, (kind, name) => announceRemoval(id, kind, name))
       for (const { id: exposed } of exposures.list(id)) removeExposure(id, exposed)
     },
     say: hostLine,

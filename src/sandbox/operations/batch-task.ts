@@ -1,5 +1,5 @@
 import { messageOf } from '../../base/problem.ts'
-import { createFrameReader, type Frame, type FrameReader } from '../../schema/message-frames.ts'
+import { createFrameReader, type FrameReader } from '../../schema/message-frames.ts'
 import { operationSize } from '../../schema/operation-size.ts'
 import { type IsolateMessage, parseOperation } from '../../schema/worker-protocol.ts'
 import type { OperationDispatcher } from './operation-dispatcher.ts'
@@ -7,17 +7,14 @@ import type { Task } from '../flow/scheduler.ts'
 
 type Batch = Extract<IsolateMessage, { kind: 'batch' }>
 
-/** Frames between two looks at the clock. */
-const framesAtOnce = 4
-
 export interface BatchTaskSettings {
   batch: Batch
-  dispatcher: Pick<OperationDispatcher, 'serve' | 'serveFrame'>
+  dispatcher: Pick<OperationDispatcher, 'serve' | 'frames'>
   /** Whether nobody wants it done any more. */
   over(): boolean
   /** Something in it is not in the protocol. */
   nonsense(errors: unknown): void
-  /** All of it has been done: so many operations, events and messages of so many bytes. */
+  /** All of it has been done: so many operations and frames of so many bytes. */
   taken(batch: { operations: number; bytes: number; credits: number }): void
 }
 
@@ -28,17 +25,6 @@ export function createBatchTask({ batch, dispatcher, over, nonsense, taken }: Ba
   let count = 0
   let bytes = 0
   let frames: FrameReader | undefined
-
-  function takeFrames(reader: FrameReader): void {
-    const before = reader.left
-    for (let read = 0; read < framesAtOnce && reader.left > 0; read += 1) {
-      const frame: Frame | undefined = reader.next()
-      if (frame === undefined) break
-      count += 1
-      dispatcher.serveFrame(frame)
-    }
-    bytes += before - reader.left
-  }
 
   function takeOperation(value: unknown): void {
     const parsed = parseOperation(value)
@@ -55,8 +41,9 @@ export function createBatchTask({ batch, dispatcher, over, nonsense, taken }: Ba
     const value = operations[next]
     // What its worker could still change while it is read is no frame.
     if (value instanceof Uint8Array && value.buffer instanceof ArrayBuffer) {
+      if (frames === undefined) bytes += value.length
       frames ??= createFrameReader(value)
-      takeFrames(frames)
+      count += dispatcher.frames.take(frames)
       if (frames.left > 0) return
       frames = undefined
     } else takeOperation(value)

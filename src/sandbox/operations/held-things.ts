@@ -1,3 +1,4 @@
+import type { ValueKind } from '../../schema/message-frames.ts'
 import type { Operation, WorkerLimits } from '../../schema/worker-protocol.ts'
 
 /**
@@ -10,6 +11,8 @@ export interface HeldThings {
    * number already, or there are too many. The worker knows both before it asks; one that asks all the same lies.
    */
   note(operation: Operation): boolean
+  /** The same for a value. `exposed`: whether there is such an exposure. */
+  noteValue(kind: ValueKind, id: string): boolean
   /** The operations that take back all that is left, in the order of an unload; and forgets it. */
   release(): Operation[]
 }
@@ -23,17 +26,16 @@ export type HeldLimits = Pick<
 export function createHeldThings(limits: HeldLimits): HeldThings {
   const events = new Set<string>()
   const topics = new Set<number>()
-  const sensors = new Set<string>()
-  const controls = new Set<string>()
   const exposures = new Set<string>()
-  const objects = new Set<string>()
+  const values = { sensor: new Set<string>(), control: new Set<string>(), object: new Set<string>() }
+
   /** Adds it, if there is room. */
   function add<T>(things: Set<T>, thing: T, limit: number): boolean {
     if (!things.has(thing) && things.size >= limit) return false
     things.add(thing)
     return true
   }
-  const pointsOf = (kind: 'sensor' | 'control'): Set<string> => (kind === 'sensor' ? sensors : controls)
+
   return {
     note(operation) {
       switch (operation.kind) {
@@ -50,33 +52,31 @@ export function createHeldThings(limits: HeldLimits): HeldThings {
         case 'unsubscribeTopic':
           topics.delete(operation.subscription)
           break
-        case 'setPoint':
-          return add(pointsOf(operation.point), operation.id, limits[`${operation.point}s`])
-        case 'removePoint':
-          pointsOf(operation.point).delete(operation.id)
+        case 'removeValue':
+          values[operation.of].delete(operation.id)
           break
         case 'setExposure':
           return add(exposures, operation.id, limits.exposures)
         case 'removeExposure':
           exposures.delete(operation.id)
           break
-        case 'setObject':
-          if (operation.value !== undefined) return add(objects, operation.path, limits.objects)
-          objects.delete(operation.path)
-          break
       }
       return true
     },
+    noteValue: (kind, id) =>
+      kind === 'exposed' ? exposures.has(id) : add(values[kind], id, limits[`${kind}s`]),
     release() {
+      const removed = (of: keyof typeof values): Operation[] =>
+        [...values[of]].map((id) => ({ kind: 'removeValue', of, id }))
       const operations: Operation[] = [
         ...[...events].map((name): Operation => ({ kind: 'unsubscribeEvent', name })),
         ...[...topics].map((subscription): Operation => ({ kind: 'unsubscribeTopic', subscription })),
-        ...[...sensors].map((id): Operation => ({ kind: 'removePoint', point: 'sensor', id })),
-        ...[...controls].map((id): Operation => ({ kind: 'removePoint', point: 'control', id })),
+        ...removed('sensor'),
+        ...removed('control'),
         ...[...exposures].map((id): Operation => ({ kind: 'removeExposure', id })),
-        ...[...objects].map((path): Operation => ({ kind: 'setObject', path })),
+        ...removed('object'),
       ]
-      for (const set of [events, topics, sensors, controls, exposures, objects]) set.clear()
+      for (const set of [events, topics, exposures, ...Object.values(values)]) set.clear()
       return operations
     },
   }

@@ -1,13 +1,12 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { messageOf } from '../../base/problem.ts'
-import { serializedJson } from '../../base/serialized-json.ts'
+import { serializeJson } from '../../base/serialized-json.ts'
 import type { OutsideAnswer } from '../../schema/outside.ts'
 import { type LogEntry, noResources, type Resources } from '../../schema/plugin.ts'
 import { type LimitName, limitUnit } from '../../schema/plugin-limits.ts'
-import type { Frame } from '../../schema/message-frames.ts'
-import { fits, textLimits } from '../../schema/text.ts'
 import type { KeyValue, Operation } from '../../schema/worker-protocol.ts'
+import { createFrameDispatcher, type FrameDispatcher } from './frame-dispatcher.ts'
 import { createHeldThings } from './held-things.ts'
 import type { IsolateServices } from '../isolate.ts'
 import { createKeptBytes } from './kept-bytes.ts'
@@ -33,8 +32,8 @@ export interface OperationDispatcherSettings {
 export interface OperationDispatcher {
   /** A service that throws is the host's fault, and no reason to stop what comes after it. */
   serve(operation: Operation): void
-  /** The same for an event or a message. */
-  serveFrame(frame: Frame): void
+  /** The same for what comes as frames. */
+  readonly frames: FrameDispatcher
   /** A line in the plugin's own log. */
   say(level: LogEntry['level'], message: string): void
   /** Told to the log and to the host, once for each. `value`: when it is not the plugin's own. */
@@ -78,7 +77,7 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
   }
 
   function say(level: LogEntry['level'], message: string): void {
-    serve({ kind: 'log', entry: { at: new Date(clock.now()).toISOString(), level, message } })
+    services.log(serializeJson({ at: new Date(clock.now()).toISOString(), level, message }))
   }
 
   function serve(operation: Operation): void {
@@ -98,33 +97,14 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
       else if (operation.kind === 'cancel') calls.cancel(operation.number)
       else perform(services, operation)
     } catch (error) {
-      failed(operation.kind, error)
+      const { kind } = operation
+      logger.error('A service of the sandbox failed', { plugin, operation: kind, reason: messageOf(error) })
     }
-  }
-
-  function serveFrame({ kind, name, payload, options, foreignCaller }: Frame): void {
-    if (kind === 'event' && !fits(name, textLimits.name)) {
-      logger.error('A plugin worker asked for nonsense', {
-        plugin,
-        errors: ['the name of an event is too long'],
-      })
-      return
-    }
-    try {
-      if (kind === 'event') services.emit(name, serializedJson(payload), options, foreignCaller)
-      else services.publish(name, payload, options)
-    } catch (error) {
-      failed(kind, error)
-    }
-  }
-
-  function failed(operation: string, error: unknown): void {
-    logger.error('A service of the sandbox failed', { plugin, operation, reason: messageOf(error) })
   }
 
   const dispatcher: OperationDispatcher = {
     serve,
-    serveFrame,
+    frames: createFrameDispatcher({ logger, plugin, services, held, kept, cramped: warnOfRoom }),
     say,
     limitReached,
     resources: { ...noResources },

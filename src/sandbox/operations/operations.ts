@@ -7,9 +7,6 @@ export function perform(
   operation: Exclude<Operation, { kind: 'resources' | 'call' | 'cancel' | 'limitReached' }>,
 ): void {
   switch (operation.kind) {
-    case 'log':
-      services.log(operation.entry)
-      break
     case 'subscribeEvent':
       services.subscribeEvent(operation.name)
       break
@@ -22,23 +19,14 @@ export function perform(
     case 'unsubscribeTopic':
       services.unsubscribeTopic(operation.subscription)
       break
-    case 'setObject':
-      services.setObject(operation.path, operation.value)
-      break
-    case 'setPoint':
-      services.setPoint({ kind: operation.point, id: operation.id, value: operation.value })
-      break
-    case 'removePoint':
-      services.removePoint(operation.point, operation.id)
+    case 'removeValue':
+      services.removeValue(operation.of, operation.id)
       break
     case 'setExposure':
       services.setExposure(operation.id, operation.exposure)
       break
     case 'removeExposure':
       services.removeExposure(operation.id)
-      break
-    case 'setExposedState':
-      services.setExposedState(operation.id, operation.state)
       break
     case 'setKeyValue':
       services.setKeyValue(operation.key, operation.entry)

@@ -78,7 +78,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     complete: changedResources,
     impatient: turns && (() => turns.excess(isolate) !== undefined),
   })
-  const log = createPluginLog(outbox.send, redactor)
+  const log = createPluginLog(outbox.sendFrame, redactor)
   const limits = createLimitGuard(setup.limits, outbox.send)
   const inbox = createInbox(clock.monotonic, (error) => log.failure('delivery', error))
   const calls = createOutsideCalls(outbox.send, outbox.schedule, limits.httpRequests, (service) => {

@@ -1,5 +1,6 @@
 import { creditsFor, flowCells } from '../../schema/flow-cells.ts'
-import { createFrameWriter, type FrameWriter } from '../../schema/message-frames.ts'
+import { createFrameWriter, type FrameKind, type FrameWriter } from '../../schema/message-frames.ts'
+import type { LogLine } from '../../schema/log-line.ts'
 import type { Operation, WorkerMessage } from '../../schema/worker-protocol.ts'
 import { operationSize } from '../../schema/operation-size.ts'
 
@@ -12,8 +13,8 @@ export const creditDeadline = 5_000
 /** Milliseconds of a wait in a worker with others before looking again whether it takes too long. */
 const patience = 20
 
-/** What only tells of a moment, as events and messages do; losing one leaves nothing wrong for ever. */
-const losable: ReadonlySet<Operation['kind']> = new Set(['log'])
+/** What only tells of a moment; losing one leaves nothing wrong for ever. */
+const losable: ReadonlySet<FrameKind> = new Set(['event', 'message', 'log'])
 
 /**
  * Collects what Lua asks of the host and sends it in batches, once a turn. The host gives credit for a few
@@ -21,7 +22,7 @@ const losable: ReadonlySet<Operation['kind']> = new Set(['log'])
  */
 export interface Outbox {
   send(operation: Operation): void
-  /** Sends an event or a message, in order with the operations. */
+  /** Sends what is frequent, in order with the operations. */
   sendFrame(...frame: Parameters<FrameWriter['write']>): void
   /** Sends what is there at the end of this turn. */
   schedule(): void
@@ -98,7 +99,7 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
 
   function gather(): void {
     for (const operation of complete()) add(operation)
-    if (lost > 0) add(lossWarning(lost))
+    if (lost > 0) frames.write('log', '', JSON.stringify(lossWarning(lost)))
     lost = 0
   }
 
@@ -129,14 +130,14 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
   return {
     send(operation) {
       if (closed) return
-      if (!makeRoom() && losable.has(operation.kind)) lost += 1
-      else add(operation)
+      makeRoom()
+      add(operation)
       schedule()
     },
     sendFrame(...frame) {
       if (closed) return
-      if (makeRoom()) frames.write(...frame)
-      else lost += 1
+      if (!makeRoom() && losable.has(frame[0])) lost += 1
+      else frames.write(...frame)
       schedule()
     },
     schedule,
@@ -156,13 +157,10 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
   }
 }
 
-function lossWarning(count: number): Operation {
+function lossWarning(count: number): LogLine {
   return {
-    kind: 'log',
-    entry: {
-      at: new Date().toISOString(),
-      level: 'warn',
-      message: `${count} log lines, events and messages were lost: the plugin sends them faster than the host can take them`,
-    },
+    at: new Date().toISOString(),
+    level: 'warn',
+    message: `${count} log lines, events and messages were lost: the plugin sends them faster than the host can take them`,
   }
 }

@@ -39,7 +39,7 @@ export interface PluginContext {
   retain(foreignCaller: ForeignCaller, topic: string, payload: number): boolean
   /** Sends an operation to the host, in order. */
   send(operation: Operation): void
-  /** Sends an event or a message, in order with the operations. */
+  /** Sends what is frequent, in order with the operations. */
   sendFrame(...frame: Parameters<FrameWriter['write']>): void
   /** Says that a count of `resources` may have changed outside Lua. */
   touch(): void

@@ -1,5 +1,6 @@
 import type { LogEntry } from '../../schema/plugin.ts'
-import type { LogLine, Operation } from '../../schema/worker-protocol.ts'
+import type { LogLine } from '../../schema/log-line.ts'
+import type { FrameWriter } from '../../schema/message-frames.ts'
 import { LuaError } from './lua/lua-value.ts'
 import type { Redactor } from '../../base/redaction.ts'
 
@@ -14,7 +15,10 @@ export interface PluginLog {
   failure(what: string, error: unknown, caller?: string): void
 }
 
-export function createPluginLog(send: (operation: Operation) => void, redactor: Redactor): PluginLog {
+export function createPluginLog(
+  send: (...frame: Parameters<FrameWriter['write']>) => void,
+  redactor: Redactor,
+): PluginLog {
   function add(level: LogEntry['level'], message: string, fields?: LogLine['fields']): void {
     const entry: LogLine = {
       at: new Date().toISOString(),
@@ -22,7 +26,7 @@ export function createPluginLog(send: (operation: Operation) => void, redactor: 
       message: redactor.redactMessage(message),
       ...(fields === undefined ? {} : { fields }),
     }
-    send({ kind: 'log', entry })
+    send('log', '', JSON.stringify(entry))
   }
   return {
     write: (level, message, caller) => add(level, message, caller === undefined ? undefined : { caller }),

@@ -33,7 +33,7 @@ async function facts(host: TestHost): Promise<Fact[]> {
 function busy(host: TestHost): Promise<void> {
   return new Promise((resolve) => {
     const stop = host.host.lifecycle.subscribe((announcement) => {
-      if (announcement.kind !== 'log' || announcement.entry.message !== 'busy') return
+      if (announcement.kind !== 'log' || announcement.line.value().message !== 'busy') return
       stop()
       resolve()
     })

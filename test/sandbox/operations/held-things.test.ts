@@ -25,16 +25,19 @@ test('a worker that does not keep to the limits has no more with the host than t
     [1, 2, 3].map((number) => held.note(subscribe(number))),
     [true, true, false],
   )
-  const object = (path: string, value?: number): Operation => ({
-    kind: 'setObject',
-    path,
-    ...(value === undefined ? {} : { value }),
-  })
   assert.deepEqual(
-    [object('a', 1), object('a', 2), object('b', 1), object('a'), object('b', 1)].map(held.note),
-    [true, true, false, true, true],
+    ['a', 'a', 'b'].map((path) => held.noteValue('object', path)),
+    [true, true, false],
   )
-  const sensor = (id: string): Operation => ({ kind: 'setPoint', point: 'sensor', id })
-  const control: Operation = { kind: 'setPoint', point: 'control', id: 'b' }
-  assert.deepEqual([sensor('a'), sensor('b'), control].map(held.note), [true, false, true])
+  const removal: Operation = { kind: 'removeValue', of: 'object', id: 'a' }
+  assert.deepEqual([held.note(removal), held.noteValue('object', 'b')], [true, true])
+  assert.deepEqual(
+    [held.noteValue('sensor', 'a'), held.noteValue('sensor', 'b'), held.noteValue('control', 'b')],
+    [true, false, true],
+  )
+  assert.deepEqual(held.release().slice(-3), [
+    { kind: 'removeValue', of: 'sensor', id: 'a' },
+    { kind: 'removeValue', of: 'control', id: 'b' },
+    { kind: 'removeValue', of: 'object', id: 'b' },
+  ])
 })

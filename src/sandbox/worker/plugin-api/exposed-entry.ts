@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Json, JsonObject } from '../../../base/json.ts'
+import { type Json, type JsonObject, jsonText } from '../../../base/json.ts'
 import type { ExposedComponent, Exposure } from '../../../schema/exposure.ts'
 import { exposureBytesLimit } from '../../../schema/exposure-size.ts'
 import { featuresOf } from '../../../schema/exposed-components.ts'
@@ -177,7 +177,7 @@ export function createExposedEntry(context: PluginContext, settings: ExposedEntr
     )
     if (isDeepStrictEqual(whole, sentState)) return
     sentState = whole
-    context.send({ kind: 'setExposedState', id, state: whole })
+    context.sendFrame('exposed', id, jsonText(whole))
   }
 
   function happen(value: Json): void {
@@ -185,7 +185,7 @@ export function createExposedEntry(context: PluginContext, settings: ExposedEntr
     if (event === null) return
     noteOption(event.event_type)
     announce({})
-    context.send({ kind: 'setExposedState', id, state: event })
+    context.sendFrame('exposed', id, jsonText(event))
   }
 
   function changed(...args: LuaValue[]): void {

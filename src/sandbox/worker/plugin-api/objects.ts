@@ -1,5 +1,4 @@
-import { isJsonObject, type Json } from '../../../base/json.ts'
-import { approximateSize } from '../../../base/json-size.ts'
+import { isJsonObject, type Json, jsonText } from '../../../base/json.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import { createMakers, roomFor, type ForeignCaller } from '../peers/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
@@ -8,7 +7,7 @@ import { closestName } from './closest-name.ts'
 import { createLiveObjects } from './live-objects.ts'
 import { messageSizeLimit } from './listeners.ts'
 
-/** Bytes of all objects of one plugin, roughly; the host holds a copy of them. */
+/** Bytes of all objects of one plugin as JSON, with their paths; the host holds a copy of them. */
 export const objectBytesLimit = 8 * 1024 * 1024
 
 /** Fields that may be added to any object. */
@@ -31,7 +30,8 @@ export function installObjects(context: PluginContext): void {
   /** Why the object cannot be stored, or undefined when it has been. */
   function store(foreignCaller: ForeignCaller, path: string, value: Json): string | undefined {
     makers.check(foreignCaller, path, objects.has(path))
-    const size = path.length + approximateSize(value)
+    const text = jsonText(value)
+    const size = path.length + Buffer.byteLength(text)
     if (size > messageSizeLimit) return `an object may take ${messageSizeLimit} bytes at most`
     const total = bytes - (sizes.get(path) ?? 0) + size
     if (!objects.has(path) && !limits.hasRoom('objects', objects.size, foreignCaller))
@@ -42,7 +42,7 @@ export function installObjects(context: PluginContext): void {
     objects.set(path, value)
     sizes.set(path, size)
     bytes = total
-    context.send({ kind: 'setObject', path, value })
+    context.sendFrame('object', path, text)
     return undefined
   }
 
@@ -121,7 +121,7 @@ export function installObjects(context: PluginContext): void {
   context.resources.add('objects', {
     count: () => objects.size,
     release() {
-      for (const path of objects.keys()) context.send({ kind: 'setObject', path })
+      for (const id of objects.keys()) context.send({ kind: 'removeValue', of: 'object', id })
       objects.clear()
       sizes.clear()
       makers.clear()

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ScheduledCall } from '../../../base/clock.ts'
-import type { Json } from '../../../base/json.ts'
+import { type Json, jsonText } from '../../../base/json.ts'
 import { controlValueFor } from '../../../schema/control-value.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
@@ -92,7 +92,7 @@ export function installPoints(context: PluginContext): PluginPoints {
     group.set(name, point)
     latest.set(name, point.table)
     // The host knows of it at once; its value comes with the first reading.
-    if (replaced === undefined) context.send({ kind: 'setPoint', point: kind, id: name })
+    if (replaced === undefined) context.sendFrame(kind, name, '')
     if (initialised) {
       reading?.cancel()
       reading = undefined
@@ -120,7 +120,7 @@ export function installPoints(context: PluginContext): PluginPoints {
     for (const [id, point] of points[kind]) {
       point.close()
       latest.delete(id)
-      context.send({ kind: 'removePoint', point: kind, id })
+      context.send({ kind: 'removeValue', of: kind, id })
     }
     points[kind].clear()
     makers[kind].clear()
@@ -160,7 +160,7 @@ export function installPoints(context: PluginContext): PluginPoints {
   }
 
   function createPoint(
-    { send }: PluginContext,
+    { sendFrame }: PluginContext,
     kind: PointKind,
     id: string,
     getter: LuaFunction,
@@ -198,7 +198,7 @@ export function installPoints(context: PluginContext): PluginPoints {
     function tell(value: Json | undefined): void {
       told = true
       last = value
-      send({ kind: 'setPoint', point: kind, id, ...(value === undefined ? {} : { value }) })
+      sendFrame(kind, id, value === undefined ? '' : jsonText(value))
       listeners.each('OnChange', (callback) => {
         entry.call(`OnChange of '${id}'`, callback, context.fromJson(value))
       })

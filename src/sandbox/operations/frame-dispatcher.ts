@@ -1,0 +1,91 @@
+import { cutTexts, messageBytesLimit } from '../../base/cut-text.ts'
+import type { Logger } from '../../base/log.ts'
+import { messageOf } from '../../base/problem.ts'
+import { type SerializedJson, serializedJson, serializeJson } from '../../base/serialized-json.ts'
+import { type LogLine, parseLogLine } from '../../schema/log-line.ts'
+import type { Frame, FrameReader, ValueKind } from '../../schema/message-frames.ts'
+import { fits, textLimits } from '../../schema/text.ts'
+import type { IsolateServices } from '../isolate.ts'
+import type { HeldThings } from './held-things.ts'
+import type { KeptBytes } from './kept-bytes.ts'
+
+/** Frames between two looks at the clock. */
+const framesAtOnce = 4
+
+export interface FrameDispatcherSettings {
+  logger: Logger
+  /** Full id. */
+  plugin: string
+  services: Pick<IsolateServices, 'emit' | 'publish' | 'log' | 'setValue'>
+  held: Pick<HeldThings, 'noteValue'>
+  kept: Pick<KeptBytes, 'admitValue'>
+  /** There is no room for a value. */
+  cramped(): void
+}
+
+/** Checks what a worker sends as frames, and hands it on as it is. */
+export interface FrameDispatcher {
+  /** Takes the next few; answers how many. Throws `Error` when the bytes are no frames. */
+  take(frames: FrameReader): number
+}
+
+export function createFrameDispatcher(settings: FrameDispatcherSettings): FrameDispatcher {
+  const { logger, plugin, services, held, kept, cramped } = settings
+
+  function nonsense(errors: unknown): void {
+    logger.error('A plugin worker asked for nonsense', { plugin, errors })
+  }
+
+  function setValue(kind: ValueKind, id: string, payload: Uint8Array): void {
+    if (payload.length === 0 && kind !== 'sensor' && kind !== 'control') nonsense([`an ${kind} has no value`])
+    else if (!held.noteValue(kind, id)) {
+      // An exposure for which there was no room has no values either.
+      if (kind !== 'exposed')
+        logger.error('A plugin worker asked for more than it may have', { plugin, operation: kind })
+    } else if (!kept.admitValue(kind, id, payload.length)) cramped()
+    // Copied, because it is kept, and what has come with it is much larger.
+    else
+      services.setValue(kind, id, payload.length === 0 ? undefined : serializedJson(Uint8Array.from(payload)))
+  }
+
+  function log(payload: Uint8Array): void {
+    const parsed = parseLogLine(payload)
+    if (parsed.ok) services.log(serializedLine(payload, parsed.value))
+    else nonsense(parsed.errors)
+  }
+
+  function serve({ kind, name, payload, options, foreignCaller }: Frame): void {
+    if (kind === 'message') services.publish(name, payload, options)
+    else if (!fits(name, textLimits.name)) nonsense([`the name of an ${kind} is too long`])
+    else if (kind === 'event') services.emit(name, serializedJson(payload), options, foreignCaller)
+    else if (kind === 'log') log(payload)
+    else setValue(kind, name, payload)
+  }
+
+  return {
+    take(frames) {
+      let taken = 0
+      while (taken < framesAtOnce) {
+        const frame = frames.next()
+        if (frame === undefined) break
+        taken += 1
+        try {
+          serve(frame)
+        } catch (error) {
+          const { kind } = frame
+          logger.error('A service of the sandbox failed', {
+            plugin,
+            operation: kind,
+            reason: messageOf(error),
+          })
+        }
+      }
+      return taken
+    },
+  }
+}
+
+/** A worker cuts what is long; one that was taken over may not. */
+function serializedLine(bytes: Uint8Array, line: LogLine): SerializedJson<LogLine> {
+  return bytes.length <= messageBytesLimit ? { bytes, value: () => line } : serializeJson(cutTexts(line))
+}
