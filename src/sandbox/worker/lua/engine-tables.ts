@@ -1,13 +1,132 @@
-/** Tables that somebody watches: fengari's machine and library set fields through one function, which looks here. */
-import { metamethods, objects, tables } from './engine-core.ts'
-import { definitions } from './engine-settings.ts'
+/**
+ * Lua's tables, in place of fengari's, which made two maps for each table and one more for each field that was added.
+ * All of fengari reaches tables through these functions. A field that is set past whoever watches its table is set by
+ * `rawSet`.
+ */
+import { debugging, metamethods, objects, tables } from './engine-core.ts'
+import { definitions, strings } from './engine-settings.ts'
+import { toBytes } from './bytes.ts'
+import type { LuaState, LuaString, RawTable, TableEntry, TaggedValue } from './fengari-types.ts'
+import type { LuaTable } from './lua-value.ts'
 
-const { LUA_TTABLE: tableTag } = definitions.constant_types
+const {
+  LUA_TNIL: nilTag,
+  LUA_TNUMFLT: floatTag,
+  LUA_TNUMINT: integerTag,
+  LUA_TLNGSTR: stringTag,
+  LUA_TLIGHTUSERDATA: lightTag,
+  LUA_TTABLE: tableTag = 0,
+} = definitions.constant_types
+const { TValue, luaO_nilobject: nothing } = objects
+const { luaS_hashlongstr: textHash } = strings
+
+class Table implements RawTable {
+  /** For `tostring`. */
+  readonly id: number
+  /** By what the key is in a map: fengari's lexer looks here, too. */
+  readonly strong = new Map<unknown, TableEntry>()
+  f: TableEntry | undefined = undefined
+  l: TableEntry | undefined = undefined
+  /** Fields that were removed since the last one was added: a traversal goes on from there. */
+  removed: Map<unknown, TableEntry> | undefined = undefined
+  removedObjects: WeakMap<object, TableEntry> | undefined = undefined
+  metatable: RawTable | null = null
+  /** Bits of the metamethods that are known to be absent. */
+  flags = ~0
+  writer: TaggedValue | undefined = undefined
+  reference: LuaTable | undefined = undefined
+
+  constructor(L: LuaState) {
+    this.id = L.l_G.id_counter++
+  }
+}
+
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' ? value !== null : typeof value === 'function'
+
+/** What stands for a key in a map. The compiler marks whole numbers among its constants as light userdata. */
+function hashOf({ type, value }: TaggedValue): unknown {
+  if (type === stringTag) return textHash(value as LuaString)
+  return type === lightTag ? `#${String(value)}` : value
+}
+
+function add(table: Table, hash: unknown, key: TaggedValue, value: TaggedValue): void {
+  table.removed = undefined
+  table.removedObjects = undefined
+  const entry: TableEntry = { key, value, p: table.l, n: undefined }
+  if (table.l === undefined) table.f = entry
+  else table.l.n = entry
+  table.l = entry
+  table.strong.set(hash, entry)
+}
+
+function remove(table: Table, hash: unknown): void {
+  const entry = table.strong.get(hash)
+  if (entry === undefined) return
+  entry.key.setdeadvalue()
+  const { p: before, n: next } = entry
+  entry.p = undefined
+  if (before === undefined) table.f = next
+  else before.n = next
+  if (next === undefined) table.l = before
+  else next.p = before
+  table.strong.delete(hash)
+  if (isObject(hash)) (table.removedObjects ??= new WeakMap()).set(hash, entry)
+  else (table.removed ??= new Map()).set(hash, entry)
+}
+
+function put(table: Table, hash: unknown, type: number, key: unknown, value: TaggedValue): void {
+  if (value.type === nilTag) {
+    remove(table, hash)
+    return
+  }
+  const entry = table.strong.get(hash)
+  if (entry === undefined) add(table, hash, new TValue(type, key), new TValue(value.type, value.value))
+  else {
+    entry.value.type = value.type
+    entry.value.value = value.value
+  }
+}
 
 /** Sets a field past whoever watches. */
-export const rawSet = tables.luaH_setfrom
-
-tables.luaH_setfrom = (L, table, key, value) => {
-  if (table.writer === undefined) rawSet(L, table, key, value)
-  else metamethods.luaT_callTM(L, table.writer, new objects.TValue(tableTag ?? 0, table), key, value, 0)
+export function rawSet(L: LuaState, table: RawTable, key: TaggedValue, value: TaggedValue): void {
+  const { type, value: own } = key
+  if (type === nilTag) debugging.luaG_runerror(L, toBytes('table index is nil'))
+  if (type === floatTag && Number.isNaN(own)) debugging.luaG_runerror(L, toBytes('table index is NaN'))
+  const isInteger = type === floatTag && ((own as number) | 0) === own
+  put(table as Table, hashOf(key), isInteger ? (integerTag ?? 0) : type, own, value)
 }
+
+Object.assign(tables, {
+  Table,
+  luaH_new: (L: LuaState) => new Table(L),
+  // Nil and NaN are no field's key.
+  luaH_get: (_L: LuaState, table: Table, key: TaggedValue) => table.strong.get(hashOf(key))?.value ?? nothing,
+  luaH_getint: (table: Table, key: number) => table.strong.get(key)?.value ?? nothing,
+  luaH_getstr: (table: Table, key: LuaString) => table.strong.get(textHash(key))?.value ?? nothing,
+  luaH_setint: (table: Table, key: number, value: TaggedValue) =>
+    put(table, key, integerTag ?? 0, key, value),
+  luaH_setfrom(L: LuaState, table: Table, key: TaggedValue, value: TaggedValue): void {
+    if (table.writer === undefined) rawSet(L, table, key, value)
+    else metamethods.luaT_callTM(L, table.writer, new TValue(tableTag, table), key, value, 0)
+  },
+  /** Puts the field after that of the key in `slot` there and above; false behind the last one. */
+  luaH_next(L: LuaState, table: Table, slot: number): boolean {
+    const key = L.stack[slot] ?? nothing
+    let entry = table.f
+    if (key.type !== nilTag) {
+      const hash = hashOf(key)
+      const found =
+        table.strong.get(hash) ??
+        table.removed?.get(hash) ??
+        (isObject(hash) ? table.removedObjects?.get(hash) : undefined)
+      if (found === undefined) return debugging.luaG_runerror(L, toBytes("invalid key to 'next'"))
+      entry = found.n
+      while (entry?.key.ttisdeadkey() === true) entry = entry.n
+    }
+    if (entry === undefined) return false
+    L.stack[slot]?.setfrom(entry.key)
+    L.stack[slot + 1]?.setfrom(entry.value)
+    return true
+  },
+})

@@ -33,6 +33,8 @@ declare module 'fengari/src/lobject.js' {
   type TaggedValue = import('./fengari-types.ts').TaggedValue
   const objects: {
     TValue: import('./fengari-types.ts').TaggedValueClass
+    /** Frozen. */
+    luaO_nilobject: TaggedValue
     luaO_str2num(text: Uint8Array, target: TaggedValue): number
     luaO_arith(
       L: State | null,

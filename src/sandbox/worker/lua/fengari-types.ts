@@ -6,6 +6,9 @@ import type { LuaTable } from './lua-value.ts'
 export interface TaggedValue {
   type: number
   value: unknown
+  setfrom(other: TaggedValue): void
+  setdeadvalue(): void
+  ttisdeadkey(): boolean
 }
 
 export interface TaggedValueClass {
@@ -26,7 +29,8 @@ export interface LuaString {
 export interface TableEntry {
   key: TaggedValue
   value: TaggedValue
-  /** The next entry. */
+  /** The entries before and after it. */
+  p: TableEntry | undefined
   n: TableEntry | undefined
 }
 
@@ -67,7 +71,13 @@ export interface LuaState {
   stack: TaggedValue[]
   top: number
   ci: CallInfo
-  l_G: object
+  l_G: GlobalState
+}
+
+/** What all threads of one Lua state share. */
+export interface GlobalState {
+  /** The next number for an object. */
+  id_counter: number
 }
 
 /** A function as fengari calls it; answers how many results it left on the stack. */
