@@ -149,13 +149,14 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   })
 
   function addCallerAwareMethod(name: string, implementation: CallerAwareFunction): void {
-    const method = foreignCallers.method(`plugin:${name}`, (foreignCaller, self, ...args) => {
+    const full = `plugin:${name}`
+    const method: CallerAwareFunction = (foreignCaller, self, ...args) => {
       if (!isTable(self)) {
         throw new Error(`call it with a colon, plugin:${name}(…): the first argument is a ${typeName(self)}`)
       }
       return implementation(foreignCaller, ...args)
-    })
-    pluginClass.set(name, method)
+    }
+    runtime.provide(pluginClass, name, full, () => foreignCallers.method(full, method))
   }
 
   /** One string of Lua takes no more, so nothing that becomes one may be larger. */

@@ -20,14 +20,23 @@ const {
 const { TValue, luaO_nilobject: nothing } = objects
 const { luaS_hashlongstr: textHash } = strings
 
-class Table implements RawTable {
+interface Fields extends RawTable {
+  /** By what the key is in a map: fengari's lexer looks here, too. */
+  readonly strong: Map<unknown, TableEntry>
+  /** The last entry. */
+  l: TableEntry | undefined
+  /** Fields that were removed since the last one was added: a traversal goes on from there. */
+  removed: Map<unknown, TableEntry> | undefined
+  removedObjects: WeakMap<object, TableEntry> | undefined
+}
+
+/** A class, because fengari asks for it by `instanceof`. */
+class Table implements Fields {
   /** For `tostring`. */
   readonly id: number
-  /** By what the key is in a map: fengari's lexer looks here, too. */
   readonly strong = new Map<unknown, TableEntry>()
   f: TableEntry | undefined = undefined
   l: TableEntry | undefined = undefined
-  /** Fields that were removed since the last one was added: a traversal goes on from there. */
   removed: Map<unknown, TableEntry> | undefined = undefined
   removedObjects: WeakMap<object, TableEntry> | undefined = undefined
   metatable: RawTable | null = null
@@ -50,7 +59,7 @@ function hashOf({ type, value }: TaggedValue): unknown {
   return type === lightTag ? `#${String(value)}` : value
 }
 
-function add(table: Table, hash: unknown, key: TaggedValue, value: TaggedValue): void {
+function add(table: Fields, hash: unknown, key: TaggedValue, value: TaggedValue): void {
   table.removed = undefined
   table.removedObjects = undefined
   const entry: TableEntry = { key, value, p: table.l, n: undefined }
@@ -60,7 +69,7 @@ function add(table: Table, hash: unknown, key: TaggedValue, value: TaggedValue):
   table.strong.set(hash, entry)
 }
 
-function remove(table: Table, hash: unknown): void {
+function remove(table: Fields, hash: unknown): void {
   const entry = table.strong.get(hash)
   if (entry === undefined) return
   entry.key.setdeadvalue()
@@ -75,7 +84,7 @@ function remove(table: Table, hash: unknown): void {
   else (table.removed ??= new Map()).set(hash, entry)
 }
 
-function put(table: Table, hash: unknown, type: number, key: unknown, value: TaggedValue): void {
+function put(table: Fields, hash: unknown, type: number, key: unknown, value: TaggedValue): void {
   if (value.type === nilTag) {
     remove(table, hash)
     return
@@ -94,24 +103,32 @@ export function rawSet(L: LuaState, table: RawTable, key: TaggedValue, value: Ta
   if (type === nilTag) debugging.luaG_runerror(L, toBytes('table index is nil'))
   if (type === floatTag && Number.isNaN(own)) debugging.luaG_runerror(L, toBytes('table index is NaN'))
   const isInteger = type === floatTag && ((own as number) | 0) === own
-  put(table as Table, hashOf(key), isInteger ? (integerTag ?? 0) : type, own, value)
+  put(table as Fields, hashOf(key), isInteger ? (integerTag ?? 0) : type, own, value)
+}
+
+const shared = { l_G: { tmname: [] } }
+metamethods.luaT_init(shared)
+/** The names of metamethods are the same for all states. */
+metamethods.luaT_init = ({ l_G: state }) => {
+  state.tmname = shared.l_G.tmname
 }
 
 Object.assign(tables, {
   Table,
   luaH_new: (L: LuaState) => new Table(L),
   // Nil and NaN are no field's key.
-  luaH_get: (_L: LuaState, table: Table, key: TaggedValue) => table.strong.get(hashOf(key))?.value ?? nothing,
-  luaH_getint: (table: Table, key: number) => table.strong.get(key)?.value ?? nothing,
-  luaH_getstr: (table: Table, key: LuaString) => table.strong.get(textHash(key))?.value ?? nothing,
-  luaH_setint: (table: Table, key: number, value: TaggedValue) =>
+  luaH_get: (_L: LuaState, table: Fields, key: TaggedValue) =>
+    table.strong.get(hashOf(key))?.value ?? nothing,
+  luaH_getint: (table: Fields, key: number) => table.strong.get(key)?.value ?? nothing,
+  luaH_getstr: (table: Fields, key: LuaString) => table.strong.get(textHash(key))?.value ?? nothing,
+  luaH_setint: (table: Fields, key: number, value: TaggedValue) =>
     put(table, key, integerTag ?? 0, key, value),
-  luaH_setfrom(L: LuaState, table: Table, key: TaggedValue, value: TaggedValue): void {
+  luaH_setfrom(L: LuaState, table: Fields, key: TaggedValue, value: TaggedValue): void {
     if (table.writer === undefined) rawSet(L, table, key, value)
     else metamethods.luaT_callTM(L, table.writer, new TValue(tableTag, table), key, value, 0)
   },
   /** Puts the field after that of the key in `slot` there and above; false behind the last one. */
-  luaH_next(L: LuaState, table: Table, slot: number): boolean {
+  luaH_next(L: LuaState, table: Fields, slot: number): boolean {
     const key = L.stack[slot] ?? nothing
     let entry = table.f
     if (key.type !== nilTag) {

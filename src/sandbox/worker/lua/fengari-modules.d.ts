@@ -19,7 +19,7 @@ declare module 'fengari/src/lstring.js' {
   type State = import('./fengari-types.ts').LuaState
   type LuaString = import('./fengari-types.ts').LuaString
   const strings: {
-    TString: new (L: State, bytes: Uint8Array) => LuaString
+    TString: new (L: State | null, bytes: Uint8Array) => LuaString
     luaS_hash(bytes: Uint8Array): string
     luaS_hashlongstr(text: LuaString): string
     luaS_bless(L: State, bytes: Uint8Array): LuaString
@@ -62,6 +62,7 @@ declare module 'fengari/src/ltm.js' {
   type TaggedValue = import('./fengari-types.ts').TaggedValue
   const metamethods: {
     TMS: Record<string, number>
+    luaT_init(L: { l_G: { tmname: import('./fengari-types.ts').LuaString[] } }): void
     luaT_callTM(
       L: State,
       callee: TaggedValue,
@@ -144,6 +145,7 @@ declare module 'fengari/src/lua.js' {
     lua_concat(L: State, count: number): void
     lua_createtable(L: State, arrayCount: number, recordCount: number): void
     lua_error(L: State): never
+    lua_getglobal(L: State, name: Uint8Array): number
     lua_getfield(L: State, index: number, key: Uint8Array): number
     lua_geti(L: State, index: number, key: number): number
     lua_getinfo(L: State, what: Uint8Array, activation: Activation): number

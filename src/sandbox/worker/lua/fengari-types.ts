@@ -78,6 +78,12 @@ export interface LuaState {
 export interface GlobalState {
   /** The next number for an object. */
   id_counter: number
+  /** A table, with the globals among others. */
+  l_registry: TaggedValue
+  /** Metatables that all values of a type have, by type. */
+  mt: (RawTable | null | undefined)[]
+  /** The names of metamethods. */
+  tmname: LuaString[]
 }
 
 /** A function as fengari calls it; answers how many results it left on the stack. */

@@ -1,7 +1,9 @@
 import { toBytes, toUnicode } from './bytes.ts'
 import { basicType, objects, rawSet, strings, tables, tags, variantType } from './engine.ts'
-import type { LuaState, LuaString, RawTable, TaggedValue } from './fengari-types.ts'
+import type { LuaState, LuaString, RawFunction, RawTable, TaggedValue } from './fengari-types.ts'
 import type { LuaFunction, LuaTable, LuaValue, TableKey } from './lua-value.ts'
+import { implementationIn, nameOfShared } from './shared-functions.ts'
+import { nameIfShared } from './shared-strings.ts'
 
 /** Turns fengari's values into those of the plugin API and back. Tables and functions keep their identity. */
 export interface References {
@@ -9,6 +11,8 @@ export interface References {
   /** Throws `TypeError` for what is no Lua value, or belongs to another state. */
   toTagged(value: LuaValue): TaggedValue
   newTable(): LuaTable
+  /** What Lua knows as `shared` is this function from now on; answers what Lua knew it as before. */
+  adopt(made: LuaFunction, shared: RawFunction): RawFunction
 }
 
 /** Bytes of a string whose text is remembered, once somebody wants it. */
@@ -125,7 +129,7 @@ export function createReferences(L: LuaState, stringLimit: number): References {
   }
 
   function keyOf(key: TableKey): TaggedValue {
-    if (typeof key === 'string') return taggedString(toBytes(key))
+    if (typeof key === 'string') return nameIfShared(key) ?? taggedString(toBytes(key))
     if (Number.isNaN(key)) throw new TypeError('a table key must not be NaN')
     return toTagged(key)
   }
@@ -136,7 +140,7 @@ export function createReferences(L: LuaState, stringLimit: number): References {
   }
 
   function asFunction(value: TaggedValue): LuaFunction {
-    const known = functions.get(value.value as object)
+    const known = functions.get(value.value as object) ?? sharedIn(value.value as RawFunction)
     if (known !== undefined) return known
     const made: LuaFunction = {
       kind: 'function',
@@ -146,6 +150,20 @@ export function createReferences(L: LuaState, stringLimit: number): References {
     functions.set(value.value as object, made)
     contents.set(made, tagged(value.type, value.value))
     return made
+  }
+
+  function sharedIn(raw: RawFunction): LuaFunction | undefined {
+    if (nameOfShared(raw) === undefined) return undefined
+    // It has been adopted then.
+    implementationIn(L, raw)
+    return functions.get(raw)
+  }
+
+  function adopt(made: LuaFunction, shared: RawFunction): RawFunction {
+    const before = toTagged(made).value as RawFunction
+    functions.set(shared, made)
+    contents.set(made, tagged(tags.jsFunction, shared))
+    return before
   }
 
   function fromTagged(value: TaggedValue): LuaValue {
@@ -178,5 +196,5 @@ export function createReferences(L: LuaState, stringLimit: number): References {
     return tagged(content.type, content.value)
   }
 
-  return { fromTagged, toTagged, newTable: () => asTable(tables.luaH_new(L)) }
+  return { fromTagged, toTagged, adopt, newTable: () => asTable(tables.luaH_new(L)) }
 }

@@ -15,7 +15,9 @@ import {
   type LuaValue,
 } from './lua-value.ts'
 import { numberText } from './number-text.ts'
+import { createProvidedFunctions } from './provided-functions.ts'
 import { raise } from './raw-function.ts'
+import { nameOfShared } from './shared-functions.ts'
 import { defaultOutsideLimit, defaultStringLimit, limitStrings } from './string-limit.ts'
 import { joinTracebacks, type Traceback, takeTraceback } from './traceback.ts'
 
@@ -54,7 +56,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
   let innerTrace: Traceback | undefined
 
   const tracebackOf = (L: LuaState, level: number): Traceback =>
-    takeTraceback(L, level, (implementation) => names.get(implementation))
+    takeTraceback(L, level, (implementation) => names.get(implementation) ?? nameOfShared(implementation))
   const takeTrace = (L: LuaState, level: number): Traceback => {
     const taken = joinTracebacks(innerTrace, tracebackOf(L, level))
     trace = taken
@@ -195,6 +197,8 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     return references.fromTagged(new objects.TValue(tags.jsFunction, raw)) as LuaFunction
   }
 
+  const { provide } = createProvidedFunctions(main, references)
+
   function toText(value: LuaValue): string {
     if (typeof value === 'number') return numberText(value)
     if (value instanceof Uint8Array) return toUnicode(value)
@@ -221,6 +225,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     call,
     newTable: references.newTable,
     wrap,
+    provide,
     apart: interrupt.apart,
     get selectsMethod() {
       const caller = running.ci.previous

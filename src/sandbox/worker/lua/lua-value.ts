@@ -67,6 +67,11 @@ export interface LuaRuntime {
   /** Makes a function that Lua can call; `name` appears in tracebacks. */
   wrap(name: string, implementation: HostFunction): LuaFunction
   /**
+   * Puts a function into a table that is made when somebody uses it first. Both names stand in the program: what Lua
+   * sees is the same function in all states of the worker.
+   */
+  provide(table: LuaTable, key: string, name: string, make: () => LuaFunction): void
+  /**
    * Runs `task`, which enters Lua on behalf of somebody else while Lua waits for the host: an interrupt in it
    * ends with it, and does not reach what waits.
    */

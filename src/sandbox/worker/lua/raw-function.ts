@@ -1,6 +1,7 @@
 import { toBytes } from './bytes.ts'
-import { auxiliary, lua, strings, tags } from './engine.ts'
-import type { LuaState, RawFunction } from './fengari-types.ts'
+import { auxiliary, lua, objects, rawSet, strings, tags } from './engine.ts'
+import type { LuaState, RawFunction, RawTable, TaggedValue } from './fengari-types.ts'
+import { sharedName } from './shared-strings.ts'
 import { tellTooLong, tooLong } from './string-limit.ts'
 
 /** A fault of the caller in Lua, thrown by code that knows nothing of a Lua state. */
@@ -36,14 +37,15 @@ export function guarded(implementation: RawFunction): RawFunction {
   }
 }
 
-/** Puts a guarded function into the table at the top of the stack. */
-export function setFunction(L: LuaState, name: string, implementation: RawFunction): void {
-  lua.lua_pushcfunction(L, guarded(implementation))
-  lua.lua_setfield(L, -2, toBytes(name))
+/** Sets a field of the table at the top of the stack. */
+function setField(L: LuaState, name: string, value: TaggedValue): void {
+  rawSet(L, L.stack[L.top - 1]?.value as RawTable, sharedName(name), value)
 }
 
+/** Puts guarded functions into the table at the top of the stack. */
 export function setFunctions(L: LuaState, functions: Record<string, RawFunction>): void {
-  for (const [name, implementation] of Object.entries(functions)) setFunction(L, name, implementation)
+  for (const [name, implementation] of Object.entries(functions))
+    setField(L, name, new objects.TValue(tags.jsFunction, guarded(implementation)))
 }
 
 /** Pushes a string that nobody else will write to, without a copy. */
@@ -58,10 +60,7 @@ export function pushOwned(L: LuaState, bytes: Uint8Array): void {
 
 /** Takes fields out of the table at the top of the stack. */
 export function removeFields(L: LuaState, names: readonly string[]): void {
-  for (const name of names) {
-    lua.lua_pushnil(L)
-    lua.lua_setfield(L, -2, toBytes(name))
-  }
+  for (const name of names) setField(L, name, new objects.TValue(tags.nil, null))
 }
 
 /** The JavaScript function in a field of the table at the top of the stack. */

@@ -1,3 +1,4 @@
+import { lazily } from '../../../base/lazily.ts'
 import type { Reference } from '../../../schema/plugin-call.ts'
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import { bytesOf } from '../plugin-api/arguments.ts'
@@ -23,52 +24,55 @@ export function createProxies(
     return reference
   }
 
-  const metatable = runtime.newTable()
-  const method = (event: string, implementation: (...args: LuaValue[]) => LuaValue | LuaValue[]): void =>
-    metatable.set(`__${event}`, runtime.wrap(event, implementation))
+  const metatable = lazily(() => {
+    const made = runtime.newTable()
+    const method = (event: string, implementation: (...args: LuaValue[]) => LuaValue | LuaValue[]): void =>
+      made.set(`__${event}`, runtime.wrap(event, implementation))
 
-  metatable.set('__metatable', bytesOf('an object of another plugin'))
-  metatable.set('__name', bytesOf('object of another plugin'))
-  method('index', (self, key) => {
-    const reference = referred(self)
-    if (!runtime.selectsMethod) return callOut(reference, 'index', [key])[0]
-    return runtime.wrap(`method of ${reference.plugin}`, (...args) =>
-      callOut(reference, 'invoke', [key, ...args]),
-    )
-  })
-  method('newindex', (self, key, value) => {
-    callOut(referred(self), 'newindex', [key, value])
-    return undefined
-  })
-  method('call', (self, ...args) => callOut(referred(self), 'call', args))
-  method('len', (self) => callOut(referred(self), 'len', [])[0])
-  method('tostring', (self) => {
-    const reference = referred(self)
-    try {
-      return callOut(reference, 'tostring', [])[0]
-    } catch {
-      // A text for a log has to be had of everything.
-      return bytesOf(`object of ${reference.plugin}, which does not answer`)
-    }
-  })
-  method('pairs', (self) => {
-    const flat = callOut(referred(self), 'entries', [])
-    let at = 0
-    const next = runtime.wrap('next', () => {
-      at += 2
-      return [flat[at - 2], flat[at - 1]]
+    made.set('__metatable', bytesOf('an object of another plugin'))
+    made.set('__name', bytesOf('object of another plugin'))
+    method('index', (self, key) => {
+      const reference = referred(self)
+      if (!runtime.selectsMethod) return callOut(reference, 'index', [key])[0]
+      return runtime.wrap(`method of ${reference.plugin}`, (...args) =>
+        callOut(reference, 'invoke', [key, ...args]),
+      )
     })
-    return [next, self, undefined]
+    method('newindex', (self, key, value) => {
+      callOut(referred(self), 'newindex', [key, value])
+      return undefined
+    })
+    method('call', (self, ...args) => callOut(referred(self), 'call', args))
+    method('len', (self) => callOut(referred(self), 'len', [])[0])
+    method('tostring', (self) => {
+      const reference = referred(self)
+      try {
+        return callOut(reference, 'tostring', [])[0]
+      } catch {
+        // A text for a log has to be had of everything.
+        return bytesOf(`object of ${reference.plugin}, which does not answer`)
+      }
+    })
+    method('pairs', (self) => {
+      const flat = callOut(referred(self), 'entries', [])
+      let at = 0
+      const next = runtime.wrap('next', () => {
+        at += 2
+        return [flat[at - 2], flat[at - 1]]
+      })
+      return [next, self, undefined]
+    })
+    for (const operator of operators) {
+      method(operator, (a, b) => callOut(known(a) ?? referred(b), operator, [a, b])[0])
+    }
+    return made
   })
-  for (const operator of operators) {
-    method(operator, (a, b) => callOut(known(a) ?? referred(b), operator, [a, b])[0])
-  }
 
   return (reference) => {
     if (reference.type === 'function')
       return runtime.wrap(`function of ${reference.plugin}`, (...args) => callOut(reference, 'call', args))
     const table = runtime.newTable()
-    table.metatable = metatable
+    table.metatable = metatable()
     return table
   }
 }

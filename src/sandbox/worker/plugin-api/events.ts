@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, jsonText } from '../../../base/json.ts'
 import { serializedJson } from '../../../base/serialized-json.ts'
-import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
+import type { HostFunction, LuaFunction, LuaValue } from '../lua/lua-value.ts'
 import type { ForeignCaller } from '../peers/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { retainedSentence } from '../../../schema/retained-account.ts'
@@ -117,11 +117,12 @@ export function installEvents(context: PluginContext): PluginEvents {
   const eventBus = runtime.newTable()
   for (const name of ['on', 'subscribe']) {
     // `EventBus:on(…)` and `EventBus.on(…)` are both seen.
-    const callable = runtime.wrap(`EventBus:${name}`, (...args) => {
+    const full = `EventBus:${name}`
+    const callable: HostFunction = (...args) => {
       const [event, callback] = isTable(args[0]) ? args.slice(1) : args
       return subscribe(undefined, event, callback)
-    })
-    eventBus.set(name, callable)
+    }
+    runtime.provide(eventBus, name, full, () => runtime.wrap(full, callable))
   }
   runtime.globals.set('EventBus', eventBus)
 

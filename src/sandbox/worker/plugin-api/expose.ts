@@ -113,8 +113,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
     }
   }
 
-  runtime.globals.set(
-    'expose',
+  runtime.provide(runtime.globals, 'expose', 'expose', () =>
     runtime.wrap('expose', (object, type, options) => {
       if (object === undefined) {
         log.write('warn', `expose: there is no object to expose`)

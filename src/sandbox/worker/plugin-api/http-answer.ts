@@ -1,3 +1,4 @@
+import { lazily } from '../../../base/lazily.ts'
 import { isJsonObject, type Json } from '../../../base/json.ts'
 import type { HttpAnswer } from '../../../schema/outside.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
@@ -29,16 +30,19 @@ export function createAnswerTables(
   context: PluginContext,
 ): (answer: HttpAnswer, method: string, mode: JsonMode, foreignCaller?: ForeignCaller) => AnswerTable {
   const { runtime } = context
-  const anyCase = runtime.newTable()
-  const find = runtime.wrap('headers', (headers, name) =>
-    isTable(headers) && name instanceof Uint8Array ? headers.get(textOf(name).toLowerCase()) : undefined,
-  )
-  anyCase.set('__index', find)
+  const anyCase = lazily(() => {
+    const find = runtime.wrap('headers', (headers, name) =>
+      isTable(headers) && name instanceof Uint8Array ? headers.get(textOf(name).toLowerCase()) : undefined,
+    )
+    const metatable = runtime.newTable()
+    metatable.set('__index', find)
+    return metatable
+  })
 
   function headersOf(answer: HttpAnswer): LuaTable {
     const headers = runtime.newTable()
     for (const [name, value] of answer.headers) headers.set(name, bytesOf(value))
-    headers.metatable = anyCase
+    headers.metatable = anyCase()
     return headers
   }
 

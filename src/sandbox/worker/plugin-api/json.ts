@@ -1,5 +1,5 @@
 import { jsonText } from '../../../base/json.ts'
-import type { LuaValue } from '../lua/lua-value.ts'
+import type { HostFunction, LuaValue } from '../lua/lua-value.ts'
 import { foreignCallerJsonValues } from '../peers/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, textOf, typeName } from './arguments.ts'
@@ -37,11 +37,12 @@ export function installJson(context: PluginContext): void {
   const json = runtime.newTable()
   for (const [name, implementation] of Object.entries({ decode, encode })) {
     // `JSON:encode(value)` and `JSON.encode(value)` are both seen.
-    const callable = runtime.wrap(`JSON:${name}`, (...args) => {
+    const full = `JSON:${name}`
+    const callable: HostFunction = (...args) => {
       const [first, second] = args
       return implementation(isTable(first) && first.is(json) ? second : first)
-    })
-    json.set(name, callable)
+    }
+    runtime.provide(json, name, full, () => runtime.wrap(full, callable))
   }
   runtime.globals.set('JSON', json)
 }

@@ -1,3 +1,4 @@
+import { lazily } from '../../../base/lazily.ts'
 import type { Json } from '../../../base/json.ts'
 import type { LuaTable, LuaValue, TableKey } from '../lua/lua-value.ts'
 import { numberText } from '../lua/number-text.ts'
@@ -35,30 +36,33 @@ export function createLiveObjects(
     return other !== undefined && table.get(other) !== undefined ? other : key
   }
 
-  const metatable = runtime.newTable()
-  metatable.set('__metatable', false)
-  metatable.set(
-    '__index',
-    runtime.wrap('object.__index', (self, key) =>
+  const metatable = lazily(() => {
+    const made = runtime.newTable()
+    made.set('__metatable', false)
+    const index = runtime.wrap('object.__index', (self, key) =>
       isTable(self) && key !== undefined ? self.get(fieldOf(self, key)) : undefined,
-    ),
-  )
-
-  const writer = foreignCallers.method('object.__newindex', (foreignCaller, self, key, value) => {
-    const object = isTable(self) ? owners.get(self) : undefined
-    if (!isTable(self) || object === undefined || key === undefined) throw new Error('not an object')
-    textArgument('object', 1, key)
-    const field = fieldOf(self, key)
-    const before = self.get(field)
-    self.set(field, content(object, value))
-    let stored = false
-    try {
-      stored = store(foreignCaller, object.path, toJson(object.table) ?? {})
-    } finally {
-      if (!stored) self.set(field, before)
-    }
-    return undefined
+    )
+    made.set('__index', index)
+    return made
   })
+
+  const writer = lazily(() =>
+    foreignCallers.method('object.__newindex', (foreignCaller, self, key, value) => {
+      const object = isTable(self) ? owners.get(self) : undefined
+      if (!isTable(self) || object === undefined || key === undefined) throw new Error('not an object')
+      textArgument('object', 1, key)
+      const field = fieldOf(self, key)
+      const before = self.get(field)
+      self.set(field, content(object, value))
+      let stored = false
+      try {
+        stored = store(foreignCaller, object.path, toJson(object.table) ?? {})
+      } finally {
+        if (!stored) self.set(field, before)
+      }
+      return undefined
+    }),
+  )
 
   /** A table of the same object stays itself, so that lists can be sorted; any other is copied. */
   function content(object: LiveObject, value: LuaValue): LuaValue {
@@ -69,8 +73,8 @@ export function createLiveObjects(
   function adopted(object: LiveObject, value: LuaValue): LuaValue {
     if (!isTable(value)) return value
     owners.set(value, object)
-    value.metatable = metatable
-    value.writer = writer
+    value.metatable = metatable()
+    value.writer = writer()
     for (const [, inner] of value.entries()) adopted(object, inner)
     return value
   }

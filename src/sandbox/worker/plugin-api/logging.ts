@@ -1,5 +1,5 @@
 import type { LogEntry } from '../../../schema/plugin.ts'
-import type { LuaValue } from '../lua/lua-value.ts'
+import type { HostFunction, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { maskValue } from '../../../base/redaction.ts'
 import { isSecretFieldName } from '../../../base/secret-names.ts'
@@ -35,13 +35,14 @@ export function installLogging(context: PluginContext): void {
 
   const logger = runtime.newTable()
   for (const level of ['debug', 'info', 'warn', 'error'] as const) {
-    const write = runtime.wrap(`Logger:${level}`, (...args) => {
+    const full = `Logger:${level}`
+    const write: HostFunction = (...args) => {
       const [first, second] = args
       // `Logger:info(message)` and `Logger.info(message)` are both seen.
       log.write(level, text(isTable(first) && first.is(logger) ? second : first))
       return undefined
-    })
-    logger.set(level, write)
+    }
+    runtime.provide(logger, level, full, () => runtime.wrap(full, write))
   }
   runtime.globals.set('Logger', logger)
 }

@@ -1,7 +1,7 @@
 import type { ModbusAnswer, ModbusRequest } from '../../../schema/outside.ts'
 import { modbusLimits, modbusTimeoutLimit } from '../../../schema/outside-limits.ts'
 import { fits, textLimits } from '../../../schema/text-limits.ts'
-import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { HostFunction, LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import {
   bytesOf,
@@ -36,10 +36,10 @@ export function installModbus(context: PluginContext): void {
 
   /** `Modbus.name(…)` and `Modbus:name(…)` are both seen. */
   function add(name: string, implementation: (...args: LuaValue[]) => LuaValue): void {
-    const callable = runtime.wrap(`Modbus.${name}`, (...args) =>
-      isTable(args[0]) && args[0].is(modbus) ? implementation(...args.slice(1)) : implementation(...args),
-    )
-    modbus.set(name, callable)
+    const full = `Modbus.${name}`
+    const callable: HostFunction = (...args) =>
+      isTable(args[0]) && args[0].is(modbus) ? implementation(...args.slice(1)) : implementation(...args)
+    runtime.provide(modbus, name, full, () => runtime.wrap(full, callable))
   }
 
   function start(name: string, options: LuaValue, callback: LuaValue, fc?: number): boolean {

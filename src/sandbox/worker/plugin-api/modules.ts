@@ -1,4 +1,4 @@
-import type { LuaValue } from '../lua/lua-value.ts'
+import type { HostFunction, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { textArgument } from './arguments.ts'
 
@@ -11,7 +11,7 @@ export function installModules(context: PluginContext): void {
   const loaded = new Map<string, LuaValue>()
   const running = new Set<string>()
 
-  const require = runtime.wrap('require', (name) => {
+  const require: HostFunction = (name) => {
     const module = textArgument('require', 1, name)
     const file = fileOf(module)
     const content = Object.hasOwn(source.files, file) ? source.files[file] : undefined
@@ -34,8 +34,8 @@ export function installModules(context: PluginContext): void {
     } finally {
       running.delete(file)
     }
-  })
-  runtime.globals.set('require', require)
+  }
+  runtime.provide(runtime.globals, 'require', 'require', () => runtime.wrap('require', require))
 }
 
 /** `lib.helpers` and `lib/helpers` are the file `lib/helpers.lua`. */

@@ -54,8 +54,7 @@ export function installPlugin(context: PluginContext): PluginInstances {
     return created
   }
 
-  pluginClass.set(
-    'new',
+  runtime.provide(pluginClass, 'new', 'Plugin:new', () =>
     runtime.wrap('Plugin:new', (...args) => {
       // `Plugin:new(id)` and `Plugin.new(id)` are both seen.
       const [id, meta] = isTable(args[0]) ? args.slice(1) : args

@@ -1,10 +1,11 @@
 import { toBytes } from '../bytes.ts'
-import { auxiliary, libraries, lua } from '../engine.ts'
-import type { LuaState, RawFunction } from '../fengari-types.ts'
+import { lua } from '../engine.ts'
+import type { LuaState } from '../fengari-types.ts'
 import type { Interrupt } from '../interrupt.ts'
 import { changeBase } from './base-library.ts'
 import { changeCoroutine } from './coroutine-library.ts'
 import { changeMath } from './math-library.ts'
+import { copyLibraries } from './opened-libraries.ts'
 import { fillOs } from './os-library.ts'
 import { changeString } from './string-library.ts'
 import { changeTable } from './table-library.ts'
@@ -33,17 +34,17 @@ type Change = (L: LuaState, context: LibraryContext) => void
 
 /** Opens what a plugin may use, each library with its changes made while it lies on top of the stack. */
 export function openLibraries(L: LuaState, context: LibraryContext): void {
-  const open = (name: string, implementation: RawFunction, change?: Change): void => {
-    auxiliary.luaL_requiref(L, toBytes(name), implementation, 1)
-    change?.(L, context)
+  copyLibraries(L)
+  const changed = (name: string, change: Change): void => {
+    lua.lua_getglobal(L, toBytes(name))
+    change(L, context)
     lua.lua_pop(L, 1)
   }
-  open('coroutine', libraries.luaopen_coroutine, changeCoroutine)
-  open('math', libraries.luaopen_math, changeMath)
-  open('string', libraries.luaopen_string, changeString)
-  open('table', libraries.luaopen_table, changeTable)
-  open('utf8', libraries.luaopen_utf8)
-  open('_G', libraries.luaopen_base, (state) => {
+  changed('coroutine', changeCoroutine)
+  changed('math', changeMath)
+  changed('string', changeString)
+  changed('table', changeTable)
+  changed('_G', (state) => {
     changeBase(state, context)
     fillOs(state, context)
   })
