@@ -2,23 +2,25 @@ import { type Clock, withDeadline } from '../../base/clock.ts'
 import { cutText, cutTexts } from '../../base/cut-text.ts'
 import type { Json } from '../../base/json.ts'
 import type { Logger } from '../../base/log.ts'
-import { messageOf, Problem } from '../../base/problem.ts'
+import { messageOf } from '../../base/problem.ts'
 import { serializedSize } from '../../schema/operation-size.ts'
 import { noResources, type Resources } from '../../schema/plugin.ts'
-import { type HostMessage, type IsolateMessage, type Question } from '../../schema/worker-protocol.ts'
+import type { HostMessage, IsolateMessage } from '../../schema/worker-protocol.ts'
+import type { PluginCalls } from '../calls/plugin-calls.ts'
 import { createBackpressure } from '../flow/backpressure.ts'
-import { createBatchTask } from '../operations/batch-task.ts'
-import { createControlRequests } from './control-requests.ts'
-import { createDeferred } from './deferred.ts'
 import { createDeliveries } from '../flow/deliveries.ts'
 import { createFlow } from '../flow/flow.ts'
+import type { Scheduler, Task } from '../flow/scheduler.ts'
 import { type Isolate, IsolateError, type IsolateServices, type IsolateSource } from '../isolate.ts'
 import { outsideBytes, type SandboxLimits, workerLimits } from '../limits.ts'
-import type { PluginCalls } from '../calls/plugin-calls.ts'
-import type { Reply } from '../calls/pending-requests.ts'
+import { createBatchTask } from '../operations/batch-task.ts'
 import { createOperationDispatcher } from '../operations/operation-dispatcher.ts'
-import type { Scheduler, Task } from '../flow/scheduler.ts'
+import { takeBack } from '../operations/take-back.ts'
 import type { WorkerSlot } from '../threads/worker-slot.ts'
+import { createControlRequests } from './control-requests.ts'
+import { createDeferred } from './deferred.ts'
+import { loadTimeout, notRunning, tooManyStrings } from './failures.ts'
+import { createQuestionAnswers } from './question-answers.ts'
 
 export interface IsolateHostSettings {
   clock: Clock
@@ -55,9 +57,6 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   /** The plugin has said its last word, and its worker has nothing of it any more. */
   let released = false
   let unloading: Promise<void> | undefined
-  /** Short ids that named several plugins, and about which the plugin's log has a line. */
-  const ambiguous = new Set<string>()
-
   const dispatcher = createOperationDispatcher({
     ...{ clock, logger, limits, services, plugin: source.id, stored: source.keyValues },
     answer(answered, answer) {
@@ -74,6 +73,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     notice: limits.slowdownNotice,
     warn,
   })
+  const answer = createQuestionAnswers({ isolate: number, services, pluginCalls, warn })
   const controlRequests = createControlRequests(clock, limits.controlDeadline)
   const backpressure = createBackpressure({
     ...{ clock, limits, warn, limitReached: dispatcher.limitReached },
@@ -95,34 +95,19 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       taken: backpressure.batchTaken,
     })
 
-  /** In slices, too: a plugin may have ten thousand of each kind of thing. */
-  async function takeBack(): Promise<void> {
-    await tasks.idle()
-    const left = dispatcher.release()
-    if (left.length === 0) return
-    let taken = 0
-    tasks.add(() => {
-      const operation = left[taken]
-      taken += 1
-      if (operation !== undefined) dispatcher.serve(operation)
-      return taken >= left.length
-    })
-    await tasks.idle()
-  }
-
   /** The one way out: takes back what is left, ends the worker, and says so. */
   async function end(error: IsolateError | undefined): Promise<void> {
     if (ending) return
     ending = true
     running = false
     backpressure.close()
-    await takeBack()
+    await takeBack(dispatcher, tasks)
     over = true
     deliveries.close()
     dispatcher.resources = { ...noResources }
     slot.detach(number)
     pluginCalls.leave(number)
-    controlRequests.rejectAll(notRunning())
+    controlRequests.rejectAll(notRunning(source.id))
     // What onCleanup asked for last is still done; everything else has been cancelled.
     if (released && error === undefined)
       await Promise.all([slot.leave(true), dispatcher.finishCalls(limits.lastWordsDeadline)])
@@ -134,18 +119,6 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     loaded.reject(failure)
     unloaded.resolve(undefined)
     ended.resolve(error)
-  }
-
-  function notRunning(): Problem {
-    return new Problem('invalid_transition', `The plugin ${source.id} is not running.`)
-  }
-
-  function tooManyStrings(): IsolateError {
-    const bytes = outsideBytes(limits, slot.heapMegabytes) / 1024 / 1024
-    return new IsolateError(
-      'out_of_memory',
-      `the plugin kept more than ${bytes} MB of strings, twice its ${slot.heapMegabytes} MB of memory (limit memory), and was ended`,
-    )
   }
 
   function unload(): Promise<void> {
@@ -202,7 +175,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       }
       case 'overran':
         if (slot.isolation === 'shared') makeWay(message.excess)
-        else if (message.excess === 'memory') slot.fail(tooManyStrings())
+        else if (message.excess === 'memory') slot.fail(tooManyStrings(limits, slot.heapMegabytes))
         break
       case 'controlAnswered':
         controlRequests.answered(message.request, withShortMessage(message.outcome))
@@ -260,51 +233,6 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     return code === 'neighbour_ended' ? undefined : pluginCalls.servedBy(number)
   }
 
-  function answer(question: Question, reply: Reply): void {
-    try {
-      give(question, reply)
-    } catch (error) {
-      reply.fail(messageOf(error))
-    }
-  }
-
-  function give(question: Question, reply: Reply): void {
-    switch (question.kind) {
-      case 'lookUpObject':
-        reply.succeed(services.lookUpObject(question.fullPath, question.foreignCaller))
-        break
-      case 'refuseForeignCall': {
-        const { foreignCaller, permission, value } = question
-        reply.succeed(services.refuseForeignCall?.(foreignCaller, permission, value))
-        break
-      }
-      case 'listPlugins':
-        reply.succeed(services.listPlugins())
-        break
-      case 'findPlugin':
-        findPlugin(question.id, reply)
-        break
-      case 'callPlugin':
-        pluginCalls.call(number, question, reply)
-        break
-    }
-  }
-
-  /** Over all that are installed: who may be called is not to change when one of them is switched off. */
-  function findPlugin(id: string, reply: Reply): void {
-    const [found, ...others] = services.installedAs(id)
-    if (found !== undefined && others.length === 0) {
-      pluginCalls.find(number, found, reply)
-      return
-    }
-    if (found !== undefined && !ambiguous.has(id)) {
-      ambiguous.add(id)
-      const all = [found, ...others].join(' and ')
-      warn(`Plugin.get: ${JSON.stringify(id)} is the short id of ${all}; use the full id`)
-    }
-    reply.succeed(undefined)
-  }
-
   function reportLeftovers(resources: Resources): void {
     dispatcher.resources = resources
     if (Object.values(resources).some((count) => count > 0)) {
@@ -314,7 +242,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
 
   /** Has a setter called, and answers what it answered. */
   async function ask(id: string, message: (request: number) => HostMessage): Promise<Json | undefined> {
-    if (!running) throw notRunning()
+    if (!running) throw notRunning(source.id)
     return controlRequests.ask(id, (request) => slot.post(message(request)))
   }
 
@@ -339,11 +267,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
         outsideBytes: outsideBytes(limits, slot.isolation === 'dedicated' ? slot.heapMegabytes : undefined),
         flow: flow.buffer,
       })
-      const late = (): IsolateError =>
-        new IsolateError(
-          'load_timeout',
-          `init.lua and onInit took longer than ${limits.loadDeadline / 1000} s`,
-        )
+      const late = (): IsolateError => loadTimeout(limits)
       try {
         await withDeadline(clock, limits.loadDeadline, loaded.promise, late)
       } catch (error) {

@@ -1,0 +1,23 @@
+import { Problem } from '../../base/problem.ts'
+import { IsolateError } from '../isolate.ts'
+import { outsideBytes, type SandboxLimits } from '../limits.ts'
+
+/** What is said of a plugin that ended, or is not there. */
+
+export function notRunning(plugin: string): Problem {
+  return new Problem('invalid_transition', `The plugin ${plugin} is not running.`)
+}
+
+export function loadTimeout(limits: SandboxLimits): IsolateError {
+  const seconds = limits.loadDeadline / 1000
+  return new IsolateError('load_timeout', `init.lua and onInit took longer than ${seconds} s`)
+}
+
+/** `heapMegabytes`: of its worker. */
+export function tooManyStrings(limits: SandboxLimits, heapMegabytes: number): IsolateError {
+  const megabytes = outsideBytes(limits, heapMegabytes) / 1024 / 1024
+  return new IsolateError(
+    'out_of_memory',
+    `the plugin kept more than ${megabytes} MB of strings, twice its ${heapMegabytes} MB of memory (limit memory), and was ended`,
+  )
+}
