@@ -10,7 +10,8 @@ import type { ChosenLimits, PluginLimits } from '../../schema/plugin-limits.ts'
 import { createFanOut } from './fan-out.ts'
 import { createGuard } from '../permissions/guard.ts'
 import { createRefusals, type RefusalCount } from '../permissions/refusals.ts'
-import { createPluginServices, type LoadedPlugin, type PluginServicesSettings } from './plugin-services.ts'
+import type { LoadedPlugin } from './loaded-plugin.ts'
+import { createPluginServices, type PluginServicesSettings } from './plugin-services.ts'
 
 /** Loads and unloads: what a plugin's facts cause outside the journal. It decides nothing. */
 export interface PluginEffects {

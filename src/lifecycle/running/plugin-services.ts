@@ -1,29 +1,31 @@
 import type { Clock } from '../../base/clock.ts'
 import { cutTexts } from '../../base/cut-text.ts'
-import { type SerializedJson, serializeJson } from '../../base/serialized-json.ts'
-import { isBelow } from '../../base/topic-filter.ts'
 import type { Logger } from '../../base/log.ts'
 import { messageOf } from '../../base/problem.ts'
-import { type PluginTopicRights } from '../../schema/topic-rights.ts'
-import { createTopics, pluginTopic } from '../../schema/topics.ts'
-import type { Bus, BusSubscription } from '../../bus/bus.ts'
+import { type SerializedJson, serializeJson } from '../../base/serialized-json.ts'
+import { isBelow } from '../../base/topic-filter.ts'
+import type { Bus } from '../../bus/bus.ts'
 import type { Outside } from '../../outside/outside.ts'
-import type { Isolate, IsolateError, IsolateServices, PublishOptions } from '../../sandbox/isolate.ts'
+import type { Isolate, IsolateServices, PublishOptions } from '../../sandbox/isolate.ts'
 import type { ValueKind } from '../../schema/message-frames.ts'
 import type { LogEntry } from '../../schema/plugin.ts'
 import type { PluginSummary } from '../../schema/plugin-call.ts'
 import type { LimitName } from '../../schema/plugin-limits.ts'
 import { retainedSentence } from '../../schema/retained-account.ts'
+import { type PluginTopicRights } from '../../schema/topic-rights.ts'
+import { createTopics, pluginTopic } from '../../schema/topics.ts'
+import type { Checks } from '../permissions/guard.ts'
+import type { KeyValueStores } from '../stores/key-value-stores.ts'
+import type { RetainedTopics } from '../stores/retained-topics.ts'
 import type { Announcements } from './announcements.ts'
 import type { EventHub } from './event-hub.ts'
 import type { ExposureRegistry } from './exposure-registry.ts'
-import type { FanOut } from './fan-out.ts'
-import type { KeyValueStores } from '../stores/key-value-stores.ts'
-import type { ObjectRegistry, RegisteredKind } from './object-registry.ts'
-import type { Checks, Guard } from '../permissions/guard.ts'
+import type { LoadedPlugin } from './loaded-plugin.ts'
+import type { ObjectRegistry } from './object-registry.ts'
 import type { PluginLogs } from './plugin-logs.ts'
 import { objectAddress, pluginsCalled } from './plugin-names.ts'
-import type { RetainedTopics } from '../stores/retained-topics.ts'
+import { createPluginSubscriptions } from './plugin-subscriptions.ts'
+import { createShownValues } from './shown-values.ts'
 
 /** Things of other plugins of which a line in their logs says that this one sets them; once for each, and load. */
 export const commandsTold = 100
@@ -56,29 +58,6 @@ export interface PluginServicesSettings {
   listPlugins(): PluginSummary[]
 }
 
-/** A plugin while it is loaded, or being loaded. */
-export interface LoadedPlugin {
-  isolate: Isolate | undefined
-  /** What arrived while onInit was still running: a retained message, say. */
-  waiting: ((isolate: Isolate) => void)[]
-  subscriptions: Map<number, Promise<BusSubscription | undefined>>
-  /** What follows from what it says. */
-  fanOut: FanOut
-  guard: Guard
-  /** Topics of commands to other plugins of which those have been told. */
-  commanded: Set<string>
-  /** HTTP requests that it may have under way. */
-  httpRequests: number
-  /** It has been told that it can retain no more. */
-  crowded: boolean
-  /** Set when it has ended another plugin: its own end counts as a crash. */
-  charged: IsolateError | undefined
-  /** Set when the end of the isolate has been asked for. */
-  unloading: boolean
-  /** Set when what it had is being cleaned up; once, or what is loaded after it would be cleaned up, too. */
-  released: Promise<void> | undefined
-}
-
 /** What a plugin that runs gets of the host, and what the host takes back afterwards. */
 export interface PluginServices {
   servicesFor(id: string, plugin: LoadedPlugin): IsolateServices
@@ -97,6 +76,8 @@ export function createPluginServices(
   const { logs, stores, retained, announcements } = settings
 
   const topics = createTopics(root)
+  const subscriptions = createPluginSubscriptions(bus, logger)
+  const shown = createShownValues(registry, exposures, announcements)
 
   function log(plugin: string, line: SerializedJson<LogEntry>): void {
     const entry = line.value()
@@ -183,48 +164,24 @@ export function createPluginServices(
       unsubscribeEvent: (name) => events.unsubscribe(id, name),
       subscribeTopic(subscription, filter) {
         if (plugin.guard.subscribe(filter) !== undefined) return
-        const made = bus
-          .subscribe(
-            filter,
-            ({ topic, payload }) => {
-              if (!plugin.guard.hears(filter, topic)) return
-              deliver(plugin, payload, (isolate, bytes) => isolate.deliverMessage(subscription, topic, bytes))
-            },
-            { immediate: true },
-          )
-          .catch((error: unknown) => {
-            hostLine(id, 'warn', `mqttSubscribe to ${filter} failed: ${messageOf(error)}`)
-            return undefined
-          })
-        // A number that is in use already is not one of an honest worker; what had it would never be closed.
-        void closeSubscription(id, plugin.subscriptions.get(subscription))
-        plugin.subscriptions.set(subscription, made)
+        subscriptions.open(
+          id,
+          plugin,
+          { subscription, filter },
+          ({ topic, payload }) => {
+            if (!plugin.guard.hears(filter, topic)) return
+            deliver(plugin, payload, (isolate, bytes) => isolate.deliverMessage(subscription, topic, bytes))
+          },
+          (error) => hostLine(id, 'warn', `mqttSubscribe to ${filter} failed: ${messageOf(error)}`),
+        )
       },
-      unsubscribeTopic(subscription) {
-        const made = plugin.subscriptions.get(subscription)
-        plugin.subscriptions.delete(subscription)
-        void closeSubscription(id, made)
-      },
-      setValue: charged((kind: ValueKind, name: string, value: SerializedJson | undefined) => {
-        if (kind === 'exposed') {
-          if (value === undefined) return
-          const exposure = exposures.setState(id, name, value)
-          if (exposure !== undefined)
-            announcements.announce({ kind, plugin: id, id: name, exposure, state: value })
-        } else {
-          registry.set(id, kind, name, value)
-          announceValue(id, kind, name, value)
-        }
-      }),
-      removeValue(kind, name) {
-        registry.remove(id, kind, name)
-        announceRemoval(id, kind, name)
-      },
-      setExposure(exposed, exposure) {
-        exposures.set(id, exposed, exposure)
-        announcements.announce({ kind: 'exposure', plugin: id, id: exposed, exposure })
-      },
-      removeExposure: (exposed) => removeExposure(id, exposed),
+      unsubscribeTopic: (subscription) => subscriptions.close(id, plugin, subscription),
+      setValue: charged((kind: ValueKind, name: string, value: SerializedJson | undefined) =>
+        shown.setValue(id, kind, name, value),
+      ),
+      removeValue: (kind, name) => shown.removeValue(id, kind, name),
+      setExposure: (exposed, exposure) => shown.setExposure(id, exposed, exposure),
+      removeExposure: (exposed) => shown.removeExposure(id, exposed),
       congested: () => bus.congested(),
       charged(error) {
         if (plugin.charged !== undefined || plugin.unloading) return
@@ -270,46 +227,12 @@ export function createPluginServices(
     return guard === undefined ? `plugin not running: ${foreignCaller}` : check(guard.foreignCalls)
   }
 
-  function announceValue(
-    plugin: string,
-    kind: RegisteredKind,
-    id: string,
-    value: SerializedJson | undefined,
-  ): void {
-    if (kind === 'object') announcements.announce({ kind, plugin, path: id, value })
-    else announcements.announce({ kind, plugin, id, value, removed: false })
-  }
-
-  function announceRemoval(plugin: string, kind: RegisteredKind, id: string): void {
-    if (kind === 'object') announcements.announce({ kind, plugin, path: id, value: undefined })
-    else announcements.announce({ kind, plugin, id, value: undefined, removed: true })
-  }
-
-  function removeExposure(id: string, exposed: string): void {
-    if (!exposures.remove(id, exposed)) return
-    announcements.announce({ kind: 'exposure', plugin: id, id: exposed, exposure: undefined })
-  }
-
-  async function closeSubscription(
-    id: string,
-    made: Promise<BusSubscription | undefined> | undefined,
-  ): Promise<void> {
-    try {
-      await (await made)?.close()
-    } catch (error) {
-      logger.warn('An MQTT subscription could not be closed', { plugin: id, error: messageOf(error) })
-    }
-  }
-
   return {
     servicesFor,
     async withdraw(id, plugin) {
       events.unsubscribeAll(id)
-      const subscriptions = [...plugin.subscriptions.values()]
-      plugin.subscriptions.clear()
-      await Promise.all(subscriptions.map((made) => closeSubscription(id, made)))
-      registry.clear(id, (kind, name) => announceRemoval(id, kind, name))
-      for (const { id: exposed } of exposures.list(id)) removeExposure(id, exposed)
+      await subscriptions.closeAll(id, plugin)
+      shown.clear(id)
     },
     say: hostLine,
   }

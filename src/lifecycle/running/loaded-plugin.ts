@@ -1,0 +1,27 @@
+import type { BusSubscription } from '../../bus/bus.ts'
+import type { Isolate, IsolateError } from '../../sandbox/isolate.ts'
+import type { Guard } from '../permissions/guard.ts'
+import type { FanOut } from './fan-out.ts'
+
+/** A plugin while it is loaded, or being loaded. */
+export interface LoadedPlugin {
+  isolate: Isolate | undefined
+  /** What arrived while onInit was still running: a retained message, say. */
+  waiting: ((isolate: Isolate) => void)[]
+  subscriptions: Map<number, Promise<BusSubscription | undefined>>
+  /** What follows from what it says. */
+  fanOut: FanOut
+  guard: Guard
+  /** Topics of commands to other plugins of which those have been told. */
+  commanded: Set<string>
+  /** HTTP requests that it may have under way. */
+  httpRequests: number
+  /** It has been told that it can retain no more. */
+  crowded: boolean
+  /** Set when it has ended another plugin: its own end counts as a crash. */
+  charged: IsolateError | undefined
+  /** Set when the end of the isolate has been asked for. */
+  unloading: boolean
+  /** Set when what it had is being cleaned up; once, or what is loaded after it would be cleaned up, too. */
+  released: Promise<void> | undefined
+}
