@@ -2,6 +2,7 @@ import type { AedesOptions, AuthenticateError, Client } from 'aedes'
 import { clientNetwork } from '../base/client-address.ts'
 import type { GuessLimit } from '../base/guess-limit.ts'
 import type { LogFields } from '../base/log.ts'
+import { remembering } from '../base/remembering.ts'
 import { createSecretCheck } from '../base/secret-check.ts'
 import { isBelow } from '../base/topic-filter.ts'
 import { isBrokerInternal, isRequest, mayClientPublish, maySubscribe } from '../schema/topic-rights.ts'
@@ -57,6 +58,7 @@ export function createBrokerRules({
   const nameless = new WeakSet<Client>()
   const admitted = new WeakSet<object>()
   const counts = { received: 0, wrongPasswords: 0 }
+  const mayPublish = remembering((topic) => mayClientPublish(root, topic))
 
   const rules = {
     preConnect(client, packet, done) {
@@ -96,7 +98,7 @@ export function createBrokerRules({
     },
     authorizePublish(client, packet, done) {
       counts.received += 1
-      if (!mayClientPublish(root, packet.topic)) {
+      if (!mayPublish(packet.topic)) {
         warn('A message of an MQTT client was refused: only the host publishes there', {
           client: client?.id,
           topic: packet.topic,

@@ -48,24 +48,28 @@ export function createEventStream(settings: {
   let heartbeat: ScheduledCall | undefined
   let closed = false
   const stopListening = lifecycle.subscribe((announcement) => {
-    if (clients.size === 0) return
-    const text = announcementText(announcement)
-    for (const client of clients) deliver(client, announcement, text)
+    // Made when the first wants it, and once for all.
+    let bytes: Uint8Array | undefined
+    for (const client of clients) {
+      if (!wants(client, announcement)) continue
+      bytes ??= Buffer.from(announcementText(announcement))
+      write(client, bytes)
+    }
   })
 
-  function deliver(client: Client, announcement: Announcement, text: string): void {
-    if (announcement.kind === 'lifecycle') {
-      const { seq, plugin } = announcement.event
-      // An event that was read from the journal may be announced once more.
-      if (client.resuming || seq <= client.lastSeq) return
-      client.lastSeq = seq
-      if (client.plugin !== undefined && client.plugin !== plugin) return
-    } else if (client.plugin !== undefined && client.plugin !== announcement.plugin) return
-    write(client, text)
+  /** Whether it is to get this now; that one has had a lifecycle event is noted. */
+  function wants(client: Client, announcement: Announcement): boolean {
+    if (announcement.kind !== 'lifecycle')
+      return client.plugin === undefined || client.plugin === announcement.plugin
+    const { seq, plugin } = announcement.event
+    // An event that was read from the journal may be announced once more.
+    if (client.resuming || seq <= client.lastSeq) return false
+    client.lastSeq = seq
+    return client.plugin === undefined || client.plugin === plugin
   }
 
   /** False when the client should get a moment to read. */
-  function write(client: Client, text: string): boolean {
+  function write(client: Client, text: string | Uint8Array): boolean {
     const { response, backlog } = client
     if (response.destroyed || response.writableEnded) return false
     if (backlog.mayTake(Buffer.byteLength(text))) return response.write(text)

@@ -105,13 +105,21 @@ export function mayPluginSubscribe({ root, plugin, permitted }: PluginTopicRight
   )
 }
 
-/** Whether a plugin gets a message on a subscription that it was allowed to make. */
-export function mayHear(rights: PluginTopicRights, filter: string, topic: string): boolean {
+/**
+ * Whether a plugin gets a message on a subscription that it was allowed to make. `maySubscribeTo`: whether it might make one
+ * of the topic itself, where somebody remembers that.
+ */
+export function mayHear(
+  rights: PluginTopicRights,
+  filter: string,
+  topic: string,
+  maySubscribeTo = (named: string): boolean => mayPluginSubscribe(rights, named),
+): boolean {
   const { root } = rights
   if (!isBelow(root, topic)) return true
   if (isRequest(root, topic)) return false
   // A wildcard in front of the root was allowed for what is outside of it.
-  return isBelow(root, filter) || mayPluginSubscribe(rights, topic)
+  return isBelow(root, filter) || maySubscribeTo(topic)
 }
 
 /** Whether a plugin may get everything that a filter can match. */

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
+import type { Json } from '../../src/base/json.ts'
 import { serializeJson } from '../../src/base/serialized-json.ts'
 import type { Announcement } from '../../src/lifecycle/lifecycle.ts'
 import type { JournalEvent } from '../../src/schema/journal-event.ts'
@@ -211,6 +212,35 @@ test('a stream of one plugin tells of no other', async () => {
       ['log', '@a/b'],
     ],
   )
+  await http.close()
+})
+
+test('what is announced is read once for all who are told of it, and not at all for nobody', async () => {
+  const { http, announce } = await streamOf()
+  let read = 0
+  const object = (plugin: string, path: string): Announcement => {
+    const value = serializeJson({ on: true })
+    const counted = (): Json => {
+      read += 1
+      return value.value()
+    }
+    return { kind: 'object', plugin, path, value: { bytes: value.bytes, value: counted } }
+  }
+  const one = await readEvents(`${http.url}/api/events?plugin=%40a%2Fb`)
+  const other = await readEvents(`${http.url}/api/events?plugin=%40c%2Fd`)
+  announce(object('@e/f', 'unheard'))
+  assert.equal(read, 0)
+  const all = await readEvents(`${http.url}/api/events`)
+  announce(object('@a/b', 'lamp'))
+  announce(object('@c/d', 'last'))
+  const paths = async (reader: typeof all, last: string): Promise<unknown> =>
+    (await reader.until(({ data }) => data?.path === last)).flatMap(({ data }) => data?.path ?? [])
+  assert.deepEqual(await Promise.all([paths(all, 'last'), paths(one, 'lamp'), paths(other, 'last')]), [
+    ['lamp', 'last'],
+    ['lamp'],
+    ['last'],
+  ])
+  assert.equal(read, 2)
   await http.close()
 })
 

@@ -1,3 +1,4 @@
+import { remembering } from '../../base/remembering.ts'
 import { type GuardedKind, refusalSentence } from '../../schema/permission-refusal.ts'
 import type { Permissions } from '../../schema/permissions.ts'
 import type { Config } from '../../schema/plugin.ts'
@@ -58,6 +59,10 @@ export function createGuard(settings: GuardSettings): Guard {
   const permitted = allowed && { publish: allowed.publish, subscribe: allowed.subscribe }
   const topics: PluginTopicRights = { root, plugin, announces, permitted }
 
+  // What a plugin may does not change while it is loaded: whoever changes it has the plugin loaded anew.
+  const whyNot = remembering((topic) => whyNotPublish(topics, topic))
+  const mayHearTopic = remembering((topic) => mayPluginSubscribe(topics, topic))
+
   const sees = (other: string): boolean =>
     allowed === undefined ||
     other === plugin ||
@@ -73,7 +78,7 @@ export function createGuard(settings: GuardSettings): Guard {
       return refuse('host', host)
     },
     publish(topic) {
-      const sentence = whyNotPublish(topics, topic)
+      const sentence = whyNot(topic)
       return sentence === undefined ? undefined : refuse('publish', topic, sentence)
     },
     subscribe: (filter) => (maySubscribe(topics, filter) ? undefined : refuse('subscribe', filter)),
@@ -91,7 +96,7 @@ export function createGuard(settings: GuardSettings): Guard {
       mayHearAll,
     ),
     sees,
-    hears: (filter, topic) => mayHear(topics, filter, topic),
+    hears: (filter, topic) => mayHear(topics, filter, topic, mayHearTopic),
     topics,
   }
 }

@@ -12,8 +12,6 @@ export interface LoadedPlugin {
   /** What follows from what it says. */
   fanOut: FanOut
   guard: Guard
-  /** Topics of commands to other plugins of which those have been told. */
-  commanded: Set<string>
   /** HTTP requests that it may have under way. */
   httpRequests: number
   /** It has been told that it can retain no more. */

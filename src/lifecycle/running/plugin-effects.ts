@@ -104,7 +104,6 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         waiting: [],
         subscriptions: new Map(),
         fanOut: createFanOut(id),
-        commanded: new Set(),
         guard: createGuard({
           plugin: id,
           permissions: manifest.permissions,

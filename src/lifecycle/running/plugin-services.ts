@@ -3,10 +3,9 @@ import { cutTexts } from '../../base/cut-text.ts'
 import type { Logger } from '../../base/log.ts'
 import { messageOf } from '../../base/problem.ts'
 import { type SerializedJson, serializeJson } from '../../base/serialized-json.ts'
-import { isBelow } from '../../base/topic-filter.ts'
 import type { Bus } from '../../bus/bus.ts'
 import type { Outside } from '../../outside/outside.ts'
-import type { Isolate, IsolateServices, PublishOptions } from '../../sandbox/isolate.ts'
+import type { Isolate, IsolateServices } from '../../sandbox/isolate.ts'
 import type { ValueKind } from '../../schema/message-frames.ts'
 import type { LogEntry } from '../../schema/plugin.ts'
 import type { PluginSummary } from '../../schema/plugin-call.ts'
@@ -22,13 +21,12 @@ import type { EventHub } from './event-hub.ts'
 import type { ExposureRegistry } from './exposure-registry.ts'
 import type { LoadedPlugin } from './loaded-plugin.ts'
 import type { ObjectRegistry } from './object-registry.ts'
+import { createOutgoingMessages } from './outgoing-messages.ts'
 import type { PluginLogs } from './plugin-logs.ts'
 import { objectAddress, pluginsCalled } from './plugin-names.ts'
 import { createPluginSubscriptions } from './plugin-subscriptions.ts'
 import { createShownValues } from './shown-values.ts'
 
-/** Things of other plugins of which a line in their logs says that this one sets them; once for each, and load. */
-export const commandsTold = 100
 /** Events and messages that may wait for a plugin while its onInit runs; later ones are dropped. */
 export const waitingDeliveries = 1_000
 
@@ -118,22 +116,18 @@ export function createPluginServices(
     return false
   }
 
-  /** Says in the log of a plugin that another one sets something of it, as long as both are loaded. */
-  function tellOfCommand(id: string, plugin: LoadedPlugin, topic: string): void {
-    const set = topics.parseControlSet(topic) ?? topics.parseExposedSet(topic)
-    if (set === undefined || set.plugin === id || !loaded.has(set.plugin)) return
-    if (plugin.commanded.has(topic) || plugin.commanded.size >= commandsTold) return
-    plugin.commanded.add(topic)
-    const message = `${id} sets ${topic.slice(pluginTopic(root, set.plugin).length + 1, -'/set'.length)} over MQTT`
-    hostLine(set.plugin, 'info', message, { origin: id })
-  }
-
   function servicesFor(id: string, plugin: LoadedPlugin): IsolateServices {
     /** Charges the plugin for what follows from what it says. */
     const charged =
       <A extends unknown[]>(service: (...args: A) => void) =>
       (...args: A): void =>
         bus.causedBy(plugin.fanOut.cause, () => service(...args))
+    const outgoing = createOutgoingMessages({
+      ...{ plugin: id, root, bus, guard: plugin.guard },
+      mayRetain: (topic, bytes) => mayRetain(id, plugin, topic, bytes),
+      isLoaded: (other) => loaded.has(other),
+      sets: (other, what) => hostLine(other, 'info', `${id} sets ${what} over MQTT`, { origin: id }),
+    })
     return {
       log: charged((line: SerializedJson<LogEntry>) => log(id, line)),
       emit: charged((...[name, data, { qos, retain }, caller]: Parameters<IsolateServices['emit']>) => {
@@ -141,22 +135,7 @@ export function createPluginServices(
         for (let listener = events.emit(name, data); listener > 0; listener -= 1) plugin.fanOut.reached()
         announcements.announce({ kind: 'event', plugin: id, name, data, qos, retain, caller })
       }),
-      publish: charged((topic: string, payload: Uint8Array, options: PublishOptions) => {
-        if (plugin.guard.publish(topic) !== undefined) return
-        // Below the root are only commands, which nothing is kept of.
-        const retain = options.retain && !isBelow(root, topic)
-        if (retain && !mayRetain(id, plugin, topic, payload.byteLength)) return
-        tellOfCommand(id, plugin, topic)
-        bus
-          .publish(topic, payload, {
-            ...options,
-            retain,
-            publisher: id,
-          })
-          .catch((error: unknown) => {
-            hostLine(id, 'warn', `mqttPublish to ${topic} failed: ${messageOf(error)}`)
-          })
-      }),
+      publish: charged(outgoing.publish),
       subscribeEvent: (name) =>
         events.subscribe(id, name, (event, data) =>
           deliver(plugin, data.bytes, (isolate, bytes) => isolate.deliverEvent(event, bytes)),

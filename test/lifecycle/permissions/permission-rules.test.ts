@@ -117,6 +117,23 @@ test('an empty declaration refuses all but the plugin itself, and says what to a
   assert.equal(told.length, 4)
 })
 
+test('each refusal of a topic is told, and a guard that is made for other permissions answers by those', () => {
+  const { guard, told } = guardOf({ mqtt: { publish: ['a/#'] } })
+  const answers = ['a/b', 'c', 'a/b', 'c'].map((topic) => guard.publish(topic) === undefined)
+  assert.deepEqual(
+    [answers, told],
+    [
+      [true, false, true, false],
+      ['publish c', 'publish c'],
+    ],
+  )
+  const other = guardOf({ mqtt: { publish: ['c'] } })
+  assert.deepEqual(
+    ['a/b', 'c'].map((topic) => other.guard.publish(topic) === undefined),
+    [false, true],
+  )
+})
+
 test('without a declaration nothing is refused but to command', () => {
   const { guard, told } = guardOf(undefined)
   const answers = [

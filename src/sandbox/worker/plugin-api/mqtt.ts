@@ -1,4 +1,5 @@
 import { jsonText } from '../../../base/json.ts'
+import { remembering } from '../../../base/remembering.ts'
 import { isBelow } from '../../../base/topic-filter.ts'
 import { refusalSentence } from '../../../schema/permission-refusal.ts'
 import { retainedSentence } from '../../../schema/retained-account.ts'
@@ -19,10 +20,16 @@ export function installMqtt(context: PluginContext): PluginMqtt {
   const subscriptions = new Map<number, LuaFunction>()
   let lastSubscription = 0
 
+  /** Why it may not publish there. Throws for what is no topic. */
+  const whyNot = remembering((topic) => {
+    assertTopic(topic)
+    if (/[+#]/.test(topic)) throw new Error(`cannot publish to '${topic}': a topic has no wildcards`)
+    return whyNotPublish(source.topics, topic)
+  })
+
   context.addCallerAwareMethod('mqttPublish', (foreignCaller, topic, payload, options) => {
     const name = textArgument('mqttPublish', 1, topic, textLimits.topic)
-    assertTopic(name)
-    if (/[+#]/.test(name)) throw new Error(`cannot publish to '${name}': a topic has no wildcards`)
+    const refusedTopic = whyNot(name)
     const bytes = payloadOf(context, payload)
     if (bytes.byteLength > messageSizeLimit) {
       throw new Error(`the payload is too large: ${bytes.byteLength} of at most ${messageSizeLimit} bytes`)
@@ -30,7 +37,7 @@ export function installMqtt(context: PluginContext): PluginMqtt {
     const refusedForeignCall = context.refuseForeignCall(foreignCaller, 'publish', name)
     if (refusedForeignCall !== undefined) return [false, bytesOf(refusedForeignCall)]
     const delivery = deliveryOptions(options)
-    let refused = whyNotPublish(source.topics, name)
+    let refused = refusedTopic
     if (refused === undefined && delivery.retain && !isBelow(source.topics.root, name)) {
       if (!context.retain(foreignCaller, name, bytes.byteLength)) refused = retainedSentence(name)
       // The host knows no foreign callers here, and would allow it.
