@@ -108,7 +108,11 @@ const allowedInside: Record<string, Record<string, string[]>> = {
 /** The imports between files of this program. */
 const inside = imports
   .filter(({ from }) => from.startsWith('.'))
-  .map(({ file, from }) => ({ file, target: relative(root, join(root, dirname(file), from)) }))
+  .map(({ file, from, typeOnly }) => ({
+    file,
+    typeOnly,
+    target: relative(root, join(root, dirname(file), from)),
+  }))
   .filter(({ target }) => target.startsWith('src') || target.startsWith('machines'))
 
 test('imports between the rooms run one way', () => {
@@ -139,6 +143,20 @@ test('no rule lets two rooms import each other, however long the way round', () 
     }),
   )
   assert.deepEqual(offences, [])
+})
+
+test('no file loads itself by way of others', () => {
+  const loads = inside.filter(({ typeOnly }) => !typeOnly)
+  const known = new Set<string>()
+  const circles: string[] = []
+  function follow(file: string, way: readonly string[]): void {
+    if (way.includes(file)) circles.push([...way.slice(way.indexOf(file)), file].join(' → '))
+    if (known.has(file)) return
+    known.add(file)
+    for (const { target } of loads.filter((one) => one.file === file)) follow(target, [...way, file])
+  }
+  for (const file of sources) follow(file, [])
+  assert.deepEqual(circles, [])
 })
 
 test('docs/architecture.md tells what each room is for', () => {

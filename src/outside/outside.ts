@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
-import { failedAnswer, type OutsideAnswer, type OutsideCall } from '../schema/outside.ts'
+import { failedAnswer } from '../schema/failed-answer.ts'
+import type { OutsideAnswer, OutsideCall } from '../schema/outside.ts'
 import type { Environment } from './http-agents.ts'
 import { createHttpClient, type HttpAllowance } from './http-client.ts'
 import { createModbusGateways } from './modbus-gateways.ts'

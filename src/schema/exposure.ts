@@ -5,7 +5,6 @@ import { type ExposedComponent, exposedComponents } from './exposed-components.t
 import { Text, textLimits } from './text.ts'
 
 export * from './exposed-components.ts'
-export * from './exposure-size.ts'
 
 /** What a plugin shows with `expose()` (plugin API, section 10), resolved to a component of Home Assistant's. */
 

@@ -8,7 +8,6 @@ import {
 } from './outside-limits.ts'
 import { Text, textLimits } from './text.ts'
 
-export * from './failed-answer.ts'
 export * from './outside-limits.ts'
 
 /** What plugins ask of machines elsewhere, and what comes back; a worker has no network of its own. */

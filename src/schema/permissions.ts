@@ -1,7 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { VariablePattern } from './variable-pattern.ts'
 
-export { permissionEntries } from './permission-entries.ts'
 
 /**
  * What a plugin says it needs of the world outside (`permissions` of its manifest). Without the member nothing is

@@ -3,7 +3,7 @@ import { systemClock, withDeadline } from '../../src/base/clock.ts'
 import type { Json } from '../../src/base/json.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import type { Isolate, IsolateServices, IsolateSource, Sandbox } from '../../src/sandbox/isolate.ts'
-import { failedAnswer } from '../../src/schema/outside.ts'
+import { failedAnswer } from '../../src/schema/failed-answer.ts'
 import type { SandboxLimits } from '../../src/sandbox/limits.ts'
 import { createSandbox, type SandboxSettings } from '../../src/sandbox/sandbox.ts'
 

@@ -1,4 +1,5 @@
-import { type PermissionEntry, permissionEntries, type Permissions } from '../../schema/permissions.ts'
+import { permissionEntries } from '../../schema/permission-entries.ts'
+import type { PermissionEntry, Permissions } from '../../schema/permissions.ts'
 import type { Config } from '../../schema/plugin.ts'
 import { namesRoot, permissionCovers } from '../../schema/topic-rights.ts'
 import { hostCovers } from './host-pattern.ts'

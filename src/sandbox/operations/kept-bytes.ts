@@ -1,4 +1,4 @@
-import { exposureBytesLimit } from '../../schema/exposure.ts'
+import { exposureBytesLimit } from '../../schema/exposure-size.ts'
 import type { ValueKind } from '../../schema/message-frames.ts'
 import { operationSize } from '../../schema/operation-size.ts'
 import type { Operation } from '../../schema/worker-protocol.ts'
