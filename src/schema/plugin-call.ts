@@ -1,18 +1,24 @@
 import Type, { type Static } from 'typebox'
-import { callDepthLimit, serializedReferenceLimit } from './plugin-call-limits.ts'
+import {
+  callDepthLimit,
+  type PluginOperation,
+  pluginOperations,
+  serializedReferenceLimit,
+} from './plugin-call-limits.ts'
 import { Text, textLimits } from './text.ts'
 
 export * from './plugin-call-limits.ts'
 
 /** What plugins say to each other, through the host (`src/sandbox/README.md`, "Calls between plugins"). */
 
-const Count = Type.Integer({ minimum: 0 })
+/** As frames carry it (`call-frames.ts`). */
+export const Uint32 = Type.Integer({ minimum: 0, maximum: 0xffff_ffff })
 const Bytes = Type.Refine(Type.Unsafe<Uint8Array>({}), (value) => value instanceof Uint8Array)
 
 /** Something that stays where it is: a table or a function of an isolate, by the number it has there. */
 export const Reference = Type.Object({
-  owner: Count,
-  handle: Count,
+  owner: Uint32,
+  handle: Uint32,
   type: Type.Union([Type.Literal('table'), Type.Literal('function')]),
   /** Full id of the owner, for messages. */
   plugin: Text(textLimits.pluginId),
@@ -27,15 +33,15 @@ export const SerializedValues = Type.Object({
 export type SerializedValues = Static<typeof SerializedValues>
 
 /** A reference that its holder has got `count` times and does not need any more. */
-export const Release = Type.Object({ owner: Count, handle: Count, count: Count })
+export const Release = Type.Object({ owner: Uint32, handle: Uint32, count: Uint32 })
 export type Release = Static<typeof Release>
 
 /** What can be done with a thing of another plugin: call it, read from it, and what its metatable knows. */
 export const PluginCall = Type.Object({
   kind: Type.Literal('callPlugin'),
-  owner: Count,
-  handle: Count,
-  operation: Text(textLimits.word),
+  owner: Uint32,
+  handle: Uint32,
+  operation: Type.Unsafe<PluginOperation>(Type.Enum([...pluginOperations])),
   /** 1 for a call that no other plugin's call has led to. */
   depth: Type.Integer({ minimum: 1, maximum: callDepthLimit }),
   serialized: SerializedValues,

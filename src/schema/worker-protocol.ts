@@ -1,6 +1,8 @@
 import type { MessagePort } from 'node:worker_threads'
 import Type, { type Static, type TSchema } from 'typebox'
 import { isJson, type Json } from '../base/json.ts'
+import { messageOf } from '../base/problem.ts'
+import { readFromWorker } from './call-frames.ts'
 import { Exposure } from './exposure.ts'
 import { creditLimit } from './flow-cells.ts'
 import { type OutsideAnswer, OutsideCall } from './outside.ts'
@@ -14,6 +16,7 @@ import {
   type PluginSummary,
   type Reference,
   Release,
+  Uint32,
   ForeignCallPermission,
 } from './plugin-call.ts'
 import { Text, textLimits } from './text.ts'
@@ -171,13 +174,13 @@ export const workerMessageSchemas = {
   }),
   /** The last word of an isolate; `resources` is what its tables hold after the clean-up. */
   unloaded: Type.Object({ kind: Type.Literal('unloaded'), ...Isolate, resources: Resources }),
-  question: Type.Object({ kind: Type.Literal('question'), ...Isolate, number: Count, question: Question }),
+  question: Type.Object({ kind: Type.Literal('question'), ...Isolate, number: Uint32, question: Question }),
   /** Nobody waits for the answer any more. */
   abandon: Type.Object({ kind: Type.Literal('abandon'), ...Isolate, number: Count }),
   callAnswered: Type.Object({
     kind: Type.Literal('callAnswered'),
     ...Isolate,
-    call: Count,
+    call: Uint32,
     outcome: PluginCallOutcome,
   }),
   release: Type.Object({ kind: Type.Literal('release'), ...Isolate, releases: Type.Array(Release) }),
@@ -284,6 +287,13 @@ function createKindParser<T>(schemas: Record<string, TSchema>): (value: unknown)
   }
 }
 
-export const parseWorkerMessage: (value: unknown) => Parsed<WorkerMessage> =
-  createKindParser(workerMessageSchemas)
+const parseMessageObject = createKindParser<WorkerMessage>(workerMessageSchemas)
+/** Of a call between plugins as an object or as a frame. */
+export function parseWorkerMessage(value: unknown): Parsed<WorkerMessage> {
+  try {
+    return parseMessageObject(readFromWorker(value))
+  } catch (error) {
+    return { ok: false, errors: [{ path: '', message: messageOf(error) }] }
+  }
+}
 export const parseOperation: (value: unknown) => Parsed<Operation> = createKindParser(operationSchemas)

@@ -8,9 +8,12 @@ import fc from 'fast-check'
 import mqtt from 'mqtt'
 import { isJsonObject } from '../../src/base/json.ts'
 import type { LogFields, Logger } from '../../src/base/log.ts'
+import { postToHost } from '../../src/schema/call-frames.ts'
+import type { PluginCall, SerializedValues } from '../../src/schema/plugin-call.ts'
 import { createFrameWriter } from '../../src/schema/message-frames.ts'
 import {
   type HostMessage,
+  type WorkerMessage,
   operationSchemas,
   parseOperation,
   parseWorkerMessage,
@@ -43,7 +46,10 @@ function watchWorkers(context: TestContext): Map<string, { worker: Worker; isola
 }
 
 const bytes = new Uint8Array([1, 2])
-const serialized = { body: bytes, references: [{ owner: 1, handle: 0, type: 'table', plugin: '@a/b' }] }
+const serialized: SerializedValues = {
+  body: bytes,
+  references: [{ owner: 1, handle: 0, type: 'table', plugin: '@a/b' }],
+}
 const counts = {
   timers: 1,
   pollers: 1,
@@ -115,7 +121,25 @@ const ofOperations = (...operations: unknown[]): unknown => ({
   operations,
 })
 
-const callPlugin = { kind: 'callPlugin', owner: 1, handle: 0, operation: 'call', depth: 1, serialized }
+const callPlugin: PluginCall = {
+  kind: 'callPlugin',
+  owner: 1,
+  handle: 0,
+  operation: 'call',
+  depth: 1,
+  serialized,
+}
+
+/** Calls as a worker sends them. */
+function goodCallFrames(): unknown[] {
+  const messages: WorkerMessage[] = [
+    { kind: 'question', isolate: 1, number: 6, question: callPlugin },
+    { kind: 'callAnswered', isolate: 1, call: 2, outcome: { ok: true, serialized } },
+  ]
+  const frames: unknown[] = []
+  for (const message of messages) postToHost({ postMessage: (sent) => frames.push(sent) }, message)
+  return frames
+}
 
 /** Good messages of every kind but those that end the plugin at once. */
 const goodMessages: Record<keyof typeof workerMessageSchemas, unknown[]> = {
@@ -217,7 +241,7 @@ test('whatever a worker says, the host answers, logs it, and the other plugin an
   })
   assert.deepEqual(arrived, { 'a.b': { on: true } })
   const seq = host.host.lifecycle.lastSeq
-  const good = fc.constantFrom(...Object.values(goodMessages).flat())
+  const good = fc.constantFrom(...Object.values(goodMessages).flat(), ...goodCallFrames())
   const renamed = good.chain((message) =>
     text().map(
       (name) =>

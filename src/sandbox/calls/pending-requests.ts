@@ -1,5 +1,6 @@
 import { MessageChannel } from 'node:worker_threads'
 import { messageOf } from '../../base/problem.ts'
+import { postToWorker } from '../../schema/call-frames.ts'
 import type { Answer, UrgentMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
 
 /** The answer to one question, to be given once; a second one, or one that comes too late, does nothing. */
@@ -39,7 +40,7 @@ export function createPendingRequests(): PendingRequests {
   port.unref()
 
   function post(message: UrgentMessage): void {
-    port.postMessage(message)
+    postToWorker(port, message)
     // After the message is there: a worker that wakes finds it.
     Atomics.add(cell, 0, 1)
     Atomics.notify(cell, 0)
@@ -53,7 +54,7 @@ export function createPendingRequests(): PendingRequests {
       const reply: Reply = {
         succeed(value) {
           if (!open.delete(number)) return
-          post({ kind: 'answer', isolate, number, ok: true, ...(value === undefined ? {} : { value }) })
+          post({ kind: 'answer', isolate, number, ok: true, value })
         },
         fail(message, gone) {
           if (!open.delete(number)) return

@@ -85,7 +85,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     if (service === 'http') limits.reached('httpRequests')
   })
   const afterInit: (() => void)[] = []
-  let sentCounts = ''
+  /** None have been said: the first ones are sent in any case. */
+  let sentCounts: Partial<Resources> = {}
   let isLoaded = false
 
   const runtime: LuaRuntime = createLuaRuntime({
@@ -201,9 +202,9 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
 
   function changedResources(): Operation[] {
     const counts: Resources = resources.counts()
-    const text = JSON.stringify(counts)
-    if (text === sentCounts) return []
-    sentCounts = text
+    const kinds = Object.keys(counts) as (keyof Resources)[]
+    if (kinds.every((kind) => counts[kind] === sentCounts[kind])) return []
+    sentCounts = counts
     return [{ kind: 'resources', resources: counts }]
   }
 

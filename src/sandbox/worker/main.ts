@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import { postToHost } from '../../schema/call-frames.ts'
 import type { HostMessage, WorkerMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
 import { heapStatistics } from './heap-statistics.ts'
 import { createWorkerIsolate, type WorkerIsolate } from './isolate.ts'
@@ -12,10 +13,7 @@ if (parentPort === null)
   throw new Error('This file is run by the host as a worker thread; start the host instead.')
 const port = parentPort
 const warmUp = new TextEncoder().encode('local t = {} for i = 1, 1000 do t[i] = tostring(i) end')
-const post = (message: WorkerMessage, transfer?: ArrayBuffer[]): void =>
-  transfer === undefined || transfer.length === 0
-    ? port.postMessage(message)
-    : port.postMessage(message, transfer)
+const post = (message: WorkerMessage, transfer?: ArrayBuffer[]): void => postToHost(port, message, transfer)
 const setup = workerData as WorkerSetup
 const isolates = new Map<number, WorkerIsolate>()
 const turns: Turns | undefined =

@@ -143,6 +143,8 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
     schedule,
     flush() {
       if (closed) return
+      if (scheduled !== undefined) clearImmediate(scheduled)
+      scheduled = undefined
       gather()
       if (isEmpty()) return
       // What goes without credit is bounded: a batch for each answer or question.

@@ -1,6 +1,7 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { SerializedValues, Reference } from '../../schema/plugin-call.ts'
 import { callDepthLimit } from '../../schema/plugin-call-limits.ts'
+import { readFromHost } from '../../schema/call-frames.ts'
 import type {
   Answer,
   Answers,
@@ -10,6 +11,7 @@ import type {
   WorkerSetup,
 } from '../../schema/worker-protocol.ts'
 
+type Received = Parameters<typeof readFromHost>[0]
 type AnswerMessage = Extract<UrgentMessage, { kind: 'answer' }>
 /** What another plugin wants of this one, or what has become of what is between them. */
 export type PeerMessage = Extract<UrgentMessage, { kind: 'call' | 'drop' | 'peerEnded' }>
@@ -132,9 +134,9 @@ export function createQuestionChannel({
   /** Takes all that has come, so that a call that was cancelled meanwhile is not begun. */
   function drain(): void {
     for (;;) {
-      const received: { message: UrgentMessage } | undefined = receiveMessageOnPort(port)
+      const received: { message: Received } | undefined = receiveMessageOnPort(port)
       if (received === undefined) return
-      take(received.message)
+      take(readFromHost(received.message))
     }
   }
 
@@ -203,8 +205,8 @@ export function createQuestionChannel({
     }
   }
 
-  port.on('message', (message: UrgentMessage) => {
-    take(message)
+  port.on('message', (message: Received) => {
+    take(readFromHost(message))
     workOff()
   })
 

@@ -37,8 +37,12 @@ export interface ResourceRegistry {
 
 export function createResourceRegistry(): ResourceRegistry {
   const collections = new Map<ReleaseStage, ResourceCollection[]>()
-  const count = (stage: ReleaseStage): number =>
-    (collections.get(stage) ?? []).reduce((sum, collection) => sum + collection.count(), 0)
+  function count(stage: ReleaseStage): number {
+    let sum = 0
+    for (const collection of collections.get(stage) ?? []) sum += collection.count()
+    return sum
+  }
+
   return {
     add(stage, collection) {
       collections.set(stage, [...(collections.get(stage) ?? []), collection])

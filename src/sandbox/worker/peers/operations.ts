@@ -4,7 +4,7 @@ import { bytesOf, isFunction, isTable, textOf } from '../plugin-api/arguments.ts
 
 /**
  * What can be done with a thing of another plugin, each as Lua itself does it. `entries` answers the pairs that
- * `pairs` gives as one flat list, and its length. The names are those of metamethods without the underscores.
+ * `pairs` gives as one flat list, and its length.
  */
 const source = `
 return function(pairs, tostring) return {
@@ -31,9 +31,6 @@ return function(pairs, tostring) return {
   lt = function(a, b) return a < b end,
   le = function(a, b) return a <= b end,
 } end`
-
-/** Operations that any of their two operands may have led to; the receiver gets both of them. */
-export const operators = ['concat', 'add', 'sub', 'mul', 'div', 'mod', 'pow', 'unm', 'lt', 'le'] as const
 
 /** Compiled with the first call of another plugin, which most plugins never get. */
 export function createOperations(runtime: LuaRuntime): () => ReadonlyMap<string, LuaFunction> {

@@ -1,6 +1,6 @@
 import { flowCells } from '../../../schema/flow-cells.ts'
 import type { SerializedValues, PluginCallOutcome, Reference } from '../../../schema/plugin-call.ts'
-import { callDepthLimit } from '../../../schema/plugin-call-limits.ts'
+import { callDepthLimit, type PluginOperation } from '../../../schema/plugin-call-limits.ts'
 import type {
   Answers,
   LoadSource,
@@ -134,7 +134,7 @@ export function createPeers(settings: PeersSettings): Peers {
 
   function callOut(
     reference: Reference,
-    operation: string,
+    operation: PluginOperation,
     args: readonly LuaValue[],
     accept = unpack,
   ): LuaValue[] {

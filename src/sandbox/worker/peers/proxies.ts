@@ -2,10 +2,18 @@ import { lazily } from '../../../base/lazily.ts'
 import type { Reference } from '../../../schema/plugin-call.ts'
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import { bytesOf } from '../plugin-api/arguments.ts'
-import { operators } from './operations.ts'
+import { operators, type PluginOperation } from '../../../schema/plugin-call-limits.ts'
 
 /** Does something with a thing of another plugin, and waits for what it answers. */
-export type CallOut = (reference: Reference, operation: string, args: readonly LuaValue[]) => LuaValue[]
+export type CallOut = (
+  reference: Reference,
+  operation: PluginOperation,
+  args: readonly LuaValue[],
+) => LuaValue[]
+
+const isSame = (one: LuaValue, other: LuaValue): boolean =>
+  one === other ||
+  (one instanceof Uint8Array && other instanceof Uint8Array && Buffer.compare(one, other) === 0)
 
 /**
  * What Lua gets for a thing of another plugin: a function, or an empty table whose metatable asks the owner.
@@ -31,12 +39,18 @@ export function createProxies(
 
     made.set('__metatable', bytesOf('an object of another plugin'))
     made.set('__name', bytesOf('object of another plugin'))
+    /** What was called as a method last: in a loop it is made once. Lua calls it at once and never sees it. */
+    let selected: { reference: Reference; key: LuaValue; callee: LuaFunction } | undefined
     method('index', (self, key) => {
       const reference = referred(self)
       if (!runtime.selectsMethod) return callOut(reference, 'index', [key])[0]
-      return runtime.wrap(`method of ${reference.plugin}`, (...args) =>
-        callOut(reference, 'invoke', [key, ...args]),
-      )
+      if (selected?.reference !== reference || !isSame(selected.key, key)) {
+        const callee = runtime.wrap(`method of ${reference.plugin}`, (...args) =>
+          callOut(reference, 'invoke', [key, ...args]),
+        )
+        selected = { reference, key, callee }
+      }
+      return selected.callee
     })
     method('newindex', (self, key, value) => {
       callOut(referred(self), 'newindex', [key, value])

@@ -169,9 +169,13 @@ interface Writer {
   take(): Uint8Array
 }
 
+/** Of all writers: what is written is copied before the next one begins. */
+const firstBuffer = new Uint8Array(firstCapacity)
+const firstView = new DataView(firstBuffer.buffer)
+
 function createWriter(): Writer {
-  let buffer = new Uint8Array(firstCapacity)
-  let view = new DataView(buffer.buffer)
+  let buffer = firstBuffer
+  let view = firstView
   let length = 0
 
   /** Makes room, and answers where it begins. */

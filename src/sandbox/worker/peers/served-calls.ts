@@ -1,7 +1,8 @@
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { LuaEntry } from '../lua-entry.ts'
 import { isFunction, isTable, typeName } from '../plugin-api/arguments.ts'
-import { createOperations, flatEntries, operators } from './operations.ts'
+import { operators, type PluginOperation } from '../../../schema/plugin-call-limits.ts'
+import { createOperations, flatEntries } from './operations.ts'
 import type { Privacy } from './privacy.ts'
 import { type ForeignCallers, foreignCallerBytes } from './foreign-callers.ts'
 
@@ -13,7 +14,7 @@ export interface ForeignCall {
   /** Its full id. */
   caller: string
   target: LuaValue
-  operation: string
+  operation: PluginOperation
   args: readonly LuaValue[]
   /** Bytes that the arguments took on their way. */
   bytes: number
