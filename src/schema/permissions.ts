@@ -1,7 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { VariablePattern } from './variable-pattern.ts'
 
-
 /**
  * What a plugin says it needs of the world outside (`permissions` of its manifest). Without the member nothing is
  * declared, and nothing refused; with it, what is not listed is refused.
