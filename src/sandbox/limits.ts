@@ -113,9 +113,9 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   hangBeats: 8,
   windowBeats: 100,
   windowShare: 0.5,
-  isolatesPerWorker: 64,
+  isolatesPerWorker: 128,
   isolatesBeforeNextWorker: 5,
-  // An idle plugin takes a third of a megabyte of it, so sixty-four have ten times as much as they need.
+  // An idle plugin takes a sixth of a megabyte of it, so all of them have ten times as much as they need.
   sharedHeapMegabytes: 256,
   sharedStringMegabytes: 256,
   sharedMemoryShare: 0.75,

@@ -22,7 +22,9 @@ const { luaS_hashlongstr: textHash } = strings
 
 interface Fields extends RawTable {
   /** By what the key is in a map: fengari's lexer looks here, too. */
-  readonly strong: Map<unknown, TableEntry>
+  strong: Map<unknown, TableEntry>
+  /** Whether other tables have the same fields: they are copied before one is changed. */
+  isShared: boolean
   /** The last entry. */
   l: TableEntry | undefined
   /** Fields that were removed since the last one was added: a traversal goes on from there. */
@@ -34,7 +36,8 @@ interface Fields extends RawTable {
 class Table implements Fields {
   /** For `tostring`. */
   readonly id: number
-  readonly strong = new Map<unknown, TableEntry>()
+  strong = new Map<unknown, TableEntry>()
+  isShared = false
   f: TableEntry | undefined = undefined
   l: TableEntry | undefined = undefined
   removed: Map<unknown, TableEntry> | undefined = undefined
@@ -84,7 +87,30 @@ function remove(table: Fields, hash: unknown): void {
   else (table.removed ??= new Map()).set(hash, entry)
 }
 
+/** A table with the same fields, which costs nothing until somebody changes one of the two. */
+export function sharing(L: LuaState, table: RawTable): RawTable {
+  const source = table as Fields
+  const made = new Table(L)
+  source.isShared = made.isShared = true
+  made.strong = source.strong
+  made.f = source.f
+  made.l = source.l
+  return made
+}
+
+function copyFields(table: Fields): void {
+  const shared = table.f
+  table.isShared = false
+  table.strong = new Map()
+  table.f = table.l = undefined
+  for (let entry = shared; entry !== undefined; entry = entry.n) {
+    const { key, value } = entry
+    add(table, hashOf(key), new TValue(key.type, key.value), new TValue(value.type, value.value))
+  }
+}
+
 function put(table: Fields, hash: unknown, type: number, key: unknown, value: TaggedValue): void {
+  if (table.isShared) copyFields(table)
   if (value.type === nilTag) {
     remove(table, hash)
     return

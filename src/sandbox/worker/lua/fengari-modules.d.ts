@@ -128,6 +128,7 @@ declare module 'fengari/src/lua.js' {
     LUA_YIELD: number
     LUA_ERRRUN: number
     LUA_MULTRET: number
+    LUA_MINSTACK: number
     LUA_MASKCOUNT: number
     LUA_TNONE: number
     LUA_TNIL: number

@@ -4,7 +4,7 @@ import { auxiliary, lua, objects, opcodes, states, tags, whileCompiling } from '
 import { describeException, errorText, exceptionText, protectedText } from './error-value.ts'
 import type { LuaState, Prototype, RawFunction } from './fengari-types.ts'
 import { createInterrupt } from './interrupt.ts'
-import { openLibraries } from './library/libraries.ts'
+import { openLibraries } from './library/open-libraries.ts'
 import { createReferences } from './lua-reference.ts'
 import {
   type HostFunction,

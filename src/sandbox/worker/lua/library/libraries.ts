@@ -1,11 +1,8 @@
-import { toBytes } from '../bytes.ts'
-import { lua } from '../engine.ts'
 import type { LuaState } from '../fengari-types.ts'
 import type { Interrupt } from '../interrupt.ts'
 import { changeBase } from './base-library.ts'
 import { changeCoroutine } from './coroutine-library.ts'
 import { changeMath } from './math-library.ts'
-import { copyLibraries } from './opened-libraries.ts'
 import { fillOs } from './os-library.ts'
 import { changeString } from './string-library.ts'
 import { changeTable } from './table-library.ts'
@@ -30,22 +27,16 @@ export interface LibraryContext {
   stringLimit: number
 }
 
-type Change = (L: LuaState, context: LibraryContext) => void
+export type Change = (L: LuaState, context: LibraryContext) => void
 
-/** Opens what a plugin may use, each library with its changes made while it lies on top of the stack. */
-export function openLibraries(L: LuaState, context: LibraryContext): void {
-  copyLibraries(L)
-  const changed = (name: string, change: Change): void => {
-    lua.lua_getglobal(L, toBytes(name))
-    change(L, context)
-    lua.lua_pop(L, 1)
-  }
-  changed('coroutine', changeCoroutine)
-  changed('math', changeMath)
-  changed('string', changeString)
-  changed('table', changeTable)
-  changed('_G', (state) => {
-    changeBase(state, context)
-    fillOs(state, context)
-  })
+/** The changes of each library, made while it lies on top of the stack. */
+export const changes: Readonly<Record<string, Change>> = {
+  coroutine: changeCoroutine,
+  math: changeMath,
+  string: changeString,
+  table: changeTable,
+  _G: (L, context) => {
+    changeBase(L, context)
+    fillOs(L, context)
+  },
 }
