@@ -1,5 +1,6 @@
+import type { Redactor } from '../../../base/redaction.ts'
 import { flowCells } from '../../../schema/flow-cells.ts'
-import type { SerializedValues, PluginCallOutcome, Reference } from '../../../schema/plugin-call.ts'
+import type { PluginCallOutcome, Reference, SerializedValues } from '../../../schema/plugin-call.ts'
 import { callDepthLimit, type PluginOperation } from '../../../schema/plugin-call-limits.ts'
 import type {
   Answers,
@@ -12,17 +13,17 @@ import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-val
 import type { LuaEntry } from '../lua-entry.ts'
 import { failureOf, type PluginLog } from '../plugin-log.ts'
 import { NoAnswer, PeerGone } from '../question-channel.ts'
-import type { Redactor } from '../../../base/redaction.ts'
 import type { ResourceRegistry } from '../resource-registry.ts'
 import { createCallbackQueues } from './callback-queues.ts'
+import { createEndedPeers } from './ended-peers.ts'
 import { createExportedThings } from './exported-things.ts'
+import type { ForeignCallers } from './foreign-callers.ts'
+import { createHandover } from './handover.ts'
 import { createImportedThings } from './imported-things.ts'
 import { fillTable } from './operations.ts'
-import { deserializeValues, serializeValues } from './serialized-values.ts'
 import { createPrivacy } from './privacy.ts'
-import { createServedCalls, type Served } from './served-calls.ts'
 import { createProxies } from './proxies.ts'
-import type { ForeignCallers } from './foreign-callers.ts'
+import { createServedCalls } from './served-calls.ts'
 
 type CallMessage = Extract<UrgentMessage, { kind: 'call' }>
 
@@ -93,57 +94,27 @@ export function createPeers(settings: PeersSettings): Peers {
     createProxies(runtime, callOut, (value) => imported.referenceOf(value)),
     (releases) => settings.post({ kind: 'release', isolate, releases }),
   )
-  /** Isolates that have ended and of which something was held. */
-  const gone = new Set<number>()
-  const lines = createCallbackQueues()
-  /** Isolates whose line was full, of which the log has a line. */
+  const handover = createHandover({ isolate, plugin: source.id, runtime, exported, imported })
+  const endedPeers = createEndedPeers(log)
+  const queues = createCallbackQueues()
+  /** Isolates whose queue was full, of which the log has a line. */
   const told = new Set<number>()
-  const watchers = new Map<number, Set<() => void>>()
   let serveCall: ReturnType<typeof createServedCalls> | undefined
 
   const notRunning = ({ plugin }: Reference): Error => new Error(`plugin not running: ${plugin}`)
-
-  function resolve(reference: Reference): LuaValue {
-    return reference.owner === isolate ? exported.find(reference.handle) : imported.receive(reference)
-  }
-
-  const unpack = (serialized: SerializedValues): LuaValue[] =>
-    deserializeValues(serialized, { newTable: runtime.newTable, resolve })
-
-  function pack(
-    values: readonly LuaValue[],
-    { given, withheld }: { given: boolean; withheld?: Served['withheld'] },
-  ): SerializedValues {
-    const own: number[] = []
-    function refer(thing: LuaTable | LuaFunction): Reference {
-      const foreign = imported.referenceOf(thing)
-      if (foreign !== undefined) return foreign
-      const handle = exported.handleOf(thing, given)
-      own.push(handle)
-      return { owner: isolate, handle, type: thing.kind, plugin: source.id }
-    }
-    try {
-      const serialized = serializeValues(values, withheld === undefined ? { refer } : { refer, withheld })
-      exported.sent(own)
-      return serialized
-    } catch (error) {
-      exported.unsent(own)
-      throw error
-    }
-  }
 
   function callOut(
     reference: Reference,
     operation: PluginOperation,
     args: readonly LuaValue[],
-    accept = unpack,
+    accept = handover.unpack,
   ): LuaValue[] {
     const { owner, handle } = reference
-    if (gone.has(owner)) throw notRunning(reference)
+    if (endedPeers.has(owner)) throw notRunning(reference)
     const depth = settings.depth() + 1
     if (depth > callDepthLimit)
       throw new Error(`calls between plugins are nested more than ${callDepthLimit} deep`)
-    const serialized = pack(args, { given: true })
+    const serialized = handover.pack(args, { given: true })
     try {
       return settings.ask({ kind: 'callPlugin', owner, handle, operation, depth, serialized }, accept)
     } catch (error) {
@@ -165,12 +136,12 @@ export function createPeers(settings: PeersSettings): Peers {
     settled: (error?: Error) => void,
   ): void {
     const { owner, handle, plugin } = reference
-    if (gone.has(owner)) {
+    if (endedPeers.has(owner)) {
       settled(notRunning(reference))
       return
     }
-    const serialized = pack(args, { given: true })
-    const taken = lines.add({
+    const serialized = handover.pack(args, { given: true })
+    const taken = queues.add({
       owner,
       serialized,
       kept: serialized.references.length > 0 ? args : [],
@@ -178,7 +149,7 @@ export function createPeers(settings: PeersSettings): Peers {
         settings.begin(
           { kind: 'callPlugin', owner, handle, operation: 'call', depth: 1, serialized, background: true },
           ({ references }) => {
-            refuse(references)
+            handover.refuse(references)
             settled()
             next()
           },
@@ -187,9 +158,7 @@ export function createPeers(settings: PeersSettings): Peers {
             next()
           },
         ),
-      discard() {
-        for (const own of serialized.references) if (own.owner === isolate) exported.drop(own.handle, 1)
-      },
+      discard: () => handover.takeBack(serialized.references),
     })
     if (taken || told.has(owner)) return
     told.add(owner)
@@ -200,15 +169,11 @@ export function createPeers(settings: PeersSettings): Peers {
     )
   }
 
-  function refuse(references: readonly Reference[]): void {
-    for (const reference of references) if (reference.owner !== isolate) imported.refuse(reference)
-  }
-
   function copyOf(value: LuaTable, most: number): LuaTable | undefined {
     const reference = imported.referenceOf(value)
     if (reference === undefined) return undefined
     const unpackSmall = (serialized: SerializedValues): LuaValue[] => {
-      const flat = unpack(serialized)
+      const flat = handover.unpack(serialized)
       const { byteLength } = serialized.body
       if (byteLength > most) throw new Error(`the object takes ${byteLength} of at most ${most} bytes`)
       return flat
@@ -218,7 +183,7 @@ export function createPeers(settings: PeersSettings): Peers {
 
   function perform({ caller, handle, operation, serialized }: CallMessage): SerializedValues {
     if (serveCall === undefined) throw new Error('the plugin is not there yet')
-    const args = unpack(serialized)
+    const args = handover.unpack(serialized)
     const target = exported.find(handle)
     if (target === undefined) throw new Error('this object is not there any more')
     const { values, withheld } = serveCall({
@@ -228,24 +193,20 @@ export function createPeers(settings: PeersSettings): Peers {
       args,
       bytes: serialized.body.byteLength,
     })
-    return pack(values, { given: false, withheld })
+    return handover.pack(values, { given: false, withheld })
   }
 
   function ended(owner: number): void {
-    if (gone.has(owner)) return
-    gone.add(owner)
-    for (const remove of watchers.get(owner) ?? []) remove()
-    watchers.delete(owner)
-    lines.end(owner)
+    if (endedPeers.end(owner)) queues.end(owner)
   }
 
   settings.resources.add('handedOver', {
     count: exported.count,
     release() {
-      lines.close()
+      queues.close()
       exported.clear()
       imported.clear()
-      watchers.clear()
+      endedPeers.clear()
     },
   })
 
@@ -254,11 +215,11 @@ export function createPeers(settings: PeersSettings): Peers {
     drop: exported.drop,
     find(id) {
       if (id === source.id) return settings.instance()
-      return settings.ask({ kind: 'findPlugin', id }, (found) => found && resolve(found))
+      return settings.ask({ kind: 'findPlugin', id }, (found) => found && handover.resolve(found))
     },
     ownerOf(callback) {
       const reference = imported.referenceOf(callback)
-      return reference && { plugin: reference.plugin, gone: gone.has(reference.owner) }
+      return reference && { plugin: reference.plugin, gone: endedPeers.has(reference.owner) }
     },
     callLater(callback, args, settled) {
       const reference = imported.referenceOf(callback)
@@ -274,17 +235,7 @@ export function createPeers(settings: PeersSettings): Peers {
     whenGone(what, callback, remove) {
       const reference = imported.referenceOf(callback)
       if (reference === undefined) return undefined
-      const group = watchers.get(reference.owner) ?? new Set()
-      watchers.set(reference.owner, group)
-      const watcher = (): void => {
-        remove()
-        log.write(
-          'debug',
-          `${what} was removed: ${reference.plugin}, whose function it calls, is not running`,
-        )
-      }
-      group.add(watcher)
-      return () => void group.delete(watcher)
+      return endedPeers.whenGone(what, reference, remove)
     },
     begin() {
       const { pluginClass, instance, config, foreignCallers } = settings
@@ -312,6 +263,6 @@ export function createPeers(settings: PeersSettings): Peers {
         Atomics.store(flow, flowCells.serving, before)
       }
     },
-    refuse,
+    refuse: handover.refuse,
   }
 }
