@@ -94,7 +94,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     await say(topics.status, 'online')
   }
 
-  /** Calls back when all subscribers that can take it have it. The payload stays as it is. */
+  /** Calls back when all subscribers that can take it have it; `pending` is the callback's to count down. */
   function send(
     topic: string,
     payload: Buffer,
@@ -104,34 +104,46 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   ): void {
     if (retain) publishers.set(payload, publisher)
     pending += 1
-    broker.publish({ cmd: 'publish', topic, payload, qos, retain, dup: false }, (error) => {
+    broker.publish({ cmd: 'publish', topic, payload, qos, retain, dup: false }, done)
+  }
+
+  /** What is called when messages on this topic have been sent. */
+  const settled =
+    (topic: string) =>
+    (error?: Error): void => {
       pending -= 1
-      done(error)
-    })
-  }
-
-  function logFailure(topic: string, error: Error | undefined): void {
-    if (error && closing === undefined)
-      logger.error('A message could not be published', { topic, reason: String(error) })
-  }
-
-  /** Sends it and logs what comes of that, unless it may be lost and too much is under way. */
-  function sendAway(topic: string, payload: Buffer, options: PublishOptions, publisher: Publisher): void {
-    const canBeLost = (options.qos ?? 0) === 0 && options.retain !== true
-    if (canBeLost && pending >= pendingMessagesLimit) {
-      warn('Messages were dropped: more are published than subscribers read')
-      return
+      if (error && closing === undefined)
+        logger.error('A message could not be published', { topic, reason: String(error) })
     }
-    published += 1
-    send(topic, payload, options, publisher, (error) => logFailure(topic, error))
+
+  /** Whether too much is under way for a message that may be lost. */
+  function mustBeDropped({ qos = 0, retain = false }: PublishOptions): boolean {
+    if (qos > 0 || retain || pending < pendingMessagesLimit) return false
+    warn('Messages were dropped: more are published than subscribers read')
+    return true
+  }
+
+  /** Sends messages on this topic, which stay as they are. */
+  function senderFor(
+    topic: string,
+    publisher: Publisher,
+  ): (payload: Buffer, options: PublishOptions) => void {
+    const done = settled(topic)
+    return (payload, options) => {
+      if (mustBeDropped(options)) return
+      published += 1
+      send(topic, payload, options, publisher, done)
+    }
   }
 
   /** Of the host itself, retained: resolves when all subscribers that can take it have it. */
   function say(topic: string, text: string): Promise<void> {
     return new Promise((resolve, reject) =>
-      send(topic, Buffer.from(text), { qos: 1, retain: true }, publisherNamed(undefined), (error) =>
-        error ? reject(error) : resolve(),
-      ),
+      send(topic, Buffer.from(text), { qos: 1, retain: true }, publisherNamed(undefined), (error) => {
+        pending -= 1
+        if (error) reject(error)
+        else resolve()
+      }),
     )
   }
 
@@ -139,7 +151,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     if (!mayClientPublish(root, topic)) return
     const options = { qos, retain: retain && !isBelow(root, topic) }
     const publisher: Publisher = { kind: 'client', address: clientNetwork(address) }
-    send(topic, payload, options, publisher, (error) => logFailure(topic, error))
+    send(topic, payload, options, publisher, settled(topic))
   }
 
   async function closeAll(): Promise<void> {
@@ -180,15 +192,13 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
       if (closing !== undefined || !listeners.isOpen) throw closedProblem()
       if (!isTopic(topic)) throw topicProblem(topic)
       // Copied, because it is sent later than the caller believes.
-      sendAway(topic, Buffer.from(payload), options, publisherNamed(options.publisher))
+      senderFor(topic, publisherNamed(options.publisher))(Buffer.from(payload), options)
     },
     prepare(topic, plugin) {
       if (!isTopic(topic)) throw topicProblem(topic)
-      const publisher = publisherNamed(plugin)
+      const sendBytes = senderFor(topic, publisherNamed(plugin))
       return (payload, options) => {
-        if (closing !== undefined || !listeners.isOpen) return
-        const bytes = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength)
-        sendAway(topic, bytes, options, publisher)
+        if (closing === undefined && listeners.isOpen) sendBytes(asBuffer(payload), options)
       }
     },
     causedBy(cause, task) {
@@ -237,6 +247,11 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     handleUpgrade: listeners.handleUpgrade,
     close: () => (closing ??= Promise.resolve().then(closeAll)),
   }
+}
+
+/** The same bytes; what comes from a worker is one already. */
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 function publisherNamed(plugin: string | undefined): Publisher {

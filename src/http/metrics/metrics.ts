@@ -60,14 +60,17 @@ export function createMetrics(settings: MetricsSettings): Metrics {
   /** By plugin; events may be many, so they are counted without labels. */
   const emitted = new Map<string, number>()
   const limitsReached = createCounter()
-  const pluginLines = createCounter()
+  /** The same for lines of their logs, and by level. */
+  const pluginLines = new Map<string, Map<LogLevel, number>>()
   const stopListening = lifecycle.subscribe(count)
 
   function count(announcement: Announcement): void {
     if (announcement.kind === 'event')
       emitted.set(announcement.plugin, (emitted.get(announcement.plugin) ?? 0) + 1)
     else if (announcement.kind === 'log') {
-      pluginLines.add({ plugin: announcement.plugin, level: announcement.line.value().level })
+      const { level } = announcement.line.value()
+      const lines = pluginLines.get(announcement.plugin) ?? new Map<LogLevel, number>()
+      pluginLines.set(announcement.plugin, lines.set(level, (lines.get(level) ?? 0) + 1))
     } else if (announcement.kind === 'lifecycle') {
       const { type, plugin } = announcement.event
       facts.add({ type })
@@ -132,7 +135,13 @@ export function createMetrics(settings: MetricsSettings): Metrics {
         'Events that plugins have emitted',
         [...emitted].map(([plugin, value]) => ({ labels: { plugin }, value })),
       ),
-      counter('lupine_plugin_log_lines_total', 'Lines that plugins have logged', pluginLines.samples()),
+      counter(
+        'lupine_plugin_log_lines_total',
+        'Lines that plugins have logged',
+        [...pluginLines].flatMap(([plugin, lines]) =>
+          [...lines].map(([level, value]) => ({ labels: { plugin, level }, value })),
+        ),
+      ),
       counter(
         'lupine_log_lines_total',
         'Lines given to the log, also those below its level',

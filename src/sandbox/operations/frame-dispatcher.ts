@@ -37,15 +37,20 @@ export function createFrameDispatcher(settings: FrameDispatcherSettings): FrameD
   }
 
   function setValue(kind: ValueKind, id: string, payload: Uint8Array): void {
-    if (payload.length === 0 && kind !== 'sensor' && kind !== 'control') nonsense([`an ${kind} has no value`])
-    else if (!held.noteValue(kind, id)) {
+    const isEmpty = payload.length === 0
+    if (isEmpty && kind !== 'sensor' && kind !== 'control') {
+      nonsense([`an ${kind} has no value`])
+      return
+    }
+    if (!held.noteValue(kind, id)) {
       // An exposure for which there was no room has no values either.
       if (kind !== 'exposed')
         logger.error('A plugin worker asked for more than it may have', { plugin, operation: kind })
-    } else if (!kept.admitValue(kind, id, payload.length)) cramped()
-    // Copied, because it is kept, and what has come with it is much larger.
-    else
-      services.setValue(kind, id, payload.length === 0 ? undefined : serializedJson(Uint8Array.from(payload)))
+      return
+    }
+    if (kept.admitValue(kind, id, payload.length))
+      services.setValue(kind, id, isEmpty ? undefined : serializedJson(copyOf(payload)))
+    else cramped()
   }
 
   function log(payload: Uint8Array): void {
@@ -83,6 +88,13 @@ export function createFrameDispatcher(settings: FrameDispatcherSettings): FrameD
       return taken
     },
   }
+}
+
+/** For what is kept: what has come with it is much larger, and so is what Node shares among small buffers. */
+function copyOf(payload: Uint8Array): Buffer {
+  const copy = Buffer.allocUnsafeSlow(payload.length)
+  copy.set(payload)
+  return copy
 }
 
 /** A worker cuts what is long; one that was taken over may not. */
