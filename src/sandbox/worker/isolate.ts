@@ -151,13 +151,16 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
 
   function addCallerAwareMethod(name: string, implementation: CallerAwareFunction): void {
     const full = `plugin:${name}`
-    const method: CallerAwareFunction = (foreignCaller, self, ...args) => {
-      if (!isTable(self)) {
-        throw new Error(`call it with a colon, plugin:${name}(…): the first argument is a ${typeName(self)}`)
-      }
-      return implementation(foreignCaller, ...args)
-    }
-    runtime.provide(pluginClass, name, full, () => foreignCallers.method(full, method))
+    runtime.provide(pluginClass, name, full, () =>
+      foreignCallers.method(full, (foreignCaller, self, ...args) => {
+        if (!isTable(self)) {
+          throw new Error(
+            `call it with a colon, plugin:${name}(…): the first argument is a ${typeName(self)}`,
+          )
+        }
+        return implementation(foreignCaller, ...args)
+      }),
+    )
   }
 
   /** One string of Lua takes no more, so nothing that becomes one may be larger. */

@@ -89,4 +89,32 @@ describe('what the Lua states of a worker have in common', () => {
         message === 'init.lua:1: no' && traceback.startsWith("[host]: in function 'host:fail'"),
     )
   })
+
+  test('a table of the host that is the same in two states is changed in one of them only', () => {
+    const settled = (extra?: number) => {
+      const runtime = createState()
+      const table = runtime.newTable()
+      for (const name of ['first', 'second'])
+        runtime.provide(table, name, `settled:${name}`, () =>
+          runtime.wrap(`settled:${name}`, () => 'x' > name),
+        )
+      if (extra !== undefined) table.set('limit', extra)
+      runtime.settleTable('settled', table)
+      runtime.globals.set('host', table)
+      return runtime
+    }
+    const [one, other, third, odd] = [settled(), settled(), settled(), settled(7)]
+    const fields = `local names = {} for name, value in pairs(host) do
+      names[#names + 1] = name .. ' ' .. (type(value) == 'number' and value or type(value)) end
+      return table.concat(names, ', ')`
+    evaluate('host.first = nil host.mine = 1', one)
+    evaluate('host.second = 2', other)
+    evaluate('for name in pairs(host) do host[name] = nil end', odd)
+    assert.deepEqual(evaluate(fields, one), ['second function, mine 1'])
+    assert.deepEqual(evaluate(fields, other), ['first function, second 2'])
+    assert.deepEqual(evaluate(fields, third), ['first function, second function'])
+    assert.deepEqual(evaluate(fields, odd), [''])
+    assert.deepEqual(evaluate(fields, settled(7)), ['first function, second function, limit 7'])
+    assert.deepEqual(evaluate(fields, settled()), ['first function, second function'])
+  })
 })

@@ -197,7 +197,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     return references.fromTagged(new objects.TValue(tags.jsFunction, raw)) as LuaFunction
   }
 
-  const { provide } = createProvidedFunctions(main, references)
+  const { provide, settleTable } = createProvidedFunctions(main, references)
 
   function toText(value: LuaValue): string {
     if (typeof value === 'number') return numberText(value)
@@ -226,6 +226,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     newTable: references.newTable,
     wrap,
     provide,
+    settleTable,
     apart: interrupt.apart,
     get selectsMethod() {
       const caller = running.ci.previous

@@ -72,6 +72,11 @@ export interface LuaRuntime {
    */
   provide(table: LuaTable, key: string, name: string, make: () => LuaFunction): void
   /**
+   * Says that the host has put into this table what it has to: as long as it stays so, the tables of this name in all
+   * states of the worker are one in memory.
+   */
+  settleTable(name: string, table: LuaTable): void
+  /**
    * Runs `task`, which enters Lua on behalf of somebody else while Lua waits for the host: an interrupt in it
    * ends with it, and does not reach what waits.
    */

@@ -1,4 +1,4 @@
-import { objects, rawSet, tags } from './engine.ts'
+import { objects, rawSet, shareFields, tags } from './engine.ts'
 import type { LuaState, RawFunction, RawTable } from './fengari-types.ts'
 import type { References } from './lua-reference.ts'
 import type { LuaFunction, LuaRuntime } from './lua-value.ts'
@@ -6,7 +6,10 @@ import { implementShared, sharedFunction } from './shared-functions.ts'
 import { sharedName } from './shared-strings.ts'
 
 /** Functions of one state that are made when somebody uses them first: a plugin uses few of what there is. */
-export function createProvidedFunctions(L: LuaState, references: References): Pick<LuaRuntime, 'provide'> {
+export function createProvidedFunctions(
+  L: LuaState,
+  references: References,
+): Pick<LuaRuntime, 'provide' | 'settleTable'> {
   const makers = new Map<RawFunction, () => LuaFunction>()
   const made = new Map<RawFunction, RawFunction>()
 
@@ -29,5 +32,6 @@ export function createProvidedFunctions(L: LuaState, references: References): Pi
       const raw = references.toTagged(table).value as RawTable
       rawSet(L, raw, sharedName(key), new objects.TValue(tags.jsFunction, shared))
     },
+    settleTable: (name, table) => shareFields(L, name, references.toTagged(table).value as RawTable),
   }
 }

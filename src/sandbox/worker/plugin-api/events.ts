@@ -124,6 +124,7 @@ export function installEvents(context: PluginContext): PluginEvents {
     }
     runtime.provide(eventBus, name, full, () => runtime.wrap(full, callable))
   }
+  runtime.settleTable('EventBus', eventBus)
   runtime.globals.set('EventBus', eventBus)
 
   resources.add('throttles', { count: throttle.count, release: throttle.clear })

@@ -44,6 +44,7 @@ export function installJson(context: PluginContext): void {
     }
     runtime.provide(json, name, full, () => runtime.wrap(full, callable))
   }
+  runtime.settleTable('JSON', json)
   runtime.globals.set('JSON', json)
 }
 

@@ -44,6 +44,7 @@ export function installLogging(context: PluginContext): void {
     }
     runtime.provide(logger, level, full, () => runtime.wrap(full, write))
   }
+  runtime.settleTable('Logger', logger)
   runtime.globals.set('Logger', logger)
 }
 

@@ -1,7 +1,7 @@
 import type { ModbusAnswer, ModbusRequest } from '../../../schema/outside.ts'
 import { modbusLimits, modbusTimeoutLimit } from '../../../schema/outside-limits.ts'
 import { fits, textLimits } from '../../../schema/text-limits.ts'
-import type { HostFunction, LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import {
   bytesOf,
@@ -37,9 +37,11 @@ export function installModbus(context: PluginContext): void {
   /** `Modbus.name(…)` and `Modbus:name(…)` are both seen. */
   function add(name: string, implementation: (...args: LuaValue[]) => LuaValue): void {
     const full = `Modbus.${name}`
-    const callable: HostFunction = (...args) =>
-      isTable(args[0]) && args[0].is(modbus) ? implementation(...args.slice(1)) : implementation(...args)
-    runtime.provide(modbus, name, full, () => runtime.wrap(full, callable))
+    runtime.provide(modbus, name, full, () =>
+      runtime.wrap(full, (...args) =>
+        isTable(args[0]) && args[0].is(modbus) ? implementation(...args.slice(1)) : implementation(...args),
+      ),
+    )
   }
 
   function start(name: string, options: LuaValue, callback: LuaValue, fc?: number): boolean {
@@ -83,6 +85,7 @@ export function installModbus(context: PluginContext): void {
     start('writeMultiple', options, callback, functionCodes.WRITE_MULTIPLE),
   )
   for (const [name, implementation] of Object.entries(modbusNumbers)) add(name, implementation)
+  runtime.settleTable('Modbus', modbus)
   runtime.globals.set('Modbus', modbus)
 }
 

@@ -15,22 +15,19 @@ export function installOtherPlugins(context: PluginContext, points: PluginPoints
     return peers.find(textArgument(name, 1, id))
   }
 
-  pluginClass.set(
-    'get',
+  runtime.provide(pluginClass, 'get', 'Plugin.get', () =>
     foreignCallers.method('Plugin.get', (foreignCaller, first, second) => {
       // `plugin:get(id)` is the look-up of a sensor; `Plugin:get(id)` and `Plugin.get(id)` that of a plugin.
       if (isClass(first)) return find(foreignCaller, 'Plugin.get', second)
       return isTable(first) ? points.find(second) : find(foreignCaller, 'Plugin.get', first)
     }),
   )
-  pluginClass.set(
-    'getPlugin',
+  runtime.provide(pluginClass, 'getPlugin', 'Plugin.getPlugin', () =>
     foreignCallers.method('Plugin.getPlugin', (foreignCaller, first, second) =>
       find(foreignCaller, 'Plugin.getPlugin', isTable(first) ? second : first),
     ),
   )
-  pluginClass.set(
-    'list',
+  runtime.provide(pluginClass, 'list', 'Plugin.list', () =>
     foreignCallers.method('Plugin.list', (foreignCaller) => {
       if (foreignCaller !== undefined) throw new Error('call your own Plugin.list')
       const list: LuaTable = runtime.newTable()

@@ -42,11 +42,13 @@ export function installPluginApi(context: PluginContext): PluginApi {
   installModules(context)
   const points = installPoints(context)
   installOtherPlugins(context, points)
-  return {
+  const api = {
     plugin: installPlugin(context),
     events: installEvents(context),
     mqtt: installMqtt(context),
     points,
     exposures: installExpose(context, points),
   }
+  context.runtime.settleTable('Plugin', context.pluginClass)
+  return api
 }
