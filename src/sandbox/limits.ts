@@ -43,13 +43,13 @@ export interface SandboxLimits extends WorkerLimits {
   stackMegabytes: number
   /** From here on: workers that plugins share. How often the host looks whose turn it is there. */
   beatInterval: number
-  /** Beats that a plugin may have such a worker at a stretch, waits included; then it gets one of its own. */
+  /** Beats that a plugin which cannot be set aside may have such a worker; then it gets one of its own. */
   stretchBeats: number
   /** The same for the chunk with the init callback. */
   loadBeats: number
   /** Beats without a sign that it can be stopped, after which the worker is ended. */
   hangBeats: number
-  /** Over so many beats a plugin may have this share of the worker, 0 to 1. */
+  /** Over so many beats a plugin may keep the worker from its neighbours for this share of them, 0 to 1. */
   windowBeats: number
   windowShare: number
   /** See `placement.ts`; workers beyond those for want of room are as many as there are cores. */

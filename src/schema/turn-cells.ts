@@ -20,10 +20,10 @@ export const turnCells = {
 export interface TurnRules {
   /** `turnCells`. */
   cells: SharedArrayBuffer
-  /** Beats that an isolate may have at a stretch, waits included; and while it is being loaded. */
+  /** Beats that an isolate may have at a stretch, waits on the stack included; and while it is being loaded. */
   stretchBeats: number
   loadBeats: number
-  /** Over so many beats it may have this share of them, 0 to 1. */
+  /** Over so many beats it may keep the worker at a stretch for this share of them, 0 to 1. */
   windowBeats: number
   windowShare: number
   /** Bytes of heap, and of what is kept outside it, at which the isolate that grew most has to go. */

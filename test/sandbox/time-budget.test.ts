@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createTimeBudget, waitingLimit } from '../../src/sandbox/worker/time-budget.ts'
+import { addWait, createTimeBudget, openAccount, waitingLimit } from '../../src/sandbox/worker/time-budget.ts'
 
 function budgetAt() {
   const time = { now: 0 }
@@ -9,32 +9,55 @@ function budgetAt() {
 
 test('waiting does not count, up to a limit for one entry', () => {
   const { time, budget } = budgetAt()
-  budget.run(1_000, () => {
+  const first = openAccount(1_000)
+  budget.run(first, () => {
     budget.excuse(() => void (time.now += waitingLimit))
     time.now += 900
     assert.equal(budget.check(), undefined)
     budget.excuse(() => void (time.now += 200))
     assert.match(budget.check() ?? '', /^stopped, because it ran for longer than 1 s/)
   })
-  budget.run(1_000, () => {
+  assert.ok(first.exceeded)
+  budget.run(openAccount(1_000), () => {
     budget.excuse(() => void (time.now += waitingLimit))
     assert.equal(budget.check(), undefined, 'the next entry may wait again')
   })
 })
 
+test('a call that is set aside has the time that it runs, and waits as one that keeps the stack', () => {
+  const { time, budget } = budgetAt()
+  const account = openAccount(1_000)
+  const slice = (milliseconds: number): string | undefined =>
+    budget.run(account, () => {
+      time.now += milliseconds
+      return budget.check()
+    })
+  for (let round = 0; round < 9; round += 1) {
+    assert.equal(slice(100), undefined)
+    time.now += 10_000
+  }
+  addWait(account, waitingLimit)
+  assert.equal(slice(50), undefined)
+  assert.equal(account.exceeded, false)
+  addWait(account, 40)
+  assert.match(slice(10) ?? '', /longer than 1 s/)
+  assert.equal(account.exceeded, true)
+})
+
 test('what is done for another plugin in between has time of its own', () => {
   const { time, budget } = budgetAt()
-  budget.run(1_000, () => {
+  const own = openAccount(1_000)
+  budget.run(own, () => {
     time.now += 900
     budget.excuse(() => {
-      budget.apart(500, () => {
+      budget.run(openAccount(500), () => {
         time.now += 400
         assert.equal(budget.check(), undefined)
         time.now += 200
         assert.match(budget.check() ?? '', /longer than 0\.5 s/)
       })
     })
-    assert.deepEqual([budget.check(), budget.exceeded], [undefined, false])
+    assert.deepEqual([budget.check(), own.exceeded], [undefined, false])
     time.now += 150
     assert.match(budget.check() ?? '', /longer than 1 s/)
   })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Steps } from '../../src/sandbox/worker/lua/steps.ts'
 import { createWaitingAccounts, WaitedTooLong } from '../../src/sandbox/worker/peers/waiting-accounts.ts'
 
 test('who was slow is asked again after a pause that grows with what it took; who is quick is asked always', () => {
@@ -7,7 +8,11 @@ test('who was slow is asked again after a pause that grows with what it took; wh
   const { run } = createWaitingAccounts(() => now)
   const take = (plugin: string, milliseconds: number): boolean => {
     try {
-      run(plugin, () => (now += milliseconds))
+      const task = function* (): Steps<void> {
+        now += milliseconds
+        yield* []
+      }
+      run(plugin, task()).next()
       return true
     } catch (error) {
       assert.ok(error instanceof WaitedTooLong)

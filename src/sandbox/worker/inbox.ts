@@ -1,21 +1,17 @@
-/** Milliseconds of deliveries at a stretch; then timers, heartbeats and control messages have their turn. */
-const sliceLimit = 10
-
-/**
- * Deliveries (events, messages, answers) in order, worked off in slices. The port hands over everything that has
- * come in one go; without this a plugin with a thousand waiting events would not answer a heartbeat.
- */
+/** Deliveries (events, messages, answers), in order. */
 export interface Inbox {
   /** `deliver` does one of several; true when that was the last one. */
   add(deliver: () => boolean): void
+  /** Delivers one after the other for as long as `mayGoOn`; answers whether there are more. */
+  work(mayGoOn: () => boolean): boolean
   close(): void
 }
 
 /** `failed` hears of one that throws, and is over with it; the next ones go on. */
-export function createInbox(monotonic: () => number, failed: (error: unknown) => void): Inbox {
+export function createInbox(failed: (error: unknown) => void): Inbox {
   let waiting: (() => boolean)[] = []
-  let scheduled: NodeJS.Immediate | undefined
-  let closed = false
+  /** Of those that wait, how many are done. */
+  let done = 0
 
   function attempt(deliver: () => boolean): boolean {
     try {
@@ -26,33 +22,18 @@ export function createInbox(monotonic: () => number, failed: (error: unknown) =>
     }
   }
 
-  function work(): void {
-    const end = monotonic() + sliceLimit
-    let done = 0
-    let late = false
-    for (const deliver of waiting) {
-      let isLast = false
-      while (!isLast && !late && !closed) {
-        isLast = attempt(deliver)
-        late = monotonic() >= end
-      }
-      if (isLast) done += 1
-      if (late || closed) break
-    }
-    waiting = waiting.slice(done)
-    scheduled = waiting.length > 0 && !closed ? setImmediate(work) : undefined
-  }
-
   return {
-    add(deliver) {
-      if (closed) return
-      waiting.push(deliver)
-      scheduled ??= setImmediate(work)
+    add: (deliver) => void waiting.push(deliver),
+    work(mayGoOn) {
+      for (let deliver = waiting[done]; deliver !== undefined && mayGoOn(); deliver = waiting[done])
+        if (attempt(deliver)) done += 1
+      waiting = waiting.slice(done)
+      done = 0
+      return waiting.length > 0
     },
     close() {
-      closed = true
       waiting = []
-      if (scheduled !== undefined) clearImmediate(scheduled)
+      done = 0
     },
   }
 }

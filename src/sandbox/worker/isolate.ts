@@ -11,14 +11,20 @@ import type {
 import { type ByteBudget, createByteBudget } from './byte-budget.ts'
 import { createInbox } from './inbox.ts'
 import { createLuaRuntime } from './lua/lua-runtime.ts'
-import type { LuaRuntime } from './lua/lua-value.ts'
+import type { LuaRuntime, LuaValue } from './lua/lua-value.ts'
+import { callOn, type Steps, type Waiting, waitFor } from './lua/steps.ts'
 import { fromPlain, toPlain, toStored } from './lua/plain.ts'
 import { createLimitGuard } from './limit-guard.ts'
 import { createLuaEntry } from './lua-entry.ts'
 import { createOutbox } from './outbox.ts'
 import { createOutsideCalls } from './outside-calls.ts'
 import { createPeers, type Peers, type PeersSettings } from './peers/peers.ts'
-import { bytesFor, createForeignCallers, type CallerAwareFunction } from './peers/foreign-callers.ts'
+import {
+  bytesFor,
+  createForeignCallers,
+  type CallerAwareFunction,
+  type CallerAwareSteps,
+} from './peers/foreign-callers.ts'
 import { isTable, typeName } from './plugin-api/arguments.ts'
 import { installPluginApi } from './plugin-api/plugin-api.ts'
 import type { SetOutcome } from './plugin-api/points.ts'
@@ -28,7 +34,9 @@ import { createPluginLog, failureOf } from './plugin-log.ts'
 import type { PeerMessage, QuestionChannel } from './question-channel.ts'
 import { createRedactor } from '../../base/redaction.ts'
 import { createResourceRegistry } from './resource-registry.ts'
-import { createTimeBudget } from './time-budget.ts'
+import type { RunQueue } from './run-queue.ts'
+import { createTasks } from './tasks.ts'
+import { createTimeBudget, openAccount } from './time-budget.ts'
 import { createTurnBudget } from './turn-budget.ts'
 import type { Excess, Turns } from './turns.ts'
 import { workerClock } from './worker-clock.ts'
@@ -39,11 +47,13 @@ export type DeliveredMessage = Exclude<Extract<HostMessage, { isolate: number }>
 
 /** One plugin in its Lua state. */
 export interface WorkerIsolate {
-  /** Runs the chunk and the init callback, and says what came of it. */
+  /** Runs the chunk and the init callback, and says what comes of it. */
   load(): void
   receive(message: DeliveredMessage): void
   /** Does what another plugin wants. */
   serve(message: PeerMessage): void
+  /** Leaves out a call of another plugin if it has not begun. */
+  cancel(call: number): void
   /** These references came too late. */
   refuse: Peers['refuse']
   /** It takes too much of the worker that it shares. */
@@ -56,35 +66,41 @@ export interface WorkerIsolateSettings {
   questions: QuestionChannel
   /** Only in a worker that it shares with others. */
   turns: Turns | undefined
+  queue: RunQueue
   /** Called once, when nothing of the isolate is left. */
   closed(): void
 }
 
-type FailureCode = Extract<WorkerMessage, { kind: 'loadFailed' }>['code']
+type LoadFailure = Extract<WorkerMessage, { kind: 'loadFailed' }>
+type FailureCode = LoadFailure['code']
+type CallMessage = Extract<PeerMessage, { kind: 'call' }>
 
 const entryFile = 'init.lua'
 
 export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsolate {
-  const { message: setup, post, questions, turns } = settings
+  const { message: setup, post, questions, turns, queue } = settings
   const { isolate, source, budgets } = setup
   const flow = new Int32Array(setup.flow)
   const clock = workerClock
+  const turn = <T>(task: () => T): T => (turns === undefined ? task() : turns.run(isolate, task))
   const ownBudget = createTimeBudget(clock.monotonic)
   const budget = turns === undefined ? ownBudget : createTurnBudget(ownBudget, turns, isolate)
   const resources = createResourceRegistry()
   const redactor = createRedactor(source.secrets)
+  /** Whether a wait on the spot has taken too long for who shares the worker. */
+  const impatient = turns && (() => turns.excess(isolate) !== undefined)
   const outbox = createOutbox({
     ...{ isolate, flow: setup.flow, post },
     complete: changedResources,
-    impatient: turns && (() => turns.excess(isolate) !== undefined),
+    impatient,
   })
   const log = createPluginLog(outbox.sendFrame, redactor)
   const limits = createLimitGuard(setup.limits, outbox.send)
-  const inbox = createInbox(clock.monotonic, (error) => log.failure('delivery', error))
+  const inbox = createInbox((error) => log.failure('delivery', error))
   const calls = createOutsideCalls(outbox.send, outbox.schedule, limits.httpRequests, (service) => {
     if (service === 'http') limits.reached('httpRequests')
   })
-  const afterInit: (() => void)[] = []
+  const afterInit: (() => Steps<void>)[] = []
   /** None have been said: the first ones are sent in any case. */
   let sentCounts: Partial<Resources> = {}
   let isLoaded = false
@@ -93,34 +109,97 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     print: (line) => log.write('info', line),
     now: clock.now,
     checkInterrupt: budget.check,
+    ...(turns === undefined ? {} : { sliceIsOver: queue.sliceIsOver, pause: outbox.pause }),
     stringLimitBytes: limits.stringBytes,
     outsideLimitBytes: setup.outsideBytes,
     stringLimitMet: (of) => limits.reached(of === 'one' ? 'stringBytes' : 'memory'),
   })
-  const entry = createLuaEntry({
-    runtime,
-    budget,
+  const tasks = createTasks({
+    ...{ runtime, budget, queue, turn },
+    preemptive: turns !== undefined,
+    monotonic: clock.monotonic,
     milliseconds: budgets.callback,
+    left({ exceeded }) {
+      if (exceeded) limits.reached('callbackTime')
+      outbox.schedule()
+    },
+    moreWork: inbox.work,
+    failed: (error) => log.failure('task', error),
+  })
+  const entry = createLuaEntry({
+    tasks,
     log,
     callLater: (callee, args, settled) => peers.callLater(callee, args, settled),
     ownerOf: (callee) => peers.ownerOf(callee),
-    left: () => {
-      if (budget.inside) return
-      if (budget.exceeded) limits.reached('callbackTime')
-      outbox.schedule()
-    },
   })
   const pluginClass = runtime.newTable()
   const foreignCallers = createForeignCallers(runtime)
 
-  function ask<K extends Question['kind'], T>(
+  /** Answers that somebody waits for without keeping the stack. */
+  const awaited = new Set<Waiting>()
+
+  /** Asks the host, and waits with all that is on the stack. Throws when there is no answer. */
+  function askNow<K extends Question['kind'], T>(
     question: Extract<Question, { kind: K }>,
     accept: (answer: Answers[K]) => T,
   ): T {
     // What Lua did before it asked has happened when the host answers.
     outbox.flush()
-    const impatient = turns && (() => turns.excess(isolate) !== undefined)
-    return budget.excuse(() => questions.ask(isolate, question, budgets.call, accept, impatient))
+    const wait = (): T => questions.ask(isolate, question, budgets.call, accept, impatient)
+    return budget.excuse(() => tasks.whileWaiting(wait))
+  }
+
+  function beginToAsk<K extends Question['kind'], T>(
+    question: Extract<Question, { kind: K }>,
+    accept: (answer: Answers[K]) => T,
+  ): Waiting<T> {
+    outbox.flush()
+    let outcome: (() => T) | undefined
+    const settle = (found: () => T): void => {
+      outcome = found
+      awaited.delete(waiting)
+      waiting.wake?.()
+    }
+    const takeBack = questions.begin(
+      isolate,
+      question,
+      budgets.call,
+      // The answer is looked at the moment it comes, before anything that comes after it.
+      (answer) => settle(outcomeOf(() => accept(answer))),
+      (error) =>
+        settle(
+          outcomeOf((): T => {
+            throw error
+          }),
+        ),
+    )
+    const waiting: Waiting<T> = {
+      get settled() {
+        return outcome !== undefined
+      },
+      wake: undefined,
+      take() {
+        if (outcome === undefined) throw new Error('there is no answer yet')
+        return outcome()
+      },
+      giveUp() {
+        awaited.delete(waiting)
+        takeBack()
+      },
+    }
+    awaited.add(waiting)
+    return waiting
+  }
+
+  function ask<K extends Question['kind'], T>(
+    question: Extract<Question, { kind: K }>,
+    accept: (answer: Answers[K]) => T,
+  ): Steps<T> {
+    return waitFor({
+      kind: 'wait',
+      now: () => askNow(question, accept),
+      begin: () => beginToAsk(question, accept),
+    })
   }
 
   const begin: PeersSettings['begin'] = (question, accept, failed) => {
@@ -134,7 +213,6 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
       flow,
       source,
       runtime,
-      entry,
       log,
       redactor,
       resources,
@@ -146,20 +224,29 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     },
     instance: () => api.plugin.instance,
     config: () => api.plugin.config,
-    depth: () => questions.depth,
   })
+
+  /** The arguments after the instance. */
+  function withoutSelf(name: string, [self, ...args]: readonly LuaValue[]): LuaValue[] {
+    if (isTable(self)) return args
+    throw new Error(`call it with a colon, plugin:${name}(…): the first argument is a ${typeName(self)}`)
+  }
 
   function addCallerAwareMethod(name: string, implementation: CallerAwareFunction): void {
     const full = `plugin:${name}`
     runtime.provide(pluginClass, name, full, () =>
-      foreignCallers.method(full, (foreignCaller, self, ...args) => {
-        if (!isTable(self)) {
-          throw new Error(
-            `call it with a colon, plugin:${name}(…): the first argument is a ${typeName(self)}`,
-          )
-        }
-        return implementation(foreignCaller, ...args)
-      }),
+      foreignCallers.method(full, (foreignCaller, ...args) =>
+        implementation(foreignCaller, ...withoutSelf(name, args)),
+      ),
+    )
+  }
+
+  function addCallerAwareMethodOfSteps(name: string, implementation: CallerAwareSteps): void {
+    const full = `plugin:${name}`
+    runtime.provide(pluginClass, name, full, () =>
+      foreignCallers.methodOfSteps(full, (foreignCaller, ...args) =>
+        implementation(foreignCaller, ...withoutSelf(name, args)),
+      ),
     )
   }
 
@@ -187,13 +274,15 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     sendFrame: outbox.sendFrame,
     touch: outbox.schedule,
     ask: (question) => ask(question, (found) => found),
+    askNow: (question) => askNow(question, (found) => found),
     addMethod: (name, implementation) =>
       addCallerAwareMethod(name, (_foreignCaller, ...args) => implementation(...args)),
     addCallerAwareMethod,
+    addCallerAwareMethodOfSteps,
     refuseForeignCall: (foreignCaller, permission, value) =>
       foreignCaller === undefined
         ? undefined
-        : context.ask({ kind: 'refuseForeignCall', foreignCaller, permission, value }),
+        : context.askNow({ kind: 'refuseForeignCall', foreignCaller, permission, value }),
     byteBudget,
     toJson: (value) => toPlain(value, byteBudget()),
     toStored: (value) => toStored(value, byteBudget()),
@@ -212,41 +301,54 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   }
 
   /** Why the plugin does not run, or undefined when it does. */
-  function start(): Extract<WorkerMessage, { kind: 'loadFailed' }> | undefined {
-    const failed = (code: FailureCode, error: unknown) => {
+  function* start(): Steps<LoadFailure | undefined> {
+    const failed = (code: FailureCode, error: unknown): LoadFailure => {
       const { message, traceback } = failureOf(error)
       const failure = {
         message: redactor.redactMessage(message),
         traceback: redactor.redactMessage(traceback),
       }
-      return { kind: 'loadFailed' as const, isolate, code, failure }
+      return { kind: 'loadFailed', isolate, code, failure }
     }
     const chunk = source.files[entryFile]
     if (chunk === undefined) return failed('lua_error', `the manifest's files name no ${entryFile}`)
+    const account = openAccount(budgets.load)
     try {
-      return budget.run(budgets.load, () => {
-        runtime.run(chunk, entryFile)
-        const { claimedId } = api.plugin
-        if (claimedId === undefined) {
-          return failed(
-            'lua_error',
-            `${entryFile} did not call Plugin:new("${source.shortId}", …), so there is no plugin`,
-          )
-        }
-        if (claimedId !== source.id && claimedId !== source.shortId) {
-          return failed(
-            'plugin_id_mismatch',
-            `${entryFile} calls Plugin:new("${claimedId}"), but the manifest names ${source.id}; use "${source.shortId}"`,
-          )
-        }
-        api.plugin.runInit()
-        return undefined
-      })
+      yield* callOn(account, runtime.compile(chunk, entryFile))
+      const { claimedId } = api.plugin
+      if (claimedId === undefined) {
+        return failed(
+          'lua_error',
+          `${entryFile} did not call Plugin:new("${source.shortId}", …), so there is no plugin`,
+        )
+      }
+      if (claimedId !== source.id && claimedId !== source.shortId) {
+        return failed(
+          'plugin_id_mismatch',
+          `${entryFile} calls Plugin:new("${claimedId}"), but the manifest names ${source.id}; use "${source.shortId}"`,
+        )
+      }
+      yield* api.plugin.runInit(account)
+      return undefined
     } catch (error) {
       if (turns?.excess(isolate) !== undefined) return failed('overran', error)
-      if (budget.exceeded) limits.reached('loadTime')
-      return failed(budget.exceeded ? 'load_timeout' : 'lua_error', error)
+      if (account.exceeded) limits.reached('loadTime')
+      return failed(account.exceeded ? 'load_timeout' : 'lua_error', error)
     }
+  }
+
+  function* load(): Steps<void> {
+    const failure = yield* start()
+    if (failure !== undefined) {
+      releaseEverything()
+      finish(failure)
+      return
+    }
+    for (const callback of afterInit) yield* callback()
+    outbox.flush()
+    post({ kind: 'loaded', isolate })
+    isLoaded = true
+    turns?.loaded(isolate)
   }
 
   function releaseEverything(): void {
@@ -257,16 +359,16 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   function finish(last: WorkerMessage): void {
     outbox.flush()
     outbox.close()
+    tasks.close()
+    for (const waiting of awaited) waiting.giveUp()
     post(last)
     settings.closed()
   }
 
-  function unload(): void {
-    inbox.close()
-    calls.giveUp()
+  function* unload(): Steps<void> {
     turns?.renew(isolate)
     try {
-      budget.run(budgets.cleanup, () => api.plugin.runCleanup())
+      yield* api.plugin.runCleanup(openAccount(budgets.cleanup))
     } catch (error) {
       log.failure('onCleanup', error)
     }
@@ -297,7 +399,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     }
   }
 
-  function answer(request: number, outcome: SetOutcome): void {
+  function* answer(request: number, steps: Steps<SetOutcome>): Steps<void> {
+    const outcome = yield* steps
     outbox.flush()
     post({
       kind: 'controlAnswered',
@@ -309,7 +412,15 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     })
   }
 
+  function* serve(message: CallMessage): Steps<void> {
+    const outcome = yield* peers.serve(message)
+    // What the call has done has happened when the caller goes on.
+    outbox.flush()
+    post({ kind: 'callAnswered', isolate, call: message.call, outcome })
+  }
+
   return {
+    cancel: tasks.cancel,
     refuse: peers.refuse,
     exceeded(excess) {
       // One that is being loaded says so when the load fails.
@@ -321,49 +432,54 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
         peers.ended(message.ended)
         outbox.schedule()
       } else {
-        const outcome = peers.serve(message)
-        // What the call has done has happened when the caller goes on.
-        outbox.flush()
-        post({ kind: 'callAnswered', isolate, call: message.call, outcome })
+        tasks.serve({
+          number: message.call,
+          steps: serve(message),
+          cancelled: () => questions.refuseCall(message, 'cancelled'),
+        })
       }
     },
-    load() {
-      const failure = start()
-      if (failure === undefined) {
-        for (const callback of afterInit) callback()
-        outbox.flush()
-        post({ kind: 'loaded', isolate })
-        isLoaded = true
-        turns?.loaded(isolate)
-        return
-      }
-      releaseEverything()
-      finish(failure)
-    },
+    load: () => tasks.start(load()),
     receive(message) {
       switch (message.kind) {
         case 'deliver':
           inbox.add(deliveryTask(message.frames))
+          tasks.schedule()
           break
         case 'setControl':
-          answer(message.request, api.points.setControl(message.id, message.value))
+          tasks.start(answer(message.request, api.points.setControl(message.id, message.value)))
           break
         case 'setExposed':
-          answer(message.request, api.exposures.set(message.id, message.feature, message.value))
+          tasks.start(answer(message.request, api.exposures.set(message.id, message.feature, message.value)))
           break
         case 'result':
           inbox.add(() => {
             calls.receive(message.number, message.answer)
             return true
           })
+          tasks.schedule()
           break
         case 'unload':
-          unload()
+          inbox.close()
+          calls.giveUp()
+          tasks.startLast(unload())
           break
         case 'credit':
           outbox.schedule()
           break
       }
     },
+  }
+}
+
+/** What came of something, to be had later: its value, or what it has thrown. */
+function outcomeOf<T>(produce: () => T): () => T {
+  try {
+    const value = produce()
+    return () => value
+  } catch (error) {
+    return () => {
+      throw error
+    }
   }
 }

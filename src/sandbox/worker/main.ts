@@ -5,7 +5,9 @@ import { heapStatistics } from './heap-statistics.ts'
 import { createWorkerIsolate, type WorkerIsolate } from './isolate.ts'
 import { createLuaRuntime } from './lua/lua-runtime.ts'
 import { createQuestionChannel } from './question-channel.ts'
+import { createRunQueue } from './run-queue.ts'
 import { createTurns, type MemoryInUse, type Turns } from './turns.ts'
+import { workerClock } from './worker-clock.ts'
 
 /** The entry of a plugin worker: hands what the host says to the isolate that it is meant for. */
 
@@ -16,6 +18,7 @@ const warmUp = new TextEncoder().encode('local t = {} for i = 1, 1000 do t[i] = 
 const post = (message: WorkerMessage, transfer?: ArrayBuffer[]): void => postToHost(port, message, transfer)
 const setup = workerData as WorkerSetup
 const isolates = new Map<number, WorkerIsolate>()
+const queue = createRunQueue(workerClock.monotonic)
 const turns: Turns | undefined =
   setup.turns &&
   createTurns({
@@ -41,6 +44,8 @@ const questions = createQuestionChannel({
       post({ kind: 'callAnswered', isolate, call: message.call, outcome })
     }
   },
+  cancel: (isolate, call) => isolates.get(isolate)?.cancel(call),
+  runOthers: queue.runOne,
   refuse: (isolate, references) => isolates.get(isolate)?.refuse(references),
 })
 
@@ -81,7 +86,7 @@ port.on('message', (message: HostMessage) => {
         turns?.forget(number)
       }
       outsideLimit = message.outsideBytes
-      const isolate = createWorkerIsolate({ message, post, questions, turns, closed })
+      const isolate = createWorkerIsolate({ message, post, questions, turns, queue, closed })
       isolates.set(number, isolate)
       asTurnOf(number, () => isolate.load())
       break

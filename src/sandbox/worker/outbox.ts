@@ -2,6 +2,7 @@ import { creditsFor, flowCells } from '../../schema/flow-cells.ts'
 import { createFrameWriter, type FrameKind, type FrameWriter } from '../../schema/message-frames.ts'
 import type { LogLine } from '../../schema/log-line.ts'
 import type { Operation, WorkerMessage } from '../../schema/worker-protocol.ts'
+import type { Waiting } from './lua/steps.ts'
 import { operationSize } from '../../schema/operation-size.ts'
 
 /** Operations in one batch that are cloned; enough to make a message cheap, few enough for the host to stay nimble. */
@@ -24,6 +25,8 @@ export interface Outbox {
   send(operation: Operation): void
   /** Sends what is frequent, in order with the operations. */
   sendFrame(...frame: Parameters<FrameWriter['write']>): void
+  /** Room to wait for before more is sent, by who can be set aside meanwhile; undefined while there is some. */
+  pause(): Waiting | undefined
   /** Sends what is there at the end of this turn. */
   schedule(): void
   /** Sends all of it now, on credit if need be: an answer or a question follows that must not overtake. */
@@ -38,7 +41,7 @@ export interface OutboxSettings {
   post(message: WorkerMessage, transfer?: ArrayBuffer[]): void
   /** Operations to add to each batch: what has changed without saying so. */
   complete(): Operation[]
-  /** Whether to wait no longer for credit: the worker is not the plugin's alone. */
+  /** Whether to wait no longer on the spot for credit: the worker is not the plugin's alone, which can be set aside. */
   impatient?: (() => boolean) | undefined
 }
 
@@ -51,6 +54,7 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
   let scheduled: NodeJS.Immediate | undefined
   let lost = 0
   let closed = false
+  let awaited: { waiting: Waiting; settle(): void } | undefined
 
   /** Takes the credits for all that is pending. Returns how many there are when they do not suffice. */
   function takeCredits(): { taken: number } | { taken: undefined; left: number } {
@@ -89,10 +93,42 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
     pending.push(frames.take())
   }
 
+  /** Whether so many batches have room for what is pending. */
+  function hasRoom(batches: number): boolean {
+    const bytes = operationBytes + frames.length
+    return pending.length < batches * batchOperationLimit && bytes < batches * batchByteLimit
+  }
+
+  /** Waits until what is pending has gone, and no longer than for credit on the spot. */
+  function waitForRoom(): Waiting {
+    if (awaited !== undefined) return awaited.waiting
+    let settled = false
+    const settle = (): void => {
+      clearTimeout(deadline)
+      awaited = undefined
+      settled = true
+      waiting.wake?.()
+    }
+    const deadline = setTimeout(settle, creditDeadline)
+    const waiting: Waiting = {
+      get settled() {
+        return settled
+      },
+      wake: undefined,
+      take: () => undefined,
+      giveUp: settle,
+    }
+    awaited = { waiting, settle }
+    return waiting
+  }
+
   /** Whether there is room for one more; sends a full batch, and waits for the host if it has to. */
   function makeRoom(): boolean {
-    if (pending.length < batchOperationLimit && operationBytes + frames.length < batchByteLimit) return true
-    const credits = waitForCredits()
+    if (hasRoom(1)) return true
+    const { taken } = takeCredits()
+    // Who can be set aside is, right after this one; what cannot be waits here.
+    if (taken === undefined && impatient !== undefined && hasRoom(2)) return true
+    const credits = taken ?? waitForCredits()
     if (credits !== undefined) postPending(credits)
     return credits !== undefined
   }
@@ -110,6 +146,7 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
     operationBytes = 0
     const transfer = operations.flatMap((each) => (each instanceof Uint8Array ? [each.buffer] : []))
     post({ kind: 'batch', isolate, operations, credits }, transfer)
+    awaited?.settle()
   }
 
   const isEmpty = (): boolean => pending.length === 0 && frames.length === 0
@@ -140,6 +177,7 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
       else frames.write(...frame)
       schedule()
     },
+    pause: () => (impatient === undefined || closed || hasRoom(1) ? undefined : waitForRoom()),
     schedule,
     flush() {
       if (closed) return
@@ -154,6 +192,7 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
       closed = true
       pending = []
       frames.take()
+      awaited?.settle()
       if (scheduled !== undefined) clearImmediate(scheduled)
     },
   }

@@ -4,12 +4,18 @@ import type { ForeignCallPermission } from '../../schema/plugin-call.ts'
 import type { FrameWriter } from '../../schema/message-frames.ts'
 import type { Answers, LoadSource, Operation, Question } from '../../schema/worker-protocol.ts'
 import type { HostFunction, LuaRuntime, LuaTable, LuaValue } from './lua/lua-value.ts'
+import type { Steps } from './lua/steps.ts'
 import type { ByteBudget } from './byte-budget.ts'
 import type { LimitGuard } from './limit-guard.ts'
 import type { LuaEntry } from './lua-entry.ts'
 import type { OutsideCalls } from './outside-calls.ts'
 import type { Peers } from './peers/peers.ts'
-import type { CallerAwareFunction, ForeignCaller, ForeignCallers } from './peers/foreign-callers.ts'
+import type {
+  CallerAwareFunction,
+  CallerAwareSteps,
+  ForeignCaller,
+  ForeignCallers,
+} from './peers/foreign-callers.ts'
 import type { PluginLog } from './plugin-log.ts'
 import type { Redactor } from '../../base/redaction.ts'
 import type { ResourceRegistry } from './resource-registry.ts'
@@ -44,11 +50,14 @@ export interface PluginContext {
   /** Says that a count of `resources` may have changed outside Lua. */
   touch(): void
   /** Asks the host and waits. Throws when there is no answer. */
-  ask<K extends Question['kind']>(question: Extract<Question, { kind: K }>): Answers[K]
+  ask<K extends Question['kind']>(question: Extract<Question, { kind: K }>): Steps<Answers[K]>
+  /** The same on the spot, with all that is on the stack: for what has no steps. */
+  askNow<K extends Question['kind']>(question: Extract<Question, { kind: K }>): Answers[K]
   /** Adds `plugin:name(…)`; the implementation gets the arguments after the instance. */
   addMethod(name: string, implementation: HostFunction): void
   /** The same for one that does not do everything for another plugin. */
   addCallerAwareMethod(name: string, implementation: CallerAwareFunction): void
+  addCallerAwareMethodOfSteps(name: string, implementation: CallerAwareSteps): void
   /** Why a foreign caller may not do this itself: what it is not allowed is not done in another's name. */
   refuseForeignCall(
     foreignCaller: ForeignCaller,
@@ -63,6 +72,6 @@ export interface PluginContext {
   toStored(value: Exclude<LuaValue, undefined>): Json
   /** A fresh Lua value; JSON null is nil. */
   fromJson(value: Json | undefined): LuaValue
-  /** Runs once the init callback has come back. */
-  afterInit(callback: () => void): void
+  /** Is done once the init callback has come back. */
+  afterInit(callback: () => Steps<void>): void
 }

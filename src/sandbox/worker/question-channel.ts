@@ -12,6 +12,7 @@ import type {
 } from '../../schema/worker-protocol.ts'
 
 type Received = Parameters<typeof readFromHost>[0]
+type CallMessage = Extract<PeerMessage, { kind: 'call' }>
 type AnswerMessage = Extract<UrgentMessage, { kind: 'answer' }>
 /** What another plugin wants of this one, or what has become of what is between them. */
 export type PeerMessage = Extract<UrgentMessage, { kind: 'call' | 'drop' | 'peerEnded' }>
@@ -58,6 +59,8 @@ export interface QuestionChannel {
     accept: (answer: Answers[K]) => T,
     impatient?: () => boolean,
   ): T
+  /** Answers a call of another plugin that is not made. */
+  refuseCall(message: CallMessage, reason: string): void
   /**
    * Asks and goes on; one of the two hears what came of it, once, also while this worker waits for something else.
    * Answers how to take it back: then nobody hears.
@@ -69,8 +72,6 @@ export interface QuestionChannel {
     accept: (answer: Answers[K]) => void,
     failed: (error: Error) => void,
   ): () => void
-  /** Calls within calls that have led to what runs now; 0 when nobody has called. */
-  readonly depth: number
 }
 
 export interface QuestionChannelSettings {
@@ -78,6 +79,10 @@ export interface QuestionChannelSettings {
   post(message: WorkerMessage): void
   /** Does what another plugin wants. Never throws. */
   serve(message: PeerMessage): void
+  /** Leaves out a call that was handed over, if it has not begun. */
+  cancel(isolate: number, call: number): void
+  /** Has others in this worker go on, while one of them waits; false when there is nothing to do. */
+  runOthers(): boolean
   /** These were received with something that nobody waits for any more. */
   refuse(isolate: number, references: readonly Reference[]): void
 }
@@ -90,26 +95,22 @@ const patience = 20
 /** Hears the answer to one question. */
 type Waiting = (answer: AnswerMessage) => void
 
-export function createQuestionChannel({
-  setup,
-  post,
-  serve,
-  refuse,
-}: QuestionChannelSettings): QuestionChannel {
+export function createQuestionChannel(settings: QuestionChannelSettings): QuestionChannel {
+  const { setup, post, serve, runOthers, refuse } = settings
   const port: MessagePort = setup.urgent
   const signal = new Int32Array(setup.signal)
   const waiting = new Map<number, Waiting>()
   const abandoned = new Map<number, Question['kind']>()
   /** What has come and is still to be done, in order. */
   let queue: PeerMessage[] = []
-  /** Depths of the calls that are being served, one within the other. */
-  const serving: number[] = []
+  /** Calls that are being served on the stack, one within the other. */
+  let serving = 0
   let scheduled: NodeJS.Immediate | undefined
   let lastNumber = 0
 
   function take(message: UrgentMessage): void {
     if (message.kind === 'answer') answered(message)
-    else if (message.kind === 'cancelCall') cancel(message.call)
+    else if (message.kind === 'cancelCall') cancel(message)
     else queue.push(message)
   }
 
@@ -124,9 +125,12 @@ export function createQuestionChannel({
     asker(message)
   }
 
-  function cancel(call: number): void {
+  function cancel({ isolate, call }: Extract<UrgentMessage, { kind: 'cancelCall' }>): void {
     const cancelled = queue.find((message) => message.kind === 'call' && message.call === call)
-    if (cancelled?.kind !== 'call') return
+    if (cancelled?.kind !== 'call') {
+      settings.cancel(isolate, call)
+      return
+    }
     queue = queue.filter((message) => message !== cancelled)
     refuseCall(cancelled, 'cancelled')
   }
@@ -145,22 +149,19 @@ export function createQuestionChannel({
       serve(message)
       return
     }
-    if (serving.length >= callDepthLimit) {
+    if (serving >= callDepthLimit) {
       refuseCall(message, `more than ${callDepthLimit} calls wait for each other`)
       return
     }
-    serving.push(message.depth)
+    serving += 1
     try {
       serve(message)
     } finally {
-      serving.pop()
+      serving -= 1
     }
   }
 
-  function refuseCall(
-    { isolate, call, serialized }: Extract<PeerMessage, { kind: 'call' }>,
-    message: string,
-  ): void {
+  function refuseCall({ isolate, call, serialized }: CallMessage, message: string): void {
     refuse(isolate, serialized.references)
     post({ kind: 'callAnswered', isolate, call, outcome: { ok: false, message } })
   }
@@ -199,9 +200,9 @@ export function createQuestionChannel({
       if (remaining <= 0) return 'late'
       if (impatient?.() === true) return 'impatient'
       const next = queue.shift()
-      if (next === undefined)
+      if (next !== undefined) work(next)
+      else if (!runOthers())
         Atomics.wait(signal, 0, seen, impatient ? Math.min(remaining, patience) : remaining)
-      else work(next)
     }
   }
 
@@ -211,6 +212,7 @@ export function createQuestionChannel({
   })
 
   return {
+    refuseCall,
     ask(isolate, question, milliseconds, accept, impatient) {
       lastNumber += 1
       const number = lastNumber
@@ -248,9 +250,6 @@ export function createQuestionChannel({
         clearTimeout(deadline)
         if (waiting.has(number)) abandon(isolate, number, question.kind)
       }
-    },
-    get depth() {
-      return serving.at(-1) ?? 0
     },
   }
 }

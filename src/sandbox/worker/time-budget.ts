@@ -4,75 +4,77 @@
  */
 export const waitingLimit = 30_000
 
-/**
- * How long Lua may run before it is stopped. The outermost entry sets the limit; what it calls on the way,
- * also through the host and back into Lua, shares it.
- */
+/** The time of one entry into Lua, with all that it calls on the way, also through the host and back into Lua. */
+export interface TimeAccount {
+  /** Milliseconds. */
+  readonly allowed: number
+  spent: number
+  waited: number
+  /** It was stopped, because it had no more. */
+  exceeded: boolean
+}
+
+export function openAccount(milliseconds: number): TimeAccount {
+  return { allowed: milliseconds, spent: 0, waited: 0, exceeded: false }
+}
+
+/** It has waited for somebody else, who has taken so many milliseconds: that is not its own work. */
+export function addWait(account: TimeAccount, milliseconds: number): void {
+  const excused = Math.min(milliseconds, waitingLimit - account.waited)
+  account.waited += excused
+  account.spent += milliseconds - excused
+}
+
+/** How long Lua may run before it is stopped. */
 export interface TimeBudget {
-  /** Runs `task` with so many milliseconds, or with what is left when it is called from within another. */
-  run<T>(milliseconds: number, task: () => T): T
-  /** Runs `task` with so many milliseconds of its own: somebody else wants it, while this plugin waits. */
-  apart<T>(milliseconds: number, task: () => T): T
+  /** Runs `task` on this account: an entry, or a slice of one. */
+  run<T>(account: TimeAccount, task: () => T): T
   /** Asked by Lua's count hook: why Lua has to stop, or undefined while it may go on. */
   check(): string | undefined
-  /** Runs `task` off the clock: waiting for somebody else is not the plugin's work. */
+  /** Runs `task`, which waits, off the clock. */
   excuse<T>(task: () => T): T
-  /** Whether the present or last outermost entry was stopped. */
-  readonly exceeded: boolean
-  /** Whether Lua is running now. */
-  readonly inside: boolean
 }
 
 export function createTimeBudget(monotonic: () => number): TimeBudget {
-  let end: number | undefined
-  let allowed = 0
-  let exceeded = false
-  let waited = 0
+  let current: TimeAccount | undefined
+  /** When the present account began to count. */
+  let since = 0
 
-  function run<T>(milliseconds: number, task: () => T): T {
-    if (end !== undefined) return task()
-    exceeded = false
-    allowed = milliseconds
-    waited = 0
-    end = monotonic() + milliseconds
-    try {
-      return task()
-    } finally {
-      end = undefined
-    }
+  function settle(): void {
+    const now = monotonic()
+    if (current !== undefined) current.spent += now - since
+    since = now
   }
 
   return {
-    run,
-    apart(milliseconds, task) {
-      const outer = { end, allowed, exceeded, waited }
-      end = undefined
-      try {
-        return run(milliseconds, task)
-      } finally {
-        ;({ end, allowed, exceeded, waited } = outer)
-      }
-    },
-    check() {
-      if (end === undefined || monotonic() < end) return undefined
-      exceeded = true
-      return `stopped, because it ran for longer than ${allowed / 1000} s without a pause`
-    },
-    excuse(task) {
-      const begun = monotonic()
+    run(account, task) {
+      const outer = current
+      settle()
+      current = account
       try {
         return task()
       } finally {
-        const excused = Math.min(monotonic() - begun, waitingLimit - waited)
-        waited += excused
-        if (end !== undefined) end += excused
+        settle()
+        current = outer
       }
     },
-    get exceeded() {
-      return exceeded
+    check() {
+      if (current === undefined || current.spent + monotonic() - since < current.allowed) return undefined
+      current.exceeded = true
+      return `stopped, because it ran for longer than ${current.allowed / 1000} s without a pause`
     },
-    get inside() {
-      return end !== undefined
+    excuse(task) {
+      settle()
+      const begun = since
+      const account = current
+      current = undefined
+      try {
+        return task()
+      } finally {
+        current = account
+        since = monotonic()
+        if (account !== undefined) addWait(account, since - begun)
+      }
     },
   }
 }

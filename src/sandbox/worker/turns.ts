@@ -10,8 +10,9 @@ export interface MemoryInUse {
 }
 
 /**
- * Whose turn it is in a worker that several isolates share, and whether one takes more than its share. Time is
- * counted in the host's beats, and for the isolate on top: one that waits for another's method in the same
+ * Whose turn it is in a worker that several isolates share, and whether one keeps it for too long, or takes too much of
+ * it. Who can be set aside never has it for long (`run-queue.ts`); what cannot be, such as a long library function, is
+ * counted in the host's beats, for the isolate on top: one that waits on the stack for another's method in the same
  * worker does not pay for it. Memory is what the worker's has grown by in an isolate's turns; what is collected
  * in its turns counts for it too, so that one which makes garbage stays where it was, and one which keeps grows.
  */
@@ -37,9 +38,10 @@ export interface TurnsSettings {
 }
 
 interface Account {
-  /** Beats since the event loop has turned, and in the present window. */
+  /** Beats since the event loop has turned. */
   stretch: number
-  window: number
+  /** Beats of the present window that it had at a stretch, when it could not be set aside. */
+  kept: number
   /** Bytes. */
   grown: number
   /** Beats that it may have at a stretch. */
@@ -64,7 +66,7 @@ export function createTurns({ rules, memory, afterTurn, exceeded }: TurnsSetting
   function accountOf(isolate: number): Account {
     let account = accounts.get(isolate)
     if (account === undefined) {
-      account = { stretch: 0, window: 0, grown: 0, allowed: rules.loadBeats }
+      account = { stretch: 0, kept: 0, grown: 0, allowed: rules.loadBeats }
       accounts.set(isolate, account)
     }
     return account
@@ -81,7 +83,6 @@ export function createTurns({ rules, memory, afterTurn, exceeded }: TurnsSetting
       // The beats wrap around at 32 bits.
       const beats = (now - since) | 0
       account.stretch += beats
-      account.window += beats
       account.grown += total(used) - bytes
     }
     since = now
@@ -127,8 +128,8 @@ export function createTurns({ rules, memory, afterTurn, exceeded }: TurnsSetting
   function closeWindow(): void {
     const length = (beat() - windowBegun) | 0
     for (const [isolate, account] of accounts) {
-      if (account.window > length * rules.windowShare) blame(isolate, 'time')
-      account.window = 0
+      if (account.kept > length * rules.windowShare) blame(isolate, 'time')
+      account.kept = 0
     }
     windowBegun = beat()
   }
@@ -148,13 +149,18 @@ export function createTurns({ rules, memory, afterTurn, exceeded }: TurnsSetting
         afterTurn(beginStretch)
       }
       settle()
-      accountOf(isolate)
+      const account = accountOf(isolate)
+      const begun = account.stretch
       stack.push(isolate)
       show(isolate)
       try {
         return task()
       } finally {
-        judge(settle())
+        const used = settle()
+        const beats = account.stretch - begun
+        // A slice may well begin before a beat and end after it.
+        if (beats > 1) account.kept += beats
+        judge(used)
         stack.pop()
         show(stack.at(-1) ?? 0)
       }
@@ -171,14 +177,14 @@ export function createTurns({ rules, memory, afterTurn, exceeded }: TurnsSetting
       account.allowed = rules.stretchBeats
       // What it has had counts as its load, which was allowed.
       account.stretch = 0
-      account.window = 0
+      account.kept = 0
     },
     renew(isolate) {
       excesses.delete(isolate)
       told.add(isolate)
       const account = accountOf(isolate)
       account.stretch = 0
-      account.window = 0
+      account.kept = 0
     },
     forget(isolate) {
       accounts.delete(isolate)

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type StagedPlugin, withStage } from '../plugins-stage.ts'
-import { json, needsOwnWorker } from '../stage.ts'
+import { json } from '../stage.ts'
 
-const own = needsOwnWorker('whoever waits there for so long gets a worker of its own')
 /** Milliseconds; a plugin that waited for the other one would not come back while a test has patience. */
 const forEver = { callDeadline: 120_000, luaCallback: 120_000 }
 const anyBytes = new Uint8Array(1)
@@ -29,7 +28,7 @@ const ways: Record<string, { give: string; cause?: (victim: StagedPlugin) => voi
 }
 
 for (const [name, { give, cause }] of Object.entries(ways)) {
-  test(`§9 a slow function of another plugin given to ${name} holds up only that plugin`, own, async () => {
+  test(`§9 a slow function of another plugin given to ${name} holds up only that plugin`, async () => {
     await withStage(async ({ load }) => {
       const victim = await load(
         'victim',
@@ -92,18 +91,15 @@ test('§9 functions of another plugin are called in order, over all that it has 
   })
 })
 
-test(
-  '§9 what a plugin does not take of its callbacks in time is left out, and the one that calls them keeps its memory',
-  own,
-  async () => {
-    await withStage(async ({ load }) => {
-      const victim = await load(
-        'victim',
-        `local count = 0 plugin:on("x", function() count = count + 1 print("count", count) end)`,
-      )
-      const caller = await load(
-        'caller',
-        `
+test('§9 what a plugin does not take of its callbacks in time is left out, and the one that calls them keeps its memory', async () => {
+  await withStage(async ({ load }) => {
+    const victim = await load(
+      'victim',
+      `local count = 0 plugin:on("x", function() count = count + 1 print("count", count) end)`,
+    )
+    const caller = await load(
+      'caller',
+      `
           local victim = Plugin.get("@test/victim")
           local count = 0
           victim:on("x", function()
@@ -115,29 +111,28 @@ test(
           end)
           victim:on("end", function() print("had", count) end)
         `,
-      )
-      const text = 'x'.repeat(500_000)
-      for (let n = 1; n <= 20; n += 1) {
-        victim.isolate.deliverEvent('x', json(text))
-        await victim.recorder.logged(`count\t${n}`)
-      }
-      await caller.recorder.logged('begun')
-      caller.recorder.foreignObjects.set('plugins.test.gate.open', true)
-      // One is under way, and eight times half a megabyte wait.
-      const line = 'callbacks of @test/caller are left out: it handles them more slowly than they come'
-      assert.deepEqual(
-        victim.recorder.named('log').filter(([level]) => level !== 'info'),
-        [['warn', line, { caller: '@test/caller' }]],
-      )
-      await caller.recorder.until(() => {
-        victim.isolate.deliverEvent('end', json())
-        return caller.recorder.logs().find((had) => had === 'info had\t9')
-      })
-    }, forEver)
-  },
-)
+    )
+    const text = 'x'.repeat(500_000)
+    for (let n = 1; n <= 20; n += 1) {
+      victim.isolate.deliverEvent('x', json(text))
+      await victim.recorder.logged(`count\t${n}`)
+    }
+    await caller.recorder.logged('begun')
+    caller.recorder.foreignObjects.set('plugins.test.gate.open', true)
+    // One is under way, and eight times half a megabyte wait.
+    const line = 'callbacks of @test/caller are left out: it handles them more slowly than they come'
+    assert.deepEqual(
+      victim.recorder.named('log').filter(([level]) => level !== 'info'),
+      [['warn', line, { caller: '@test/caller' }]],
+    )
+    await caller.recorder.until(() => {
+      victim.isolate.deliverEvent('end', json())
+      return caller.recorder.logs().find((had) => had === 'info had\t9')
+    })
+  }, forEver)
+})
 
-test('§9 a plugin that ends takes its waiting callbacks along, and nothing is held for it', own, async () => {
+test('§9 a plugin that ends takes its waiting callbacks along, and nothing is held for it', async () => {
   await withStage(async ({ load, sandbox }) => {
     const victim = await load('victim', `plugin:on("own", function() print("own") end)`)
     const caller = await load(
@@ -163,7 +158,7 @@ test('§9 a plugin that ends takes its waiting callbacks along, and nothing is h
   }, forEver)
 })
 
-test('§9 a slow getter of another plugin is asked seldom, and its last value counts', own, async () => {
+test('§9 a slow getter of another plugin is asked seldom, and its last value counts', async () => {
   await withStage(async ({ load }) => {
     const victim = await load(
       'victim',

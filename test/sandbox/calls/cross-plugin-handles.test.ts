@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Stage, type StagedPlugin, withStage } from '../plugins-stage.ts'
-import { json, needsOwnWorker } from '../stage.ts'
+import { json } from '../stage.ts'
 
 /** Lua that fills some memory and lets go of it, so that its worker collects what nobody has any more. */
 const litter = 'local list = {} for i = 1, 20000 do list[i] = { i } end'
@@ -21,24 +21,21 @@ async function collectUntil({ sandbox }: Stage, most: number, plugins: StagedPlu
   }
 }
 
-test(
-  '§9 what was handed over is let go when nobody holds it: 10,000 calls leave no handles behind',
-  needsOwnWorker('the work takes longer than a stretch in a shared worker'),
-  async () => {
-    await withStage(async (stage) => {
-      const { load, sandbox } = stage
-      const callee = await load(
-        'callee',
-        `
+test('§9 what was handed over is let go when nobody holds it: 10,000 calls leave no handles behind', async () => {
+  await withStage(async (stage) => {
+    const { load, sandbox } = stage
+    const callee = await load(
+      'callee',
+      `
         local Object = {} Object.__index = Object
         function Object:value(f) return f(self.n) end
         function plugin:make(n) return setmetatable({ n = n }, Object) end
         plugin:on("litter", function() ${litter} print("littered") end)
       `,
-      )
-      const caller = await load(
-        'caller',
-        `
+    )
+    const caller = await load(
+      'caller',
+      `
         local callee = Plugin.get("callee")
         local make, n = callee.make, 0
         plugin:on("work", function()
@@ -50,38 +47,34 @@ test(
         end)
         plugin:on("litter", function() ${litter} print("littered") end)
       `,
-      )
-      for (let round = 1; round <= 40; round += 1) {
-        caller.isolate.deliverEvent('work', json())
-        await caller.recorder.logged(`made\t${round * 125}`)
-      }
-      // The instance and one method of it are still held.
-      await collectUntil(stage, 2, [callee, caller])
-      assert.equal(sandbox.references, 2)
-      assert.deepEqual(
-        caller.recorder.logs().filter((line) => line.startsWith('error')),
-        [],
-      )
-    })
-  },
-)
+    )
+    for (let round = 1; round <= 40; round += 1) {
+      caller.isolate.deliverEvent('work', json())
+      await caller.recorder.logged(`made\t${round * 125}`)
+    }
+    // The instance and one method of it are still held.
+    await collectUntil(stage, 2, [callee, caller])
+    assert.equal(sandbox.references, 2)
+    assert.deepEqual(
+      caller.recorder.logs().filter((line) => line.startsWith('error')),
+      [],
+    )
+  })
+})
 
-test(
-  '§9 what is held stays, however often it was sent and given back',
-  needsOwnWorker('the work takes longer than a stretch in a shared worker'),
-  async () => {
-    await withStage(async (stage) => {
-      await stage.load(
-        'callee',
-        `
+test('§9 what is held stays, however often it was sent and given back', async () => {
+  await withStage(async (stage) => {
+    await stage.load(
+      'callee',
+      `
         local object = { count = 0 }
         function object.add() object.count = object.count + 1 return object.count end
         function plugin:object() return object end
       `,
-      )
-      const { recorder, isolate } = await stage.load(
-        'caller',
-        `
+    )
+    const { recorder, isolate } = await stage.load(
+      'caller',
+      `
         local callee = Plugin.get("callee")
         local kept = callee:object()
         plugin:on("work", function()
@@ -90,15 +83,14 @@ test(
           print("count", kept.add())
         end)
       `,
-      )
-      for (let round = 1; round <= 20; round += 1) {
-        isolate.deliverEvent('work', json())
-        await recorder.logged(`count\t${round}`)
-      }
-      assert.equal(stage.sandbox.references <= 4, true)
-    })
-  },
-)
+    )
+    for (let round = 1; round <= 20; round += 1) {
+      isolate.deliverEvent('work', json())
+      await recorder.logged(`count\t${round}`)
+    }
+    assert.equal(stage.sandbox.references <= 4, true)
+  })
+})
 
 test('§9 the end of either side lets go of everything between the two, and of nothing else', async () => {
   await withStage(async ({ load, sandbox }) => {

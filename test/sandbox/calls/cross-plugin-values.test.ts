@@ -71,7 +71,7 @@ test('§9 plain tables are copied, with all their keys, and the copies have noth
 
 test(
   '§9 a table that is too deep or too large is refused with a reason',
-  needsOwnWorker('a load that takes so long is made again elsewhere, and says all twice'),
+  needsOwnWorker('while values of that size are copied nothing can be set aside'),
   async () => {
     const lines = await linesWith(
       `

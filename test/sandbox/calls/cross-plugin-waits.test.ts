@@ -90,15 +90,12 @@ test('§9 an endless recursion over two plugins is a Lua error, and both go on',
   })
 })
 
-test(
-  '§9 a call takes as long as allowed at most; one that has not begun by then is not made',
-  needsOwnWorker('a call of a second is stopped in a shared worker'),
-  async () => {
-    await withStage(
-      async ({ load }) => {
-        const slow = await load(
-          'slow',
-          `
+test('§9 a call takes as long as allowed at most; one that has not begun by then is not made', async () => {
+  await withStage(
+    async ({ load }) => {
+      const slow = await load(
+        'slow',
+        `
           local marks = 0
           local function busy(seconds) local t = os.clock() while os.clock() - t < seconds do end end
           function plugin:work() busy(2) return "done" end
@@ -110,38 +107,37 @@ test(
             print("over")
            end)
         `,
-        )
-        const { recorder, isolate } = await load(
-          'caller',
-          `
+      )
+      const { recorder, isolate } = await load(
+        'caller',
+        `
           local slow = Plugin.get("slow")
           local mark = slow.mark
           print(pcall(function() return slow:work() end))
           plugin:on("go", function() print(pcall(mark, slow)) print("marks") end)
           plugin:on("end", function() print("marks", slow:mark()) end)
         `,
-        )
-        assert.deepEqual(recorder.logs(), ['info false\tinit.lua:4: @test/slow did not answer within 1 s'])
-        const begun = new Promise<void>((resolve) => {
-          slow.recorder.services.lookUpObject = () => {
-            resolve()
-            return undefined
-          }
-        })
-        slow.isolate.deliverEvent('busy', json())
-        await begun
-        isolate.deliverEvent('go', json())
-        await recorder.logged('info marks')
-        assert.equal(recorder.logs()[1], 'info false\t@test/slow did not answer within 1 s')
-        await slow.recorder.logged('over')
-        isolate.deliverEvent('end', json())
-        assert.equal(await recorder.logged('marks\t'), 'info marks\t1')
-      },
-      // Busy for far longer than the deadline of the call: it must still be so when the call comes.
-      { callDeadline: 1_000, luaCallback: 20_000, unresponsiveAfter: 30_000 },
-    )
-  },
-)
+      )
+      assert.deepEqual(recorder.logs(), ['info false\tinit.lua:4: @test/slow did not answer within 1 s'])
+      const begun = new Promise<void>((resolve) => {
+        slow.recorder.services.lookUpObject = () => {
+          resolve()
+          return undefined
+        }
+      })
+      slow.isolate.deliverEvent('busy', json())
+      await begun
+      isolate.deliverEvent('go', json())
+      await recorder.logged('info marks')
+      assert.equal(recorder.logs()[1], 'info false\t@test/slow did not answer within 1 s')
+      await slow.recorder.logged('over')
+      isolate.deliverEvent('end', json())
+      assert.equal(await recorder.logged('marks\t'), 'info marks\t1')
+    },
+    // Busy for far longer than the deadline of the call: it must still be so when the call comes.
+    { callDeadline: 1_000, luaCallback: 20_000, unresponsiveAfter: 30_000 },
+  )
+})
 
 test('§9 after the callee unloaded, an old reference raises `plugin not running`; Plugin.get gives the new instance', async () => {
   await withStage(async ({ load, sandbox }) => {
@@ -254,7 +250,7 @@ test('§9 a callee that unloads while a call waits for it is a Lua error at once
 
 test(
   '§9 a caller that dies or unloads during its call leaves the callee as it was',
-  needsOwnWorker('a call of 0.6 s is stopped in a shared worker'),
+  needsOwnWorker('a shared worker has a heap of its own size'),
   async () => {
     await withStage(
       async ({ load, sandbox }) => {
@@ -284,34 +280,30 @@ test(
   },
 )
 
-test(
-  '§9 a wait is not a hang: neither the watchdog nor the limit of a callback counts it',
-  needsOwnWorker('a call of 0.6 s is stopped in a shared worker'),
-  async () => {
-    await withStage(
-      async ({ load }) => {
-        await load(
-          'slow',
-          `function plugin:work() local t = os.clock() while os.clock() - t < 0.6 do end return 1 end`,
-        )
-        const { recorder, isolate } = await load(
-          'caller',
-          `
+test('§9 a wait is not a hang: neither the watchdog nor the limit of a callback counts it', async () => {
+  await withStage(
+    async ({ load }) => {
+      await load(
+        'slow',
+        `function plugin:work() local t = os.clock() while os.clock() - t < 0.6 do end return 1 end`,
+      )
+      const { recorder, isolate } = await load(
+        'caller',
+        `
           plugin:on("go", function()
             local slow, sum = Plugin.get("slow"), 0
             for _ = 1, 5 do sum = sum + slow:work() end
             print("sum", sum)
           end)
         `,
-        )
-        isolate.deliverEvent('go', json())
-        assert.equal(await recorder.logged('sum'), 'info sum\t5')
-      },
-      // Less than all calls together take, and several times as much as one.
-      { heartbeatInterval: 100, unresponsiveAfter: 2_800, luaCallback: 2_800 },
-    )
-  },
-)
+      )
+      isolate.deliverEvent('go', json())
+      assert.equal(await recorder.logged('sum'), 'info sum\t5')
+    },
+    // Less than all calls together take, and several times as much as one.
+    { heartbeatInterval: 100, unresponsiveAfter: 2_800, luaCallback: 2_800 },
+  )
+})
 
 test(
   '§9 a call that is stopped for its time does not stop the caller that waits and is called back',

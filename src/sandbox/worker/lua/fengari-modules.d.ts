@@ -109,7 +109,7 @@ declare module 'fengari/src/ldebug.js' {
 }
 
 declare module 'fengari/src/lstate.js' {
-  const states: { CIST_LUA: number }
+  const states: { CIST_LUA: number; CIST_OAH: number }
   export = states
 }
 
@@ -129,6 +129,7 @@ declare module 'fengari/src/lua.js' {
     LUA_ERRRUN: number
     LUA_MULTRET: number
     LUA_MINSTACK: number
+    LUA_OPLT: number
     LUA_MASKCOUNT: number
     LUA_TNONE: number
     LUA_TNIL: number
@@ -141,6 +142,13 @@ declare module 'fengari/src/lua.js' {
     lua_Debug: new () => Activation
     lua_atnativeerror(L: State, handler: RawFunction): void
     lua_call(L: State, argumentCount: number, resultCount: number): void
+    lua_callk(
+      L: State,
+      argumentCount: number,
+      resultCount: number,
+      context: number,
+      continuation: Continuation,
+    ): void
     lua_checkstack(L: State, slots: number): boolean
     lua_close(L: State): void
     lua_concat(L: State, count: number): void
@@ -156,7 +164,10 @@ declare module 'fengari/src/lua.js' {
     lua_gettop(L: State): number
     lua_insert(L: State, index: number): void
     lua_isnoneornil(L: State, index: number): boolean
+    lua_compare(L: State, first: number, second: number, operation: number): boolean
     lua_isstring(L: State, index: number): boolean
+    lua_isyieldable(L: State): boolean
+    lua_newthread(L: State): State
     lua_pcall(L: State, argumentCount: number, resultCount: number, handler: number): number
     lua_pcallk(
       L: State,
@@ -176,8 +187,10 @@ declare module 'fengari/src/lua.js' {
     lua_pushvalue(L: State, index: number): void
     lua_rawequal(L: State, first: number, second: number): boolean
     lua_remove(L: State, index: number): void
+    lua_resume(L: State, from: State | null, argumentCount: number): number
     lua_rotate(L: State, index: number, count: number): void
     lua_setfield(L: State, index: number, key: Uint8Array): void
+    lua_seti(L: State, index: number, key: number): void
     lua_sethook(
       L: State,
       hook: ((L: State, activation: Activation) => void) | null,
@@ -192,7 +205,12 @@ declare module 'fengari/src/lua.js' {
     lua_tostring(L: State, index: number): Uint8Array | null
     lua_tothread(L: State, index: number): State | null
     lua_touserdata(L: State, index: number): unknown
+    lua_status(L: State): number
     lua_type(L: State, index: number): number
+    lua_xmove(from: State, to: State, count: number): void
+    lua_yield(L: State, resultCount: number): void
+    /** Throws what ends the running of this thread; after it the continuation is called. */
+    lua_yieldk(L: State, resultCount: number, context: number, continuation: Continuation): never
   }
   export = lua
 }

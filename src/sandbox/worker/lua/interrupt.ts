@@ -1,23 +1,33 @@
 import { toBytes } from './bytes.ts'
 import { calls, lua } from './engine.ts'
 import type { LuaState } from './fengari-types.ts'
+import type { Preemption } from './preemption.ts'
 import type { Traceback } from './traceback.ts'
 
 /** Instructions between two questions whether to go on: about a millisecond of Lua. */
 const instructionsPerCheck = 10_000
+
+/** Entries into Lua, one within the other, and what is to end all of them. */
+export interface InterruptScope {
+  /** The message with the position where Lua was first interrupted. */
+  pending: Uint8Array | undefined
+  depth: number
+}
 
 export interface Interrupt {
   /** Sets the count hook; threads made from this one inherit it. */
   install(L: LuaState): void
   /** Asks from within a long library function, and raises when Lua has to stop. */
   poll(L: LuaState): void
+  /** Whether there is one that has not been carried to the outermost entry yet. */
+  readonly pending: boolean
   /** Raises again what has not been carried to the outermost entry yet. */
   rethrow(L: LuaState): void
   /** Entries from JavaScript into Lua, one within the other; the outermost one's end forgets the interrupt. */
   enter(): void
   leave(): void
-  /** Runs `task` as if it were the outermost entry, and goes on afterwards as if it had not been. */
-  apart<T>(task: () => T): T
+  /** Runs `task` within another scope: an interrupt in it does not reach what is on the stack below. */
+  within<T>(scope: InterruptScope, task: () => T): T
 }
 
 /**
@@ -27,10 +37,9 @@ export interface Interrupt {
 export function createInterrupt(
   check: () => string | undefined,
   onRaise: (L: LuaState) => Traceback,
+  preemption: Preemption,
 ): Interrupt {
-  /** The message with the position where Lua was first interrupted. */
-  let pending: Uint8Array | undefined
-  let depth = 0
+  let current: InterruptScope = { pending: undefined, depth: 0 }
 
   // Not `lua_error`: that would first run a message handler of the plugin's, with the hook switched off.
   function raise(L: LuaState, message: Uint8Array): never {
@@ -39,38 +48,44 @@ export function createInterrupt(
   }
 
   function ask(L: LuaState): void {
-    if (pending !== undefined) raise(L, pending)
+    if (current.pending !== undefined) raise(L, current.pending)
     const message = check()
     if (message === undefined) return
     const { file, line } = onRaise(L)
-    pending = toBytes(file === undefined ? message : `${file}:${line}: ${message}`)
-    raise(L, pending)
+    current.pending = toBytes(file === undefined ? message : `${file}:${line}: ${message}`)
+    raise(L, current.pending)
+  }
+
+  function hook(L: LuaState): void {
+    ask(L)
+    if (preemption.due(L)) preemption.setAside(L)
   }
 
   return {
     install(L) {
-      lua.lua_sethook(L, ask, lua.LUA_MASKCOUNT, instructionsPerCheck)
+      lua.lua_sethook(L, hook, lua.LUA_MASKCOUNT, instructionsPerCheck)
     },
     poll: ask,
+    get pending() {
+      return current.pending !== undefined
+    },
     rethrow(L) {
-      if (pending !== undefined) raise(L, pending)
+      if (current.pending !== undefined) raise(L, current.pending)
     },
     enter() {
-      depth += 1
+      current.depth += 1
     },
     leave() {
-      depth -= 1
-      if (depth === 0) pending = undefined
+      current.depth -= 1
+      if (current.depth === 0) current.pending = undefined
     },
-    apart(task) {
-      const outer = { pending, depth }
-      pending = undefined
-      depth = 0
+    within(scope, task) {
+      const outer = current
+      current = scope
       try {
         return task()
       } finally {
-        pending = outer.pending
-        depth = outer.depth
+        current = outer
       }
     },
   }

@@ -7,7 +7,9 @@ import { createInterrupt } from './interrupt.ts'
 import { openLibraries } from './library/open-libraries.ts'
 import { createReferences } from './lua-reference.ts'
 import {
+  type Activation,
   type HostFunction,
+  type HostSteps,
   LuaError,
   type LuaFunction,
   type LuaRuntime,
@@ -15,9 +17,11 @@ import {
   type LuaValue,
 } from './lua-value.ts'
 import { numberText } from './number-text.ts'
+import { createPreemption } from './preemption.ts'
 import { createProvidedFunctions } from './provided-functions.ts'
 import { raise } from './raw-function.ts'
 import { nameOfShared } from './shared-functions.ts'
+import type { LuaCall, Steps, Wait, Waiting } from './steps.ts'
 import { defaultOutsideLimit, defaultStringLimit, limitStrings } from './string-limit.ts'
 import { joinTracebacks, type Traceback, takeTraceback } from './traceback.ts'
 
@@ -28,6 +32,10 @@ export interface LuaRuntimeOptions {
   now(): number
   /** Asked about every millisecond of Lua; a text stops the running entry with that message. */
   checkInterrupt?(): string | undefined
+  /** Asked as often: whether it is somebody else's turn, so that what can be set aside is. */
+  sliceIsOver?(): boolean
+  /** Asked after each function of the host: what to wait for before Lua goes on, where it can be set aside. */
+  pause?(): Waiting | undefined
   /** Longest string in bytes. */
   stringLimitBytes?: number
   /** Bytes outside the heap that the worker may have, of all Lua states in it. */
@@ -44,9 +52,14 @@ const textOnly = toBytes('t')
 const spareSlots = 20
 
 export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
+  /** Runs nothing; the threads that do are made from it. */
   const main = auxiliary.luaL_newstate()
+  /** Threads for entries from JavaScript that are free. */
+  const free: LuaState[] = []
+  /** All of those, also the ones in use: for Lua none of them is a coroutine. */
+  const entryThreads = new WeakSet<LuaState>()
   /** The thread that runs now: calls from within a host function belong to the coroutine that called it. */
-  let running = main
+  let running: LuaState | undefined
   const stringLimit = options.stringLimitBytes ?? defaultStringLimit
   const references = createReferences(main, stringLimit)
   const names = new WeakMap<RawFunction, string>()
@@ -63,9 +76,11 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     innerTrace = undefined
     return taken
   }
+  const preemption = createPreemption(options.sliceIsOver ?? (() => false))
   const interrupt = createInterrupt(
     () => options.checkInterrupt?.(),
     (L) => takeTrace(L, 0),
+    preemption,
   )
   limitStrings(main, {
     limit: stringLimit,
@@ -77,8 +92,10 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     print: options.print,
     now: options.now,
     interrupt,
+    preemption,
     stringLimit,
     threads: {
+      isEntry: (thread) => entryThreads.has(thread),
       enter(thread) {
         running = thread
       },
@@ -124,12 +141,24 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     return new LuaError(message, found?.text, found?.file, found?.line)
   }
 
+  /** A thread on which nothing is. It has to be given back, unless it has died. */
+  function takeThread(): LuaState {
+    const known = free.pop()
+    if (known !== undefined) return known
+    const thread = lua.lua_newthread(main)
+    lua.lua_pop(main, 1)
+    entryThreads.add(thread)
+    return thread
+  }
+
   /** Runs what `prepare` pushed: a function and its arguments, whose number it answers. */
   function enter(slots: number, prepare: (L: LuaState) => number): LuaValue[] {
-    const L = running
+    const outer = running
+    const L = outer ?? takeThread()
     const top = lua.lua_gettop(L)
     if (!lua.lua_checkstack(L, slots + spareSlots)) throw new LuaError('stack overflow')
     interrupt.enter()
+    running = L
     try {
       lua.lua_pushcfunction(L, messageHandler)
       const argumentCount = prepare(L)
@@ -139,9 +168,10 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
       if (status !== lua.LUA_OK) throw luaError(L, trace)
       return take(L, top + 2)
     } finally {
-      running = L
+      running = outer
       lua.lua_settop(L, top)
       interrupt.leave()
+      if (outer === undefined) free.push(L)
     }
   }
 
@@ -153,48 +183,210 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     })
   }
 
-  function run(source: Uint8Array, chunkName: string): LuaValue[] {
+  /** The error with which a thread has died. It is not used again. */
+  function deathOf(L: LuaState): LuaError {
+    const other = takeThread()
+    lua.lua_xmove(L, other, 1)
+    // Its stack ends at the error, and to look at what is on it takes some slots.
+    lua.lua_checkstack(L, spareSlots)
+    const found = trace ?? joinTracebacks(innerTrace, tracebackOf(L, 0))
+    running = other
+    try {
+      return luaError(other, found)
+    } finally {
+      lua.lua_settop(other, 0)
+      free.push(other)
+    }
+  }
+
+  function activate(callee: LuaFunction, ...values: LuaValue[]): Activation {
+    const L = takeThread()
+    const scope = { pending: undefined, depth: 1 }
+    let argumentCount = values.length
+    if (!lua.lua_checkstack(L, argumentCount + spareSlots)) throw new LuaError('stack overflow')
+    push(L, callee)
+    for (const value of values) push(L, value)
+
+    function resume(): ReturnType<Activation['resume']> {
+      const outer = running
+      running = L
+      trace = undefined
+      innerTrace = undefined
+      try {
+        const status = lua.lua_resume(L, null, argumentCount)
+        argumentCount = 0
+        if (status === lua.LUA_YIELD) return { done: false, aside: preemption.take() ?? 'slice' }
+        if (status !== lua.LUA_OK) throw deathOf(L)
+        const results = take(L, 1)
+        lua.lua_settop(L, 0)
+        free.push(L)
+        return { done: true, values: results }
+      } finally {
+        running = outer
+      }
+    }
+    return { resume: () => interrupt.within(scope, resume) }
+  }
+
+  function complete<T>(steps: Steps<T>): T {
+    let step = steps.next()
+    while (step.done !== true) {
+      const { value } = step
+      let answer: unknown
+      try {
+        answer = value.kind === 'call' ? call(value.callee, ...value.args) : value.now()
+      } catch (error) {
+        step = steps.throw(error)
+        continue
+      }
+      step = steps.next(answer)
+    }
+    return step.value
+  }
+
+  function compile(source: Uint8Array, chunkName: string): LuaFunction {
     chunkNames.add(chunkName)
-    return enter(0, (L) => {
-      const text = withoutPreamble(source)
-      const status = whileCompiling(() =>
-        auxiliary.luaL_loadbufferx(L, text, text.length, toBytes(`@${chunkName}`), textOnly),
-      )
-      if (status !== lua.LUA_OK) throw luaError(L, undefined)
-      const closure = L.stack[L.top - 1]?.value as { p: Prototype }
-      guardConcatenations(closure.p, { thread: () => running, stringLimit })
-      return 0
-    })
+    const text = withoutPreamble(source)
+    const status = whileCompiling(() =>
+      auxiliary.luaL_loadbufferx(main, text, text.length, toBytes(`@${chunkName}`), textOnly),
+    )
+    try {
+      if (status !== lua.LUA_OK) throw luaError(main, undefined)
+      const slot = main.stack[main.top - 1]
+      if (slot === undefined) throw new Error('nothing was compiled')
+      guardConcatenations((slot.value as { p: Prototype }).p, {
+        thread: () => running ?? main,
+        stringLimit,
+      })
+      return references.fromTagged(slot) as LuaFunction
+    } finally {
+      lua.lua_settop(main, 0)
+    }
+  }
+
+  /** Raises what a host function has thrown. */
+  function raiseThrown(L: LuaState, error: unknown): never {
+    interrupt.rethrow(L)
+    // An error that came out of Lua says already where it happened.
+    if (!(error instanceof LuaError)) return raise(L, exceptionText(error))
+    lua.lua_pushstring(L, toBytes(error.message))
+    return lua.lua_error(L)
+  }
+
+  function pushResults(L: LuaState, results: LuaValue | readonly LuaValue[]): number {
+    interrupt.rethrow(L)
+    const list = Array.isArray(results) ? (results as readonly LuaValue[]) : [results as LuaValue]
+    if (!lua.lua_checkstack(L, list.length + spareSlots)) return raise(L, 'too many results')
+    try {
+      for (const value of list) push(L, value)
+    } catch (error) {
+      return raise(L, exceptionText(error))
+    }
+    return list.length
+  }
+
+  function named(name: string, raw: RawFunction): LuaFunction {
+    names.set(raw, name)
+    return references.fromTagged(new objects.TValue(tags.jsFunction, raw)) as LuaFunction
   }
 
   function wrap(name: string, implementation: HostFunction): LuaFunction {
-    const raw: RawFunction = (L) => {
+    return named(name, (L) => {
       const outer = running
       running = L
       let results: LuaValue | readonly LuaValue[]
       try {
         results = implementation(...take(L, 1))
       } catch (error) {
-        interrupt.rethrow(L)
-        // An error that came out of Lua says already where it happened.
-        if (!(error instanceof LuaError)) return raise(L, exceptionText(error))
-        lua.lua_pushstring(L, toBytes(error.message))
-        return lua.lua_error(L)
+        return raiseThrown(L, error)
       } finally {
         running = outer
       }
-      interrupt.rethrow(L)
-      const list = Array.isArray(results) ? (results as readonly LuaValue[]) : [results as LuaValue]
-      if (!lua.lua_checkstack(L, list.length + spareSlots)) return raise(L, 'too many results')
-      try {
-        for (const value of list) push(L, value)
-      } catch (error) {
-        return raise(L, exceptionText(error))
-      }
-      return list.length
+      const count = pushResults(L, results)
+      const waiting = options.pause?.()
+      if (waiting === undefined || !preemption.possible(L)) return count
+      return preemption.setAsideFor(L, waiting, () => count)
+    })
+  }
+
+  function wrapSteps(name: string, implementation: HostSteps): LuaFunction {
+    return named(name, (L) => {
+      const steps = implementation(...take(L, 1))
+      lua.lua_settop(L, 0)
+      return proceed(L, steps, () => steps.next())
+    })
+  }
+
+  type Advance = () => IteratorResult<LuaCall | Wait, LuaValue | readonly LuaValue[]>
+
+  /** Goes on with a host function's steps to its end, or until its thread is set aside. */
+  function proceed(L: LuaState, steps: ReturnType<HostSteps>, first: Advance): number {
+    let advance = first
+    for (;;) {
+      const step = oneStep(L, advance)
+      if (step.done === true) return pushResults(L, step.value)
+      const { value } = step
+      if (value.kind === 'call') advance = called(L, steps, value)
+      else if (preemption.possible(L)) {
+        const waiting = value.begin()
+        return preemption.setAsideFor(L, waiting, () => proceed(L, steps, answered(steps, waiting.take)))
+      } else advance = answered(steps, value.now)
     }
-    names.set(raw, name)
-    return references.fromTagged(new objects.TValue(tags.jsFunction, raw)) as LuaFunction
+  }
+
+  function oneStep(L: LuaState, advance: Advance): ReturnType<Advance> {
+    const outer = running
+    running = L
+    try {
+      return advance()
+    } catch (error) {
+      return raiseThrown(L, error)
+    } finally {
+      running = outer
+    }
+  }
+
+  /** How to go on with what `take` answers, or throws. */
+  function answered(steps: ReturnType<HostSteps>, take: () => unknown): Advance {
+    return () => {
+      let answer: unknown
+      try {
+        answer = take()
+      } catch (error) {
+        return steps.throw(error)
+      }
+      return steps.next(answer)
+    }
+  }
+
+  /** Has Lua called; when that is set aside, what is on the stack here is gone, and its continuation goes on. */
+  function called(L: LuaState, steps: ReturnType<HostSteps>, { callee, args }: LuaCall): Advance {
+    if (!lua.lua_checkstack(L, args.length + spareSlots)) return raise(L, 'stack overflow')
+    lua.lua_pushcfunction(L, messageHandler)
+    push(L, callee)
+    for (const value of args) push(L, value)
+    const finish = (status: number): Advance => {
+      const error = status === lua.LUA_OK || status === lua.LUA_YIELD ? undefined : luaError(L, trace)
+      if (error !== undefined) {
+        lua.lua_settop(L, 0)
+        return () => {
+          // The plugin's error is the caller's to handle, an interrupt is not.
+          if (interrupt.pending) steps.return(undefined)
+          interrupt.rethrow(L)
+          return steps.throw(error)
+        }
+      }
+      const values = take(L, 2)
+      lua.lua_settop(L, 0)
+      return () => steps.next(values)
+    }
+    trace = undefined
+    innerTrace = undefined
+    L.ci.callstatus |= states.CIST_OAH
+    const status = lua.lua_pcallk(L, args.length, lua.LUA_MULTRET, 1, 0, (_state, later) =>
+      proceed(L, steps, finish(later)),
+    )
+    return finish(status)
   }
 
   const { provide, settleTable } = createProvidedFunctions(main, references)
@@ -203,18 +395,24 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     if (typeof value === 'number') return numberText(value)
     if (value instanceof Uint8Array) return toUnicode(value)
     if (typeof value !== 'object') return value === undefined ? 'nil' : String(value)
-    const L = running
+    const outer = running
+    const L = outer ?? takeThread()
     const top = lua.lua_gettop(L)
     if (!lua.lua_checkstack(L, spareSlots)) return value.kind
     interrupt.enter()
+    running = L
     try {
       push(L, value)
       return protectedText(L) ?? value.kind
     } finally {
+      running = outer
       lua.lua_settop(L, top)
       interrupt.leave()
+      if (outer === undefined) free.push(L)
     }
   }
+
+  const run = (source: Uint8Array, chunkName: string): LuaValue[] => call(compile(source, chunkName))
 
   lua.lua_pushglobaltable(main)
   const [globals] = take(main, 1)
@@ -222,14 +420,21 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
   return {
     globals: globals as LuaTable,
     run,
+    compile,
     call,
+    complete,
+    activate,
+    get inside() {
+      return running !== undefined
+    },
     newTable: references.newTable,
     wrap,
     provide,
     settleTable,
-    apart: interrupt.apart,
+    wrapSteps,
+    apart: (task) => interrupt.within({ pending: undefined, depth: 0 }, task),
     get selectsMethod() {
-      const caller = running.ci.previous
+      const caller = running?.ci.previous ?? null
       if (caller === null || (caller.callstatus & states.CIST_LUA) === 0) return false
       return caller.l_code[caller.l_savedpc - 1]?.opcode === opcodes.OpCodesI.OP_SELF
     },

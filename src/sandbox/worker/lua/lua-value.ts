@@ -1,3 +1,6 @@
+import type { Aside } from './preemption.ts'
+import type { Steps } from './steps.ts'
+
 /**
  * Lua values as the plugin API sees them. Strings are bytes (`Uint8Array`), exact both ways; numbers are
  * doubles; nil is `undefined`. Tables and functions stay in Lua and are held by reference; fengari's objects
@@ -39,6 +42,15 @@ export interface LuaFunction {
 /** What a JavaScript function offers Lua. A thrown value reaches Lua as an error with its message, a string. */
 export type HostFunction = (...args: LuaValue[]) => LuaValue | readonly LuaValue[]
 
+/** The same for one that has Lua called, or waits, on its way. */
+export type HostSteps = (...args: LuaValue[]) => Steps<LuaValue | readonly LuaValue[]>
+
+/** A call into Lua that goes on in slices. Nothing else of its state may run while it has a slice. */
+export interface Activation {
+  /** Runs until it ends or is set aside. Throws the `LuaError` with which it ends. */
+  resume(): { done: true; values: LuaValue[] } | { done: false; aside: Aside }
+}
+
 /** What went wrong in Lua. `message` has the position as Lua writes it (`init.lua:12: …`). */
 export class LuaError extends Error {
   override readonly name = 'LuaError'
@@ -61,11 +73,21 @@ export interface LuaRuntime {
   readonly globals: LuaTable
   /** Compiles and runs a chunk, protected. Text only, never bytecode. Throws `LuaError`. */
   run(source: Uint8Array, chunkName: string): LuaValue[]
-  /** Calls a Lua function, protected. Throws `LuaError`. */
+  /** Compiles a chunk. Throws `LuaError`. */
+  compile(source: Uint8Array, chunkName: string): LuaFunction
+  /** Calls a Lua function, protected, to its end. Throws `LuaError`. */
   call(callee: LuaFunction, ...args: LuaValue[]): LuaValue[]
+  /** Does all of it on the spot. */
+  complete<T>(steps: Steps<T>): T
+  /** Begins a call that can be set aside, on a thread of its own. */
+  activate(callee: LuaFunction, ...args: LuaValue[]): Activation
+  /** Whether Lua is on the stack: what is called now is called from within. */
+  readonly inside: boolean
   newTable(): LuaTable
   /** Makes a function that Lua can call; `name` appears in tracebacks. */
   wrap(name: string, implementation: HostFunction): LuaFunction
+  /** The same for a function that can be set aside while Lua, or somebody else, does something for it. */
+  wrapSteps(name: string, implementation: HostSteps): LuaFunction
   /**
    * Puts a function into a table that is made when somebody uses it first. Both names stand in the program: what Lua
    * sees is the same function in all states of the worker.

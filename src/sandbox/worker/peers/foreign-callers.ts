@@ -1,4 +1,5 @@
-import type { HostFunction, LuaFunction, LuaRuntime, LuaValue } from '../lua/lua-value.ts'
+import type { HostFunction, HostSteps, LuaFunction, LuaRuntime, LuaValue } from '../lua/lua-value.ts'
+import type { Steps } from '../lua/steps.ts'
 
 /** Share of a limit that others may use up through an instance; the rest stays for the plugin itself. */
 const foreignCallerShare = 0.5
@@ -15,14 +16,17 @@ export type CallerAwareFunction = (
   foreignCaller: ForeignCaller,
   ...args: LuaValue[]
 ) => ReturnType<HostFunction>
+/** The same for one that has Lua called, or waits, on its way. */
+export type CallerAwareSteps = (foreignCaller: ForeignCaller, ...args: LuaValue[]) => ReturnType<HostSteps>
 
 /** Who calls a method of the host on this plugin's instance: the plugin itself, or another one from outside. */
 export interface ForeignCallers {
   method(name: string, implementation: CallerAwareFunction): LuaFunction
+  methodOfSteps(name: string, implementation: CallerAwareSteps): LuaFunction
   /** Whether it was made here: its first argument is the object, or may be. */
   isMethod(callee: LuaFunction): boolean
-  /** Runs `call`, which calls `callee` for another plugin. What the callee then calls is its own doing. */
-  admit<T>(plugin: string, callee: LuaFunction, call: () => T): T
+  /** Does `call`, which calls `callee` for another plugin. What the callee then calls is its own doing. */
+  admit<T>(plugin: string, callee: LuaFunction, call: Steps<T>): Steps<T>
   /** For whom the method of the host that runs now works. */
   readonly current: ForeignCaller
 }
@@ -31,14 +35,20 @@ export function createForeignCallers(runtime: LuaRuntime): ForeignCallers {
   const methods = new WeakSet<LuaFunction>()
   let expected: ForeignCaller
   let current: ForeignCaller
+  /** Who has called the method that begins. */
+  function takeExpected(): ForeignCaller {
+    const foreignCaller = expected
+    expected = undefined
+    return foreignCaller
+  }
+
   return {
     get current() {
       return current
     },
     method(name, implementation) {
       const method = runtime.wrap(name, (...args) => {
-        const foreignCaller = expected
-        expected = undefined
+        const foreignCaller = takeExpected()
         const before = current
         current = foreignCaller
         try {
@@ -50,13 +60,27 @@ export function createForeignCallers(runtime: LuaRuntime): ForeignCallers {
       methods.add(method)
       return method
     },
+    methodOfSteps(name, implementation) {
+      const method = runtime.wrapSteps(name, function* (...args) {
+        const foreignCaller = takeExpected()
+        const before = current
+        current = foreignCaller
+        try {
+          return yield* implementation(foreignCaller, ...args)
+        } finally {
+          current = before
+        }
+      })
+      methods.add(method)
+      return method
+    },
     isMethod: (callee) => methods.has(callee),
-    admit(plugin, callee, call) {
+    *admit(plugin, callee, call) {
       // One that does not ask would leave it to the next that does.
-      if (!methods.has(callee)) return call()
+      if (!methods.has(callee)) return yield* call
       expected = plugin
       try {
-        return call()
+        return yield* call
       } finally {
         expected = undefined
       }

@@ -10,9 +10,9 @@ import type {
   WorkerMessage,
 } from '../../../schema/worker-protocol.ts'
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
-import type { LuaEntry } from '../lua-entry.ts'
 import { failureOf, type PluginLog } from '../plugin-log.ts'
 import { NoAnswer, PeerGone } from '../question-channel.ts'
+import type { Steps } from '../lua/steps.ts'
 import type { ResourceRegistry } from '../resource-registry.ts'
 import { createCallbackQueues } from './callback-queues.ts'
 import { createEndedPeers } from './ended-peers.ts'
@@ -30,7 +30,7 @@ type CallMessage = Extract<UrgentMessage, { kind: 'call' }>
 /** Other plugins, as this one sees them, and this one, as they see it. */
 export interface Peers {
   /** The running plugin of this id, or undefined. The plugin itself is its own instance. */
-  find(id: string): LuaValue
+  find(id: string): Steps<LuaValue>
   /**
    * Calls `remove` when the plugin that a callback belongs to has ended. Answers how to take that back, or
    * undefined for a function of this plugin, with which there is nothing to do.
@@ -45,7 +45,7 @@ export interface Peers {
   callLater(callback: LuaFunction, args: readonly LuaValue[], settled: (error?: Error) => void): boolean
   /** Says that all methods of the host are in `Plugin`, and none of the plugin's yet. */
   begin(): void
-  serve(message: CallMessage): PluginCallOutcome
+  serve(message: CallMessage): Steps<PluginCallOutcome>
   drop(handle: number, sent: number): void
   ended(isolate: number): void
   /** These came too late, or for nothing. */
@@ -64,7 +64,6 @@ export interface PeersSettings {
   flow: Int32Array
   source: LoadSource
   runtime: LuaRuntime
-  entry: LuaEntry
   log: PluginLog
   redactor: Redactor
   resources: ResourceRegistry
@@ -73,12 +72,10 @@ export interface PeersSettings {
   instance(): LuaTable | undefined
   config(): LuaValue
   post(message: WorkerMessage): void
-  /** Calls within calls that have led to what runs now. */
-  depth(): number
   ask<K extends Question['kind'], T>(
     question: Extract<Question, { kind: K }>,
     accept: (answer: Answers[K]) => T,
-  ): T
+  ): Steps<T>
   /** Asks and goes on; answers how to take it back. */
   begin<K extends Question['kind']>(
     question: Extract<Question, { kind: K }>,
@@ -88,7 +85,7 @@ export interface PeersSettings {
 }
 
 export function createPeers(settings: PeersSettings): Peers {
-  const { isolate, flow, source, runtime, entry, log, redactor } = settings
+  const { isolate, flow, source, runtime, log, redactor } = settings
   const exported = createExportedThings(settings.instance)
   const imported = createImportedThings(
     createProxies(runtime, callOut, (value) => imported.referenceOf(value)),
@@ -99,24 +96,27 @@ export function createPeers(settings: PeersSettings): Peers {
   const queues = createCallbackQueues()
   /** Isolates whose queue was full, of which the log has a line. */
   const told = new Set<number>()
+  /** Calls within calls that have led to what runs now. */
+  let depth = 0
   let serveCall: ReturnType<typeof createServedCalls> | undefined
 
   const notRunning = ({ plugin }: Reference): Error => new Error(`plugin not running: ${plugin}`)
 
-  function callOut(
+  function* callOut(
     reference: Reference,
     operation: PluginOperation,
     args: readonly LuaValue[],
     accept = handover.unpack,
-  ): LuaValue[] {
+  ): Steps<LuaValue[]> {
     const { owner, handle } = reference
     if (endedPeers.has(owner)) throw notRunning(reference)
-    const depth = settings.depth() + 1
-    if (depth > callDepthLimit)
+    const callDepth = depth + 1
+    if (callDepth > callDepthLimit)
       throw new Error(`calls between plugins are nested more than ${callDepthLimit} deep`)
     const serialized = handover.pack(args, { given: true })
     try {
-      return settings.ask({ kind: 'callPlugin', owner, handle, operation, depth, serialized }, accept)
+      const question = { kind: 'callPlugin', owner, handle, operation, depth: callDepth, serialized } as const
+      return yield* settings.ask(question, accept)
     } catch (error) {
       throw failureOfCall(reference, error)
     }
@@ -169,7 +169,7 @@ export function createPeers(settings: PeersSettings): Peers {
     )
   }
 
-  function copyOf(value: LuaTable, most: number): LuaTable | undefined {
+  function* copyOf(value: LuaTable, most: number): Steps<LuaTable | undefined> {
     const reference = imported.referenceOf(value)
     if (reference === undefined) return undefined
     const unpackSmall = (serialized: SerializedValues): LuaValue[] => {
@@ -178,15 +178,15 @@ export function createPeers(settings: PeersSettings): Peers {
       if (byteLength > most) throw new Error(`the object takes ${byteLength} of at most ${most} bytes`)
       return flat
     }
-    return fillTable(runtime.newTable(), callOut(reference, 'entries', [], unpackSmall))
+    return fillTable(runtime.newTable(), yield* callOut(reference, 'entries', [], unpackSmall))
   }
 
-  function perform({ caller, handle, operation, serialized }: CallMessage): SerializedValues {
+  function* perform({ caller, handle, operation, serialized }: CallMessage): Steps<SerializedValues> {
     if (serveCall === undefined) throw new Error('the plugin is not there yet')
     const args = handover.unpack(serialized)
     const target = exported.find(handle)
     if (target === undefined) throw new Error('this object is not there any more')
-    const { values, withheld } = serveCall({
+    const { values, withheld } = yield* serveCall({
       caller,
       target,
       operation,
@@ -213,9 +213,9 @@ export function createPeers(settings: PeersSettings): Peers {
   return {
     ended,
     drop: exported.drop,
-    find(id) {
+    *find(id) {
       if (id === source.id) return settings.instance()
-      return settings.ask({ kind: 'findPlugin', id }, (found) => found && handover.resolve(found))
+      return yield* settings.ask({ kind: 'findPlugin', id }, (found) => found && handover.resolve(found))
     },
     ownerOf(callback) {
       const reference = imported.referenceOf(callback)
@@ -242,25 +242,26 @@ export function createPeers(settings: PeersSettings): Peers {
       const privacy = createPrivacy({ pluginClass, instance, config, secrets: source.secrets })
       serveCall = createServedCalls({
         runtime,
-        entry,
         privacy,
         foreignCallers,
         isHandedOver: exported.has,
         copyOf,
       })
     },
-    serve(message) {
-      const before = Atomics.load(flow, flowCells.serving)
+    *serve(message) {
+      const before = { serving: Atomics.load(flow, flowCells.serving), depth }
+      depth = message.depth
       // What the plugin has asked others to call is its own doing.
       if (!exported.isGiven(message.handle)) Atomics.store(flow, flowCells.serving, message.call)
       try {
-        return { ok: true, serialized: perform(message) }
+        return { ok: true, serialized: yield* perform(message) }
       } catch (error) {
         const failure = failureOf(error)
         log.write('debug', `call of ${message.caller}: ${failure.message}\n${failure.traceback}`.trimEnd())
         return { ok: false, message: redactor.redactMessage(failure.message) }
       } finally {
-        Atomics.store(flow, flowCells.serving, before)
+        Atomics.store(flow, flowCells.serving, before.serving)
+        depth = before.depth
       }
     },
     refuse: handover.refuse,

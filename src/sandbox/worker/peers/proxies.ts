@@ -1,6 +1,7 @@
 import { lazily } from '../../../base/lazily.ts'
 import type { Reference } from '../../../schema/plugin-call.ts'
-import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { HostSteps, LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { Steps } from '../lua/steps.ts'
 import { bytesOf } from '../plugin-api/arguments.ts'
 import { operators, type PluginOperation } from '../../../schema/plugin-call-limits.ts'
 
@@ -9,7 +10,7 @@ export type CallOut = (
   reference: Reference,
   operation: PluginOperation,
   args: readonly LuaValue[],
-) => LuaValue[]
+) => Steps<LuaValue[]>
 
 const isSame = (one: LuaValue, other: LuaValue): boolean =>
   one === other ||
@@ -34,41 +35,53 @@ export function createProxies(
 
   const metatable = lazily(() => {
     const made = runtime.newTable()
-    const method = (event: string, implementation: (...args: LuaValue[]) => LuaValue | LuaValue[]): void =>
-      made.set(`__${event}`, runtime.wrap(event, implementation))
+    const method = (event: string, implementation: HostSteps): void =>
+      made.set(`__${event}`, runtime.wrapSteps(event, implementation))
+    /** What Lua takes as the value of an operator: the first result. */
+    function* first(
+      reference: Reference,
+      operation: PluginOperation,
+      args: readonly LuaValue[],
+    ): Steps<LuaValue> {
+      return (yield* callOut(reference, operation, args))[0]
+    }
 
     made.set('__metatable', bytesOf('an object of another plugin'))
     made.set('__name', bytesOf('object of another plugin'))
     /** What was called as a method last: in a loop it is made once. Lua calls it at once and never sees it. */
     let selected: { reference: Reference; key: LuaValue; callee: LuaFunction } | undefined
-    method('index', (self, key) => {
+    method('index', function* (self, key) {
       const reference = referred(self)
-      if (!runtime.selectsMethod) return callOut(reference, 'index', [key])[0]
+      if (!runtime.selectsMethod) return yield* first(reference, 'index', [key])
       if (selected?.reference !== reference || !isSame(selected.key, key)) {
-        const callee = runtime.wrap(`method of ${reference.plugin}`, (...args) =>
+        const callee = runtime.wrapSteps(`method of ${reference.plugin}`, (...args) =>
           callOut(reference, 'invoke', [key, ...args]),
         )
         selected = { reference, key, callee }
       }
       return selected.callee
     })
-    method('newindex', (self, key, value) => {
-      callOut(referred(self), 'newindex', [key, value])
+    method('newindex', function* (self, key, value) {
+      yield* callOut(referred(self), 'newindex', [key, value])
       return undefined
     })
-    method('call', (self, ...args) => callOut(referred(self), 'call', args))
-    method('len', (self) => callOut(referred(self), 'len', [])[0])
-    method('tostring', (self) => {
+    method('call', function* (self, ...args) {
+      return yield* callOut(referred(self), 'call', args)
+    })
+    method('len', function* (self) {
+      return yield* first(referred(self), 'len', [])
+    })
+    method('tostring', function* (self) {
       const reference = referred(self)
       try {
-        return callOut(reference, 'tostring', [])[0]
+        return yield* first(reference, 'tostring', [])
       } catch {
         // A text for a log has to be had of everything.
         return bytesOf(`object of ${reference.plugin}, which does not answer`)
       }
     })
-    method('pairs', (self) => {
-      const flat = callOut(referred(self), 'entries', [])
+    method('pairs', function* (self) {
+      const flat = yield* callOut(referred(self), 'entries', [])
       let at = 0
       const next = runtime.wrap('next', () => {
         at += 2
@@ -77,14 +90,18 @@ export function createProxies(
       return [next, self, undefined]
     })
     for (const operator of operators) {
-      method(operator, (a, b) => callOut(known(a) ?? referred(b), operator, [a, b])[0])
+      method(operator, function* (a, b) {
+        return yield* first(known(a) ?? referred(b), operator, [a, b])
+      })
     }
     return made
   })
 
   return (reference) => {
     if (reference.type === 'function')
-      return runtime.wrap(`function of ${reference.plugin}`, (...args) => callOut(reference, 'call', args))
+      return runtime.wrapSteps(`function of ${reference.plugin}`, (...args) =>
+        callOut(reference, 'call', args),
+      )
     const table = runtime.newTable()
     table.metatable = metatable()
     return table

@@ -1,5 +1,5 @@
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
-import type { LuaEntry } from '../lua-entry.ts'
+import { callLua, type Steps } from '../lua/steps.ts'
 import { isFunction, isTable, typeName } from '../plugin-api/arguments.ts'
 import { operators, type PluginOperation } from '../../../schema/plugin-call-limits.ts'
 import { createOperations, flatEntries } from './operations.ts'
@@ -28,24 +28,23 @@ export interface Served {
 
 export interface ServedCallsSettings {
   runtime: LuaRuntime
-  entry: LuaEntry
   privacy: Privacy
   foreignCallers: ForeignCallers
   /** Whether other plugins hold it, as a thing of this one. */
   isHandedOver(value: LuaTable | LuaFunction): boolean
   /** A copy of an object of another plugin; undefined for what is none. Throws when it takes more than `most` bytes. */
-  copyOf(value: LuaTable, most: number): LuaTable | undefined
+  copyOf(value: LuaTable, most: number): Steps<LuaTable | undefined>
 }
 
 /** Does what another plugin wants of a thing of this one. Throws what Lua raises. */
 export function createServedCalls(settings: ServedCallsSettings) {
-  const { runtime, entry, privacy, foreignCallers, isHandedOver, copyOf } = settings
+  const { runtime, privacy, foreignCallers, isHandedOver, copyOf } = settings
   const operations = createOperations(runtime)
 
-  function operate(name: string, ...args: LuaValue[]): LuaValue[] {
+  function* operate(name: string, ...args: LuaValue[]): Steps<LuaValue[]> {
     const operation = operations().get(name)
     if (operation === undefined) throw new Error(`there is no operation '${name}'`)
-    return entry.serve(operation, ...args)
+    return yield* callLua(operation, ...args)
   }
 
   /**
@@ -64,45 +63,49 @@ export function createServedCalls(settings: ServedCallsSettings) {
     if (args.some(isOwn)) throw new Error('its own objects cannot be handed to its methods of the host')
   }
 
-  function call(
+  /** The arguments for a method of the host. */
+  function* visible(args: readonly LuaValue[]): Steps<LuaValue[]> {
+    const given: LuaValue[] = []
+    for (const value of args.slice(0, mostArguments))
+      given.push(isTable(value) ? ((yield* copyOf(value, foreignCallerBytes)) ?? value) : value)
+    return given
+  }
+
+  function* call(
     { caller, bytes }: ForeignCall,
     callee: LuaFunction,
     args: readonly LuaValue[],
     target?: LuaValue,
-  ): LuaValue[] {
-    if (!callee.native) return entry.serve(callee, ...args)
+  ): Steps<LuaValue[]> {
+    if (!callee.native) return yield* callLua(callee, ...args)
     if (bytes > foreignCallerBytes)
       throw new Error(
         `the arguments take ${bytes} bytes; through another plugin at most ${foreignCallerBytes} go`,
       )
     const [first, ...others] = args
-    const given = privacy.isHostMethod(callee)
-      ? others
-          .slice(0, mostArguments)
-          .map((value) => (isTable(value) ? (copyOf(value, foreignCallerBytes) ?? value) : value))
-      : others
+    const given = privacy.isHostMethod(callee) ? yield* visible(others) : others
     const isSelf = foreignCallers.isMethod(callee) || (target !== undefined && first === target)
     assertForeign(isSelf ? given : [first, ...given])
-    return foreignCallers.admit(caller, callee, () => entry.serve(callee, first, ...given))
+    return yield* foreignCallers.admit(caller, callee, callLua(callee, first, ...given))
   }
 
-  function read(target: LuaValue, key: LuaValue): LuaValue {
+  function* read(target: LuaValue, key: LuaValue): Steps<LuaValue> {
     if (privacy.hides(target, key)) return undefined
-    const [value] = operate('index', target, key)
+    const [value] = yield* operate('index', target, key)
     return privacy.withheld(value) ? undefined : value
   }
 
-  function invoke(foreignCall: ForeignCall): LuaValue[] {
+  function* invoke(foreignCall: ForeignCall): Steps<LuaValue[]> {
     const { target } = foreignCall
     const [key, ...args] = foreignCall.args
-    const callee = read(target, key)
-    if (isFunction(callee)) return call(foreignCall, callee, args, target)
-    if (isTable(callee)) return operate('call', callee, ...args)
+    const callee = yield* read(target, key)
+    if (isFunction(callee)) return yield* call(foreignCall, callee, args, target)
+    if (isTable(callee)) return yield* operate('call', callee, ...args)
     throw new Error(`attempt to call a ${typeName(callee)} value (method '${runtime.toText(key)}')`)
   }
 
-  function entries(target: LuaValue): LuaValue[] {
-    const flat = flatEntries(operate('entries', target))
+  function* entries(target: LuaValue): Steps<LuaValue[]> {
+    const flat = flatEntries(yield* operate('entries', target))
     const shown: LuaValue[] = []
     for (let index = 0; index + 1 < flat.length; index += 2) {
       const pair = [flat[index], flat[index + 1]]
@@ -111,28 +114,30 @@ export function createServedCalls(settings: ServedCallsSettings) {
     return shown
   }
 
-  return (foreignCall: ForeignCall): Served => {
+  return function* (foreignCall: ForeignCall): Steps<Served> {
     const { target, operation, args } = foreignCall
     const [key] = args
     switch (operation) {
       case 'call':
         return {
-          values: isFunction(target) ? call(foreignCall, target, args) : operate('call', target, ...args),
+          values: yield* isFunction(target)
+            ? call(foreignCall, target, args)
+            : operate('call', target, ...args),
         }
       case 'invoke':
-        return { values: invoke(foreignCall) }
+        return { values: yield* invoke(foreignCall) }
       case 'index':
-        return { values: [read(target, key)], withheld: privacy.withheld }
+        return { values: [yield* read(target, key)], withheld: privacy.withheld }
       case 'entries':
-        return { values: entries(target), withheld: privacy.withheld }
+        return { values: yield* entries(target), withheld: privacy.withheld }
       case 'newindex':
-        call(foreignCall, privacy.writerOf(target, key), [target, ...args], target)
+        yield* call(foreignCall, privacy.writerOf(target, key), [target, ...args], target)
         return { values: [] }
       default:
         // An operator has come with both of its operands.
         return (operators as readonly string[]).includes(operation)
-          ? { values: operate(operation, ...args) }
-          : { values: operate(operation, target, ...args) }
+          ? { values: yield* operate(operation, ...args) }
+          : { values: yield* operate(operation, target, ...args) }
     }
   }
 }

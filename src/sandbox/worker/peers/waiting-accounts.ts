@@ -1,3 +1,5 @@
+import type { Steps } from '../lua/steps.ts'
+
 /** Share of this plugin's time that waiting for one other plugin may take in the long run, 0 to 1. */
 const waitingShare = 0.2
 /** Milliseconds at once after a rest. */
@@ -13,15 +15,15 @@ export class WaitedTooLong extends Error {
  * a pause that grows with what it took; who answers quickly never notices.
  */
 export interface WaitingAccounts {
-  /** Runs `task`, which waits for this plugin. Throws `WaitedTooLong` when that took too much already. */
-  run<T>(plugin: string, task: () => T): T
+  /** Does `task`, which waits for this plugin. Throws `WaitedTooLong` when that took too much already. */
+  run<T>(plugin: string, task: Steps<T>): Steps<T>
 }
 
 export function createWaitingAccounts(monotonic: () => number): WaitingAccounts {
   /** Milliseconds owed, as of `at`. */
   const accounts = new Map<string, { owed: number; at: number }>()
   return {
-    run(plugin, task) {
+    *run(plugin, task) {
       const begun = monotonic()
       const account = accounts.get(plugin) ?? { owed: 0, at: begun }
       accounts.set(plugin, account)
@@ -30,7 +32,7 @@ export function createWaitingAccounts(monotonic: () => number): WaitingAccounts 
       if (account.owed > waitingBurst)
         throw new WaitedTooLong(`${plugin} was too slow to be asked again so soon`)
       try {
-        return task()
+        return yield* task
       } finally {
         const now = monotonic()
         account.owed += now - begun

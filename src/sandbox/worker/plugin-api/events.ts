@@ -139,9 +139,8 @@ export function installEvents(context: PluginContext): PluginEvents {
     deliver(name, data) {
       const json = serializedJson(data)
       // Each listener has a copy of its own: what one changes the next one does not see.
-      listeners.each(name, (callback) =>
-        entry.call(`listener of '${name}'`, callback, context.fromJson(json.value())),
-      )
+      for (const callback of listeners.each(name))
+        entry.call(`listener of '${name}'`, callback, context.fromJson(json.value()))
     },
   }
 }

@@ -3,6 +3,7 @@ import type { ScheduledCall } from '../../../base/clock.ts'
 import type { Json } from '../../../base/json.ts'
 import { exposureBytesLimit, exposureSize } from '../../../schema/exposure-size.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { option, optionalText, tableArgument } from './arguments.ts'
 import { createExposedEntry, type ExposedEntry } from './exposed-entry.ts'
@@ -12,12 +13,12 @@ import { type PluginPoints, readInterval, type SetOutcome } from './points.ts'
 
 export interface PluginExposures {
   /** Sets a feature to a value of its kind. */
-  set(id: string, feature: string, value: Json): SetOutcome
+  set(id: string, feature: string, value: Json): Steps<SetOutcome>
 }
 
 /** The global `expose` (plugin API, section 10). */
 export function installExpose(context: PluginContext, points: PluginPoints): PluginExposures {
-  const { runtime, clock, log, resources, limits } = context
+  const { runtime, clock, log, resources, limits, entry: lua } = context
   const access = createObjectAccess(context)
   const entries = new Map<string, ExposedEntry>()
   const fresh = new Set<ExposedEntry>()
@@ -29,28 +30,33 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
   let polling: ScheduledCall | undefined
   let starting: ScheduledCall | undefined
 
-  function poll(): void {
-    polling = undefined
-    for (const entry of [...entries.values()]) if (entry.polled) entry.update()
+  function* poll(): Steps<void> {
+    for (const entry of [...entries.values()]) if (entry.polled) yield* entry.update()
     schedulePoll()
   }
 
   function schedulePoll(): void {
     if (released || ![...entries.values()].some((entry) => entry.polled)) return
-    polling ??= clock.schedule(readInterval, poll)
+    polling ??= clock.schedule(readInterval, () => {
+      polling = undefined
+      lua.start(poll())
+    })
   }
 
-  function updateFresh(): void {
-    starting = undefined
+  function* updateFresh(): Steps<void> {
     const waiting = [...fresh]
     fresh.clear()
-    for (const entry of waiting) entry.update()
+    for (const entry of waiting) yield* entry.update()
     schedulePoll()
   }
 
   /** Getters are read once the plugin has had the time to make what they need. */
   function scheduleFresh(): void {
-    if (initialised && !released && fresh.size > 0) starting ??= clock.schedule(0, updateFresh)
+    if (!initialised || released || fresh.size === 0) return
+    starting ??= clock.schedule(0, () => {
+      starting = undefined
+      lua.start(updateFresh())
+    })
   }
 
   function takeRoom(id: string, size: number): boolean {
@@ -61,14 +67,14 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
     return true
   }
 
-  function expose(table: LuaTable, type: LuaValue, options: LuaValue): void {
+  function* expose(table: LuaTable, type: LuaValue, options: LuaValue): Steps<void> {
     const object = access(table)
-    const id = identityOf(table, object, optionalText(type), options)
+    const id = yield* identityOf(table, object, optionalText(type), options)
     const replaced = entries.get(id)
     if (replaced === undefined && !limits.hasRoom('exposures', entries.size))
       throw new Error(`too many exposures: a plugin may have ${limits.exposures}`)
     const control = points.controlId(table)
-    const entry = createExposedEntry(context, {
+    const entry = yield* createExposedEntry(context, {
       id,
       table,
       object,
@@ -79,7 +85,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
     })
     if (replaced !== undefined) fresh.delete(replaced)
     replaced?.close({ unsubscribe: true })
-    entry.begin()
+    yield* entry.begin()
     entries.set(id, entry)
     fresh.add(entry)
     scheduleFresh()
@@ -91,19 +97,19 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
     return context.source.controls.find(({ id }) => id === control)?.type ?? 'sensor'
   }
 
-  function identityOf(
+  function* identityOf(
     table: LuaTable,
     object: ExposedObject,
     type: string | undefined,
     options: LuaValue,
-  ): string {
+  ): Steps<string> {
     const own =
       optionalText(option(options, 'id')) ??
-      (object.has('getId') ? optionalText(object.call('getId')[0]) : undefined) ??
-      object.field('_id')
+      ((yield* object.has('getId')) ? optionalText((yield* object.call('getId'))[0]) : undefined) ??
+      (yield* object.field('_id'))
     if (own !== undefined && own !== '') return own.slice(0, exposureTextLimit)
     const slug = identifierOf(
-      optionalText(option(options, 'name')) ?? object.field('name') ?? type ?? 'sensor',
+      optionalText(option(options, 'name')) ?? (yield* object.field('name')) ?? type ?? 'sensor',
     )
     // Two lamps of one name are two.
     for (let number = 1; ; number += 1) {
@@ -114,18 +120,18 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
   }
 
   runtime.provide(runtime.globals, 'expose', 'expose', () =>
-    runtime.wrap('expose', (object, type, options) => {
+    runtime.wrapSteps('expose', function* (object, type, options) {
       if (object === undefined) {
         log.write('warn', `expose: there is no object to expose`)
         return undefined
       }
-      expose(tableArgument('expose', 1, object), type, options)
+      yield* expose(tableArgument('expose', 1, object), type, options)
       return object
     }),
   )
-  context.afterInit(() => {
+  context.afterInit(function* () {
     initialised = true
-    updateFresh()
+    yield* updateFresh()
   })
   resources.add('exposures', {
     count: () => entries.size,
@@ -143,12 +149,11 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
   })
 
   return {
-    set: (id, feature, value) =>
-      entries.get(id)?.set(feature, value) ?? {
-        ok: false,
-        reason: 'unknown',
-        message: `nothing is exposed as '${id}'`,
-      },
+    *set(id, feature, value) {
+      const entry = entries.get(id)
+      if (entry !== undefined) return yield* entry.set(feature, value)
+      return { ok: false, reason: 'unknown', message: `nothing is exposed as '${id}'` }
+    },
   }
 }
 

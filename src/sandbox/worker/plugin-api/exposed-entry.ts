@@ -4,6 +4,7 @@ import type { ExposedComponent, Exposure } from '../../../schema/exposure.ts'
 import { exposureBytesLimit } from '../../../schema/exposure-size.ts'
 import { featuresOf } from '../../../schema/exposed-components.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { failureOf } from '../plugin-log.ts'
 import { bytesOf, isFunction, isTable } from './arguments.ts'
@@ -25,10 +26,10 @@ const coverOpen = 100
 export interface ExposedEntry {
   readonly table: LuaTable
   /** Hears from the object from now on; calls it. */
-  begin(): void
+  begin(): Steps<void>
   /** Reads the object and tells what is new. */
-  update(): void
-  set(feature: string, value: Json): SetOutcome
+  update(): Steps<void>
+  set(feature: string, value: Json): Steps<SetOutcome>
   /** Whether nobody but the clock says when it has changed. */
   readonly polled: boolean
   /** `unsubscribe`: also tell the object; it calls Lua. */
@@ -48,19 +49,22 @@ export interface ExposedEntrySettings {
 }
 
 /** Throws when there is no room for its description. */
-export function createExposedEntry(context: PluginContext, settings: ExposedEntrySettings): ExposedEntry {
+export function* createExposedEntry(
+  context: PluginContext,
+  settings: ExposedEntrySettings,
+): Steps<ExposedEntry> {
   const { id, table, object, control, type } = settings
   const { log, entry: lua, runtime } = context
-  const settable = object.has('set')
-  const switchable = object.has('switchOn') && object.has('switchOff')
-  const pressable = type === 'button' && (object.has('press') || object.has('switchOn'))
+  const settable = yield* object.has('set')
+  const switchable = (yield* object.has('switchOn')) && (yield* object.has('switchOff'))
+  const pressable = type === 'button' && ((yield* object.has('press')) || (yield* object.has('switchOn')))
   const writable = settable || switchable || pressable
   const resolved = exposedType(type, writable)
   const declared = context.source.controls.find((entry) => entry.id === control)
-  const fixed = readExposureOptions(settings, resolved, declared?.range)
+  const fixed = yield* readExposureOptions(settings, resolved, declared?.range)
   if (!settings.takeRoom({ component: resolved.component, ...fixed }))
     throw new Error(`too many exposures: what they say of themselves may take ${exposureBytesLimit} bytes`)
-  const readable = object.has('get') && resolved.component !== 'button'
+  const readable = (yield* object.has('get')) && resolved.component !== 'button'
   if (resolved.unknown)
     log.write('warn', `expose: '${id}' has the unknown type '${type}'; it is shown as a sensor`)
   if (!readable && !writable) log.write('warn', `expose: '${id}' has neither get nor set`)
@@ -83,10 +87,12 @@ export function createExposedEntry(context: PluginContext, settings: ExposedEntr
   let unsubscribe: LuaFunction | undefined
   let subscribed = false
 
-  function read(): JsonObject {
+  const isClosed = (): boolean => closed
+
+  function* read(): Steps<JsonObject> {
     if (!readable) return {}
     try {
-      const state = reader.read()
+      const state = yield* reader.read()
       assertMessageSize(state)
       failureLogged = false
       return state
@@ -157,9 +163,12 @@ export function createExposedEntry(context: PluginContext, settings: ExposedEntr
     if (typeof value === 'string' && seenOptions.size < exposureOptionsLimit) seenOptions.add(value)
   }
 
-  function update(): void {
+  function* update(): Steps<void> {
     if (closed) return
-    own = reconsider(read())
+    const fresh = yield* read()
+    // It may have been set aside, and closed meanwhile.
+    if (isClosed()) return
+    own = reconsider(fresh)
     const state = complete(own)
     if (component === 'event') {
       announce({})
@@ -188,26 +197,26 @@ export function createExposedEntry(context: PluginContext, settings: ExposedEntr
     context.sendFrame('exposed', id, jsonText(event))
   }
 
-  function changed(...args: LuaValue[]): void {
+  function* changed(...args: LuaValue[]): Steps<void> {
     // Before the first reading nobody has seen what it changes from.
     if (closed || sent === undefined) return
     if (component !== 'event') {
-      update()
+      yield* update()
       return
     }
     // With a colon or without: the value is the last one that is not the object itself.
     const value = args.findLast((argument) => !(isTable(argument) && argument.is(table)))
-    happen((value === undefined ? read().event : context.toJson(value)) ?? null)
+    happen((value === undefined ? (yield* read()).event : context.toJson(value)) ?? null)
   }
 
-  function subscribe(): void {
-    if (!object.has('onChange')) return
-    const listener = runtime.wrap('exposed.onChange', (...args) => {
-      changed(...args)
+  function* subscribe(): Steps<void> {
+    if (!(yield* object.has('onChange'))) return
+    const listener = runtime.wrapSteps('exposed.onChange', function* (...args) {
+      yield* changed(...args)
       return undefined
     })
     try {
-      const [answer] = object.call('onChange', listener)
+      const [answer] = yield* object.call('onChange', listener)
       unsubscribe = isFunction(answer) ? answer : undefined
       subscribed = true
     } catch (error) {
@@ -215,30 +224,30 @@ export function createExposedEntry(context: PluginContext, settings: ExposedEntr
     }
   }
 
-  function write(feature: string, value: Json): void {
-    if (feature === 'press') press()
-    else if (feature !== 'state') setFeature(feature, value)
-    else if (typeof value === 'boolean' && switchable) object.call(value ? 'switchOn' : 'switchOff')
+  function* write(feature: string, value: Json): Steps<void> {
+    if (feature === 'press') yield* press()
+    else if (feature !== 'state') yield* setFeature(feature, value)
+    else if (typeof value === 'boolean' && switchable) yield* object.call(value ? 'switchOn' : 'switchOff')
     else if (level !== undefined && knowsOnly(level))
-      setFeature(level, value === true ? (litLevel ?? fixed.max ?? full ?? 1) : 0)
-    else if (component === 'cover') move(value)
-    else setFeature(feature, value)
+      yield* setFeature(level, value === true ? (litLevel ?? fixed.max ?? full ?? 1) : 0)
+    else if (component === 'cover') yield* move(value)
+    else yield* setFeature(feature, value)
   }
 
-  function press(): void {
-    if (object.has('press')) object.call('press')
-    else if (object.has('switchOn')) object.call('switchOn')
-    else object.call('set', bytesOf('press'), true)
+  function* press(): Steps<void> {
+    if (yield* object.has('press')) yield* object.call('press')
+    else if (yield* object.has('switchOn')) yield* object.call('switchOn')
+    else yield* object.call('set', bytesOf('press'), true)
   }
 
   /** `open`, `close` or `stop`, as far as the object knows of it. */
-  function move(value: Json): void {
+  function* move(value: Json): Steps<void> {
     const raw = reader.rawOf('state')
     const isPosition = knowsOnly('position')
     if (value === 'stop' && (isPosition || typeof raw === 'boolean'))
       throw new Error('this cover is open or closed; it cannot be stopped')
-    if (isPosition) setFeature('position', value === 'open' ? coverOpen : 0)
-    else setFeature('state', typeof raw === 'boolean' ? value === 'open' : value)
+    if (isPosition) yield* setFeature('position', value === 'open' ? coverOpen : 0)
+    else yield* setFeature('state', typeof raw === 'boolean' ? value === 'open' : value)
   }
 
   /** Whether the object has this feature, and no state. */
@@ -246,9 +255,9 @@ export function createExposedEntry(context: PluginContext, settings: ExposedEntr
     return seenFeatures.has(feature) && own.state === undefined
   }
 
-  function setFeature(feature: string, value: Json): void {
+  function* setFeature(feature: string, value: Json): Steps<void> {
     if (feature === level && typeof value === 'number' && value > 0) litLevel = value
-    object.call('set', bytesOf(reader.nameOf(feature)), context.fromJson(value))
+    yield* object.call('set', bytesOf(reader.nameOf(feature)), context.fromJson(value))
   }
 
   return {
@@ -258,7 +267,7 @@ export function createExposedEntry(context: PluginContext, settings: ExposedEntr
     get polled() {
       return readable && !subscribed
     },
-    set(feature, value) {
+    *set(feature, value) {
       if (!(sent?.writable.includes(feature) ?? false))
         return {
           ok: false,
@@ -266,12 +275,12 @@ export function createExposedEntry(context: PluginContext, settings: ExposedEntr
           message: `'${id}' has no feature '${feature}' that can be set`,
         }
       try {
-        write(feature, value)
+        yield* write(feature, value)
       } catch (error) {
         log.failure(`set of '${id}'`, error)
         return { ok: false, reason: 'refused', message: failureOf(error).message }
       }
-      if (component !== 'event') update()
+      if (component !== 'event') yield* update()
       return { ok: true, value: undefined }
     },
     close(how) {

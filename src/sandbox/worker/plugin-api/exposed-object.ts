@@ -3,22 +3,23 @@ import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import type { ExposedComponent } from '../../../schema/exposure.ts'
 import { featuresOf } from '../../../schema/exposed-components.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
+import { callLua, type Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isFunction, optionalText } from './arguments.ts'
 import { toFeatureValue } from './exposure-value.ts'
 
 /** Any table that a plugin exposes, its methods found as Lua finds them: in the table or by its metatable. */
 export interface ExposedObject {
-  has(method: string): boolean
-  field(name: string): string | undefined
+  has(method: string): Steps<boolean>
+  field(name: string): Steps<string | undefined>
   /** Calls `object:method(…)`. Throws what Lua raises. */
-  call(method: string, ...args: LuaValue[]): LuaValue[]
+  call(method: string, ...args: LuaValue[]): Steps<LuaValue[]>
 }
 
 const memberOf = 'return function(object, name) return object[name] end'
 const methodOf = 'return function(object, name, ...) return object[name](object, ...) end'
 
-export function createObjectAccess({ runtime, entry }: PluginContext): (table: LuaTable) => ExposedObject {
+export function createObjectAccess({ runtime }: PluginContext): (table: LuaTable) => ExposedObject {
   const compile = (source: string) =>
     lazily(() => {
       const [compiled] = runtime.run(bytesOf(source), 'expose')
@@ -27,18 +28,22 @@ export function createObjectAccess({ runtime, entry }: PluginContext): (table: L
     })
   const member = compile(memberOf)
   const method = compile(methodOf)
-  const read = (table: LuaTable, name: string): LuaValue => {
+  function* read(table: LuaTable, name: string): Steps<LuaValue> {
     try {
-      return entry.attempt(member(), table, bytesOf(name))[0]
+      return (yield* callLua(member(), table, bytesOf(name)))[0]
     } catch {
       // A metatable that raises for a name has no such member.
       return undefined
     }
   }
   return (table) => ({
-    has: (name) => isFunction(read(table, name)),
-    field: (name) => optionalText(read(table, name)),
-    call: (name, ...args) => entry.attempt(method(), table, bytesOf(name), ...args),
+    *has(name) {
+      return isFunction(yield* read(table, name))
+    },
+    *field(name) {
+      return optionalText(yield* read(table, name))
+    },
+    call: (name, ...args) => callLua(method(), table, bytesOf(name), ...args),
   })
 }
 
@@ -48,7 +53,7 @@ const unknownFeature = 'no_such_feature'
 /** What has been found out of one object: the name of each feature, as the object calls it. */
 export interface FeatureReader {
   /** Known values by feature. Throws when the object knows none and its `get` raised. */
-  read(): JsonObject
+  read(): Steps<JsonObject>
   /** The object's own name of a feature. */
   nameOf(feature: string): string
   /** A feature's value as the object gave it last. */
@@ -70,9 +75,9 @@ export function createFeatureReader(
   /** What `get` raised in the present reading. */
   const failures: Error[] = []
 
-  function ask(...args: LuaValue[]): Json | undefined {
+  function* ask(...args: LuaValue[]): Steps<Json | undefined> {
     try {
-      const [value] = object.call('get', ...args)
+      const [value] = yield* object.call('get', ...args)
       return toJson(value) ?? undefined
     } catch (error) {
       failures.push(error instanceof Error ? error : new Error(String(error)))
@@ -108,12 +113,12 @@ export function createFeatureReader(
     return { [featureOf(value)]: value }
   }
 
-  function ofNames(): JsonObject {
+  function* ofNames(): Steps<JsonObject> {
     const found: JsonObject = {}
     for (const [feature, { names: candidates }] of features) {
       const known = names.get(feature)
       for (const name of known === undefined ? candidates : [known]) {
-        const value = ask(bytesOf(name))
+        const value = yield* ask(bytesOf(name))
         if (value === undefined) continue
         names.set(feature, name)
         found[feature] = value
@@ -123,20 +128,21 @@ export function createFeatureReader(
     return found
   }
 
-  function gather(): JsonObject {
-    if (looksAtNames === undefined && ask(bytesOf(unknownFeature)) !== undefined) looksAtNames = false
-    if (looksAtNames === false) return ofWhole(ask())
-    const named = ofNames()
-    if (Object.keys(named).length === 0) return names.size === 0 ? ofWhole(ask()) : {}
+  function* gather(): Steps<JsonObject> {
+    if (looksAtNames === undefined && (yield* ask(bytesOf(unknownFeature))) !== undefined)
+      looksAtNames = false
+    if (looksAtNames === false) return ofWhole(yield* ask())
+    const named = yield* ofNames()
+    if (Object.keys(named).length === 0) return names.size === 0 ? ofWhole(yield* ask()) : {}
     looksAtNames = true
     const [value] = Object.values(named)
     return features.length === 1 && isJsonObject(value) ? ofWhole(value) : named
   }
 
   return {
-    read() {
+    *read() {
       failures.length = 0
-      raw = gather()
+      raw = yield* gather()
       const gathered = Object.entries(raw)
       const failure = failures.at(-1)
       if (gathered.length === 0 && failure !== undefined) throw failure

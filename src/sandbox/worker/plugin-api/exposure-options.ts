@@ -1,5 +1,6 @@
 import type { Exposure } from '../../../schema/exposure.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
+import type { Steps } from '../lua/steps.ts'
 import { isTable, option, optionalNumber, optionalText } from './arguments.ts'
 import type { ExposedObject } from './exposed-object.ts'
 import type { ExposedType } from './exposure-type.ts'
@@ -23,11 +24,11 @@ interface Described {
 }
 
 /** `range`: what the manifest declares of the control, `<min>-<max>`. */
-export function readExposureOptions(
+export function* readExposureOptions(
   { id, object, control, type, options }: Described,
   implied: ExposedType,
   range: string | undefined,
-): ExposureDescription {
+): Steps<ExposureDescription> {
   const text = (name: string): string | undefined =>
     optionalText(option(options, name))?.slice(0, exposureTextLimit)
   const number = (name: string): number | undefined => {
@@ -37,7 +38,7 @@ export function readExposureOptions(
   const [, least, most] = rangePattern.exec(range ?? '') ?? []
   const all = {
     type,
-    name: text('name') ?? object.field('name')?.slice(0, exposureTextLimit) ?? id,
+    name: text('name') ?? (yield* object.field('name'))?.slice(0, exposureTextLimit) ?? id,
     control,
     area: text('area'),
     unit: text('unit') ?? implied.unit,

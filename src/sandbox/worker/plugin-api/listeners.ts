@@ -21,7 +21,7 @@ export interface Listeners {
     foreignCaller?: ForeignCaller,
   ): { first: boolean; remove(): boolean }
   /** Those that were there when the round began, without what is removed on the way. */
-  each(name: string, visit: (callback: LuaFunction) => void): void
+  each(name: string): Iterable<LuaFunction>
   count(): number
   /** Removes all; answers the names that had some. */
   clear(): string[]
@@ -56,10 +56,10 @@ export function createListeners(
         },
       }
     },
-    each(name, visit) {
+    *each(name) {
       const group = byName.get(name)
       for (const listener of [...(group ?? [])]) {
-        if (byName.get(name) === group && group?.has(listener)) visit(listener.callback)
+        if (byName.get(name) === group && group?.has(listener)) yield listener.callback
       }
     },
     count: () => total,

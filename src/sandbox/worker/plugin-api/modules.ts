@@ -1,4 +1,5 @@
-import type { HostFunction, LuaValue } from '../lua/lua-value.ts'
+import type { HostSteps, LuaValue } from '../lua/lua-value.ts'
+import { callLua } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { textArgument } from './arguments.ts'
 
@@ -11,12 +12,12 @@ export function installModules(context: PluginContext): void {
   const loaded = new Map<string, LuaValue>()
   const running = new Set<string>()
 
-  const require: HostFunction = (name) => {
+  const require: HostSteps = function* (name) {
     const module = textArgument('require', 1, name)
     const file = fileOf(module)
     const content = Object.hasOwn(source.files, file) ? source.files[file] : undefined
     if (content === undefined) {
-      const plugin = context.peers.find(module)
+      const plugin = yield* context.peers.find(module)
       if (plugin !== undefined) return plugin
       throw new Error(
         `module '${module}' not found: the manifest's files name no '${file}', and no plugin '${module}' is running`,
@@ -26,7 +27,7 @@ export function installModules(context: PluginContext): void {
     if (running.has(file)) throw new Error(`module '${module}' requires itself, directly or through others`)
     running.add(file)
     try {
-      const [value] = runtime.run(content, file)
+      const [value] = yield* callLua(runtime.compile(content, file))
       // As in Lua: a module that returns nothing counts as true.
       const result = value === undefined ? true : value
       loaded.set(file, result)
@@ -35,7 +36,7 @@ export function installModules(context: PluginContext): void {
       running.delete(file)
     }
   }
-  runtime.provide(runtime.globals, 'require', 'require', () => runtime.wrap('require', require))
+  runtime.provide(runtime.globals, 'require', 'require', () => runtime.wrapSteps('require', require))
 }
 
 /** `lib.helpers` and `lib/helpers` are the file `lib/helpers.lua`. */

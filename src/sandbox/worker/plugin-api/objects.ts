@@ -101,7 +101,7 @@ export function installObjects(context: PluginContext): void {
     return refusal === undefined ? true : refuse('updateObject', refusal)
   })
 
-  context.addCallerAwareMethod('getObject', (foreignCaller, path) => {
+  context.addCallerAwareMethodOfSteps('getObject', function* (foreignCaller, path) {
     const name = textArgument('getObject', 1, path)
     const prefix = ownPrefixes.find((start) => name.startsWith(start))
     const own =
@@ -109,7 +109,7 @@ export function installObjects(context: PluginContext): void {
     if (own !== undefined) return context.fromJson(own)
     if (!name.startsWith('plugins.') && !name.startsWith('@')) return undefined
     const asked = foreignCaller === undefined ? {} : { foreignCaller }
-    return context.fromJson(context.ask({ kind: 'lookUpObject', fullPath: name, ...asked }))
+    return context.fromJson(yield* context.ask({ kind: 'lookUpObject', fullPath: name, ...asked }))
   })
 
   context.addCallerAwareMethod('createObject', (foreignCaller, path, data) => {

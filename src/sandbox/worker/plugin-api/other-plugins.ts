@@ -1,5 +1,6 @@
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { ForeignCaller } from '../peers/foreign-callers.ts'
+import type { Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, textArgument } from './arguments.ts'
 import type { PluginPoints } from './points.ts'
@@ -9,29 +10,29 @@ export function installOtherPlugins(context: PluginContext, points: PluginPoints
   const { runtime, pluginClass, peers, foreignCallers } = context
   const isClass = (value: LuaValue): boolean => isTable(value) && value.is(pluginClass)
 
-  function find(foreignCaller: ForeignCaller, name: string, id: LuaValue): LuaValue {
+  function* find(foreignCaller: ForeignCaller, name: string, id: LuaValue): Steps<LuaValue> {
     // Whom this plugin may call is not for another one to make use of.
     if (foreignCaller !== undefined) throw new Error(`call your own ${name}`)
-    return peers.find(textArgument(name, 1, id))
+    return yield* peers.find(textArgument(name, 1, id))
   }
 
   runtime.provide(pluginClass, 'get', 'Plugin.get', () =>
-    foreignCallers.method('Plugin.get', (foreignCaller, first, second) => {
+    foreignCallers.methodOfSteps('Plugin.get', function* (foreignCaller, first, second) {
       // `plugin:get(id)` is the look-up of a sensor; `Plugin:get(id)` and `Plugin.get(id)` that of a plugin.
-      if (isClass(first)) return find(foreignCaller, 'Plugin.get', second)
-      return isTable(first) ? points.find(second) : find(foreignCaller, 'Plugin.get', first)
+      if (isClass(first)) return yield* find(foreignCaller, 'Plugin.get', second)
+      return isTable(first) ? points.find(second) : yield* find(foreignCaller, 'Plugin.get', first)
     }),
   )
   runtime.provide(pluginClass, 'getPlugin', 'Plugin.getPlugin', () =>
-    foreignCallers.method('Plugin.getPlugin', (foreignCaller, first, second) =>
+    foreignCallers.methodOfSteps('Plugin.getPlugin', (foreignCaller, first, second) =>
       find(foreignCaller, 'Plugin.getPlugin', isTable(first) ? second : first),
     ),
   )
   runtime.provide(pluginClass, 'list', 'Plugin.list', () =>
-    foreignCallers.method('Plugin.list', (foreignCaller) => {
+    foreignCallers.methodOfSteps('Plugin.list', function* (foreignCaller) {
       if (foreignCaller !== undefined) throw new Error('call your own Plugin.list')
       const list: LuaTable = runtime.newTable()
-      for (const [index, plugin] of context.ask({ kind: 'listPlugins' }).entries()) {
+      for (const [index, plugin] of (yield* context.ask({ kind: 'listPlugins' })).entries()) {
         const line = runtime.newTable()
         line.set('id', bytesOf(plugin.id))
         line.set('shortId', bytesOf(plugin.shortId))

@@ -1,5 +1,7 @@
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import { callOn, type Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
+import type { TimeAccount } from '../time-budget.ts'
 import {
   bytesOf,
   functionArgument,
@@ -18,13 +20,13 @@ export interface PluginInstances {
   readonly instance: LuaTable | undefined
   /** The table that the plugin has as its configuration. */
   readonly config: LuaValue
-  runInit(): void
-  /** Does nothing when the plugin has no clean-up callback. */
-  runCleanup(): void
+  /** Nothing happens when the plugin has no such callback. */
+  runInit(account: TimeAccount): Steps<void>
+  runCleanup(account: TimeAccount): Steps<void>
 }
 
 export function installPlugin(context: PluginContext): PluginInstances {
-  const { runtime, source, pluginClass, entry, log } = context
+  const { runtime, source, pluginClass, log } = context
   const config = context.fromJson(source.config as never)
   let instance: LuaTable | undefined
   let claimedId: string | undefined
@@ -73,11 +75,11 @@ export function installPlugin(context: PluginContext): PluginInstances {
   })
 
   /** A function assigned to the instance is a method; one that was handed over is a plain function. */
-  function run(name: 'onInit' | 'onCleanup', ...args: LuaValue[]): void {
+  function* run(name: 'onInit' | 'onCleanup', account: TimeAccount, ...args: LuaValue[]): Steps<void> {
     const assigned = instance?.get(name)
     const callback = stored[name]
-    if (isFunction(assigned)) entry.attempt(assigned, instance, ...args)
-    else if (callback !== undefined) entry.attempt(callback, ...args)
+    if (isFunction(assigned)) yield* callOn(account, assigned, instance, ...args)
+    else if (callback !== undefined) yield* callOn(account, callback, ...args)
   }
 
   return {
@@ -88,7 +90,7 @@ export function installPlugin(context: PluginContext): PluginInstances {
       return instance
     },
     config,
-    runInit: () => run('onInit', config),
-    runCleanup: () => run('onCleanup'),
+    runInit: (account) => run('onInit', account, config),
+    runCleanup: (account) => run('onCleanup', account),
   }
 }

@@ -3,8 +3,15 @@ import type { ScheduledCall } from '../../../base/clock.ts'
 import { type Json, jsonText } from '../../../base/json.ts'
 import { controlValueFor } from '../../../schema/control-value.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import { callLua, type Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { createMakers, type Makers, type ForeignCaller } from '../peers/foreign-callers.ts'
+import {
+  type CallerAwareFunction,
+  type CallerAwareSteps,
+  createMakers,
+  type ForeignCaller,
+  type Makers,
+} from '../peers/foreign-callers.ts'
 import { createWaitingAccounts, WaitedTooLong } from '../peers/waiting-accounts.ts'
 import { failureOf } from '../plugin-log.ts'
 import { bytesOf, functionArgument, isTable, optionalText, textArgument } from './arguments.ts'
@@ -26,7 +33,7 @@ export type SetOutcome =
 
 export interface PluginPoints {
   /** Runs the setter and answers the value afterwards. */
-  setControl(id: string, value: Json): SetOutcome
+  setControl(id: string, value: Json): Steps<SetOutcome>
   /** The sensor or control of this id, the latest if there are both. */
   find(id: LuaValue): LuaTable | undefined
   /** The id of the control that this table is; undefined for every other table. */
@@ -35,8 +42,8 @@ export interface PluginPoints {
 
 interface Point {
   table: LuaTable
-  read(): void
-  set(value: Json): void
+  read(): Steps<void>
+  set(value: Json): Steps<void>
   /** Logs that its setter has raised this. */
   failed(error: unknown): void
   value(): Json | undefined
@@ -59,14 +66,18 @@ export function installPoints(context: PluginContext): PluginPoints {
 
   const count = (): number => points.sensor.size + points.control.size
 
-  function readAll(): void {
-    reading = undefined
-    for (const group of [points.sensor, points.control]) for (const point of [...group.values()]) point.read()
+  function* readAll(): Steps<void> {
+    for (const group of [points.sensor, points.control])
+      for (const point of [...group.values()]) yield* point.read()
     armReading(readInterval)
   }
 
   function armReading(milliseconds: number): void {
-    if (initialised && count() > 0) reading ??= clock.schedule(milliseconds, readAll)
+    if (!initialised || count() === 0) return
+    reading ??= clock.schedule(milliseconds, () => {
+      reading = undefined
+      entry.start(readAll())
+    })
   }
 
   function register(
@@ -108,9 +119,9 @@ export function installPoints(context: PluginContext): PluginPoints {
     register(foreignCaller, 'control', id, getter, setter),
   )
 
-  context.afterInit(() => {
+  context.afterInit(function* () {
     initialised = true
-    if (count() > 0) readAll()
+    if (count() > 0) yield* readAll()
   })
 
   const release = (kind: PointKind): void => {
@@ -139,7 +150,7 @@ export function installPoints(context: PluginContext): PluginPoints {
   return {
     find: (id) => latest.get(optionalText(id) ?? ''),
     controlId: (table) => [...points.control].find(([, point]) => point.table.is(table))?.[0],
-    setControl(id, value) {
+    *setControl(id, value) {
       const point = points.control.get(id)
       if (point === undefined)
         return { ok: false, reason: 'unknown', message: `There is no control '${id}' now.` }
@@ -149,7 +160,7 @@ export function installPoints(context: PluginContext): PluginPoints {
         return { ok: false, reason: 'refused', message }
       }
       try {
-        point.set(accepted.value)
+        yield* point.set(accepted.value)
       } catch (error) {
         point.failed(error)
         const message = `The plugin refused the value: ${failureOf(error).message}.`
@@ -174,16 +185,16 @@ export function installPoints(context: PluginContext): PluginPoints {
     let failureLogged = false
 
     /** Waits for one of another plugin, too, as long as that has not taken too much. */
-    function attempt(callee: LuaFunction, args: LuaValue[]): LuaValue[] {
+    function attempt(callee: LuaFunction, args: LuaValue[]): Steps<LuaValue[]> {
       const owner = callee.native ? context.peers.ownerOf(callee) : undefined
-      if (owner === undefined) return entry.attempt(callee, ...args)
-      return waits.run(owner.plugin, () => entry.attempt(callee, ...args))
+      const call = callLua(callee, ...args)
+      return owner === undefined ? call : waits.run(owner.plugin, call)
     }
 
     /** What the getter gives; undefined when it fails, which is logged once until it works again. */
-    function readGetter(...args: LuaValue[]): LuaValue {
+    function* readGetter(...args: LuaValue[]): Steps<LuaValue> {
       try {
-        const [value] = attempt(getter, args)
+        const [value] = yield* attempt(getter, args)
         failureLogged = false
         return value
       } catch (error) {
@@ -195,19 +206,21 @@ export function installPoints(context: PluginContext): PluginPoints {
       }
     }
 
-    function tell(value: Json | undefined): void {
+    function* tell(value: Json | undefined): Steps<void> {
       told = true
       last = value
       sendFrame(kind, id, value === undefined ? '' : jsonText(value))
-      listeners.each('OnChange', (callback) => {
-        entry.call(`OnChange of '${id}'`, callback, context.fromJson(value))
-      })
+      for (const callback of listeners.each('OnChange'))
+        yield* entry.report(`OnChange of '${id}'`, callback, context.fromJson(value))
     }
 
-    function read(): void {
-      if (closed) return
-      const value = plain(readGetter())
-      if (!told || !isDeepStrictEqual(value, last)) tell(value)
+    const isClosed = (): boolean => closed
+
+    function* read(): Steps<void> {
+      if (isClosed()) return
+      const value = plain(yield* readGetter())
+      // It may have been set aside, and closed meanwhile.
+      if (!isClosed() && (!told || !isDeepStrictEqual(value, last))) yield* tell(value)
     }
 
     function plain(value: LuaValue): Json | undefined {
@@ -234,45 +247,54 @@ export function installPoints(context: PluginContext): PluginPoints {
       })
     }
 
-    function write(...args: LuaValue[]): void {
+    function* write(...args: LuaValue[]): Steps<void> {
       if (setter === undefined) throw new Error(`'${id}' is a sensor: it cannot be set`)
-      attempt(setter, args)
-      read()
+      yield* attempt(setter, args)
+      yield* read()
     }
 
-    const callerAwareField = (
-      name: string,
-      implementation: (foreignCaller: ForeignCaller, ...args: LuaValue[]) => unknown,
-    ): void => {
-      // With a colon or with a dot: `s:get()` and `s.get()` are both seen.
-      const callable = context.foreignCallers.method(`${kind}:${name}`, (foreignCaller, ...args) => {
-        const [first, ...others] = args
-        const given = isTable(first) && first.is(table) ? others : args
-        return implementation(foreignCaller, ...given) as LuaValue | undefined
-      })
-      table.set(name, callable)
+    /** With a colon or with a dot: `s:get()` and `s.get()` are both seen. */
+    const withoutSelf = ([first, ...others]: LuaValue[]): LuaValue[] =>
+      isTable(first) && first.is(table) ? others : [first, ...others]
+    const field = (name: string, implementation: CallerAwareFunction): void =>
+      table.set(
+        name,
+        context.foreignCallers.method(`${kind}:${name}`, (foreignCaller, ...args) =>
+          implementation(foreignCaller, ...withoutSelf(args)),
+        ),
+      )
+    const fieldOfSteps = (name: string, implementation: CallerAwareSteps): void =>
+      table.set(
+        name,
+        context.foreignCallers.methodOfSteps(`${kind}:${name}`, (foreignCaller, ...args) =>
+          implementation(foreignCaller, ...withoutSelf(args)),
+        ),
+      )
+    const notify = function* (): Steps<undefined> {
+      yield* read()
+      return undefined
     }
-    const field = (name: string, implementation: (...args: LuaValue[]) => unknown): void =>
-      callerAwareField(name, (_foreignCaller, ...args) => implementation(...args))
     table.set('_id', bytesOf(id))
     table.set('_type', bytesOf(kind))
-    field('get', (feature) => readGetter(feature))
-    field('_notify', read)
-    field('notify', read)
-    callerAwareField('onChange', listen)
-    callerAwareField('on', (foreignCaller, event, callback) =>
+    fieldOfSteps('get', (_foreignCaller, feature) => readGetter(feature))
+    fieldOfSteps('_notify', notify)
+    fieldOfSteps('notify', notify)
+    field('onChange', listen)
+    field('on', (foreignCaller, event, callback) =>
       optionalText(event) === 'OnChange' ? listen(foreignCaller, callback) : undefined,
     )
-    callerAwareField('emit', (foreignCaller, event, value) => {
+    fieldOfSteps('emit', function* (foreignCaller, event, value) {
       makers[kind].check(foreignCaller, id, true)
-      if (!closed && optionalText(event) === 'OnChange') tell(plain(value))
+      if (!closed && optionalText(event) === 'OnChange') yield* tell(plain(value))
+      return undefined
     })
     if (setter !== undefined) {
       // `set(feature, value)`: the setter has the value first in either case, and the feature after it.
-      field('set', (...args) => {
+      fieldOfSteps('set', function* (_foreignCaller, ...args) {
         const [value, ...feature] = args.length > 1 ? [args[1], args[0]] : [args[0]]
         if (ownFeatures.has(optionalText(feature[0]))) assertWithinRange(id, value)
-        write(value, ...feature)
+        yield* write(value, ...feature)
+        return undefined
       })
     }
 

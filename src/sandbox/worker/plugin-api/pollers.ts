@@ -1,4 +1,5 @@
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import { callLua, type Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import type { ForeignCaller } from '../peers/foreign-callers.ts'
 import { failureOf } from '../plugin-log.ts'
@@ -45,6 +46,14 @@ export function installPollers(context: PluginContext): void {
       return bytesOf(message)
     }
 
+    function* attempt(told: LuaFunction, done: (error?: LuaValue) => void): Steps<void> {
+      try {
+        yield* callLua(onTick, told)
+      } catch (error) {
+        done(thrown(error))
+      }
+    }
+
     const poller: Poller<LuaValue> = createPoller<LuaValue>({
       clock: context.clock,
       interval: interval === 0 ? 0 : Math.max(shortestInterval, interval),
@@ -66,7 +75,7 @@ export function installPollers(context: PluginContext): void {
         }
         if (context.peers.callLater(onTick, [told], settled)) return
         calling = false
-        entry.attempt(onTick, told)
+        entry.start(attempt(told, done))
       },
       thrown,
       failed(error, stats) {

@@ -1,5 +1,6 @@
 import type { ScheduledCall } from '../../../base/clock.ts'
 import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
+import type { Steps } from '../lua/steps.ts'
 import { createMakers, type ForeignCaller } from '../peers/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { functionArgument, numberArgument } from './arguments.ts'
@@ -41,8 +42,19 @@ export function installTimers(context: PluginContext): void {
 
   /** What an interval does each time. One of another plugin is left out while that one still has the last to do. */
   function beatOf(run: LuaFunction): () => void {
-    if (peers.ownerOf(run) === undefined) return () => entry.call('timer', run)
     let waiting = false
+    if (peers.ownerOf(run) === undefined) {
+      const once = function* (): Steps<void> {
+        waiting = false
+        yield* entry.report('timer', run)
+      }
+      return () => {
+        // One that is late is run once, however often it was due.
+        if (waiting) return
+        waiting = true
+        entry.start(once())
+      }
+    }
     const settled = (error?: Error): void => {
       waiting = false
       if (error !== undefined) entry.failed('timer', run, error)

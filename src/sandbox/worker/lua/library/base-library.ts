@@ -1,5 +1,5 @@
 import { fromLatin1, toBytes, toLatin1, toUnicode } from '../bytes.ts'
-import { auxiliary, lua } from '../engine.ts'
+import { auxiliary, lua, states } from '../engine.ts'
 import { replaceException } from '../error-value.ts'
 import type { LuaState, RawFunction } from '../fengari-types.ts'
 import { readInteger, readNumeral } from '../number-text.ts'
@@ -68,8 +68,13 @@ function protectedCalls({ interrupt, threads }: LibraryContext): Record<string, 
     lua.lua_pushvalue(L, -2)
     return 2
   }
+  // fengari forgets that hooks were allowed when it recovers from an error, and nothing could stop the thread any more.
+  const keepHooks = (L: LuaState): void => {
+    L.ci.callstatus |= states.CIST_OAH
+  }
   return {
     pcall(L) {
+      keepHooks(L)
       auxiliary.luaL_checkany(L, 1)
       lua.lua_pushboolean(L, true)
       lua.lua_insert(L, 1)
@@ -78,6 +83,7 @@ function protectedCalls({ interrupt, threads }: LibraryContext): Record<string, 
     },
     // The stack becomes: function, handler, true, function, arguments; the first two are no results.
     xpcall(L) {
+      keepHooks(L)
       const count = lua.lua_gettop(L)
       auxiliary.luaL_checktype(L, 2, lua.LUA_TFUNCTION)
       lua.lua_pushboolean(L, true)

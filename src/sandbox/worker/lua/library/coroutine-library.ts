@@ -1,55 +1,107 @@
-import { toLatin1 } from '../bytes.ts'
+import { toBytes, toLatin1 } from '../bytes.ts'
 import { auxiliary, lua } from '../engine.ts'
 import { replaceException } from '../error-value.ts'
-import type { LuaState } from '../fengari-types.ts'
-import { fieldFunction, setFunctions } from '../raw-function.ts'
+import type { LuaState, RawFunction } from '../fengari-types.ts'
+import { fieldFunction, guarded, LuaFailure, setFunctions } from '../raw-function.ts'
 import type { LibraryContext } from './libraries.ts'
 
 /**
- * `resume` ends a coroutine's error like a `pcall`, so an interrupt has to pass it too; and the runtime is told
- * which thread runs.
+ * `resume` and `wrap` end a coroutine's error like a `pcall`, so an interrupt has to pass them too; the runtime is told
+ * which thread runs; and a coroutine that was set aside takes along the one that has resumed it. `yield`, `running`
+ * and `isyieldable` do not take the threads on which the host enters Lua for coroutines.
  */
-export function changeCoroutine(L: LuaState, { interrupt, threads }: LibraryContext): void {
-  const resumeThread = fieldFunction(L, 'resume')
+export function changeCoroutine(L: LuaState, { interrupt, threads, preemption }: LibraryContext): void {
   const create = fieldFunction(L, 'create')
+  const running = fieldFunction(L, 'running')
+  const yieldThread = fieldFunction(L, 'yield')
 
-  /** Resumes the thread that is the first argument; answers the results, true or false before them. */
-  function resume(state: LuaState): number {
-    const thread = lua.lua_tothread(state, 1)
-    if (thread === null) return resumeThread(state)
+  /** What becomes of the results, which are on top of `state`: their number, or -1 with an error. */
+  type Finish = (state: LuaState, count: number) => number
+
+  function fail(state: LuaState, message: string, finish: Finish): number {
+    lua.lua_pushstring(state, toBytes(message))
+    return finish(state, -1)
+  }
+
+  /** Resumes `thread` with the arguments on top of the stack. */
+  function resume(state: LuaState, thread: LuaState, argumentCount: number, finish: Finish): number {
+    if (!lua.lua_checkstack(thread, argumentCount)) return fail(state, 'too many arguments to resume', finish)
+    if (lua.lua_status(thread) === lua.LUA_OK && lua.lua_gettop(thread) === 0)
+      return fail(state, 'cannot resume dead coroutine', finish)
+    lua.lua_xmove(state, thread, argumentCount)
+    return proceed(state, thread, argumentCount, finish)
+  }
+
+  function proceed(state: LuaState, thread: LuaState, argumentCount: number, finish: Finish): number {
+    const run = (): number => lua.lua_resume(thread, state, argumentCount)
+    let status: number
     threads.enter(thread)
     try {
-      return resumeThread(state)
+      status = preemption.possible(state) ? run() : preemption.hold(run)
     } finally {
       threads.enter(state)
-      interrupt.rethrow(state)
     }
+    if (status === lua.LUA_YIELD && preemption.pending)
+      return preemption.passOn(state, () => proceed(state, thread, 0, finish))
+    interrupt.rethrow(state)
+    if (status !== lua.LUA_OK && status !== lua.LUA_YIELD) {
+      lua.lua_xmove(thread, state, 1)
+      return finish(state, -1)
+    }
+    const count = lua.lua_gettop(thread)
+    if (!lua.lua_checkstack(state, count + 1)) {
+      lua.lua_pop(thread, count)
+      return fail(state, 'too many results to resume', finish)
+    }
+    lua.lua_xmove(thread, state, count)
+    return finish(state, count)
+  }
+
+  const finishResume: Finish = (state, count) => {
+    if (count < 0) replaceException(state)
+    const pushed = count < 0 ? 1 : count
+    lua.lua_pushboolean(state, count >= 0)
+    lua.lua_insert(state, -(pushed + 1))
+    return pushed + 1
+  }
+
+  function wrapped(thread: LuaState): RawFunction {
+    const finish: Finish = (state, count) => {
+      if (count >= 0) return count
+      replaceException(state)
+      threads.failed(thread)
+      addPosition(state)
+      return lua.lua_error(state)
+    }
+    return (state) => resume(state, thread, lua.lua_gettop(state), finish)
   }
 
   setFunctions(L, {
     resume(state) {
-      const results = resume(state)
-      if (!lua.lua_toboolean(state, -results)) replaceException(state)
-      return results
+      const thread = lua.lua_tothread(state, 1)
+      if (thread === null) throw new LuaFailure("bad argument #1 to 'resume' (thread expected)")
+      return resume(state, thread, lua.lua_gettop(state) - 1, finishResume)
     },
     wrap(state) {
       create(state)
-      const slot = state.stack[state.top - 1]
-      if (slot === undefined) throw new Error('no thread was made')
-      const thread = { type: slot.type, value: slot.value }
-      lua.lua_pushcfunction(state, (caller) => {
-        lua.lua_pushnil(caller)
-        const top = caller.stack[caller.top - 1]
-        if (top !== undefined) Object.assign(top, thread)
-        lua.lua_insert(caller, 1)
-        const results = resume(caller)
-        if (lua.lua_toboolean(caller, -results)) return results - 1
-        replaceException(caller)
-        threads.failed(thread.value as LuaState)
-        addPosition(caller)
-        return lua.lua_error(caller)
-      })
+      const thread = lua.lua_tothread(state, -1)
+      if (thread === null) throw new Error('no thread was made')
+      lua.lua_pushcfunction(state, guarded(wrapped(thread)))
       return 1
+    },
+    yield(state) {
+      if (threads.isEntry(state)) throw new LuaFailure('attempt to yield from outside a coroutine')
+      return yieldThread(state)
+    },
+    isyieldable(state) {
+      lua.lua_pushboolean(state, !threads.isEntry(state) && lua.lua_isyieldable(state))
+      return 1
+    },
+    running(state) {
+      running(state)
+      lua.lua_pop(state, 1)
+      lua.lua_pushboolean(state, threads.isEntry(state))
+      return 2
     },
   })
 }

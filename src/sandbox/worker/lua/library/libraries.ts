@@ -1,5 +1,6 @@
 import type { LuaState } from '../fengari-types.ts'
 import type { Interrupt } from '../interrupt.ts'
+import type { Preemption } from '../preemption.ts'
 import { changeBase } from './base-library.ts'
 import { changeCoroutine } from './coroutine-library.ts'
 import { changeMath } from './math-library.ts'
@@ -9,6 +10,8 @@ import { changeTable } from './table-library.ts'
 
 /** What the runtime has to know of coroutines. */
 export interface Threads {
+  /** Whether the host has made it to enter Lua: no coroutine of the plugin's. */
+  isEntry(thread: LuaState): boolean
   /** This thread runs from now on. */
   enter(thread: LuaState): void
   /** This one ended with an error, which goes on in the thread that resumed it. */
@@ -22,6 +25,7 @@ export interface LibraryContext {
   print(text: string): void
   now(): number
   interrupt: Interrupt
+  preemption: Preemption
   threads: Threads
   /** Bytes. */
   stringLimit: number

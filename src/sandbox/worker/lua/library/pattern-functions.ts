@@ -4,6 +4,7 @@ import { auxiliary, lua } from '../engine.ts'
 import type { LuaState, RawFunction } from '../fengari-types.ts'
 import { type Capture, createMatcher, type Match, type Matcher } from '../lua-pattern.ts'
 import { guarded, LuaFailure } from '../raw-function.ts'
+import { type RawStep, type RawSteps, stepwise } from '../raw-steps.ts'
 import type { LibraryContext } from './libraries.ts'
 
 const special = new Set(fromLatin1('^$*+?.([%-'))
@@ -17,7 +18,7 @@ export function patternFunctions(context: LibraryContext): Record<string, RawFun
     find: (L) => find(L, matcher, true),
     match: (L) => find(L, matcher, false),
     gmatch: (L) => iterate(L, matcher),
-    gsub: (L) => substitute(L, matcher, context.stringLimit),
+    gsub: stepwise(context.preemption, (L) => substitute(L, matcher, context.stringLimit)),
   }
 }
 
@@ -102,7 +103,7 @@ function iterate(L: LuaState, makeMatcher: MakeMatcher): number {
   return 1
 }
 
-function substitute(L: LuaState, makeMatcher: MakeMatcher, stringLimit: number): number {
+function* substitute(L: LuaState, makeMatcher: MakeMatcher, stringLimit: number): RawSteps {
   const subject = auxiliary.luaL_checkstring(L, 1)
   const pattern = auxiliary.luaL_checkstring(L, 2)
   const kind = lua.lua_type(L, 3)
@@ -126,7 +127,7 @@ function substitute(L: LuaState, makeMatcher: MakeMatcher, stringLimit: number):
       count += 1
       const whole = subject.subarray(found.start, found.end)
       if (text !== null) expand(text, whole, found.captures, builder.add)
-      else builder.add(replacement(L, kind, found) ?? whole)
+      else builder.add((yield* replacement(L, kind, found)) ?? whole)
       at = found.end
       lastEnd = found.end
     } else if (at < subject.length) {
@@ -172,13 +173,17 @@ function expand(
 }
 
 /** What the table or function puts in place of a match; `undefined`: the match stays. */
-function replacement(L: LuaState, kind: number, found: Match): Uint8Array | undefined {
+function* replacement(
+  L: LuaState,
+  kind: number,
+  found: Match,
+): Generator<RawStep, Uint8Array | undefined, undefined> {
   if (kind === lua.LUA_TTABLE) {
     pushCaptures(L, found.captures.slice(0, 1))
     lua.lua_gettable(L, 3)
   } else {
     lua.lua_pushvalue(L, 3)
-    lua.lua_call(L, pushCaptures(L, found.captures), 1)
+    yield { call: pushCaptures(L, found.captures) }
   }
   if (!lua.lua_toboolean(L, -1)) {
     lua.lua_pop(L, 1)

@@ -3,10 +3,16 @@ import { toUnicode } from '../bytes.ts'
 import { auxiliary, basicType, lua, tags } from '../engine.ts'
 import type { LuaState, RawTable } from '../fengari-types.ts'
 import { LuaFailure, setFunctions } from '../raw-function.ts'
+import { stepwise } from '../raw-steps.ts'
 import type { LibraryContext } from './libraries.ts'
+import { sort } from './sort.ts'
 
 export function changeTable(L: LuaState, context: LibraryContext): void {
-  setFunctions(L, { concat: (state) => concat(state, context), maxn })
+  setFunctions(L, {
+    concat: (state) => concat(state, context),
+    maxn,
+    sort: stepwise(context.preemption, sort),
+  })
 }
 
 const empty = new Uint8Array()

@@ -1,0 +1,24 @@
+import { lua } from './engine.ts'
+import type { LuaState, RawFunction } from './fengari-types.ts'
+import type { Preemption } from './preemption.ts'
+import { guarded } from './raw-function.ts'
+
+/** Wanted by a library function on its way: a call with so many arguments, for one result, or only a pause. */
+export type RawStep = { call: number } | 'pause'
+
+/** What a library function does; the function to call, and its arguments, lie on top of the stack. */
+export type RawSteps = Generator<RawStep, number, undefined>
+
+/** Makes a function of Lua of steps, between which its thread can be set aside. */
+export function stepwise(preemption: Preemption, begin: (L: LuaState) => RawSteps): RawFunction {
+  function proceed(L: LuaState, steps: RawSteps): number {
+    const continuation = guarded((state) => proceed(state, steps))
+    for (;;) {
+      const { done, value } = steps.next()
+      if (done === true) return value
+      if (value !== 'pause') lua.lua_callk(L, value.call, 1, 0, continuation)
+      else if (preemption.due(L)) preemption.setAsideFor(L, 'slice', continuation)
+    }
+  }
+  return (L) => proceed(L, begin(L))
+}
