@@ -60,8 +60,18 @@ export function createAccess(settings: AccessSettings): Access {
     return publicUrl !== undefined && bareAuthority(publicUrl.protocol, authority) === publicUrl.host
   }
 
+  /** By which it was asked last: nearly all ask by the same one. */
+  let lastOwn: string | undefined
+
   /** Whether `host:port` names this host itself: its loopback names, or the address it listens at. */
   function isThisHost(authority: string): boolean {
+    if (authority === lastOwn) return true
+    const isOwn = namesThisHost(authority)
+    if (isOwn) lastOwn = authority
+    return isOwn
+  }
+
+  function namesThisHost(authority: string): boolean {
     const [, name, digits] = /^(\[[^\]]+\]|[^:[\]]+)(?::(\d{1,5}))?$/.exec(authority.toLowerCase()) ?? []
     if (name === undefined || Number(digits ?? (secure ? 443 : 80)) !== port()) return false
     // As browsers write it: other spellings of an address are nobody's who means well.

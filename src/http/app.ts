@@ -96,11 +96,11 @@ function targetOf(route: Route, context: Context): string {
   return route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
 }
 
-function send(context: Context, { status = 200, body, type, headers = {} }: Answer): void {
+function send(context: Context, { status = 200, body, json, type, headers = {} }: Answer): void {
   context.status = status
   context.set('Content-Type', type ?? 'application/json; charset=utf-8')
   context.set({ ...headers })
-  context.body = type === undefined ? jsonText(body) : body
+  context.body = type === undefined ? (json ?? jsonText(body)) : body
 }
 
 /** Addresses below these are no secret to anybody who has a token, and to nobody else. */

@@ -10,6 +10,8 @@ import { createQueryParser } from './query.ts'
 export interface Answer {
   status?: number
   body: unknown
+  /** The body as JSON, where that is there already. */
+  json?: Buffer
   type?: string
   headers?: Readonly<Record<string, string>>
 }

@@ -140,7 +140,8 @@ export const visibleIsolateErrorCodes = isolateErrorCodes.filter((code) => code 
 
 export interface Isolate {
   /** Counted in the worker, as of the last message from it. */
-  resources(): Resources
+  resources(): Readonly<Resources>
+  readonly isolation: 'dedicated' | 'shared'
   /** Memory and load, as of the last sign of life from the worker. */
   usage(): IsolateUsage
   /** `data`: JSON. */

@@ -12,11 +12,13 @@ import {
 } from '../../schema/api.ts'
 import { parseFullId } from '../../schema/identifier.ts'
 import type { Plugin } from '../../schema/plugin.ts'
+import { createPluginList } from '../plugin-list.ts'
 import { type Answer, defineRoute, type Route } from '../route.ts'
 import { commandContext, fetchProblems, pluginAnswer, pluginIdOf } from './plugin-id.ts'
 
 /** Plugins as things: list, read, install, uninstall. */
 export function pluginRoutes(lifecycle: Lifecycle): Route[] {
+  const list = createPluginList()
   return [
     defineRoute({
       method: 'GET',
@@ -24,9 +26,7 @@ export function pluginRoutes(lifecycle: Lifecycle): Route[] {
       summary: 'Lists the installed plugins',
       query: PluginsQuery,
       answers: { 200: PluginsAnswer },
-      handle: ({ query }) => ({
-        body: { plugins: lifecycle.list().filter((plugin) => matches(plugin, query)) },
-      }),
+      handle: ({ query }) => list(lifecycle.list().filter((plugin) => matches(plugin, query))),
     }),
     defineRoute({
       method: 'POST',

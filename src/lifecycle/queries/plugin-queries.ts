@@ -10,6 +10,7 @@ import type { Lifecycle } from '../lifecycle.ts'
 import { environmentUse } from '../permissions/plugin-environment.ts'
 import type { PluginLogs } from '../running/plugin-logs.ts'
 import { pluginsCalled } from '../running/plugin-names.ts'
+import { createKnownViews } from './known-views.ts'
 import { pluginView, versionViews } from './views.ts'
 
 /** Questions about the plugins that are installed. They change nothing. */
@@ -18,31 +19,42 @@ export interface PluginQueries extends Pick<
   'resolveId' | 'list' | 'get' | 'document' | 'logs' | 'versions'
 > {
   /** Sorted. */
-  installedIds(): string[]
+  installedIds(): readonly string[]
   summaries(): PluginSummary[]
 }
 
 export function createPluginQueries(context: LifecycleContext, logs: PluginLogs): PluginQueries {
   const { journal, manifests, effects } = context
+  const views = createKnownViews()
 
-  function installedIds(): string[] {
-    return [...journal.state.plugins.values()]
-      .filter((snapshot) => isInstalled(stateOf(snapshot)))
-      .map((snapshot) => snapshot.context.id)
-      .sort()
+  /** They change only with a fact. */
+  let installed: { seq: number; ids: readonly string[] } | undefined
+
+  function installedIds(): readonly string[] {
+    const { seq, plugins } = journal.state
+    if (installed?.seq !== seq) {
+      const ids = [...plugins.values()]
+        .filter((snapshot) => isInstalled(stateOf(snapshot)))
+        .map((snapshot) => snapshot.context.id)
+        .sort()
+      installed = { seq, ids }
+    }
+    return installed.ids
   }
 
   function get(id: string): Plugin {
     const snapshot = snapshotOfPlugin(context, id)
     requireInstalled(snapshot)
-    const [manifest, fields] = [manifests.get(id), manifests.fields(id)]
-    return pluginView(snapshot, {
-      manifest,
-      fields,
-      environment: environmentUse(fields, context.environment(manifest ?? {})),
+    const changing = {
+      manifest: manifests.get(id),
       resources: effects.resources(id),
-      limits: effects.limits,
       isolation: effects.isolation(id),
+    }
+    return views.of(snapshot, changing, () => {
+      const { manifest } = changing
+      const fields = manifests.fields(id)
+      const environment = environmentUse(fields, context.environment(manifest ?? {}))
+      return pluginView(snapshot, { ...changing, fields, environment, limits: effects.limits })
     })
   }
 

@@ -176,7 +176,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
     say,
     limits: sandbox.limits,
     isLoaded: (id) => loaded.get(id)?.isolate !== undefined,
-    isolation: (id) => loaded.get(id)?.isolate?.usage().isolation,
+    isolation: (id) => loaded.get(id)?.isolate?.isolation,
     resources(id) {
       const plugin = loaded.get(id)
       if (plugin?.isolate !== undefined) return plugin.isolate.resources()

@@ -51,7 +51,7 @@ export interface PluginServicesSettings {
   /** A plugin has met one of its limits; once for each limit and load. */
   onLimit(id: string, limit: LimitName, value: number): void
   /** Full ids of all installed plugins, sorted. */
-  installedIds(): string[]
+  installedIds(): readonly string[]
   /** The same, as `Plugin.list()` shows them. */
   listPlugins(): PluginSummary[]
 }

@@ -104,7 +104,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     await takeBack(dispatcher, tasks)
     over = true
     deliveries.close()
-    dispatcher.resources = { ...noResources }
+    dispatcher.resources = noResources
     slot.detach(number)
     pluginCalls.leave(number)
     controlRequests.rejectAll(notRunning(source.id))
@@ -248,7 +248,8 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
 
   return {
     ended: ended.promise,
-    resources: () => ({ ...dispatcher.resources }),
+    resources: () => dispatcher.resources,
+    isolation: slot.isolation,
     usage: () => ({
       plugin: source.id,
       isolation: slot.isolation,

@@ -39,7 +39,7 @@ export interface OperationDispatcher {
   /** Told to the log and to the host, once for each. `value`: when it is not the plugin's own. */
   limitReached(limit: LimitName, value?: number): void
   /** What the isolate has counted in its tables. */
-  resources: Resources
+  resources: Readonly<Resources>
   /** What takes back all that the plugin has with the host, to be served; and forgets it. */
   release(): Operation[]
   /** Lets calls elsewhere end, for so many milliseconds; then cuts them short. */
@@ -107,7 +107,7 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
     frames: createFrameDispatcher({ logger, plugin, services, held, kept, cramped: warnOfRoom }),
     say,
     limitReached,
-    resources: { ...noResources },
+    resources: noResources,
     release: held.release,
     finishCalls: (milliseconds) => calls.finish(milliseconds),
     abortCalls: () => calls.abort(),

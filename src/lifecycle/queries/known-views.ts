@@ -1,0 +1,36 @@
+import type { PluginSnapshot } from '../../journal/evolve.ts'
+import type { Plugin, Resources } from '../../schema/plugin.ts'
+import type { PluginSurroundings } from './views.ts'
+
+/** What may change of a plugin's surroundings while its fold stays as it is. The fields come with the manifest. */
+type Changing = Pick<PluginSurroundings, 'manifest' | 'resources' | 'isolation'>
+
+/** Views of plugins for as long as what they show stays the same: whoever asks again and again gets the same object. */
+export interface KnownViews {
+  of(snapshot: PluginSnapshot, surroundings: Changing, make: () => Plugin): Plugin
+}
+
+export function createKnownViews(): KnownViews {
+  /** A snapshot is never changed, but followed by another one. */
+  const known = new WeakMap<PluginSnapshot, Changing & { view: Plugin }>()
+  return {
+    of(snapshot, { manifest, resources, isolation }, make) {
+      const last = known.get(snapshot)
+      const isSame =
+        last?.manifest === manifest &&
+        last?.isolation === isolation &&
+        last !== undefined &&
+        haveSameCounts(last.resources, resources)
+      if (isSame) return last.view
+      const view = Object.freeze(make())
+      known.set(snapshot, { manifest, resources, isolation, view })
+      return view
+    },
+  }
+}
+
+function haveSameCounts(one: Resources, other: Resources): boolean {
+  if (one === other) return true
+  const kinds = Object.keys(other) as (keyof Resources)[]
+  return kinds.every((kind) => one[kind] === other[kind])
+}

@@ -1,0 +1,23 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { initialPlugin } from '../../../src/journal/evolve.ts'
+import { createKnownViews } from '../../../src/lifecycle/queries/known-views.ts'
+import type { Manifest } from '../../../src/schema/manifest.ts'
+import { noResources, type Plugin } from '../../../src/schema/plugin.ts'
+
+test('a view stays the same object until something that it shows is another', () => {
+  const views = createKnownViews()
+  const make = (): Plugin => ({}) as Plugin
+  const snapshot = initialPlugin('@a/b')
+  const manifest = {} as Manifest
+  const surroundings = { manifest, resources: noResources, isolation: undefined }
+  const first = views.of(snapshot, surroundings, make)
+  assert.equal(views.of(snapshot, { ...surroundings, resources: { ...noResources } }, make), first)
+  const others = [
+    [initialPlugin('@a/b'), surroundings],
+    [snapshot, { ...surroundings, manifest: {} as Manifest }],
+    [snapshot, { ...surroundings, resources: { ...noResources, timers: 1 } }],
+    [snapshot, { ...surroundings, isolation: 'shared' as const }],
+  ] as const
+  for (const [of, now] of others) assert.notEqual(views.of(of, now, make), first)
+})
