@@ -3,6 +3,9 @@
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 
+/** What can be built by itself. */
+export const partNames = ['main', 'worker', 'web']
+
 /** Files that all parts depend on, whether or not they are there. */
 const common = [
   ...[
@@ -46,12 +49,20 @@ function saveStamp(part, stamp) {
   renameSync(temporary, stampOf(part))
 }
 
+/** Files that parts have in common are looked at once. */
+const seen = new Map()
+
+function looksOnce(path) {
+  if (!seen.has(path)) seen.set(path, looks(path))
+  return seen.get(path)
+}
+
 export function isFresh(part) {
   const stamp = readStamp(part)
   if (stamp?.platform !== platform) return false
   let isChanged = false
   for (const file of stamp.files) {
-    const now = looks(file.path)
+    const now = looksOnce(file.path)
     if (now === file.looks) continue
     if (hash(file.path) !== file.hash) return false
     // Copied, checked out again or touched: only looked at the next time.

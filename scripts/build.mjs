@@ -4,7 +4,7 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { fileSystemTime, isFresh, writeStamp } from './build-stamp.mjs'
+import { fileSystemTime, isFresh, partNames, writeStamp } from './build-stamp.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
 
@@ -109,10 +109,10 @@ async function make(part) {
 }
 
 const named = process.argv.slice(2)
-const unknown = named.find((part) => !(part in parts))
+const unknown = named.find((part) => !partNames.includes(part))
 if (unknown !== undefined) {
-  console.error(`There is no part ${unknown}: name ${Object.keys(parts).join(', ')}, or none for all.`)
+  console.error(`There is no part ${unknown}: name ${partNames.join(', ')}, or none for all.`)
   process.exit(2)
 }
-const wanted = named.length > 0 ? named : Object.keys(parts)
+const wanted = named.length > 0 ? named : partNames
 await Promise.all(wanted.filter((part) => !isFresh(part)).map(make))

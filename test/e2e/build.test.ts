@@ -20,6 +20,9 @@ async function checkout(context: Parameters<typeof temporaryDirectory>[0]) {
   return {
     build: (name = part) =>
       spawnSync(process.execPath, [at('scripts/build.mjs'), name], { cwd: '/', encoding: 'utf8' }),
+    start: (...flags: string[]) =>
+      spawnSync(process.execPath, [at('scripts/start.mjs'), ...flags], { cwd: folder, encoding: 'utf8' }),
+    builtAt: (path: string) => statSync(at(path)).mtimeMs,
     text: (path: string) => readFileSync(at(path), 'utf8'),
     write: (path: string, text: string) => writeFileSync(at(path), text),
     append: (path: string, text: string) => writeFileSync(at(path), text, { flag: 'a' }),
@@ -72,6 +75,28 @@ test('a build that fails says why, and counts as none', async (t) => {
     assert.equal(status, 1)
     assert.match(stderr, /main\.ts:\d+/)
   }
+})
+
+test('the host is started as soon as all parts are what their sources give, and not when one cannot be built', async (t) => {
+  const copy = await checkout(t)
+  const { version } = JSON.parse(copy.text('package.json')) as { version: string }
+  const started = () => {
+    const { status, stdout } = copy.start('--version')
+    const built = ['dist/main.js', 'dist/worker.js', 'dist/web/main.js'].map(copy.builtAt)
+    return { status, stdout, built }
+  }
+  const first = started()
+  assert.deepEqual([first.status, first.stdout], [0, `${version}\n`])
+  assert.deepEqual(started(), first)
+  copy.append('src/main.ts', '\n// Changed.\n')
+  const second = started()
+  assert.deepEqual([second.status, second.stdout], [0, `${version}\n`])
+  assert.ok(second.built[0] !== first.built[0])
+  assert.deepEqual(second.built.slice(1), first.built.slice(1))
+  copy.append('src/main.ts', 'const = 1\n')
+  const broken = copy.start('--version')
+  assert.deepEqual([broken.status, broken.stdout], [1, ''])
+  assert.match(broken.stderr, /main\.ts:\d+/)
 })
 
 test('a part that does not exist cannot be built', async (t) => {
