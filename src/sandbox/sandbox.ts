@@ -20,8 +20,11 @@ export interface SandboxSettings {
   clock: Clock
   logger: Logger
   limits?: Partial<SandboxLimits>
-  /** A worker for each plugin (the default), or few workers for many. */
-  isolation?: 'dedicated' | 'shared'
+  /**
+   * A worker for each plugin (the default); shared ones in which few are down when one takes its worker along; or as few
+   * workers for many as go. In the last two whoever needs a worker of its own has one.
+   */
+  isolation?: 'dedicated' | 'auto' | 'shared'
 }
 
 /** Attempts to load a plugin in a shared worker; the last one is in a worker of its own. */
@@ -36,6 +39,12 @@ const worthAnotherPlace: ReadonlySet<IsolateErrorCode> = new Set<IsolateErrorCod
   'worker_died',
 ])
 
+/** Fewer in a worker than fit into it. */
+const smallGroups = (limits: SandboxLimits): SandboxLimits => ({
+  ...limits,
+  isolatesPerWorker: Math.min(limits.isolatesPerWorker, limits.isolatesInSmallGroup),
+})
+
 /** Runs plugins in worker threads. */
 export function createSandbox(settings: SandboxSettings): Sandbox {
   const { clock, logger } = settings
@@ -48,7 +57,11 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
   let closed = false
   const common = { clock, logger, limits, nextNumber: () => (lastWorker += 1) }
   const own = createOwnWorkers(common)
-  const slots = settings.isolation === 'shared' ? createWorkerPool({ ...common, own }) : own
+  const { isolation = 'dedicated' } = settings
+  const slots =
+    isolation === 'dedicated'
+      ? own
+      : createWorkerPool({ ...common, own, limits: isolation === 'auto' ? smallGroups(limits) : limits })
 
   async function loadAt(
     slot: WorkerSlot,

@@ -92,7 +92,7 @@ export function shownLimits(limits: PluginLimits): ShownLimits {
  * Those that only a worker of its own can keep: a plugin for which one of them is set has one, also where plugins
  * share workers. For one that shares, what its neighbours and it may take together holds instead.
  */
-export const workersOwnLimits = ['memory', 'callbackTime', 'loadTime'] as const satisfies LimitName[]
+export const workersOwnLimits = ['memory'] as const satisfies LimitName[]
 
 const eachLimit = <S extends Type.TSchema>(schema: (definition: LimitDefinition) => S) =>
   Object.fromEntries(limitNames.map((name) => [name, schema(limitDefinitions[name])])) as Record<LimitName, S>

@@ -130,7 +130,8 @@ export const definitions = {
     flag: 'isolation',
     variable: 'HOST_ISOLATION',
     fallback: 'dedicated',
-    meaning: 'dedicated: one worker a plugin; shared: many plugins in few workers',
+    meaning:
+      'dedicated: one worker a plugin; auto: shared ones, and one of its own for who needs it; shared: as many plugins in few workers as go',
   },
   safeMode: {
     flag: 'safe',

@@ -51,7 +51,7 @@ export interface Settings {
   secretKeyFile: string | undefined
   logLevel: LogLevel
   logFormat: 'pretty' | 'json'
-  isolation: 'dedicated' | 'shared'
+  isolation: 'dedicated' | 'auto' | 'shared'
   /** No plugin is loaded, but everything can be changed. */
   safeMode: boolean
   /** Empty: no Home Assistant discovery. */
@@ -90,7 +90,7 @@ export function readSettings(text: (name: SettingName) => string | undefined, is
     secretKeyFile: text('secretKeyFile') || undefined,
     logLevel: oneOf('logLevel', required('logLevel'), logLevels),
     logFormat: oneOf('logFormat', text('logFormat') || (isTerminal ? 'pretty' : 'json'), ['pretty', 'json']),
-    isolation: oneOf('isolation', required('isolation'), ['dedicated', 'shared']),
+    isolation: oneOf('isolation', required('isolation'), ['dedicated', 'auto', 'shared']),
     safeMode: readSwitch('safeMode', text('safeMode')),
     discoveryPrefix: readPrefix(text('discoveryPrefix') ?? ''),
     httpRewrite: readRewrite(text('httpRewrite')),

@@ -1,5 +1,6 @@
 import type { Isolate, IsolateSource, Sandbox } from '../../src/sandbox/isolate.ts'
 import type { SandboxLimits } from '../../src/sandbox/limits.ts'
+import type { SandboxSettings } from '../../src/sandbox/sandbox.ts'
 import { createRecorder, rawSource, type Recorder, testSandbox } from './stage.ts'
 
 /** One of several plugins in one sandbox. */
@@ -18,7 +19,7 @@ export interface Stage {
 export async function withStage(
   use: (stage: Stage) => Promise<void>,
   limits: Partial<SandboxLimits> = {},
-  isolation?: 'dedicated' | 'shared',
+  isolation?: SandboxSettings['isolation'],
 ): Promise<void> {
   const sandbox = testSandbox(limits, isolation === undefined ? {} : { isolation })
   const installed = new Set<string>()

@@ -166,3 +166,35 @@ test('§6 an unload comes after the callback that is under way, and before what 
     'shared',
   )
 })
+
+test('§6 an unload does not wait for an endless loop, nor for an answer, whatever the neighbours do', async () => {
+  await withStage(
+    async ({ load, sandbox }) => {
+      const loop = 'plugin:on("loop", function() print("loops") while true do end end)'
+      const ending = await load('ending', `${loop} plugin:onCleanup(function() print("cleaned up") end)`)
+      const neighbour = await load('neighbour', `${loop} function plugin:never() while true do end end`)
+      const caller = await load(
+        'caller',
+        'plugin:on("go", function() print("calls") Plugin.get("neighbour"):never() end) plugin:onCleanup(function() print("cleaned up") end)',
+      )
+      neighbour.isolate.deliverEvent('loop', json())
+      ending.isolate.deliverEvent('loop', json())
+      caller.isolate.deliverEvent('go', json())
+      await Promise.all([
+        ending.recorder.logged('loops'),
+        neighbour.recorder.logged('loops'),
+        caller.recorder.logged('calls'),
+      ])
+      await Promise.all([ending.isolate.unload(), caller.isolate.unload()])
+      assert.match(ending.recorder.logs()[1] ?? '', /stopped, because the plugin is being unloaded/)
+      assert.match(caller.recorder.logs()[1] ?? '', /no answer, because the plugin is being unloaded/)
+      for (const { recorder } of [ending, caller]) assert.equal(recorder.logs().at(-1), 'info cleaned up')
+      assert.deepEqual(
+        sandbox.usage().map(({ plugin }) => plugin),
+        ['@test/neighbour'],
+      )
+    },
+    oneWorker,
+    'shared',
+  )
+})

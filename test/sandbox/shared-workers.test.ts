@@ -26,6 +26,25 @@ test('§6 a hundred and twenty plugins run in few workers, and all do their work
   )
 })
 
+test('§6 with auto isolation few share a worker, and who asks for memory has one of its own', async () => {
+  await withStage(
+    async ({ load, sandbox }) => {
+      const names = Array.from({ length: 40 }, (_, index) => `p${index}`)
+      await Promise.all(names.map((name) => load(name, '')))
+      await load('large', '', { limits: { memory: 200 } })
+      const held = new Map<number, number>()
+      for (const { plugin, worker, isolation } of sandbox.usage()) {
+        assert.equal(isolation, plugin === '@test/large' ? 'dedicated' : 'shared')
+        held.set(worker, (held.get(worker) ?? 0) + 1)
+      }
+      assert.ok([...held.values()].every((count) => count <= 16))
+      assert.ok(held.size <= 9, `${held.size} workers`)
+    },
+    { beatInterval: 1_000 },
+    'auto',
+  )
+})
+
 test('§6 plugins in different shared workers call each other', async () => {
   await withStage(
     async ({ load, sandbox }) => {

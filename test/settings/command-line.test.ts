@@ -93,7 +93,7 @@ const refused: [commandLine: string[], environment: Record<string, string>, sent
   [[], { HOST_LOG_FORMAT: 'xml' }, /HOST_LOG_FORMAT/],
   [[], { HOST_SAFE_MODE: 'perhaps' }, /HOST_SAFE_MODE/],
   [[], { HOST_DISCOVERY_PREFIX: 'a/+' }, /HOST_DISCOVERY_PREFIX/],
-  [[], { HOST_ISOLATION: 'none' }, /dedicated or shared/],
+  [[], { HOST_ISOLATION: 'none' }, /dedicated or auto or shared/],
   [[], { HOST_PLUGIN_ENVIRONMENT: 'A B' }, /HOST_PLUGIN_ENVIRONMENT .*names of variables/],
   [[], { HOST_PLUGIN_ENVIRONMENT: 'A*B' }, /HOST_PLUGIN_ENVIRONMENT .*ending in \*/],
   [[], { HOST_MQTT_URL: 'http://user:hunter2@x' }, /^(?!.*hunter2).*HOST_MQTT_URL/],

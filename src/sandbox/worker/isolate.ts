@@ -76,6 +76,8 @@ type FailureCode = LoadFailure['code']
 type CallMessage = Extract<PeerMessage, { kind: 'call' }>
 
 const entryFile = 'init.lua'
+/** Milliseconds for `onCleanup` where others share the worker: they may be busy, and the host waits for its end. */
+const sharedCleanup = 2_000
 
 export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsolate {
   const { message: setup, post, questions, turns, queue } = settings
@@ -155,10 +157,15 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   ): Waiting<T> {
     outbox.flush()
     let outcome: (() => T) | undefined
-    const settle = (found: () => T): void => {
-      outcome = found
+    let over = false
+    const end = (): void => {
+      over = true
       awaited.delete(waiting)
       waiting.wake?.()
+    }
+    const settle = (found: () => T): void => {
+      outcome = found
+      end()
     }
     const takeBack = questions.begin(
       isolate,
@@ -175,16 +182,17 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     )
     const waiting: Waiting<T> = {
       get settled() {
-        return outcome !== undefined
+        return over
       },
       wake: undefined,
       take() {
-        if (outcome === undefined) throw new Error('there is no answer yet')
+        if (outcome === undefined) throw new Error('there is no answer, because the plugin is being unloaded')
         return outcome()
       },
       giveUp() {
-        awaited.delete(waiting)
+        if (over) return
         takeBack()
+        end()
       },
     }
     awaited.add(waiting)
@@ -368,7 +376,9 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   function* unload(): Steps<void> {
     turns?.renew(isolate)
     try {
-      yield* api.plugin.runCleanup(openAccount(budgets.cleanup))
+      // The neighbours wait for none of it, but the host does.
+      const time = turns === undefined ? budgets.cleanup : Math.min(budgets.cleanup, sharedCleanup)
+      yield* api.plugin.runCleanup(openAccount(time))
     } catch (error) {
       log.failure('onCleanup', error)
     }

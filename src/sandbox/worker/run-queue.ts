@@ -2,6 +2,8 @@
 export interface Runner {
   /** Goes on until the slice is over or nothing is left. Answers whether it can go on at once. */
   runSlice(): boolean
+  /** The host waits for its end: it has every other slice. */
+  readonly isEnding: boolean
 }
 
 /**
@@ -32,6 +34,7 @@ export function createRunQueue(monotonic: () => number): RunQueue {
   const waiting = new Set<Runner>()
   let scheduled: NodeJS.Immediate | undefined
   let end = 0
+  let lastWasEnding = false
 
   function slice<T>(task: () => T): T {
     const outer = end
@@ -44,8 +47,15 @@ export function createRunQueue(monotonic: () => number): RunQueue {
     }
   }
 
+  function next(): Runner | undefined {
+    const [first] = waiting
+    const ending = lastWasEnding ? undefined : [...waiting].find(({ isEnding }) => isEnding)
+    lastWasEnding = ending !== undefined
+    return ending ?? first
+  }
+
   function runOne(): boolean {
-    const [runner] = waiting
+    const runner = next()
     if (runner === undefined) return false
     waiting.delete(runner)
     if (slice(() => runner.runSlice())) waiting.add(runner)

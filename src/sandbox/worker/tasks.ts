@@ -1,7 +1,7 @@
 import type { Activation, LuaRuntime } from './lua/lua-value.ts'
 import type { LuaCall, Steps, Wait, Waiting } from './lua/steps.ts'
 import type { Runner, RunQueue } from './run-queue.ts'
-import { addWait, openAccount, type TimeAccount, type TimeBudget } from './time-budget.ts'
+import { addWait, hurry, openAccount, type TimeAccount, type TimeBudget } from './time-budget.ts'
 
 /**
  * What one isolate has to do, one thing after the other: each task has Lua called, or waits for answers, and begins
@@ -11,7 +11,10 @@ import { addWait, openAccount, type TimeAccount, type TimeBudget } from './time-
 export interface Tasks {
   /** Begins it, now or in its turn. Within Lua all of it is done on the spot. */
   start(steps: Steps<void>): void
-  /** Begins it as the last one: what has not begun is left out. */
+  /**
+   * Begins it as the last one: what has not begun is left out. Where others share the worker what is under way has little
+   * time left, and waits for nobody any more.
+   */
   startLast(steps: Steps<void>): void
   /** The same for what another plugin wants: it does not wait for a task that waits itself. */
   serve(call: ServedCall): void
@@ -59,6 +62,8 @@ interface CallUnderWay {
 
 interface Task {
   readonly steps: Steps<void>
+  /** After it nothing is done any more. */
+  readonly last: boolean
   /** It can be set aside, and waits without keeping the stack. */
   readonly preemptive: boolean
   state: 'ready' | 'running' | 'waiting'
@@ -67,6 +72,9 @@ interface Task {
   /** Goes on with the steps. */
   advance: () => IteratorResult<LuaCall | Wait, void>
 }
+
+/** Milliseconds that a call which is under way has for its end in a worker that others share. */
+const timeToEnd = 400
 
 export function createTasks(settings: TasksSettings): Tasks {
   const { runtime, budget, queue, preemptive, monotonic, milliseconds } = settings
@@ -77,15 +85,23 @@ export function createTasks(settings: TasksSettings): Tasks {
   let closed = false
   /** Its own slice is on the stack. */
   let inSlice = false
+  /** The last task has been begun, or waits for what is under way. */
+  let ending = false
   /** Waits of its that keep the stack. */
   let waitsOnSpot = 0
 
-  const runner: Runner = { runSlice: () => settings.turn(runSlice) }
+  const runner: Runner = {
+    runSlice: () => settings.turn(runSlice),
+    get isEnding() {
+      return ending
+    },
+  }
   const mayGoOn = (): boolean => !queue.sliceIsOver()
   const idle = (): boolean => stack.length === 0 && waiting.length === 0 && calls.length === 0
 
   const taskOf = (steps: Steps<void>, mayBeSetAside: boolean): Task => ({
     steps,
+    last: false,
     preemptive: mayBeSetAside,
     state: 'ready',
     call: undefined,
@@ -155,6 +171,7 @@ export function createTasks(settings: TasksSettings): Tasks {
 
   function beginCall(task: Task, { callee, args, account = openAccount(milliseconds) }: LuaCall): void {
     if (task.preemptive) {
+      if (ending && !task.last) hurry(account, timeToEnd)
       task.call = { activation: runtime.activate(callee, ...args), account }
       return
     }
@@ -218,8 +235,9 @@ export function createTasks(settings: TasksSettings): Tasks {
       if (account !== undefined) addWait(account, monotonic() - begun)
       task.waiting = undefined
       task.state = 'ready'
-      queue.add(runner)
+      if (!closed) queue.add(runner)
     }
+    if (ending && !task.last) answer.giveUp()
     if (answer.settled) {
       wake()
       return
@@ -249,8 +267,15 @@ export function createTasks(settings: TasksSettings): Tasks {
       begin(mayBeginNow)
     },
     startLast(steps) {
-      waiting = [taskOf(steps, preemptive)]
+      waiting = [{ ...taskOf(steps, preemptive), last: true }]
       calls = []
+      if (preemptive) {
+        ending = true
+        for (const { call, waiting: answer } of stack) {
+          if (call !== undefined) hurry(call.account, timeToEnd)
+          answer?.giveUp()
+        }
+      }
       begin(stack.length === 0)
     },
     serve(call) {

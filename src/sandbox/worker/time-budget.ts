@@ -7,15 +7,23 @@ export const waitingLimit = 30_000
 /** The time of one entry into Lua, with all that it calls on the way, also through the host and back into Lua. */
 export interface TimeAccount {
   /** Milliseconds. */
-  readonly allowed: number
+  allowed: number
   spent: number
   waited: number
   /** It was stopped, because it had no more. */
   exceeded: boolean
+  /** Its time was cut short. */
+  hurried: boolean
 }
 
 export function openAccount(milliseconds: number): TimeAccount {
-  return { allowed: milliseconds, spent: 0, waited: 0, exceeded: false }
+  return { allowed: milliseconds, spent: 0, waited: 0, exceeded: false, hurried: false }
+}
+
+/** It has so many milliseconds more at most: the plugin is being unloaded. */
+export function hurry(account: TimeAccount, milliseconds: number): void {
+  account.hurried = true
+  account.allowed = Math.min(account.allowed, account.spent + milliseconds)
 }
 
 /** It has waited for somebody else, who has taken so many milliseconds: that is not its own work. */
@@ -60,6 +68,7 @@ export function createTimeBudget(monotonic: () => number): TimeBudget {
     },
     check() {
       if (current === undefined || current.spent + monotonic() - since < current.allowed) return undefined
+      if (current.hurried) return 'stopped, because the plugin is being unloaded'
       current.exceeded = true
       return `stopped, because it ran for longer than ${current.allowed / 1000} s without a pause`
     },

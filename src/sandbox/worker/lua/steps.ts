@@ -26,7 +26,7 @@ export interface Waiting<T = unknown> {
   wake: (() => void) | undefined
   /** The answer, once settled. Throws when there is none. */
   take(): T
-  /** Nobody wants it any more. */
+  /** Nobody waits for it any more: it is settled without an answer. */
   giveUp(): void
 }
 
