@@ -101,6 +101,24 @@ test('§6 a plugin that cannot be set aside gets a worker of its own; another ve
   )
 })
 
+test('§6 what a large plugin has left behind is collected, although its worker is idle', async () => {
+  await withStage(
+    async ({ load, sandbox }) => {
+      const steady = await load('steady', '')
+      const large = await load(
+        'large',
+        `local kept = {} for i = 1, 100 do kept[i] = ("x"):rep(1000000) .. i end plugin:on("keep", function() print(#kept) end)`,
+      )
+      const memory = (): number => sandbox.usage()[0]?.memory ?? 0
+      await steady.recorder.until(() => (memory() > 100e6 ? true : undefined))
+      await large.isolate.unload()
+      await steady.recorder.until(() => (memory() < 50e6 ? true : undefined))
+    },
+    { heartbeatInterval: 100 },
+    'shared',
+  )
+})
+
 test('§6 when a worker runs out of memory its neighbours are told that it was not they', async () => {
   await withStage(
     async ({ load }) => {

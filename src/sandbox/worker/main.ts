@@ -30,6 +30,8 @@ const turns: Turns | undefined =
 /** Share of its room outside the heap above which a worker counts as full, and looks in a row at which it is. */
 const keptShare = 0.95
 const looksAllowed = 3
+/** Bytes that a plugin has left behind, as V8 collects nothing in a worker that is idle. */
+const worthCollecting = 32 * 1024 * 1024
 let outsideLimit = Number.POSITIVE_INFINITY
 let looksAbove = 0
 const questions = createQuestionChannel({
@@ -66,6 +68,12 @@ function lookOutside(outside: number): void {
   for (const isolate of isolates.values()) isolate.exceeded('memory')
 }
 
+/** Takes some tens of milliseconds; there is no such function under other flags than the host's (`worker-flags.ts`). */
+function collectGarbage(): void {
+  const { gc } = globalThis as { gc?: () => void }
+  gc?.()
+}
+
 function asTurnOf(isolate: number, task: () => void): void {
   if (turns === undefined) task()
   else turns.run(isolate, task)
@@ -83,7 +91,7 @@ port.on('message', (message: HostMessage) => {
       const number = message.isolate
       const closed = (): void => {
         isolates.delete(number)
-        turns?.forget(number)
+        if ((turns?.forget(number) ?? 0) > worthCollecting) setImmediate(collectGarbage)
       }
       outsideLimit = message.outsideBytes
       const isolate = createWorkerIsolate({ message, post, questions, turns, queue, closed })

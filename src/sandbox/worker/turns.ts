@@ -25,7 +25,8 @@ export interface Turns {
   loaded(isolate: number): void
   /** A new stretch for an isolate that has had too much: for its clean-up. */
   renew(isolate: number): void
-  forget(isolate: number): void
+  /** It has ended. Answers by how many bytes the worker's memory has grown for it. */
+  forget(isolate: number): number
 }
 
 export interface TurnsSettings {
@@ -187,11 +188,13 @@ export function createTurns({ rules, memory, afterTurn, exceeded }: TurnsSetting
       account.kept = 0
     },
     forget(isolate) {
+      const grown = accounts.get(isolate)?.grown ?? 0
       accounts.delete(isolate)
       excesses.delete(isolate)
       told.delete(isolate)
       if (Atomics.load(cells, turnCells.largest) === isolate) Atomics.store(cells, turnCells.largest, 0)
       if (Atomics.load(cells, turnCells.last) === isolate) Atomics.store(cells, turnCells.last, 0)
+      return grown
     },
   }
 }
