@@ -4,7 +4,6 @@ import { Script } from 'node:vm'
 import { MessageChannel } from 'node:worker_threads'
 import type { HostMessage, LoadSource, WorkerMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
 import { packCodeCache } from './code-cache.ts'
-import { letWorkersCollect } from './worker-flags.ts'
 import { createFlow } from '../flow/flow.ts'
 import { defaultLimits, workerLimits } from '../limits.ts'
 
@@ -13,7 +12,6 @@ import { defaultLimits, workerLimits } from '../limits.ts'
  * nowhere, and loads a plugin: V8 compiles a function when it is called first, and only what is compiled is in the cache.
  */
 export async function recordCodeCache(program: Uint8Array): Promise<Uint8Array> {
-  letWorkersCollect()
   const script = new Script(Buffer.from(program).toString('latin1'))
   const run = script.runInThisContext() as (require: (name: string) => unknown) => void
   const urgent = new MessageChannel()

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs'
 import { buildDirectory } from '../../base/build-directory.ts'
 import { lazily } from '../../base/lazily.ts'
 import { unpackCodeCache } from './code-cache.ts'
-import { letWorkersCollect } from './worker-flags.ts'
 
 /** What a worker runs, in memory that all of them share. */
 export interface WorkerProgram {
@@ -29,7 +28,6 @@ export const workerBootstrap = `{
 export const workerProgram = lazily(() => loadProgram(buildDirectory('worker')))
 
 function loadProgram(directory: URL): WorkerProgram {
-  letWorkersCollect()
   const source = readFileSync(new URL('worker.js', directory))
   const code = unpackCodeCache(source, readFileSync(new URL('worker.cache', directory)))
   return { source: shared(source), code: code && shared(code) }

@@ -1,6 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { postToHost } from '../../schema/call-frames.ts'
 import type { HostMessage, WorkerMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
+import { collectGarbage } from './collect-garbage.ts'
 import { heapStatistics } from './heap-statistics.ts'
 import { createWorkerIsolate, type WorkerIsolate } from './isolate.ts'
 import { createLuaRuntime } from './lua/lua-runtime.ts'
@@ -66,12 +67,6 @@ function lookOutside(outside: number): void {
   looksAbove = outside > outsideLimit * keptShare ? looksAbove + 1 : 0
   if (looksAbove < looksAllowed) return
   for (const isolate of isolates.values()) isolate.exceeded('memory')
-}
-
-/** Takes some tens of milliseconds; there is no such function under other flags than the host's (`worker-flags.ts`). */
-function collectGarbage(): void {
-  const { gc } = globalThis as { gc?: () => void }
-  gc?.()
 }
 
 function asTurnOf(isolate: number, task: () => void): void {
