@@ -120,7 +120,7 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   isolatesBeforeNextWorker: 5,
   // An idle plugin takes a sixth of a megabyte of it, so all of them have ten times as much as they need.
   sharedHeapMegabytes: 256,
-  sharedStringMegabytes: 256,
+  sharedStringMegabytes: 64,
   sharedMemoryShare: 0.75,
   // The plugins that have just moved there have the processor first.
   spareDelay: 1_000,

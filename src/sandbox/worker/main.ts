@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { postToHost } from '../../schema/call-frames.ts'
 import type { HostMessage, WorkerMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
-import { collectGarbage } from './collect-garbage.ts'
+import { garbageCollector } from './collect-garbage.ts'
 import { heapStatistics } from './heap-statistics.ts'
 import { createWorkerIsolate, type WorkerIsolate } from './isolate.ts'
 import { createLuaRuntime } from './lua/lua-runtime.ts'
@@ -33,6 +33,7 @@ const keptShare = 0.95
 const looksAllowed = 3
 /** Bytes that a plugin has left behind, as V8 collects nothing in a worker that is idle. */
 const worthCollecting = 32 * 1024 * 1024
+const collectGarbage = turns === undefined ? () => undefined : garbageCollector()
 let outsideLimit = Number.POSITIVE_INFINITY
 let looksAbove = 0
 const questions = createQuestionChannel({
