@@ -114,7 +114,7 @@ test('§6 what a large plugin has left behind is collected, although its worker 
       await large.isolate.unload()
       await steady.recorder.until(() => (memory() < 50e6 ? true : undefined))
     },
-    { heartbeatInterval: 100 },
+    { heartbeatInterval: 100, sharedStringMegabytes: 256 },
     'shared',
   )
 })
