@@ -32,12 +32,14 @@ interface Replaced {
 
 /** All libraries as fengari has them, and with stubs for what is changed. */
 const template = lazily(() => {
-  const original = openAll()
   const changed = openAll()
+  /** Each library as it was, to make the changes in again. */
+  const original = new Map<string, RawTable>()
   const replaced = new Map<string, Replaced[]>()
   for (const [library, change] of Object.entries(changes)) {
     lua.lua_getglobal(changed, toBytes(library))
     const table = changed.stack[changed.top - 1]?.value as RawTable
+    original.set(library, sharing(changed, table))
     const before = valuesIn(changed.l_G.l_registry.value as RawTable)
     // It is never run: what it makes is replaced.
     change(changed, {} as LibraryContext)
@@ -89,9 +91,8 @@ function makeFunctions(L: LuaState, library: string, wanted: RawFunction): RawFu
   const state = L.l_G.libraries
   if (state === undefined || !lua.lua_checkstack(L, lua.LUA_MINSTACK))
     throw new Error('no room for a library')
-  lua.lua_getglobal(original, toBytes(library))
-  const source = original.stack[original.top - 1]?.value as RawTable
-  lua.lua_pop(original, 1)
+  const source = original.get(library)
+  if (source === undefined) throw new Error(`nothing is changed in ${library}`)
   const scratch = sharing(L, source)
   lua.lua_pushnil(L)
   L.stack[L.top - 1]?.setfrom(new objects.TValue(tags.table, scratch))
