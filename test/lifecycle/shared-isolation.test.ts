@@ -50,7 +50,8 @@ return plugin
 })
 
 /** One instruction of Lua that takes a millisecond: nothing in between asks whether it takes too long. */
-const unstoppable = 'local s = ("x"):rep(1000000) for i = 1, 1000000 do s:upper() end'
+const unstoppable =
+  'local t = {} for i = 1, 50000 do t[i] = i end for i = 1, 1000000 do table.move(t, 1, 50000, 1) end'
 
 interface Stage {
   host: TestHost
@@ -234,4 +235,20 @@ test('§6 a plugin that fills the memory is moved or ended, and its neighbours r
   await until('its neighbour', async () => (await facts('first')).at(-1)?.type === 'PluginLoaded')
   assert.equal((await isolates()).get('first')?.isolation, 'shared')
   assert.ok(!types(await facts('first')).includes('PluginCrashed'))
+})
+
+test('§6 a plugin that makes and forgets many times the memory of a worker stays where it is, as its neighbours do', async (context) => {
+  const forget = 'for i = 1, 400 do local s = ("x"):rep(1000000 + i) end plugin:mqttPublish("forgotten", "all")'
+  const { host, facts, isolates } = await stage(context, [neighbour('first'), culprit(forget), neighbour('second')])
+  const client = await connect(context, host.mqttUrl)
+  const received = collect(client)
+  await client.subscribeAsync('forgotten')
+  for (let round = 1; round <= 3; round += 1) {
+    await client.publishAsync('misbehave', '')
+    await until('its end', async () => received.all.length === round)
+  }
+  for (const id of ['first', 'culprit', 'second']) {
+    assert.deepEqual(types(await facts(id)).slice(-1), ['PluginLoaded'])
+    assert.equal((await isolates()).get(id)?.isolation, 'shared')
+  }
 })

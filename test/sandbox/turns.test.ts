@@ -14,16 +14,24 @@ function stage() {
   const watch = createTurnWatchdog({ clock, limits, hung: (isolate) => hung.push(isolate) })
   const used: MemoryInUse = { heap: 1_000, outside: 0 }
   const told: [isolate: number, excess: Excess][] = []
+  let garbage = 0
+  let collections = 0
   const afterTurn: (() => void)[] = []
   const turns = createTurns({
     rules: { ...watch.rules, heapBytes: 10_000, outsideBytes: 10_000 },
-    memory: () => ({ ...used }),
+    memory: () => ({ heap: used.heap, outside: used.outside + garbage }),
+    collectGarbage: () => {
+      collections += 1
+      garbage = 0
+    },
     afterTurn: (callback) => afterTurn.push(callback),
     exceeded: (isolate, excess) => told.push([isolate, excess]),
   })
   watch.start()
   return {
     ...{ clock, watch, hung, used, told, turns },
+    leave: (bytes: number) => void (garbage += bytes),
+    collections: () => collections,
     beats: (count: number) => {
       for (let beat = 0; beat < count; beat += 1) clock.advance(50)
     },
@@ -121,6 +129,29 @@ test('§6 when memory is short the isolate has to go for which it has grown most
   assert.deepEqual(told, [[1, 'memory']])
   turns.forget(1)
   assert.equal(cell('largest'), 0)
+})
+
+test('§6 nobody has to go for garbage, and it is not collected for each byte more', () => {
+  const { turns, told, used, leave, collections } = stage()
+  turns.run(1, () => void (used.outside += 4_000))
+  for (let round = 0; round < 10; round += 1) {
+    turns.run(2, () => leave(6_000))
+    turns.run(1, () => undefined)
+    turns.run(2, () => undefined)
+  }
+  assert.deepEqual(told, [])
+  assert.equal(collections(), 10)
+  // What is in use is close to the limit: garbage is looked for again when a quarter of the room has come to it.
+  turns.run(1, () => void (used.outside += 5_900))
+  turns.run(2, () => leave(100))
+  assert.equal(collections(), 11)
+  for (let round = 0; round < 24; round += 1) turns.run(2, () => leave(100))
+  assert.equal(collections(), 11)
+  turns.run(2, () => leave(100))
+  assert.equal(collections(), 12)
+  assert.deepEqual(told, [])
+  turns.run(1, () => void (used.outside += 3_000))
+  assert.deepEqual(told, [[1, 'memory']])
 })
 
 test('§6 the host knows who hangs, after so many beats without a sign and not by the clock', () => {

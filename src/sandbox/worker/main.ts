@@ -1,7 +1,7 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { postToHost } from '../../schema/call-frames.ts'
 import type { HostMessage, WorkerMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
-import { garbageCollector } from './collect-garbage.ts'
+import { collectGarbage, prepareGarbageCollection } from './collect-garbage.ts'
 import { heapStatistics } from './heap-statistics.ts'
 import { createWorkerIsolate, type WorkerIsolate } from './isolate.ts'
 import { createLuaRuntime } from './lua/lua-runtime.ts'
@@ -25,6 +25,7 @@ const turns: Turns | undefined =
   createTurns({
     rules: setup.turns,
     memory: memoryInUse,
+    collectGarbage,
     afterTurn: setImmediate,
     exceeded: (isolate, excess) => isolates.get(isolate)?.exceeded(excess),
   })
@@ -33,7 +34,7 @@ const keptShare = 0.95
 const looksAllowed = 3
 /** Bytes that a plugin has left behind, as V8 collects nothing in a worker that is idle. */
 const worthCollecting = 32 * 1024 * 1024
-const collectGarbage = turns === undefined ? () => undefined : garbageCollector()
+if (turns !== undefined) prepareGarbageCollection()
 let outsideLimit = Number.POSITIVE_INFINITY
 let looksAbove = 0
 const questions = createQuestionChannel({

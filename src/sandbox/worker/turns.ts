@@ -32,6 +32,8 @@ export interface Turns {
 export interface TurnsSettings {
   rules: TurnRules
   memory(): MemoryInUse
+  /** Before anybody has to go for memory that nobody uses any more. */
+  collectGarbage(): void
   /** Calls once this turn of the event loop, and all that is due in it, has ended. */
   afterTurn(callback: () => void): void
   /** Told once of each isolate that takes too much. */
@@ -49,7 +51,10 @@ interface Account {
   allowed: number
 }
 
-export function createTurns({ rules, memory, afterTurn, exceeded }: TurnsSettings): Turns {
+/** Share of the room by which a worker may grow between two collections for the sake of a look. */
+const doubtfulShare = 0.25
+
+export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded }: TurnsSettings): Turns {
   const cells = new Int32Array(rules.cells)
   const accounts = new Map<number, Account>()
   const excesses = new Map<number, Excess>()
@@ -63,6 +68,8 @@ export function createTurns({ rules, memory, afterTurn, exceeded }: TurnsSetting
   let awaitingTurn = false
   /** When the last one had to go for its memory. */
   let evictedAt: number | undefined
+  /** Bytes at which it is found out how many of them are garbage: not again for each byte more. */
+  let doubtful: MemoryInUse = { heap: rules.heapBytes, outside: rules.outsideBytes }
 
   function accountOf(isolate: number): Account {
     let account = accounts.get(isolate)
@@ -117,9 +124,16 @@ export function createTurns({ rules, memory, afterTurn, exceeded }: TurnsSetting
     const account = top === undefined ? undefined : accounts.get(top)
     if (top !== undefined && account !== undefined && account.stretch >= account.allowed) blame(top, 'time')
     if (((beat() - windowBegun) | 0) >= rules.windowBeats) closeWindow()
-    if (heap < rules.heapBytes && outside < rules.outsideBytes) return
-    // What it leaves behind is garbage until it is collected: nobody else is to go for that.
+    if (heap < doubtful.heap && outside < doubtful.outside) return
+    // Time to leave: nobody else is to go for what it still keeps.
     if (evictedAt !== undefined && ((beat() - evictedAt) | 0) < rules.windowBeats) return
+    collectGarbage()
+    const kept = settle()
+    doubtful = {
+      heap: Math.max(rules.heapBytes, kept.heap + rules.heapBytes * doubtfulShare),
+      outside: Math.max(rules.outsideBytes, kept.outside + rules.outsideBytes * doubtfulShare),
+    }
+    if (kept.heap < rules.heapBytes && kept.outside < rules.outsideBytes) return
     const grower = largest()
     if (grower === undefined) return
     evictedAt = beat()

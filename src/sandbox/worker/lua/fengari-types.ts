@@ -73,6 +73,8 @@ export interface LuaState {
   top: number
   ci: CallInfo
   l_G: GlobalState
+  /** Instructions until the count hook is called next. */
+  hookcount: number
 }
 
 /** What all threads of one Lua state share. */

@@ -7,6 +7,11 @@ import type { Traceback } from './traceback.ts'
 /** Instructions between two questions whether to go on: about a millisecond of Lua. */
 const instructionsPerCheck = 10_000
 
+/** Has the count hook ask before the next instruction: for work of which the number of instructions does not tell. */
+export function askSoon(L: LuaState): void {
+  L.hookcount = 1
+}
+
 /** Entries into Lua, one within the other, and what is to end all of them. */
 export interface InterruptScope {
   /** The message with the position where Lua was first interrupted. */
@@ -17,7 +22,10 @@ export interface InterruptScope {
 export interface Interrupt {
   /** Sets the count hook; threads made from this one inherit it. */
   install(L: LuaState): void
-  /** Asks from within a long library function, and raises when Lua has to stop. */
+  /**
+   * Asks from within a long library function, and raises when Lua has to stop. When only its slice is over it goes on,
+   * and is set aside at its end.
+   */
   poll(L: LuaState): void
   /** Whether there is one that has not been carried to the outermost entry yet. */
   readonly pending: boolean
@@ -65,7 +73,10 @@ export function createInterrupt(
     install(L) {
       lua.lua_sethook(L, hook, lua.LUA_MASKCOUNT, instructionsPerCheck)
     },
-    poll: ask,
+    poll(L) {
+      ask(L)
+      if (preemption.due(L)) askSoon(L)
+    },
     get pending() {
       return current.pending !== undefined
     },
