@@ -1,3 +1,4 @@
+import type { FileHandle } from 'node:fs/promises'
 import type { FileSystem } from '../../src/base/file-system.ts'
 import { systemFileSystem } from '../../src/base/file-system.ts'
 import { silentLogger } from '../../src/base/log.ts'
@@ -57,9 +58,17 @@ export function readAll(journal: Journal, plugin?: string): JournalEvent[] {
   }
 }
 
-/** The process is killed at call `limit` (from 1): that one, and all after it, never happen and never answer. */
-export function haltingFileSystem(limit: number): { files: FileSystem; calls(): number } {
+/**
+ * The process is killed at call `limit` (from 1): that one, and all after it, never happen and never answer. `release`
+ * closes what it still had open, as the system does.
+ */
+export function haltingFileSystem(limit: number): {
+  files: FileSystem
+  calls(): number
+  release(): Promise<void>
+} {
   let calls = 0
+  const opened = new Set<FileHandle>()
   const isHalted = (): boolean => {
     calls += 1
     return calls >= limit
@@ -75,6 +84,7 @@ export function haltingFileSystem(limit: number): { files: FileSystem; calls(): 
     open: async (...given: Parameters<FileSystem['open']>) => {
       if (isHalted()) return never
       const handle = await systemFileSystem.open(...given)
+      opened.add(handle)
       return new Proxy(handle, {
         get(target, name) {
           const member: unknown = Reflect.get(target, name)
@@ -87,5 +97,9 @@ export function haltingFileSystem(limit: number): { files: FileSystem; calls(): 
     rename: guard(systemFileSystem.rename),
     rm: guard(systemFileSystem.rm),
   }
-  return { files, calls: () => calls }
+  const release = async (): Promise<void> => {
+    // A file descriptor of -1 is one that was closed before.
+    for (const handle of opened) if (handle.fd !== -1) await handle.close()
+  }
+  return { files, calls: () => calls, release }
 }

@@ -266,7 +266,9 @@ function repair(directory: string) {
 
 test('a flipped byte in any segment stops the start with its place, whatever the checkpoint says; the repair keeps the state', async (context) => {
   const source = await usedDirectory(context)
-  const live = plainState((await openTestJournal(source, small())).state)
+  const whole = await openTestJournal(source, small())
+  const live = plainState(whole.state)
+  await whole.close()
   const names = [...(await segmentsIn(source)), journalFileName]
   await fc.assert(
     fc.asyncProperty(
@@ -402,7 +404,7 @@ test('a file whose time says that nobody has written to it is not read again', a
 
 test('a kill at any call to the file system loses nothing that was acknowledged, and the next start goes on', async (context) => {
   const run = async (directory: string, limit: number): Promise<{ acknowledged: number; calls: number }> => {
-    const { files, calls } = haltingFileSystem(limit)
+    const { files, calls, release } = haltingFileSystem(limit)
     let acknowledged = 0
     const life = async (): Promise<void> => {
       const journal = await openTestJournal(directory, small({ files }))
@@ -418,6 +420,7 @@ test('a kill at any call to the file system loses nothing that was acknowledged,
       idle = calls() === before && calls() >= limit ? idle + 1 : 0
       before = calls()
     }
+    await release()
     return { acknowledged, calls: calls() }
   }
   const { calls } = await run(await temporaryDirectory(context), Infinity)
