@@ -83,10 +83,16 @@ export function fileSystemTime(part) {
   return mtimeMs
 }
 
-/** `began`: when the build had read nothing yet. Files that a former build of the part has left are removed. */
+/**
+ * `began`: when the build had read nothing yet. Files of the build before this one stay, because a host that runs may
+ * load them yet; those of builds before it are removed.
+ */
 export function writeStamp(part, began, inputs, outputs) {
-  const before = readStamp(part)?.outputs ?? []
-  for (const path of before) if (!outputs.includes(path)) rmSync(path, { force: true })
+  const last = readStamp(part)
+  const former = (last?.outputs ?? []).filter((path) => !outputs.includes(path))
+  for (const path of last?.former ?? []) {
+    if (!outputs.includes(path) && !former.includes(path)) rmSync(path, { force: true })
+  }
   const packages = inputs.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]).filter(Boolean)
   const all = new Set([...common, ...inputs, ...packages.map((path) => `${path}/package.json`), ...outputs])
   const files = [...all].map((path) => ({ path, looks: looks(path), hash: hash(path) }))
@@ -97,5 +103,5 @@ export function writeStamp(part, began, inputs, outputs) {
   })
   // What was written to while it was read may have been read before.
   if (isTouched) rmSync(stampOf(part), { force: true })
-  else saveStamp(part, { platform, outputs, files })
+  else saveStamp(part, { platform, outputs, former, files })
 }

@@ -24,6 +24,8 @@ const host = {
   legalComments: 'none',
   entryPoints: ['src/main.ts'],
   outdir: 'dist',
+  // What is imported when it is first used is a file of its own, so that nobody else reads it.
+  splitting: true,
   // They find their native parts beside themselves.
   external: ['classic-level', 'fs-native-extensions'],
   // Packages in CommonJS ask for Node's own modules by `require`, and for their own place.
@@ -46,6 +48,7 @@ const parts = {
     const program = await bundle({ ...options, entryPoints: ['src/sandbox/worker/main.ts'] })
     const recorder = await bundle({
       ...host,
+      splitting: false,
       sourcemap: false,
       entryPoints: ['src/sandbox/threads/record-code-cache.ts'],
     })

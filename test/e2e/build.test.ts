@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { cpSync, readFileSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  cpSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -22,6 +31,7 @@ async function checkout(context: Parameters<typeof temporaryDirectory>[0]) {
       spawnSync(process.execPath, [at('scripts/build.mjs'), name], { cwd: '/', encoding: 'utf8' }),
     start: (...flags: string[]) =>
       spawnSync(process.execPath, [at('scripts/start.mjs'), ...flags], { cwd: folder, encoding: 'utf8' }),
+    files: (path: string) => readdirSync(at(path)),
     builtAt: (path: string) => statSync(at(path)).mtimeMs,
     text: (path: string) => readFileSync(at(path), 'utf8'),
     write: (path: string, text: string) => writeFileSync(at(path), text),
@@ -75,6 +85,31 @@ test('a build that fails says why, and counts as none', async (t) => {
     assert.equal(status, 1)
     assert.match(stderr, /main\.ts:\d+/)
   }
+})
+
+test('what a host that runs may load yet stays at the next build, and goes with the one after it', async (t) => {
+  const copy = await checkout(t)
+  const lazy = 'src/http/rendered-document.ts'
+  const chunk = (): string => {
+    const name = copy
+      .files('dist')
+      .find((file) => /^rendered-document-\w+\.js$/.test(file) && !seen.has(file))
+    assert.ok(name)
+    seen.add(name)
+    return name
+  }
+  const seen = new Set<string>()
+  const chunks: string[] = []
+  for (const round of ['one', 'two', 'three']) {
+    copy.append(lazy, `export const added_${round} = '${round}'\n`)
+    assert.equal(copy.build('main').status, 0)
+    chunks.push(chunk())
+  }
+  const files = copy.files('dist')
+  assert.deepEqual(
+    chunks.map((name) => files.includes(name)),
+    [false, true, true],
+  )
 })
 
 test('the host is started as soon as all parts are what their sources give, and not when one cannot be built', async (t) => {
