@@ -431,6 +431,34 @@ function JSON:decode(text) end
 function JSON:encode(value) end
 
 --------------------------------------------------------------------------------------------------------------------
+-- Connections
+
+---@class lupine.Reconnect
+---@field min? number Milliseconds; default 1000.
+---@field max? number Milliseconds; default 60000.
+
+---@class lupine.WebSocketOptions
+---@field headers? table<string, any>
+---@field protocols? string|string[]
+---@field ping? number|false Milliseconds; default 30000.
+---@field reconnect? lupine.Reconnect|false
+---@field insecureSkipVerify? boolean
+
+---@class lupine.WebSocket
+---@field onOpen fun(self: lupine.WebSocket, callback?: fun()): lupine.WebSocket
+---@field onMessage fun(self: lupine.WebSocket, callback?: fun(data: string, isBinary: boolean)): lupine.WebSocket
+---@field onClose fun(self: lupine.WebSocket, callback?: fun(code: integer?, reason: string?)): lupine.WebSocket
+---@field send fun(self: lupine.WebSocket, data: string, binary?: boolean): lupine.WebSocket|false, string?
+---@field sendJson fun(self: lupine.WebSocket, value: lupine.Json): lupine.WebSocket|false, string?
+---@field isOpen fun(self: lupine.WebSocket): boolean
+---@field close fun(self: lupine.WebSocket): lupine.WebSocket
+
+---@param url string
+---@param options? lupine.WebSocketOptions
+---@return lupine.WebSocket
+function Plugin:webSocket(url, options) end
+
+--------------------------------------------------------------------------------------------------------------------
 -- Modbus
 
 ---@class lupine.ModbusOptions

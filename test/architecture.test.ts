@@ -203,7 +203,7 @@ const packageRooms: Record<string, string[]> = {
   'koa-body': ['http'],
   fengari: ['worker'],
   semver: ['repository'],
-  ws: ['http', 'bus'],
+  ws: ['http', 'bus', 'outside'],
   marked: ['http'],
   'sanitize-html': ['http'],
   undici: ['outside'],

@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { failedAnswer } from '../schema/failed-answer.ts'
 import type { OutsideAnswer, OutsideCall } from '../schema/outside.ts'
+import { type ConnectionAllowance, type Connections, createConnections } from './connections/connections.ts'
 import type { Environment } from './http-agents.ts'
 import { createHttpClient, type HttpAllowance } from './http-client.ts'
 import { createModbusGateways } from './modbus-gateways.ts'
@@ -18,9 +19,15 @@ export interface Outside {
     signal: AbortSignal,
     allowed: HttpAllowance,
   ): Promise<OutsideAnswer>
+  /** Answers at once; what comes of it is told to the listener. Each attempt is judged by `allowed` first. */
+  connect: Connections['open']
+  /** Connections of a plugin. */
+  connections: Connections['of']
   /** Ends what is under way, and every connection. */
   close(): Promise<void>
 }
+
+export type { ConnectionAllowance }
 
 export interface OutsideSettings {
   clock: Clock
@@ -37,7 +44,10 @@ export function createOutside(settings: OutsideSettings): Outside {
   const own = createOwnListeners({ ports: () => settings.ownPorts() })
   const http = createHttpClient({ ...settings, own })
   const modbus = createModbusGateways({ ...settings, own })
+  const connections = createConnections({ ...settings, own })
   return {
+    connect: connections.open,
+    connections: connections.of,
     async request(plugin, call, signal, allowed) {
       if (call.service === 'http')
         return { service: 'http', answer: await http.request(plugin, call.request, signal, allowed) }
@@ -47,7 +57,7 @@ export function createOutside(settings: OutsideSettings): Outside {
       return { service: 'modbus', answer: await modbus.request(plugin, call.request, signal) }
     },
     async close() {
-      await Promise.all([http.close(), modbus.close()])
+      await Promise.all([http.close(), modbus.close(), connections.close()])
     },
   }
 }

@@ -7,6 +7,7 @@ import {
   Socket as NetSocket,
 } from 'node:net'
 import { networkInterfaces } from 'node:os'
+import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 import { canonicalAddress, kindOfAddress } from '../base/ip-address.ts'
 
 /**
@@ -24,6 +25,8 @@ export interface OwnListeners {
   assertElsewhere(host: string, port: number): Promise<void>
   /** A TCP connection that never gets to one of them; a refusal is its error. */
   connect(options: TcpNetConnectOpts & { host: string }): Socket
+  /** The same with TLS. */
+  connectTls(options: ConnectionOptions & { host: string; port: number }): Socket
 }
 
 export interface OwnListenersSettings {
@@ -74,6 +77,15 @@ export function createOwnListeners({
     })
   }
 
+  function elsewhere<T extends { host: string; port: number; lookup?: LookupFunction | undefined }>(
+    options: T,
+    open: (options: T) => Socket,
+  ): Socket {
+    const reason = refusal(options.host, options.port)
+    if (reason !== undefined) return new NetSocket().destroy(reason)
+    return open(concerns(options.port) ? { ...options, lookup: guardedLookup } : options)
+  }
+
   return {
     concerns,
     refusal,
@@ -89,11 +101,8 @@ export function createOwnListeners({
         })
       })
     },
-    connect(options) {
-      const reason = refusal(options.host, options.port)
-      if (reason !== undefined) return new NetSocket().destroy(reason)
-      return connect(concerns(options.port) ? { ...options, lookup: guardedLookup } : options)
-    },
+    connect: (options) => elsewhere(options, connect),
+    connectTls: (options) => elsewhere(options, connectTls),
   }
 }
 
@@ -107,8 +116,9 @@ function refused(host: string): Error {
   return error
 }
 
-function isRefusal(error: Error | null): error is Error {
-  return error !== null && refusals.has(error)
+/** Whether it was refused here, and would be again. */
+export function isRefusal(error: unknown): error is Error {
+  return error instanceof Error && refusals.has(error)
 }
 
 function interfaceAddresses(): string[] {

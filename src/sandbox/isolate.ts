@@ -1,5 +1,6 @@
 import type { Json } from '../base/json.ts'
 import type { SerializedJson } from '../base/serialized-json.ts'
+import type { Connection, ConnectionListener, ConnectionTarget } from '../schema/connection.ts'
 import type { Exposure } from '../schema/exposure.ts'
 import type { ValueKind } from '../schema/message-frames.ts'
 import type { OutsideAnswer, OutsideCall } from '../schema/outside.ts'
@@ -85,6 +86,8 @@ export interface IsolateServices {
    * that has called a method of the host on this one's instance; then both have to be allowed to do it.
    */
   request(call: OutsideCall, signal: AbortSignal, foreignCaller?: string): Promise<OutsideAnswer>
+  /** Connects to a machine elsewhere, for as long as the plugin wants. `foreignCaller`: as above. */
+  connect(target: ConnectionTarget, listener: ConnectionListener, foreignCaller?: string): Connection
   /**
    * The plugin takes too much of the worker that it shares. It does nothing any more until it is unloaded; when
    * it is loaded again it gets a worker of its own. Absent: it is unloaded at once.

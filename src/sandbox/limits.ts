@@ -93,6 +93,7 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   deliveryBytes: 8 * 1024 * 1024,
   stringBytes: defaultPluginLimits.stringBytes,
   httpRequests: defaultPluginLimits.httpRequests,
+  sockets: defaultPluginLimits.sockets,
   keyValueBytes: defaultPluginLimits.keyValueBytes,
   timers: defaultPluginLimits.timers,
   pollers: defaultPluginLimits.pollers,
@@ -142,12 +143,12 @@ const graceAfterLoad = 10_000
 /** The limits under the names by which an owner knows them. */
 export function ownersView(limits: SandboxLimits): PluginLimits {
   const { oldGenerationMegabytes: memory, luaCallback: callbackTime, luaLoad: loadTime } = limits
-  const { stringBytes, operationsPerSecond, operationBurst, bytesPerSecond, httpRequests } = limits
+  const { stringBytes, operationsPerSecond, operationBurst, bytesPerSecond, httpRequests, sockets } = limits
   const { keyValueBytes, timers, pollers, eventSubscriptions, mqttSubscriptions } = limits
   const { objects, sensors, controls, exposures, throttles } = limits
   return {
     ...{ memory, stringBytes, callbackTime, loadTime, operationsPerSecond, operationBurst, bytesPerSecond },
-    ...{ httpRequests, keyValueBytes, timers, pollers, eventSubscriptions, mqttSubscriptions },
+    ...{ httpRequests, sockets, keyValueBytes, timers, pollers, eventSubscriptions, mqttSubscriptions },
     ...{ objects, sensors, controls, exposures, throttles },
   }
 }

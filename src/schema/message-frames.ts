@@ -1,6 +1,7 @@
 /**
  * How all that is frequent crosses between the host and a worker, many in one buffer: nothing of it is parsed, cloned or
- * turned into text on the way. Events and messages go in both directions; values and log lines come from the worker.
+ * turned into text on the way. Events, messages and the data of connections go in both directions; values and log lines
+ * come from the worker, and what becomes of connections from the host.
  * A frame has a header of 14 bytes, little-endian, and three parts:
  *
  * | bytes | |
@@ -8,7 +9,7 @@
  * | 1     | kind |
  * | 1     | options: quality of service in bits 0 and 1, retain in bit 2 |
  * | 2     | length of the name |
- * | 4     | number of the subscription that it is for; 0 to the host |
+ * | 4     | number of the subscription or connection that it is for |
  * | 4     | length of the payload |
  * | 2     | length of the foreign caller's id; 0: nobody |
  *
@@ -17,8 +18,13 @@
 
 /** What a plugin shows: an object, the value of a sensor or a control, all values of an exposure. */
 export type ValueKind = 'object' | 'sensor' | 'control' | 'exposed'
-export type FrameKind = 'event' | 'message' | 'log' | ValueKind
-const kinds: readonly FrameKind[] = ['event', 'message', 'log', 'object', 'sensor', 'control', 'exposed']
+/** `connection`: what becomes of it. The other two are its data (`connection.ts`). */
+export type ConnectionFrameKind = 'connection' | 'data' | 'text'
+export type FrameKind = 'event' | 'message' | 'log' | ValueKind | ConnectionFrameKind
+const kinds: readonly FrameKind[] = [
+  ...(['event', 'message', 'log', 'object', 'sensor', 'control', 'exposed'] as const),
+  ...(['connection', 'data', 'text'] as const),
+]
 const headerBytes = 14
 const retainBit = 4
 const qosBits = 3
@@ -47,7 +53,7 @@ export interface Frame {
   /** Name of the event, topic of the message, path or id of what has the value; of a log line nothing. */
   name: string
   options: FrameOptions
-  /** For which of the isolate's subscriptions it is. */
+  /** For which of the isolate's subscriptions, or connections, it is. */
   subscription: number
   /** The plugin that has sent it through the instance of this one. */
   foreignCaller: string | undefined

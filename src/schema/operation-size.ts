@@ -12,6 +12,8 @@ export function operationSize(operation: Operation): number {
   switch (operation.kind) {
     case 'call':
       return operation.call.service === 'http' ? (operation.call.request.body?.byteLength ?? 0) : 0
+    case 'openConnection':
+      return approximateSize(operation.target)
     case 'setExposure':
       return exposureSize(operation.id, operation.exposure)
     case 'setKeyValue':

@@ -39,7 +39,7 @@ export const Permissions = Type.Object(
     hosts: Type.Optional(
       Type.Array(HostPattern, {
         maxItems: listLimit,
-        description: 'Where its HTTP requests and Modbus connections may go',
+        description: 'Where its HTTP requests, connections and Modbus may go',
       }),
     ),
     mqtt: Type.Optional(

@@ -4,6 +4,7 @@ import { isJson, type Json } from '../base/json.ts'
 import { messageOf } from '../base/problem.ts'
 import { readFromWorker } from './call-frames.ts'
 import { Exposure } from './exposure.ts'
+import { ConnectionTarget } from './connection.ts'
 import { creditLimit } from './flow-cells.ts'
 import { type OutsideAnswer, OutsideCall } from './outside.ts'
 import { createParser, type Parsed } from './parser.ts'
@@ -84,6 +85,20 @@ export const operationSchemas = {
   }),
   /** Nobody waits for the answer any more. */
   cancel: Type.Object({ kind: Type.Literal('cancel'), number: Count }),
+  /** A number is used once. */
+  openConnection: Type.Object({
+    kind: Type.Literal('openConnection'),
+    connection: Uint32,
+    target: ConnectionTarget,
+    foreignCaller: ForeignCaller,
+  }),
+  closeConnection: Type.Object({ kind: Type.Literal('closeConnection'), connection: Uint32 }),
+  /** The plugin has taken so many more bytes of what has come. */
+  connectionTaken: Type.Object({
+    kind: Type.Literal('connectionTaken'),
+    connection: Uint32,
+    bytes: Count,
+  }),
   /** The plugin has met a limit; said once for each. */
   limitReached: Type.Object({ kind: Type.Literal('limitReached'), limit: LimitName }),
   /** Counted from the isolate's own tables; sent when a count has changed. */
@@ -240,7 +255,7 @@ export type HostMessage =
       /** See `flow-cells.ts`. */
       flow: SharedArrayBuffer
     }
-  /** Events and messages, as frames. */
+  /** Events, messages, and what comes of connections, as frames. */
   | { kind: 'deliver'; isolate: number; frames: Uint8Array<ArrayBuffer> }
   | { kind: 'setControl'; isolate: number; request: number; id: string; value: Json }
   /** Answered as a control is, with `controlAnswered`; the value is typed and within its bounds. */

@@ -37,6 +37,7 @@ const probe = `
   tell("ModbusStats", Modbus.stats())
   tell("sensor", plugin:sensor("s", function() end))
   tell("control", plugin:control("c", function() end, function() end))
+  tell("webSocket", plugin:webSocket("ws://127.0.0.1:1/"))
   for _, other in ipairs(Plugin.list()) do tell("listed", other) end
   local poller
   poller = plugin:poller("p", {
@@ -146,6 +147,7 @@ for (const [what, heading, className] of [
   ['control', 'What sensors and controls have', 'lupine.Control'],
   ['response', 'The response', 'lupine.HttpResponse'],
   ['listed', 'Fields of a listed plugin', 'lupine.ListedPlugin'],
+  ['webSocket', 'What a WebSocket has', 'lupine.WebSocket'],
 ] as const) {
   test(`every member of "${heading}" is documented, and no other`, () => {
     assert.deepEqual(unique(namesUnder(heading)), inSandbox(what))
@@ -190,6 +192,7 @@ for (const [heading, className] of [
   ['Options of an exposure', 'lupine.ExposeOptions'],
   ['Options of a request', 'lupine.HttpOptions'],
   ['Options of a Modbus request', 'lupine.ModbusOptions'],
+  ['Options of a WebSocket', 'lupine.WebSocketOptions'],
 ] as const) {
   test(`the guide and the stub name the same "${heading}"`, () => {
     assert.deepEqual(namesUnder(heading), inStub(className))

@@ -60,6 +60,7 @@ const counts = {
   controls: 1,
   throttles: 1,
   httpRequests: 1,
+  sockets: 1,
 }
 const exposure = {
   component: 'light',
@@ -97,6 +98,21 @@ const goodOperations: Record<keyof typeof operationSchemas, unknown> = {
     },
   },
   cancel: { kind: 'cancel', number: 1 },
+  openConnection: {
+    kind: 'openConnection',
+    connection: 1,
+    target: {
+      kind: 'webSocket',
+      url: 'ws://127.0.0.1:1/',
+      headers: [['a', 'b']],
+      protocols: ['p'],
+      ping: 1_000,
+      insecure: false,
+      reconnect: { min: 1_000, max: 2_000 },
+    },
+  },
+  closeConnection: { kind: 'closeConnection', connection: 1 },
+  connectionTaken: { kind: 'connectionTaken', connection: 1, bytes: 5 },
   limitReached: { kind: 'limitReached', limit: 'timers' },
   resources: { kind: 'resources', resources: counts },
 }
@@ -112,6 +128,8 @@ function goodFrames(): Uint8Array<ArrayBuffer> {
   writer.write('sensor', 's', '1')
   writer.write('control', 's', '')
   writer.write('exposed', 'lamp', '{"state":true,"brightness":5}')
+  writer.write('data', '1', bytes, { subscription: 1 })
+  writer.write('text', '1', 'x', { subscription: 1, foreignCaller: '@fixtures/demo' })
   return writer.take()
 }
 const ofOperations = (...operations: unknown[]): unknown => ({

@@ -60,6 +60,7 @@ const idle = {
   controls: 0,
   throttles: 0,
   httpRequests: 0,
+  sockets: 0,
 }
 
 test('the whole way: install, configure, enable, reconfigure, disable, uninstall, each step a fact', async (context) => {

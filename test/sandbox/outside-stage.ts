@@ -1,5 +1,10 @@
 import { systemClock } from '../../src/base/clock.ts'
-import { createOutside, type OutsideSettings } from '../../src/outside/outside.ts'
+import {
+  type ConnectionAllowance,
+  createOutside,
+  type Outside,
+  type OutsideSettings,
+} from '../../src/outside/outside.ts'
 import type { IsolateSource } from '../../src/sandbox/isolate.ts'
 import { defaultPluginLimits } from '../../src/schema/plugin-limits.ts'
 import type { SandboxLimits } from '../../src/sandbox/limits.ts'
@@ -8,14 +13,18 @@ import { createRecorder, type Recorder, type Running, testSandbox } from './stag
 export interface OutsideOptions {
   outside?: Partial<OutsideSettings>
   limits?: Partial<SandboxLimits>
+  /** What its connections may do; without it anything. */
+  allowed?: Partial<ConnectionAllowance>
   /** Before the load. */
   prepare?(recorder: Recorder): void
 }
 
+const anything: ConnectionAllowance = { connect: () => undefined }
+
 /** Loads a plugin that can reach servers, hands it over, and leaves nothing behind. */
 export async function withOutside(
   source: IsolateSource,
-  use: (running: Running) => Promise<void> | void,
+  use: (running: Running & { outside: Outside }) => Promise<void> | void,
   options: OutsideOptions = {},
 ): Promise<void> {
   const sandbox = testSandbox(options.limits)
@@ -33,11 +42,13 @@ export async function withOutside(
       connect: () => undefined,
       httpRequests: options.limits?.httpRequests ?? defaultPluginLimits.httpRequests,
     })
+  recorder.connect = (target, listener, foreignCaller) =>
+    outside.connect(source.id, target, listener, { ...anything, ...options.allowed }, foreignCaller)
   options.prepare?.(recorder)
   try {
     const isolate = await sandbox.load(source, recorder.services)
     recorder.isolate = isolate
-    await use({ recorder, isolate, sandbox })
+    await use({ recorder, isolate, sandbox, outside })
   } finally {
     await sandbox.close()
     await outside.close()

@@ -5,6 +5,7 @@ import { silentLogger } from '../../src/base/log.ts'
 import type { Isolate, IsolateServices, IsolateSource, Sandbox } from '../../src/sandbox/isolate.ts'
 import { failedAnswer } from '../../src/schema/failed-answer.ts'
 import type { SandboxLimits } from '../../src/sandbox/limits.ts'
+import type { Connection, ConnectionTarget } from '../../src/schema/connection.ts'
 import { createSandbox, type SandboxSettings } from '../../src/sandbox/sandbox.ts'
 
 /** Milliseconds after which a test gives up waiting; a plugin that works needs a fraction of it. */
@@ -34,6 +35,8 @@ export interface Recorder {
   isolate: Isolate | undefined
   /** What answers the plugin's requests to machines elsewhere; without one they fail. */
   outside: IsolateServices['request']
+  /** What makes its connections; without one they are refused. */
+  connect: IsolateServices['connect']
 }
 
 export function createRecorder(): Recorder {
@@ -51,6 +54,7 @@ export function createRecorder(): Recorder {
     foreignObjects,
     isolate: undefined,
     outside: ({ service }) => Promise.resolve(failedAnswer(service, 'there is no network here')),
+    connect: (target, listener) => refusedConnection(target.kind, listener),
     logs: () => lines,
     named: (name) => calls.filter((call) => call[0] === name).map(([, ...details]) => details),
     until<T>(probe: () => T | undefined): Promise<T> {
@@ -111,12 +115,26 @@ export function createRecorder(): Recorder {
       removeExposure: (id) => record('removeExposure', id),
       setKeyValue: (key, entry) => record('setKeyValue', key, entry),
       request: (call, signal) => recorder.outside(call, signal),
+      connect: (target, listener, foreignCaller) => recorder.connect(target, listener, foreignCaller),
       lookUpObject: (fullPath) => foreignObjects.get(fullPath),
       installedAs: () => [],
       listPlugins: () => [],
     },
   }
   return recorder
+}
+
+/** One that ends at once. */
+function refusedConnection(
+  kind: ConnectionTarget['kind'],
+  listener: Parameters<IsolateServices['connect']>[1],
+): Connection {
+  setImmediate(() => listener.event({ event: 'closed', reason: 'there is no network here', final: true }))
+  const nothing = (): void => undefined
+  return {
+    ...{ kind, write: nothing, pause: nothing, resume: nothing, destroy: nothing },
+    close: () => Promise.resolve(),
+  }
 }
 
 /** What an event carries on its way to a plugin. */

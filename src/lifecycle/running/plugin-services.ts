@@ -4,7 +4,7 @@ import type { Logger } from '../../base/log.ts'
 import { messageOf } from '../../base/problem.ts'
 import { type SerializedJson, serializeJson } from '../../base/serialized-json.ts'
 import type { Bus } from '../../bus/bus.ts'
-import type { Outside } from '../../outside/outside.ts'
+import type { ConnectionAllowance, Outside } from '../../outside/outside.ts'
 import type { Isolate, IsolateServices } from '../../sandbox/isolate.ts'
 import type { ValueKind } from '../../schema/message-frames.ts'
 import type { LogEntry } from '../../schema/plugin.ts'
@@ -122,6 +122,10 @@ export function createPluginServices(
       <A extends unknown[]>(service: (...args: A) => void) =>
       (...args: A): void =>
         bus.causedBy(plugin.fanOut.cause, () => service(...args))
+    const allowance: ConnectionAllowance = {
+      connect: (host, port, foreignCaller) =>
+        plugin.guard.connect(host, port) ?? refusedTo(foreignCaller, ({ connect }) => connect(host, port)),
+    }
     const outgoing = createOutgoingMessages({
       ...{ plugin: id, root, bus, guard: plugin.guard },
       mayRetain: (topic, bytes) => mayRetain(id, plugin, topic, bytes),
@@ -174,11 +178,11 @@ export function createPluginServices(
       setKeyValue: (key, entry) => stores.set(id, key, entry),
       request: (call, signal, foreignCaller) =>
         outside.request(id, call, signal, {
-          connect: (host, port) =>
-            plugin.guard.connect(host, port) ??
-            refusedTo(foreignCaller, ({ connect }) => connect(host, port)),
+          connect: (host, port) => allowance.connect(host, port, foreignCaller),
           httpRequests: plugin.httpRequests,
         }),
+      connect: (target, listener, foreignCaller) =>
+        outside.connect(id, target, listener, allowance, foreignCaller),
       refuseForeignCall: (foreignCaller, permission, value) =>
         refusedTo(foreignCaller, (checks) => checks[permission](value)),
       lookUpObject(fullPath, foreignCaller) {

@@ -1,4 +1,4 @@
-import { createFrameWriter } from '../../schema/message-frames.ts'
+import { type ConnectionFrameKind, createFrameWriter } from '../../schema/message-frames.ts'
 import type { HostMessage } from '../../schema/worker-protocol.ts'
 import type { Flow } from './flow.ts'
 
@@ -7,11 +7,13 @@ const gatheredLimit = 64 * 1024
 
 /**
  * Events and messages on their way into one isolate, all of a turn in one buffer; one that is far behind loses what comes.
+ * What connections bring is not lost: they are paused (`open-connections.ts`).
  */
 export interface Deliveries {
   /** `data`: JSON. */
   event(name: string, data: Uint8Array): void
   message(subscription: number, topic: string, payload: Uint8Array): void
+  connection(kind: ConnectionFrameKind, connection: number, name: string, payload: Uint8Array | string): void
   /** Nothing is sent any more. */
   close(): void
 }
@@ -64,6 +66,10 @@ export function createDeliveries(settings: DeliveriesSettings): Deliveries {
 
   function sent(bytes: number): void {
     flow.sent(bytes)
+    sendSoon()
+  }
+
+  function sendSoon(): void {
     if (writer.length >= gatheredLimit) send()
     else scheduled ??= setImmediate(send)
   }
@@ -74,6 +80,11 @@ export function createDeliveries(settings: DeliveriesSettings): Deliveries {
     },
     message(subscription, topic, payload) {
       if (hasRoom()) sent(writer.write('message', topic, payload, { subscription }))
+    },
+    connection(kind, connection, name, payload) {
+      if (closed) return
+      writer.write(kind, name, payload, { subscription: connection })
+      sendSoon()
     },
     close() {
       closed = true

@@ -62,6 +62,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     answer(answered, answer) {
       if (!over) slot.post({ kind: 'result', isolate: number, number: answered, answer })
     },
+    deliver: (...frame) => deliveries.connection(...frame),
   })
   const warn = (message: string): void => dispatcher.say('warn', message)
   const flow = createFlow(limits.deliveryBytes)
@@ -110,9 +111,9 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     controlRequests.rejectAll(notRunning(source.id))
     // What onCleanup asked for last is still done; everything else has been cancelled.
     if (released && error === undefined)
-      await Promise.all([slot.leave(true), dispatcher.finishCalls(limits.lastWordsDeadline)])
+      await Promise.all([slot.leave(true), dispatcher.finishOutside(limits.lastWordsDeadline)])
     else {
-      dispatcher.abortCalls()
+      dispatcher.abortOutside()
       await slot.leave(released)
     }
     const failure = error ?? new IsolateError('worker_died', 'the plugin was unloaded before it had loaded')

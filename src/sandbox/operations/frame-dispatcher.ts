@@ -8,6 +8,7 @@ import { fits, textLimits } from '../../schema/text.ts'
 import type { IsolateServices } from '../isolate.ts'
 import type { HeldThings } from './held-things.ts'
 import type { KeptBytes } from './kept-bytes.ts'
+import type { OpenConnections } from './open-connections.ts'
 
 /** Frames between two looks at the clock. */
 const framesAtOnce = 4
@@ -19,6 +20,7 @@ export interface FrameDispatcherSettings {
   services: Pick<IsolateServices, 'emit' | 'publish' | 'log' | 'setValue'>
   held: Pick<HeldThings, 'noteValue'>
   kept: Pick<KeptBytes, 'admitValue'>
+  connections: Pick<OpenConnections, 'write'>
   /** There is no room for a value. */
   cramped(): void
 }
@@ -30,7 +32,7 @@ export interface FrameDispatcher {
 }
 
 export function createFrameDispatcher(settings: FrameDispatcherSettings): FrameDispatcher {
-  const { logger, plugin, services, held, kept, cramped } = settings
+  const { logger, plugin, services, held, kept, connections, cramped } = settings
 
   function nonsense(errors: unknown): void {
     logger.error('A plugin worker asked for nonsense', { plugin, errors })
@@ -59,11 +61,14 @@ export function createFrameDispatcher(settings: FrameDispatcherSettings): FrameD
     else nonsense(parsed.errors)
   }
 
-  function serve({ kind, name, payload, options, foreignCaller }: Frame): void {
+  function serve(frame: Frame): void {
+    const { kind, name, payload, options, foreignCaller } = frame
     if (kind === 'message') services.publish(name, payload, options)
     else if (!fits(name, textLimits.name)) nonsense([`the name of an ${kind} is too long`])
     else if (kind === 'event') services.emit(name, serializedJson(payload), options, foreignCaller)
     else if (kind === 'log') log(payload)
+    else if (kind === 'connection') nonsense(['what becomes of a connection is not for a worker to say'])
+    else if (kind === 'data' || kind === 'text') connections.write({ ...frame, kind })
     else setValue(kind, name, payload)
   }
 

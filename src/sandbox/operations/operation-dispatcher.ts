@@ -12,6 +12,8 @@ import type { IsolateServices } from '../isolate.ts'
 import { createKeptBytes } from './kept-bytes.ts'
 import { ownersView, type SandboxLimits } from '../limits.ts'
 import { perform } from './operations.ts'
+import type { Deliveries } from '../flow/deliveries.ts'
+import { createOpenConnections } from './open-connections.ts'
 import { createOpenCalls } from './outside-calls.ts'
 import { createStoredBytes } from './stored-bytes.ts'
 
@@ -26,6 +28,8 @@ export interface OperationDispatcherSettings {
   stored: Readonly<Record<string, KeyValue>>
   /** Told of the outcome of each call to machines elsewhere. */
   answer(number: number, answer: OutsideAnswer): void
+  /** Takes what comes of a connection to the isolate. */
+  deliver: Deliveries['connection']
 }
 
 /** Does what one plugin asks of the host, and knows what the plugin has with it. */
@@ -42,9 +46,9 @@ export interface OperationDispatcher {
   resources: Readonly<Resources>
   /** What takes back all that the plugin has with the host, to be served; and forgets it. */
   release(): Operation[]
-  /** Lets calls elsewhere end, for so many milliseconds; then cuts them short. */
-  finishCalls(milliseconds: number): Promise<void>
-  abortCalls(): void
+  /** Lets calls elsewhere end, for so many milliseconds, and what was written to connections go; then cuts it short. */
+  finishOutside(milliseconds: number): Promise<void>
+  abortOutside(): void
 }
 
 export function createOperationDispatcher(settings: OperationDispatcherSettings): OperationDispatcher {
@@ -56,6 +60,12 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
     clock,
     request: (call, signal, foreignCaller) => services.request(call, signal, foreignCaller),
     answer,
+  })
+  const connections = createOpenConnections({
+    limits,
+    connect: (target, listener, foreignCaller) => services.connect(target, listener, foreignCaller),
+    deliver: settings.deliver,
+    warn: (message) => say('warn', message),
   })
   const told = new Set<LimitName>()
   let crampedAt = Number.NEGATIVE_INFINITY
@@ -95,6 +105,10 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
       else if (operation.kind === 'call')
         calls.start(operation.number, operation.call, operation.foreignCaller)
       else if (operation.kind === 'cancel') calls.cancel(operation.number)
+      else if (operation.kind === 'openConnection')
+        connections.open(operation.connection, operation.target, operation.foreignCaller)
+      else if (operation.kind === 'closeConnection') connections.close(operation.connection)
+      else if (operation.kind === 'connectionTaken') connections.taken(operation.connection, operation.bytes)
       else perform(services, operation)
     } catch (error) {
       const { kind } = operation
@@ -104,13 +118,18 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
 
   const dispatcher: OperationDispatcher = {
     serve,
-    frames: createFrameDispatcher({ logger, plugin, services, held, kept, cramped: warnOfRoom }),
+    frames: createFrameDispatcher({ logger, plugin, services, held, kept, connections, cramped: warnOfRoom }),
     say,
     limitReached,
     resources: noResources,
     release: held.release,
-    finishCalls: (milliseconds) => calls.finish(milliseconds),
-    abortCalls: () => calls.abort(),
+    async finishOutside(milliseconds) {
+      await Promise.all([calls.finish(milliseconds), connections.finish()])
+    },
+    abortOutside() {
+      calls.abort()
+      connections.abort()
+    },
   }
   return dispatcher
 }

@@ -1,10 +1,15 @@
 import type { Operation } from '../../schema/worker-protocol.ts'
 import type { IsolateServices } from '../isolate.ts'
 
+/** What the dispatcher does itself, because it remembers something of it. */
+type KeptByDispatcher =
+  | ('resources' | 'call' | 'cancel' | 'limitReached')
+  | ('openConnection' | 'closeConnection' | 'connectionTaken')
+
 /** Calls the service that an operation asks for. */
 export function perform(
   services: IsolateServices,
-  operation: Exclude<Operation, { kind: 'resources' | 'call' | 'cancel' | 'limitReached' }>,
+  operation: Exclude<Operation, { kind: KeptByDispatcher }>,
 ): void {
   switch (operation.kind) {
     case 'subscribeEvent':

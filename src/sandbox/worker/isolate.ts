@@ -397,11 +397,13 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
       const before = reader.left
       const frame = reader.next()
       if (frame === undefined) return true
-      handled(before - reader.left)
       const { kind, name, subscription, payload } = frame
+      // What connections bring they account for themselves.
+      if (kind === 'event' || kind === 'message') handled(before - reader.left)
       try {
         if (kind === 'event') api.events.deliver(name, payload)
-        else api.mqtt.deliver(subscription, name, payload)
+        else if (kind === 'message') api.mqtt.deliver(subscription, name, payload)
+        else api.connections.deliver(frame)
       } catch (error) {
         log.failure('delivery', error)
       }

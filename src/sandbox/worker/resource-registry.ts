@@ -11,6 +11,7 @@ const releaseOrder = [
   'eventSubscriptions',
   'mqttSubscriptions',
   'httpRequests',
+  'sockets',
   'sensors',
   'controls',
   'exposures',
@@ -57,6 +58,7 @@ export function createResourceRegistry(): ResourceRegistry {
       controls: count('controls'),
       throttles: count('throttles'),
       httpRequests: count('httpRequests'),
+      sockets: count('sockets'),
     }),
     releaseAll() {
       const errors: unknown[] = []

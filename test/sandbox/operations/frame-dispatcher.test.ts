@@ -25,6 +25,7 @@ function outcomeOf(frames: [kind: FrameKind, name: string, payload: string][], k
         seen.push([message, errors ?? operation]),
     },
     plugin: '@a/b',
+    connections: { write: ({ kind, subscription }) => seen.push([kind, subscription]) },
     services: {
       emit: (name, data) => seen.push(['emit', name, data.value()]),
       publish: (topic) => seen.push(['publish', topic]),

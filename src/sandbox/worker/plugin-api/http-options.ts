@@ -37,11 +37,7 @@ export function readHttpOptions(context: PluginContext, options: LuaTable): Http
   if (content !== undefined && content.bytes.byteLength > sentBodyLimit) {
     throw new Error(`the body is larger than ${sentBodyLimit / 1024 / 1024} MiB`)
   }
-  const given = readHeaders(context, options.get('headers'))
-  const headers = given.filter(([name, value]) => !isGeneratedHeader(name, value))
-  if (headers.length >= headerLimit) throw new Error(`there are more than ${headerLimit - 1} headers`)
-  if (!isSendableBlock(given))
-    throw new Error(`the headers have more than ${textLimits.headerBlock} bytes together`)
+  const { headers, ignored } = readSendableHeaders(context, options.get('headers'))
   const named = headers.some(([name]) => name.toLowerCase() === 'content-type')
   if (content?.type !== undefined && !named) headers.push(['Content-Type', content.type])
   return {
@@ -55,9 +51,7 @@ export function readHttpOptions(context: PluginContext, options: LuaTable): Http
     },
     parseJson: readJsonMode(options.get('parseJson')),
     log: readLog(options.get('log')),
-    ignored: given
-      .filter(([name, value]) => isGeneratedHeader(name, value))
-      .map(([name]) => name.toLowerCase()),
+    ignored,
   }
 }
 
@@ -84,6 +78,20 @@ function readJsonMode(value: LuaValue): JsonMode {
 function readLog(value: LuaValue): HttpOptions['log'] {
   if (value === false) return undefined
   return { redact: !isTable(value) || value.get('redact') !== false }
+}
+
+/** Those that are sent as given, and the names of those that the host writes itself. Throws `Error`. */
+export function readSendableHeaders(
+  context: PluginContext,
+  value: LuaValue,
+): { headers: [string, string][]; ignored: string[] } {
+  const given = readHeaders(context, value)
+  const headers = given.filter(([name, content]) => !isGeneratedHeader(name, content))
+  if (headers.length >= headerLimit) throw new Error(`there are more than ${headerLimit - 1} headers`)
+  if (!isSendableBlock(given))
+    throw new Error(`the headers have more than ${textLimits.headerBlock} bytes together`)
+  const ignored = given.filter(([name, content]) => isGeneratedHeader(name, content))
+  return { headers, ignored: ignored.map(([name]) => name.toLowerCase()) }
 }
 
 function readHeaders(context: PluginContext, value: LuaValue): [string, string][] {

@@ -1,5 +1,6 @@
 import type { PluginContext } from '../plugin-context.ts'
 import { installCoercion } from './coercion.ts'
+import { installConnections, type PluginConnections } from './connections/connections.ts'
 import { installEvents, type PluginEvents } from './events.ts'
 import { installExpose, type PluginExposures } from './expose.ts'
 import { installHttp } from './http.ts'
@@ -24,6 +25,7 @@ export interface PluginApi {
   mqtt: PluginMqtt
   points: PluginPoints
   exposures: PluginExposures
+  connections: PluginConnections
 }
 
 /** Puts the whole plugin API into a Lua state: one part a file, each on its own. */
@@ -48,6 +50,7 @@ export function installPluginApi(context: PluginContext): PluginApi {
     mqtt: installMqtt(context),
     points,
     exposures: installExpose(context, points),
+    connections: installConnections(context),
   }
   context.runtime.settleTable('Plugin', context.pluginClass)
   return api

@@ -1,0 +1,226 @@
+import type { Clock, ScheduledCall } from '../../base/clock.ts'
+import { messageOf } from '../../base/problem.ts'
+import {
+  type Connection,
+  type ConnectionKind,
+  type ConnectionListener,
+  type ConnectionMessage,
+  type ConnectionView,
+  messageOverhead,
+  unsentLimit,
+  writtenNotice,
+} from '../../schema/connection.ts'
+import type { Link, LinkEnd, LinkEvents } from './link.ts'
+import { reconnectDelay, type ReconnectRule } from './reconnect-delay.ts'
+
+/** Milliseconds that what has been written may take to go once the connection is being closed. */
+export const closingTime = 2_000
+/** Milliseconds that a connection has to last before the next loss counts as a first one. */
+const steadyAfter = 10_000
+
+export interface ConnectionSettings {
+  clock: Clock
+  /** 0 up to 1. */
+  random(): number
+  kind: ConnectionKind
+  /** Where it leads, for people. */
+  shownTarget: string
+  reconnect: ReconnectRule | undefined
+  /** Why the plugin may not have it, in a sentence; undefined: it may. */
+  refusal: string | undefined
+  /** Makes one attempt. What is needed for it may have to be loaded first. */
+  open(events: LinkEvents): Promise<() => Link>
+  /** Whom what is sent is for, read off the name of a frame; undefined: it is for a session that is over. */
+  addressed(
+    name: string,
+    session: number,
+    foreignCaller: string | undefined,
+  ): { peer?: ConnectionMessage['peer'] } | undefined
+  listener: ConnectionListener
+  /** It is over, and nothing is left of it. */
+  ended(): void
+}
+
+export interface OwnedConnection extends Connection {
+  view(): ConnectionView
+}
+
+/** Keeps a connection up: connects, connects again after a loss, and counts. */
+export function createConnection(settings: ConnectionSettings): OwnedConnection {
+  const { clock, kind, listener, reconnect } = settings
+  let state: ConnectionView['state'] = 'connecting'
+  let since = clock.now()
+  let lastError: string | null = null
+  let bytesIn = 0
+  let bytesOut = 0
+  let session = 0
+  /** Losses since it was steady. */
+  let losses = 0
+  let openedAt = 0
+  let link: Link | undefined
+  let timer: ScheduledCall | undefined
+  let paused = false
+  let over = false
+  /** Counted with the overhead, as the worker does. */
+  let unsent = 0
+  let unsaid = 0
+  let closed: Promise<void> | undefined
+  let settleClosed = (): void => undefined
+  /** What an earlier attempt says is of no interest. */
+  let attempt = 0
+
+  function become(next: ConnectionView['state']): void {
+    state = next
+    since = clock.now()
+  }
+
+  /** Nothing is heard of it any more. */
+  function finish(): void {
+    if (over) return
+    over = true
+    timer?.cancel()
+    link?.destroy()
+    link = undefined
+    settings.ended()
+    settleClosed()
+  }
+
+  function lost({ reason, code, refused }: LinkEnd): void {
+    link = undefined
+    timer?.cancel()
+    unsent = 0
+    unsaid = 0
+    if (state === 'closing') {
+      finish()
+      return
+    }
+    if (state === 'open' && clock.monotonic() - openedAt >= steadyAfter) losses = 0
+    lastError = reason
+    const again = refused === true ? undefined : reconnect
+    const more = code === undefined ? {} : { code }
+    listener.event({ event: 'closed', reason, ...more, final: again === undefined })
+    if (again === undefined) {
+      finish()
+      return
+    }
+    become('waiting')
+    timer = clock.schedule(reconnectDelay(again, losses, settings.random()), connect)
+    losses += 1
+  }
+
+  function eventsOf(mine: number): LinkEvents {
+    const current = (): boolean => !over && mine === attempt
+    return {
+      opened() {
+        if (!current() || state !== 'connecting') return
+        session += 1
+        openedAt = clock.monotonic()
+        become('open')
+        if (paused) link?.pause()
+        listener.event({ event: 'opened', session })
+      },
+      message(payload, message) {
+        if (!current() || state === 'closing') return
+        bytesIn += payload.byteLength
+        listener.message(payload, message)
+      },
+      ended(end) {
+        if (!current()) return
+        attempt += 1
+        lost(end)
+      },
+      warn(message) {
+        if (current()) listener.warn(message)
+      },
+    }
+  }
+
+  function connect(): void {
+    become('connecting')
+    attempt += 1
+    const mine = attempt
+    const events = eventsOf(mine)
+    settings
+      .open(events)
+      .then((make) => {
+        if (!over && mine === attempt) link = make()
+      })
+      .catch((error: unknown) => events.ended({ reason: messageOf(error), refused: true }))
+  }
+
+  /** A worker counts alike, and sends no more. */
+  function written(bytes: number): void {
+    unsent -= bytes
+    unsaid += bytes
+    if (unsent > 0 && unsaid < writtenNotice) return
+    if (unsaid > 0 && state === 'open') listener.event({ event: 'written', bytes: unsaid })
+    unsaid = 0
+  }
+
+  function begin(): void {
+    if (over) return
+    if (settings.refusal === undefined) connect()
+    else {
+      attempt += 1
+      lost({ reason: settings.refusal, refused: true })
+    }
+  }
+
+  // Nobody is told of anything before there is a connection to be told of.
+  queueMicrotask(begin)
+
+  return {
+    kind,
+    view: () => ({
+      kind,
+      target: settings.shownTarget,
+      state,
+      since: new Date(since).toISOString(),
+      lastError,
+      bytesIn,
+      bytesOut,
+    }),
+    write(name, payload, text, foreignCaller) {
+      if (state !== 'open' || link === undefined) return
+      const addressed = settings.addressed(name, session, foreignCaller)
+      if (addressed === undefined) return
+      const bytes = payload.byteLength + messageOverhead
+      if (unsent + bytes > 2 * (unsentLimit + messageOverhead)) {
+        link.destroy()
+        attempt += 1
+        lost({ reason: 'more was written to it than a connection takes', refused: true })
+        return
+      }
+      unsent += bytes
+      bytesOut += payload.byteLength
+      const mine = attempt
+      // A copy: what has come with it is much larger, and would stay as long.
+      link.write(Buffer.from(payload), { text, peer: addressed.peer }, () => {
+        if (!over && mine === attempt) written(bytes)
+      })
+    },
+    pause() {
+      paused = true
+      if (state === 'open') link?.pause()
+    },
+    resume() {
+      paused = false
+      if (state === 'open') link?.resume()
+    },
+    close() {
+      if (over) return Promise.resolve()
+      closed ??= new Promise((resolve) => {
+        settleClosed = resolve
+      })
+      if (state === 'open' && link !== undefined) {
+        become('closing')
+        timer = clock.schedule(closingTime, finish)
+        // What is paused would never come to its end.
+        link.resume()
+        link.close()
+      } else if (state !== 'closing') finish()
+      return closed
+    },
+    destroy: finish,
+  }
+}

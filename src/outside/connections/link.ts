@@ -1,0 +1,55 @@
+import type { Clock } from '../../base/clock.ts'
+import { messageOf, systemErrorCode } from '../../base/problem.ts'
+import type { ConnectionMessage } from '../../schema/connection.ts'
+import { networkFailure } from '../network-error.ts'
+import { isRefusal, type OwnListeners } from '../own-listeners.ts'
+
+/** One attempt to connect, and what comes of it. */
+export interface Link {
+  /** `written` is called when it has gone. */
+  write(payload: Uint8Array, message: ConnectionMessage, written: () => void): void
+  pause(): void
+  resume(): void
+  /** Ends it after what has been written. */
+  close(): void
+  /** Ends it at once. Nothing is said of it any more. */
+  destroy(): void
+}
+
+/** Why a link has ended. */
+export interface LinkEnd {
+  /** Null: the other side has ended it in order. */
+  reason: string | null
+  code?: number
+  /** Another attempt would end in the same way. */
+  refused?: boolean
+}
+
+/** What a link tells, never while it is being made. */
+export interface LinkEvents {
+  opened(): void
+  message(payload: Uint8Array, message: ConnectionMessage): void
+  /** The last word; once. */
+  ended(end: LinkEnd): void
+  /** A line for the plugin's log. */
+  warn(message: string): void
+}
+
+/** What links are made with. */
+export interface LinkContext {
+  clock: Clock
+  own: OwnListeners
+  /** Sent as `User-Agent: lupine/<version>`. */
+  hostVersion: string
+}
+
+export type OpenLink<T> = (target: T, events: LinkEvents, context: LinkContext) => Link
+
+/** What an error of a socket says, in words. */
+export function endOf(error: unknown, place: string): LinkEnd {
+  if (isRefusal(error)) return { reason: messageOf(error), refused: true }
+  const code = systemErrorCode(error)
+  if (code === 'ECONNRESET' || code === 'EPIPE')
+    return { reason: `${place} broke off the connection (${code})` }
+  return { reason: networkFailure(error, place).message }
+}

@@ -1,0 +1,105 @@
+import type { IncomingMessage } from 'node:http'
+import { isIP, type Socket } from 'node:net'
+import { WebSocket } from 'ws'
+import type { ScheduledCall } from '../../base/clock.ts'
+import { connectionMessageLimit, connectTimeout, type WebSocketTarget } from '../../schema/connection.ts'
+import { isGeneratedHeader } from '../../schema/generated-headers.ts'
+import { endOf, type Link, type LinkContext, type LinkEnd, type LinkEvents } from './link.ts'
+import { parseWebSocketUrl } from './web-socket-address.ts'
+
+/** The code of a connection that ended without a word (RFC 6455, section 7.4.1). */
+const abnormalClosure = 1006
+const normalClosure = 1000
+
+/** A WebSocket without compression: what is small on the wire would not be small here. */
+export function openWebSocket(
+  target: WebSocketTarget,
+  events: LinkEvents,
+  { own, clock, hostVersion }: LinkContext,
+): Link {
+  const address = parseWebSocketUrl(target.url)
+  if (address === undefined) throw new Error('the address of a WebSocket begins with ws:// or wss://')
+  const { url, host, port } = address
+  const bareHost = host.replace(/^\[|\]$/g, '')
+  // Nobody listens yet to the socket that a refusal would be an error of.
+  const refusal = own.refusal(bareHost, port)
+  if (refusal !== undefined) throw refusal
+  const headers: Record<string, string[]> = {}
+  for (const [name, value] of target.headers)
+    if (!isGeneratedHeader(name, value)) (headers[name.toLowerCase()] ??= []).push(value)
+  headers['user-agent'] ??= [`lupine/${hostVersion}`]
+
+  const options = { host: bareHost, port, noDelay: true, keepAlive: true }
+  const openSocket = (): Socket =>
+    url.protocol === 'ws:'
+      ? own.connect(options)
+      : own.connectTls({
+          ...options,
+          ...(isIP(bareHost) === 0 ? { servername: bareHost } : {}),
+          rejectUnauthorized: !target.insecure,
+        })
+
+  const socket = new WebSocket(url, target.protocols, {
+    headers: headers as Record<string, string[]> & Record<string, string>,
+    createConnection: openSocket as never,
+    handshakeTimeout: connectTimeout,
+    perMessageDeflate: false,
+    maxPayload: connectionMessageLimit,
+  })
+  let failure: LinkEnd | undefined
+  let silent = false
+  let awaitsPong = false
+  let ping: ScheduledCall | undefined
+
+  function beat(): void {
+    if (target.ping === undefined) return
+    ping = clock.schedule(target.ping, () => {
+      if (awaitsPong && !socket.isPaused) {
+        failure = { reason: `${host} does not answer pings`, code: abnormalClosure }
+        socket.terminate()
+        return
+      }
+      awaitsPong = !socket.isPaused
+      socket.ping()
+      beat()
+    })
+  }
+
+  socket.on('open', () => {
+    beat()
+    events.opened()
+  })
+  socket.on('pong', () => {
+    awaitsPong = false
+  })
+  socket.on('message', (data: Buffer, isBinary) => events.message(data, { text: !isBinary }))
+  socket.on('unexpected-response', (_request, response: IncomingMessage) => {
+    failure = { reason: `${host} answered HTTP ${response.statusCode ?? 0}`, code: abnormalClosure }
+    socket.terminate()
+  })
+  socket.on('error', (error) => {
+    const end = endOf(error, host)
+    failure ??= { ...end, code: abnormalClosure }
+  })
+  socket.on('close', (code, reason) => {
+    ping?.cancel()
+    if (silent) return
+    const said = reason.toString()
+    events.ended(failure === undefined ? { reason: said === '' ? null : said, code } : failure)
+  })
+
+  return {
+    write: (payload, { text }, written) =>
+      socket.send(payload, { binary: !text }, (error) => {
+        if (error == null) written()
+      }),
+    pause: () => socket.pause(),
+    resume: () => socket.resume(),
+    close: () => socket.close(normalClosure),
+    destroy() {
+      silent = true
+      ping?.cancel()
+      socket.terminate()
+    },
+  }
+}

@@ -1,0 +1,127 @@
+import {
+  type Connection,
+  type ConnectionKind,
+  type ConnectionListener,
+  type ConnectionTarget,
+  messageOverhead,
+  receivedWindow,
+} from '../../schema/connection.ts'
+import type { Frame } from '../../schema/message-frames.ts'
+import type { WorkerLimits } from '../../schema/worker-protocol.ts'
+import type { Deliveries } from '../flow/deliveries.ts'
+
+/** The connections of one isolate, as the host sees them. */
+export interface OpenConnections {
+  open(number: number, target: ConnectionTarget, foreignCaller?: string): void
+  /** What the plugin sends. */
+  write(frame: Frame & { kind: 'data' | 'text' }): void
+  /** The plugin has taken so many bytes. */
+  taken(number: number, bytes: number): void
+  close(number: number): void
+  /** Closes what is open; resolves when what was written has gone, within seconds in any case. */
+  finish(): Promise<void>
+  /** Ends all of it at once. */
+  abort(): void
+}
+
+export interface OpenConnectionsSettings {
+  limits: WorkerLimits
+  connect(target: ConnectionTarget, listener: ConnectionListener, foreignCaller?: string): Connection
+  deliver: Deliveries['connection']
+  /** A line in the plugin's log. */
+  warn(message: string): void
+}
+
+/** Which limit counts a connection. */
+const limitOf: Readonly<Record<ConnectionKind, keyof WorkerLimits>> = { webSocket: 'sockets' }
+
+interface Open {
+  connection: Connection
+  /** Bytes on their way to the plugin. */
+  outstanding: number
+  paused: boolean
+}
+
+export function createOpenConnections(settings: OpenConnectionsSettings): OpenConnections {
+  const { limits, connect, deliver, warn } = settings
+  const open = new Map<number, Open>()
+  const closing = new Set<{ connection: Connection; done: Promise<void> }>()
+
+  /** Those that are being closed count, too; a worker knows nothing of them, so that it has as many more. */
+  function hasRoom(kind: ConnectionKind): boolean {
+    const limit = limitOf[kind]
+    const all = [...open.values(), ...closing].filter(({ connection }) => limitOf[connection.kind] === limit)
+    return all.length < 2 * limits[limit] + 1
+  }
+
+  function said(number: number, event: Parameters<ConnectionListener['event']>[0]): void {
+    deliver('connection', number, '', JSON.stringify(event))
+  }
+
+  function listenerFor(number: number): ConnectionListener {
+    return {
+      event(event) {
+        if (!open.has(number)) return
+        if (event.event === 'closed' && event.final) open.delete(number)
+        said(number, event)
+      },
+      message(payload, { text, peer }) {
+        const found = open.get(number)
+        if (found === undefined) return
+        deliver(
+          text ? 'text' : 'data',
+          number,
+          peer === undefined ? '' : `${peer.port} ${peer.host}`,
+          payload,
+        )
+        found.outstanding += payload.byteLength + messageOverhead
+        if (found.paused || found.outstanding <= receivedWindow) return
+        found.paused = true
+        found.connection.pause()
+      },
+      warn,
+    }
+  }
+
+  function close(number: number): void {
+    const found = open.get(number)
+    if (found === undefined) return
+    open.delete(number)
+    const { connection } = found
+    const entry = { connection, done: connection.close().finally(() => closing.delete(entry)) }
+    closing.add(entry)
+  }
+
+  return {
+    open(number, target, foreignCaller) {
+      if (open.has(number)) return
+      if (!hasRoom(target.kind)) {
+        const reason = 'too many connections: wait until those that were closed have ended'
+        said(number, { event: 'closed', reason, final: true })
+        return
+      }
+      const connection = connect(target, listenerFor(number), foreignCaller)
+      open.set(number, { connection, outstanding: 0, paused: false })
+    },
+    write({ kind, subscription, name, payload, foreignCaller }) {
+      open.get(subscription)?.connection.write(name, payload, kind === 'text', foreignCaller)
+    },
+    taken(number, bytes) {
+      const found = open.get(number)
+      if (found === undefined) return
+      found.outstanding = Math.max(0, found.outstanding - bytes)
+      if (!found.paused || found.outstanding > receivedWindow / 2) return
+      found.paused = false
+      found.connection.resume()
+    },
+    close,
+    async finish() {
+      for (const number of [...open.keys()]) close(number)
+      await Promise.all([...closing].map(({ done }) => done))
+    },
+    abort() {
+      for (const { connection } of [...open.values(), ...closing]) connection.destroy()
+      open.clear()
+    },
+  }
+}

@@ -1,0 +1,232 @@
+import type { ConnectionEvent, ConnectionTarget } from '../../../../schema/connection.ts'
+import {
+  connectionMessageLimit,
+  messageOverhead,
+  takenNotice,
+  unsentLimit,
+} from '../../../../schema/connection-limits.ts'
+import type { Frame } from '../../../../schema/message-frames.ts'
+import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
+import type { CallerAwareFunction, ForeignCaller } from '../../peers/foreign-callers.ts'
+import type { PluginContext } from '../../plugin-context.ts'
+import { bytesOf, functionArgument, isTable, textOf } from '../arguments.ts'
+
+/** What a connection is counted as. */
+export type ConnectionResource = 'sockets'
+
+/** An object of Lua's that stays connected to something elsewhere. */
+export interface ConnectionObject {
+  readonly table: LuaTable
+  readonly isOpen: boolean
+  /** Adds `object:name(fn)`: `fn` is called with what `tell` has, and takes the place of the one before. */
+  addHandler(name: string): void
+  /** What answers nothing answers the object. */
+  addMethod(name: string, implementation: CallerAwareFunction): void
+  tell(handler: string, ...args: LuaValue[]): void
+  /** Answers why it is not sent, as Lua gets it; undefined: it is. `name`: of the frame; else the present session. */
+  send(
+    kind: 'data' | 'text',
+    payload: Uint8Array,
+    foreignCaller: ForeignCaller,
+    name?: string,
+  ): readonly [false, Uint8Array] | undefined
+  /** Nothing is called back any more. */
+  close(): void
+}
+
+export interface ConnectionPlan {
+  /** Of the plugin, for log lines and errors. */
+  method: string
+  resource: ConnectionResource
+  foreignCaller: ForeignCaller
+  /** What to connect to. What it throws is told as a refusal. */
+  target(): ConnectionTarget
+  /** Hears of what comes; the connection is lost after `closed`, and for good if that is final. */
+  opened?(event: Extract<ConnectionEvent, { event: 'opened' }>): void
+  closed(reason: string | null, code: number | undefined): void
+  message(payload: Uint8Array, isText: boolean, peer: string): void
+}
+
+export interface ConnectionObjects {
+  /** Connects, and makes the object. Throws when there are too many. */
+  open(plan: ConnectionPlan): ConnectionObject
+  deliver(frame: Frame): void
+}
+
+interface Entry {
+  receive(frame: Frame): void
+  end(): void
+}
+
+/** What all objects of connections have in common. */
+export function createConnectionObjects(context: PluginContext): ConnectionObjects {
+  const { runtime, entry, limits, log, peers, resources } = context
+  const open: Record<ConnectionResource, Map<number, Entry>> = { sockets: new Map() }
+  let lastNumber = 0
+
+  function createObject(plan: ConnectionPlan): ConnectionObject {
+    const { method, resource, foreignCaller } = plan
+    lastNumber += 1
+    const number = lastNumber
+    const table = runtime.newTable()
+    const handlers = new Map<string, { run: LuaFunction; forget: (() => void) | undefined }>()
+    /** 0: not connected. */
+    let session = 0
+    /** Bytes that have not gone yet, as the host counts them. */
+    let unsent = 0
+    /** Bytes that Lua has got, and the host does not know of. */
+    let taken = 0
+    let closed = false
+
+    function end(): void {
+      closed = true
+      session = 0
+      open[resource].delete(number)
+      for (const { forget } of handlers.values()) forget?.()
+      handlers.clear()
+      context.touch()
+    }
+
+    function setHandler(name: string, run: LuaFunction | undefined): void {
+      handlers.get(name)?.forget?.()
+      handlers.delete(name)
+      if (run === undefined || closed) return
+      const forget = peers.whenGone(`${name} of ${method}`, run, () => handlers.delete(name))
+      handlers.set(name, { run, forget })
+    }
+
+    function tell(name: string, ...args: LuaValue[]): void {
+      entry.start(
+        (function* () {
+          // By the time that it is its turn it may have been closed.
+          const run = handlers.get(name)?.run
+          if (run !== undefined) yield* entry.report(`${name} of ${method}`, run, ...args)
+        })(),
+      )
+    }
+
+    /** The last thing that is heard of it. */
+    function endWith(reason: string | null, code: number | undefined): void {
+      const unheard = !handlers.has('onClose')
+      session = 0
+      if (unheard && reason !== null) log.write('warn', `${method}: ${reason}`)
+      plan.closed(reason, code)
+      entry.start(
+        (function* () {
+          end()
+        })(),
+      )
+    }
+
+    function heard(event: ConnectionEvent): void {
+      switch (event.event) {
+        case 'opened':
+          session = event.session
+          unsent = 0
+          plan.opened?.(event)
+          break
+        case 'written':
+          unsent = Math.max(0, unsent - event.bytes)
+          break
+        case 'closed':
+          session = 0
+          if (event.final) endWith(event.reason, event.code)
+          else plan.closed(event.reason, event.code)
+          break
+      }
+    }
+
+    function receive({ kind, name, payload }: Frame): void {
+      if (kind === 'connection') {
+        heard(JSON.parse(textOf(payload)) as ConnectionEvent)
+        return
+      }
+      // A copy: Lua keeps what it is given, and this is a part of all that has come.
+      plan.message(Uint8Array.from(payload), kind === 'text', name)
+      taken += payload.length + messageOverhead
+      if (taken < takenNotice) return
+      context.send({ kind: 'connectionTaken', connection: number, bytes: taken })
+      taken = 0
+    }
+
+    const object: ConnectionObject = {
+      table,
+      get isOpen() {
+        return session > 0
+      },
+      addMethod(name, implementation) {
+        const full = `${method}:${name}`
+        const call: CallerAwareFunction = (caller, ...args) => {
+          const [first, ...rest] = args
+          const result = implementation(caller, ...(isTable(first) && first.is(table) ? rest : args))
+          return result === undefined ? table : result
+        }
+        table.set(name, context.foreignCallers.method(full, call))
+      },
+      addHandler(name) {
+        object.addMethod(name, (_foreignCaller, run) => {
+          setHandler(name, run === undefined ? undefined : functionArgument(name, 1, run))
+          return undefined
+        })
+      },
+      tell,
+      send(kind, payload, caller, name = String(session)) {
+        if (session === 0) return refused('not connected')
+        const bytes = payload.byteLength + messageOverhead
+        if (payload.byteLength > connectionMessageLimit)
+          return refused(`${payload.byteLength} of at most ${connectionMessageLimit} bytes`)
+        if (unsent > 0 && unsent + bytes > unsentLimit)
+          return refused(`too much is waiting to be sent: ${unsentLimit} bytes at most`)
+        unsent += bytes
+        context.sendFrame(kind, name, payload, { subscription: number, foreignCaller: caller })
+        return undefined
+      },
+      close() {
+        if (closed) return
+        end()
+        context.send({ kind: 'closeConnection', connection: number })
+      },
+    }
+    object.addMethod('close', () => {
+      object.close()
+      return undefined
+    })
+    open[resource].set(number, { receive, end: object.close })
+    context.touch()
+    try {
+      const target = plan.target()
+      const caller = foreignCaller === undefined ? {} : { foreignCaller }
+      context.send({ kind: 'openConnection', connection: number, target, ...caller })
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      setImmediate(() => {
+        if (!closed) endWith(reason, undefined)
+      })
+    }
+    return object
+  }
+
+  for (const [resource, entries] of Object.entries(open) as [ConnectionResource, Map<number, Entry>][])
+    resources.add(resource, {
+      count: () => entries.size,
+      release() {
+        for (const each of [...entries.values()]) each.end()
+      },
+    })
+
+  return {
+    open(plan) {
+      const { resource, foreignCaller } = plan
+      if (!limits.hasRoom(resource, open[resource].size, foreignCaller))
+        throw new Error(`too many ${resource}: a plugin may have ${limits[resource]} open at one time`)
+      return createObject(plan)
+    },
+    deliver(frame) {
+      for (const entries of Object.values(open)) entries.get(frame.subscription)?.receive(frame)
+    },
+  }
+}
+
+function refused(reason: string): readonly [false, Uint8Array] {
+  return [false, bytesOf(reason)]
+}

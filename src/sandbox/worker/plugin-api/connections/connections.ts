@@ -1,0 +1,12 @@
+import type { PluginContext } from '../../plugin-context.ts'
+import { createConnectionObjects, type ConnectionObjects } from './connection-objects.ts'
+import { installWebSockets } from './web-socket.ts'
+
+export type PluginConnections = Pick<ConnectionObjects, 'deliver'>
+
+/** What stays connected to a machine elsewhere (plugin API, section 15). */
+export function installConnections(context: PluginContext): PluginConnections {
+  const connections = createConnectionObjects(context)
+  installWebSockets(context, connections)
+  return connections
+}

@@ -1,0 +1,39 @@
+import { defaultReconnect, reconnectLimits } from '../../../../schema/connection-limits.ts'
+import type { LuaValue } from '../../lua/lua-value.ts'
+import type { PluginContext } from '../../plugin-context.ts'
+import { bytesOf, isTable, optionalNumber, typeName } from '../arguments.ts'
+
+/** Reading what the calls for connections have in common. Each throws `Error` with what is wrong. */
+
+/** `{ min, max }`, `false` for never, nothing for the default. */
+export function readReconnect(value: LuaValue): { reconnect?: { min: number; max: number } } {
+  if (value === false) return {}
+  if (value === undefined || value === true) return { reconnect: { ...defaultReconnect } }
+  if (!isTable(value)) throw new Error(`reconnect must be a table or false, not a ${typeName(value)}`)
+  const { least, most } = reconnectLimits
+  const min = milliseconds('reconnect.min', value.get('min'), least, most) ?? defaultReconnect.min
+  const max = milliseconds('reconnect.max', value.get('max'), least, most) ?? defaultReconnect.max
+  return { reconnect: { min, max: Math.max(min, max) } }
+}
+
+/** Undefined when it is not given. */
+export function milliseconds(name: string, value: LuaValue, least: number, most: number): number | undefined {
+  if (value === undefined) return undefined
+  const number = optionalNumber(value)
+  if (number === undefined || number < least || number > most)
+    throw new Error(`${name} must be a number of milliseconds from ${least} to ${most}`)
+  return number
+}
+
+/** Bytes of what is written: a string as it is, a number or boolean as text. */
+export function payloadOf(context: PluginContext, method: string, value: LuaValue): Uint8Array {
+  if (value instanceof Uint8Array) return value
+  if (typeof value === 'number' || typeof value === 'boolean') return bytesOf(context.runtime.toText(value))
+  throw new Error(`bad argument #1 to '${method}' (string expected, got ${typeName(value)})`)
+}
+
+/** The elements of an array, in order; of anything else itself. */
+export function listOf(value: LuaValue): LuaValue[] {
+  if (!isTable(value)) return [value]
+  return Array.from({ length: value.length }, (_, index) => value.get(index + 1))
+}

@@ -1,0 +1,26 @@
+// Without schemas, so that a worker can use it too.
+
+/** Bytes of one message or frame, in either direction. */
+export const connectionMessageLimit = 1024 * 1024
+/** Bytes that a plugin has written to one connection and that have not gone yet. */
+export const unsentLimit = 1024 * 1024
+/** Bytes that a message counts beside its content, so that many empty ones are not nothing. */
+export const messageOverhead = 64
+/** Bytes under way to a plugin from one connection, from which on the connection is paused. */
+export const receivedWindow = 64 * 1024
+/** Bytes that a plugin has taken of a connection before its worker says so. */
+export const takenNotice = 16 * 1024
+/** Bytes of what has gone before the host says so, while more is to go. */
+export const writtenNotice = 64 * 1024
+
+/** Milliseconds. */
+export const reconnectLimits = { least: 50, most: 24 * 3_600_000 } as const
+export const defaultReconnect = { min: 1_000, max: 60_000 } as const
+/** Milliseconds from the request for a connection until it is given up. */
+export const connectTimeout = 10_000
+export const connectTimeoutLimit = 600_000
+/** Milliseconds between two pings of a WebSocket. */
+export const defaultPing = 30_000
+export const pingLimits = { least: 50, most: 24 * 3_600_000 } as const
+/** Subprotocols that one WebSocket asks for. */
+export const protocolLimit = 50

@@ -1,0 +1,96 @@
+import Type, { type Static } from 'typebox'
+import { pingLimits, protocolLimit, reconnectLimits } from './connection-limits.ts'
+import { headerLimit, isSendableBlock } from './outside-limits.ts'
+import { Text, textLimits } from './text.ts'
+
+export * from './connection-limits.ts'
+
+/**
+ * Connections of plugins: what a worker asks for, and what it is told. Both sides know a connection by a number of the
+ * worker's. Data cross as frames (`message-frames.ts`): `data` are bytes, `text` a text message of a WebSocket. To the
+ * host the name of a frame is the session that it is for, so that nothing reaches a later one; a datagram's is its peer,
+ * in both directions.
+ */
+
+const Milliseconds = Type.Number({ minimum: reconnectLimits.least, maximum: reconnectLimits.most })
+/** After a loss; absent: never again. */
+const Reconnect = Type.Optional(Type.Object({ min: Milliseconds, max: Milliseconds }))
+
+export const WebSocketTarget = Type.Object({
+  kind: Type.Literal('webSocket'),
+  /** Absolute; may hold `user:pass@`. */
+  url: Text(textLimits.url),
+  headers: Type.Refine(
+    Type.Array(Type.Tuple([Type.String(), Type.String()]), { maxItems: headerLimit }),
+    isSendableBlock,
+  ),
+  protocols: Type.Array(Text(textLimits.label), { maxItems: protocolLimit }),
+  /** Milliseconds between two pings; absent: none. */
+  ping: Type.Optional(Type.Number({ minimum: pingLimits.least, maximum: pingLimits.most })),
+  /** Accept a certificate that nobody vouches for. */
+  insecure: Type.Boolean(),
+  reconnect: Reconnect,
+})
+export type WebSocketTarget = Static<typeof WebSocketTarget>
+
+export const ConnectionTarget = Type.Union([WebSocketTarget])
+export type ConnectionTarget = Static<typeof ConnectionTarget>
+export type ConnectionKind = ConnectionTarget['kind']
+
+/** What a worker is told of a connection, beside its data. */
+export type ConnectionEvent =
+  /** `session` counts from 1. */
+  | { event: 'opened'; session: number }
+  /** `reason`: null when the other side has ended it in order. `final`: there is no other attempt. */
+  | { event: 'closed'; reason: string | null; code?: number; final: boolean }
+  /** So many bytes, with the overhead of each message, have gone. */
+  | { event: 'written'; bytes: number }
+
+/** A message on its way; `peer` of a datagram only. */
+export interface ConnectionMessage {
+  text: boolean
+  peer?: { host: string; port: number } | undefined
+}
+
+/** What hears of a connection. */
+export interface ConnectionListener {
+  event(event: ConnectionEvent): void
+  /** The bytes are somebody else's afterwards. */
+  message(payload: Uint8Array, message: ConnectionMessage): void
+  /** A line for the plugin's log. */
+  warn(message: string): void
+}
+
+/** The host's end of a connection. After `close` and `destroy` nothing is heard of it. */
+export interface Connection {
+  readonly kind: ConnectionKind
+  /** `name`: see above. What is for another session is lost with it. */
+  write(name: string, payload: Uint8Array, text: boolean, foreignCaller?: string): void
+  /** Nothing more is taken from the other side until `resume`. */
+  pause(): void
+  resume(): void
+  /** Ends it when what has been written has gone; resolves then, within seconds in any case. */
+  close(): Promise<void>
+  /** Ends it at once. */
+  destroy(): void
+}
+
+export const connectionStates = ['connecting', 'open', 'waiting', 'closing'] as const
+export type ConnectionState = (typeof connectionStates)[number]
+
+/** A connection, as people see it. */
+export const ConnectionView = Type.Object({
+  kind: Type.String({ description: 'webSocket, tcp, udp, serial, discovery, ssdp' }),
+  target: Type.String({ description: 'Where it leads, without credentials and paths' }),
+  state: Type.Unsafe<ConnectionState>(
+    Type.Union(
+      connectionStates.map((state) => Type.Literal(state)),
+      { description: 'waiting: for its next attempt' },
+    ),
+  ),
+  since: Type.String({ description: 'When it got into this state; ISO 8601, UTC' }),
+  lastError: Type.Union([Type.String(), Type.Null()], { description: 'Why it was lost last' }),
+  bytesIn: Type.Integer(),
+  bytesOut: Type.Integer(),
+})
+export type ConnectionView = Static<typeof ConnectionView>
