@@ -87,7 +87,7 @@ const allowedInside: Record<string, Record<string, string[]>> = {
     trust: [],
     running: ['lifecycle.ts', 'permissions', 'stores'],
     'context.ts': ['permissions', 'stores', 'manifests', 'trust', 'running'],
-    queries: ['lifecycle.ts', 'context.ts', 'permissions', 'secrets', 'running'],
+    queries: ['lifecycle.ts', 'context.ts', 'permissions', 'secrets', 'manifests', 'running'],
     sources: ['lifecycle.ts', 'context.ts'],
     loading: ['lifecycle.ts', 'context.ts', 'secrets', 'manifests', 'running', 'sources'],
     installing: [

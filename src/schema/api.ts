@@ -251,6 +251,7 @@ export const DescriptionAnswer = Type.Object({
 })
 
 export { ChangeCheck as ChangeCheckAnswer } from './change-check.ts'
+export { Field as FieldAnswer } from './field.ts'
 export {
   LogEntry as LogEntryAnswer,
   Plugin as PluginAnswer,

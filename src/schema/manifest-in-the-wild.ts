@@ -56,7 +56,23 @@ function fileName(path: string): string {
 }
 
 const tidyField = (field: Json): Json =>
-  changeMembers(field, { min: toNumber, max: toNumber, required: toBoolean, secret: toBoolean })
+  changeMembers(field, {
+    min: toNumber,
+    max: toNumber,
+    minItems: toNumber,
+    maxItems: toNumber,
+    required: toBoolean,
+    secret: toBoolean,
+    advanced: toBoolean,
+    items: tidyField,
+    fields: (fields) => eachItem(tidyField)(isJsonObject(fields) ? listedByKey(fields) : fields),
+    lines: (lines) => (typeof lines === 'string' ? [lines] : lines),
+  })
+
+/** `fields` may be written as `config` is: an object from key to field. */
+function listedByKey(fields: JsonObject): Json[] {
+  return Object.entries(fields).map(([key, field]) => (isJsonObject(field) ? { ...field, key } : field))
+}
 
 const decimal = /^\s*[+-]?\d+(\.\d+)?\s*$/
 
@@ -79,12 +95,20 @@ const tidyControl = (control: Json): Json =>
 /** Without these a plugin cannot be installed, or not safely. */
 const vital = new Set(['id', 'name', 'version', 'files', 'permissions'])
 
+/** Whether a place below a field is the key of one of its `fields`. An entry that is no object has no key either. */
+function isKeyOfEntry([step, index, ...below]: readonly string[]): boolean {
+  if (step === 'items') return isKeyOfEntry(index === undefined ? [] : [index, ...below])
+  if (step !== 'fields' || index === undefined) return false
+  return below.length === 0 || (below.length === 1 && below[0] === 'key') || isKeyOfEntry(below)
+}
+
 export const manifestRules: LenientRules = {
   tidy: tidyManifest,
-  isVital([member = '', index, part], found) {
+  isVital([member = '', index, ...below], found) {
+    const [part] = below
     if (vital.has(member)) return true
-    // An entry that is no object has no key either.
-    if (member === 'configSchema') return index !== undefined && (part === undefined || part === 'key')
+    if (member === 'configSchema') return index !== undefined && isKeyOfEntry(['fields', index, ...below])
+    if (member === 'config') return isKeyOfEntry(below)
     // A path that leaves the folder; a document without one is left out.
     return member === 'docs' && part === 'file' && typeof found === 'string'
   },

@@ -1,11 +1,19 @@
 import Type, { type Static } from 'typebox'
 import { isJsonObject } from '../base/json.ts'
 import { Problem, type ProblemDetail } from '../base/problem.ts'
+import {
+  ConfigDefinition,
+  ConfigSchemaEntry,
+  definitionErrors,
+  entriesErrors,
+  fieldDefinitions,
+  nestedFieldErrors,
+} from './field-definition.ts'
 import type { PluginIdentifier } from './identifier.ts'
 import { parseJsonText } from './json-text.ts'
 import { parseLeniently } from './lenient.ts'
 import { manifestRules } from './manifest-in-the-wild.ts'
-import { createParser } from './parser.ts'
+import { createParser, escapePointer, type Parser } from './parser.ts'
 import { Permissions } from './permissions.ts'
 
 /** Specification 2.1–2.5. Members that are not named here are kept as they are. */
@@ -32,46 +40,8 @@ export const SemanticVersion = Type.String({
 })
 
 /** Any key. The usual pattern of records (`^.*$`) lets a key with a line break through unchecked. */
-export const AnyKey = Type.String({ pattern: '^[\\s\\S]*$' })
-
-export const FieldType = Type.Union([
-  Type.Literal('string'),
-  Type.Literal('text'),
-  Type.Literal('password'),
-  Type.Literal('number'),
-  Type.Literal('integer'),
-  Type.Literal('boolean'),
-  Type.Literal('select'),
-])
-export type FieldType = Static<typeof FieldType>
-
-const fieldMembers = {
-  type: Type.Optional(FieldType),
-  label: Type.Optional(Type.String({ description: 'Label in the form; the key when there is none' })),
-  description: Type.Optional(Type.String({ description: 'A hint below the field' })),
-  required: Type.Optional(Type.Boolean({ description: 'Without a value the plugin is not loaded' })),
-  default: Type.Optional(
-    Type.Unknown({ description: 'Used when nothing is set; for numbers and booleans a string will do' }),
-  ),
-  min: Type.Optional(Type.Number({ description: 'Smallest number allowed' })),
-  max: Type.Optional(Type.Number({ description: 'Largest number allowed' })),
-  enum: Type.Optional(Type.Array(Type.Unknown(), { description: 'The only values allowed' })),
-  env: Type.Optional(
-    Type.String({
-      description: 'Environment variable of the host that is read when nothing is set; empty: none',
-    }),
-  ),
-  secret: Type.Optional(Type.Boolean({ description: 'Hidden in answers and logs' })),
-}
-
-export const ConfigSchemaEntry = Type.Object({
-  key: Type.String({ minLength: 1, description: 'Key in the config object' }),
-  ...fieldMembers,
-})
-export type ConfigSchemaEntry = Static<typeof ConfigSchemaEntry>
-
-export const ConfigDefinition = Type.Object(fieldMembers)
-export type ConfigDefinition = Static<typeof ConfigDefinition>
+const anyKey = '^[\\s\\S]*$'
+export const AnyKey = Type.String({ pattern: anyKey })
 
 export const SensorExport = Type.Object({
   id: Type.String({ minLength: 1, description: 'Id, or a template such as <device>_power' }),
@@ -177,12 +147,42 @@ export type Manifest = Static<typeof Manifest> & {
 const warningLimit = 50
 
 /** For editors: completion and checks in `plugin.json`. */
-export const manifestJsonSchema: unknown = {
-  $schema: 'https://json-schema.org/draft/2020-12/schema',
-  ...JSON.parse(JSON.stringify(Manifest)),
+export const manifestJsonSchema: unknown = editorSchema()
+
+function editorSchema(): object {
+  const { properties, ...schema } = JSON.parse(JSON.stringify(Manifest)) as {
+    properties: Record<'configSchema' | 'config', object>
+  }
+  const { configSchema, config } = properties
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    ...schema,
+    properties: {
+      ...properties,
+      configSchema: { ...configSchema, items: { $ref: '#/$defs/entry' } },
+      config: { ...config, patternProperties: { [anyKey]: { $ref: '#/$defs/definition' } } },
+    },
+    $defs: fieldDefinitions,
+  }
 }
 
-export const parseManifestShape = createParser(Manifest)
+const parseShallowly = createParser(Manifest)
+
+export const parseManifestShape: Parser<Manifest> = (value) => {
+  const parsed = parseShallowly(value)
+  const errors = [...(parsed.ok ? [] : parsed.errors), ...(isJsonObject(value) ? nestedErrors(value) : [])]
+  return parsed.ok && errors.length === 0 ? parsed : { ok: false, errors }
+}
+
+function nestedErrors({ configSchema, config }: Record<string, unknown>): ProblemDetail[] {
+  const entries = Array.isArray(configSchema) ? configSchema : []
+  return [
+    ...entries.flatMap((entry, index) => nestedFieldErrors(entry, `/configSchema/${index}`)),
+    ...(isJsonObject(config) ? Object.entries(config) : []).flatMap(([key, definition]) =>
+      nestedFieldErrors(definition, `/config/${escapePointer(key)}`),
+    ),
+  ]
+}
 
 /** The Lua files of a plugin when its manifest does not name them. */
 export const defaultFiles: readonly string[] = ['init.lua']
@@ -256,12 +256,12 @@ function identityErrors(
 
 /** What a schema cannot say: keys that meet, and files that cannot be stored side by side. */
 function consistencyErrors(manifest: Manifest): ProblemDetail[] {
-  const errors: ProblemDetail[] = []
-  const keys = new Set<string>()
-  for (const [index, { key }] of (manifest.configSchema ?? []).entries()) {
-    if (keys.has(key)) errors.push({ path: `/configSchema/${index}/key`, message: `"${key}" is there twice` })
-    keys.add(key)
-  }
+  const errors: ProblemDetail[] = [
+    ...entriesErrors(manifest.configSchema ?? [], '/configSchema'),
+    ...Object.entries(manifest.config ?? {}).flatMap(([key, definition]) =>
+      definitionErrors(definition, `/config/${escapePointer(key)}`),
+    ),
+  ]
   const files = allFiles(manifest)
   if (files.length > pluginFileLimit) {
     const message = `names ${files.length} files; a plugin has at most ${pluginFileLimit}`

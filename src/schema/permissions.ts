@@ -9,7 +9,7 @@ import { VariablePattern } from './variable-pattern.ts'
 /** Entries of one list; who needs more needs a wildcard. */
 const listLimit = 100
 
-/** `${config.<key>}` stands for what the owner configured under that key. */
+/** `${config.<path>}` stands for what the owner configured there: `key`, `object.member`, `list[].column`. */
 const placeholder = '\\$\\{config\\.[^{}/]+\\}'
 const hostName = '[^\\s/*:$[\\]@?#{}\\\\]+'
 const port = '(:[0-9]{1,5})?'
@@ -29,9 +29,10 @@ export const TopicPattern = Type.String({
 })
 
 export const PluginPattern = Type.String({
-  maxLength: 150,
-  pattern: '^(\\*|@[a-z0-9][a-z0-9._-]{0,63}/(\\*|[a-z0-9][a-z0-9._-]{0,63}))$',
-  description: 'A full id (@namespace/id), @namespace/* or *',
+  maxLength: 300,
+  pattern: `^(${placeholder}|\\*|@[a-z0-9][a-z0-9._-]{0,63}/(\\*|[a-z0-9][a-z0-9._-]{0,63}))$`,
+  description:
+    'A full id (@namespace/id), @namespace/*, * or ${config.key} (the plugins that are configured there)',
 })
 
 export const Permissions = Type.Object(

@@ -16,7 +16,9 @@ export const EnvironmentUse = Type.Object({
   }),
   refused: Type.Array(
     Type.Object({
-      key: Type.String({ description: 'The setting' }),
+      key: Type.String({
+        description: 'The setting; of one in a list or an object its path, such as rules[].token',
+      }),
       variable: Type.String(),
       message: Type.String({ description: 'What would allow it' }),
     }),

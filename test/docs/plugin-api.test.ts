@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { before, test } from 'node:test'
-import { checkConfig, normaliseFields } from '../../src/lifecycle/manifests/config-rules.ts'
+import { checkConfig } from '../../src/lifecycle/manifests/config-rules.ts'
+import { normaliseFields } from '../../src/lifecycle/manifests/fields.ts'
 import { createHostEnvironment } from '../../src/lifecycle/permissions/plugin-environment.ts'
 import { defaultRepositoryLimits } from '../../src/repository/limits.ts'
 import { defaultLimits } from '../../src/sandbox/limits.ts'
 import { visibleIsolateErrorCodes } from '../../src/sandbox/isolate.ts'
 import { messageSizeLimit } from '../../src/sandbox/worker/plugin-api/listeners.ts'
 import { objectBytesLimit } from '../../src/sandbox/worker/plugin-api/objects.ts'
-import { ConfigSchemaEntry, Manifest, parseManifestShape } from '../../src/schema/manifest.ts'
+import { fieldDefinitions } from '../../src/schema/field-definition.ts'
+import { Manifest, parseManifestShape } from '../../src/schema/manifest.ts'
 import { callDepthLimit } from '../../src/schema/plugin-call.ts'
 import type { Config } from '../../src/schema/plugin.ts'
 import { limitDefinitions, limitNames, limitUnit } from '../../src/schema/plugin-limits.ts'
@@ -209,7 +211,7 @@ test('the stub is Lua, and the language server takes it for a description', asyn
 
 test('the tables of the manifest are those of its schema', () => {
   assert.deepEqual(namesUnder('The manifest'), Object.keys(Manifest.properties).sort())
-  assert.deepEqual(namesUnder('Configuration'), Object.keys(ConfigSchemaEntry.properties).sort())
+  assert.deepEqual(namesUnder('Configuration'), Object.keys(fieldDefinitions.entry.properties).sort())
 })
 
 test('nothing is called on a plugin that is not there', () => {

@@ -326,6 +326,83 @@ test('the files of a plugin are named once each, with the entry and the manifest
   assert.deepEqual(allFiles(manifest), ['plugin.json', 'init.lua', 'a.lua', 'b.lua', 'README.md'])
 })
 
+/** Lists of lists: `depth` of them. */
+const nested = (depth: number): object =>
+  depth === 0 ? { type: 'string' } : { type: 'list', items: nested(depth - 1) }
+
+test('lists and objects nest four deep, and each field within has a key of its own', () => {
+  const config = { deep: nested(4), other: { type: 'object', fields: [{ key: 'a', ...nested(3) }] } }
+  assert.deepEqual(parseManifest({ ...minimal, config }, clock).config, config)
+  const { errors } = refusal({
+    ...minimal,
+    configSchema: [
+      { key: 'a', ...nested(5) },
+      { key: 'b', type: 'list', fields: [{ key: 'x' }, { key: 'x' }] },
+    ],
+    config: { c: { type: 'object', fields: [{ key: 'd', ...nested(4) }] } },
+  })
+  const tooDeep = 'is a list or an object in 4 others; 4 is the limit'
+  assert.deepEqual(errors, [
+    ['/configSchema/0/items/items/items/items/type', tooDeep],
+    ['/configSchema/1/fields/1/key', '"x" is there twice'],
+    ['/config/c/fields/0/items/items/items/type', tooDeep],
+  ])
+  const keyless = refusal({
+    ...minimal,
+    configSchema: [{ key: 'a', type: 'list', fields: [{ type: 'string' }, 'x'] }],
+    config: { b: { type: 'list', items: { type: 'object', fields: [{ key: '' }] } } },
+  })
+  assert.deepEqual(
+    keyless.errors.map(([path]) => path),
+    ['/configSchema/0/fields/0/key', '/configSchema/0/fields/1', '/config/b/items/fields/0/key'],
+  )
+})
+
+test('what is broken within a field is left out of it, and what is meant well is taken', () => {
+  const { configSchema, config, warnings } = parseManifest(
+    {
+      ...minimal,
+      configSchema: [
+        {
+          key: 'a',
+          type: 'list',
+          minItems: '1',
+          maxItems: -1,
+          advanced: 'true',
+          suggest: 'weather',
+          fields: { from: { type: 'string', min: '2', unit: null }, to: { type: 'strong', secret: 'true' } },
+        },
+      ],
+      config: { b: { type: 'list', items: 'string' }, c: { type: 'object', fields: 5, showIf: 'a' } },
+    },
+    clock,
+  )
+  assert.deepEqual(configSchema, [
+    {
+      key: 'a',
+      type: 'list',
+      minItems: 1,
+      advanced: true,
+      fields: [
+        { key: 'from', type: 'string', min: 2 },
+        { key: 'to', secret: true },
+      ],
+    },
+  ])
+  assert.deepEqual(config, { b: { type: 'list' }, c: { type: 'object' } })
+  assert.deepEqual(
+    warnings?.map(({ path }) => path).sort(),
+    [
+      '/config/b/items',
+      '/config/c/fields',
+      '/config/c/showIf',
+      '/configSchema/0/fields/1/type',
+      '/configSchema/0/maxItems',
+      '/configSchema/0/suggest',
+    ],
+  )
+})
+
 test('the JSON Schema for editors is plain JSON, and describes every member', () => {
   const schema = JSON.parse(JSON.stringify(manifestJsonSchema))
   assert.deepEqual(manifestJsonSchema, schema)

@@ -2,6 +2,7 @@ import type { TSchema } from 'typebox'
 import { type ProblemCode, problemTable } from '../../base/problem.ts'
 import {
   ChangeCheckAnswer,
+  FieldAnswer,
   JournalEventAnswer,
   LogEntryAnswer,
   PluginAnswer,
@@ -19,6 +20,7 @@ const namedSchemas: Readonly<Record<string, TSchema>> = {
   LogEntry: LogEntryAnswer,
   ChangeCheck: ChangeCheckAnswer,
   Problem: ProblemAnswer,
+  Field: FieldAnswer,
 }
 
 /** What the named parts of the addresses are. */

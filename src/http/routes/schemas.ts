@@ -1,10 +1,9 @@
-import { Manifest } from '../../schema/manifest.ts'
+import { manifestJsonSchema } from '../../schema/manifest.ts'
 import { defineRoute, type Route } from '../route.ts'
 
 /** Schemas for editors: `"$schema"` in a plugin.json may point here. */
 export function schemaRoutes(): Route[] {
-  const schema = { $schema: 'https://json-schema.org/draft/2020-12/schema', ...Manifest }
-  const text = JSON.stringify(schema, null, 2)
+  const text = JSON.stringify(manifestJsonSchema, null, 2)
   return [
     defineRoute({
       method: 'GET',

@@ -3,18 +3,19 @@ import { Problem, type ProblemDetail } from '../../base/problem.ts'
 import { decide, requireInstalled } from '../../journal/decide.ts'
 import type { Origin } from '../../schema/journal-event.ts'
 import type { Config } from '../../schema/plugin.ts'
-import { checkConfig } from '../manifests/config-rules.ts'
+import { type CheckedConfig, checkConfig } from '../manifests/config-rules.ts'
+import { withRows } from '../manifests/rows-of-text.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { CommandContext, ConfigCheck, Lifecycle } from '../lifecycle.ts'
 import type { PluginQueries } from '../queries/plugin-queries.ts'
 import type { Reload } from '../loading/reload.ts'
 import {
-  hiddenValue,
-  hideSecrets,
   restoredPlaces,
+  type RestoredConfig,
   restoreHidden,
   restoreSecrets,
-} from '../secrets/secrets.ts'
+} from '../secrets/restore-secrets.ts'
+import { hiddenValue, hideSecrets } from '../secrets/secrets.ts'
 
 /** Checking and changing what a plugin is configured with. */
 export interface Configuration extends Pick<Lifecycle, 'checkConfig'> {
@@ -28,17 +29,18 @@ export function createConfiguration(
 ): Configuration {
   const { manifests } = context
 
-  function checkedConfig(
-    id: string,
-    incoming: Config,
-  ): { stored: Config; check: ReturnType<typeof checkConfig> } {
-    const fields = manifests.fields(id)
+  function restored(id: string, incoming: Config): RestoredConfig {
     const before = snapshotOfPlugin(context, id).context.config
-    const stored =
-      manifests.get(id) === undefined
-        ? restoreHidden(incoming, before)
-        : restoreSecrets(fields, incoming, before)
-    return { stored, check: checkConfig(fields, stored, context.environment(manifests.get(id) ?? {})) }
+    const fields = manifests.knownFields(id)
+    if (fields === undefined) return { config: restoreHidden(incoming, before), errors: [] }
+    return restoreSecrets(fields, incoming, withRows(fields, before))
+  }
+
+  function checkedConfig(id: string, incoming: Config): { stored: Config; check: CheckedConfig } {
+    const { config: stored, errors } = restored(id, incoming)
+    const environment = context.environment(manifests.get(id) ?? {})
+    const check = checkConfig(manifests.fields(id), stored, environment)
+    return { stored, check: { ...check, errors: [...errors, ...check.errors] } }
   }
 
   /**

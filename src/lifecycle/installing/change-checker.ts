@@ -3,10 +3,11 @@ import { decide, requireInstalled } from '../../journal/decide.ts'
 import type { PluginPreview } from '../../repository/repository.ts'
 import { hostSupports } from '../../repository/versions.ts'
 import type { ChangeCheck } from '../../schema/change-check.ts'
-import type { Field } from '../../schema/field.ts'
+import { allFields, type Field } from '../../schema/field.ts'
 import { identifierOf } from '../../schema/identifier.ts'
 import { changedPermissions } from './changed-permissions.ts'
-import { checkConfig, normaliseFields } from '../manifests/config-rules.ts'
+import { checkConfig } from '../manifests/config-rules.ts'
+import { normaliseFields } from '../manifests/fields.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { checkDependencies } from '../loading/dependency-check.ts'
 import { installSource } from '../sources/install-source.ts'
@@ -61,7 +62,7 @@ export function createChangeChecker(context: LifecycleContext): ChangeChecker {
       namespaceHeldBy: context.namespaces.heldByOther(identifierOf(id).namespace, next.repository),
       permissions: manifest.permissions ?? null,
       permissionChanges: changedPermissions(context, id, before, manifest),
-      environment: environmentUse(fields, environment),
+      environment: environmentUse(allFields(fields), environment),
       fields: changesOf(byKey(oldFields), byKey(fields)),
       config: {
         valid: wrong.length === 0,

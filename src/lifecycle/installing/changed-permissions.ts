@@ -1,5 +1,7 @@
 import type { Manifest } from '../../schema/manifest.ts'
-import { checkConfig, normaliseFields } from '../manifests/config-rules.ts'
+import { checkConfig } from '../manifests/config-rules.ts'
+import { normaliseFields } from '../manifests/fields.ts'
+import { allFields } from '../../schema/field.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { type Grant, type PermissionChanges, permissionChanges } from '../permissions/permission-changes.ts'
 import { environmentUse } from '../permissions/plugin-environment.ts'
@@ -22,7 +24,7 @@ export function changedPermissions(
     return {
       permissions: manifest.permissions ?? null,
       config: effective,
-      variables: environmentUse(fields, environment).read,
+      variables: environmentUse(allFields(fields), environment).read,
     }
   }
   return permissionChanges(present === undefined ? undefined : grantOf(present), grantOf(next))

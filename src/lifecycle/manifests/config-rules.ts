@@ -1,97 +1,44 @@
 import { isDeepStrictEqual } from 'node:util'
+import { isJsonObject } from '../../base/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
-import { isSecretName } from '../../base/secret-names.ts'
 import type { Field } from '../../schema/field.ts'
 import { jsonDepthLimit } from '../../schema/json-text.ts'
-import type { ConfigDefinition, FieldType, Manifest } from '../../schema/manifest.ts'
 import { escapePointer } from '../../schema/parser.ts'
 import type { Config } from '../../schema/plugin.ts'
+import { isShown } from '../../schema/show-if.ts'
 import type { PluginEnvironment } from '../permissions/plugin-environment.ts'
+import { converted, isOfType, kindOf, typeWords, violations } from './field-values.ts'
+import { rowsOfText } from './rows-of-text.ts'
 
-/** The rules of configuration values (contract, section 3, "Config check"). Pure. */
+/** The rules of configuration values (contract, section 3, "Config check"; plugin API, section 13). Pure. */
 
-export interface CheckedConfig {
-  /** What is wrong with the given values; pointers such as `/config/interval`. Stops the saving. */
+interface Findings {
+  /** What is wrong with the given values; pointers such as `/config/rules/1/to`. Stops the saving. */
   errors: ProblemDetail[]
   /** Required values that are absent, and environment variables of no use. Stops the load, not the saving. */
   missing: ProblemDetail[]
-  /** Settings that nobody has set and that may not be read from the environment; they go on without. */
+  /** What goes on without: settings that may not be read from the environment, lines that are no rows. */
   warnings: ProblemDetail[]
+}
+
+export interface CheckedConfig extends Findings {
   /** What the plugin gets: the given values, environment and defaults filled in. Only of use without errors. */
   effective: Config
 }
 
-/**
- * `configSchema` and `config` as one list, in the order of the form. Where both describe a key, they are
- * merged, and `config`, the format with validation, has the last word.
- */
-export function normaliseFields(manifest: Pick<Manifest, 'configSchema' | 'config'>): Field[] {
-  const definitions = new Map<string, ConfigDefinition>()
-  for (const { key, ...entry } of manifest.configSchema ?? []) definitions.set(key, entry)
-  for (const [key, definition] of Object.entries(manifest.config ?? {})) {
-    definitions.set(key, { ...definitions.get(key), ...definition })
-  }
-  return [...definitions].map(([key, definition]) => normaliseField(key, definition))
+interface Checked extends Findings {
+  /** Undefined: there is none. */
+  value: unknown
 }
 
-function normaliseField(key: string, definition: ConfigDefinition): Field {
-  const type = definition.type ?? null
-  const choices = definition.enum?.map((choice) => converted(choice, type) ?? choice) ?? null
+const nothing: Findings = { errors: [], missing: [], warnings: [] }
+
+function joined(findings: readonly Findings[]): Findings {
   return {
-    key,
-    type,
-    label: definition.label || key,
-    description: definition.description ?? null,
-    required: definition.required ?? false,
-    default: defaultOf(definition.default, type, choices),
-    min: definition.min ?? null,
-    max: definition.max ?? null,
-    enum: choices,
-    env: definition.env || null,
-    // A switch is no secret, whatever its name (`useAuth`); hidden, it could not be shown in a form.
-    secret: definition.secret ?? (type === 'password' || (type !== 'boolean' && isSecretName(key))),
+    errors: findings.flatMap(({ errors }) => errors),
+    missing: findings.flatMap(({ missing }) => missing),
+    warnings: findings.flatMap(({ warnings }) => warnings),
   }
-}
-
-/** A default that cannot be brought to the field's type is none. */
-function defaultOf(value: unknown, type: FieldType | null, choices: readonly unknown[] | null): unknown {
-  if (value === undefined || value === null) return null
-  if (kindOf(type) !== null) return converted(value, type) ?? null
-  return choices?.find((choice) => typeof value === 'string' && String(choice) === value) ?? value
-}
-
-/** What a value of a field is to Lua; null: any of its choices. */
-function kindOf(type: FieldType | null): 'string' | 'number' | 'boolean' | null {
-  if (type === 'text' || type === 'password') return 'string'
-  if (type === 'integer') return 'number'
-  return type === 'select' ? null : type
-}
-
-/** The value in the type of its field, if it says one: text becomes a number or a boolean, and back. */
-function converted(value: unknown, type: FieldType | null): unknown {
-  const kind = kindOf(type)
-  if (kind === null || isOfType(value, type)) return value
-  if (kind === 'string')
-    return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined
-  if (typeof value !== 'string') return undefined
-  const text = value.trim()
-  if (kind === 'number') {
-    const number = Number(text)
-    return text !== '' && isOfType(number, type) ? number : undefined
-  }
-  if (/^(true|1|yes|on)$/i.test(text)) return true
-  return /^(false|0|no|off)$/i.test(text) ? false : undefined
-}
-
-function isOfType(value: unknown, type: FieldType | null): boolean {
-  if (type === 'integer') return Number.isInteger(value)
-  const kind = kindOf(type)
-  return kind === 'number' ? Number.isFinite(value) : kind === null || typeof value === kind
-}
-
-/** Completes "must be". */
-function typeWords(type: FieldType | null): string {
-  return type === 'integer' ? 'a whole number' : `a ${kindOf(type)}`
 }
 
 /** Checks a configuration and fills it in. `config` may hold anything that JSON can say. */
@@ -100,38 +47,12 @@ export function checkConfig(
   config: Config,
   environment: PluginEnvironment,
 ): CheckedConfig {
-  const errors: ProblemDetail[] = []
-  const missing: ProblemDetail[] = []
-  const warnings: ProblemDetail[] = []
-  const effective = new Map(Object.entries(config))
-  for (const [key, value] of effective) {
-    if (nestsTooDeep(value)) {
-      errors.push({
-        path: `/config/${escapePointer(key)}`,
-        message: `nests deeper than ${jsonDepthLimit} levels`,
-      })
-      effective.delete(key)
-    }
-  }
-  for (const field of fields) {
-    const path = `/config/${escapePointer(field.key)}`
-    const given = effective.get(field.key)
-    if (!isAbsent(given, field)) {
-      errors.push(...violations(field, given).map((message) => ({ path, message })))
-      continue
-    }
-    effective.delete(field.key)
-    const refusal = field.env === null ? undefined : environment.refusal(field.env)
-    const found = fromEnvironment(field, environment)
-    missing.push(...found.problems.map((message) => ({ path, message })))
-    const value = found.value ?? field.default
-    if (value !== null && value !== undefined) effective.set(field.key, value)
-    if (field.required && found.problems.length === 0 && (value === null || value === '')) {
-      effective.delete(field.key)
-      missing.push({ path, message: whatIsMissing(field, refusal) })
-    } else if (refusal !== undefined) warnings.push({ path, message: `counts as not set: ${refusal}` })
-  }
-  return { errors, missing, warnings, effective: Object.fromEntries(effective) }
+  const tooDeep = Object.keys(config).filter((key) => nestsTooDeep(config[key]))
+  const message = `nests deeper than ${jsonDepthLimit} levels`
+  const errors = tooDeep.map((key) => ({ path: `/config/${escapePointer(key)}`, message }))
+  const usable = Object.entries(config).filter(([key]) => !tooDeep.includes(key))
+  const { value, ...found } = checkMembers(fields, Object.fromEntries(usable), '/config', environment)
+  return { ...joined([{ ...nothing, errors }, found]), effective: value }
 }
 
 /** Such a value could not be written as JSON without overflowing the stack. */
@@ -144,6 +65,118 @@ function nestsTooDeep(value: unknown): boolean {
     )
   }
   return false
+}
+
+/** The members of an object, of a row, or of the whole. Keys that no field declares are kept. */
+function checkMembers(
+  fields: readonly Field[],
+  given: Config,
+  path: string,
+  environment: PluginEnvironment,
+): Findings & { value: Config } {
+  const effective = new Map(Object.entries(given))
+  const found = fields.map((field) => {
+    const checked = checkField(
+      field,
+      effective.get(field.key),
+      `${path}/${escapePointer(field.key)}`,
+      environment,
+    )
+    if (checked.value === undefined) effective.delete(field.key)
+    else effective.set(field.key, checked.value)
+    return { field, checked }
+  })
+  const value = Object.fromEntries(effective)
+  // Whoever cannot see a field cannot fill it in.
+  const counting = found.map(({ field, checked }) =>
+    isShown(field, value) ? checked : { ...checked, missing: [] },
+  )
+  return { ...joined(counting), value }
+}
+
+function checkField(field: Field, given: unknown, path: string, environment: PluginEnvironment): Checked {
+  if (!isAbsent(given, field)) return checkGiven(field, given, path, environment)
+  const refusal = field.env === null ? undefined : environment.refusal(field.env)
+  const found = fromEnvironment(field, environment)
+  const value = found.value ?? field.default
+  if (field.required && found.problems.length === 0 && (value === null || value === '')) {
+    return { ...nothing, missing: [{ path, message: whatIsMissing(field, refusal) }], value: undefined }
+  }
+  const own: Findings = {
+    errors: [],
+    missing: found.problems.map((message) => ({ path, message })),
+    warnings: refusal === undefined ? [] : [{ path, message: `counts as not set: ${refusal}` }],
+  }
+  if (value === null) return { ...own, value: undefined }
+  const filled = checkGiven(field, value, path, environment)
+  const wrong = found.value === undefined ? [] : filled.errors
+  return {
+    ...joined([own, { ...filled, errors: [], missing: [...filled.missing, ...wrong] }]),
+    value: filled.value,
+  }
+}
+
+/** A value that is there. The author's own default is always accepted. */
+function checkGiven(field: Field, given: unknown, path: string, environment: PluginEnvironment): Checked {
+  const kind = kindOf(field.type)
+  if (kind !== 'list' && kind !== 'object') {
+    const errors = violations(field, given).map((message) => ({ path, message }))
+    return { ...nothing, errors, value: given }
+  }
+  const checked =
+    kind === 'list'
+      ? checkList(field, given, path, environment)
+      : checkObject(field, given, path, environment)
+  if (checked.errors.length === 0 || field.default === null) return checked
+  const { default: own, ...rules } = field
+  const filled = checkGiven({ ...rules, default: null }, own, path, environment)
+  return isDeepStrictEqual(filled.value, checked.value) ? { ...checked, errors: [] } : checked
+}
+
+function checkObject(field: Field, given: unknown, path: string, environment: PluginEnvironment): Checked {
+  if (isJsonObject(given)) return checkMembers(field.fields ?? [], given, path, environment)
+  return { ...nothing, errors: [{ path, message: `must be ${typeWords('object')}` }], value: given }
+}
+
+function checkList(field: Field, given: unknown, path: string, environment: PluginEnvironment): Checked {
+  const carried = typeof given === 'string' ? rowsOfText(field, given) : undefined
+  const rows = carried?.rows ?? given
+  if (!Array.isArray(rows)) {
+    return { ...nothing, errors: [{ path, message: `must be ${typeWords('list')}` }], value: given }
+  }
+  const unread = carried?.unread.map((message) => ({ path, message })) ?? []
+  const checked = rows.map((row: unknown, index) => checkRow(field, row, `${path}/${index}`, environment))
+  const own = { ...nothing, errors: countErrors(field, rows.length, path), warnings: unread }
+  return { ...joined([own, ...checked]), value: checked.map(({ value }) => value) }
+}
+
+function checkRow(
+  { items, fields }: Field,
+  row: unknown,
+  path: string,
+  environment: PluginEnvironment,
+): Checked {
+  if (fields !== null) {
+    if (isJsonObject(row)) return checkMembers(fields, row, path, environment)
+    return { ...nothing, errors: [{ path, message: 'must be a row, which is an object' }], value: row }
+  }
+  const type = items?.type ?? null
+  const checked =
+    items === null ? { ...nothing, value: row ?? undefined } : checkField(items, row, path, environment)
+  if (checked.value !== undefined || checked.missing.length > 0) return checked
+  // Lua's arrays have no gaps.
+  const errors = [...checked.errors, { path, message: `must be ${typeWords(type)}` }]
+  return { ...checked, errors, value: row }
+}
+
+function countErrors({ minItems, maxItems, fields }: Field, count: number, path: string): ProblemDetail[] {
+  const noun = fields === null ? 'value' : 'row'
+  const words = (limit: number): string => `${limit} ${limit === 1 ? noun : `${noun}s`}, not ${count}`
+  if (minItems !== null && count < minItems)
+    return [{ path, message: `must have at least ${words(minItems)}` }]
+  if (maxItems !== null && count > maxItems)
+    return [{ path, message: `must have at most ${words(maxItems)}` }]
+  return []
 }
 
 /** An empty text is what a form sends for a field left alone: no value, where something else could be. */
@@ -166,24 +199,13 @@ function fromEnvironment(
   if (text === undefined || text === '') return { problems: [] }
   const choice =
     kindOf(field.type) === null ? field.enum?.find((candidate) => String(candidate) === text) : undefined
-  const value = choice ?? converted(text, field.type)
-  const problems = value === undefined ? [`must be ${typeWords(field.type)}`] : violations(field, value)
+  const value = choice ?? converted(text, field)
+  const problems = value === undefined ? [`must be ${typeWords(field.type)}`] : problemsOf(field, value)
   if (problems.length === 0) return { value, problems }
   return { problems: problems.map((message) => `the environment variable ${env} ${message}`) }
 }
 
-/** Rests of sentences about `value`. The author's own default is always accepted. */
-function violations(field: Field, value: unknown): string[] {
-  const { type, min, max } = field
-  if (field.default !== null && isDeepStrictEqual(value, field.default)) return []
-  if (!isOfType(value, type)) return [`must be ${typeWords(type)}`]
-  const messages: string[] = []
-  if (typeof value === 'number') {
-    if (min !== null && value < min) messages.push(`must be at least ${min}`)
-    if (max !== null && value > max) messages.push(`must be at most ${max}`)
-  }
-  if (field.enum !== null && !field.enum.some((choice) => isDeepStrictEqual(choice, value))) {
-    messages.push(`must be one of ${field.enum.map((choice) => JSON.stringify(choice)).join(', ')}`)
-  }
-  return messages
+function problemsOf(field: Field, value: unknown): string[] {
+  const nests = field.type === 'list' || field.type === 'object'
+  return nests && isOfType(value, field.type) ? [] : violations(field, value)
 }

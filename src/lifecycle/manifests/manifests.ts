@@ -4,7 +4,7 @@ import type { PluginDirectory } from '../../repository/repository.ts'
 import type { Field } from '../../schema/field.ts'
 import { identifierOf } from '../../schema/identifier.ts'
 import type { Manifest } from '../../schema/manifest.ts'
-import { normaliseFields } from './config-rules.ts'
+import { normaliseFields } from './fields.ts'
 
 /** What is known of the installed plugins' manifests, so that questions are answered without the disk. */
 export interface Manifests {

@@ -1,4 +1,4 @@
-import type { Field } from '../../schema/field.ts'
+import type { PlacedField } from '../../schema/field.ts'
 import type { Manifest } from '../../schema/manifest.ts'
 import type { EnvironmentUse } from '../../schema/variable-pattern.ts'
 import { environmentRefusal } from './environment-rule.ts'
@@ -33,12 +33,16 @@ export function createHostEnvironment(
 }
 
 /** What the settings of a plugin read of the environment, and what they may not. */
-export function environmentUse(fields: readonly Field[], environment: PluginEnvironment): EnvironmentUse {
+export function environmentUse(
+  fields: readonly PlacedField[],
+  environment: PluginEnvironment,
+): EnvironmentUse {
   const use: EnvironmentUse = { read: [], refused: [] }
-  for (const { key, env } of fields) {
+  for (const { path, field } of fields) {
+    const { env } = field
     if (env === null) continue
     const message = environment.refusal(env)
-    if (message !== undefined) use.refused.push({ key, variable: env, message })
+    if (message !== undefined) use.refused.push({ key: path, variable: env, message })
     else if (!use.read.includes(env)) use.read.push(env)
   }
   return use

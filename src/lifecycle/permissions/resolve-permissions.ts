@@ -2,9 +2,10 @@ import { isFilter } from '../../base/topic-filter.ts'
 import type { PermissionEntry, Permissions } from '../../schema/permissions.ts'
 import type { Config } from '../../schema/plugin.ts'
 import { withRoot } from '../../schema/topic-rights.ts'
+import { onlyReference, valuesAt, withReferences } from './config-references.ts'
 import { hostKey } from './host-pattern.ts'
 
-/** Puts what the owner has configured in the place of `${config.<key>}`. Pure. */
+/** Puts what the owner has configured in the place of `${config.…}`. Pure. */
 
 /** Permissions without placeholders and without gaps. */
 export interface ResolvedPermissions {
@@ -13,8 +14,6 @@ export interface ResolvedPermissions {
   subscribe: string[]
   plugins: string[]
 }
-
-const placeholder = /\$\{config\.([^{}/]+)\}/g
 
 /**
  * `config` is the effective one: with defaults, and with what the environment gives. `root`: what `host/` of a manifest
@@ -32,13 +31,14 @@ export function resolvePermissions(
     hosts: unique(hosts.flatMap((host) => resolveHost(host, config))),
     publish: filters(mqtt.publish),
     subscribe: filters(mqtt.subscribe),
-    plugins: unique(plugins),
+    plugins: unique(plugins.flatMap((plugin) => resolvePlugin(plugin, config))),
   }
 }
 
 /** What one line of a list comes to; nothing while what it names is not configured. */
 export function resolveEntry({ kind, value }: PermissionEntry, config: Config): string[] {
   if (kind === 'host') return resolveHost(value, config)
+  if (kind === 'plugin') return resolvePlugin(value, config)
   return kind === 'publish' || kind === 'subscribe' ? resolveFilter(value, config) : [value]
 }
 
@@ -46,13 +46,28 @@ function unique(values: readonly string[]): string[] {
   return [...new Set(values)]
 }
 
-function valueOf(config: Config, key: string): unknown {
-  return Object.hasOwn(config, key) ? config[key] : undefined
+function resolveHost(pattern: string, config: Config): string[] {
+  const path = onlyReference(pattern)
+  return path === undefined ? [pattern] : hostsIn(valuesAt(config, path))
 }
 
-function resolveHost(pattern: string, config: Config): string[] {
-  const [, key] = /^\$\{config\.([^{}/]+)\}$/.exec(pattern) ?? []
-  return key === undefined ? [pattern] : hostsIn(valueOf(config, key))
+function resolvePlugin(pattern: string, config: Config): string[] {
+  const path = onlyReference(pattern)
+  return path === undefined ? [pattern] : valuesAt(config, path).flatMap(pluginIn)
+}
+
+const part = '[a-z0-9][a-z0-9._-]{0,63}'
+/** A full id, alone or in front of what is that plugin's: `@ns/id:path`, `@ns/id/sensor`. */
+const pluginOf = new RegExp(`^(@${part}/${part})(?:[/:].*)?$`, 's')
+/** The way to an object; of several plugins whose id may be meant the one with the shortest. */
+const pluginOfObject = /^plugins\.([a-z0-9][a-z0-9_-]{0,63})\.([a-z0-9][a-z0-9_-]{0,63})(?:\..*)?$/s
+
+function pluginIn(value: unknown): string[] {
+  if (typeof value !== 'string') return []
+  const [, id] = pluginOf.exec(value) ?? []
+  if (id !== undefined) return [id]
+  const [, namespace, shortId] = pluginOfObject.exec(value) ?? []
+  return namespace === undefined || shortId === undefined ? [] : [`@${namespace}/${shortId}`]
 }
 
 /** Every address in a text, wherever it stands; several a line, or a line each. */
@@ -81,14 +96,6 @@ function hostOf(text: string): string[] {
   return [key.includes(':') ? `[${key}]` : key]
 }
 
-/** None when something is not configured: what it would be then is nobody's wish. */
 function resolveFilter(pattern: string, config: Config): string[] {
-  const missing = [...pattern.matchAll(placeholder)].some(([, key = '']) => !isUsable(valueOf(config, key)))
-  if (missing) return []
-  const filter = pattern.replace(placeholder, (_, key: string) => String(valueOf(config, key)))
-  return isFilter(filter) ? [filter] : []
-}
-
-function isUsable(value: unknown): boolean {
-  return (typeof value === 'string' && value !== '') || typeof value === 'number'
+  return withReferences(pattern, config).filter(isFilter)
 }

@@ -2,6 +2,7 @@ import { Problem } from '../../base/problem.ts'
 import { requireInstalled } from '../../journal/decide.ts'
 import { stateOf } from '../../journal/evolve.ts'
 import { isInstalled } from '../../journal/snapshot.ts'
+import { allFields } from '../../schema/field.ts'
 import { identifierOf, parseFullId } from '../../schema/identifier.ts'
 import type { Plugin } from '../../schema/plugin.ts'
 import type { PluginSummary } from '../../schema/plugin-call.ts'
@@ -53,7 +54,7 @@ export function createPluginQueries(context: LifecycleContext, logs: PluginLogs)
     return views.of(snapshot, changing, () => {
       const { manifest } = changing
       const fields = manifests.fields(id)
-      const environment = environmentUse(fields, context.environment(manifest ?? {}))
+      const environment = environmentUse(allFields(fields), context.environment(manifest ?? {}))
       return pluginView(snapshot, { ...changing, fields, environment, limits: effects.limits })
     })
   }

@@ -1,7 +1,7 @@
 import { cutText } from '../../base/cut-text.ts'
 import type { HostState, PluginSnapshot } from '../../journal/evolve.ts'
 import { stateOf } from '../../journal/evolve.ts'
-import type { Field } from '../../schema/field.ts'
+import { type Field, mapFields } from '../../schema/field.ts'
 import { identifierOf } from '../../schema/identifier.ts'
 import type { JournalEvent } from '../../schema/journal-event.ts'
 import type { Manifest } from '../../schema/manifest.ts'
@@ -10,7 +10,8 @@ import { type PluginLimits, shownLimits, workersOwnLimits } from '../../schema/p
 import type { EnvironmentUse } from '../../schema/variable-pattern.ts'
 import { withoutCredentials } from '../secrets/address.ts'
 import type { PluginStateAt, PluginVersion } from '../lifecycle.ts'
-import { hiddenValue, hideSecrets } from '../secrets/secrets.ts'
+import { withRows } from '../manifests/rows-of-text.ts'
+import { hiddenValue, hideSecrets, openDefault } from '../secrets/secrets.ts'
 
 /** What callers see: projections of the fold, with secrets hidden. Pure. */
 
@@ -54,10 +55,10 @@ export function pluginView(
     trial: context.trial,
     integrity: { intact: context.changedFiles.length === 0, changed: context.changedFiles },
     config: shownConfig(context.config, manifest === undefined ? undefined : fields),
-    fields: fields.map((field) => ({
+    fields: mapFields(fields, (field, path) => ({
       ...field,
-      default: field.secret ? null : field.default,
-      env: unread.has(field.key) ? null : field.env,
+      default: openDefault(field),
+      env: unread.has(path) ? null : field.env,
     })),
     exports: manifest?.exports ?? {},
     docs: manifest?.docs ?? [],
@@ -100,7 +101,7 @@ export function versionViews(
 
 /** Without a manifest nobody knows which fields are marked as secrets, so every text is hidden. */
 function shownConfig(config: Config, fields: Field[] | undefined): Config {
-  if (fields !== undefined) return hideSecrets(fields, config)
+  if (fields !== undefined) return hideSecrets(fields, withRows(fields, config))
   return Object.fromEntries(
     Object.entries(config).map(([key, value]) => [
       key,

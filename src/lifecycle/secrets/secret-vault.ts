@@ -6,7 +6,8 @@ import type { Field } from '../../schema/field.ts'
 import { jsonDepthLimit } from '../../schema/json-text.ts'
 import { escapePointer } from '../../schema/parser.ts'
 import { withoutCredentials } from './address.ts'
-import { isEmpty, isSecret, mapMembers, namesSecret } from './secrets.ts'
+import { namesSecret, type Place, placeOfItem, placeOfMember, wholeConfig } from './secret-places.ts'
+import { isEmpty, mapMembers } from './secrets.ts'
 
 /** Encrypted values that are remembered, so that a file does not change where its content does not. */
 const rememberedLimit = 10_000
@@ -52,17 +53,17 @@ export function createSecretVault(
 
   const contextOf = (plugin: string, path: string): string => `config ${plugin} ${path}`
 
-  function sealValue(plugin: string, path: string, value: unknown, secret: boolean, depth: number): unknown {
-    if (current !== undefined && !isEmpty(value) && (secret || depth > jsonDepthLimit)) {
+  function sealValue(plugin: string, path: string, value: unknown, place: Place, depth: number): unknown {
+    if (current !== undefined && !isEmpty(value) && (place.secret || depth > jsonDepthLimit)) {
       return sealText(contextOf(plugin, path), JSON.stringify(value))
     }
     if (typeof value === 'string') return escaped(value)
     if (Array.isArray(value)) {
-      return value.map((item) => sealValue(plugin, `${path}/*`, item, false, depth + 1))
+      return value.map((item) => sealValue(plugin, `${path}/*`, item, placeOfItem(place), depth + 1))
     }
     if (!isJsonObject(value)) return value
     return mapMembers(value, (key, member) =>
-      sealValue(plugin, pointer(path, key), member, namesSecret(key, member), depth + 1),
+      sealValue(plugin, pointer(path, key), member, placeOfMember(place, key, member), depth + 1),
     )
   }
 
@@ -81,8 +82,9 @@ export function createSecretVault(
     sealConfig(plugin, config) {
       const fields = fieldsOf(plugin)
       return mapMembers(config, (key, value) => {
-        const secret = fields === undefined ? mayBeSecret(key, value) : isSecret(fields, key, value)
-        return sealValue(plugin, pointer('', key), value, secret, 1)
+        const place = placeOfMember(wholeConfig(fields ?? []), key, value)
+        const secret = fields === undefined ? mayBeSecret(key, value) : place.secret
+        return sealValue(plugin, pointer('', key), value, { ...place, secret }, 1)
       })
     },
     openConfig: (plugin, config) =>

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createKeyRing, SecretKeyError } from '../../../src/base/key-ring.ts'
-import { normaliseFields } from '../../../src/lifecycle/manifests/config-rules.ts'
+import { normaliseFields } from '../../../src/lifecycle/manifests/fields.ts'
 import { createSecretVault } from '../../../src/lifecycle/secrets/secret-vault.ts'
 import type { Config } from '../../../src/schema/plugin.ts'
 

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { permissionChanges } from '../../../src/lifecycle/permissions/permission-changes.ts'
+import { resolvePermissions } from '../../../src/lifecycle/permissions/resolve-permissions.ts'
+
+const config = {
+  url: 'http://one.example/x',
+  'my.key': 'dotted',
+  broker: { host: 'broker.example', topics: ['a/b', '', 'c/#'] },
+  rules: [
+    { from: 'in/1', to: 'out/1', url: 'http://a.example:8080/', plugin: '@x/one' },
+    { from: 'in/2', to: 'out/2', url: '', plugin: '@x/two/sensor' },
+    { from: '', to: 'out/3', targets: [{ name: 't1' }, { name: 't2' }], plugin: '@x/three:path' },
+    { plugin: 'plugins.x.four.value' },
+    { plugin: '*' },
+    'no row',
+  ],
+  empty: [],
+  none: null,
+}
+
+function resolved(permissions: Parameters<typeof resolvePermissions>[0]) {
+  return resolvePermissions(permissions, config, 'host')
+}
+
+test('a reference leads to a member, and to each row, one entry a row and none for an empty value', () => {
+  const topics: [string, string[]][] = [
+    ['${config.rules[].from}', ['in/1', 'in/2']],
+    ['x/${config.rules[].to}/set', ['x/out/1/set', 'x/out/2/set', 'x/out/3/set']],
+    // Of the same row, and not of each with each.
+    ['${config.rules[].from}/${config.rules[].to}', ['in/1/out/1', 'in/2/out/2']],
+    ['${config.rules[].targets[].name}/${config.rules[].to}', ['t1/out/3', 't2/out/3']],
+    ['${config.broker.topics[]}', ['a/b', 'c/#']],
+    ['${config.broker.host}/${config.broker.topics[]}', ['broker.example/a/b', 'broker.example/c/#']],
+    ['${config.my.key}', ['dotted']],
+    ['${config.empty[].x}', []],
+    ['${config.none[].x}', []],
+    ['${config.rules}', []],
+    ['${config.rules[]}', ['no row']],
+    ['${config.broker.nothing}', []],
+    ['${config.__proto__.x}', []],
+    ['plain/+', ['plain/+']],
+  ]
+  for (const [pattern, expected] of topics) {
+    assert.deepEqual(resolved({ mqtt: { subscribe: [pattern] } }).subscribe, expected, pattern)
+  }
+  assert.deepEqual(
+    resolved({ hosts: ['${config.rules[].url}', '${config.broker.host}', '${config.url}'] }).hosts,
+    ['a.example', 'broker.example', 'one.example'],
+  )
+  assert.deepEqual(resolved({ plugins: ['${config.rules[].plugin}', '@y/*'] }).plugins, [
+    '@x/one',
+    '@x/two',
+    '@x/three',
+    '@x/four',
+    '@y/*',
+  ])
+})
+
+test('a manifest that pairs lists with one another gets no endless number of entries', () => {
+  const many = Array.from({ length: 500 }, (_, index) => ({ x: `v${index}` }))
+  const lists = { a: many, b: many, c: many, d: many }
+  const pattern = '${config.a[].x}/${config.b[].x}/${config.c[].x}/${config.d[].x}'
+  assert.deepEqual(resolvePermissions({ mqtt: { publish: [pattern] } }, lists, 'host').publish, [])
+})
+
+test('a value of a row may have the form of a reference, and is none', () => {
+  const tricky = { rules: [{ to: '${config.secret}' }], secret: 'x' }
+  assert.deepEqual(
+    resolvePermissions({ mqtt: { publish: ['${config.rules[].to}'] } }, tricky, 'host').publish,
+    ['${config.secret}'],
+  )
+})
+
+test('an update that leads a reference elsewhere in the same rows is told as more', () => {
+  const rows = {
+    rules: [
+      { from: 'a', to: 'b' },
+      { from: 'c', to: 'd' },
+    ],
+  }
+  const grant = (subscribe: string[], plugins: string[] = []) => ({
+    permissions: { mqtt: { subscribe }, plugins },
+    config: rows,
+    variables: [],
+  })
+  const added = (before: string[], after: string[]) =>
+    permissionChanges(grant(before), grant(after)).added.map(({ value }) => value)
+  assert.deepEqual(added(['#'], ['${config.rules[].from}']), [])
+  assert.deepEqual(added(['a', 'c'], ['${config.rules[].from}']), [])
+  assert.deepEqual(added(['a'], ['${config.rules[].from}']), ['${config.rules[].from}'])
+  assert.deepEqual(added(['${config.rules[].from}'], ['${config.rules[].to}']), ['${config.rules[].to}'])
+})

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { test } from 'node:test'
+import { createKeyRing } from '../../../src/base/key-ring.ts'
+import { normaliseFields } from '../../../src/lifecycle/manifests/fields.ts'
+import { restoreSecrets } from '../../../src/lifecycle/secrets/restore-secrets.ts'
+import { createSecretVault } from '../../../src/lifecycle/secrets/secret-vault.ts'
+import { hiddenValue as hidden, hideSecrets, secretValues } from '../../../src/lifecycle/secrets/secrets.ts'
+
+const fields = normaliseFields({
+  configSchema: [
+    {
+      key: 'servers',
+      type: 'list',
+      fields: [
+        { key: 'host', type: 'string' },
+        { key: 'code', type: 'string', secret: true },
+        { key: 'password', type: 'string' },
+        { key: 'key', type: 'string', secret: false },
+        { key: 'users', type: 'list', fields: [{ key: 'name' }, { key: 'pin' }] },
+      ],
+    },
+    { key: 'broker', type: 'object', fields: [{ key: 'user' }, { key: 'door', type: 'password' }] },
+    { key: 'words', type: 'list', items: { type: 'password' } },
+  ],
+})
+
+const stored = {
+  servers: [
+    { host: 'a', code: 'code-a', key: 'open', users: [{ name: 'u', pin: 'pin-u' }] },
+    { host: 'b', code: 'code-b', password: 'pass-b' },
+    { host: 'c' },
+  ],
+  broker: { user: 'me', door: 'door-secret' },
+  words: ['word-1', 'word-2'],
+}
+
+test('secrets in rows and objects are hidden, found for the log, and encrypted on disk', () => {
+  assert.deepEqual(hideSecrets(fields, stored), {
+    servers: [
+      { host: 'a', code: hidden, key: 'open', users: [{ name: 'u', pin: hidden }] },
+      { host: 'b', code: hidden, password: hidden },
+      { host: 'c' },
+    ],
+    broker: { user: 'me', door: hidden },
+    words: [hidden, hidden],
+  })
+  const secrets = ['code-a', 'pin-u', 'code-b', 'pass-b', 'door-secret', 'word-1', 'word-2']
+  assert.deepEqual(secretValues(fields, stored), secrets)
+  const vault = createSecretVault(createKeyRing([randomBytes(32)]), () => fields)
+  const sealed = vault.sealConfig('@a/b', stored)
+  const text = JSON.stringify(sealed)
+  assert.deepEqual(
+    secrets.filter((secret) => text.includes(secret)),
+    [],
+  )
+  assert.match(text, /"host":"a"/)
+  assert.match(text, /"key":"open"/)
+  assert.deepEqual(vault.openConfig('@a/b', JSON.parse(text)), stored)
+})
+
+test('the placeholder stands for the secret of the row with the same open values, wherever it now is', () => {
+  const shown = hideSecrets(fields, stored) as typeof stored
+  const [a, b, c] = shown.servers
+  const whole = (servers: unknown[]) => restoreSecrets(fields, { ...shown, servers }, stored)
+  assert.deepEqual(restoreSecrets(fields, shown, stored), { config: stored, errors: [] })
+  const [storedA, storedB, storedC] = stored.servers
+  assert.deepEqual(whole([c, b, a]).config.servers, [storedC, storedB, storedA])
+  assert.deepEqual(whole([b]).config.servers, [storedB])
+  // One new secret, one kept; members in another order.
+  assert.deepEqual(whole([{ password: 'new', code: hidden, host: 'b' }]), {
+    config: { ...stored, servers: [{ password: 'new', code: 'code-b', host: 'b' }] },
+    errors: [],
+  })
+  // The same row twice: both are the one that is stored.
+  assert.deepEqual(whole([b, b]).errors, [])
+  assert.deepEqual(whole([{ host: 'new', code: 'typed' }]).config.servers, [{ host: 'new', code: 'typed' }])
+})
+
+test('where no stored row is the one, or several are, the placeholder is refused with its place', () => {
+  const none = `must be the value itself: no stored row has the other values of this one, so ${hidden} stands for nothing`
+  const several = `must be the value itself: several stored rows have the other values of this one, so ${hidden} may be any of theirs`
+  const twins = {
+    servers: [
+      { host: 'a', code: '1' },
+      { host: 'a', code: '2' },
+    ],
+  }
+  const cases: [object, object, [string, string][]][] = [
+    [stored, { servers: [{ host: 'evil', code: hidden }] }, [['/config/servers/0/code', none]]],
+    [stored, { servers: [{ host: 'c', code: hidden }] }, [['/config/servers/0/code', none]]],
+    [
+      stored,
+      { servers: [{ host: 'a', code: hidden, users: [{ name: 'x', pin: hidden }] }] },
+      [
+        ['/config/servers/0/code', none],
+        ['/config/servers/0/users/0/pin', none],
+      ],
+    ],
+    [twins, { servers: [{ host: 'a', code: hidden }] }, [['/config/servers/0/code', several]]],
+    [
+      twins,
+      hideSecrets(fields, twins),
+      [
+        ['/config/servers/0/code', several],
+        ['/config/servers/1/code', several],
+      ],
+    ],
+    [stored, { words: [hidden] }, [['/config/words/0', several]]],
+    [{}, { servers: [{ host: 'a', code: hidden }] }, [['/config/servers/0/code', none]]],
+  ]
+  for (const [before, incoming, expected] of cases) {
+    const { errors } = restoreSecrets(fields, { ...incoming }, { ...before })
+    assert.deepEqual(
+      errors.map(({ path, message }) => [path, message]),
+      expected,
+      JSON.stringify(incoming),
+    )
+  }
+})
+
+test('a row within a row is known by itself when the outer one has changed', () => {
+  const { config, errors } = restoreSecrets(
+    fields,
+    { servers: [{ host: 'a', code: 'typed', users: [{ name: 'v' }, { name: 'u', pin: hidden }] }] },
+    stored,
+  )
+  assert.deepEqual(
+    [errors, config.servers],
+    [[], [{ host: 'a', code: 'typed', users: [{ name: 'v' }, { name: 'u', pin: 'pin-u' }] }]],
+  )
+})
+
+test('secrets without anything beside them keep their order while all are there', () => {
+  const { config, errors } = restoreSecrets(fields, { words: ['new', hidden, hidden] }, stored)
+  assert.deepEqual([errors, config.words], [[], ['new', 'word-1', 'word-2']])
+})
+
+test('many rows are put back in reasonable time', () => {
+  const rows = Array.from({ length: 20_000 }, (_, index) => ({ host: `h${index}`, code: `c${index}` }))
+  const { config, errors } = restoreSecrets(fields, hideSecrets(fields, { servers: [...rows].reverse() }), {
+    servers: rows,
+  })
+  assert.deepEqual([errors, config.servers], [[], [...rows].reverse()])
+})
