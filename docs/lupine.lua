@@ -458,6 +458,45 @@ function JSON:encode(value) end
 ---@return lupine.WebSocket
 function Plugin:webSocket(url, options) end
 
+---@alias lupine.Framing "line"|{ length: 2|4 }|{ delimiter: string }|{ silence: number }
+
+---@class lupine.TcpOptions
+---@field tls? true|{ insecureSkipVerify?: boolean, serverName?: string, ca?: string }
+---@field timeout? number Milliseconds to connect; default 10000.
+---@field framing? lupine.Framing
+---@field reconnect? lupine.Reconnect|false
+
+---@class lupine.Stream
+---@field onConnect fun(self: lupine.Stream, callback?: fun()): lupine.Stream
+---@field onData fun(self: lupine.Stream, callback?: fun(data: string)): lupine.Stream
+---@field onClose fun(self: lupine.Stream, callback?: fun(err: string?)): lupine.Stream
+---@field write fun(self: lupine.Stream, data: string): lupine.Stream|false, string?
+---@field isConnected fun(self: lupine.Stream): boolean
+---@field close fun(self: lupine.Stream): lupine.Stream
+
+---@param host string
+---@param port integer
+---@param options? lupine.TcpOptions
+---@return lupine.Stream
+function Plugin:tcpConnect(host, port, options) end
+
+---@class lupine.UdpOptions
+---@field port? integer Default: any that is free.
+---@field multicast? string|string[]
+---@field broadcast? boolean
+---@field reconnect? lupine.Reconnect|false
+
+---@class lupine.UdpSocket
+---@field onMessage fun(self: lupine.UdpSocket, callback?: fun(data: string, host: string, port: integer)): lupine.UdpSocket
+---@field onClose fun(self: lupine.UdpSocket, callback?: fun(reason: string?)): lupine.UdpSocket
+---@field send fun(self: lupine.UdpSocket, host: string, port: integer, data: string): lupine.UdpSocket|false, string?
+---@field port fun(self: lupine.UdpSocket): integer?
+---@field close fun(self: lupine.UdpSocket): lupine.UdpSocket
+
+---@param options? lupine.UdpOptions
+---@return lupine.UdpSocket
+function Plugin:udpSocket(options) end
+
 --------------------------------------------------------------------------------------------------------------------
 -- Modbus
 

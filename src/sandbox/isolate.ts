@@ -88,6 +88,8 @@ export interface IsolateServices {
   request(call: OutsideCall, signal: AbortSignal, foreignCaller?: string): Promise<OutsideAnswer>
   /** Connects to a machine elsewhere, for as long as the plugin wants. `foreignCaller`: as above. */
   connect(target: ConnectionTarget, listener: ConnectionListener, foreignCaller?: string): Connection
+  /** Synchronous for Lua: why it may not connect there; undefined, or absent: it may. */
+  refuseConnection?(host: string, port: number, foreignCaller?: string): string | undefined
   /**
    * The plugin takes too much of the worker that it shares. It does nothing any more until it is unloaded; when
    * it is loaded again it gets a worker of its own. Absent: it is unloaded at once.

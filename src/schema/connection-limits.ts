@@ -22,5 +22,15 @@ export const connectTimeoutLimit = 600_000
 /** Milliseconds between two pings of a WebSocket. */
 export const defaultPing = 30_000
 export const pingLimits = { least: 50, most: 24 * 3_600_000 } as const
+/** Bytes of a delimiter. */
+export const delimiterLimit = 64
+/** Milliseconds without a byte that can end a frame. */
+export const silenceLimit = 60_000
+/** Bytes of certificates, as PEM. */
+export const certificatesLimit = 256 * 1024
+/** Bytes of one datagram (IPv4: 65,535 without the headers of IP and UDP). */
+export const datagramLimit = 65_507
+/** Multicast groups of one socket; the system takes about as many. */
+export const groupLimit = 20
 /** Subprotocols that one WebSocket asks for. */
 export const protocolLimit = 50

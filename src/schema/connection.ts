@@ -1,9 +1,20 @@
 import Type, { type Static } from 'typebox'
-import { pingLimits, protocolLimit, reconnectLimits } from './connection-limits.ts'
+import {
+  certificatesLimit,
+  connectTimeoutLimit,
+  delimiterLimit,
+  groupLimit,
+  pingLimits,
+  protocolLimit,
+  reconnectLimits,
+  silenceLimit,
+} from './connection-limits.ts'
 import { headerLimit, isSendableBlock } from './outside-limits.ts'
+import type { Peer } from './peer.ts'
 import { Text, textLimits } from './text.ts'
 
 export * from './connection-limits.ts'
+export * from './peer.ts'
 
 /**
  * Connections of plugins: what a worker asks for, and what it is told. Both sides know a connection by a number of the
@@ -33,14 +44,64 @@ export const WebSocketTarget = Type.Object({
 })
 export type WebSocketTarget = Static<typeof WebSocketTarget>
 
-export const ConnectionTarget = Type.Union([WebSocketTarget])
+/** How a stream of bytes falls into frames. */
+export const Framing = Type.Union([
+  /** Each character of a delimiter is a byte. */
+  Type.Object({ by: Type.Literal('delimiter'), delimiter: Text(2 * delimiterLimit) }),
+  /** Ends with a line feed; a carriage return before it is left out, too. */
+  Type.Object({ by: Type.Literal('line') }),
+  /** Begins with the number of bytes that follow, in so many bytes, big-endian. */
+  Type.Object({ by: Type.Literal('length'), bytes: Type.Union([Type.Literal(2), Type.Literal(4)]) }),
+  /** Ends when no byte has come for so many milliseconds. */
+  Type.Object({
+    by: Type.Literal('silence'),
+    milliseconds: Type.Number({ exclusiveMinimum: 0, maximum: silenceLimit }),
+  }),
+])
+export type Framing = Static<typeof Framing>
+
+const Host = Type.Refine(Text(textLimits.hostName), (host) => host !== '')
+const Port = Type.Integer({ minimum: 1, maximum: 0xffff })
+
+export const TcpTarget = Type.Object({
+  kind: Type.Literal('tcp'),
+  host: Host,
+  port: Port,
+  /** Absent: without TLS. */
+  tls: Type.Optional(
+    Type.Object({
+      insecure: Type.Boolean(),
+      /** Absent: the host. */
+      serverName: Type.Optional(Host),
+      /** Certificates that vouch for the server in place of the usual ones, as PEM. */
+      certificates: Type.Optional(Text(certificatesLimit)),
+    }),
+  ),
+  /** Milliseconds until it has to be connected. */
+  timeout: Type.Number({ exclusiveMinimum: 0, maximum: connectTimeoutLimit }),
+  framing: Type.Optional(Framing),
+  reconnect: Reconnect,
+})
+export type TcpTarget = Static<typeof TcpTarget>
+
+export const UdpTarget = Type.Object({
+  kind: Type.Literal('udp'),
+  /** Absent: any that is free. */
+  port: Type.Optional(Port),
+  groups: Type.Array(Host, { maxItems: groupLimit }),
+  broadcast: Type.Boolean(),
+  reconnect: Reconnect,
+})
+export type UdpTarget = Static<typeof UdpTarget>
+
+export const ConnectionTarget = Type.Union([WebSocketTarget, TcpTarget, UdpTarget])
 export type ConnectionTarget = Static<typeof ConnectionTarget>
 export type ConnectionKind = ConnectionTarget['kind']
 
 /** What a worker is told of a connection, beside its data. */
 export type ConnectionEvent =
-  /** `session` counts from 1. */
-  | { event: 'opened'; session: number }
+  /** `session` counts from 1. `port`: the own one of a UDP socket. */
+  | { event: 'opened'; session: number; port?: number }
   /** `reason`: null when the other side has ended it in order. `final`: there is no other attempt. */
   | { event: 'closed'; reason: string | null; code?: number; final: boolean }
   /** So many bytes, with the overhead of each message, have gone. */
@@ -49,7 +110,7 @@ export type ConnectionEvent =
 /** A message on its way; `peer` of a datagram only. */
 export interface ConnectionMessage {
   text: boolean
-  peer?: { host: string; port: number } | undefined
+  peer?: Peer | undefined
 }
 
 /** What hears of a connection. */

@@ -119,6 +119,13 @@ export const Question = Type.Union([
     permission: ForeignCallPermission,
     value: Topic,
   }),
+  /** Why the plugin may not connect there. */
+  Type.Object({
+    kind: Type.Literal('refuseConnection'),
+    host: Text(textLimits.hostName),
+    port: Type.Integer({ minimum: 1, maximum: 0xffff }),
+    foreignCaller: ForeignCaller,
+  }),
   Type.Object({ kind: Type.Literal('listPlugins') }),
   /** A running plugin by its full id, or by its short id when only one that is installed has it. */
   Type.Object({ kind: Type.Literal('findPlugin'), id: Name }),
@@ -130,6 +137,7 @@ export type Question = Static<typeof Question>
 export interface Answers {
   lookUpObject: Json | undefined
   refuseForeignCall: string | undefined
+  refuseConnection: string | undefined
   listPlugins: PluginSummary[]
   findPlugin: Reference | undefined
   callPlugin: SerializedValues

@@ -40,6 +40,8 @@ const probe = `
   tell("sensor", plugin:sensor("s", function() end))
   tell("control", plugin:control("c", function() end, function() end))
   tell("webSocket", plugin:webSocket("ws://127.0.0.1:1/"))
+  tell("stream", plugin:tcpConnect("127.0.0.1", 1))
+  tell("udpSocket", plugin:udpSocket())
   for _, other in ipairs(Plugin.list()) do tell("listed", other) end
   local poller
   poller = plugin:poller("p", {
@@ -150,6 +152,8 @@ for (const [what, heading, className] of [
   ['response', 'The response', 'lupine.HttpResponse'],
   ['listed', 'Fields of a listed plugin', 'lupine.ListedPlugin'],
   ['webSocket', 'What a WebSocket has', 'lupine.WebSocket'],
+  ['stream', 'What a TCP connection has', 'lupine.Stream'],
+  ['udpSocket', 'What a UDP socket has', 'lupine.UdpSocket'],
 ] as const) {
   test(`every member of "${heading}" is documented, and no other`, () => {
     assert.deepEqual(unique(namesUnder(heading)), inSandbox(what))
@@ -195,6 +199,8 @@ for (const [heading, className] of [
   ['Options of a request', 'lupine.HttpOptions'],
   ['Options of a Modbus request', 'lupine.ModbusOptions'],
   ['Options of a WebSocket', 'lupine.WebSocketOptions'],
+  ['Options of a TCP connection', 'lupine.TcpOptions'],
+  ['Options of a UDP socket', 'lupine.UdpOptions'],
 ] as const) {
   test(`the guide and the stub name the same "${heading}"`, () => {
     assert.deepEqual(namesUnder(heading), inStub(className))

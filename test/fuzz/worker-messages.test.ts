@@ -190,6 +190,12 @@ const goodMessages: Record<keyof typeof workerMessageSchemas, unknown[]> = {
         value: 'a/b',
       },
     },
+    {
+      kind: 'question',
+      isolate: 1,
+      number: 6,
+      question: { kind: 'refuseConnection', host: 'a', port: 1, foreignCaller: '@fixtures/demo' },
+    },
   ],
   abandon: [{ kind: 'abandon', isolate: 1, number: 4 }],
   callAnswered: [{ kind: 'callAnswered', isolate: 1, call: 1, outcome: { ok: true, serialized } }],

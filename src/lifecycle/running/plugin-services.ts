@@ -183,6 +183,7 @@ export function createPluginServices(
         }),
       connect: (target, listener, foreignCaller) =>
         outside.connect(id, target, listener, allowance, foreignCaller),
+      refuseConnection: (host, port, foreignCaller) => allowance.connect(host, port, foreignCaller),
       refuseForeignCall: (foreignCaller, permission, value) =>
         refusedTo(foreignCaller, (checks) => checks[permission](value)),
       lookUpObject(fullPath, foreignCaller) {

@@ -111,13 +111,13 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
   function eventsOf(mine: number): LinkEvents {
     const current = (): boolean => !over && mine === attempt
     return {
-      opened() {
+      opened(details) {
         if (!current() || state !== 'connecting') return
         session += 1
         openedAt = clock.monotonic()
         become('open')
         if (paused) link?.pause()
-        listener.event({ event: 'opened', session })
+        listener.event({ event: 'opened', session, ...details })
       },
       message(payload, message) {
         if (!current() || state === 'closing') return

@@ -1,6 +1,14 @@
-import type { ConnectionTarget, WebSocketTarget } from '../../schema/connection.ts'
+import {
+  type ConnectionTarget,
+  peerOf,
+  type TcpTarget,
+  type UdpTarget,
+  type WebSocketTarget,
+} from '../../schema/connection.ts'
 import type { ConnectionSettings } from './connection.ts'
 import type { LinkContext } from './link.ts'
+import { openTcp } from './tcp-link.ts'
+import { openUdp } from './udp-link.ts'
 import { parseWebSocketUrl } from './web-socket-address.ts'
 
 /** What a plugin may connect to: each answers why not, in a sentence, or undefined. */
@@ -17,7 +25,14 @@ export function kindOf(
   context: LinkContext,
   refuse: ConnectionAllowance['connect'],
 ): Kind {
-  return webSocket(target, context, refuse)
+  switch (target.kind) {
+    case 'webSocket':
+      return webSocket(target, context, refuse)
+    case 'tcp':
+      return tcp(target, context, refuse)
+    case 'udp':
+      return udp(target, context, refuse)
+  }
 }
 
 /** For those that are connected to one other side. */
@@ -42,5 +57,33 @@ function webSocket(
       const { openWebSocket } = await import('./web-socket-link.ts')
       return () => openWebSocket(target, events, context)
     },
+  }
+}
+
+function tcp(target: TcpTarget, context: LinkContext, refuse: ConnectionAllowance['connect']): Kind {
+  const { host, port, tls, reconnect } = target
+  const place = host.includes(':') ? `[${host}]` : host
+  return {
+    shownTarget: `${tls === undefined ? 'tcp' : 'tls'}://${place}:${port}`,
+    reconnect,
+    refusal: refuse(host, port),
+    addressed: toSession,
+    open: (events) => Promise.resolve(() => openTcp(target, events, context)),
+  }
+}
+
+/** Each datagram is judged by where it goes. */
+function udp(target: UdpTarget, context: LinkContext, refuse: ConnectionAllowance['connect']): Kind {
+  return {
+    shownTarget: target.port === undefined ? 'udp' : `udp port ${target.port}`,
+    reconnect: target.reconnect,
+    refusal: undefined,
+    addressed(name, _session, foreignCaller) {
+      const peer = peerOf(name)
+      return peer !== undefined && refuse(peer.host, peer.port, foreignCaller) === undefined
+        ? { peer }
+        : undefined
+    },
+    open: (events) => Promise.resolve(() => openUdp(target, events, context)),
   }
 }

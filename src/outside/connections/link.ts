@@ -27,7 +27,8 @@ export interface LinkEnd {
 
 /** What a link tells, never while it is being made. */
 export interface LinkEvents {
-  opened(): void
+  /** `port`: the own one of a UDP socket. */
+  opened(details?: { port: number }): void
   message(payload: Uint8Array, message: ConnectionMessage): void
   /** The last word; once. */
   ended(end: LinkEnd): void

@@ -46,6 +46,11 @@ export function createQuestionAnswers(
         reply.succeed(services.refuseForeignCall?.(foreignCaller, permission, value))
         break
       }
+      case 'refuseConnection': {
+        const { host, port, foreignCaller } = question
+        reply.succeed(services.refuseConnection?.(host, port, foreignCaller))
+        break
+      }
       case 'listPlugins':
         reply.succeed(services.listPlugins())
         break

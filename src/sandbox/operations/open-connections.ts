@@ -4,6 +4,7 @@ import {
   type ConnectionListener,
   type ConnectionTarget,
   messageOverhead,
+  peerName,
   receivedWindow,
 } from '../../schema/connection.ts'
 import type { Frame } from '../../schema/message-frames.ts'
@@ -33,7 +34,11 @@ export interface OpenConnectionsSettings {
 }
 
 /** Which limit counts a connection. */
-const limitOf: Readonly<Record<ConnectionKind, keyof WorkerLimits>> = { webSocket: 'sockets' }
+const limitOf: Readonly<Record<ConnectionKind, keyof WorkerLimits>> = {
+  webSocket: 'sockets',
+  tcp: 'sockets',
+  udp: 'sockets',
+}
 
 interface Open {
   connection: Connection
@@ -68,12 +73,7 @@ export function createOpenConnections(settings: OpenConnectionsSettings): OpenCo
       message(payload, { text, peer }) {
         const found = open.get(number)
         if (found === undefined) return
-        deliver(
-          text ? 'text' : 'data',
-          number,
-          peer === undefined ? '' : `${peer.port} ${peer.host}`,
-          payload,
-        )
+        deliver(text ? 'text' : 'data', number, peer === undefined ? '' : peerName(peer), payload)
         found.outstanding += payload.byteLength + messageOverhead
         if (found.paused || found.outstanding <= receivedWindow) return
         found.paused = true

@@ -7,7 +7,7 @@ import {
 } from '../../../../schema/connection-limits.ts'
 import type { Frame } from '../../../../schema/message-frames.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
-import type { CallerAwareFunction, ForeignCaller } from '../../peers/foreign-callers.ts'
+import type { CallerAwareFunction, CallerAwareSteps, ForeignCaller } from '../../peers/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { bytesOf, functionArgument, isTable, textOf } from '../arguments.ts'
 
@@ -22,6 +22,7 @@ export interface ConnectionObject {
   addHandler(name: string): void
   /** What answers nothing answers the object. */
   addMethod(name: string, implementation: CallerAwareFunction): void
+  addMethodOfSteps(name: string, implementation: CallerAwareSteps): void
   tell(handler: string, ...args: LuaValue[]): void
   /** Answers why it is not sent, as Lua gets it; undefined: it is. `name`: of the frame; else the present session. */
   send(
@@ -39,6 +40,8 @@ export interface ConnectionPlan {
   method: string
   resource: ConnectionResource
   foreignCaller: ForeignCaller
+  /** What is sent before there is a connection waits for it. */
+  early?: boolean
   /** What to connect to. What it throws is told as a refusal. */
   target(): ConnectionTarget
   /** Hears of what comes; the connection is lost after `closed`, and for good if that is final. */
@@ -76,11 +79,16 @@ export function createConnectionObjects(context: PluginContext): ConnectionObjec
     let unsent = 0
     /** Bytes that Lua has got, and the host does not know of. */
     let taken = 0
+    /** What waits for a connection. */
+    let waiting: (() => void)[] = []
+    /** Why it was lost, as the log has it. */
+    let logged: string | undefined
     let closed = false
 
     function end(): void {
       closed = true
       session = 0
+      waiting = []
       open[resource].delete(number)
       for (const { forget } of handlers.values()) forget?.()
       handlers.clear()
@@ -105,12 +113,20 @@ export function createConnectionObjects(context: PluginContext): ConnectionObjec
       )
     }
 
-    /** The last thing that is heard of it. */
-    function endWith(reason: string | null, code: number | undefined): void {
-      const unheard = !handlers.has('onClose')
+    function lost(reason: string | null, code?: number): void {
       session = 0
-      if (unheard && reason !== null) log.write('warn', `${method}: ${reason}`)
+      waiting = []
+      unsent = 0
+      if (!handlers.has('onClose') && reason !== null && reason !== logged) {
+        logged = reason
+        log.write('warn', `${method}: ${reason}`)
+      }
       plan.closed(reason, code)
+    }
+
+    /** The last thing that is heard of it. */
+    function endWith(reason: string | null, code?: number): void {
+      lost(reason, code)
       entry.start(
         (function* () {
           end()
@@ -123,15 +139,16 @@ export function createConnectionObjects(context: PluginContext): ConnectionObjec
         case 'opened':
           session = event.session
           unsent = 0
+          logged = undefined
+          for (const send of waiting.splice(0)) send()
           plan.opened?.(event)
           break
         case 'written':
           unsent = Math.max(0, unsent - event.bytes)
           break
         case 'closed':
-          session = 0
           if (event.final) endWith(event.reason, event.code)
-          else plan.closed(event.reason, event.code)
+          else lost(event.reason, event.code)
           break
       }
     }
@@ -149,19 +166,23 @@ export function createConnectionObjects(context: PluginContext): ConnectionObjec
       taken = 0
     }
 
+    /** With a colon or with a dot. */
+    function withoutSelf(args: readonly LuaValue[]): readonly LuaValue[] {
+      const [first, ...rest] = args
+      return isTable(first) && first.is(table) ? rest : args
+    }
+
     const object: ConnectionObject = {
       table,
       get isOpen() {
         return session > 0
       },
       addMethod(name, implementation) {
-        const full = `${method}:${name}`
         const call: CallerAwareFunction = (caller, ...args) => {
-          const [first, ...rest] = args
-          const result = implementation(caller, ...(isTable(first) && first.is(table) ? rest : args))
+          const result = implementation(caller, ...withoutSelf(args))
           return result === undefined ? table : result
         }
-        table.set(name, context.foreignCallers.method(full, call))
+        table.set(name, context.foreignCallers.method(`${method}:${name}`, call))
       },
       addHandler(name) {
         object.addMethod(name, (_foreignCaller, run) => {
@@ -170,15 +191,29 @@ export function createConnectionObjects(context: PluginContext): ConnectionObjec
         })
       },
       tell,
+      addMethodOfSteps(name, implementation) {
+        const call: CallerAwareSteps = function* (caller, ...args) {
+          const result = yield* implementation(caller, ...withoutSelf(args))
+          return result === undefined ? table : result
+        }
+        table.set(name, context.foreignCallers.methodOfSteps(`${method}:${name}`, call))
+      },
       send(kind, payload, caller, name = String(session)) {
-        if (session === 0) return refused('not connected')
+        if (closed || (session === 0 && plan.early !== true)) return refused('not connected')
         const bytes = payload.byteLength + messageOverhead
         if (payload.byteLength > connectionMessageLimit)
           return refused(`${payload.byteLength} of at most ${connectionMessageLimit} bytes`)
         if (unsent > 0 && unsent + bytes > unsentLimit)
           return refused(`too much is waiting to be sent: ${unsentLimit} bytes at most`)
-        unsent += bytes
-        context.sendFrame(kind, name, payload, { subscription: number, foreignCaller: caller })
+        const send = (): void => {
+          unsent += bytes
+          context.sendFrame(kind, name, payload, { subscription: number, foreignCaller: caller })
+        }
+        if (session > 0) send()
+        else {
+          unsent += bytes
+          waiting.push(send)
+        }
         return undefined
       },
       close() {
@@ -200,7 +235,7 @@ export function createConnectionObjects(context: PluginContext): ConnectionObjec
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       setImmediate(() => {
-        if (!closed) endWith(reason, undefined)
+        if (!closed) endWith(reason)
       })
     }
     return object
@@ -227,6 +262,7 @@ export function createConnectionObjects(context: PluginContext): ConnectionObjec
   }
 }
 
-function refused(reason: string): readonly [false, Uint8Array] {
+/** As Lua gets it. */
+export function refused(reason: string): readonly [false, Uint8Array] {
   return [false, bytesOf(reason)]
 }

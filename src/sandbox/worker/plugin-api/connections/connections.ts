@@ -1,5 +1,7 @@
 import type { PluginContext } from '../../plugin-context.ts'
 import { createConnectionObjects, type ConnectionObjects } from './connection-objects.ts'
+import { installTcp } from './tcp.ts'
+import { installUdp } from './udp.ts'
 import { installWebSockets } from './web-socket.ts'
 
 export type PluginConnections = Pick<ConnectionObjects, 'deliver'>
@@ -8,5 +10,7 @@ export type PluginConnections = Pick<ConnectionObjects, 'deliver'>
 export function installConnections(context: PluginContext): PluginConnections {
   const connections = createConnectionObjects(context)
   installWebSockets(context, connections)
+  installTcp(context, connections)
+  installUdp(context, connections)
   return connections
 }

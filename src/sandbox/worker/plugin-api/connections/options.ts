@@ -1,4 +1,5 @@
 import { defaultReconnect, reconnectLimits } from '../../../../schema/connection-limits.ts'
+import { fits, textLimits } from '../../../../schema/text-limits.ts'
 import type { LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { bytesOf, isTable, optionalNumber, typeName } from '../arguments.ts'
@@ -36,4 +37,18 @@ export function payloadOf(context: PluginContext, method: string, value: LuaValu
 export function listOf(value: LuaValue): LuaValue[] {
   if (!isTable(value)) return [value]
   return Array.from({ length: value.length }, (_, index) => value.get(index + 1))
+}
+
+/** A name or an address. */
+export function readHost(text: string): string {
+  const host = text.trim()
+  if (host === '' || !fits(host, textLimits.hostName) || /[\s/?#@\\]/.test(host))
+    throw new Error('the host must be a name or an address')
+  return host
+}
+
+export function readPort(port: number): number {
+  if (!Number.isInteger(port) || port < 1 || port > 0xffff)
+    throw new Error('the port must be a whole number from 1 to 65535')
+  return port
 }

@@ -5,14 +5,7 @@ import { defaultPing, pingLimits, protocolLimit } from '../../../../schema/conne
 import { fits, textLimits } from '../../../../schema/text-limits.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import {
-  bytesOf,
-  isTruthy,
-  optionalText,
-  tableArgument,
-  textArgument,
-  typeName,
-} from '../arguments.ts'
+import { bytesOf, isTruthy, optionalText, tableArgument, textArgument, typeName } from '../arguments.ts'
 import { readSendableHeaders } from '../http-options.ts'
 import type { ConnectionObject, ConnectionObjects } from './connection-objects.ts'
 import { listOf, milliseconds, payloadOf, readReconnect } from './options.ts'

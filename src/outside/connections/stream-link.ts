@@ -1,0 +1,75 @@
+import type { Duplex } from 'node:stream'
+import type { Clock } from '../../base/clock.ts'
+import { connectionMessageLimit, type Framing } from '../../schema/connection.ts'
+import { createFramer } from './framing.ts'
+import { endOf, type Link, type LinkEnd, type LinkEvents } from './link.ts'
+
+export interface StreamLinkSettings {
+  stream: Duplex
+  /** The event of the stream that says that it is there. */
+  opened: string
+  /** Milliseconds until then. */
+  timeout: number
+  framing: Framing | undefined
+  /** As errors call the other side. */
+  place: string
+  clock: Clock
+  /** Why it has ended, of an error of the stream. */
+  endOf?(error: unknown): LinkEnd
+}
+
+/** What a TCP connection and a serial port have in common: bytes in both directions, in frames on the way in. */
+export function createStreamLink(settings: StreamLinkSettings, events: LinkEvents): Link {
+  const { stream, clock, timeout, framing, place } = settings
+  let failure: LinkEnd | undefined
+  let silent = false
+  const deadline = clock.schedule(timeout, () => fail({ reason: `timeout: ${place} does not answer` }))
+  const message = (bytes: Uint8Array): void => {
+    if (!silent && failure === undefined) events.message(bytes, { text: false })
+  }
+  const framer =
+    framing &&
+    createFramer({
+      ...{ framing, clock, limit: connectionMessageLimit, frame: message },
+      overlong: () =>
+        fail({ reason: `${place} has sent a frame of more than ${connectionMessageLimit} bytes` }),
+    })
+
+  function fail(end: LinkEnd): void {
+    failure ??= end
+    stream.destroy()
+  }
+
+  stream.on('error', (error) => {
+    failure ??= (settings.endOf ?? ((reason) => endOf(reason, place)))(error)
+  })
+  stream.once(settings.opened, () => {
+    deadline.cancel()
+    events.opened()
+  })
+  stream.on('data', (chunk: Uint8Array) => {
+    if (framer === undefined) message(chunk)
+    else framer.push(chunk)
+  })
+  stream.once('close', () => {
+    deadline.cancel()
+    framer?.close()
+    if (!silent) events.ended(failure ?? { reason: null })
+  })
+
+  return {
+    write: (payload, _message, written) =>
+      void stream.write(payload, (error) => {
+        if (error == null) written()
+      }),
+    pause: () => void stream.pause(),
+    resume: () => void stream.resume(),
+    close: () => void stream.end(),
+    destroy() {
+      silent = true
+      deadline.cancel()
+      framer?.close()
+      stream.destroy()
+    },
+  }
+}

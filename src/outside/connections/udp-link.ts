@@ -1,0 +1,119 @@
+import { createSocket, type Socket } from 'node:dgram'
+import { isIPv6 } from 'node:net'
+import { networkInterfaces } from 'node:os'
+import { messageOf, systemErrorCode } from '../../base/problem.ts'
+import type { UdpTarget } from '../../schema/connection.ts'
+import { networkFailure } from '../network-error.ts'
+import type { Link, LinkContext, LinkEnd, LinkEvents } from './link.ts'
+
+/** Different failures to send of which the plugin's log is told. */
+const failuresTold = 20
+
+/** A UDP socket: of IPv4, or of IPv6 when one of its groups is. Datagrams that nobody takes are lost, and counted. */
+export function openUdp(target: UdpTarget, events: LinkEvents, _context: LinkContext): Link {
+  const { port, groups, broadcast } = target
+  const socket = createSocket({
+    type: groups.some((group) => isIPv6(group)) ? 'udp6' : 'udp4',
+    // Those who hear the same group share its port.
+    reuseAddr: groups.length > 0,
+  })
+  const told = new Set<string>()
+  let silent = false
+  let paused = false
+  let dropped = 0
+  /** Datagrams that the system has not taken yet. */
+  let sending = 0
+  let closing = false
+  let closed = false
+
+  function destroy(): void {
+    if (closed) return
+    closed = true
+    silent = true
+    socket.close()
+  }
+
+  function fail(end: LinkEnd): void {
+    if (silent) return
+    destroy()
+    events.ended(end)
+  }
+
+  function tellOf(message: string): void {
+    if (silent || told.size >= failuresTold || told.has(message)) return
+    told.add(message)
+    events.warn(message)
+  }
+
+  socket.on('error', (error) => fail({ reason: bindFailure(error, port) }))
+  socket.on('message', (data, { address, port: from }) => {
+    if (silent) return
+    if (paused) dropped += 1
+    else events.message(data, { text: false, peer: { host: address, port: from } })
+  })
+  socket.bind(port === undefined ? {} : { port }, () => {
+    try {
+      if (broadcast) socket.setBroadcast(true)
+      for (const group of groups) join(socket, group)
+    } catch (error) {
+      fail({ reason: `cannot join ${groups.join(', ')}: ${messageOf(error)}` })
+      return
+    }
+    events.opened({ port: socket.address().port })
+  })
+
+  return {
+    write(payload, { peer }, written) {
+      if (peer === undefined || closed) return
+      sending += 1
+      socket.send(payload, peer.port, peer.host, (error) => {
+        sending -= 1
+        if (error !== null)
+          tellOf(`a datagram was not sent to ${peer.host}: ${networkFailure(error, peer.host).message}`)
+        written()
+        if (closing && sending === 0) fail({ reason: null })
+      })
+    },
+    pause() {
+      paused = true
+    },
+    resume() {
+      paused = false
+      if (dropped === 0) return
+      events.warn(`${dropped} datagrams were dropped: the plugin takes them more slowly than they come`)
+      dropped = 0
+    },
+    close() {
+      closing = true
+      if (sending === 0) fail({ reason: null })
+    },
+    destroy,
+  }
+}
+
+/** On each network of this machine, loopback included: whoever speaks to the group may be on any of them. */
+function join(socket: Socket, group: string): void {
+  const networks = Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) => {
+    if (isIPv6(group)) return addresses.some(({ family }) => family === 'IPv6') ? [`::%${name}`] : []
+    const [first] = addresses.filter(({ family }) => family === 'IPv4')
+    return first === undefined ? [] : [first.address]
+  })
+  let joined = 0
+  let failure: unknown = new Error('there is no network')
+  for (const network of networks) {
+    try {
+      socket.addMembership(group, network)
+      joined += 1
+    } catch (error) {
+      failure = error
+    }
+  }
+  if (joined === 0) throw failure
+}
+
+function bindFailure(error: Error, port: number | undefined): string {
+  const code = systemErrorCode(error)
+  if (code === 'EADDRINUSE') return `port ${port} is in use (${code})`
+  if (code === 'EACCES') return `port ${port} is not for this host to open (${code})`
+  return messageOf(error)
+}

@@ -1,0 +1,176 @@
+import assert from 'node:assert/strict'
+import { createSocket, type Socket } from 'node:dgram'
+import { once } from 'node:events'
+import { test, type TestContext } from 'node:test'
+import { printedBy, withOutside } from '../outside-stage.ts'
+import { pluginSource } from '../stage.ts'
+
+/** A UDP socket of the test's. */
+async function open(t: TestContext, options: { multicast?: boolean } = {}): Promise<Socket> {
+  const socket = createSocket('udp4')
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  if (options.multicast === true) socket.setMulticastInterface('127.0.0.1')
+  t.after(() => socket.close())
+  return socket
+}
+
+test('§15 datagrams go out and come in, each whole and with where it is from', async (t) => {
+  const peer = await open(t)
+  peer.on('message', (data, { port }) => {
+    peer.send(Buffer.concat([Buffer.from('re:'), data]), port, '127.0.0.1')
+    peer.send('', port, '127.0.0.1')
+  })
+  const { port } = peer.address()
+  const lines = await printedBy(
+    pluginSource(`
+      plugin:onInit(function()
+        local socket = plugin:udpSocket()
+        print(socket:port())
+        local seen = 0
+        print(socket:onMessage(function(data, host, port)
+          seen = seen + 1
+          print(#data, data:sub(1, 3), host, port == ${port}, type(socket:port()))
+          if seen == 2 then
+            print(socket:send("127.0.0.1", ${port}, ("x"):rep(65508)))
+            socket:close()
+            print(socket:port(), socket:send("127.0.0.1", ${port}, "late"))
+            print("done")
+          end
+        end) == socket)
+        print(socket:send("127.0.0.1", ${port}, "\\0\\255") == socket)
+      end)
+    `),
+  )
+  assert.deepEqual(lines, [
+    'nil',
+    'true',
+    'true',
+    '5\tre:\t127.0.0.1\ttrue\tnumber',
+    '0\t\t127.0.0.1\ttrue\tnumber',
+    'false\ta datagram has 65507 bytes at most, not 65508',
+    'nil\tfalse\tnot connected',
+  ])
+})
+
+test('§15 a socket hears the groups that it has joined, on loopback too', async (t) => {
+  const sender = await open(t, { multicast: true })
+  await withOutside(
+    pluginSource(`
+      plugin:onInit(function()
+        local socket = plugin:udpSocket({ multicast = { "239.255.77.1", "239.255.77.2" } })
+        socket:onMessage(function(data) print(data) end)
+        local function tell()
+          if socket:port() then print("port " .. socket:port()) else plugin:setTimeout(5, tell) end
+        end
+        tell()
+      end)
+    `),
+    async ({ recorder, outside }) => {
+      const port = Number((await recorder.logged('info port ')).split(' ')[2])
+      sender.send('to the first', port, '239.255.77.1')
+      await recorder.logged('to the first')
+      sender.send('to the second', port, '239.255.77.2')
+      await recorder.logged('to the second')
+      assert.equal(outside.connections('@test/probe')[0]?.bytesIn, 'to the firstto the second'.length)
+    },
+  )
+})
+
+test('§15 the permission is asked for each place that a datagram goes to', async (t) => {
+  const peer = await open(t)
+  const heard: string[] = []
+  peer.on('message', (data) => heard.push(data.toString()))
+  const { port } = peer.address()
+  const asked: unknown[] = []
+  const allowed = {
+    connect(host: string, at: number) {
+      asked.push([host, at])
+      return host === 'elsewhere.example' ? 'the manifest does not allow it' : undefined
+    },
+  }
+  await withOutside(
+    pluginSource(`
+      plugin:onInit(function()
+        local socket = plugin:udpSocket()
+        print(socket:send("elsewhere.example", 9, "x"))
+        print(socket:send("elsewhere.example", 9, "x"))
+        print(socket:send("127.0.0.1", ${port}, "hello") == socket)
+      end)
+    `),
+    async ({ recorder }) => {
+      await recorder.until(() => (heard.length > 0 ? true : undefined))
+      assert.deepEqual(recorder.logs(), [
+        'info false\tthe manifest does not allow it',
+        'info false\tthe manifest does not allow it',
+        'info true',
+      ])
+    },
+    { allowed, prepare: ({ services }) => (services.refuseConnection = allowed.connect) },
+  )
+  assert.deepEqual(asked.slice(0, 2), [
+    ['elsewhere.example', 9],
+    ['127.0.0.1', port],
+  ])
+})
+
+test('§15 a port that is in use is said, and tried again until it is free', async (t) => {
+  const other = createSocket('udp4')
+  other.bind(0)
+  await once(other, 'listening')
+  const { port } = other.address()
+  const lines = await printedBy(
+    pluginSource(`
+      plugin:onInit(function()
+        local socket = plugin:udpSocket({ port = ${port}, reconnect = { min = 50, max = 50 } })
+        local told = false
+        socket:onClose(function(reason)
+          if not told then print(reason) end
+          told = true
+        end)
+        local function look()
+          if socket:port() then print(socket:port() == ${port}) print("done") else plugin:setTimeout(10, look) end
+        end
+        look()
+      end)
+    `),
+    {
+      prepare(recorder) {
+        void recorder.logged('is in use').then(() => other.close())
+      },
+    },
+  )
+  assert.deepEqual(lines, [`port ${port} is in use (EADDRINUSE)`, 'true'])
+  assert.equal(t.signal.aborted, false)
+})
+
+test('§15 datagrams that a busy plugin does not take are dropped, and the log says how many', async (t) => {
+  const sender = await open(t)
+  await withOutside(
+    pluginSource(`
+      plugin:onInit(function()
+        local socket = plugin:udpSocket()
+        local first = true
+        socket:onMessage(function()
+          if first then local stop = os.clock() + 1 while os.clock() < stop do end end
+          first = false
+        end)
+        local function tell()
+          if socket:port() then print("port " .. socket:port()) else plugin:setTimeout(5, tell) end
+        end
+        tell()
+      end)
+    `),
+    async ({ recorder, outside }) => {
+      const port = Number((await recorder.logged('info port ')).split(' ')[2])
+      const block = Buffer.alloc(30_000)
+      const timer = setInterval(() => sender.send(block, port, '127.0.0.1'), 5)
+      const line = await recorder.logged('datagrams were dropped').finally(() => clearInterval(timer))
+      assert.match(
+        line,
+        /^warn \d+ datagrams were dropped: the plugin takes them more slowly than they come$/,
+      )
+      assert.equal(outside.connections('@test/probe')[0]?.state, 'open')
+    },
+  )
+})
