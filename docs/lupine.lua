@@ -377,6 +377,42 @@ function Plugin:kvGetAll() end
 ---@return true
 function Plugin:httpRequest(options, callback) end
 
+---A request from outside.
+---@class lupine.HookRequest
+---@field method string
+---@field path string The path of the handler, as it was given.
+---@field query table<string, string> Of equal names the last.
+---@field headers table<string, string> Found in any case.
+---@field body string
+---@field json any nil when the body does not parse.
+---@field form table<string, string>? Only of urlencoded bodies.
+---@field remote string Address of whoever asks.
+
+---@class lupine.HookAnswer
+---@field status? integer Default 200 with a body, 204 without.
+---@field json? any
+---@field body? string
+---@field headers? table<string, string|number|string[]>
+
+---Answers a request: a status, a body and headers, or a table of these. False when it has been answered before.
+---@alias lupine.Respond fun(status?: integer|string|lupine.HookAnswer, body?: string|table, headers?: table): boolean
+
+---@class lupine.HookOptions
+---@field auth? "secret"|"token"|"none" Default "secret".
+---@field methods? string[] Default all.
+
+---Answers requests from outside at `<base>/hooks/<namespace>/<shortId>/…`.
+---@param path string
+---@param handler fun(request: lupine.HookRequest, respond: lupine.Respond): integer|string|lupine.HookAnswer|nil, string|table|nil, table|nil
+---@param options? lupine.HookOptions
+---@return lupine.Unsubscribe
+function Plugin:httpHandler(path, handler, options) end
+
+---The whole address of a handler.
+---@param path string
+---@return string
+function Plugin:hookUrl(path) end
+
 ---@deprecated Use `httpRequest`.
 ---@param url string
 ---@param callback? fun(response: lupine.HttpResponse, err: string?)

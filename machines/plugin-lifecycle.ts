@@ -32,6 +32,8 @@ export interface PluginLifecycleContext {
   config: Config
   /** What the host's owner has set for it. They stay when its version changes. */
   limits: ChosenLimits
+  /** What its hook addresses have in them; absent until it has needed one. It stays when its version changes. */
+  hookSecret?: string | undefined
   /** Those that it has met since it was loaded last. */
   limitsReached: ReachedLimit[]
   integrity: Integrity
@@ -121,6 +123,9 @@ const machine = setup({
     changeLimits: assign(({ event }) =>
       event.type === 'PluginLimitsChanged' ? { limits: event.data.limits, updatedAt: event.at } : {},
     ),
+    recordHookSecret: assign(({ event }) =>
+      event.type === 'PluginHookSecretChanged' ? { hookSecret: event.data.hookSecret } : {},
+    ),
     recordLimit: assign(({ context, event }) =>
       event.type === 'PluginLimitReached'
         ? {
@@ -178,6 +183,7 @@ const machine = setup({
       repository: null,
       config: {},
       limits: {},
+      hookSecret: undefined,
       limitsReached: [],
       integrity: {},
       kept: [],
@@ -254,6 +260,7 @@ export const pluginLifecycle = machine.createMachine({
       on: {
         PluginConfigured: { actions: ['count', 'configure'] },
         PluginLimitsChanged: { actions: ['count', 'changeLimits'] },
+        PluginHookSecretChanged: { actions: ['countUnlessKept', 'recordHookSecret'] },
         PluginEnabled: [
           { guard: 'isDeferred', target: 'unloaded', actions: ['count', 'enable'] },
           { target: 'loading', actions: ['count', 'enable', 'forgetReachedLimits'] },
@@ -267,6 +274,7 @@ export const pluginLifecycle = machine.createMachine({
     loading: {
       description: 'Its Lua environment is being built and onInit is running',
       on: {
+        PluginHookSecretChanged: { actions: ['countUnlessKept', 'recordHookSecret'] },
         PluginLimitReached: { actions: ['countUnlessKept', 'recordLimit'] },
         PluginFilesRestored: { actions: ['count', 'recordFiles'] },
         PluginLoaded: { target: 'running', actions: ['count', 'recordLoad'] },
@@ -279,6 +287,7 @@ export const pluginLifecycle = machine.createMachine({
       on: {
         PluginConfigured: { actions: ['count', 'configure'] },
         PluginLimitsChanged: { actions: ['count', 'changeLimits'] },
+        PluginHookSecretChanged: { actions: ['countUnlessKept', 'recordHookSecret'] },
         PluginLimitReached: { actions: ['countUnlessKept', 'recordLimit'] },
         PluginDisabled: { target: 'unloading', actions: ['count', 'disable'] },
         PluginUnloadRequested: { target: 'unloading', actions: 'count' },
@@ -291,6 +300,7 @@ export const pluginLifecycle = machine.createMachine({
     unloading: {
       description: 'onCleanup is running and its resources are being released',
       on: {
+        PluginHookSecretChanged: { actions: ['countUnlessKept', 'recordHookSecret'] },
         PluginLimitReached: { actions: ['countUnlessKept', 'recordLimit'] },
         PluginUnloaded: { target: 'unloaded', actions: 'count' },
       },
@@ -300,6 +310,7 @@ export const pluginLifecycle = machine.createMachine({
       on: {
         PluginConfigured: { actions: ['count', 'configure'] },
         PluginLimitsChanged: { actions: ['count', 'changeLimits'] },
+        PluginHookSecretChanged: { actions: ['countUnlessKept', 'recordHookSecret'] },
         PluginEnabled: [
           { guard: 'isDeferred', target: 'unloaded', actions: ['count', 'enable'] },
           { target: 'loading', actions: ['count', 'enable', 'forgetReachedLimits'] },
@@ -321,6 +332,7 @@ export const pluginLifecycle = machine.createMachine({
       on: {
         PluginConfigured: { actions: ['count', 'configure'] },
         PluginLimitsChanged: { actions: ['count', 'changeLimits'] },
+        PluginHookSecretChanged: { actions: ['countUnlessKept', 'recordHookSecret'] },
         PluginDisabled: { target: 'unloaded', actions: ['count', 'disable'] },
         PluginLoadRequested: { target: 'loading', actions: ['count', 'prepareLoad', 'forgetReachedLimits'] },
         PluginUpdated: { actions: ['count', 'replaceRelease'] },

@@ -34,7 +34,9 @@ export const problemTable = {
   too_many_requests: { status: 429, title: 'There were too many of these from here' },
   internal: { status: 500, title: 'The host made a mistake' },
   repository_unreachable: { status: 502, title: 'The repository could not be read' },
+  hook_unavailable: { status: 503, title: 'The plugin cannot take the request now' },
   shutting_down: { status: 503, title: 'The host is shutting down' },
+  hook_timeout: { status: 504, title: 'The plugin did not answer in time' },
   storage_full: { status: 507, title: 'The data directory cannot be written' },
 } as const satisfies Record<string, { status: number; title: string }>
 

@@ -11,6 +11,7 @@ import { takeRightsOfOthers } from '../base/private-files.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import { createScope } from '../base/scope.ts'
 import { storageFault } from '../base/storage-fault.ts'
+import { trimEndOf } from '../base/trim-end.ts'
 import { createWarner } from '../base/warning.ts'
 import { createHomeAssistant } from '../home-assistant/home-assistant.ts'
 import { createHttp } from '../http/http.ts'
@@ -156,6 +157,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       clock,
       logger,
       hostVersion,
+      hookBase: () => trimEndOf(settings.publicUrl ?? http.url, '/'),
       environment: createHostEnvironment(options.environment, settings.pluginEnvironment),
       ...(options.restartPolicy === undefined ? {} : { restartPolicy: options.restartPolicy }),
     })

@@ -6,7 +6,7 @@ import type { GuessLimit } from '../base/guess-limit.ts'
 import { isLoopback } from '../base/loopback.ts'
 import { Problem } from '../base/problem.ts'
 import { createSecretCheck } from '../base/secret-check.ts'
-import { endedCookie, sessionCookie, sessionIn } from './session-cookie.ts'
+import { endedCookie, sessionCookie, sessionIn, withoutSessions } from './session-cookie.ts'
 import { createSessions } from './sessions.ts'
 
 /** Who may call (contract, section 3). */
@@ -19,6 +19,13 @@ export interface Access {
    * from which too many wrong ones came.
    */
   checkCaller(request: IncomingMessage): void
+  /** Throws `unauthorized` without the host's token, `too_many_requests` as `checkCaller`; a login is none. */
+  checkToken(request: IncomingMessage): void
+  /**
+   * The headers of a request without what would give power over this host to whoever gets them: its token, its logins.
+   * Names in lower case, each once.
+   */
+  harmlessHeaders(request: IncomingMessage): [name: string, value: string][]
   /** Whether a token is needed. */
   readonly isLocked: boolean
   /** Whether `checkCaller` would let this one read. Throws `too_many_requests`. */
@@ -109,7 +116,7 @@ export function createAccess(settings: AccessSettings): Access {
   function credentialOf(request: IncomingMessage): 'token' | 'login' | undefined {
     const { authorization } = request.headers
     if (authorization === undefined) return hasLogin(request.headers) ? 'login' : undefined
-    const [, given] = /^bearer +(\S+) *$/i.exec(authorization) ?? []
+    const given = bearerOf(request.headers)
     return given !== undefined && checkToken(request, given, 'request') ? 'token' : undefined
   }
 
@@ -156,6 +163,23 @@ export function createAccess(settings: AccessSettings): Access {
         throw new Problem('forbidden', 'A change with a login must come from a page of this host.')
       }
     },
+    checkToken(request) {
+      const given = bearerOf(request.headers)
+      if (given === undefined || !checkToken(request, given, 'request')) {
+        const reason =
+          isToken === undefined ? 'this host has none: set HOST_TOKEN' : 'as "Authorization: Bearer …"'
+        throw new Problem('unauthorized', `This address needs the token of the host; ${reason}.`)
+      }
+    },
+    harmlessHeaders: ({ headers }) =>
+      Object.entries(headers).flatMap(([name, value]): [string, string][] => {
+        if (value === undefined) return []
+        const text = Array.isArray(value) ? value.join(', ') : value
+        if (name === 'authorization' && isToken?.(bearerOf(headers) ?? '') === true) return []
+        if (name !== 'cookie') return [[name, text]]
+        const cookies = withoutSessions(text)
+        return cookies === '' ? [] : [[name, cookies]]
+      }),
     isKnown: (request) => isToken === undefined || credentialOf(request) !== undefined,
     logIn(request, given) {
       const { headers } = request
@@ -174,6 +198,11 @@ export function createAccess(settings: AccessSettings): Access {
       return endedCookie(port(), isEncrypted(headers))
     },
   }
+}
+
+/** What comes along as a bearer token. */
+function bearerOf({ authorization = '' }: IncomingHttpHeaders): string | undefined {
+  return /^bearer +(\S+) *$/i.exec(authorization)?.[1]
 }
 
 /** `rawHeaders`: names and values in turn, as they came. */

@@ -24,10 +24,21 @@ export interface AppSettings {
   /** Hears of every request when it has been answered. */
   handled(request: HandledRequest): void
   gate: StartGate
+  /** Answers what is addressed to plugins, before anything else is asked of a request. */
+  hooks: Middleware
 }
 
 /** The Koa application: what every request goes through, and the routes. */
-export function createApp({ routes, lifecycle, access, clock, logger, handled, gate }: AppSettings): Koa {
+export function createApp({
+  routes,
+  lifecycle,
+  access,
+  clock,
+  logger,
+  handled,
+  gate,
+  hooks,
+}: AppSettings): Koa {
   const app = new Koa()
   const router = new Router({ sensitive: true })
   const idempotency = createIdempotency<Answer | undefined>(clock)
@@ -46,6 +57,10 @@ export function createApp({ routes, lifecycle, access, clock, logger, handled, g
   app.use(createProblemAnswers({ clock, logger }))
   app.use(async (context, next) => {
     context.set({ ...securityHeaders })
+    await next()
+  })
+  app.use(hooks)
+  app.use(async (context, next) => {
     access.checkSender(context.req)
     if (context.url === '*' && context.method === 'OPTIONS') {
       context.status = 204

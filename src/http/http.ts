@@ -13,6 +13,7 @@ import type { IsolateUsage } from '../schema/system.ts'
 import { createAccess } from './access.ts'
 import { createApp } from './app.ts'
 import { createEventStream } from './event-stream.ts'
+import { createHookRequests } from './hooks/hook-requests.ts'
 import { createInspector } from './inspect/inspector.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { createProcessUsage } from './process-usage.ts'
@@ -116,6 +117,7 @@ export function createHttp(settings: HttpSettings): Http {
     logger,
     handled: metrics.requestHandled,
     gate,
+    hooks: createHookRequests({ lifecycle, access, addresses, clock, gate }),
   })
   const answer = app.callback()
   const server = createHttpServer({

@@ -5,6 +5,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem, type ProblemDocument, problemDocument } from '../base/problem.ts'
 import { securityLines } from '../base/security-headers.ts'
+import { loggedPath } from './hooks/hook-address.ts'
 import { isStillSending, lingeringAnswer } from './body.ts'
 
 export const problemType = 'application/problem+json'
@@ -15,18 +16,19 @@ export function createProblemAnswers({ clock, logger }: { clock: Clock; logger: 
     const start = clock.monotonic()
     // Before a route rewrites it; without the query, which may hold what is not for a log.
     const instance = context.originalUrl.split('?', 1)[0] ?? ''
+    const logged = loggedPath(instance)
     try {
       await next()
     } catch (error) {
       if (context.headerSent) {
-        logger.warn('An answer broke off', { path: instance, error: messageOf(error) })
+        logger.warn('An answer broke off', { path: logged, error: messageOf(error) })
         context.res.destroy()
         return
       }
       const document = problemDocument(error, instance)
       if (!(error instanceof Problem)) {
         const cause = error instanceof Error ? error.stack : String(error)
-        logger.error('A request failed', { method: context.method, path: instance, error: cause })
+        logger.error('A request failed', { method: context.method, path: logged, error: cause })
       }
       const text = JSON.stringify(document)
       context.status = document.status
@@ -45,7 +47,7 @@ export function createProblemAnswers({ clock, logger }: { clock: Clock; logger: 
     }
     logger.debug('request', {
       method: context.method,
-      path: instance,
+      path: logged,
       status: context.status,
       ms: Math.round(clock.monotonic() - start),
     })

@@ -24,6 +24,12 @@ function cookie(port: number, secure: boolean, value: string, seconds: number): 
   return `${cookieName(port, secure)}=${value}; ${attributes}`
 }
 
+/** A `Cookie` header without the logins of any host of this kind. */
+export function withoutSessions(header: string): string {
+  const parts = header.split(';').map((part) => part.trim())
+  return parts.filter((part) => !/^(__Host-)?lupine-session-/.test(part)).join('; ')
+}
+
 /**
  * The id in a `Cookie` header; undefined when there is none, or none of this host. `secure`: whether this host
  * encrypts its connections itself; else a proxy may, and what it was called by only the login knew.

@@ -14,6 +14,7 @@ export type Command =
   | { type: 'toggle'; enabled: boolean | undefined; deferred?: boolean }
   | { type: 'configure'; config: Config }
   | { type: 'limit'; limits: ChosenLimits }
+  | { type: 'changeHookSecret'; hookSecret: string }
   | { type: 'reload' }
   | { type: 'unload'; reason: string }
   /** `automatic`: nobody asked for it. */
@@ -75,6 +76,10 @@ export function decide(snapshot: PluginSnapshot, command: Command): PluginFact[]
       return possible(snapshot, { type: 'PluginConfigured', plugin: id, data: { config: command.config } })
     case 'limit':
       return possible(snapshot, { type: 'PluginLimitsChanged', plugin: id, data: { limits: command.limits } })
+    case 'changeHookSecret': {
+      const { hookSecret } = command
+      return possible(snapshot, { type: 'PluginHookSecretChanged', plugin: id, data: { hookSecret } })
+    }
     case 'reload':
       if (!enabled) {
         throw new Problem(

@@ -77,7 +77,17 @@ export function changeStoredState(
         ...holder,
         config: vault[`${direction}Config`](context.id, holder.config),
       })
-      return { ...rest, context: { ...changed(context), kept: context.kept.map(changed) } }
+      const { id, hookSecret } = context
+      return {
+        ...rest,
+        context: {
+          ...changed(context),
+          ...(hookSecret === undefined
+            ? {}
+            : { hookSecret: vault[`${direction}Secret`](id, 'hookSecret', hookSecret) }),
+          kept: context.kept.map(changed),
+        },
+      }
     }),
   }
 }

@@ -11,6 +11,9 @@ export interface Vault {
   sealConfig(plugin: string, config: Config): Config
   /** The other way round. Throws a sentence that names the key, and `SecretKeyError` without the right key. */
   openConfig(plugin: string, config: Config): Config
+  /** Another secret of a plugin's, by its name. */
+  sealSecret(plugin: string, name: string, text: string): string
+  openSecret(plugin: string, name: string, text: string): string
   /** The address of a repository. */
   sealAddress(repository: string, address: string): string
   openAddress(repository: string, address: string): string
@@ -20,19 +23,25 @@ export interface Vault {
 export const noVault: Vault = {
   sealConfig: (_plugin, config) => config,
   openConfig: (_plugin, config) => config,
+  sealSecret: (_plugin, _name, text) => text,
+  openSecret: (_plugin, _name, text) => text,
   sealAddress: (_repository, address) => address,
   openAddress: (_repository, address) => address,
 }
 
 type Direction = 'seal' | 'open'
 
-/** The event as it is written, or as it was. Whatever fact has a `config`: it is a plugin's. */
+/** The event as it is written, or as it was. Whatever fact has a `config` or `hookSecret`: it is a plugin's. */
 export function changeEvent(vault: Vault, direction: Direction, event: JsonObject): JsonObject {
   const { plugin, data } = event
   if (!isJsonObject(data)) return event
   if (typeof plugin === 'string' && isJsonObject(data.config)) {
     const config = vault[`${direction}Config`](plugin, data.config) as JsonObject
     return { ...event, data: { ...data, config } }
+  }
+  if (typeof plugin === 'string' && typeof data.hookSecret === 'string') {
+    const hookSecret = vault[`${direction}Secret`](plugin, 'hookSecret', data.hookSecret)
+    return { ...event, data: { ...data, hookSecret } }
   }
   if (plugin === null && typeof data.name === 'string' && typeof data.url === 'string') {
     return { ...event, data: { ...data, url: vault[`${direction}Address`](data.name, data.url) } }

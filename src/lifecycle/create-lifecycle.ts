@@ -23,6 +23,7 @@ import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from './context.t
 import { createCrashReport } from './loading/crash-report.ts'
 import { createEvictions } from './supervision/evictions.ts'
 import { createEventHub } from './running/event-hub.ts'
+import { createHookRegistry } from './running/hook-registry.ts'
 import { createExposureRegistry } from './running/exposure-registry.ts'
 import { createHistory } from './queries/history.ts'
 import { createInstaller } from './installing/installer.ts'
@@ -36,6 +37,7 @@ import type { HostEnvironment } from './permissions/plugin-environment.ts'
 import { createObjectRegistry } from './running/object-registry.ts'
 import { createPluginCommands } from './commands/plugin-commands.ts'
 import { createPluginEffects } from './running/plugin-effects.ts'
+import { createPluginHooks } from './commands/plugin-hooks.ts'
 import { createPluginLogs } from './running/plugin-logs.ts'
 import { createPluginPoints } from './commands/plugin-points.ts'
 import { createPluginQueries } from './queries/plugin-queries.ts'
@@ -75,6 +77,8 @@ export interface LifecycleSettings {
   clock: Clock
   logger: Logger
   hostVersion: string
+  /** How this host is reached from outside, without a slash at the end. */
+  hookBase(): string
   /** What plugins may read of the host's environment. */
   environment: HostEnvironment
   restartPolicy?: RestartPolicy
@@ -104,6 +108,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const announcements = createAnnouncements(logger)
   const registry = createObjectRegistry()
   const exposures = createExposureRegistry()
+  const hooks = createHookRegistry()
   const logs = createPluginLogs()
   const stores = createKeyValueStores(settings)
   const retained = createRetainedTopics(settings)
@@ -114,6 +119,8 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     events: createEventHub(),
     registry,
     exposures,
+    hooks,
+    hookSecret: (id) => pluginHooks.secret(id),
     logs,
     stores,
     retained,
@@ -176,6 +183,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const queries = createPluginQueries(context, logs)
   const { resolveId, list, get, document, installedIds } = queries
   const reload = createReload(context, loader)
+  const pluginHooks = createPluginHooks(context, { get, commands, hooks, hookBase: settings.hookBase })
   const evictions = createEvictions({ context, loader, snapshots, reconciler, commands, reload })
   const configuration = createConfiguration(context, { get, reload })
   // To the end of the journal: that the host has stopped is an event, too.
@@ -219,6 +227,9 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       get,
     }),
     ...createPluginPoints(context, { get, requireRunning, registry, exposures }),
+    hooks: pluginHooks.hooks,
+    findHook: pluginHooks.findHook,
+    renewHookSecret: pluginHooks.renewHookSecret,
     ...createHistory(context),
     ...createRepositories(context, { requireRunning, snapshots }),
 

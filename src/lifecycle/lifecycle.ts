@@ -4,6 +4,7 @@ import type { ProblemDetail } from '../base/problem.ts'
 import type { RepositoryStatus } from '../repository/repository.ts'
 import type { ChangeCheck } from '../schema/change-check.ts'
 import type { ExposedState, Exposure } from '../schema/exposure.ts'
+import type { HookAuth, HookOutcome, HookRequest, HookView } from '../schema/hook.ts'
 import type { JournalEvent, Origin } from '../schema/journal-event.ts'
 import type { Config, LogEntry, Plugin, PluginError, PluginState } from '../schema/plugin.ts'
 import type { SafeMode } from '../schema/system.ts'
@@ -139,6 +140,17 @@ export type Announcement =
   /** All values of an exposure; of an event, what has just happened. */
   | { kind: 'exposed'; plugin: string; id: string; exposure: Exposure; state: SerializedJson }
 
+/** A handler of a plugin, for a request from outside. */
+export interface FoundHook {
+  auth: HookAuth
+  /** Undefined: all. */
+  methods: readonly string[] | undefined
+  /** Full id. */
+  plugin: string
+  /** Resolves when the plugin is done with it; `signal` says that nobody waits any more. Never rejects. */
+  take(request: HookRequest, signal: AbortSignal): Promise<HookOutcome>
+}
+
 export interface Lifecycle {
   /** The full id of any accepted form. Throws `plugin_not_installed`, `ambiguous_id`. */
   resolveId(text: string): string
@@ -178,6 +190,13 @@ export interface Lifecycle {
   exposures(id: string): ExposureView[]
   /** Sets a feature of an exposure. Throws `control_unknown`, `control_value_invalid`. */
   setExposed(id: string, exposure: string, feature: string, value: Json): Promise<void>
+
+  /** Where a running plugin can be asked from outside, with the secret parts. */
+  hooks(id: string): HookView[]
+  /** `rest`: what stands behind the short id in the address, decoded. Undefined: there is nothing at it. */
+  findHook(namespace: string, shortId: string, rest: string): FoundHook | undefined
+  /** The addresses with a secret part get another one; the old ones are gone. Nothing is reloaded. */
+  renewHookSecret(id: string, context: CommandContext): Promise<Plugin>
 
   /**
    * Events of one plugin (also one that was uninstalled), or of the host and all plugins. Oldest first. Large ones

@@ -1,6 +1,7 @@
 import type { Json } from '../base/json.ts'
 import type { SerializedJson } from '../base/serialized-json.ts'
 import type { Connection, ConnectionListener, ConnectionTarget } from '../schema/connection.ts'
+import type { HookDeclaration, HookOutcome, HookRequest } from '../schema/hook.ts'
 import type { Exposure } from '../schema/exposure.ts'
 import type { ValueKind } from '../schema/message-frames.ts'
 import type { OutsideAnswer, OutsideCall } from '../schema/outside.ts'
@@ -8,6 +9,7 @@ import type { Config, LogEntry, Resources } from '../schema/plugin.ts'
 import type { ChosenLimits, LimitName, PluginLimits } from '../schema/plugin-limits.ts'
 import type { IsolateUsage } from '../schema/system.ts'
 import type { PluginSummary, ForeignCallPermission } from '../schema/plugin-call.ts'
+import type { HookAddress } from '../schema/worker-protocol.ts'
 import type { PluginTopicRights } from '../schema/topic-rights.ts'
 
 /** The host's side of one plugin's isolate: what `lifecycle` sees of `sandbox`. */
@@ -32,6 +34,8 @@ export interface IsolateSource {
   controls: { id: string; type?: string | undefined; range?: string | undefined }[]
   /** What Lua may publish and subscribe to, for the worker's own answer. The services refuse the rest. */
   topics: PluginTopicRights
+  /** Whether a handler of requests from outside may be there for anybody. The services refuse it, too. */
+  publicHooks: boolean
   /** What counts as retained by it, for the same: topics, with the bytes of their payloads. */
   retained: [topic: string, payload: number][]
   /** What the host's owner has set for it; the rest is as for every plugin. */
@@ -71,6 +75,11 @@ export interface IsolateServices {
   /** Also when it was exposed before and is another now. */
   setExposure(id: string, exposure: Exposure): void
   removeExposure(id: string): void
+  /** `handler` is a number of the isolate's own; one of the same path is replaced. */
+  setHttpHandler(handler: number, hook: HookDeclaration): void
+  removeHttpHandler(handler: number): void
+  /** Answers when the address is good for ever: its secret is on disk. */
+  hookAddress(hook: HookDeclaration): Promise<HookAddress>
   setKeyValue(key: string, entry: KeyValueEntry | undefined): void
   /**
    * Resolves when those who read what was emitted and published have caught up; a plugin that floods gets no further
@@ -156,6 +165,11 @@ export interface Isolate {
   setControl(id: string, value: Json): Promise<Json | undefined>
   /** Sets a feature of an exposure to a value that fits it. Rejects with `Problem` when Lua refuses. */
   setExposed(id: string, feature: string, value: Json): Promise<void>
+  /**
+   * Has a handler answer. Resolves when the plugin is done with it: `signal` says that nobody waits for the answer any
+   * more. Never rejects.
+   */
+  takeHook(handler: number, request: HookRequest, signal: AbortSignal): Promise<HookOutcome>
   /**
    * onCleanup, then everything the plugin has, then the worker. Always finishes, within seconds; what the
    * plugin still held afterwards is zero by count. Idempotent.

@@ -99,6 +99,7 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   pollers: defaultPluginLimits.pollers,
   eventSubscriptions: defaultPluginLimits.eventSubscriptions,
   mqttSubscriptions: defaultPluginLimits.mqttSubscriptions,
+  httpHandlers: defaultPluginLimits.httpHandlers,
   objects: defaultPluginLimits.objects,
   sensors: defaultPluginLimits.sensors,
   controls: defaultPluginLimits.controls,
@@ -145,11 +146,11 @@ export function ownersView(limits: SandboxLimits): PluginLimits {
   const { oldGenerationMegabytes: memory, luaCallback: callbackTime, luaLoad: loadTime } = limits
   const { stringBytes, operationsPerSecond, operationBurst, bytesPerSecond, httpRequests, sockets } = limits
   const { keyValueBytes, timers, pollers, eventSubscriptions, mqttSubscriptions } = limits
-  const { objects, sensors, controls, exposures, throttles } = limits
+  const { httpHandlers, objects, sensors, controls, exposures, throttles } = limits
   return {
     ...{ memory, stringBytes, callbackTime, loadTime, operationsPerSecond, operationBurst, bytesPerSecond },
     ...{ httpRequests, sockets, keyValueBytes, timers, pollers, eventSubscriptions, mqttSubscriptions },
-    ...{ objects, sensors, controls, exposures, throttles },
+    ...{ httpHandlers, objects, sensors, controls, exposures, throttles },
   }
 }
 

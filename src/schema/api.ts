@@ -3,6 +3,7 @@ import { type ProblemCode, problemTable } from '../base/problem.ts'
 import { ExposedState, Exposure } from './exposure.ts'
 import { FullId } from './identifier-schema.ts'
 import { Origin } from './journal-event.ts'
+import { HookView } from './hook.ts'
 import { Permissions } from './permissions.ts'
 import { Config, LogEntry, Plugin, PluginError, PluginState } from './plugin.ts'
 import { SafeMode } from './system.ts'
@@ -45,6 +46,8 @@ export const SafeModeBody = Type.Object(
 )
 /** A number, or null for the default; what is left out is the default too. Bounds: `GET /api/limits`. */
 export const LimitsBody = Type.Object({ limits: Type.Record(Type.String(), Type.Unknown()) }, strict)
+export const HooksAnswer = Type.Object({ hooks: Type.Array(HookView) })
+
 export const LimitsAnswer = Type.Object({ limits: Type.Array(LimitDescription) })
 export const UpdateBody = Type.Object({ version: OptionalText }, strict)
 export const LoginBody = Type.Object({ token: Type.String({ minLength: 1, maxLength: 1_024 }) }, strict)

@@ -80,6 +80,8 @@ export const pluginFacts = {
   PluginConfigured: Type.Object({ config: Config }),
   /** What the host's owner lets it take; all of it, without what is as for every plugin. */
   PluginLimitsChanged: Type.Object({ limits: ChosenLimits }),
+  /** The part of its hook addresses that nobody can guess: made once, and renewed when its owner asks for it. */
+  PluginHookSecretChanged: Type.Object({ hookSecret: Type.String({ minLength: 1 }), ...keepsRevision }),
   /** A loaded plugin has met one of its limits: at most once for each limit and load. */
   PluginLimitReached: Type.Object({ limit: Type.String(), value: Type.Number(), ...keepsRevision }),
   /** `automatic`: nobody asked for it, so its crashes still count. */

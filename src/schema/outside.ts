@@ -12,11 +12,11 @@ export * from './outside-limits.ts'
 
 /** What plugins ask of machines elsewhere, and what comes back; a worker has no network of its own. */
 
-const Bytes = Type.Refine(Type.Unsafe<Uint8Array>({}), (value) => value instanceof Uint8Array)
+export const Bytes = Type.Refine(Type.Unsafe<Uint8Array>({}), (value) => value instanceof Uint8Array)
 
 /** A header; several of one name are several entries. The value's characters are bytes (Latin-1). */
 const Header = Type.Tuple([Type.String(), Type.String()])
-const HeaderBlock = Type.Refine(Type.Array(Header, { maxItems: headerLimit }), isSendableBlock)
+export const HeaderBlock = Type.Refine(Type.Array(Header, { maxItems: headerLimit }), isSendableBlock)
 
 export const HttpRequest = Type.Object({
   /** Absolute, as the plugin wrote it; may hold `user:pass@`. */

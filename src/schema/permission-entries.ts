@@ -11,13 +11,14 @@ export function permissionEntries(
   permissions: Permissions | null,
   variables: readonly string[] = permissions?.environment ?? [],
 ): PermissionEntry[] {
-  const { hosts = [], mqtt = {}, plugins = [] } = permissions ?? {}
+  const { hosts = [], mqtt = {}, plugins = [], hooks } = permissions ?? {}
   const lists: [PermissionKind, readonly string[]][] = [
     ['everything', permissions === null ? ['*'] : []],
     ['host', hosts],
     ['publish', mqtt.publish ?? []],
     ['subscribe', mqtt.subscribe ?? []],
     ['plugin', plugins],
+    ['hooks', hooks === undefined ? [] : [hooks]],
     ['environment', variables],
   ]
   return lists.flatMap(([kind, values]) => [...new Set(values)].map((value) => ({ kind, value })))

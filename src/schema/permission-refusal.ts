@@ -2,15 +2,16 @@ import type { PermissionKind } from './permissions.ts'
 
 /** What a plugin can be refused. */
 export type GuardedKind = Exclude<PermissionKind, 'everything' | 'environment'>
+type ListedKind = Exclude<GuardedKind, 'hooks'>
 
-const places: Readonly<Record<GuardedKind, string>> = {
+const places: Readonly<Record<ListedKind, string>> = {
   host: 'permissions.hosts',
   publish: 'permissions.mqtt.publish',
   subscribe: 'permissions.mqtt.subscribe',
   plugin: 'permissions.plugins',
 }
 
-const deeds: Readonly<Record<GuardedKind, string>> = {
+const deeds: Readonly<Record<ListedKind, string>> = {
   host: 'connect to',
   publish: 'publish to',
   subscribe: 'subscribe to',
@@ -24,6 +25,8 @@ export function hostTopicSentence(topic: string): string {
 
 /** Says to the author of a plugin (full id) what was refused, and what to add to the manifest. */
 export function refusalSentence(plugin: string, kind: GuardedKind, value: string): string {
+  if (kind === 'hooks')
+    return `the manifest of ${plugin} does not allow it to be asked by anybody (auth = "none"); add "hooks": ${JSON.stringify(value)} to permissions`
   const quoted = JSON.stringify(value)
   return `the manifest of ${plugin} does not allow it to ${deeds[kind]} ${quoted}; add ${quoted} to ${places[kind]}`
 }

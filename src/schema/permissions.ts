@@ -62,6 +62,12 @@ export const Permissions = Type.Object(
         description: 'Other plugins that it may call and read',
       }),
     ),
+    hooks: Type.Optional(
+      Type.Literal('public', {
+        description:
+          'It may be asked from outside by anybody, without the secret part of an address (auth = "none")',
+      }),
+    ),
     environment: Type.Optional(
       Type.Array(VariablePattern, {
         maxItems: listLimit,
@@ -83,6 +89,7 @@ export const PermissionEntry = Type.Object({
     Type.Literal('publish'),
     Type.Literal('subscribe'),
     Type.Literal('plugin'),
+    Type.Literal('hooks'),
     Type.Literal('environment'),
     Type.Literal('everything'),
   ]),

@@ -47,6 +47,7 @@ export const limitDefinitions = {
   eventSubscriptions: of('things', 10_000, 0, 1_000_000, 'Event listeners'),
   // As many as a client of the broker: a message may go to each.
   mqttSubscriptions: of('things', 200, 0, 10_000, 'MQTT subscriptions'),
+  httpHandlers: of('things', 100, 0, 10_000, 'Handlers of requests from outside'),
   objects: of('things', 10_000, 0, 1_000_000, 'Objects'),
   sensors: of('things', 10_000, 0, 1_000_000, 'Sensors'),
   controls: of('things', 10_000, 0, 1_000_000, 'Controls'),

@@ -47,6 +47,7 @@ export const Resources = Type.Object({
   controls: Type.Integer(),
   throttles: Type.Integer(),
   httpRequests: Type.Integer(),
+  httpHandlers: Type.Integer(),
   sockets: Type.Integer(),
 })
 export type Resources = Static<typeof Resources>
@@ -61,6 +62,7 @@ export const noResources: Readonly<Resources> = Object.freeze({
   controls: 0,
   throttles: 0,
   httpRequests: 0,
+  httpHandlers: 0,
   sockets: 0,
 })
 

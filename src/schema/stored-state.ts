@@ -20,6 +20,7 @@ const PluginContext = Type.Object({
   repository: Text,
   config: Config,
   limits: ChosenLimits,
+  hookSecret: Type.Optional(Type.Unsafe<string | undefined>(Type.String())),
   limitsReached: Type.Array(ReachedLimit),
   integrity: Integrity,
   kept: Type.Array(Type.Intersect([Release, Type.Object({ keptAt: Type.String() })])),

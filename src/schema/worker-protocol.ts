@@ -6,6 +6,7 @@ import { readFromWorker } from './call-frames.ts'
 import { Exposure } from './exposure.ts'
 import { ConnectionTarget } from './connection.ts'
 import { creditLimit } from './flow-cells.ts'
+import { HookDeclaration, HookOutcome, type HookRequest } from './hook.ts'
 import { type OutsideAnswer, OutsideCall } from './outside.ts'
 import { createParser, type Parsed } from './parser.ts'
 import { type Config, Resources } from './plugin.ts'
@@ -70,6 +71,13 @@ export const operationSchemas = {
   /** Exposes it, or says that it is another now: it has more features, or turned out to be on or off. */
   setExposure: Type.Object({ kind: Type.Literal('setExposure'), id: Name, exposure: Exposure }),
   removeExposure: Type.Object({ kind: Type.Literal('removeExposure'), id: Name }),
+  /** Asked from outside at this path; another handler of the same path is gone. `handler`: a number of the isolate's own. */
+  setHttpHandler: Type.Object({
+    kind: Type.Literal('setHttpHandler'),
+    handler: Count,
+    hook: HookDeclaration,
+  }),
+  removeHttpHandler: Type.Object({ kind: Type.Literal('removeHttpHandler'), handler: Count }),
   /** Without `entry`: the key is deleted. */
   setKeyValue: Type.Object({
     kind: Type.Literal('setKeyValue'),
@@ -127,11 +135,19 @@ export const Question = Type.Union([
     foreignCaller: ForeignCaller,
   }),
   Type.Object({ kind: Type.Literal('listPlugins') }),
+  /** The address of a handler of this plugin. */
+  Type.Object({ kind: Type.Literal('hookAddress'), hook: HookDeclaration }),
   /** A running plugin by its full id, or by its short id when only one that is installed has it. */
   Type.Object({ kind: Type.Literal('findPlugin'), id: Name }),
   PluginCall,
 ])
 export type Question = Static<typeof Question>
+
+/** `secret`: the part of it that no log line may show. */
+export interface HookAddress {
+  url: string
+  secret?: string
+}
 
 /** What each question is answered with. */
 export interface Answers {
@@ -139,6 +155,7 @@ export interface Answers {
   refuseForeignCall: string | undefined
   refuseConnection: string | undefined
   listPlugins: PluginSummary[]
+  hookAddress: HookAddress
   findPlugin: Reference | undefined
   callPlugin: SerializedValues
 }
@@ -195,6 +212,13 @@ export const workerMessageSchemas = {
       }),
     ]),
   }),
+  /** Said once of each request, also of one that nobody waits for any more. */
+  hookAnswered: Type.Object({
+    kind: Type.Literal('hookAnswered'),
+    ...Isolate,
+    request: Count,
+    outcome: HookOutcome,
+  }),
   /** The last word of an isolate; `resources` is what its tables hold after the clean-up. */
   unloaded: Type.Object({ kind: Type.Literal('unloaded'), ...Isolate, resources: Resources }),
   question: Type.Object({ kind: Type.Literal('question'), ...Isolate, number: Uint32, question: Question }),
@@ -231,6 +255,8 @@ export interface LoadSource {
   controls: { id: string; type?: string | undefined; range?: string | undefined }[]
   /** The host refuses what they do not allow: the worker only tells Lua so at once. */
   topics: PluginTopicRights
+  /** Whether a handler may be there for anybody. */
+  publicHooks: boolean
   /** What it has retained: topics, with the bytes of their payloads. The worker counts on from there, like the host. */
   retained: [topic: string, payload: number][]
 }
@@ -268,6 +294,10 @@ export type HostMessage =
   | { kind: 'setControl'; isolate: number; request: number; id: string; value: Json }
   /** Answered as a control is, with `controlAnswered`; the value is typed and within its bounds. */
   | { kind: 'setExposed'; isolate: number; request: number; id: string; feature: string; value: Json }
+  /** A request from outside, answered with `hookAnswered`. */
+  | { kind: 'hook'; isolate: number; request: number; handler: number; hook: HookRequest }
+  /** Nobody waits for the answer any more. */
+  | { kind: 'hookEnded'; isolate: number; request: number }
   | { kind: 'result'; isolate: number; number: number; answer: OutsideAnswer }
   | { kind: 'unload'; isolate: number }
   /** There is credit again; the number of it is in the flow cells. */

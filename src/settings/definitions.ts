@@ -40,7 +40,8 @@ export const definitions = {
     flag: 'public-url',
     variable: 'HOST_PUBLIC_URL',
     fallback: undefined,
-    meaning: 'how the host is reached from outside, through a proxy: https://home.example.com',
+    meaning:
+      'how the host is reached from outside, through a proxy: https://home.example.com; addresses of plugins begin so',
   },
   trustedProxies: {
     flag: 'trusted-proxies',

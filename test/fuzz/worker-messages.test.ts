@@ -60,6 +60,7 @@ const counts = {
   controls: 1,
   throttles: 1,
   httpRequests: 1,
+  httpHandlers: 1,
   sockets: 1,
 }
 const exposure = {
@@ -82,6 +83,12 @@ const goodOperations: Record<keyof typeof operationSchemas, unknown> = {
   removeValue: { kind: 'removeValue', of: 'sensor', id: 's' },
   setExposure: { kind: 'setExposure', id: 'lamp', exposure },
   removeExposure: { kind: 'removeExposure', id: 'lamp' },
+  setHttpHandler: {
+    kind: 'setHttpHandler',
+    handler: 1,
+    hook: { path: 'a/b', auth: 'secret', methods: ['POST'] },
+  },
+  removeHttpHandler: { kind: 'removeHttpHandler', handler: 1 },
   setKeyValue: { kind: 'setKeyValue', key: 'k', entry: { value: 1, expiresAt: 5e12, secure: true } },
   call: {
     kind: 'call',
@@ -168,6 +175,15 @@ const goodMessages: Record<keyof typeof workerMessageSchemas, unknown[]> = {
   overran: [{ kind: 'overran', isolate: 1, excess: 'time' }],
   batch: [...Object.values(goodOperations), goodFrames()].map((operation) => ofOperations(operation)),
   controlAnswered: [{ kind: 'controlAnswered', isolate: 1, request: 1, outcome: { ok: true, value: 1 } }],
+  hookAnswered: [
+    {
+      kind: 'hookAnswered',
+      isolate: 1,
+      request: 1,
+      outcome: { ok: true, status: 200, headers: [['a', 'b']], body: bytes },
+    },
+    { kind: 'hookAnswered', isolate: 1, request: 2, outcome: { ok: false, reason: 'failed' } },
+  ],
   unloaded: [],
   question: [
     {
@@ -177,6 +193,12 @@ const goodMessages: Record<keyof typeof workerMessageSchemas, unknown[]> = {
       question: { kind: 'lookUpObject', fullPath: 'plugins.a.b.c' },
     },
     { kind: 'question', isolate: 1, number: 2, question: { kind: 'listPlugins' } },
+    {
+      kind: 'question',
+      isolate: 1,
+      number: 7,
+      question: { kind: 'hookAddress', hook: { path: 'a', auth: 'none' } },
+    },
     { kind: 'question', isolate: 1, number: 3, question: { kind: 'findPlugin', id: 'demo' } },
     { kind: 'question', isolate: 1, number: 4, question: callPlugin },
     {

@@ -59,6 +59,8 @@ export function pluginFactsOf(plugin: string): PluginFact[] {
     { type: 'PluginStabilized', plugin, data: { keepsRevision: true } },
     { type: 'PluginLimitReached', plugin, data: { limit: 'timers', value: 5 } },
     { type: 'PluginLimitReached', plugin, data: { limit: 'timers', value: 5, keepsRevision: true } },
+    { type: 'PluginHookSecretChanged', plugin, data: { hookSecret: 'h0oK-5ecret' } },
+    { type: 'PluginHookSecretChanged', plugin, data: { hookSecret: 'x', keepsRevision: true } },
     { type: 'PluginLimitsChanged', plugin, data: { limits: { timers: 5 } } },
     { type: 'PluginRolledBack', plugin, data: { reason: 'test', version: '2.0.0' } },
     { type: 'PluginRolledBack', plugin, data: { reason: 'test' } },

@@ -32,6 +32,7 @@ const cases: Record<LimitName, Case> = {
   pollers: { value: 20, lua: loop('plugin:poller("p", { interval = 1e9, onTick = print }):start()') },
   eventSubscriptions: { value: 20, lua: loop('plugin:on("e" .. i, print)') },
   mqttSubscriptions: { value: 20, lua: loop('plugin:mqttSubscribe("a/" .. i, print)') },
+  httpHandlers: { value: 20, lua: loop('plugin:httpHandler("h" .. i, print)') },
   objects: { value: 20, lua: loop('plugin:upsertObject("o" .. i, { n = i })') },
   sensors: { value: 20, lua: loop('plugin:sensor("s" .. i, print)') },
   controls: { value: 20, lua: loop('plugin:control("c" .. i, print, print)') },

@@ -60,6 +60,7 @@ const idle = {
   controls: 0,
   throttles: 0,
   httpRequests: 0,
+  httpHandlers: 0,
   sockets: 0,
 }
 

@@ -31,6 +31,11 @@ const facts: { [T in PluginFact['type']]: Extract<PluginFact, { type: T }> } = {
   PluginDisabled: { type: 'PluginDisabled', plugin: id, data: {} },
   PluginConfigured: { type: 'PluginConfigured', plugin: id, data: { config: { name: 'x' } } },
   PluginLimitsChanged: { type: 'PluginLimitsChanged', plugin: id, data: { limits: { timers: 5 } } },
+  PluginHookSecretChanged: {
+    type: 'PluginHookSecretChanged',
+    plugin: id,
+    data: { hookSecret: 'h0oK-5ecret' },
+  },
   PluginLimitReached: { type: 'PluginLimitReached', plugin: id, data: { limit: 'timers', value: 5 } },
   PluginLoadRequested: { type: 'PluginLoadRequested', plugin: id, data: { reason: 'startup' } },
   PluginLoaded: { type: 'PluginLoaded', plugin: id, data: {} },
@@ -87,12 +92,14 @@ const transitions: Record<PluginState, Partial<Record<Type, PluginState>>> = {
   installed: {
     PluginConfigured: 'installed',
     PluginLimitsChanged: 'installed',
+    PluginHookSecretChanged: 'installed',
     PluginEnabled: 'loading',
     PluginUpdated: 'installed',
     PluginVersionConfirmed: 'installed',
     PluginUninstalled: 'uninstalled',
   },
   loading: {
+    PluginHookSecretChanged: 'loading',
     PluginLimitReached: 'loading',
     PluginFilesRestored: 'loading',
     PluginLoaded: 'running',
@@ -102,6 +109,7 @@ const transitions: Record<PluginState, Partial<Record<Type, PluginState>>> = {
   running: {
     PluginConfigured: 'running',
     PluginLimitsChanged: 'running',
+    PluginHookSecretChanged: 'running',
     PluginLimitReached: 'running',
     PluginDisabled: 'unloading',
     PluginUnloadRequested: 'unloading',
@@ -110,10 +118,15 @@ const transitions: Record<PluginState, Partial<Record<Type, PluginState>>> = {
     PluginVersionConfirmed: 'running',
     PluginUnloaded: 'unloaded',
   },
-  unloading: { PluginLimitReached: 'unloading', PluginUnloaded: 'unloaded' },
+  unloading: {
+    PluginHookSecretChanged: 'unloading',
+    PluginLimitReached: 'unloading',
+    PluginUnloaded: 'unloaded',
+  },
   unloaded: {
     PluginConfigured: 'unloaded',
     PluginLimitsChanged: 'unloaded',
+    PluginHookSecretChanged: 'unloaded',
     PluginEnabled: 'loading',
     PluginUpdated: 'unloaded',
     PluginVersionConfirmed: 'unloaded',
@@ -122,6 +135,7 @@ const transitions: Record<PluginState, Partial<Record<Type, PluginState>>> = {
   failed: {
     PluginConfigured: 'failed',
     PluginLimitsChanged: 'failed',
+    PluginHookSecretChanged: 'failed',
     PluginDisabled: 'unloaded',
     PluginLoadRequested: 'loading',
     PluginUpdated: 'failed',

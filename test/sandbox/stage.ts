@@ -113,6 +113,10 @@ export function createRecorder(): Recorder {
       },
       setExposure: (id, exposure) => record('setExposure', id, exposure),
       removeExposure: (id) => record('removeExposure', id),
+      setHttpHandler: (handler, hook) => record('setHttpHandler', handler, hook),
+      removeHttpHandler: (handler) => record('removeHttpHandler', handler),
+      hookAddress: ({ path }) =>
+        Promise.resolve({ url: `http://hooks/s3cretpart/${path}`, secret: 's3cretpart' }),
       setKeyValue: (key, entry) => record('setKeyValue', key, entry),
       request: (call, signal) => recorder.outside(call, signal),
       connect: (target, listener, foreignCaller) => recorder.connect(target, listener, foreignCaller),
@@ -159,6 +163,7 @@ export function rawSource(lua: string, overrides: Partial<IsolateSource> = {}): 
     keyValues: {},
     controls: [],
     topics: { root: 'host', plugin: '@test/probe' },
+    publicHooks: true,
     retained: [],
     ...overrides,
     files: { 'init.lua': encoder.encode(lua), ...overrides.files },

@@ -28,6 +28,9 @@ const parameterMeanings: Readonly<Record<string, string>> = {
   id: 'A full id, @namespace/shortId, as one percent-encoded segment or as two raw ones; or a short id that only one plugin has',
   control: 'Id of the control',
   name: 'Name, as the list has it',
+  namespace: 'Namespace of the plugin, without @',
+  plugin: 'Short id of the plugin',
+  path: 'The secret part of the address, if it has one, and the path of the handler',
   seq: 'Number of an event of the journal',
 }
 

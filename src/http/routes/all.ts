@@ -9,6 +9,7 @@ import { descriptionRoutes } from './description.ts'
 import { documentRoutes } from './documents.ts'
 import { eventRoutes } from './events.ts'
 import { healthRoutes } from './health.ts'
+import { hookRoutes } from './hooks.ts'
 import { historyRoutes } from './history.ts'
 import { machineRoutes } from './machines.ts'
 import { metricsRoutes } from './metrics.ts'
@@ -40,6 +41,7 @@ export function allRoutes(settings: RouteSettings): Route[] {
     ...pluginRoutes(lifecycle),
     ...pluginCommandRoutes(lifecycle),
     ...pluginViewRoutes(lifecycle),
+    ...hookRoutes(lifecycle),
     ...documentRoutes(lifecycle),
     ...historyRoutes(lifecycle),
     ...repositoryRoutes(lifecycle),

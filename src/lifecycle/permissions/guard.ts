@@ -32,6 +32,8 @@ export interface Guard extends Checks {
   foreignCalls: Checks
   /** Whether `use` would allow it; nothing is told or counted. */
   sees(plugin: string): boolean
+  /** Whether a handler of requests from outside may be there for anybody; nothing is told or counted. */
+  publicHooks: boolean
   /** Whether it gets this message on a subscription that it was allowed to make. */
   hears(filter: string, topic: string): boolean
   /** For the worker's own answer, by the same rule. */
@@ -98,5 +100,6 @@ export function createGuard(settings: GuardSettings): Guard {
     sees,
     hears: (filter, topic) => mayHear(topics, filter, topic, mayHearTopic),
     topics,
+    publicHooks: permissions === undefined || permissions.hooks === 'public',
   }
 }

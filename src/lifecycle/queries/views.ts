@@ -119,6 +119,9 @@ export function eventView(
   if (shown.type === 'RepositoryAdded') {
     return { ...shown, data: { ...shown.data, url: withoutCredentials(shown.data.url) } }
   }
+  if (shown.type === 'PluginHookSecretChanged') {
+    return { ...shown, data: { ...shown.data, hookSecret: hiddenValue } }
+  }
   if (shown.type !== 'PluginConfigured') return shown
   return { ...shown, data: { config: shownConfig(shown.data.config, fieldsOf(shown.plugin)) } }
 }

@@ -3,6 +3,7 @@ import { messageOf, Problem } from '../../base/problem.ts'
 import { createRedactor } from '../../base/redaction.ts'
 import type { InstalledFiles } from '../../repository/repository.ts'
 import { type Isolate, IsolateError, type Sandbox } from '../../sandbox/isolate.ts'
+import type { HookOutcome, HookRequest } from '../../schema/hook.ts'
 import { identifierOf } from '../../schema/identifier.ts'
 import type { Config, LogEntry, PluginError, Resources } from '../../schema/plugin.ts'
 import { noResources } from '../../schema/plugin.ts'
@@ -31,6 +32,8 @@ export interface PluginEffects {
   readonly limits: PluginLimits
   setControl(id: string, control: string, value: Json): Promise<Json | undefined>
   setExposed(id: string, exposure: string, feature: string, value: Json): Promise<void>
+  /** As `Isolate.takeHook`; of a plugin that is being loaded when it has been loaded. */
+  takeHook(id: string, handler: number, request: HookRequest, signal: AbortSignal): Promise<HookOutcome>
 }
 
 export interface LoadRequest {
@@ -56,7 +59,7 @@ export interface PluginEffectsSettings extends PluginServicesSettings {
 }
 
 export function createPluginEffects(settings: PluginEffectsSettings): PluginEffects {
-  const { sandbox, root, clock, logger, events, registry, stores, retained } = settings
+  const { sandbox, root, clock, logger, events, hooks, registry, stores, retained } = settings
   const loaded = new Map<string, LoadedPlugin>()
   const services = createPluginServices(settings, loaded)
   const { say } = services
@@ -138,6 +141,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
             keyValues: await stores.open(id, (sentence) => say(id, 'error', sentence)),
             controls: manifest.exports?.controls ?? [],
             topics: plugin.guard.topics,
+            publicHooks: plugin.guard.publicHooks,
             retained: retained.entries(id),
           },
           services.servicesFor(id, plugin),
@@ -184,6 +188,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         ...noResources,
         eventSubscriptions: events.count(id),
         mqttSubscriptions: plugin?.subscriptions.size ?? 0,
+        httpHandlers: hooks.all(id).length,
         objects: registry.values(id, 'object').size,
         sensors: registry.values(id, 'sensor').size,
         controls: registry.values(id, 'control').size,
@@ -195,6 +200,16 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
       if (isolate === undefined)
         throw new Problem('control_unknown', `${id} is not running, so it has no controls.`)
       return isolate.setControl(control, value)
+    },
+    takeHook(id, handler, request, signal) {
+      const plugin = loaded.get(id)
+      if (plugin?.isolate !== undefined) return plugin.isolate.takeHook(handler, request, signal)
+      return new Promise((resolve) => {
+        const give = (): void => resolve({ ok: false, reason: 'ended' })
+        if (plugin === undefined) give()
+        else plugin.waiting.push((isolate) => void isolate.takeHook(handler, request, signal).then(resolve))
+        signal.addEventListener('abort', give, { once: true })
+      })
     },
     async setExposed(id, exposure, feature, value) {
       const isolate = loaded.get(id)?.isolate

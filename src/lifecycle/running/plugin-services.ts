@@ -19,6 +19,8 @@ import type { RetainedTopics } from '../stores/retained-topics.ts'
 import type { Announcements } from './announcements.ts'
 import type { EventHub } from './event-hub.ts'
 import type { ExposureRegistry } from './exposure-registry.ts'
+import { hookAddress } from './hook-addresses.ts'
+import type { HookRegistry } from './hook-registry.ts'
 import type { LoadedPlugin } from './loaded-plugin.ts'
 import type { ObjectRegistry } from './object-registry.ts'
 import { createOutgoingMessages } from './outgoing-messages.ts'
@@ -42,6 +44,11 @@ export interface PluginServicesSettings {
   events: EventHub
   registry: ObjectRegistry
   exposures: ExposureRegistry
+  hooks: HookRegistry
+  /** Of its addresses; made when there is none, and on disk when this resolves. */
+  hookSecret(id: string): Promise<string>
+  /** How this host is reached from outside, without a slash at the end. */
+  hookBase(): string
   logs: PluginLogs
   stores: KeyValueStores
   retained: RetainedTopics
@@ -175,6 +182,23 @@ export function createPluginServices(
       deliveries: () => plugin.fanOut.take(),
       moveAway: (reason) =>
         settings.onMoveAway(id, reason, () => loaded.get(id) === plugin && !plugin.unloading),
+      setHttpHandler(handler, hook) {
+        if (hook.auth === 'none' && !plugin.guard.publicHooks) return
+        settings.hooks.set(id, handler, hook)
+        // Its owner sees the address as soon as there is one.
+        if (hook.auth === 'secret')
+          settings.hookSecret(id).catch((error: unknown) => {
+            hostLine(id, 'warn', `its addresses have no secret part yet: ${messageOf(error)}`)
+          })
+      },
+      removeHttpHandler: (handler) => settings.hooks.remove(id, handler),
+      hookAddress: async (hook) =>
+        hookAddress(
+          settings.hookBase(),
+          id,
+          hook,
+          hook.auth === 'secret' ? await settings.hookSecret(id) : '',
+        ),
       setKeyValue: (key, entry) => stores.set(id, key, entry),
       request: (call, signal, foreignCaller) =>
         outside.request(id, call, signal, {
@@ -215,6 +239,7 @@ export function createPluginServices(
     servicesFor,
     async withdraw(id, plugin) {
       events.unsubscribeAll(id)
+      settings.hooks.clear(id)
       await subscriptions.closeAll(id, plugin)
       shown.clear(id)
     },

@@ -89,6 +89,14 @@ export function createSecretVault(
     },
     openConfig: (plugin, config) =>
       mapMembers(config, (key, value) => openValue(plugin, pointer('', key), value)),
+    sealSecret(plugin, name, text) {
+      if (current !== undefined) return sealText(`${name} ${plugin}`, text)
+      return escaped(text)
+    },
+    openSecret(plugin, name, text) {
+      if (!looksSealed(text)) return unescaped(text)
+      return openText(`${name} ${plugin}`, text, `the ${name} of ${plugin}`)
+    },
     sealAddress(repository, address) {
       const hasPassword = withoutCredentials(address) !== address
       if (current !== undefined && hasPassword) return sealText(`repository ${repository}`, address)

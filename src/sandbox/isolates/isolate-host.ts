@@ -18,6 +18,7 @@ import { createOperationDispatcher } from '../operations/operation-dispatcher.ts
 import { takeBack } from '../operations/take-back.ts'
 import type { WorkerSlot } from '../threads/worker-slot.ts'
 import { createControlRequests } from './control-requests.ts'
+import { createHookRequests } from './hook-requests.ts'
 import { createDeferred } from './deferred.ts'
 import { loadTimeout, notRunning, tooManyStrings } from './failures.ts'
 import { createQuestionAnswers } from './question-answers.ts'
@@ -76,6 +77,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   })
   const answer = createQuestionAnswers({ isolate: number, services, pluginCalls, warn })
   const controlRequests = createControlRequests(clock, limits.controlDeadline)
+  const hookRequests = createHookRequests()
   const backpressure = createBackpressure({
     ...{ clock, limits, warn, limitReached: dispatcher.limitReached },
     congested: services.congested?.bind(services),
@@ -109,6 +111,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     slot.detach(number)
     pluginCalls.leave(number)
     controlRequests.rejectAll(notRunning(source.id))
+    hookRequests.endAll()
     // What onCleanup asked for last is still done; everything else has been cancelled.
     if (released && error === undefined)
       await Promise.all([slot.leave(true), dispatcher.finishOutside(limits.lastWordsDeadline)])
@@ -180,6 +183,9 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
         break
       case 'controlAnswered':
         controlRequests.answered(message.request, withShortMessage(message.outcome))
+        break
+      case 'hookAnswered':
+        hookRequests.answered(message.request, message.outcome)
         break
       case 'unloaded':
         released = true
@@ -291,6 +297,12 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     async setExposed(id, feature, value) {
       await ask(id, (request) => ({ kind: 'setExposed', isolate: number, request, id, feature, value }))
     },
+    takeHook: (handler, hook, signal) =>
+      hookRequests.ask(
+        signal,
+        (request) => slot.post({ kind: 'hook', isolate: number, request, handler, hook }, [hook.body.buffer]),
+        (request) => slot.post({ kind: 'hookEnded', isolate: number, request }),
+      ),
     unload,
     close() {
       if (running || unloading !== undefined || ending) return unload()

@@ -57,6 +57,11 @@ export function createQuestionAnswers(
       case 'findPlugin':
         findPlugin(question.id, reply)
         break
+      case 'hookAddress':
+        services
+          .hookAddress(question.hook)
+          .then(reply.succeed, (error: unknown) => reply.fail(messageOf(error)))
+        break
       case 'callPlugin':
         pluginCalls.call(isolate, question, reply)
         break

@@ -20,12 +20,19 @@ export interface HeldThings {
 /** How many there may be of each. */
 export type HeldLimits = Pick<
   WorkerLimits,
-  'eventSubscriptions' | 'mqttSubscriptions' | 'objects' | 'sensors' | 'controls' | 'exposures'
+  | 'eventSubscriptions'
+  | 'mqttSubscriptions'
+  | 'httpHandlers'
+  | 'objects'
+  | 'sensors'
+  | 'controls'
+  | 'exposures'
 >
 
 export function createHeldThings(limits: HeldLimits): HeldThings {
   const events = new Set<string>()
   const topics = new Set<number>()
+  const httpHandlers = new Set<number>()
   const exposures = new Set<string>()
   const values = { sensor: new Set<string>(), control: new Set<string>(), object: new Set<string>() }
 
@@ -52,6 +59,13 @@ export function createHeldThings(limits: HeldLimits): HeldThings {
         case 'unsubscribeTopic':
           topics.delete(operation.subscription)
           break
+        case 'setHttpHandler':
+          return (
+            !httpHandlers.has(operation.handler) && add(httpHandlers, operation.handler, limits.httpHandlers)
+          )
+        case 'removeHttpHandler':
+          httpHandlers.delete(operation.handler)
+          break
         case 'removeValue':
           values[operation.of].delete(operation.id)
           break
@@ -71,12 +85,13 @@ export function createHeldThings(limits: HeldLimits): HeldThings {
       const operations: Operation[] = [
         ...[...events].map((name): Operation => ({ kind: 'unsubscribeEvent', name })),
         ...[...topics].map((subscription): Operation => ({ kind: 'unsubscribeTopic', subscription })),
+        ...[...httpHandlers].map((handler): Operation => ({ kind: 'removeHttpHandler', handler })),
         ...removed('sensor'),
         ...removed('control'),
         ...[...exposures].map((id): Operation => ({ kind: 'removeExposure', id })),
         ...removed('object'),
       ]
-      for (const set of [events, topics, exposures, ...Object.values(values)]) set.clear()
+      for (const set of [events, topics, httpHandlers, exposures, ...Object.values(values)]) set.clear()
       return operations
     },
   }

@@ -33,6 +33,12 @@ export function perform(
     case 'removeExposure':
       services.removeExposure(operation.id)
       break
+    case 'setHttpHandler':
+      services.setHttpHandler(operation.handler, operation.hook)
+      break
+    case 'removeHttpHandler':
+      services.removeHttpHandler(operation.handler)
+      break
     case 'setKeyValue':
       services.setKeyValue(operation.key, operation.entry)
       break

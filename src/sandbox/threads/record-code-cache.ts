@@ -57,6 +57,7 @@ const source: LoadSource = {
   files: { 'init.lua': new TextEncoder().encode(chunk) },
   config: { name: 'sample' },
   ...{ secrets: [], keyValues: {}, controls: [], retained: [] },
+  publicHooks: false,
   topics: { root: 'lupine', plugin: '@sample/sample', permitted: { publish: ['#'], subscribe: ['#'] } },
 }
 

@@ -280,6 +280,12 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
       retained.take(topic, payload, foreignCaller === undefined ? 1 : 0.5),
     send: outbox.send,
     sendFrame: outbox.sendFrame,
+    answerHook(request, outcome) {
+      // What the handler has done has happened when whoever asked hears of it.
+      outbox.flush()
+      const body = outcome.ok && outcome.body !== undefined ? [outcome.body.buffer as ArrayBuffer] : []
+      post({ kind: 'hookAnswered', isolate, request, outcome }, body)
+    },
     touch: outbox.schedule,
     ask: (question) => ask(question, (found) => found),
     askNow: (question) => askNow(question, (found) => found),
@@ -463,6 +469,13 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
           break
         case 'setExposed':
           tasks.start(answer(message.request, api.exposures.set(message.id, message.feature, message.value)))
+          break
+        case 'hook':
+          api.httpHandlers.begin(message.request)
+          tasks.start(api.httpHandlers.take(message.request, message.handler, message.hook))
+          break
+        case 'hookEnded':
+          api.httpHandlers.giveUp(message.request)
           break
         case 'result':
           inbox.add(() => {

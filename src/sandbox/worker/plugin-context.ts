@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Json } from '../../base/json.ts'
+import type { HookOutcome } from '../../schema/hook.ts'
 import type { ForeignCallPermission } from '../../schema/plugin-call.ts'
 import type { FrameWriter } from '../../schema/message-frames.ts'
 import type { Answers, LoadSource, Operation, Question } from '../../schema/worker-protocol.ts'
@@ -47,6 +48,8 @@ export interface PluginContext {
   send(operation: Operation): void
   /** Sends what is frequent, in order with the operations. */
   sendFrame(...frame: Parameters<FrameWriter['write']>): void
+  /** Answers a request from outside, once. */
+  answerHook(request: number, outcome: HookOutcome): void
   /** Says that a count of `resources` may have changed outside Lua. */
   touch(): void
   /** Asks the host and waits. Throws when there is no answer. */

@@ -10,6 +10,7 @@ const releaseOrder = [
   'throttles',
   'eventSubscriptions',
   'mqttSubscriptions',
+  'httpHandlers',
   'httpRequests',
   'sockets',
   'sensors',
@@ -58,6 +59,7 @@ export function createResourceRegistry(): ResourceRegistry {
       controls: count('controls'),
       throttles: count('throttles'),
       httpRequests: count('httpRequests'),
+      httpHandlers: count('httpHandlers'),
       sockets: count('sockets'),
     }),
     releaseAll() {

@@ -7,6 +7,7 @@ const verbs: Readonly<Record<PermissionKind, string>> = {
   publish: 'Publish to',
   subscribe: 'Listen to',
   plugin: 'Use the plugin',
+  hooks: 'Be asked',
   environment: 'Read the variable',
   everything: 'Everything',
 }
@@ -17,6 +18,7 @@ const anything: Readonly<Partial<Record<PermissionKind, string>>> = {
   publish: 'any MQTT topic',
   subscribe: 'any MQTT topic',
   plugin: 'any other',
+  hooks: 'by anybody who can reach this host',
   environment: 'any there is',
 }
 
@@ -26,6 +28,7 @@ const nouns: Readonly<Record<PermissionKind, string>> = {
   publish: 'topic',
   subscribe: 'topic',
   plugin: 'plugin',
+  hooks: 'caller',
   environment: 'variable',
   everything: 'value',
 }
@@ -70,7 +73,7 @@ export function permissionInWords(
   all: boolean
 } {
   const { kind, value } = entry
-  const all = value === '*' || value === '#' ? anything[kind] : undefined
+  const all = value === '*' || value === '#' || kind === 'hooks' ? anything[kind] : undefined
   const { text, words } = shownValue(entry, settings)
   return {
     verb: verbs[kind],

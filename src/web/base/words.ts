@@ -50,6 +50,7 @@ const eventWords: Readonly<Record<string, string>> = {
   PluginDisabled: 'Switched off',
   PluginConfigured: 'Settings saved',
   PluginLimitsChanged: 'Limits changed',
+  PluginHookSecretChanged: 'New secret for its addresses',
   PluginLimitReached: 'Reached a limit',
   PluginLoadRequested: 'Start asked for',
   PluginLoaded: 'Started',

@@ -6,6 +6,7 @@ import { dateTimeOf } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { busy, reload } from '../store/commands.ts'
 import { ChangeDialog } from './change-dialog.tsx'
+import { HooksPanel } from './hooks-panel.tsx'
 import { Allowed } from './permission-list.tsx'
 import { VersionsPanel } from './versions-panel.tsx'
 
@@ -19,6 +20,7 @@ const resourceWords: Readonly<Record<string, string>> = {
   controls: 'Controls',
   throttles: 'Throttled events',
   httpRequests: 'HTTP requests under way',
+  httpHandlers: 'Addresses for requests from outside',
 }
 
 export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninstall(): void }) {
@@ -84,6 +86,7 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
         </div>
       </section>
       <div class="stack">
+        {resources.httpHandlers === 0 ? null : <HooksPanel plugin={plugin} />}
         <VersionsPanel plugin={plugin} />
         {plugin.warnings.length === 0 ? null : (
           <section class="panel">

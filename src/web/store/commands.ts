@@ -66,6 +66,13 @@ export function rollback(id: string, version?: string): Promise<boolean> {
   })
 }
 
+export function renewHookSecret(id: string): Promise<boolean> {
+  return run(id, 'Renewing its addresses…', async () => {
+    const { name } = await command(id, '/hook-secret')
+    return `The old addresses of ${name} are gone. Tell the new ones to whoever is to call it.`
+  })
+}
+
 export function install(fullId: string, repository: string): Promise<boolean> {
   return run(fullId, 'Installing…', async () => {
     const plugin = await send<Plugin>('POST', '/api/plugins/install', { fullId, repository })

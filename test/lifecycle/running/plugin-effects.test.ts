@@ -5,6 +5,7 @@ import { silentLogger } from '../../../src/base/log.ts'
 import type { Bus } from '../../../src/bus/bus.ts'
 import { createAnnouncements } from '../../../src/lifecycle/running/announcements.ts'
 import { createEventHub } from '../../../src/lifecycle/running/event-hub.ts'
+import { createHookRegistry } from '../../../src/lifecycle/running/hook-registry.ts'
 import { createExposureRegistry } from '../../../src/lifecycle/running/exposure-registry.ts'
 import type { KeyValueStores } from '../../../src/lifecycle/stores/key-value-stores.ts'
 import type { RetainedTopics } from '../../../src/lifecycle/stores/retained-topics.ts'
@@ -64,6 +65,9 @@ async function loaded() {
     events: createEventHub(),
     registry: createObjectRegistry(),
     exposures: createExposureRegistry(),
+    hooks: createHookRegistry(),
+    hookSecret: never,
+    hookBase: never,
     logs: createPluginLogs(),
     stores: stores as KeyValueStores,
     retained: retained as RetainedTopics,

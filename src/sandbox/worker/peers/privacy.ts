@@ -3,7 +3,7 @@ import { isFunction, isTable, optionalText, textOf, typeName } from '../plugin-a
 
 /** Fields of an instance that other plugins cannot see: its configuration, and what the host calls. */
 const hiddenFields = new Set(['config', 'meta', 'onInit', 'onCleanup'])
-/** Methods of the host that are a plugin's own business: its configuration, its store, its life. */
+/** Methods of the host that are a plugin's own business: its configuration, its store, its life, its addresses. */
 const privateMethods = [
   'new',
   'onInit',
@@ -15,6 +15,8 @@ const privateMethods = [
   'kvHas',
   'kvList',
   'kvGetAll',
+  'httpHandler',
+  'hookUrl',
 ]
 
 /** What another plugin may do with this one, besides calling the methods that it was given. */

@@ -1,10 +1,10 @@
-import { lazily } from '../../../base/lazily.ts'
 import { isJsonObject, type Json } from '../../../base/json.ts'
 import type { HttpAnswer } from '../../../schema/outside.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import { type ForeignCaller, foreignCallerJsonValues } from '../peers/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { bytesOf, isTable, textOf } from './arguments.ts'
+import { bytesOf, textOf } from './arguments.ts'
+import { createHeaderTables } from './headers.ts'
 import type { JsonMode } from './http-options.ts'
 import { mostJsonValues, parseJsonText } from './json-text.ts'
 
@@ -30,21 +30,7 @@ export function createAnswerTables(
   context: PluginContext,
 ): (answer: HttpAnswer, method: string, mode: JsonMode, foreignCaller?: ForeignCaller) => AnswerTable {
   const { runtime } = context
-  const anyCase = lazily(() => {
-    const find = runtime.wrap('headers', (headers, name) =>
-      isTable(headers) && name instanceof Uint8Array ? headers.get(textOf(name).toLowerCase()) : undefined,
-    )
-    const metatable = runtime.newTable()
-    metatable.set('__index', find)
-    return metatable
-  })
-
-  function headersOf(answer: HttpAnswer): LuaTable {
-    const headers = runtime.newTable()
-    for (const [name, value] of answer.headers) headers.set(name, bytesOf(value))
-    headers.metatable = anyCase()
-    return headers
-  }
+  const headerTable = createHeaderTables(context)
 
   function parseBody(body: Uint8Array, most: number): Parsed {
     try {
@@ -64,7 +50,7 @@ export function createAnswerTables(
     table.set('code', answer.status)
     table.set('ok', answer.error === undefined && isSuccess(answer.status))
     table.set('body', answer.body)
-    table.set('headers', headersOf(answer))
+    table.set('headers', headerTable(answer.headers.map(([name, value]) => [name, bytesOf(value)])))
     table.set('elapsed', answer.elapsed)
     table.set('json', json)
     if (err !== undefined) table.set('err', bytesOf(err))

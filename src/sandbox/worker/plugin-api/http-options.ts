@@ -4,9 +4,9 @@ import { fits, textLimits } from '../../../schema/text-limits.ts'
 import type { HttpMethod, HttpRequest } from '../../../schema/outside.ts'
 import { headerLimit, isSendableBlock, httpMethods } from '../../../schema/outside-limits.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
-import type { ByteBudget } from '../byte-budget.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, isTruthy, optionalNumber, optionalText, typeName } from './arguments.ts'
+import { rawText, readHeaders } from './headers.ts'
 import { queryOf } from './web-helpers.ts'
 
 /** Milliseconds for a whole request when the plugin names none. */
@@ -92,33 +92,6 @@ export function readSendableHeaders(
     throw new Error(`the headers have more than ${textLimits.headerBlock} bytes together`)
   const ignored = given.filter(([name, content]) => isGeneratedHeader(name, content))
   return { headers, ignored: ignored.map(([name]) => name.toLowerCase()) }
-}
-
-function readHeaders(context: PluginContext, value: LuaValue): [string, string][] {
-  if (value === undefined) return []
-  if (!isTable(value)) throw new Error(`the headers must be a table, not a ${typeName(value)}`)
-  const headers: [string, string][] = []
-  const budget = context.byteBudget()
-  for (const [key, content] of value.entries()) {
-    const name = optionalText(key)
-    if (name === undefined || content === false) continue
-    // An array is a header that comes more than once.
-    const values = isTable(content) ? content.entries().map(([, item]) => item) : [content]
-    for (const item of values) headers.push([name, latin1(rawText(context, item, budget))])
-  }
-  return headers
-}
-
-/** The bytes as the characters of the same numbers, as headers go over the wire. */
-function latin1(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('latin1')
-}
-
-/** What a `__tostring` answers may be large, and each value may have one. */
-function rawText(context: PluginContext, value: LuaValue, budget: ByteBudget): Uint8Array {
-  const bytes = value instanceof Uint8Array ? value : bytesOf(context.runtime.toText(value))
-  budget.spend(bytes.byteLength)
-  return bytes
 }
 
 interface Content {

@@ -4,6 +4,7 @@ import { installConnections, type PluginConnections } from './connections/connec
 import { installEvents, type PluginEvents } from './events.ts'
 import { installExpose, type PluginExposures } from './expose.ts'
 import { installHttp } from './http.ts'
+import { installHttpHandlers, type PluginHttpHandlers } from './http-handlers.ts'
 import { installJson } from './json.ts'
 import { installKeyValues } from './key-value.ts'
 import { installLogging } from './logging.ts'
@@ -26,6 +27,7 @@ export interface PluginApi {
   points: PluginPoints
   exposures: PluginExposures
   connections: PluginConnections
+  httpHandlers: PluginHttpHandlers
 }
 
 /** Puts the whole plugin API into a Lua state: one part a file, each on its own. */
@@ -51,6 +53,7 @@ export function installPluginApi(context: PluginContext): PluginApi {
     points,
     exposures: installExpose(context, points),
     connections: installConnections(context),
+    httpHandlers: installHttpHandlers(context),
   }
   context.runtime.settleTable('Plugin', context.pluginClass)
   return api

@@ -1,0 +1,142 @@
+import { once } from 'node:events'
+import type { Context, Middleware } from 'koa'
+import type { ClientAddresses } from '../../base/client-address.ts'
+import { type Clock, withDeadline } from '../../base/clock.ts'
+import { Problem } from '../../base/problem.ts'
+import type { FoundHook, Lifecycle } from '../../lifecycle/lifecycle.ts'
+import { type HookOutcome, isHookAnswerHeader } from '../../schema/hook.ts'
+import type { Access } from '../access.ts'
+import type { StartGate } from '../start-gate.ts'
+import { hookTargetOf } from './hook-address.ts'
+import { createHookBodies } from './hook-body.ts'
+import { createHookPlaces } from './hook-places.ts'
+
+/** Milliseconds from the call of a handler to its answer. */
+const answerTime = 10_000
+/** Milliseconds that the other side may take to read an answer: 5 MiB over a poor line. */
+const readingTime = 30_000
+
+/** What metrics and the description of the API call these addresses. */
+export const hookRoute = '/hooks/:namespace/:plugin/:path'
+
+/**
+ * On top of what every answer has. A page of a plugin's comes from the origin of the host's own pages; as one in a
+ * sandbox it has an origin of its own, and can neither script nor ask the host with the reader's login.
+ */
+const sandboxed = {
+  'Cross-Origin-Resource-Policy': 'cross-origin',
+  'Content-Security-Policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:",
+}
+
+export interface HookRequestSettings {
+  lifecycle: Pick<Lifecycle, 'findHook'>
+  access: Pick<Access, 'checkToken' | 'harmlessHeaders'>
+  addresses: ClientAddresses
+  clock: Clock
+  gate: StartGate
+}
+
+/** Answers requests from outside by the handlers of plugins (contract, section 3: `/hooks/…`). */
+export function createHookRequests(settings: HookRequestSettings): Middleware {
+  const { lifecycle, access, addresses, clock, gate } = settings
+  const places = createHookPlaces(clock)
+  const bodies = createHookBodies(clock)
+
+  /** Throws `not_found`: nobody learns whether there is such a plugin, or how much of an address was right. */
+  async function hookOf(context: Context): Promise<FoundHook> {
+    const target = hookTargetOf(context.req.url ?? '')
+    // Until the host knows what it has, it cannot say that there is nothing. A handler is no command.
+    await gate.pass('GET')
+    const hook =
+      target === undefined || target === 'undecodable'
+        ? undefined
+        : lifecycle.findHook(target.namespace, target.shortId, target.rest)
+    if (hook === undefined) throw new Problem('not_found', 'No plugin answers at this address.')
+    return hook
+  }
+
+  function checkMethod(context: Context, { methods }: FoundHook): void {
+    if (methods === undefined || methods.includes(context.method)) return
+    const allowed = methods.join(', ')
+    context.set('Allow', allowed)
+    throw new Problem('method_not_allowed', `This address takes ${allowed}.`)
+  }
+
+  /** Has the handler answer in time; `done` resolves when the plugin is done with it in any case. */
+  async function ask(context: Context, hook: FoundHook, gone: AbortSignal) {
+    const { req } = context
+    const body = await bodies.read(req)
+    const enough = new AbortController()
+    const giveUp = (): void => enough.abort()
+    gone.addEventListener('abort', giveUp, { once: true })
+    const done = hook.take(
+      {
+        method: context.method,
+        query: context.querystring,
+        headers: access.harmlessHeaders(req),
+        body,
+        remote: addresses.ofRequest(req),
+      },
+      enough.signal,
+    )
+    const late = (): Problem =>
+      new Problem('hook_timeout', `The plugin did not answer within ${answerTime / 1_000} s.`)
+    const outcome = withDeadline(clock, answerTime, done, late).finally(() => {
+      gone.removeEventListener('abort', giveUp)
+      enough.abort()
+    })
+    return { outcome, done }
+  }
+
+  function send(context: Context, outcome: HookOutcome): void {
+    if (!outcome.ok && outcome.reason === 'failed')
+      throw new Problem('internal', "The plugin's handler failed; the plugin's log says why.")
+    if (!outcome.ok)
+      throw new Problem('hook_unavailable', 'The plugin has ended meanwhile; try again later.', {
+        retryAfter: 1,
+      })
+    const { status, headers, body } = outcome
+    context.status = status
+    const several = new Map<string, string[]>()
+    // It comes from a worker, which may have been taken over.
+    for (const [name, value] of headers)
+      if (isHookAnswerHeader(name)) several.set(name, [...(several.get(name) ?? []), value])
+    for (const [name, values] of several) context.set(name, values)
+    context.body = body === undefined ? null : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+    // Koa takes an empty body for 204.
+    context.status = status
+  }
+
+  /** Holds the place until the plugin is done with the request, and the other side with the answer. */
+  async function leaveLater(context: Context, done: Promise<unknown>, leave: () => void): Promise<void> {
+    const { res } = context
+    const slow = clock.schedule(readingTime, () => res.destroy())
+    if (!res.closed) await once(res, 'close')
+    slow.cancel()
+    await done
+    leave()
+  }
+
+  return async (context, next) => {
+    if (!context.url.startsWith('/hooks/')) {
+      await next()
+      return
+    }
+    context.set({ ...sandboxed })
+    context.state.route = hookRoute
+    const hook = await hookOf(context)
+    if (hook.auth === 'token') access.checkToken(context.req)
+    checkMethod(context, hook)
+    const gone = new AbortController()
+    context.res.once('close', () => gone.abort())
+    const leave = await places.take(hook.plugin, gone.signal)
+    let done: Promise<unknown> = Promise.resolve()
+    try {
+      const asked = await ask(context, hook, gone.signal)
+      ;({ done } = asked)
+      send(context, await asked.outcome)
+    } finally {
+      void leaveLater(context, done, leave)
+    }
+  }
+}

@@ -1,0 +1,60 @@
+import { Problem } from '../../base/problem.ts'
+import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import { EmptyBody, HooksAnswer, PluginAnswer } from '../../schema/api.ts'
+import { hookRoute } from '../hooks/hook-requests.ts'
+import { defineRoute, type Route } from '../route.ts'
+import { commandContext, pluginAnswer, pluginIdOf } from './plugin-id.ts'
+
+/** The addresses at which plugins are asked from outside: what their owner does with them, and what they are. */
+export function hookRoutes(lifecycle: Lifecycle): Route[] {
+  const answered = (method: 'GET' | 'POST'): Route =>
+    defineRoute({
+      method,
+      path: hookRoute,
+      summary:
+        'What the handler of a plugin answers; with any method and body, and a path of several segments',
+      open: true,
+      answers: { 200: null },
+      produces: ['*/*'],
+      problems: [
+        ...(['unauthorized', 'not_found', 'method_not_allowed', 'body_invalid', 'body_too_large'] as const),
+        ...(['too_many_requests', 'hook_unavailable', 'hook_timeout'] as const),
+      ],
+      handle() {
+        // Such a request never gets here: it is answered before anything else is asked of it.
+        throw new Problem('not_found', 'No plugin answers at this address.')
+      },
+    })
+  return [
+    defineRoute({
+      method: 'GET',
+      path: '/api/plugins/:id/hooks',
+      summary: 'Where a running plugin can be asked from outside, with the secret parts of the addresses',
+      answers: { 200: HooksAnswer },
+      problems: ['plugin_not_installed', 'ambiguous_id'],
+      handle: ({ parameters }) => ({ body: { hooks: lifecycle.hooks(pluginIdOf(lifecycle, parameters)) } }),
+    }),
+    defineRoute({
+      method: 'POST',
+      path: '/api/plugins/:id/hook-secret',
+      summary: 'Renews the secret part of the addresses; the old addresses are gone, and nothing is reloaded',
+      body: EmptyBody,
+      answers: { 200: PluginAnswer },
+      problems: [
+        'plugin_not_installed',
+        'ambiguous_id',
+        'invalid_transition',
+        'revision_conflict',
+        'shutting_down',
+        'storage_full',
+      ],
+      recall: (plugin) => pluginAnswer(lifecycle.get(plugin)),
+      async handle(request) {
+        const id = pluginIdOf(lifecycle, request.parameters)
+        return pluginAnswer(await lifecycle.renewHookSecret(id, commandContext(lifecycle, id, request)))
+      },
+    }),
+    answered('GET'),
+    answered('POST'),
+  ]
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { systemClock } from '../../../src/base/clock.ts'
+import { systemFileSystem } from '../../../src/base/file-system.ts'
+import { createKeyRing } from '../../../src/base/key-ring.ts'
+import { rewriteSecrets } from '../../../src/maintenance/rewrite-secrets.ts'
+import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { startTestHost, type TestHost } from '../../helpers/test-host.ts'
+
+const ringer = {
+  id: 'ringer',
+  lua: `local plugin = Plugin:new("ringer")
+    plugin:onInit(function() plugin:httpHandler("bell", function() return "rang" end) end)`,
+}
+
+async function secretOf(host: TestHost): Promise<string> {
+  const { body } = await host.request('GET', '/api/plugins/ringer/hooks')
+  return /ringer\/([^/]+)\/bell$/.exec(body.hooks[0].url)?.[1] ?? ''
+}
+
+async function contentOf(directory: string): Promise<string> {
+  const files = (await readdir(directory)).filter((name) => name.startsWith('.host'))
+  return (await Promise.all(files.map((name) => readFile(join(directory, name), 'utf8')))).join('\n')
+}
+
+test('the secret of hook addresses is not readable on disk with a key, and is the same after a restart', async (context) => {
+  const key = randomBytes(32)
+  const secretKeyFile = join(await temporaryDirectory(context), 'key')
+  await writeFile(secretKeyFile, key.toString('hex'), { mode: 0o600 })
+  const first = await startTestHost({ plugins: [ringer], settings: { secretKeyFile }, segmentBytes: 1 })
+  context.after(() => first.close())
+  await first.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/ringer' } })
+  await first.request('POST', '/api/plugins/ringer/toggle')
+  const made = await secretOf(first)
+  assert.ok(made.length >= 16)
+  // Into the state at the top of the next segment, too.
+  for (let count = 0; count < 5; count += 1)
+    await first.request('POST', '/api/plugins/ringer/config', { body: { config: { count } } })
+  const second = await first.restart()
+  assert.equal(await secretOf(second), made)
+  assert.equal((await second.request('POST', `/hooks/fixtures/ringer/${made}/bell`)).body, 'rang')
+  await second.host.close()
+  assert.equal((await contentOf(second.directory)).includes(made), false)
+
+  const settings = { directory: second.directory, files: systemFileSystem, clock: systemClock }
+  await rewriteSecrets({ ...settings, ring: createKeyRing([key]), purpose: 'decrypt' })
+  assert.ok((await contentOf(second.directory)).includes(made))
+  const ring = createKeyRing([randomBytes(32), key])
+  await rewriteSecrets({ ...settings, ring, purpose: 'rotate' })
+  assert.equal((await contentOf(second.directory)).includes(made), false)
+})
+
+test('a plugin that is installed again has other addresses, an update keeps them', async (context) => {
+  const host = await startTestHost({ plugins: [ringer] })
+  context.after(() => host.close())
+  const post = (path: string, body: object = {}) => host.request('POST', `/api/plugins/${path}`, { body })
+  await post('install', { fullId: '@fixtures/ringer' })
+  await post('ringer/toggle')
+  const made = await secretOf(host)
+  await host.publish([{ ...ringer, version: '2.0.0' }])
+  assert.equal((await post('ringer/update')).body.version, '2.0.0')
+  assert.equal(await secretOf(host), made)
+  await host.request('DELETE', '/api/plugins/ringer')
+  await post('install', { fullId: '@fixtures/ringer' })
+  await post('ringer/toggle')
+  assert.notEqual(await secretOf(host), made)
+})
