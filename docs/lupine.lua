@@ -534,6 +534,192 @@ function Plugin:tcpConnect(host, port, options) end
 function Plugin:udpSocket(options) end
 
 --------------------------------------------------------------------------------------------------------------------
+-- Formats: what cannot be read gives nil and a message
+
+---@class lupine.Base64
+base64 = {}
+
+---@param data string
+---@param options? { url?: boolean }
+---@return string? text
+---@return string? problem
+function base64.encode(data, options) end
+
+---@param text string
+---@param options? { url?: boolean }
+---@return string? data
+---@return string? problem
+function base64.decode(text, options) end
+
+---@class lupine.Hex
+hex = {}
+
+---@param data string
+---@return string? text
+---@return string? problem
+function hex.encode(data) end
+
+---@param text string
+---@return string? data
+---@return string? problem
+function hex.decode(text) end
+
+---@class lupine.UrlParts
+---@field scheme? string
+---@field user? string
+---@field password? string
+---@field host? string
+---@field port? integer
+---@field path? string
+---@field query? string
+---@field fragment? string
+
+---@class lupine.Url
+url = {}
+
+---@param text string
+---@return string? encoded
+---@return string? problem
+function url.encode(text) end
+
+---@param text string
+---@return string? decoded
+---@return string? problem
+function url.decode(text) end
+
+---@param text string
+---@return lupine.UrlParts? parts
+---@return string? problem
+function url.parse(text) end
+
+---@param parts lupine.UrlParts
+---@return string? text
+---@return string? problem
+function url.build(parts) end
+
+---@alias lupine.Digest "md5"|"sha1"|"sha256"|"sha512"
+---@alias lupine.Cipher "aes-128-cbc"|"aes-256-cbc"|"aes-128-ctr"|"aes-256-ctr"|"aes-128-gcm"|"aes-256-gcm"
+
+---@class lupine.Crypto
+crypto = {}
+
+---@param data string
+---@return string? digest Bytes.
+---@return string? problem
+function crypto.md5(data) end
+
+---@param data string
+---@return string? digest Bytes.
+---@return string? problem
+function crypto.sha1(data) end
+
+---@param data string
+---@return string? digest Bytes.
+---@return string? problem
+function crypto.sha256(data) end
+
+---@param data string
+---@return string? digest Bytes.
+---@return string? problem
+function crypto.sha512(data) end
+
+---@param algorithm lupine.Digest
+---@param key string
+---@param data string
+---@return string? digest Bytes.
+---@return string? problem
+function crypto.hmac(algorithm, key, data) end
+
+---@param data string
+---@return integer? checksum
+---@return string? problem
+function crypto.crc16(data) end
+
+---@param data string
+---@return integer? checksum
+---@return string? problem
+function crypto.crc32(data) end
+
+---@param count integer
+---@return string? data
+---@return string? problem
+function crypto.randomBytes(count) end
+
+---@return string
+function crypto.uuid() end
+
+---@param a string
+---@param b string
+---@return boolean? same
+---@return string? problem
+function crypto.equal(a, b) end
+
+---@param algorithm lupine.Cipher
+---@param key string
+---@param iv string
+---@param data string
+---@param options? { aad?: string }
+---@return string? encrypted
+---@return string? tag With gcm; without it the problem, if any.
+function crypto.encrypt(algorithm, key, iv, data, options) end
+
+---@param algorithm lupine.Cipher
+---@param key string
+---@param iv string
+---@param data string
+---@param options? { aad?: string, tag?: string }
+---@return string? data
+---@return string? problem
+function crypto.decrypt(algorithm, key, iv, data, options) end
+
+---@class lupine.XmlElement
+---@field name string
+---@field attributes table<string, string>
+---@field children lupine.XmlElement[]
+---@field text string
+
+---@class lupine.Xml
+xml = {}
+
+---@param text string
+---@return lupine.XmlElement? root
+---@return string? problem
+function xml.decode(text) end
+
+---@class lupine.Csv
+csv = {}
+
+---@param text string
+---@param options? { header?: boolean, separator?: string }
+---@return (string[]|table<string, string>)[]? rows
+---@return string? problem
+function csv.decode(text, options) end
+
+---@param rows table[]
+---@param options? { header?: boolean|string[], separator?: string }
+---@return string? text
+---@return string? problem
+function csv.encode(rows, options) end
+
+---@class lupine.JsonPath
+jsonpath = {}
+
+---@param value any
+---@param path string
+---@return any value
+---@return string? problem
+function jsonpath.get(value, path) end
+
+---@class lupine.Template
+template = {}
+
+---@param text string
+---@param values any
+---@return string? text
+---@return string? problem
+function template.render(text, values) end
+
+--------------------------------------------------------------------------------------------------------------------
 -- Modbus
 
 ---@class lupine.ModbusOptions

@@ -206,6 +206,7 @@ const packageRooms: Record<string, string[]> = {
   ws: ['http', 'bus', 'outside'],
   marked: ['http'],
   'sanitize-html': ['http'],
+  sax: ['worker'],
   undici: ['outside'],
   xstate: ['machines', 'journal', 'http'],
   pino: ['base'],

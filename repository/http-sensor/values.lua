@@ -1,20 +1,24 @@
 -- The lines of the setting `values`: which value of which document is a sensor (README.md has the syntax).
 
-local jsonpath = require("jsonpath")
 local lines = require("lines")
 
 local values = {}
+
+-- What is at a path, where `.` is the whole document; nil and a message for what is no path.
+local function find(document, path)
+  return jsonpath.get(document, path == "." and "" or path)
+end
 
 local function readLine(words)
   local url, path = words[1], words[2]
   if path == nil or not url:lower():match("^https?://[^/]") then
     return nil, "expected: id = http://address path [options]; the path . is the whole document"
   end
-  local steps, problem = jsonpath.parse(path == "." and "" or path)
-  if steps == nil then
+  local _, problem = find({}, path)
+  if problem then
     return nil, problem
   end
-  local entry = { url = url, path = path, steps = steps }
+  local entry = { url = url, path = path }
   problem = lines.readOptions(entry, words, 3, {}, { auth = true })
   if problem then
     return nil, problem .. "; there are scale= offset= round= unit= name= class= and auth"
@@ -49,7 +53,7 @@ end
 
 -- The value of an entry in a document, or nil and why there is none.
 function values.find(entry, document)
-  local value = jsonpath.find(document, entry.steps)
+  local value = find(document, entry.path)
   if value == nil then
     return nil, "there is nothing at '" .. entry.path .. "'"
   end

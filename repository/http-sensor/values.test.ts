@@ -16,7 +16,6 @@ test('a line gives id, address, path and options', () => {
       id: 'power-1',
       url: 'http://192.168.1.20/a?b=c;d',
       path: 'meters[0].power',
-      steps: ['meters', 1, 'power'],
       scale: 0.1,
       offset: -2,
       round: 1,
@@ -87,7 +86,7 @@ test('an address is shown without password and query', () => {
 
 test('a value is found, calculated with when it is a number, and missed with a reason', () => {
   const find = (options: Record<string, Json>, document: Json) =>
-    lua.call('values', 'find', { path: 'a', steps: ['a'], ...options }, document)
+    lua.call('values', 'find', { path: 'a', ...options }, document)
   assert.deepEqual(find({}, { a: 'open' }), ['open'])
   assert.deepEqual(find({}, { a: false }), [false])
   assert.deepEqual(find({}, { a: '12' }), ['12'])

@@ -75,7 +75,7 @@ test('a rule has a filter, a measurement, tags and fields', () => {
         ['room', '$1'],
         ['kind', 'ac'],
       ],
-      fields: [{ steps: ['a', 'b'], name: 'watts' }],
+      fields: [{ path: 'a.b', name: 'watts' }],
       type: 'integer',
     },
     {
@@ -83,7 +83,7 @@ test('a rule has a filter, a measurement, tags and fields', () => {
       filter: 'raw',
       measurement: 'raw',
       tags: {},
-      fields: [{ steps: {}, name: 'value' }],
+      fields: [{ path: '', name: 'value' }],
       type: 'number',
     },
   ])
@@ -92,8 +92,8 @@ test('a rule has a filter, a measurement, tags and fields', () => {
 test('several fields each have a path, which is their name unless another is given', () => {
   const [[rule]] = parse('a -> b fields=temperature,battery.percent:battery; c -> d')
   assert.deepEqual(rule.fields, [
-    { steps: ['temperature'], name: 'temperature' },
-    { steps: ['battery', 'percent'], name: 'battery' },
+    { path: 'temperature', name: 'temperature' },
+    { path: 'battery.percent', name: 'battery' },
   ])
 })
 

@@ -1,7 +1,5 @@
 -- Reads the mapping as the user wrote it (README.md has the syntax).
 
-local jsonpath = require("jsonpath")
-
 local mapping = {}
 
 local types = { number = true, integer = true, boolean = true, text = true }
@@ -30,6 +28,15 @@ local function readTags(text)
   return list
 end
 
+-- A path into the payload; the empty one is all of it.
+local function readPath(text)
+  local _, problem = jsonpath.get({}, text)
+  if problem then
+    return nil, problem
+  end
+  return text == "$" and "" or text
+end
+
 -- Each field has a path into the payload.
 local function readFields(text)
   local list = readPairs(text, true)
@@ -38,11 +45,11 @@ local function readFields(text)
   end
   local fields = {}
   for position, pair in ipairs(list) do
-    local steps, problem = jsonpath.parse(pair[1])
-    if steps == nil then
+    local path, problem = readPath(pair[1])
+    if path == nil then
       return nil, ": " .. problem
     end
-    fields[position] = { steps = steps, name = pair[2] }
+    fields[position] = { path = path, name = pair[2] }
   end
   return fields
 end
@@ -62,7 +69,7 @@ local function readType(text)
 end
 
 -- Each option reads its text, or answers nil and what is wrong with it.
-local options = { tags = readTags, fields = readFields, field = readName, path = jsonpath.parse, type = readType }
+local options = { tags = readTags, fields = readFields, field = readName, path = readPath, type = readType }
 
 local function readOption(rule, word)
   local name, text = word:match("^(%a+)=(.*)$")
@@ -111,7 +118,7 @@ function mapping.parseLine(line)
   if problem then
     return nil, problem
   end
-  rule.fields = rule.fields or { { steps = rule.path or {}, name = rule.field or "value" } }
+  rule.fields = rule.fields or { { path = rule.path or "", name = rule.field or "value" } }
   rule.path, rule.field = nil, nil
   return rule
 end

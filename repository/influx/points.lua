@@ -1,6 +1,5 @@
 -- Turns one message into the tags and fields of a point, as a rule says.
 
-local jsonpath = require("jsonpath")
 
 local points = {}
 
@@ -86,14 +85,14 @@ function points.fields(rule, payload, decode)
   local fields, any = {}, false
   for _, field in ipairs(rule.fields) do
     local value = payload
-    if #field.steps > 0 then
+    if field.path ~= "" then
       if document == nil then
         document = decode(payload)
         if document == nil then
           return nil, "the payload is not JSON"
         end
       end
-      value = jsonpath.find(document, field.steps)
+      value = jsonpath.get(document, field.path)
     end
     local converted = converters[rule.type](value)
     if converted ~= nil then

@@ -1,6 +1,5 @@
 -- Reads the rules as the user wrote them (README.md has the syntax).
 
-local jsonpath = require("jsonpath")
 local topics = require("topics")
 
 local rules = {}
@@ -60,9 +59,17 @@ local function readNames(text)
   return names
 end
 
+local function readPath(text)
+  local _, problem = jsonpath.get({}, text)
+  if problem then
+    return nil, problem
+  end
+  return text
+end
+
 -- Each option reads its text, or answers nil and what is wrong with it.
 local options = {
-  path = jsonpath.parse,
+  path = readPath,
   rename = readNames,
   scale = readNumber,
   offset = readNumber,

@@ -18,7 +18,7 @@ test('a line gives topics and options', () => {
       round: 1,
       qos: 1,
       retain: true,
-      path: ['a', 'b', 1],
+      path: 'a.b[0]',
       rename: { x: 'y', z: 'w' },
     },
   ])

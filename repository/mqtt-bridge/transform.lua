@@ -1,7 +1,5 @@
 -- What a rule makes of a payload.
 
-local jsonpath = require("jsonpath")
-
 local transform = {}
 
 local function rename(object, names)
@@ -51,7 +49,7 @@ function transform.apply(rule, payload, json)
     if document == nil then
       return nil, "the payload is not JSON: " .. (problem or "null")
     end
-    value = jsonpath.find(document, rule.path or {})
+    value = jsonpath.get(document, rule.path or "")
     if value == nil then
       return nil, "the payload has nothing at this path"
     end

@@ -25,34 +25,3 @@ test('without a hysteresis every crossing counts', () => {
   const next = (state: string, value: number) => lua.call('hysteresis', 'next', state, value, 10, 0)[0]
   assert.deepEqual([next('above', 9.99), next('below', 10)], ['below', 'above'])
 })
-
-const document = { climate: { temperature: 21.5 }, rooms: [{ power: 3 }, { power: 4 }] }
-const paths: [path: string, value: number | undefined][] = [
-  ['climate.temperature', 21.5],
-  ['$.climate.temperature', 21.5],
-  ['rooms[0].power', 3],
-  ['$.rooms[1].power', 4],
-  ['rooms[2].power', undefined],
-  ['climate.temperature.unit', undefined],
-  ['climate.humidity', undefined],
-]
-
-for (const [path, value] of paths) {
-  test(`the path ${path} finds ${value ?? 'nothing'}`, () => {
-    const [steps] = lua.call('jsonpath', 'parse', path)
-    assert.equal(lua.call('jsonpath', 'find', document, steps as Json)[0], value)
-  })
-}
-
-test('the empty path is the whole document', () => {
-  assert.deepEqual(lua.call('jsonpath', 'parse', ''), [{}])
-  assert.deepEqual(lua.call('jsonpath', 'find', 7, []), [7])
-})
-
-for (const path of ['a.', 'a..b', '.a', 'a]', 'a[x]', 'a[0]b', 'a[']) {
-  test(`the path ${path} is refused`, () => {
-    const [steps, problem] = lua.call('jsonpath', 'parse', path)
-    assert.equal(steps, undefined)
-    assert.match(String(problem), /cannot read the path/)
-  })
-}

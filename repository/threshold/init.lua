@@ -1,7 +1,6 @@
 -- Watches one MQTT topic and tells when its value crosses a limit.
 
 local hysteresis = require("hysteresis")
-local jsonpath = require("jsonpath")
 
 local plugin = Plugin:new("threshold")
 
@@ -18,8 +17,8 @@ local function complain(reason)
 end
 
 -- The number in a payload, or nil and why there is none.
-local function readNumber(payload, steps)
-  if #steps == 0 then
+local function readNumber(payload, path)
+  if path == "" then
     local number = plugin:coerceNumber(payload)
     return number, number == nil and "the payload is not a number" or nil
   end
@@ -27,16 +26,16 @@ local function readNumber(payload, steps)
   if document == nil then
     return nil, "the payload is not JSON: " .. (problem or "null")
   end
-  local number = plugin:coerceNumber(jsonpath.find(document, steps))
+  local number = plugin:coerceNumber(jsonpath.get(document, path))
   return number, number == nil and "the payload has no number at this path" or nil
 end
 
-local function receive(config, steps, payload)
+local function receive(config, path, payload)
   -- An empty payload only says that a retained message was deleted.
   if payload == "" then
     return
   end
-  local number, problem = readNumber(payload, steps)
+  local number, problem = readNumber(payload, path)
   if number == nil then
     complain(config.topic .. ": " .. problem)
     return
@@ -66,8 +65,9 @@ local function receive(config, steps, payload)
 end
 
 plugin:onInit(function(config)
-  local steps, problem = jsonpath.parse(plugin:coerceString(config.path, ""))
-  if steps == nil then
+  local path = plugin:coerceString(config.path, "")
+  local _, problem = jsonpath.get({}, path)
+  if problem then
     plugin:log("error", problem)
     return
   end
@@ -80,7 +80,7 @@ plugin:onInit(function(config)
   expose(stateSensor, "sensor", { name = "State" })
   expose(valueSensor, "sensor", { name = "Value", state_class = "measurement" })
   plugin:mqttSubscribe(config.topic, function(_, payload)
-    receive(config, steps, payload)
+    receive(config, path, payload)
   end)
 end)
 

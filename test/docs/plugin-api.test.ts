@@ -192,6 +192,22 @@ for (const [name, className] of [
   })
 }
 
+for (const [name, className] of [
+  ['base64', 'lupine.Base64'],
+  ['hex', 'lupine.Hex'],
+  ['url', 'lupine.Url'],
+  ['crypto', 'lupine.Crypto'],
+  ['xml', 'lupine.Xml'],
+  ['csv', 'lupine.Csv'],
+  ['jsonpath', 'lupine.JsonPath'],
+  ['template', 'lupine.Template'],
+] as const) {
+  test(`every function of ${name} is documented`, () => {
+    assert.deepEqual(namesUnder(`\`${name}\``), inSandbox(name))
+    assert.deepEqual(inStub(className), inSandbox(name))
+  })
+}
+
 for (const [heading, className] of [
   ['Options of a poller', 'lupine.PollerOptions'],
   ['Options of an event', 'lupine.EmitOptions'],

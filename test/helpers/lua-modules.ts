@@ -1,13 +1,19 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import type { Json } from '../../src/base/json.ts'
+import { createByteBudget } from '../../src/sandbox/worker/byte-budget.ts'
 import { createLuaRuntime } from '../../src/sandbox/worker/lua/lua-runtime.ts'
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../../src/sandbox/worker/lua/lua-value.ts'
+import { toPlain } from '../../src/sandbox/worker/lua/plain.ts'
+import { installFormats } from '../../src/sandbox/worker/plugin-api/formats.ts'
 
-/** Lua files of one folder in the sandbox's own Lua, without a host: for logic that needs none. */
+/** Lua files of one folder in the sandbox's own Lua with its formats, without a host: for logic that needs none. */
 export interface LuaModules {
   /** Calls `require(module)[name](…)`. Lua's nil is `undefined`, tables with a first element are arrays. */
   call(module: string, name: string, ...args: (Json | undefined)[]): unknown[]
 }
+
+/** Bytes of one string. */
+const stringBytes = 16 * 1024 * 1024
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
@@ -18,7 +24,7 @@ export function openLuaModules(folder: string, extra: Record<string, Uint8Array>
     print: () => undefined,
     now: () => 0,
     checkInterrupt: () => undefined,
-    stringLimitBytes: 16 * 1024 * 1024,
+    stringLimitBytes: stringBytes,
   })
   const loaded = new Map<string, LuaValue>()
   const sources = new Map<string, Uint8Array>(Object.entries(extra))
@@ -34,6 +40,11 @@ export function openLuaModules(folder: string, extra: Record<string, Uint8Array>
     }
     return loaded.get(name)
   }
+  installFormats({
+    runtime,
+    byteBudget: () => createByteBudget(stringBytes),
+    toJson: (value) => toPlain(value),
+  })
   runtime.globals.set(
     'require',
     runtime.wrap('require', (name) => load(decoder.decode(name as Uint8Array))),

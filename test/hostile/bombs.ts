@@ -28,6 +28,9 @@ const untilRefused = (body: string, many = 1_000_000): string => `
     print("refused after " .. count .. ": " .. tostring(message))
   end)`
 
+/** It is refused, or stopped before that, where there is little time. */
+const tooMuchToRead = /refused\tmore than 250000 values\t|longer than 0\.5 s/
+
 const bombs: Bomb[] = [
   {
     id: 'timers',
@@ -115,6 +118,36 @@ const bombs: Bomb[] = [
       print("refused", pcall(string.rep, "x", 1e12), pcall(table.concat, parts), pcall(string.format, "%99999999d", 1))
     end)`,
     logged: /refused\tfalse\t/,
+  },
+  {
+    id: 'xml-entities',
+    title: 'an XML document of which each entity is ten of the one before',
+    lua: `plugin:setTimeout(1, function()
+      local lines = { '<!DOCTYPE a [<!ENTITY e0 "ha">' }
+      for i = 1, 12 do lines[#lines + 1] = ('<!ENTITY e%d "%s">'):format(i, ("&e" .. i - 1 .. ";"):rep(10)) end
+      print("refused", xml.decode(table.concat(lines) .. ']><a>&e12;</a>'))
+    end)`,
+    logged: /refused\tnil\tline 1: a document type that defines entities is not read/,
+  },
+  {
+    id: 'xml-elements',
+    title: 'an XML document of four million elements, and one of a million levels',
+    lua: `plugin:setTimeout(1, function()
+      local _, wide = xml.decode("<a>" .. ("<b/>"):rep(4e6) .. "</a>")
+      local _, deep = xml.decode(("<a>"):rep(1e6))
+      print("refused", wide, deep)
+    end)`,
+    logged: tooMuchToRead,
+  },
+  {
+    id: 'csv-fields',
+    title: 'comma-separated values, sixteen million of them',
+    lua: `plugin:setTimeout(1, function()
+      local _, wide = csv.decode((","):rep(16e6))
+      local _, long = csv.decode(("\\n"):rep(16e6))
+      print("refused", wide, long)
+    end)`,
+    logged: tooMuchToRead,
   },
   {
     id: 'recursion',

@@ -108,6 +108,22 @@ const loops: Loop[] = [
     logged: 'longer than 0.5 s',
   },
   {
+    id: 'in-formats',
+    title: 'of what the host computes: digests, ciphers, XML and texts of 16 MB, within pcall',
+    lua: `plugin:setTimeout(1, function()
+      local big, small = ("x"):rep(16e6), ("<a>b</a>"):rep(1e5)
+      while true do
+        pcall(crypto.sha512, big)
+        pcall(crypto.crc16, big)
+        pcall(crypto.encrypt, "aes-256-ctr", ("k"):rep(32), ("i"):rep(16), big)
+        pcall(xml.decode, "<x>" .. small .. "</x>")
+        pcall(url.encode, big)
+        pcall(template.render, ("{{ a | json }}"):rep(1e5), { a = 1 })
+      end
+    end)`,
+    logged: 'longer than 0.5 s',
+  },
+  {
     id: 'in-cleanup',
     title: 'in onCleanup',
     lua: 'plugin:onCleanup(function() while true do end end)',

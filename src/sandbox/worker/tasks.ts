@@ -1,5 +1,5 @@
 import type { Activation, LuaRuntime } from './lua/lua-value.ts'
-import type { LuaCall, Steps, Wait, Waiting } from './lua/steps.ts'
+import type { LuaCall, Step, Steps, Wait, Waiting } from './lua/steps.ts'
 import type { Runner, RunQueue } from './run-queue.ts'
 import { addWait, hurry, openAccount, type TimeAccount, type TimeBudget } from './time-budget.ts'
 
@@ -70,7 +70,7 @@ interface Task {
   call: CallUnderWay | undefined
   waiting: Waiting | undefined
   /** Goes on with the steps. */
-  advance: () => IteratorResult<LuaCall | Wait, void>
+  advance: () => IteratorResult<Step, void>
 }
 
 /** Milliseconds that a call which is under way has for its end in a worker that others share. */
@@ -156,6 +156,7 @@ export function createTasks(settings: TasksSettings): Tasks {
         if (step.done === true) break
         const { value } = step
         if (value.kind === 'call') beginCall(task, value)
+        else if (value.kind === 'pause') task.advance = () => task.steps.next()
         else if (!wait(task, value)) return
         if (task.preemptive && task.call === undefined && queue.sliceIsOver()) {
           task.state = 'ready'

@@ -21,7 +21,7 @@ import { createPreemption } from './preemption.ts'
 import { createProvidedFunctions } from './provided-functions.ts'
 import { raise } from './raw-function.ts'
 import { nameOfShared } from './shared-functions.ts'
-import type { LuaCall, Steps, Wait, Waiting } from './steps.ts'
+import type { LuaCall, Step, Steps, Waiting } from './steps.ts'
 import { defaultOutsideLimit, defaultStringLimit, limitStrings } from './string-limit.ts'
 import { joinTracebacks, type Traceback, takeTraceback } from './traceback.ts'
 
@@ -234,7 +234,8 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
       const { value } = step
       let answer: unknown
       try {
-        answer = value.kind === 'call' ? call(value.callee, ...value.args) : value.now()
+        if (value.kind === 'call') answer = call(value.callee, ...value.args)
+        else if (value.kind === 'wait') answer = value.now()
       } catch (error) {
         step = steps.throw(error)
         continue
@@ -317,7 +318,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     })
   }
 
-  type Advance = () => IteratorResult<LuaCall | Wait, LuaValue | readonly LuaValue[]>
+  type Advance = () => IteratorResult<Step, LuaValue | readonly LuaValue[]>
 
   /** Goes on with a host function's steps to its end, or until its thread is set aside. */
   function proceed(L: LuaState, steps: ReturnType<HostSteps>, first: Advance): number {
@@ -327,10 +328,23 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
       if (step.done === true) return pushResults(L, step.value)
       const { value } = step
       if (value.kind === 'call') advance = called(L, steps, value)
-      else if (preemption.possible(L)) {
+      else if (value.kind === 'pause') {
+        advance = () => steps.next()
+        interruptBetween(L, steps)
+        if (preemption.due(L)) return preemption.setAsideFor(L, 'slice', () => proceed(L, steps, advance))
+      } else if (preemption.possible(L)) {
         const waiting = value.begin()
         return preemption.setAsideFor(L, waiting, () => proceed(L, steps, answered(steps, waiting.take)))
       } else advance = answered(steps, value.now)
+    }
+  }
+
+  function interruptBetween(L: LuaState, steps: ReturnType<HostSteps>): void {
+    try {
+      interrupt.poll(L)
+    } catch (error) {
+      steps.return(undefined)
+      throw error
     }
   }
 
@@ -389,7 +403,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     return finish(status)
   }
 
-  const { provide, settleTable } = createProvidedFunctions(main, references)
+  const { provide, provideLibrary, settleTable } = createProvidedFunctions(main, references)
 
   function toText(value: LuaValue): string {
     if (typeof value === 'number') return numberText(value)
@@ -430,6 +444,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     newTable: references.newTable,
     wrap,
     provide,
+    provideLibrary,
     settleTable,
     wrapSteps,
     apart: (task) => interrupt.within({ pending: undefined, depth: 0 }, task),

@@ -94,6 +94,11 @@ export interface LuaRuntime {
    */
   provide(table: LuaTable, key: string, name: string, make: () => LuaFunction): void
   /**
+   * A table of functions that are made when somebody uses them first. All names stand in the program: the table is one
+   * in memory for all states of the worker, as long as none changes it.
+   */
+  provideLibrary(library: string, names: readonly string[], make: (member: string) => LuaFunction): LuaTable
+  /**
    * Says that the host has put into this table what it has to: as long as it stays so, the tables of this name in all
    * states of the worker are one in memory.
    */

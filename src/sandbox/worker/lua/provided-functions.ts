@@ -1,22 +1,47 @@
-import { objects, rawSet, shareFields, tags } from './engine.ts'
+import { objects, rawSet, shareFields, sharing, tables, tags } from './engine.ts'
 import type { LuaState, RawFunction, RawTable } from './fengari-types.ts'
 import type { References } from './lua-reference.ts'
-import type { LuaFunction, LuaRuntime } from './lua-value.ts'
+import type { LuaFunction, LuaRuntime, LuaTable } from './lua-value.ts'
 import { implementShared, sharedFunction } from './shared-functions.ts'
 import { sharedName } from './shared-strings.ts'
+
+/** Which function of which library a shared one is, and the tables of the libraries, for all states of this worker. */
+const members = new Map<RawFunction, { library: string; member: string }>()
+const libraryTables = new Map<string, RawTable>()
+
+function libraryTable(L: LuaState, library: string, names: readonly string[]): RawTable {
+  const known = libraryTables.get(library)
+  if (known !== undefined) return known
+  const table = tables.luaH_new(L)
+  for (const member of names) {
+    const shared = sharedFunction(`${library}.${member}`)
+    members.set(shared, { library, member })
+    rawSet(L, table, sharedName(member), new objects.TValue(tags.jsFunction, shared))
+  }
+  libraryTables.set(library, table)
+  return table
+}
 
 /** Functions of one state that are made when somebody uses them first: a plugin uses few of what there is. */
 export function createProvidedFunctions(
   L: LuaState,
   references: References,
-): Pick<LuaRuntime, 'provide' | 'settleTable'> {
+): Pick<LuaRuntime, 'provide' | 'provideLibrary' | 'settleTable'> {
   const makers = new Map<RawFunction, () => LuaFunction>()
+  const libraryMakers = new Map<string, (member: string) => LuaFunction>()
   const made = new Map<RawFunction, RawFunction>()
+
+  function makerOf(shared: RawFunction): (() => LuaFunction) | undefined {
+    const found = members.get(shared)
+    if (found === undefined) return makers.get(shared)
+    const make = libraryMakers.get(found.library)
+    return make && (() => make(found.member))
+  }
 
   implementShared(L, (shared) => {
     const known = made.get(shared)
     if (known !== undefined) return known
-    const make = makers.get(shared)
+    const make = makerOf(shared)
     if (make === undefined) throw new Error('this Lua state does not have that function')
     makers.delete(shared)
     const implementation = references.adopt(make(), shared)
@@ -31,6 +56,11 @@ export function createProvidedFunctions(
       makers.set(shared, make)
       const raw = references.toTagged(table).value as RawTable
       rawSet(L, raw, sharedName(key), new objects.TValue(tags.jsFunction, shared))
+    },
+    provideLibrary(library, names, make) {
+      libraryMakers.set(library, make)
+      const table = sharing(L, libraryTable(L, library, names))
+      return references.fromTagged(new objects.TValue(tags.table, table)) as LuaTable
     },
     settleTable: (name, table) => shareFields(L, name, references.toTagged(table).value as RawTable),
   }

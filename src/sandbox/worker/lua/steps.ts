@@ -30,11 +30,22 @@ export interface Waiting<T = unknown> {
   giveUp(): void
 }
 
+/** In the midst of long work: others may have their turn, and whoever has to stop is stopped. */
+export interface Pause {
+  readonly kind: 'pause'
+}
+
+/** What steps can want on their way. */
+export type Step = LuaCall | Wait | Pause
+
 /**
  * JavaScript code that has Lua called, or waits, on its way. It is a generator, so that it can be set aside in the
  * midst of it, and go on later, as the Lua code around and within it.
  */
-export type Steps<T> = Generator<LuaCall | Wait, T, unknown>
+export type Steps<T> = Generator<Step, T, unknown>
+
+/** To be yielded about every millisecond. */
+export const pause: Pause = { kind: 'pause' }
 
 export function* callLua(callee: LuaFunction, ...args: LuaValue[]): Steps<LuaValue[]> {
   return (yield { kind: 'call', callee, args }) as LuaValue[]

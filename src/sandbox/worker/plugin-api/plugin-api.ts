@@ -3,6 +3,7 @@ import { installCoercion } from './coercion.ts'
 import { installConnections, type PluginConnections } from './connections/connections.ts'
 import { installEvents, type PluginEvents } from './events.ts'
 import { installExpose, type PluginExposures } from './expose.ts'
+import { installFormats } from './formats.ts'
 import { installHttp } from './http.ts'
 import { installHttpHandlers, type PluginHttpHandlers } from './http-handlers.ts'
 import { installJson } from './json.ts'
@@ -40,6 +41,7 @@ export function installPluginApi(context: PluginContext): PluginApi {
   installCoercion(context)
   installJson(context)
   installWebHelpers(context)
+  installFormats(context)
   installHttp(context)
   installModbus(context)
   installObjects(context)

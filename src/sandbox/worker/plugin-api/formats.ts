@@ -1,0 +1,51 @@
+import { base64 } from '../formats/base64.ts'
+import { crypto } from '../formats/crypto.ts'
+import { csv } from '../formats/csv.ts'
+import type { FormatContext, FormatFunction, FormatLibrary } from '../formats/format-function.ts'
+import { hex } from '../formats/hex.ts'
+import { jsonpath } from '../formats/jsonpath.ts'
+import { template } from '../formats/template.ts'
+import { url } from '../formats/url.ts'
+import { xml } from '../formats/xml.ts'
+import type { HostSteps } from '../lua/lua-value.ts'
+import { bytesOf } from './arguments.ts'
+
+const libraries: Readonly<Record<string, FormatLibrary>> = {
+  base64,
+  hex,
+  url,
+  crypto,
+  xml,
+  csv,
+  jsonpath,
+  template,
+}
+const named = Object.entries(libraries).map(([name, functions]) => ({
+  name,
+  functions,
+  members: Object.keys(functions),
+}))
+
+/** The globals that only compute (plugin API, section 16): bad input gives nil and a message. */
+export function installFormats(context: FormatContext): void {
+  const { runtime } = context
+  for (const { name, functions, members } of named) {
+    const table = runtime.provideLibrary(name, members, (member) => {
+      const implementation = functions[member]
+      if (implementation === undefined) throw new Error(`${name} has no function ${member}`)
+      return runtime.wrapSteps(`${name}.${member}`, answering(context, implementation))
+    })
+    runtime.globals.set(name, table)
+  }
+}
+
+function answering(context: FormatContext, implementation: FormatFunction): HostSteps {
+  return function* (...args) {
+    try {
+      const result = implementation(context, ...args)
+      return typeof result === 'object' && 'next' in result ? yield* result : result
+    } catch (error) {
+      return [undefined, bytesOf(error instanceof Error ? error.message : String(error))]
+    }
+  }
+}
