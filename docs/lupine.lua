@@ -347,6 +347,19 @@ function Plugin:kvGetAll() end
 --------------------------------------------------------------------------------------------------------------------
 -- HTTP and JSON
 
+---@class lupine.Part
+---@field name string
+---@field value? string|number|boolean
+---@field data? string
+---@field filename? string
+---@field type? string
+
+---@class lupine.HttpAuth
+---@field type "basic"|"bearer"|"digest"
+---@field user? string
+---@field password? string
+---@field token? string Of type bearer.
+
 ---@class lupine.HttpOptions
 ---@field url string
 ---@field method? "GET"|"POST"|"PUT"|"PATCH"|"DELETE"|"HEAD"
@@ -355,6 +368,11 @@ function Plugin:kvGetAll() end
 ---@field body? string
 ---@field json? table
 ---@field form? table<string, any>
+---@field multipart? lupine.Part[]
+---@field query? table<string, any> Added to the url.
+---@field auth? lupine.HttpAuth
+---@field saveCookies? boolean With the cookies of the plugin's jar.
+---@field maxBody? integer Bytes of the answer, default 5 MiB, at most 16 MiB.
 ---@field parseJson? "success"|"always"|"never"|boolean Default "never".
 ---@field insecureSkipVerify? boolean
 ---@field verifySSL? boolean
@@ -365,10 +383,11 @@ function Plugin:kvGetAll() end
 ---@field code integer The same.
 ---@field ok boolean 2xx.
 ---@field body string
----@field headers table<string, string> Found in any case.
+---@field headers table<string, string|string[]> Found in any case; `set-cookie` is an array.
+---@field cookies table<string, string> Those that the answer sets.
 ---@field json any
 ---@field err string?
----@field errCode "timeout"|"network"|"http_4xx"|"http_5xx"|"parse"|nil
+---@field errCode "timeout"|"network"|"http_4xx"|"http_5xx"|"too_large"|"parse"|nil
 ---@field elapsed number Milliseconds.
 
 ---Makes a request. The callback comes once, later, and always with a response.

@@ -2,11 +2,13 @@ import type { Dispatcher } from 'undici'
 import type { Clock } from '../base/clock.ts'
 import { messageOf } from '../base/problem.ts'
 import { isGeneratedHeader } from '../schema/generated-headers.ts'
-import type { HttpAnswer, HttpRequest } from '../schema/outside.ts'
+import { bodyLimits, type HttpAnswer, type HttpRequest } from '../schema/outside.ts'
 import { fits, textLimits } from '../schema/text.ts'
 import { defaultPluginLimits } from '../schema/plugin-limits.ts'
 import { type HttpAddress, parseHttpAddress, portOf } from './http-address.ts'
 import { createHttpAgents, type Environment } from './http-agents.ts'
+import { type CookieJars } from './cookie-jars.ts'
+import { digestAuthorization, digestChallenge } from './http-digest.ts'
 import { acceptedEncodings, BodyError, decodeBody, readBody } from './http-body.ts'
 import { type Hop, redirected, redirectTarget } from './http-redirect.ts'
 import { createConcurrencyLimiter } from './concurrency-limiter.ts'
@@ -33,6 +35,8 @@ export interface HttpClientSettings {
   rewrite: Readonly<Record<string, string>>
   /** What nothing is sent to: not by a redirect or a rewrite either. */
   own: OwnListeners
+  /** For requests that ask for it. */
+  jars: CookieJars
 }
 
 /** Why a plugin may not connect there, in a sentence; undefined: it may. */
@@ -73,6 +77,7 @@ export function createHttpClient({
   environment,
   rewrite,
   own,
+  jars,
 }: HttpClientSettings): HttpClient {
   const agents = createHttpAgents(environment, own)
   const limiter = createConcurrencyLimiter({ waiting: requestsWaiting })
@@ -88,7 +93,7 @@ export function createHttpClient({
   }
 
   /** Headers of one hop, flat; what the plugin gave wins over what is generated. */
-  function headersOf(hop: Hop, wire: HttpAddress): string[] {
+  function headersOf(hop: Hop, wire: HttpAddress, cookie: string | undefined): string[] {
     const given = hop.headers.filter(([name, value]) => !isGeneratedHeader(name, value))
     const names = new Set(given.map(([name]) => name.toLowerCase()))
     const generated: Record<string, string | undefined> = {
@@ -96,6 +101,7 @@ export function createHttpClient({
       accept: '*/*',
       'accept-encoding': acceptedEncodings,
       authorization: hop.address.authorization,
+      cookie,
       // One replacement can serve for several hosts.
       'x-forwarded-host': wire.origin === hop.address.origin ? undefined : hop.address.host,
     }
@@ -105,13 +111,19 @@ export function createHttpClient({
     return [...given.flat(), ...missing]
   }
 
-  async function send(hop: Hop, wire: HttpAddress, insecure: boolean, signal: AbortSignal) {
+  async function send(
+    hop: Hop,
+    wire: HttpAddress,
+    insecure: boolean,
+    cookie: string | undefined,
+    signal: AbortSignal,
+  ) {
     const agent = await agents.agentFor(wire, insecure)
     return agent.request({
       origin: wire.origin,
       path: wire.path,
       method: hop.method,
-      headers: headersOf(hop, wire),
+      headers: headersOf(hop, wire, cookie),
       body: hop.body ?? null,
       signal,
       // The whole request has a limit already.
@@ -120,10 +132,42 @@ export function createHttpClient({
     })
   }
 
-  async function exchange(request: HttpRequest, signal: AbortSignal, connect: Connect): Promise<Exchange> {
+  async function exchange(
+    plugin: string,
+    request: HttpRequest,
+    signal: AbortSignal,
+    connect: Connect,
+  ): Promise<Exchange> {
     const address = parseHttpAddress(request.url)
     if (address === undefined) return failure('the url must be absolute and start with http:// or https://')
-    let hop: Hop = { address, method: request.method, headers: request.headers, body: request.body }
+    const { method, headers: given, body, digest, insecure } = request
+    let hop: Hop = { address, method, headers: given, body, digest }
+    const limit = request.maxBody ?? bodyLimits.default
+
+    /** One request and the head of its answer; with digest authentication as often as that takes. */
+    async function ask(wire: HttpAddress) {
+      for (let challenges = 0; ; challenges += 1) {
+        const cookie = request.cookies === true ? jars.header(plugin, hop.address) : undefined
+        const response = await send(hop, wire, insecure, cookie, signal)
+        const headers = flatHeaders(response.headers)
+        if (request.cookies === true) jars.save(plugin, hop.address, valuesOf(headers, 'set-cookie'))
+        const challenge =
+          response.statusCode === 401 && hop.digest !== undefined
+            ? digestChallenge(valueOf(headers, 'www-authenticate') ?? '')
+            : undefined
+        // Whoever refuses the right answer to a fresh nonce will refuse it again.
+        const again = challenge !== undefined && (challenges === 0 || (challenges === 1 && challenge.stale))
+        if (!again || hop.digest === undefined) return { response, headers }
+        await response.body.dump({ limit: redirectBodyLimit, signal })
+        const authorization = digestAuthorization(challenge, hop.digest, {
+          method: hop.method,
+          path: wire.path,
+        })
+        const others = hop.headers.filter(([name]) => name.toLowerCase() !== 'authorization')
+        hop = { ...hop, headers: [...others, ['authorization', authorization]] }
+      }
+    }
+
     try {
       for (let followed = 0; ; followed += 1) {
         if (!fits(hop.address.hostname, textLimits.hostName))
@@ -131,12 +175,10 @@ export function createHttpClient({
         const refusal = connect(hop.address.hostname, portOf(hop.address))
         if (refusal !== undefined) return failure(refusal)
         const wire = replacementFor(hop.address)
-        const response = await send(hop, wire, request.insecure, signal)
+        const { response, headers } = await ask(wire)
         const status = response.statusCode
-        const headers = flatHeaders(response.headers)
         const target = redirectTarget(hop.address, status, valueOf(headers, 'location'))
-        if (target === undefined)
-          return { status, headers, body: await bodyOf(hop.method, headers, response) }
+        if (target === undefined) return await withBody(hop.method, { status, headers }, response, limit)
         await response.body.dump({ limit: redirectBodyLimit, signal })
         if (followed === redirectLimit) return failure(`more than ${redirectLimit} redirects`)
         // A replacement may name itself where the place it stands for would name itself.
@@ -146,12 +188,16 @@ export function createHttpClient({
       }
     } catch (error) {
       if (signal.aborted) throw error
-      if (error instanceof BodyError) return failure(error.message)
       return { ...unanswered, error: networkFailure(error, hop.address.host) }
     }
   }
 
-  async function attempt(request: HttpRequest, cancelled: AbortSignal, connect: Connect): Promise<Exchange> {
+  async function attempt(
+    plugin: string,
+    request: HttpRequest,
+    cancelled: AbortSignal,
+    connect: Connect,
+  ): Promise<Exchange> {
     if (cancelled.aborted || closed) return failure('the request was cancelled')
     const controller = new AbortController()
     const cancel = (): void => controller.abort()
@@ -159,7 +205,7 @@ export function createHttpClient({
     controllers.add(controller)
     const timer = clock.schedule(request.timeout, () => controller.abort(tooLate))
     try {
-      return await exchange(request, controller.signal, connect)
+      return await exchange(plugin, request, controller.signal, connect)
     } catch {
       return controller.signal.reason === tooLate
         ? failure(`timeout after ${request.timeout} ms`, 'timeout')
@@ -171,16 +217,21 @@ export function createHttpClient({
     }
   }
 
-  async function timed(request: HttpRequest, signal: AbortSignal, connect: Connect): Promise<HttpAnswer> {
+  async function timed(
+    plugin: string,
+    request: HttpRequest,
+    signal: AbortSignal,
+    connect: Connect,
+  ): Promise<HttpAnswer> {
     const begun = clock.monotonic()
-    const outcome = await attempt(request, signal, connect)
+    const outcome = await attempt(plugin, request, signal, connect)
     return { ...outcome, elapsed: Math.round(clock.monotonic() - begun) }
   }
 
   return {
     request(plugin, request, signal, { connect, httpRequests } = anywhere) {
       const answer = limiter
-        .run(plugin, httpRequests, () => timed(request, signal, connect))
+        .run(plugin, httpRequests, () => timed(plugin, request, signal, connect))
         .catch((error: unknown): HttpAnswer => ({ ...failure(messageOf(error)), elapsed: 0 }))
       running.add(answer)
       void answer.then(() => running.delete(answer))
@@ -203,13 +254,28 @@ function failure(message: string, code: NetworkFailure['code'] = 'network'): Exc
   return { ...unanswered, error: { code, message } }
 }
 
-async function bodyOf(
+/** What came before the body counts also when the body cannot be handed over. Throws what broke it off. */
+async function withBody(
   method: string,
-  headers: HttpAnswer['headers'],
+  head: Pick<HttpAnswer, 'status' | 'headers'>,
   response: Dispatcher.ResponseData,
-): Promise<Uint8Array> {
-  const bytes = await readBody(response.body)
-  return method === 'HEAD' ? bytes : decodeBody(bytes, valueOf(headers, 'content-encoding') ?? '')
+  limit: number,
+): Promise<Exchange> {
+  try {
+    const bytes = await readBody(response.body, limit)
+    if (method === 'HEAD') return { ...head, body: bytes }
+    const encoding = valueOf(head.headers, 'content-encoding') ?? ''
+    return { ...head, body: await decodeBody(bytes, encoding, limit) }
+  } catch (error) {
+    if (!(error instanceof BodyError)) throw error
+    const { code, message } = error
+    if (code === 'network') return failure(message)
+    return { ...head, body: new Uint8Array(), error: { code, message } }
+  }
+}
+
+function valuesOf(headers: HttpAnswer['headers'], name: string): string[] {
+  return headers.filter(([key]) => key === name).map(([, value]) => value)
 }
 
 function valueOf(headers: HttpAnswer['headers'], name: string): string | undefined {
@@ -217,8 +283,10 @@ function valueOf(headers: HttpAnswer['headers'], name: string): string | undefin
 }
 
 function flatHeaders(headers: Record<string, string | string[] | undefined>): HttpAnswer['headers'] {
-  return Object.entries(headers).map(([name, value]) => [
-    name.toLowerCase(),
-    Array.isArray(value) ? value.join(', ') : (value ?? ''),
-  ])
+  return Object.entries(headers).flatMap(([given, value]): HttpAnswer['headers'] => {
+    const name = given.toLowerCase()
+    // A date in it may have a comma.
+    if (name === 'set-cookie') return [value ?? []].flat().map((one) => [name, one])
+    return [[name, Array.isArray(value) ? value.join(', ') : (value ?? '')]]
+  })
 }

@@ -1,4 +1,5 @@
 import type { HttpMethod } from '../schema/outside.ts'
+import type { DigestCredentials } from './http-digest.ts'
 import { type HttpAddress, parseHttpAddress } from './http-address.ts'
 
 /** One request on its way: what changes from redirect to redirect. */
@@ -7,6 +8,8 @@ export interface Hop {
   method: HttpMethod
   headers: [name: string, value: string][]
   body: Uint8Array | undefined
+  /** For the host of the first address alone. */
+  digest: DigestCredentials | undefined
 }
 
 const redirectStatuses = new Set([301, 302, 303, 307, 308])
@@ -43,6 +46,7 @@ export function redirected(hop: Hop, status: number, target: HttpAddress): Hop {
     method: asGet ? 'GET' : hop.method,
     headers: hop.headers.filter(([name]) => keeps(name.toLowerCase())),
     body: asGet ? undefined : hop.body,
+    digest: crosses ? undefined : hop.digest,
   }
 }
 

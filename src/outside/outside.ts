@@ -2,6 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { failedAnswer } from '../schema/failed-answer.ts'
 import type { OutsideAnswer, OutsideCall } from '../schema/outside.ts'
 import { type ConnectionAllowance, type Connections, createConnections } from './connections/connections.ts'
+import { createCookieJars } from './cookie-jars.ts'
 import type { Environment } from './http-agents.ts'
 import { createHttpClient, type HttpAllowance } from './http-client.ts'
 import { createModbusGateways } from './modbus-gateways.ts'
@@ -23,6 +24,8 @@ export interface Outside {
   connect: Connections['open']
   /** Connections of a plugin. */
   connections: Connections['of']
+  /** A plugin has been unloaded: its cookies are gone. */
+  forget(plugin: string): void
   /** Ends what is under way, and every connection. */
   close(): Promise<void>
 }
@@ -42,12 +45,14 @@ export interface OutsideSettings {
 
 export function createOutside(settings: OutsideSettings): Outside {
   const own = createOwnListeners({ ports: () => settings.ownPorts() })
-  const http = createHttpClient({ ...settings, own })
+  const jars = createCookieJars(settings.clock.now)
+  const http = createHttpClient({ ...settings, own, jars })
   const modbus = createModbusGateways({ ...settings, own })
   const connections = createConnections({ ...settings, own })
   return {
     connect: connections.open,
     connections: connections.of,
+    forget: jars.forget,
     async request(plugin, call, signal, allowed) {
       if (call.service === 'http')
         return { service: 'http', answer: await http.request(plugin, call.request, signal, allowed) }

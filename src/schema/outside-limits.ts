@@ -13,6 +13,9 @@ export function isSendableBlock(headers: readonly (readonly [string, string])[])
   return size <= textLimits.headerBlock
 }
 
+/** Bytes of a body that a plugin gets: when it says nothing of it, and at most. A plugin reads states, not films. */
+export const bodyLimits = { default: 5 * 1024 * 1024, most: 16 * 1024 * 1024 } as const
+
 /** Milliseconds for one attempt of a Modbus request, at most: a gateway does one at a time. */
 export const modbusTimeoutLimit = 60_000
 

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import {
+  bodyLimits,
   headerLimit,
   httpMethods,
   isSendableBlock,
@@ -28,20 +29,28 @@ export const HttpRequest = Type.Object({
   timeout: Type.Number({ exclusiveMinimum: 0 }),
   /** Accept a certificate that nobody vouches for. */
   insecure: Type.Boolean(),
+  /** For a server that asks for digest authentication; not for another one that it leads to. */
+  digest: Type.Optional(
+    Type.Object({ user: Text(textLimits.headerBlock), password: Text(textLimits.headerBlock) }),
+  ),
+  /** With the cookies of the plugin's jar, which takes over what the answer sets. */
+  cookies: Type.Optional(Type.Literal(true)),
+  /** Bytes of the answer's body; absent: the default. */
+  maxBody: Type.Optional(Type.Number({ minimum: 0, maximum: bodyLimits.most })),
 })
 export type HttpRequest = Static<typeof HttpRequest>
 
 export interface HttpAnswer {
   /** 0 when there was none. */
   status: number
-  /** Names in lower case, each once; several values of one name are joined by commas. */
+  /** Names in lower case, each once but `set-cookie`; several values of one name are joined by commas. */
   headers: [name: string, value: string][]
   /** Decoded; empty when there was none. */
   body: Uint8Array
   /** Milliseconds from the sending to the end of the body. */
   elapsed: number
   /** Why there is no whole answer. */
-  error?: { code: 'timeout' | 'network'; message: string }
+  error?: { code: 'timeout' | 'network' | 'too_large'; message: string }
 }
 
 const Word = Type.Integer({ minimum: 0, maximum: 0xffff })

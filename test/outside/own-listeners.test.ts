@@ -3,6 +3,7 @@ import type { LookupAddress } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
+import { createCookieJars } from '../../src/outside/cookie-jars.ts'
 import { createHttpClient } from '../../src/outside/http-client.ts'
 import { createModbusGateways } from '../../src/outside/modbus-gateways.ts'
 import {
@@ -86,6 +87,7 @@ async function stage(
   const server = await startWebServer((_seen, response) => response.end('the host'), more)
   context.after(() => server.close())
   const client = createHttpClient({
+    jars: createCookieJars(Date.now),
     clock: systemClock,
     hostVersion: '1.2.3',
     environment: more.environment ?? {},

@@ -240,6 +240,7 @@ export function createPluginServices(
     async withdraw(id, plugin) {
       events.unsubscribeAll(id)
       settings.hooks.clear(id)
+      outside.forget(id)
       await subscriptions.closeAll(id, plugin)
       shown.clear(id)
     },

@@ -57,7 +57,7 @@ async function loaded() {
   const effects = createPluginEffects({
     sandbox: sandbox as Sandbox,
     bus: bus as Bus,
-    outside: {} as Outside,
+    outside: { forget: () => undefined } as Partial<Outside> as Outside,
     root: 'host',
     announces: () => undefined,
     clock: systemClock,

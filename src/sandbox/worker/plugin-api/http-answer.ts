@@ -32,6 +32,30 @@ export function createAnswerTables(
   const { runtime } = context
   const headerTable = createHeaderTables(context)
 
+  /** `set-cookie` is an array: a date in it may have a comma. */
+  function headersOf({ headers }: HttpAnswer, setCookies: readonly string[]): LuaTable {
+    const single = headers.filter(([name]) => name !== 'set-cookie')
+    const values = single.map(([name, value]): [string, LuaValue] => [name, bytesOf(value)])
+    return headerTable(setCookies.length === 0 ? values : [...values, ['set-cookie', arrayOf(setCookies)]])
+  }
+
+  function arrayOf(texts: readonly string[]): LuaTable {
+    const array = runtime.newTable()
+    for (const [index, text] of texts.entries()) array.set(index + 1, bytesOf(text))
+    return array
+  }
+
+  function cookiesOf(setCookies: readonly string[]): LuaTable {
+    const cookies = runtime.newTable()
+    for (const text of setCookies) {
+      const [pair = ''] = text.split(';', 1)
+      const equals = pair.indexOf('=')
+      const name = pair.slice(0, Math.max(0, equals)).trim()
+      if (name !== '') cookies.set(name, bytesOf(pair.slice(equals + 1).trim()))
+    }
+    return cookies
+  }
+
   function parseBody(body: Uint8Array, most: number): Parsed {
     try {
       // Some servers put a byte order mark in front.
@@ -50,7 +74,9 @@ export function createAnswerTables(
     table.set('code', answer.status)
     table.set('ok', answer.error === undefined && isSuccess(answer.status))
     table.set('body', answer.body)
-    table.set('headers', headerTable(answer.headers.map(([name, value]) => [name, bytesOf(value)])))
+    const setCookies = answer.headers.filter(([name]) => name === 'set-cookie').map(([, value]) => value)
+    table.set('headers', headersOf(answer, setCookies))
+    table.set('cookies', cookiesOf(setCookies))
     table.set('elapsed', answer.elapsed)
     table.set('json', json)
     if (err !== undefined) table.set('err', bytesOf(err))

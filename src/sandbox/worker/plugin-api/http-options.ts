@@ -2,12 +2,14 @@ import { isGeneratedHeader } from '../../../schema/generated-headers.ts'
 import { jsonText } from '../../../base/json.ts'
 import { fits, textLimits } from '../../../schema/text-limits.ts'
 import type { HttpMethod, HttpRequest } from '../../../schema/outside.ts'
-import { headerLimit, isSendableBlock, httpMethods } from '../../../schema/outside-limits.ts'
+import { bodyLimits, headerLimit, isSendableBlock, httpMethods } from '../../../schema/outside-limits.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, isTruthy, optionalNumber, optionalText, typeName } from './arguments.ts'
 import { rawText, readHeaders } from './headers.ts'
-import { queryOf } from './web-helpers.ts'
+import { readMultipart } from './multipart.ts'
+import { readRequestAuth } from './request-auth.ts'
+import { appendQuery, queryOf } from './web-helpers.ts'
 
 /** Milliseconds for a whole request when the plugin names none. */
 export const defaultTimeout = 30_000
@@ -30,8 +32,7 @@ export interface HttpOptions {
 
 /** The options of a request as the host takes them. Throws `Error` with what is wrong with them. */
 export function readHttpOptions(context: PluginContext, options: LuaTable): HttpOptions {
-  const url = optionalText(options.get('url'))
-  if (url === undefined || url === '') throw new Error('the request has no url')
+  const url = readUrl(context, options)
   if (!fits(url, textLimits.url)) throw new Error(`the url has more than ${textLimits.url} bytes`)
   const content = readContent(context, options)
   if (content !== undefined && content.bytes.byteLength > sentBodyLimit) {
@@ -40,6 +41,10 @@ export function readHttpOptions(context: PluginContext, options: LuaTable): Http
   const { headers, ignored } = readSendableHeaders(context, options.get('headers'))
   const named = headers.some(([name]) => name.toLowerCase() === 'content-type')
   if (content?.type !== undefined && !named) headers.push(['Content-Type', content.type])
+  const auth = readRequestAuth(options.get('auth'))
+  const isAuthorized = headers.some(([name]) => name.toLowerCase() === 'authorization')
+  if (auth.header !== undefined && !isAuthorized) headers.push(auth.header)
+  const maxBody = readMaxBody(options.get('maxBody'))
   return {
     request: {
       url,
@@ -48,11 +53,39 @@ export function readHttpOptions(context: PluginContext, options: LuaTable): Http
       ...(content === undefined ? {} : { body: content.bytes }),
       timeout: readTimeout(options.get('timeout')),
       insecure: isTruthy(options.get('insecureSkipVerify')) || options.get('verifySSL') === false,
+      ...(auth.digest === undefined || isAuthorized ? {} : { digest: auth.digest }),
+      ...(isTruthy(options.get('saveCookies')) ? { cookies: true } : {}),
+      ...(maxBody === undefined ? {} : { maxBody }),
     },
     parseJson: readJsonMode(options.get('parseJson')),
     log: readLog(options.get('log')),
     ignored,
   }
+}
+
+/** With the parameters of `query`. */
+function readUrl(context: PluginContext, options: LuaTable): string {
+  const url = optionalText(options.get('url'))
+  if (url === undefined || url === '') throw new Error('the request has no url')
+  const query = options.get('query')
+  if (query === undefined) return url
+  if (!isTable(query)) throw new Error(`the query must be a table, not a ${typeName(query)}`)
+  return appendQuery(url, queryOf(pairsOf(context, query)))
+}
+
+function pairsOf(context: PluginContext, table: LuaTable): [Uint8Array, Uint8Array][] {
+  const budget = context.byteBudget()
+  return table
+    .entries()
+    .map(([key, value]) => [rawText(context, key, budget), rawText(context, value, budget)])
+}
+
+function readMaxBody(value: LuaValue): number | undefined {
+  if (value === undefined) return undefined
+  const bytes = optionalNumber(value)
+  if (bytes === undefined || bytes < 0 || bytes > bodyLimits.most)
+    throw new Error(`maxBody is a number of bytes up to ${bodyLimits.most}`)
+  return bytes
 }
 
 function readMethod(value: LuaValue): HttpMethod {
@@ -109,13 +142,12 @@ function readContent(context: PluginContext, options: LuaTable): Content | undef
   }
   if (form !== undefined) {
     if (!isTable(form)) throw new Error(`the form must be a table, not a ${typeName(form)}`)
-    const pairs = form
-      .entries()
-      .map(([key, value]): [Uint8Array, Uint8Array] => [
-        rawText(context, key, budget),
-        rawText(context, value, budget),
-      ])
-    return { bytes: bytesOf(queryOf(pairs)), type: 'application/x-www-form-urlencoded' }
+    return { bytes: bytesOf(queryOf(pairsOf(context, form))), type: 'application/x-www-form-urlencoded' }
+  }
+  const multipart = options.get('multipart')
+  if (multipart !== undefined) {
+    if (!isTable(multipart)) throw new Error(`multipart must be a table, not a ${typeName(multipart)}`)
+    return readMultipart(context, multipart)
   }
   if (body === undefined) return undefined
   if (typeof body === 'object' && !(body instanceof Uint8Array)) {

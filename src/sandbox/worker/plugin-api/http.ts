@@ -5,7 +5,7 @@ import type { ForeignCaller } from '../peers/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { maskValue } from '../../../base/redaction.ts'
 import { isSecretFieldName } from '../../../base/secret-names.ts'
-import { bytesOf, functionArgument, isTable, tableArgument, textArgument } from './arguments.ts'
+import { bytesOf, functionArgument, isTable, optionalText, tableArgument, textArgument } from './arguments.ts'
 import { createAnswerTables } from './http-answer.ts'
 import { type HttpOptions, readHttpOptions, withoutSecrets } from './http-options.ts'
 
@@ -54,6 +54,8 @@ export function installHttp(context: PluginContext): void {
     }
     try {
       read = readHttpOptions(context, options)
+      if (read.request.cookies === true && foreignCaller !== undefined)
+        throw new Error('another plugin cannot use the cookies of this one')
     } catch (error) {
       calls.refuse('http', error instanceof Error ? error.message : String(error), heard)
       return
@@ -79,7 +81,8 @@ export function installHttp(context: PluginContext): void {
     foreignCaller: ForeignCaller,
   ): void {
     start(name, options, callback, foreignCaller, (table, err) => {
-      if (err === undefined || table.get('status') === 0)
+      const code = optionalText(table.get('errCode'))
+      if (err === undefined || code?.startsWith('http_') !== true)
         return [table, err === undefined ? undefined : bytesOf(err)]
       table.set('err', undefined)
       table.set('errCode', undefined)

@@ -34,7 +34,7 @@ export function queryOf(pairs: [key: Uint8Array, value: Uint8Array][]): string {
     .join('&')
 }
 
-function appendQuery(address: string, query: string): string {
+export function appendQuery(address: string, query: string): string {
   if (query === '') return address
   // A fragment comes last in a URL, so what is added goes before it.
   const [base = '', ...fragment] = address.split('#')
