@@ -81,6 +81,8 @@ export interface Bus {
   congested(): Promise<void> | undefined
   /** Whether what is retained there may be this plugin's. An external broker does not say whose it is. */
   mayBeRetainedBy(plugin: string, topic: string): boolean
+  /** Topics on which something is retained, but for the broker's own. An external broker does not say. */
+  retainedTopics(): Iterable<string>
   /** What plugins have retained, with the bytes of the payloads. An external broker does not say. */
   retainedByPlugins(): Iterable<{ plugin: string; topic: string; payload: number }>
   /** Takes over an HTTP upgrade to MQTT over WebSocket. */

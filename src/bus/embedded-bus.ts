@@ -214,6 +214,9 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
       const publisher = ledger.publisherOf(topic)
       return publisher?.kind === 'plugin' && publisher.id === plugin
     },
+    *retainedTopics() {
+      for (const [topic] of ledger.publishers()) if (mayReceive('#', topic)) yield topic
+    },
     *retainedByPlugins() {
       for (const [topic, publisher] of ledger.publishers()) {
         if (publisher.kind !== 'plugin') continue

@@ -236,6 +236,7 @@ export function createExternalBus(settings: ExternalBusSettings): StartableBus {
     causedBy: (_cause, task) => task(),
     congested: () => (connected ? queue.congested() : undefined) ?? inbox.congested(),
     mayBeRetainedBy: () => true,
+    retainedTopics: () => [],
     retainedByPlugins: () => [],
     async subscribe(filter, handler, options) {
       if (closing !== undefined) throw closedProblem()

@@ -7,6 +7,8 @@ import type { ExposedState, Exposure } from '../schema/exposure.ts'
 import type { HookAuth, HookOutcome, HookRequest, HookView } from '../schema/hook.ts'
 import type { JournalEvent, Origin } from '../schema/journal-event.ts'
 import type { Config, LogEntry, Plugin, PluginError, PluginState } from '../schema/plugin.ts'
+import type { SuggestionKind } from '../schema/field-definition.ts'
+import type { Suggestion } from '../schema/suggestion.ts'
 import type { SafeMode } from '../schema/system.ts'
 import type { PluginLimits } from '../schema/plugin-limits.ts'
 import type { RefusalCount } from './permissions/refusals.ts'
@@ -165,6 +167,8 @@ export interface Lifecycle {
   toggle(id: string, enabled: boolean | undefined, context: CommandContext): Promise<Plugin>
   configure(id: string, config: Config, context: CommandContext): Promise<Plugin>
   checkConfig(id: string, config: Config): ConfigCheck
+  /** What the host knows, for settings that say `suggest`. */
+  suggestions(kind: SuggestionKind): Promise<Suggestion[]>
   /** Replaces what is set for this plugin, and loads it anew if it is enabled. Throws `limits_invalid`. */
   limit(id: string, limits: unknown, context: CommandContext): Promise<Plugin>
   /** What a plugin may take for which nothing is set. */

@@ -21,6 +21,7 @@ export function lifecycleWith(members: Partial<Lifecycle>): Lifecycle {
     toggle: missing('toggle'),
     configure: missing('configure'),
     checkConfig: missing('checkConfig'),
+    suggestions: missing('suggestions'),
     limit: missing('limit'),
     limits: defaultPluginLimits,
     reload: missing('reload'),

@@ -133,6 +133,8 @@ const requests: [name: string, path: string, body?: unknown][] = [
   ['POST /api/plugins/{id}/rollback', '/api/plugins/hello/rollback', {}],
   ['GET /api/plugins', '/api/plugins'],
   ['GET /api/plugins', '/api/plugins?state=nowhere'],
+  ['GET /api/suggestions', '/api/suggestions?kind=topic'],
+  ['GET /api/suggestions', '/api/suggestions?kind=weather'],
   ['GET /api/plugins/{id}', '/api/plugins/@fixtures/demo'],
   ['GET /api/plugins/{id}', '/api/plugins/nobody'],
   ['GET /api/plugins/{id}/logs', '/api/plugins/faulty/logs'],

@@ -37,6 +37,16 @@ for (const [title, value, settings, what, words] of cases) {
   })
 }
 
+test('an entry that speaks of each row is told by what the rows have', () => {
+  const entry = { kind: 'publish', value: '${config.rules[].to}' } as const
+  const told = (rows: string[] | undefined) =>
+    permissionInWords(entry, { ...unknown, labelOf: () => 'Rules, To', rowsOf: () => rows }).what
+  assert.equal(told(['a', 'b']), 'a, b')
+  assert.equal(told(['a', 'b', 'c', 'd', 'e', 'f', 'g']), 'a, b, c, d, e and 2 more')
+  assert.equal(told([]), 'no topic, as none is set')
+  assert.equal(told(undefined), 'the topic that you set under Rules, To')
+})
+
 test('in a line of the history the settings have their keys', () => {
   const entries = [
     { kind: 'host', value: '${config.url}' },

@@ -19,6 +19,7 @@ import { pluginRoutes } from './plugins.ts'
 import { repositoryRoutes } from './repositories.ts'
 import { schemaRoutes } from './schemas.ts'
 import { sessionRoutes } from './session.ts'
+import { suggestionRoutes } from './suggestions.ts'
 import { systemRoutes } from './system.ts'
 import { webRoutes } from './web.ts'
 import { webSocketRoutes } from './web-sockets.ts'
@@ -44,6 +45,7 @@ export function allRoutes(settings: RouteSettings): Route[] {
     ...hookRoutes(lifecycle),
     ...documentRoutes(lifecycle),
     ...historyRoutes(lifecycle),
+    ...suggestionRoutes(lifecycle),
     ...repositoryRoutes(lifecycle),
     ...eventRoutes(lifecycle, events),
     ...machineRoutes(machines),

@@ -38,7 +38,12 @@ export interface PermissionSettings {
   labelOf(key: string): string
   /** Undefined: not known yet. */
   valueOf(key: string): unknown
+  /** What an entry comes to that speaks of each row of a list; undefined: not known yet. */
+  rowsOf?(value: string): readonly string[] | undefined
 }
+
+/** Values of rows that are told by name. */
+const toldRows = 5
 
 const noSettings: PermissionSettings = { labelOf: (key) => key, valueOf: () => undefined }
 const setting = /\$\{config\.([^{}]+)\}/g
@@ -46,9 +51,11 @@ const setting = /\$\{config\.([^{}]+)\}/g
 /** The value as far as it is known; `words`: it is no name to be shown as code. */
 function shownValue(
   { kind, value }: PermissionEntry,
-  { labelOf, valueOf }: PermissionSettings,
+  { labelOf, valueOf, rowsOf }: PermissionSettings,
 ): { text: string; words: boolean } {
   const keys = [...value.matchAll(setting)].map(([, key = '']) => key)
+  const rows = keys.some((key) => key.includes('[]')) ? rowsOf?.(value) : undefined
+  if (rows !== undefined) return shownRows(rows, nouns[kind])
   const text = value.replace(setting, (whole, key: string) => {
     const known = valueOf(key)
     return typeof known === 'string' || typeof known === 'number' ? String(known) : whole
@@ -59,6 +66,13 @@ function shownValue(
   const isAll = text === `\${config.${unknown}}`
   const noun = isAll ? `the ${nouns[kind]} that you set` : `${text.replace(setting, '…')}, with what you set`
   return { text: `${noun} under ${labelOf(unknown)}`, words: true }
+}
+
+function shownRows(rows: readonly string[], noun: string): { text: string; words: boolean } {
+  if (rows.length === 0) return { text: `no ${noun}, as none is set`, words: true }
+  const more = rows.length - toldRows
+  const told = rows.slice(0, toldRows).join(', ')
+  return { text: more > 0 ? `${told} and ${more} more` : told, words: false }
 }
 
 /** `what`: undefined for everything. `words`: `what` is no name. `all`: there is no limit to it. `rest`: the end. */

@@ -13,6 +13,7 @@ const paths = {
   next: 'M9 5l7 7-7 7',
   play: 'M8 5v14l11-7z',
   pause: 'M8 5v14M16 5v14',
+  move: 'M9 6h.01M15 6h.01M9 12h.01M15 12h.01M9 18h.01M15 18h.01',
   warning: 'M12 4l9 16H3zM12 10v4M12 17v.5',
 } as const
 

@@ -1,4 +1,5 @@
 import type { ChangeCheck } from '../../schema/change-check.ts'
+import { valuesAt, withReferences } from '../../schema/config-references.ts'
 import { permissionEntries } from '../../schema/permission-entries.ts'
 import type { PermissionSettings } from '../base/permission-words.ts'
 import type { Plugin } from '../base/types.ts'
@@ -7,11 +8,12 @@ import { breakable } from '../parts/breakable.tsx'
 import { Failure } from '../parts/feedback.tsx'
 import { ForeignNamespace } from './foreign-namespace.tsx'
 import { Allowed, PermissionList } from './permission-list.tsx'
+import { labelAt, labelOfPath } from './setting-places.ts'
 
 /** What the host has found out about a version that is not installed yet. `plugin`: the version that is. */
 export function ChangeDetails({ check, plugin }: { check: ChangeCheck; plugin: Plugin | undefined }) {
   const { from, to, author, repository, hostVersion, config, fields, files } = check
-  const labelOf = (key: string): string => plugin?.fields.find((field) => field.key === key)?.label ?? key
+  const labelOf = (path: string): string => labelOfPath(plugin?.fields ?? [], path)
   return (
     <>
       {check.problems.map(({ code, detail }) => (
@@ -52,7 +54,7 @@ export function ChangeDetails({ check, plugin }: { check: ChangeCheck; plugin: P
                 <ul class="change-lines row-error">
                   {config.errors.map(({ path, message }) => (
                     <li key={path}>
-                      {breakable(labelOf(keyOf(path)))} {message}.
+                      {breakable(labelAt(plugin?.fields ?? [], path))} {message}.
                     </li>
                   ))}
                 </ul>
@@ -69,7 +71,14 @@ export function ChangeDetails({ check, plugin }: { check: ChangeCheck; plugin: P
           )}
         </dd>
       </dl>
-      <PermissionChanges check={check} settings={{ labelOf, valueOf: (key) => config.effective[key] }} />
+      <PermissionChanges
+        check={check}
+        settings={{
+          labelOf,
+          valueOf: (key) => valuesAt(config.effective, key)[0],
+          rowsOf: (value) => withReferences(value, config.effective),
+        }}
+      />
     </>
   )
 }
@@ -139,11 +148,4 @@ function ChangeLines({ changes: { added, removed, changed }, labelOf, nothing }:
       )}
     </ul>
   )
-}
-
-function keyOf(path: string): string {
-  return path
-    .replace(/^\/config\/|^\//, '')
-    .replaceAll('~1', '/')
-    .replaceAll('~0', '~')
 }

@@ -32,10 +32,15 @@ function stored(id: string): Draft {
 
 export function setDraft(plugin: Plugin, draft: Draft): void {
   drafts.value = new Map(drafts.peek()).set(plugin.id, draft)
-  const secrets = new Set(plugin.fields.filter(({ secret }) => secret).map(({ key }) => key))
+  const secrets = new Set(plugin.fields.filter(holdsSecret).map(({ key }) => key))
   const open = [...draft].filter(([key]) => !secrets.has(key)).map(([key, value]) => [key, { value }])
   if (open.length === 0) sessionStorage.removeItem(storageKey(plugin.id))
   else sessionStorage.setItem(storageKey(plugin.id), JSON.stringify(open))
+}
+
+/** Whether it is a secret, or something within it is. */
+function holdsSecret({ secret, items, fields }: Field): boolean {
+  return secret || (items !== null && holdsSecret(items)) || (fields?.some(holdsSecret) ?? false)
 }
 
 /** The configuration as it would be saved. */
@@ -70,5 +75,29 @@ function shown(field: Field | undefined, value: unknown): string {
       ? 'not set'
       : `default (${JSON.stringify(field.default)})`
   if (field?.secret === true) return value === hiddenValue ? 'stored secret' : 'new secret'
-  return JSON.stringify(value)
+  return JSON.stringify(field === undefined ? value : withoutTyped(field, value))
+}
+
+/** The same without secrets that somebody has typed. */
+function withoutTyped({ items, fields }: Pick<Field, 'items' | 'fields'>, value: unknown): unknown {
+  const open = (field: Field | undefined, one: unknown): unknown => {
+    if (field === undefined) return one
+    if (field.secret) return one === hiddenValue ? 'stored secret' : 'new secret'
+    return withoutTyped(field, one)
+  }
+  if (Array.isArray(value)) {
+    return value.map((item) =>
+      items === null ? withoutTyped({ items: null, fields }, item) : open(items, item),
+    )
+  }
+  if (fields === null || typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      open(
+        fields.find((one) => one.key === key),
+        member as unknown,
+      ),
+    ]),
+  )
 }

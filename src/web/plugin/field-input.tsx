@@ -1,9 +1,10 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
 import type { Field } from '../base/types.ts'
 import { valueText } from '../base/words.ts'
 import { Switch } from '../parts/switch.tsx'
 import { hiddenValue } from './draft.ts'
 import { hasLines, isNumeric, typedValue } from './field-text.ts'
+import { SuggestionList, useSuggestions } from './suggestions.tsx'
 
 interface FieldInputProps {
   field: Field
@@ -67,7 +68,7 @@ function LinesInput({ field, id, value, describedBy, invalid, onChange }: FieldI
       id={id}
       rows={5}
       value={value === undefined || value === null ? '' : valueText(value)}
-      placeholder={field.default === null ? '' : valueText(field.default)}
+      placeholder={field.default === null ? (field.placeholder ?? '') : valueText(field.default)}
       spellcheck={false}
       aria-describedby={describedBy}
       aria-invalid={invalid}
@@ -77,23 +78,41 @@ function LinesInput({ field, id, value, describedBy, invalid, onChange }: FieldI
 }
 
 function TextInput({ field, id, value, describedBy, invalid, onChange }: FieldInputProps) {
-  return (
+  const { suggestions, load } = useSuggestions(field)
+  const list = field.suggest === null ? {} : { list: `${id}-suggestions`, onFocus: load }
+  const input = (
     <input
       id={id}
+      {...list}
       value={value === undefined || value === null ? '' : valueText(value)}
-      placeholder={field.default === null ? '' : valueText(field.default)}
+      placeholder={field.default === null ? (field.placeholder ?? '') : valueText(field.default)}
       inputMode={isNumeric(field) ? 'decimal' : 'text'}
       autocomplete="off"
       spellcheck={false}
-      aria-describedby={describedBy}
+      aria-describedby={field.unit === null ? describedBy : `${id}-unit ${describedBy}`}
       aria-invalid={invalid}
       onInput={({ currentTarget }) => onChange(typedValue(field, currentTarget.value))}
     />
+  )
+  return (
+    <>
+      {field.unit === null ? (
+        input
+      ) : (
+        <div class="with-unit">
+          {input}
+          <span id={`${id}-unit`}>{field.unit}</span>
+        </div>
+      )}
+      {field.suggest === null ? null : <SuggestionList id={`${id}-suggestions`} suggestions={suggestions} />}
+    </>
   )
 }
 
 function SecretInput({ field, id, value, storedSecret, describedBy, invalid, onChange }: FieldInputProps) {
   const [revealed, setRevealed] = useState(false)
+  // What is cleared again is what was stored.
+  const before = useRef(storedSecret ? hiddenValue : undefined)
   const text = storedSecret || value === undefined || value === null ? '' : valueText(value)
   return (
     <div class="secret">
@@ -101,12 +120,12 @@ function SecretInput({ field, id, value, storedSecret, describedBy, invalid, onC
         id={id}
         {...(revealed && text !== '' ? { type: 'text' as const } : { type: 'password' as const })}
         value={text}
-        placeholder={storedSecret ? 'Stored; type to replace it' : ''}
+        placeholder={storedSecret ? 'Stored; type to replace it' : (field.placeholder ?? '')}
         autocomplete="new-password"
         aria-describedby={describedBy}
         aria-invalid={invalid}
         onInput={({ currentTarget }) =>
-          onChange(currentTarget.value === '' ? hiddenValue : typedValue(field, currentTarget.value))
+          onChange(currentTarget.value === '' ? before.current : typedValue(field, currentTarget.value))
         }
       />
       <button

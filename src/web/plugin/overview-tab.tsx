@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { valuesAt, withReferences } from '../../schema/config-references.ts'
 import { permissionEntries } from '../../schema/permission-entries.ts'
 import type { PermissionSettings } from '../base/permission-words.ts'
 import type { Plugin } from '../base/types.ts'
@@ -8,6 +9,7 @@ import { busy, reload } from '../store/commands.ts'
 import { ChangeDialog } from './change-dialog.tsx'
 import { HooksPanel } from './hooks-panel.tsx'
 import { Allowed } from './permission-list.tsx'
+import { labelOfPath } from './setting-places.ts'
 import { VersionsPanel } from './versions-panel.tsx'
 
 const resourceWords: Readonly<Record<string, string>> = {
@@ -146,8 +148,13 @@ function dependencyText(dependency: Plugin['dependencies'][number]): string {
 /** Settings as they are, or as they would be without being set. */
 function settingsOf({ fields, config }: Plugin): PermissionSettings {
   const fieldOf = (key: string) => fields.find((field) => field.key === key)
+  const defaults = fields.flatMap((field) =>
+    field.default === null ? [] : [[field.key, field.default] as const],
+  )
+  const whole = { ...Object.fromEntries(defaults), ...config }
   return {
-    labelOf: (key) => fieldOf(key)?.label ?? key,
-    valueOf: (key) => (fieldOf(key)?.secret === true ? undefined : (config[key] ?? fieldOf(key)?.default)),
+    labelOf: (key) => labelOfPath(fields, key),
+    valueOf: (key) => (fieldOf(key)?.secret === true ? undefined : valuesAt(whole, key)[0]),
+    rowsOf: (value) => withReferences(value, whole),
   }
 }

@@ -1,13 +1,14 @@
 import { useState } from 'preact/hooks'
 import { pluginApi, send, wordsOf } from '../base/api.ts'
 import { connection } from '../base/stream.ts'
-import type { ConfigCheck, Field, Plugin } from '../base/types.ts'
-import { valueText } from '../base/words.ts'
+import type { ConfigCheck, Plugin } from '../base/types.ts'
 import { Empty, Failure } from '../parts/feedback.tsx'
 import { tell } from '../parts/notices.tsx'
 import { putPlugin } from '../store/plugins.ts'
 import { type Difference, differences, draftOf, hiddenValue, setDraft, withDraft } from './draft.ts'
-import { FieldInput } from './field-input.tsx'
+import { SettingFields } from './setting-fields.tsx'
+import { labelAt } from './setting-places.ts'
+import { FormContext, formOf } from './settings-form.ts'
 import { useConfigCheck } from './use-config-check.ts'
 
 export function SettingsTab({ plugin }: { plugin: Plugin }) {
@@ -50,17 +51,15 @@ export function SettingsTab({ plugin }: { plugin: Plugin }) {
   if (fields.length === 0 && others.length === 0) return <Empty>{plugin.name} has no settings.</Empty>
   return (
     <form class="panel settings" onSubmit={(event) => void save(event)} noValidate>
-      {fields.map((field) => (
-        <FieldRow
-          key={field.key}
-          field={field}
-          plugin={plugin}
-          value={config[field.key]}
-          message={messageFor(field.key, check)}
-          effective={check?.effective[field.key]}
-          onChange={(value) => change(field.key, value)}
+      <FormContext.Provider value={formOf(plugin, check)}>
+        <SettingFields
+          fields={fields}
+          values={config}
+          effective={check?.effective ?? {}}
+          path="/config"
+          onChange={change}
         />
-      ))}
+      </FormContext.Provider>
       {others.length === 0 ? null : <p class="hint">Also stored, and kept as it is: {others.join(', ')}.</p>}
       <div class="save">
         {changes.length === 0 ? null : <Changes changes={changes} />}
@@ -88,88 +87,6 @@ export function SettingsTab({ plugin }: { plugin: Plugin }) {
       </div>
     </form>
   )
-}
-
-interface FieldRowProps {
-  field: Field
-  plugin: Plugin
-  value: unknown
-  message: string
-  effective: unknown
-  onChange(value: unknown): void
-}
-
-function FieldRow({ field, plugin, value, message, effective, onChange }: FieldRowProps) {
-  const id = `field-${field.key}`
-  const storedSecret = field.secret && value === hiddenValue
-  const bare = field.type === 'boolean' && field.enum === null
-  return (
-    <div class={message === '' ? 'field' : 'field wrong'}>
-      {bare ? (
-        <span class="label">{field.label}</span>
-      ) : (
-        <label class="label" for={id}>
-          {field.label}
-          {field.required ? <span class="required"> (required)</span> : null}
-        </label>
-      )}
-      <FieldInput
-        field={field}
-        id={id}
-        value={value}
-        storedSecret={storedSecret}
-        describedBy={`${id}-hint ${id}-error`}
-        invalid={message !== ''}
-        onChange={onChange}
-      />
-      <p class="hint" id={`${id}-hint`}>
-        {[...hints(field, value, effective), ...unreadVariable(plugin, field)].join(' ')}
-      </p>
-      <p class="field-error" id={`${id}-error`} aria-live="polite">
-        {message === '' ? '' : `${field.label} ${message}.`}
-      </p>
-      {value === undefined || field.required ? null : (
-        <button
-          type="button"
-          class="quiet small"
-          onClick={() => onChange(undefined)}
-          aria-label={`${field.default === null ? 'Clear' : 'Use the default of'} ${field.label}`}
-        >
-          {storedSecret || plugin.fields.length === 0
-            ? 'Remove the stored value'
-            : field.default === null
-              ? 'Clear'
-              : 'Use the default'}
-        </button>
-      )}
-    </div>
-  )
-}
-
-function hints(field: Field, value: unknown, effective: unknown): string[] {
-  const { description, min, max, env } = field
-  const result: string[] = []
-  if (description !== null) result.push(description.replace(/[^.!?]$/, '$&.'))
-  if (min !== null && max !== null) result.push(`From ${min} to ${max}.`)
-  else if (min !== null) result.push(`At least ${min}.`)
-  else if (max !== null) result.push(`At most ${max}.`)
-  if (field.default !== null) result.push(`Default: ${valueText(field.default)}.`)
-  if (env === null) return result
-  const isUnset = value === undefined || value === ''
-  const found = isUnset && effective !== undefined && effective !== field.default
-  result.push(
-    found
-      ? `Now from the environment variable ${env}: ${valueText(effective)}.`
-      : `When empty, the environment variable ${env} is used.`,
-  )
-  return result
-}
-
-/** A variable that could be read, were it allowed. Where it is required, the message below the field says so. */
-function unreadVariable({ environment }: Plugin, { key, required }: Field): string[] {
-  const refused = environment.refused.find((one) => one.key === key)
-  if (refused === undefined || required) return []
-  return [`Not from the environment: ${refused.message}.`]
 }
 
 function Changes({ changes }: { changes: readonly Difference[] }) {
@@ -200,16 +117,6 @@ function Changes({ changes }: { changes: readonly Difference[] }) {
   )
 }
 
-function messageFor(key: string, check: ConfigCheck | undefined): string {
-  const pointer = `/config/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`
-  return (
-    check?.errors
-      .filter(({ path }) => path === pointer)
-      .map(({ message }) => message)
-      .join('; ') ?? ''
-  )
-}
-
 /** Something that is missing stops the load, not the saving. */
 function isMissing(message: string): boolean {
   return message.startsWith('is required') || message.startsWith('the environment variable')
@@ -228,13 +135,8 @@ function whyNot(
   if (check === undefined) return 'Checking…'
   const wrong = check.errors.filter(({ message }) => plugin.enabled || !isMissing(message))
   if (wrong.length === 0) return ''
-  const names = wrong.map(({ path, message }) => `${labelOf(plugin, path)} ${message}`)
+  const names = wrong.map(({ path, message }) => `${labelAt(plugin.fields, path)} ${message}`)
   return `Cannot be saved yet: ${names.join('; ')}.`
-}
-
-function labelOf(plugin: Plugin, path: string): string {
-  const key = path.replace('/config/', '').replaceAll('~1', '/').replaceAll('~0', '~')
-  return plugin.fields.find((field) => field.key === key)?.label ?? key
 }
 
 function consequence({ name, enabled }: Plugin): string {

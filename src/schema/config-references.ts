@@ -1,7 +1,10 @@
-import { isJsonObject } from '../../base/json.ts'
-import type { Config } from '../../schema/plugin.ts'
+import { isJsonObject } from '../base/json.ts'
+
+// Without schemas, so that the pages can use it too.
 
 /** What `${config.…}` of a permission stands for: `key`, `a.member`, `rules[].column`, at any depth. Pure. */
+
+type Config = Readonly<Record<string, unknown>>
 
 const reference = /\$\{config\.([^{}/]+)\}/g
 

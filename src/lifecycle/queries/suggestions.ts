@@ -1,0 +1,86 @@
+import type { Bus } from '../../bus/bus.ts'
+import { valuesAt } from '../../schema/config-references.ts'
+import { allFields } from '../../schema/field.ts'
+import type { SuggestionKind } from '../../schema/field-definition.ts'
+import { identifierOf } from '../../schema/identifier.ts'
+import type { Suggestion } from '../../schema/suggestion.ts'
+import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import { hostsIn } from '../permissions/resolve-permissions.ts'
+import type { ObjectRegistry, RegisteredKind } from '../running/object-registry.ts'
+import { hideSecrets } from '../secrets/secrets.ts'
+import type { PluginQueries } from './plugin-queries.ts'
+
+/** Suggestions of one kind that are told; nobody reads more. */
+const suggestionLimit = 1_000
+
+/** Settings of which the host can be offered to others. */
+const holdsHost = /host|url|address/i
+
+export interface SuggestionSources {
+  queries: Pick<PluginQueries, 'list'>
+  registry: ObjectRegistry
+  bus: Pick<Bus, 'retainedTopics'>
+  /** Serial ports of this machine; absent: nobody can say. */
+  serialPorts?: (() => Promise<readonly { path: string; manufacturer?: string | undefined }[]>) | undefined
+}
+
+/** What the host knows that somebody may want to type into a setting (plugin API, section 13, `suggest`). */
+export function createSuggestions(
+  context: LifecycleContext,
+  { queries, registry, bus, serialPorts }: SuggestionSources,
+): (kind: SuggestionKind) => Promise<Suggestion[]> {
+  const known = (kind: RegisteredKind, valueOf: (plugin: string, id: string) => string): Suggestion[] =>
+    queries
+      .list()
+      .flatMap(({ id: plugin, name }) =>
+        [...registry.values(plugin, kind).keys()].map((id) => ({ value: valueOf(plugin, id), label: name })),
+      )
+
+  function configuredHosts(): Suggestion[] {
+    return queries.list().flatMap(({ id, name }) => {
+      const fields = context.manifests.fields(id)
+      const config = hideSecrets(fields, snapshotOfPlugin(context, id).context.config)
+      return allFields(fields)
+        .filter(({ field }) => field.suggest === 'host' || holdsHost.test(field.key))
+        .flatMap(({ path }) => hostsIn(valuesAt(config, path)))
+        .map((value) => ({ value, label: name }))
+    })
+  }
+
+  async function all(kind: SuggestionKind): Promise<Suggestion[]> {
+    switch (kind) {
+      case 'topic':
+        return [...bus.retainedTopics()].map((value) => ({ value, label: null }))
+      case 'plugin':
+        return queries.list().map(({ id, name }) => ({ value: id, label: name }))
+      case 'object':
+        return known('object', (plugin, path) => {
+          const { namespace, shortId } = identifierOf(plugin)
+          return `plugins.${namespace}.${shortId}.${path}`
+        })
+      case 'sensor': {
+        const named = (plugin: string, id: string): string => `${plugin}/${id}`
+        return [...known('sensor', named), ...known('control', named)]
+      }
+      case 'event':
+        return queries
+          .list()
+          .flatMap(({ exports }) => exports.events ?? [])
+          .map(({ name, description = null }) => ({ value: name, label: description }))
+      case 'host':
+        return configuredHosts()
+      case 'serial':
+        return ((await serialPorts?.()) ?? []).map(({ path, manufacturer = null }) => ({
+          value: path,
+          label: manufacturer,
+        }))
+    }
+  }
+
+  return async (kind) => {
+    const unique = new Map((await all(kind)).map((suggestion) => [suggestion.value, suggestion]))
+    return [...unique.values()]
+      .sort((one, other) => (one.value < other.value ? -1 : 1))
+      .slice(0, suggestionLimit)
+  }
+}

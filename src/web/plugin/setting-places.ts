@@ -1,0 +1,111 @@
+import { isShown } from '../../schema/show-if.ts'
+import type { Field } from '../base/types.ts'
+
+/** Where a setting is, as a pointer (`/config/rules/1/to`), and what people call it. Pure. */
+
+export type Values = Readonly<Record<string, unknown>>
+
+export function pointerTo(path: string, key: string | number): string {
+  return `${path}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`
+}
+
+/** Whether a pointer is this place, or one within it. */
+export function isWithin(pointer: string, place: string): boolean {
+  return pointer === place || pointer.startsWith(`${place}/`)
+}
+
+/** `Rules, row 2, To` */
+export function labelAt(fields: readonly Field[], pointer: string): string {
+  const steps = pointer
+    .split('/')
+    .slice(2)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return namesOf(fields, steps).join(', ')
+}
+
+function namesOf(fields: readonly Field[] | null, [step, ...below]: readonly string[]): string[] {
+  if (step === undefined) return []
+  const field = fields?.find(({ key }) => key === step)
+  if (field === undefined) return [step, ...below]
+  return [field.label, ...(field.type === 'list' ? namesInList(field, below) : namesOf(field.fields, below))]
+}
+
+function namesInList({ items, fields }: Field, [step, ...below]: readonly string[]): string[] {
+  if (step === undefined) return []
+  const name = `${fields === null ? 'value' : 'row'} ${Number(step) + 1}`
+  if (items?.type === 'list') return [name, ...namesInList(items, below)]
+  return [name, ...namesOf(items === null ? fields : items.fields, below)]
+}
+
+/** What people call the setting that a permission names: `rules[].from` is `Rules, From`. */
+export function labelOfPath(fields: readonly Field[], path: string): string {
+  const own = fields.find(({ key }) => key === path)
+  if (own !== undefined) return own.label
+  const labels: string[] = []
+  let below: readonly Field[] | null = fields
+  for (const step of path.split(/[.[\]]+/).filter((one) => one !== '')) {
+    const field: Field | undefined = below?.find(({ key }) => key === step)
+    labels.push(field?.label ?? step)
+    below = field?.fields ?? field?.items?.fields ?? null
+  }
+  return labels.join(', ')
+}
+
+/** The fields to be seen beside one another, with what is typed. */
+export function shownFields(fields: readonly Field[], values: Values): Field[] {
+  const beside = Object.fromEntries(
+    fields.map((field) => [field.key, values[field.key] ?? field.default ?? undefined]),
+  )
+  return fields.filter((field) => isShown(field, { ...values, ...beside }))
+}
+
+export interface Section {
+  /** Null: under no heading. */
+  group: string | null
+  fields: Field[]
+  /** Folded away. */
+  advanced: Field[]
+}
+
+/** Fields of one group together, where the first of them stands. */
+export function sectionsOf(fields: readonly Field[]): Section[] {
+  const sections: Section[] = []
+  for (const field of fields) {
+    const last = sections.at(-1)
+    const own =
+      field.group === null
+        ? last?.group === null
+          ? last
+          : undefined
+        : sections.find(({ group }) => group === field.group)
+    const section = own ?? { group: field.group, fields: [], advanced: [] }
+    if (own === undefined) sections.push(section)
+    ;(field.advanced === true ? section.advanced : section.fields).push(field)
+  }
+  return sections
+}
+
+/** What the rows of a list are made of; null: it is a list of values. */
+export function columnsOf({ items, fields }: Field): Field[] | null {
+  return fields ?? (items?.type === 'object' ? (items.fields ?? []) : null)
+}
+
+/** What a new row begins as. */
+export function emptyRow(list: Field): unknown {
+  if (columnsOf(list) !== null) return {}
+  if (list.items?.type === 'list') return []
+  if (list.items?.type === 'boolean') return list.items.default ?? false
+  return list.items?.default ?? list.items?.enum?.[0] ?? ''
+}
+
+export function objectOf(value: unknown): Values {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Values) : {}
+}
+
+/** The same with one member changed in its place; undefined: without it. */
+export function withMember(values: Values, key: string, value: unknown): Values {
+  const members = new Map(Object.entries(values))
+  if (value === undefined) members.delete(key)
+  else members.set(key, value)
+  return Object.fromEntries(members)
+}

@@ -1,0 +1,201 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { assertAccessible, assertFitsWidth } from '../helpers/browser.ts'
+import type { FixturePlugin } from '../helpers/fixture-repository.ts'
+import { heading, lampHost, nameOf, options, useBrowser, views } from './web-fixture.ts'
+
+/** The form of lists, objects, groups, conditions and suggestions, in a real browser. */
+
+const open = useBrowser()
+const path = '/api/plugins/@fixtures/bridge'
+
+const bridge: FixturePlugin = {
+  id: 'bridge',
+  lua: `local plugin = Plugin:new("bridge")
+    plugin:onInit(function(config) plugin:upsertObject("config", { text = plugin:jsonEncode(config) }) end)`,
+  manifest: {
+    configSchema: [
+      {
+        key: 'rules',
+        type: 'list',
+        label: 'Rules',
+        description: 'What is passed on',
+        maxItems: 4,
+        lines: ['{from} -> {to} {…}'],
+        fields: [
+          { key: 'from', type: 'string', label: 'From', required: true, suggest: 'topic' },
+          { key: 'to', type: 'string', label: 'To', required: true, placeholder: 'home/lamp' },
+          { key: 'every', type: 'number', label: 'Every', unit: 's', default: '10', min: 1, advanced: true },
+          { key: 'code', type: 'password', label: 'Code' },
+        ],
+      },
+      { key: 'names', type: 'list', label: 'Names', items: { type: 'string' } },
+      {
+        key: 'mode',
+        type: 'select',
+        label: 'Mode',
+        enum: ['mqtt', 'http'],
+        default: 'mqtt',
+        group: 'Server',
+      },
+      {
+        key: 'url',
+        type: 'string',
+        label: 'Address',
+        required: true,
+        showIf: { mode: 'http' },
+        group: 'Server',
+      },
+      {
+        key: 'broker',
+        type: 'object',
+        label: 'Broker',
+        showIf: { mode: 'mqtt' },
+        group: 'Server',
+        fields: [
+          { key: 'host', type: 'string', label: 'Host', suggest: 'host' },
+          { key: 'port', type: 'integer', label: 'Port', default: '1883' },
+        ],
+      },
+    ],
+  },
+}
+
+test(
+  'rows are added, filled, put in order with mouse and keyboard, removed and saved',
+  options,
+  async (context) => {
+    const host = await lampHost(context, { plugins: [bridge] })
+    await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/bridge' } })
+    await host.request('POST', `${path}/toggle`, { body: { enabled: true } })
+    const { page, faults } = await open(context, host)
+    await page.goto('/plugins/@fixtures/bridge/settings')
+    await heading(page, 'Fixture bridge').waitFor()
+    const row = (number: number) => page.getByRole('group', { name: `Rules, row ${number}`, exact: true })
+    for (const [index, letter] of ['a', 'b', 'c'].entries()) {
+      await page.getByRole('button', { name: 'Add a row to Rules' }).click()
+      // The first field of the new row has the focus.
+      await row(index + 1)
+        .locator('input:focus')
+        .waitFor()
+      await page.keyboard.type(`in/${letter}`)
+      await row(index + 1)
+        .getByLabel('To (required)')
+        .fill(`out/${letter}`)
+    }
+    await row(2).getByRole('textbox', { name: 'Code' }).fill('typed-secret')
+    await row(1).getByText('More settings').click()
+    await row(1).getByRole('textbox', { name: 'Every' }).fill('0')
+    await page.getByText('Cannot be saved yet: Rules, row 1, Every must be at least 1.').waitFor()
+    await row(1).getByText('Every must be at least 1.').waitFor()
+    await row(1).getByRole('textbox', { name: 'Every' }).fill('5')
+
+    // With the keyboard the first row goes down, and the focus with it.
+    await page.getByRole('button', { name: /^Move row 1 of Rules/ }).focus()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('ArrowDown')
+    assert.equal(await row(3).getByLabel('From (required)').inputValue(), 'in/a')
+    assert.match(
+      (await page.evaluate<string>('document.activeElement.getAttribute("aria-label")')) ?? '',
+      /^Move row 3 of Rules/,
+    )
+
+    // With the mouse the third row goes up.
+    const from = await page.getByRole('button', { name: /^Move row 3 of Rules/ }).boundingBox()
+    const to = await row(1).boundingBox()
+    assert.ok(from !== null && to !== null)
+    await page.mouse.move(from.x + 5, from.y + 5)
+    await page.mouse.down()
+    await page.mouse.move(from.x + 5, to.y + to.height / 2, { steps: 8 })
+    await page.mouse.move(from.x + 5, to.y + 2, { steps: 4 })
+    await page.mouse.up()
+    assert.equal(await row(1).getByLabel('From (required)').inputValue(), 'in/a')
+
+    await page.getByRole('button', { name: 'Remove row 3 of Rules' }).click()
+    await page.getByRole('button', { name: 'Add a value to Names' }).click()
+    await page.getByLabel('Names, value 1').and(page.locator(':focus')).waitFor()
+    await page.getByLabel('Names, value 1').and(page.locator(':focus')).waitFor()
+    await page.keyboard.type('Ann')
+    // A hidden field is not required, and comes with its condition.
+    assert.equal(await page.getByLabel('Address (required)').count(), 0)
+    await page.getByLabel('Mode').selectOption('http')
+    await page.getByLabel('Address (required)').waitFor()
+    assert.equal(await page.getByRole('combobox', { name: 'Host' }).count(), 0)
+    await page.getByText('Address is required').first().waitFor()
+    await page.getByLabel('Mode').selectOption('mqtt')
+    await page.getByRole('combobox', { name: 'Host' }).fill('broker.local')
+    await page.getByText('Saving stores the settings and reloads Fixture bridge.').waitFor()
+    assert.doesNotMatch(await page.locator('.changes').innerText(), /typed-secret/)
+    assert.doesNotMatch(await page.evaluate<string>('JSON.stringify(sessionStorage)'), /typed-secret/)
+    await page.getByRole('button', { name: 'Save and reload' }).click()
+    await page.getByText('Saved, and Fixture bridge is running with it.').waitFor()
+    const { body } = await host.request('GET', path)
+    assert.deepEqual(body.config, {
+      rules: [
+        { from: 'in/a', to: 'out/a', every: 5 },
+        { from: 'in/b', to: 'out/b', code: '********' },
+      ],
+      names: ['Ann'],
+      mode: 'mqtt',
+      broker: { host: 'broker.local' },
+    })
+
+    // A row with a stored secret keeps it in another place, and not with another value.
+    await page.getByRole('button', { name: /^Move row 2 of Rules/ }).press('ArrowUp')
+    await page.getByRole('button', { name: 'Save and reload' }).click()
+    await page.getByText('There is nothing to save').waitFor()
+    const { config } = (await host.request('GET', `${path}/objects`)).body.objects
+    assert.match(config.text, /typed-secret.*in\/a/)
+    await row(1).getByLabel('To (required)').fill('elsewhere')
+    await row(1)
+      .getByText(/^Code must be the value itself/)
+      .waitFor()
+    assert.deepEqual(faults, [])
+  },
+)
+
+test('what the host knows is offered, and texts of before are rows', options, async (context) => {
+  const host = await lampHost(context, { plugins: [bridge] })
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/bridge' } })
+  const config = { rules: 'a/b -> c/d every=5', broker: { host: 'known.example' } }
+  await host.request('POST', `${path}/config`, { body: { config } })
+  await host.request('POST', `${path}/toggle`, { body: { enabled: true } })
+  const { page } = await open(context, host)
+  await page.goto('/plugins/@fixtures/bridge/settings')
+  const from = page.getByLabel('From (required)')
+  assert.equal(await from.inputValue(), 'a/b')
+  await from.focus()
+  const topic = 'host/plugins/@fixtures/bridge/state'
+  await page.locator(`datalist option[value="${topic}"]`).first().waitFor({ state: 'attached' })
+  await page.getByRole('combobox', { name: 'Host' }).focus()
+  await page.locator('datalist option[value="known.example"]').waitFor({ state: 'attached' })
+  // With a line that is none, the text stays, and loses nothing.
+  const text = 'a/b -> c/d\nwhat is this'
+  await host.request('POST', `${path}/config`, { body: { config: { rules: text } } })
+  await page.reload()
+  assert.equal(await page.getByRole('textbox', { name: 'Rules' }).inputValue(), text)
+  await page.getByRole('button', { name: 'Make rows of the lines that can be read' }).click()
+  assert.equal(await page.getByLabel('From (required)').inputValue(), 'a/b')
+})
+
+for (const view of views) {
+  test(`a form with lists is for everybody: ${nameOf(view)}`, options, async (context) => {
+    const host = await lampHost(context, { plugins: [bridge] })
+    await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/bridge' } })
+    const rules = [
+      { from: 'in/kitchen/temperature', to: 'out/kitchen', code: 'secret' },
+      { from: '', to: 'out/b' },
+    ]
+    const body = { config: { rules, names: ['Ann', 'Ben'], broker: { host: 'broker.local' } } }
+    await host.request('POST', `${path}/config`, { body })
+    const { page, faults } = await open(context, host, view)
+    await page.goto('/plugins/@fixtures/bridge/settings')
+    await page.getByText('From is required').first().waitFor()
+    await assertAccessible(page, 'settings with lists')
+    await assertFitsWidth(page, 'settings with lists')
+    const picture = process.env.SCREENSHOTS
+    if (picture !== undefined)
+      await page.screenshot({ path: `${picture}/settings-${view.width}.png`, fullPage: true })
+    assert.deepEqual(faults, [])
+  })
+}

@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { connect } from '../bus/bus-fixture.ts'
+import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+
+/** What the form of settings offers, as the API tells it. */
+
+const configSchema = [
+  {
+    key: 'servers',
+    type: 'list',
+    fields: [
+      { key: 'url', type: 'string' },
+      { key: 'token', type: 'string' },
+    ],
+  },
+  { key: 'device', type: 'string', suggest: 'host' },
+  { key: 'apiUrlToken', type: 'string' },
+]
+let host: TestHost
+before(async () => {
+  const lua = `local plugin = Plugin:new("meter")
+    plugin:onInit(function()
+      plugin:upsertObject("room.lamp", { on = true })
+      plugin:sensor("power", function() return 1 end)
+      plugin:control("level", function() return 1 end, function() end)
+    end)`
+  const exports = { events: [{ name: 'meter:read', description: 'It was read' }] }
+  host = await startTestHost({ plugins: [{ id: 'meter', lua, manifest: { configSchema, exports } }] })
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/meter' } })
+  const config = {
+    servers: [{ url: 'http://user:pass@one.example:81/x', token: 'http://secret.example' }],
+    device: 'two.example',
+    apiUrlToken: 'http://hidden.example',
+  }
+  await host.request('POST', '/api/plugins/meter/config', { body: { config } })
+  await host.request('POST', '/api/plugins/meter/toggle')
+})
+after(() => host.close())
+
+const suggested = async (kind: string) =>
+  (await host.request('GET', `/api/suggestions?kind=${kind}`)).body.suggestions
+
+test('each kind of suggestion is what the host knows of it', async (context) => {
+  const label = 'Fixture meter'
+  assert.deepEqual(await suggested('plugin'), [{ value: '@fixtures/meter', label }])
+  assert.deepEqual(await suggested('object'), [{ value: 'plugins.fixtures.meter.room.lamp', label }])
+  assert.deepEqual(await suggested('sensor'), [
+    { value: '@fixtures/meter/level', label },
+    { value: '@fixtures/meter/power', label },
+  ])
+  assert.deepEqual(await suggested('event'), [{ value: 'meter:read', label: 'It was read' }])
+  assert.deepEqual(await suggested('host'), [
+    { value: 'one.example', label },
+    { value: 'two.example', label },
+  ])
+  assert.deepEqual(await suggested('serial'), [])
+  const client = await connect(context, host.mqttUrl)
+  await client.publishAsync('house/kitchen', '1', { retain: true, qos: 1 })
+  const topics = (await suggested('topic')).map(({ value }: { value: string }) => value)
+  assert.ok(topics.includes('house/kitchen'), topics.join())
+  assert.ok(topics.includes('host/plugins/@fixtures/meter/sensors/power'))
+})
+
+test('another kind is refused', async () => {
+  const { status, body } = await host.request('GET', '/api/suggestions?kind=weather')
+  assert.deepEqual([status, body.code, body.errors[0].path], [400, 'body_invalid', '/kind'])
+})
