@@ -17,7 +17,10 @@ export const flowCells = {
   credit: 0,
   /** Bytes of the deliveries that the isolate has handled, modulo 2^32. */
   handled: 1,
-  /** Number of the call of another plugin that the isolate serves now; 0: none that is another's doing. */
+  /**
+   * The call of another plugin that the isolate serves now: its number, or with a minus the isolate in this worker that
+   * makes it; 0: none that is another's doing.
+   */
   serving: 2,
   count: 3,
 } as const

@@ -16,8 +16,9 @@ import {
   PluginCall,
   PluginCallOutcome,
   type PluginSummary,
-  type Reference,
+  Reference,
   Release,
+  serializedReferenceLimit,
   Uint32,
   ForeignCallPermission,
 } from './plugin-call.ts'
@@ -140,6 +141,12 @@ export const Question = Type.Union([
   /** A running plugin by its full id, or by its short id when only one that is installed has it. */
   Type.Object({ kind: Type.Literal('findPlugin'), id: Name }),
   PluginCall,
+  /** Counts what an isolate has handed over to another one in its worker, after all that it has sent before. */
+  Type.Object({
+    kind: Type.Literal('handOver'),
+    to: Uint32,
+    references: Type.Array(Reference, { maxItems: serializedReferenceLimit }),
+  }),
 ])
 export type Question = Static<typeof Question>
 
@@ -158,6 +165,7 @@ export interface Answers {
   hookAddress: HookAddress
   findPlugin: Reference | undefined
   callPlugin: SerializedValues
+  handOver: undefined
 }
 export type Answer = Answers[keyof Answers]
 

@@ -257,3 +257,30 @@ test('§6 a plugin that makes and forgets many times the memory of a worker stay
     assert.equal((await isolates()).get(id)?.isolation, 'shared')
   }
 })
+
+test('§6 whoever has a neighbour in its own worker do what cannot be stopped pays for it, and not the neighbour', async (context) => {
+  const victim: FixturePlugin = {
+    id: 'victim',
+    lua: `
+local plugin = Plugin:new("victim")
+function plugin:hang() ${unstoppable} end
+return plugin
+`,
+  }
+  const { host, facts, isolates } = await stage(context, [
+    victim,
+    neighbour('first'),
+    culprit('Plugin.get("@fixtures/victim"):hang()'),
+  ])
+  assert.equal(new Set([...(await isolates()).values()].map(({ worker }) => worker)).size, 1)
+  const client = await connect(context, host.mqttUrl)
+  await client.publishAsync('misbehave', '')
+  const crash = await until('its crash', async () =>
+    (await facts('culprit')).find(({ type }) => type === 'PluginCrashed'),
+  )
+  assert.equal(crash.data.error?.code, 'ended_another')
+  for (const id of ['victim', 'first']) {
+    await until(id, async () => (await facts(id)).filter(({ type }) => type === 'PluginLoaded').length === 2)
+    assert.ok(!types(await facts(id)).includes('PluginCrashed'))
+  }
+})

@@ -24,6 +24,8 @@ export interface PluginCalls {
   find(caller: number, id: string, reply: Reply): void
   call(caller: number, call: PluginCall, reply: Reply): void
   answered(isolate: number, call: number, outcome: PluginCallOutcome): void
+  /** One isolate has answered a call of another one in its worker with these. */
+  handOver(from: number, to: number, references: readonly Reference[], reply: Reply): void
   release(isolate: number, releases: readonly Release[]): void
   /** Whose call the isolate serves now, or served when its worker died; undefined: nobody's. */
   servedBy(isolate: number): Peer | undefined
@@ -34,8 +36,10 @@ export interface PluginCalls {
 export interface Peer {
   isolate: number
   id: string
+  /** Number of its worker. */
+  worker: number
   post(message: UrgentMessage): void
-  /** The call that it serves now, also when it is dead; 0, or absent: none. */
+  /** The call that it serves now, also when it is dead, as in `flowCells.serving`; 0, or absent: none. */
   serving?(): number
   /** It has ended another plugin, which served its call. */
   charged?(victim: string, error: IsolateError): void
@@ -159,8 +163,21 @@ export function createPluginCalls(): PluginCalls {
         reply.fail(`${callee.id} handed over what it has not got`)
       }
     },
+    handOver(from, to, references, reply) {
+      if (peers.has(to) && ledger.transfer(from, to, references)) reply.succeed(undefined)
+      else {
+        ledger.discard(from, references)
+        reply.fail(`${peers.get(from)?.id ?? ''} handed over what it has not got`)
+      }
+    },
     servedBy(isolate) {
-      const { caller, callee } = pending.get(peers.get(isolate)?.serving?.() ?? 0) ?? {}
+      const peer = peers.get(isolate)
+      const served = peer?.serving?.() ?? 0
+      if (served < 0) {
+        const caller = peers.get(-served)
+        return caller?.worker === peer?.worker ? caller : undefined
+      }
+      const { caller, callee } = pending.get(served) ?? {}
       return callee?.isolate === isolate && caller?.isolate !== isolate ? caller : undefined
     },
     release: (isolate, releases) => ledger.release(isolate, releases),

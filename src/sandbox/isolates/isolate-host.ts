@@ -158,6 +158,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   pluginCalls.join({
     isolate: number,
     id: source.id,
+    worker: slot.worker,
     post: (message) => slot.postUrgent(message),
     serving: () => flow.serving(),
     charged(victim, { code }) {

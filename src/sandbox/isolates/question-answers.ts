@@ -65,6 +65,9 @@ export function createQuestionAnswers(
       case 'callPlugin':
         pluginCalls.call(isolate, question, reply)
         break
+      case 'handOver':
+        pluginCalls.handOver(isolate, question.to, question.references, reply)
+        break
     }
   }
 

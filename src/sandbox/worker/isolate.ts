@@ -31,7 +31,8 @@ import type { SetOutcome } from './plugin-api/points.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { createFrameReader } from '../../schema/message-frames.ts'
 import { createPluginLog, failureOf } from './plugin-log.ts'
-import type { PeerMessage, QuestionChannel } from './question-channel.ts'
+import type { ReceivedCall } from './local-calls.ts'
+import type { Asker, PeerMessage, QuestionChannel } from './question-channel.ts'
 import { createRedactor } from '../../base/redaction.ts'
 import { createResourceRegistry } from './resource-registry.ts'
 import type { RunQueue } from './run-queue.ts'
@@ -47,6 +48,8 @@ export type DeliveredMessage = Exclude<Extract<HostMessage, { isolate: number }>
 
 /** One plugin in its Lua state. */
 export interface WorkerIsolate {
+  /** Full id of the plugin. */
+  readonly plugin: string
   /** Runs the chunk and the init callback, and says what comes of it. */
   load(): void
   receive(message: DeliveredMessage): void
@@ -73,7 +76,6 @@ export interface WorkerIsolateSettings {
 
 type LoadFailure = Extract<WorkerMessage, { kind: 'loadFailed' }>
 type FailureCode = LoadFailure['code']
-type CallMessage = Extract<PeerMessage, { kind: 'call' }>
 
 const entryFile = 'init.lua'
 /** Milliseconds for `onCleanup` where others share the worker: they may be busy, and the host waits for its end. */
@@ -106,6 +108,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   /** None have been said: the first ones are sent in any case. */
   let sentCounts: Partial<Resources> = {}
   let isLoaded = false
+  let isUnloading = false
 
   const runtime: LuaRuntime = createLuaRuntime({
     print: (line) => log.write('info', line),
@@ -140,14 +143,15 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   /** Answers that somebody waits for without keeping the stack. */
   const awaited = new Set<Waiting>()
 
+  /** What Lua did before it asks has happened when the host answers. */
+  const asker = (): Asker => ({ isolate, milliseconds: budgets.call, settled: outbox.flush() })
+
   /** Asks the host, and waits with all that is on the stack. Throws when there is no answer. */
   function askNow<K extends Question['kind'], T>(
     question: Extract<Question, { kind: K }>,
     accept: (answer: Answers[K]) => T,
   ): T {
-    // What Lua did before it asked has happened when the host answers.
-    outbox.flush()
-    const wait = (): T => questions.ask(isolate, question, budgets.call, accept, impatient)
+    const wait = (): T => questions.ask(asker(), question, accept, impatient)
     return budget.excuse(() => tasks.whileWaiting(wait))
   }
 
@@ -155,7 +159,6 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     question: Extract<Question, { kind: K }>,
     accept: (answer: Answers[K]) => T,
   ): Waiting<T> {
-    outbox.flush()
     let outcome: (() => T) | undefined
     let over = false
     const end = (): void => {
@@ -167,10 +170,9 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
       outcome = found
       end()
     }
-    const takeBack = questions.begin(
-      isolate,
+    const { start, takeBack } = questions.begin(
+      asker(),
       question,
-      budgets.call,
       // The answer is looked at the moment it comes, before anything that comes after it.
       (answer) => settle(outcomeOf(() => accept(answer))),
       (error) =>
@@ -185,6 +187,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
         return over
       },
       wake: undefined,
+      start,
       take() {
         if (outcome === undefined) throw new Error('there is no answer, because the plugin is being unloaded')
         return outcome()
@@ -210,10 +213,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     })
   }
 
-  const begin: PeersSettings['begin'] = (question, accept, failed) => {
-    outbox.flush()
-    return questions.begin(isolate, question, budgets.call, accept, failed)
-  }
+  const begin: PeersSettings['begin'] = (question, accept, failed) =>
+    questions.begin(asker(), question, accept, failed).takeBack
 
   const peers: Peers = createPeers({
     ...{
@@ -430,14 +431,16 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     })
   }
 
-  function* serve(message: CallMessage): Steps<void> {
-    const outcome = yield* peers.serve(message)
+  function* serve(call: ReceivedCall): Steps<void> {
+    const outcome = yield* peers.serve(call)
+    // It has failed for want of time or of an answer: that the plugin has ended is what the caller is told.
+    if (isUnloading && !outcome.ok) return
     // What the call has done has happened when the caller goes on.
-    outbox.flush()
-    post({ kind: 'callAnswered', isolate, call: message.call, outcome })
+    questions.answerCall(call, outcome, outbox.flush())
   }
 
   return {
+    plugin: source.id,
     cancel: tasks.cancel,
     refuse: peers.refuse,
     exceeded(excess) {
@@ -485,6 +488,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
           tasks.schedule()
           break
         case 'unload':
+          isUnloading = true
           inbox.close()
           calls.giveUp()
           tasks.startLast(unload())

@@ -44,12 +44,10 @@ const questions = createQuestionChannel({
     const { isolate } = message
     const found = isolates.get(isolate)
     if (found !== undefined) found.serve(message)
-    else if (message.kind === 'call') {
-      const outcome = { ok: false, message: 'plugin not running' } as const
-      post({ kind: 'callAnswered', isolate, call: message.call, outcome })
-    }
+    else if (message.kind === 'call') questions.refuseCall(message, 'plugin not running')
   },
   cancel: (isolate, call) => isolates.get(isolate)?.cancel(call),
+  pluginOf: (isolate) => isolates.get(isolate)?.plugin,
   runOthers: queue.runOne,
   refuse: (isolate, references) => isolates.get(isolate)?.refuse(references),
 })
@@ -88,6 +86,7 @@ port.on('message', (message: HostMessage) => {
       const number = message.isolate
       const closed = (): void => {
         isolates.delete(number)
+        questions.ended(number)
         if ((turns?.forget(number) ?? 0) > worthCollecting) setImmediate(collectGarbage)
       }
       outsideLimit = message.outsideBytes

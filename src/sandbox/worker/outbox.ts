@@ -1,4 +1,4 @@
-import { creditsFor, flowCells } from '../../schema/flow-cells.ts'
+import { creditLimit, creditsFor, flowCells } from '../../schema/flow-cells.ts'
 import { createFrameWriter, type FrameKind, type FrameWriter } from '../../schema/message-frames.ts'
 import type { LogLine } from '../../schema/log-line.ts'
 import type { Operation, WorkerMessage } from '../../schema/worker-protocol.ts'
@@ -29,8 +29,11 @@ export interface Outbox {
   pause(): Waiting | undefined
   /** Sends what is there at the end of this turn. */
   schedule(): void
-  /** Sends all of it now, on credit if need be: an answer or a question follows that must not overtake. */
-  flush(): void
+  /**
+   * Sends all of it now, on credit if need be: an answer or a question follows that must not overtake. Answers whether
+   * the host has taken all that was ever sent.
+   */
+  flush(): boolean
   /** Stops for ever; what has not been sent is lost. */
   close(): void
 }
@@ -180,13 +183,14 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
     pause: () => (impatient === undefined || closed || hasRoom(1) ? undefined : waitForRoom()),
     schedule,
     flush() {
-      if (closed) return
+      if (closed) return false
       if (scheduled !== undefined) clearImmediate(scheduled)
       scheduled = undefined
       gather()
-      if (isEmpty()) return
+      if (isEmpty()) return Atomics.load(cells, flowCells.credit) === creditLimit
       // What goes without credit is bounded: a batch for each answer or question.
       postPending(takeCredits().taken ?? 0)
+      return false
     },
     close() {
       closed = true

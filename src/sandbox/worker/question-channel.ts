@@ -1,5 +1,5 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import type { SerializedValues, Reference } from '../../schema/plugin-call.ts'
+import type { PluginCallOutcome, SerializedValues, Reference } from '../../schema/plugin-call.ts'
 import { callDepthLimit } from '../../schema/plugin-call-limits.ts'
 import { readFromHost } from '../../schema/call-frames.ts'
 import type {
@@ -10,12 +10,28 @@ import type {
   WorkerMessage,
   WorkerSetup,
 } from '../../schema/worker-protocol.ts'
+import { createLocalCalls, type ReceivedCall } from './local-calls.ts'
 
 type Received = Parameters<typeof readFromHost>[0]
-type CallMessage = Extract<PeerMessage, { kind: 'call' }>
 type AnswerMessage = Extract<UrgentMessage, { kind: 'answer' }>
 /** What another plugin wants of this one, or what has become of what is between them. */
-export type PeerMessage = Extract<UrgentMessage, { kind: 'call' | 'drop' | 'peerEnded' }>
+export type PeerMessage = ReceivedCall | Extract<UrgentMessage, { kind: 'drop' | 'peerEnded' }>
+
+/** Who asks, and for how long it waits. */
+export interface Asker {
+  isolate: number
+  milliseconds: number
+  /** The host has taken all that the plugin has sent. */
+  settled: boolean
+}
+
+/** A question that is under way. */
+export interface Asked {
+  /** Has it done, if it is not the host that does it. To be called when nothing of the asker's is on the stack. */
+  start?: () => void
+  /** Nobody hears what comes of it. */
+  takeBack(): void
+}
 
 /** There was no answer within so many milliseconds, or the worker is not the asker's alone and it gave up. */
 export class NoAnswer extends Error {
@@ -53,25 +69,24 @@ export interface QuestionChannel {
    * when the plugin has ended. `accept` sees the answer the moment it comes, before anything that comes after it.
    */
   ask<K extends Question['kind'], T>(
-    isolate: number,
+    asker: Asker,
     question: Extract<Question, { kind: K }>,
-    milliseconds: number,
     accept: (answer: Answers[K]) => T,
     impatient?: () => boolean,
   ): T
-  /** Answers a call of another plugin that is not made. */
-  refuseCall(message: CallMessage, reason: string): void
-  /**
-   * Asks and goes on; one of the two hears what came of it, once, also while this worker waits for something else.
-   * Answers how to take it back: then nobody hears.
-   */
+  /** Asks and goes on; one of the two hears what came of it, once, also while this worker waits for something else. */
   begin<K extends Question['kind']>(
-    isolate: number,
+    asker: Asker,
     question: Extract<Question, { kind: K }>,
-    milliseconds: number,
     accept: (answer: Answers[K]) => void,
     failed: (error: Error) => void,
-  ): () => void
+  ): Asked
+  /** Answers a call of another plugin. `settled`: the host has taken all that the callee has sent. */
+  answerCall(call: ReceivedCall, outcome: PluginCallOutcome, settled: boolean): void
+  /** Answers one that is not made. */
+  refuseCall(call: ReceivedCall, reason: string): void
+  /** The isolate has ended. */
+  ended(isolate: number): void
 }
 
 export interface QuestionChannelSettings {
@@ -81,6 +96,8 @@ export interface QuestionChannelSettings {
   serve(message: PeerMessage): void
   /** Leaves out a call that was handed over, if it has not begun. */
   cancel(isolate: number, call: number): void
+  /** Full id of the plugin in this isolate of this worker; undefined: there is none. */
+  pluginOf(isolate: number): string | undefined
   /** Has others in this worker go on, while one of them waits; false when there is nothing to do. */
   runOthers(): boolean
   /** These were received with something that nobody waits for any more. */
@@ -107,6 +124,20 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
   let serving = 0
   let scheduled: NodeJS.Immediate | undefined
   let lastNumber = 0
+  const local = createLocalCalls({
+    pluginOf: settings.pluginOf,
+    work,
+    cancel: (isolate, call) => cancel({ isolate, call }),
+    answered,
+    handOver(isolate, to, references, milliseconds, done, failed) {
+      begin(
+        { isolate, milliseconds, settled: false },
+        { kind: 'handOver', to, references: [...references] },
+        done,
+        failed,
+      )
+    },
+  })
 
   function take(message: UrgentMessage): void {
     if (message.kind === 'answer') answered(message)
@@ -125,7 +156,7 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
     asker(message)
   }
 
-  function cancel({ isolate, call }: Extract<UrgentMessage, { kind: 'cancelCall' }>): void {
+  function cancel({ isolate, call }: Pick<UrgentMessage & { kind: 'cancelCall' }, 'isolate' | 'call'>): void {
     const cancelled = queue.find((message) => message.kind === 'call' && message.call === call)
     if (cancelled?.kind !== 'call') {
       settings.cancel(isolate, call)
@@ -161,9 +192,27 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
     }
   }
 
-  function refuseCall({ isolate, call, serialized }: CallMessage, message: string): void {
-    refuse(isolate, serialized.references)
-    post({ kind: 'callAnswered', isolate, call, outcome: { ok: false, message } })
+  function refuseCall(call: ReceivedCall, message: string): void {
+    refuse(call.isolate, call.serialized.references)
+    // It has sent nothing for the sake of this call.
+    answerCall(call, { ok: false, message }, true)
+  }
+
+  function answerCall(call: ReceivedCall, outcome: PluginCallOutcome, settled: boolean): void {
+    if (local.answer(call, outcome, settled)) return
+    post({ kind: 'callAnswered', isolate: call.isolate, call: call.call, outcome })
+  }
+
+  /** Sends a question on its way; answers how to begin with it, where the host does not. */
+  function send(
+    { isolate, milliseconds, settled }: Asker,
+    number: number,
+    question: Question,
+  ): (() => void) | undefined {
+    if (settled && local.takes(isolate, question))
+      return local.prepare(isolate, number, question, milliseconds)
+    post({ kind: 'question', isolate, number, question })
+    return undefined
   }
 
   function workOff(): void {
@@ -177,7 +226,7 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
     abandoned.set(number, kind)
     const [oldest] = abandoned.keys()
     if (abandoned.size > abandonedLimit && oldest !== undefined) abandoned.delete(oldest)
-    post({ kind: 'abandon', isolate, number })
+    if (!local.abandon(number)) post({ kind: 'abandon', isolate, number })
   }
 
   /** Sees to it that what has come is done: nobody else will say that it is there. */
@@ -211,16 +260,60 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
     workOff()
   })
 
+  function begin<K extends Question['kind']>(
+    asker: Asker,
+    question: Extract<Question, { kind: K }>,
+    accept: (answer: Answers[K]) => void,
+    failed: (error: Error) => void,
+  ): Asked {
+    const { isolate, milliseconds } = asker
+    lastNumber += 1
+    const number = lastNumber
+    let deadline: NodeJS.Timeout | undefined
+    const late = (): void => {
+      // It may have come while this worker was busy.
+      drain()
+      workOffSoon()
+      if (!waiting.has(number)) return
+      abandon(isolate, number, question.kind)
+      failed(new NoAnswer(milliseconds, false))
+    }
+    waiting.set(number, (answer) => {
+      clearTimeout(deadline)
+      if (answer.ok) accept(answer.value as Parameters<typeof accept>[0])
+      else failed(refusalOf(answer))
+    })
+    const takeBack = (): void => {
+      clearTimeout(deadline)
+      if (waiting.has(number)) abandon(isolate, number, question.kind)
+    }
+    const work = send(asker, number, question)
+    if (work === undefined) {
+      deadline = setTimeout(late, milliseconds)
+      return { takeBack }
+    }
+    const start = (): void => {
+      work()
+      // Most are answered by now.
+      if (waiting.has(number)) deadline = setTimeout(late, milliseconds)
+    }
+    return { start, takeBack }
+  }
+
   return {
+    begin,
+    answerCall,
     refuseCall,
-    ask(isolate, question, milliseconds, accept, impatient) {
+    ended: local.ended,
+    ask(asker, question, accept, impatient) {
+      const { isolate, milliseconds } = asker
       lastNumber += 1
       const number = lastNumber
       const take = (value: Answer): ReturnType<typeof accept> => accept(value as Parameters<typeof accept>[0])
       /** What to do with the answer, once it is there. */
       let conclude: (() => ReturnType<typeof accept>) | undefined
       waiting.set(number, (answer) => (conclude = acceptance(answer, take)))
-      post({ kind: 'question', isolate, number, question })
+      send(asker, number, question)?.()
       const gaveUp = wait(() => conclude !== undefined, milliseconds, impatient) === 'impatient'
       workOffSoon()
       if (conclude === undefined) {
@@ -228,28 +321,6 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
         throw new NoAnswer(milliseconds, gaveUp)
       }
       return conclude()
-    },
-    begin(isolate, question, milliseconds, accept, failed) {
-      lastNumber += 1
-      const number = lastNumber
-      const deadline = setTimeout(() => {
-        // It may have come while this worker was busy.
-        drain()
-        workOffSoon()
-        if (!waiting.has(number)) return
-        abandon(isolate, number, question.kind)
-        failed(new NoAnswer(milliseconds, false))
-      }, milliseconds)
-      waiting.set(number, (answer) => {
-        clearTimeout(deadline)
-        if (answer.ok) accept(answer.value as Parameters<typeof accept>[0])
-        else failed(refusalOf(answer))
-      })
-      post({ kind: 'question', isolate, number, question })
-      return () => {
-        clearTimeout(deadline)
-        if (waiting.has(number)) abandon(isolate, number, question.kind)
-      }
     },
   }
 }

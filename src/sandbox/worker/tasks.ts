@@ -236,7 +236,8 @@ export function createTasks(settings: TasksSettings): Tasks {
       if (account !== undefined) addWait(account, monotonic() - begun)
       task.waiting = undefined
       task.state = 'ready'
-      if (!closed) queue.add(runner)
+      // Its own slice looks for what is ready when it goes on.
+      if (!closed && !inSlice) queue.add(runner)
     }
     if (ending && !task.last) answer.giveUp()
     if (answer.settled) {
@@ -246,6 +247,7 @@ export function createTasks(settings: TasksSettings): Tasks {
     task.state = 'waiting'
     task.waiting = answer
     answer.wake = wake
+    answer.start?.()
   }
 
   /** At once, if nobody waits for a slice. */
@@ -303,7 +305,7 @@ export function createTasks(settings: TasksSettings): Tasks {
       }
     },
     schedule() {
-      if (!closed) queue.add(runner)
+      if (!closed && !inSlice) queue.add(runner)
     },
     close() {
       closed = true

@@ -2,14 +2,9 @@ import type { Redactor } from '../../../base/redaction.ts'
 import { flowCells } from '../../../schema/flow-cells.ts'
 import type { PluginCallOutcome, Reference, SerializedValues } from '../../../schema/plugin-call.ts'
 import { callDepthLimit, type PluginOperation } from '../../../schema/plugin-call-limits.ts'
-import type {
-  Answers,
-  LoadSource,
-  Question,
-  UrgentMessage,
-  WorkerMessage,
-} from '../../../schema/worker-protocol.ts'
+import type { Answers, LoadSource, Question, WorkerMessage } from '../../../schema/worker-protocol.ts'
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { ReceivedCall } from '../local-calls.ts'
 import { failureOf, type PluginLog } from '../plugin-log.ts'
 import { NoAnswer, PeerGone } from '../question-channel.ts'
 import type { Steps } from '../lua/steps.ts'
@@ -24,8 +19,6 @@ import { fillTable } from './operations.ts'
 import { createPrivacy } from './privacy.ts'
 import { createProxies } from './proxies.ts'
 import { createServedCalls } from './served-calls.ts'
-
-type CallMessage = Extract<UrgentMessage, { kind: 'call' }>
 
 /** Other plugins, as this one sees them, and this one, as they see it. */
 export interface Peers {
@@ -45,7 +38,7 @@ export interface Peers {
   callLater(callback: LuaFunction, args: readonly LuaValue[], settled: (error?: Error) => void): boolean
   /** Says that all methods of the host are in `Plugin`, and none of the plugin's yet. */
   begin(): void
-  serve(message: CallMessage): Steps<PluginCallOutcome>
+  serve(message: ReceivedCall): Steps<PluginCallOutcome>
   drop(handle: number, sent: number): void
   ended(isolate: number): void
   /** These came too late, or for nothing. */
@@ -181,7 +174,7 @@ export function createPeers(settings: PeersSettings): Peers {
     return fillTable(runtime.newTable(), yield* callOut(reference, 'entries', [], unpackSmall))
   }
 
-  function* perform({ caller, handle, operation, serialized }: CallMessage): Steps<SerializedValues> {
+  function* perform({ caller, handle, operation, serialized }: ReceivedCall): Steps<SerializedValues> {
     if (serveCall === undefined) throw new Error('the plugin is not there yet')
     const args = handover.unpack(serialized)
     const target = exported.find(handle)
@@ -252,7 +245,9 @@ export function createPeers(settings: PeersSettings): Peers {
       const before = { serving: Atomics.load(flow, flowCells.serving), depth }
       depth = message.depth
       // What the plugin has asked others to call is its own doing.
-      if (!exported.isGiven(message.handle)) Atomics.store(flow, flowCells.serving, message.call)
+      const { call, callerIsolate } = message
+      if (!exported.isGiven(message.handle))
+        Atomics.store(flow, flowCells.serving, callerIsolate === undefined ? call : -callerIsolate)
       try {
         return { ok: true, serialized: yield* perform(message) }
       } catch (error) {
