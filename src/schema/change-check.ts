@@ -33,12 +33,17 @@ export const ChangeCheck = Type.Object({
     removed: Type.Array(PermissionEntry),
   }),
   environment: EnvironmentUse,
-  fields: Type.Object(Changes.properties, { description: 'Keys of configuration fields' }),
+  fields: Type.Object(Changes.properties, {
+    description: 'Keys of configuration fields; of those in lists and objects paths, such as rules[].to',
+  }),
   config: Type.Object(
     {
       valid: Type.Boolean(),
       errors: Type.Array(Type.Object({ path: Type.String(), message: Type.String() })),
       effective: Config,
+      rows: Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
+        description: 'What happens to stored rows and members: filled in, kept unread, read from lines',
+      }),
     },
     { description: 'The stored configuration, checked against the new fields; secrets hidden' },
   ),

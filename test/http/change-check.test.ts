@@ -76,7 +76,7 @@ test('the check of an installation tells all that would come, and changes nothin
     },
     environment: { read: [], refused: [] },
     fields: { added: ['station', 'volume', 'pin'], removed: [], changed: [] },
-    config: { valid: true, errors: [], effective: { station: 'one', volume: 5 } },
+    config: { valid: true, errors: [], effective: { station: 'one', volume: 5 }, rows: [] },
     files: { added: ['init.lua', 'plugin.json'], removed: [], changed: [] },
     dependencies: { missing: [] },
     hostVersion: { required: null, supported: true },

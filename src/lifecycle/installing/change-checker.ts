@@ -3,7 +3,7 @@ import { decide, requireInstalled } from '../../journal/decide.ts'
 import type { PluginPreview } from '../../repository/repository.ts'
 import { hostSupports } from '../../repository/versions.ts'
 import type { ChangeCheck } from '../../schema/change-check.ts'
-import { allFields, type Field } from '../../schema/field.ts'
+import { allFields } from '../../schema/field.ts'
 import { identifierOf } from '../../schema/identifier.ts'
 import { changedPermissions } from './changed-permissions.ts'
 import { checkConfig } from '../manifests/config-rules.ts'
@@ -16,6 +16,7 @@ import type { InstallRequest } from '../lifecycle.ts'
 import { originRepository } from '../sources/origin-repository.ts'
 import { environmentUse } from '../permissions/plugin-environment.ts'
 import { hideSecrets } from '../secrets/secrets.ts'
+import { changesOf, fieldChanges, storedRowChanges } from './stored-rows.ts'
 
 /** Says what an installation or an update would bring. Fetches and verifies, and changes nothing. */
 export interface ChangeChecker {
@@ -63,12 +64,13 @@ export function createChangeChecker(context: LifecycleContext): ChangeChecker {
       permissions: manifest.permissions ?? null,
       permissionChanges: changedPermissions(context, id, before, manifest),
       environment: environmentUse(allFields(fields), environment),
-      fields: changesOf(byKey(oldFields), byKey(fields)),
+      fields: fieldChanges(oldFields, fields),
       config: {
         valid: wrong.length === 0,
         errors: wrong,
         // A key that was a secret's is one still, though the new version may not know it any more.
         effective: hideSecrets(oldFields, hideSecrets(fields, checked.effective)),
+        rows: installed ? storedRowChanges(oldFields, fields, present.config, checked.effective) : [],
       },
       files: changesOf(oldIntegrity, integrity),
       dependencies: { missing },
@@ -115,23 +117,4 @@ function problemsOf(
     problems.push({ code: 'dependency_unmet', detail })
   }
   return problems
-}
-
-function byKey(fields: readonly Field[]): Record<string, Field> {
-  return Object.fromEntries(fields.map((field) => [field.key, field]))
-}
-
-/** Names of what is new, gone or different; each in the order in which they stand. */
-function changesOf(
-  before: Readonly<Record<string, unknown>>,
-  after: Readonly<Record<string, unknown>>,
-): { added: string[]; removed: string[]; changed: string[] } {
-  const names = Object.keys(after)
-  return {
-    added: names.filter((name) => !Object.hasOwn(before, name)),
-    removed: Object.keys(before).filter((name) => !Object.hasOwn(after, name)),
-    changed: names.filter(
-      (name) => Object.hasOwn(before, name) && !isDeepStrictEqual(before[name], after[name]),
-    ),
-  }
 }

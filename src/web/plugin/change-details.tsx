@@ -59,6 +59,15 @@ export function ChangeDetails({ check, plugin }: { check: ChangeCheck; plugin: P
                   ))}
                 </ul>
               )}
+              {config.rows.length === 0 ? null : (
+                <ul class="change-lines">
+                  {config.rows.map(({ path, message }) => (
+                    <li key={`${path} ${message}`}>
+                      {breakable(`${labelAt(plugin?.fields ?? [], path)}: ${message}`)}.
+                    </li>
+                  ))}
+                </ul>
+              )}
             </dd>
           </>
         )}
