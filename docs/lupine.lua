@@ -492,6 +492,32 @@ function JSON:encode(value) end
 ---@field min? number Milliseconds; default 1000.
 ---@field max? number Milliseconds; default 60000.
 
+---@class lupine.StreamEvent
+---@field event string `message` without a name.
+---@field data string
+---@field id string? The last that the stream has named.
+
+---@class lupine.HttpStreamOptions: lupine.HttpOptions
+---@field reconnect? lupine.Reconnect|false
+
+---@class lupine.HttpStreamCallbacks
+---@field onEvent? fun(event: lupine.StreamEvent)
+---@field onLine? fun(line: string)
+---@field onClose? fun(err: string?)
+
+---@class lupine.HttpStream
+---@field onEvent fun(self: lupine.HttpStream, callback?: fun(event: lupine.StreamEvent)): lupine.HttpStream
+---@field onLine fun(self: lupine.HttpStream, callback?: fun(line: string)): lupine.HttpStream
+---@field onClose fun(self: lupine.HttpStream, callback?: fun(err: string?)): lupine.HttpStream
+---@field isOpen fun(self: lupine.HttpStream): boolean
+---@field close fun(self: lupine.HttpStream): lupine.HttpStream
+
+---An answer over HTTP that goes on: events, or lines.
+---@param options lupine.HttpStreamOptions
+---@param callbacks? lupine.HttpStreamCallbacks
+---@return lupine.HttpStream
+function Plugin:httpStream(options, callbacks) end
+
 ---@class lupine.WebSocketOptions
 ---@field headers? table<string, any>
 ---@field protocols? string|string[]

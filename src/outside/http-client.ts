@@ -13,7 +13,7 @@ import { acceptedEncodings, BodyError, decodeBody, readBody } from './http-body.
 import { type Hop, redirected, redirectTarget } from './http-redirect.ts'
 import { createConcurrencyLimiter } from './concurrency-limiter.ts'
 import { type NetworkFailure, networkFailure } from './network-error.ts'
-import type { OwnListeners } from './own-listeners.ts'
+import { isRefusal, type OwnListeners } from './own-listeners.ts'
 
 /** Requests of one plugin that wait for their turn; a plugin that has more has lost count. */
 export const requestsWaiting = 1_000
@@ -55,7 +55,35 @@ const anywhere: HttpAllowance = {
   httpRequests: defaultPluginLimits.httpRequests,
 }
 
+/** The head of an answer whose body is still to come. */
+export interface OpenAnswer extends Pick<HttpAnswer, 'status' | 'headers'> {
+  /** By which it was asked for at last. */
+  method: HttpRequest['method']
+  body: Dispatcher.ResponseData['body']
+  /** The host that answers, as errors call it. */
+  place: string
+}
+
+/** Why there is no answer. */
+export class HttpFailure extends Error {
+  override readonly name = 'HttpFailure'
+  readonly failure: NetworkFailure
+  /** Another attempt would end in the same way: it may not, or it cannot be an address. */
+  readonly refused: boolean
+
+  constructor(failure: NetworkFailure, { refused }: { refused: boolean }) {
+    super(failure.message)
+    this.failure = failure
+    this.refused = refused
+  }
+}
+
 export interface HttpClient {
+  /**
+   * Asks, follows and logs in until there is an answer that is none of these, and leaves the body to the caller. It
+   * takes no place of the plugin's. Rejects with `HttpFailure`, and with anything once `signal` says so.
+   */
+  open(plugin: string, request: HttpRequest, signal: AbortSignal, connect: Connect): Promise<OpenAnswer>
   /**
    * Always answers; `signal` cuts it short. So many requests of one plugin are under way as it is allowed, whatever
    * its worker thinks; the others wait, in order. Without `allowed`: anywhere, and as many as by default.
@@ -132,17 +160,11 @@ export function createHttpClient({
     })
   }
 
-  async function exchange(
-    plugin: string,
-    request: HttpRequest,
-    signal: AbortSignal,
-    connect: Connect,
-  ): Promise<Exchange> {
+  const open: HttpClient['open'] = async (plugin, request, signal, connect) => {
     const address = parseHttpAddress(request.url)
-    if (address === undefined) return failure('the url must be absolute and start with http:// or https://')
+    if (address === undefined) throw failed('the url must be absolute and start with http:// or https://')
     const { method, headers: given, body, digest, insecure } = request
     let hop: Hop = { address, method, headers: given, body, digest }
-    const limit = request.maxBody ?? bodyLimits.default
 
     /** One request and the head of its answer; with digest authentication as often as that takes. */
     async function ask(wire: HttpAddress) {
@@ -171,24 +193,35 @@ export function createHttpClient({
     try {
       for (let followed = 0; ; followed += 1) {
         if (!fits(hop.address.hostname, textLimits.hostName))
-          return failure(`the host name has more than ${textLimits.hostName} bytes`)
+          throw failed(`the host name has more than ${textLimits.hostName} bytes`)
         const refusal = connect(hop.address.hostname, portOf(hop.address))
-        if (refusal !== undefined) return failure(refusal)
+        if (refusal !== undefined) throw failed(refusal)
         const wire = replacementFor(hop.address)
         const { response, headers } = await ask(wire)
         const status = response.statusCode
         const target = redirectTarget(hop.address, status, valueOf(headers, 'location'))
-        if (target === undefined) return await withBody(hop.method, { status, headers }, response, limit)
+        if (target === undefined)
+          return { method: hop.method, status, headers, body: response.body, place: hop.address.host }
         await response.body.dump({ limit: redirectBodyLimit, signal })
-        if (followed === redirectLimit) return failure(`more than ${redirectLimit} redirects`)
+        if (followed === redirectLimit) throw failed(`more than ${redirectLimit} redirects`)
         // A replacement may name itself where the place it stands for would name itself.
         const { path, authorization } = target
         const meant = target.origin === wire.origin ? { ...hop.address, path, authorization } : target
         hop = redirected(hop, status, meant)
       }
     } catch (error) {
-      if (signal.aborted) throw error
-      return { ...unanswered, error: networkFailure(error, hop.address.host) }
+      if (signal.aborted || error instanceof HttpFailure) throw error
+      throw new HttpFailure(networkFailure(error, hop.address.host), { refused: isRefusal(error) })
+    }
+  }
+
+  async function exchange(...args: Parameters<HttpClient['open']>): Promise<Exchange> {
+    const [, request, signal] = args
+    try {
+      return await withBody(await open(...args), request.maxBody ?? bodyLimits.default)
+    } catch (error) {
+      if (signal.aborted || !(error instanceof HttpFailure)) throw error
+      return { ...unanswered, error: error.failure }
     }
   }
 
@@ -229,6 +262,7 @@ export function createHttpClient({
   }
 
   return {
+    open,
     request(plugin, request, signal, { connect, httpRequests } = anywhere) {
       const answer = limiter
         .run(plugin, httpRequests, () => timed(plugin, request, signal, connect))
@@ -248,29 +282,31 @@ export function createHttpClient({
 
 type Exchange = Omit<HttpAnswer, 'elapsed'>
 
+function failed(message: string): HttpFailure {
+  return new HttpFailure({ code: 'network', message }, { refused: true })
+}
+
 const unanswered: Exchange = { status: 0, headers: [], body: new Uint8Array() }
 
 function failure(message: string, code: NetworkFailure['code'] = 'network'): Exchange {
   return { ...unanswered, error: { code, message } }
 }
 
-/** What came before the body counts also when the body cannot be handed over. Throws what broke it off. */
+/** What came before the body counts also when the body cannot be handed over. Throws `HttpFailure`. */
 async function withBody(
-  method: string,
-  head: Pick<HttpAnswer, 'status' | 'headers'>,
-  response: Dispatcher.ResponseData,
+  { method, status, headers, body, place }: OpenAnswer,
   limit: number,
 ): Promise<Exchange> {
   try {
-    const bytes = await readBody(response.body, limit)
-    if (method === 'HEAD') return { ...head, body: bytes }
-    const encoding = valueOf(head.headers, 'content-encoding') ?? ''
-    return { ...head, body: await decodeBody(bytes, encoding, limit) }
+    const bytes = await readBody(body, limit)
+    if (method === 'HEAD') return { status, headers, body: bytes }
+    const encoding = valueOf(headers, 'content-encoding') ?? ''
+    return { status, headers, body: await decodeBody(bytes, encoding, limit) }
   } catch (error) {
-    if (!(error instanceof BodyError)) throw error
+    if (!(error instanceof BodyError)) throw new HttpFailure(networkFailure(error, place), { refused: false })
     const { code, message } = error
     if (code === 'network') return failure(message)
-    return { ...head, body: new Uint8Array(), error: { code, message } }
+    return { status, headers, body: new Uint8Array(), error: { code, message } }
   }
 }
 

@@ -48,7 +48,7 @@ export function createOutside(settings: OutsideSettings): Outside {
   const jars = createCookieJars(settings.clock.now)
   const http = createHttpClient({ ...settings, own, jars })
   const modbus = createModbusGateways({ ...settings, own })
-  const connections = createConnections({ ...settings, own })
+  const connections = createConnections({ ...settings, own, http })
   return {
     connect: connections.open,
     connections: connections.of,

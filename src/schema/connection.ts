@@ -9,6 +9,7 @@ import {
   reconnectLimits,
   silenceLimit,
 } from './connection-limits.ts'
+import { HttpRequest } from './outside.ts'
 import { headerLimit, isSendableBlock } from './outside-limits.ts'
 import type { Peer } from './peer.ts'
 import { Text, textLimits } from './text.ts'
@@ -18,7 +19,7 @@ export * from './peer.ts'
 
 /**
  * Connections of plugins: what a worker asks for, and what it is told. Both sides know a connection by a number of the
- * worker's. Data cross as frames (`message-frames.ts`): `data` are bytes, `text` a text message of a WebSocket. To the
+ * worker's. Data cross as frames (`message-frames.ts`): `data` are bytes, `text` a text message of a WebSocket, or an event of a stream over HTTP as JSON. To the
  * host the name of a frame is the session that it is for, so that nothing reaches a later one; a datagram's is its peer,
  * in both directions.
  */
@@ -94,7 +95,16 @@ export const UdpTarget = Type.Object({
 })
 export type UdpTarget = Static<typeof UdpTarget>
 
-export const ConnectionTarget = Type.Union([WebSocketTarget, TcpTarget, UdpTarget])
+/** An answer over HTTP that goes on: events (`text/event-stream`), or lines. */
+export const HttpStreamTarget = Type.Object({
+  kind: Type.Literal('httpStream'),
+  /** `timeout`: until the head of the answer. */
+  request: HttpRequest,
+  reconnect: Reconnect,
+})
+export type HttpStreamTarget = Static<typeof HttpStreamTarget>
+
+export const ConnectionTarget = Type.Union([WebSocketTarget, HttpStreamTarget, TcpTarget, UdpTarget])
 export type ConnectionTarget = Static<typeof ConnectionTarget>
 export type ConnectionKind = ConnectionTarget['kind']
 
@@ -141,7 +151,7 @@ export type ConnectionState = (typeof connectionStates)[number]
 
 /** A connection, as people see it. */
 export const ConnectionView = Type.Object({
-  kind: Type.String({ description: 'webSocket, tcp, udp, serial, discovery, ssdp' }),
+  kind: Type.String({ description: 'webSocket, httpStream, tcp, udp, serial, discovery, ssdp' }),
   target: Type.String({ description: 'Where it leads, without credentials and paths' }),
   state: Type.Unsafe<ConnectionState>(
     Type.Union(

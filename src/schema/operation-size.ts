@@ -1,6 +1,8 @@
 import { approximateSize } from '../base/json-size.ts'
 import type { Json } from '../base/json.ts'
+import type { ConnectionTarget } from './connection.ts'
 import { exposureSize } from './exposure-size.ts'
+import type { HttpRequest } from './outside.ts'
 import type { SerializedValues } from './plugin-call.ts'
 import type { Operation } from './worker-protocol.ts'
 
@@ -11,9 +13,9 @@ const referenceSize = 64
 export function operationSize(operation: Operation): number {
   switch (operation.kind) {
     case 'call':
-      return operation.call.service === 'http' ? (operation.call.request.body?.byteLength ?? 0) : 0
+      return operation.call.service === 'http' ? bodySize(operation.call.request) : 0
     case 'openConnection':
-      return approximateSize(operation.target)
+      return targetSize(operation.target)
     case 'setExposure':
       return exposureSize(operation.id, operation.exposure)
     case 'setKeyValue':
@@ -21,6 +23,16 @@ export function operationSize(operation: Operation): number {
     default:
       return 0
   }
+}
+
+function targetSize(target: ConnectionTarget): number {
+  if (target.kind !== 'httpStream') return approximateSize(target)
+  const { body: _body, ...rest } = target.request
+  return approximateSize(rest) + bodySize(target.request)
+}
+
+function bodySize({ body }: HttpRequest): number {
+  return body?.byteLength ?? 0
 }
 
 /** Bytes that an entry takes of `keyValueBytes`: what its key and its value take as text. */

@@ -39,6 +39,7 @@ const probe = `
   tell("ModbusStats", Modbus.stats())
   tell("sensor", plugin:sensor("s", function() end))
   tell("control", plugin:control("c", function() end, function() end))
+  tell("httpStream", plugin:httpStream({ url = "http://127.0.0.1:1/" }))
   tell("webSocket", plugin:webSocket("ws://127.0.0.1:1/"))
   tell("stream", plugin:tcpConnect("127.0.0.1", 1))
   tell("udpSocket", plugin:udpSocket())
@@ -152,6 +153,7 @@ for (const [what, heading, className] of [
   ['response', 'The response', 'lupine.HttpResponse'],
   ['listed', 'Fields of a listed plugin', 'lupine.ListedPlugin'],
   ['webSocket', 'What a WebSocket has', 'lupine.WebSocket'],
+  ['httpStream', 'What a stream over HTTP has', 'lupine.HttpStream'],
   ['stream', 'What a TCP connection has', 'lupine.Stream'],
   ['udpSocket', 'What a UDP socket has', 'lupine.UdpSocket'],
 ] as const) {

@@ -85,7 +85,7 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
     settleClosed()
   }
 
-  function lost({ reason, code, refused }: LinkEnd): void {
+  function lost({ reason, code, refused, wait = 0 }: LinkEnd): void {
     link = undefined
     timer?.cancel()
     unsent = 0
@@ -104,7 +104,8 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
       return
     }
     become('waiting')
-    timer = clock.schedule(reconnectDelay(again, losses, settings.random()), connect)
+    const delay = reconnectDelay(again, losses, settings.random())
+    timer = clock.schedule(Math.max(delay, Math.min(wait, again.max)), connect)
     losses += 1
   }
 

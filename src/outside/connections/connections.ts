@@ -38,9 +38,9 @@ export function createConnections({ random = Math.random, ...context }: Connecti
     open(plugin, target, listener, allowed, foreignCaller) {
       const mine = open.get(plugin) ?? new Set()
       open.set(plugin, mine)
-      const kind = kindOf(target, context, (host, port, through = foreignCaller) =>
-        closed ? 'the host is being stopped' : allowed.connect(host, port, through),
-      )
+      const refuse: ConnectionAllowance['connect'] = (host, port, through = foreignCaller) =>
+        closed ? 'the host is being stopped' : allowed.connect(host, port, through)
+      const kind = kindOf(plugin, target, context, refuse)
       const connection = createConnection({
         ...{ clock: context.clock, random, kind: target.kind, listener },
         ...kind,

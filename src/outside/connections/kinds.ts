@@ -1,11 +1,14 @@
 import {
   type ConnectionTarget,
+  type HttpStreamTarget,
   peerOf,
   type TcpTarget,
   type UdpTarget,
   type WebSocketTarget,
 } from '../../schema/connection.ts'
 import type { ConnectionSettings } from './connection.ts'
+import { parseHttpAddress } from '../http-address.ts'
+import type { StreamPosition } from './http-stream-link.ts'
 import type { LinkContext } from './link.ts'
 import { openTcp } from './tcp-link.ts'
 import { openUdp } from './udp-link.ts'
@@ -21,6 +24,7 @@ export type Kind = Pick<ConnectionSettings, 'shownTarget' | 'reconnect' | 'refus
 
 /** Libraries are loaded when the first connection of their kind is made. */
 export function kindOf(
+  plugin: string,
   target: ConnectionTarget,
   context: LinkContext,
   refuse: ConnectionAllowance['connect'],
@@ -28,6 +32,8 @@ export function kindOf(
   switch (target.kind) {
     case 'webSocket':
       return webSocket(target, context, refuse)
+    case 'httpStream':
+      return httpStream(plugin, target, context, refuse)
     case 'tcp':
       return tcp(target, context, refuse)
     case 'udp':
@@ -56,6 +62,28 @@ function webSocket(
     async open(events) {
       const { openWebSocket } = await import('./web-socket-link.ts')
       return () => openWebSocket(target, events, context)
+    },
+  }
+}
+
+function httpStream(
+  plugin: string,
+  { request, reconnect }: HttpStreamTarget,
+  context: LinkContext,
+  refuse: ConnectionAllowance['connect'],
+): Kind {
+  /** Where the next attempt goes on. */
+  const position: StreamPosition = { lastEventId: '' }
+  const connect = (host: string, port: number): string | undefined => refuse(host, port)
+  return {
+    shownTarget: parseHttpAddress(request.url)?.origin ?? 'no address',
+    reconnect,
+    // It is asked for each address on the way, the first one too.
+    refusal: undefined,
+    addressed: toSession,
+    async open(events) {
+      const { openHttpStream } = await import('./http-stream-link.ts')
+      return () => openHttpStream({ plugin, request, position, connect }, events, context)
     },
   }
 }

@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import type { ConnectionMessage } from '../../schema/connection.ts'
+import type { HttpClient } from '../http-client.ts'
 import { networkFailure } from '../network-error.ts'
 import { isRefusal, type OwnListeners } from '../own-listeners.ts'
 
@@ -23,6 +24,8 @@ export interface LinkEnd {
   code?: number
   /** Another attempt would end in the same way. */
   refused?: boolean
+  /** Milliseconds that the other side wants the next attempt to wait at least. */
+  wait?: number
 }
 
 /** What a link tells, never while it is being made. */
@@ -42,6 +45,7 @@ export interface LinkContext {
   own: OwnListeners
   /** Sent as `User-Agent: lupine/<version>`. */
   hostVersion: string
+  http: Pick<HttpClient, 'open'>
 }
 
 export type OpenLink<T> = (target: T, events: LinkEvents, context: LinkContext) => Link

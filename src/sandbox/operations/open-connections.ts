@@ -36,6 +36,7 @@ export interface OpenConnectionsSettings {
 /** Which limit counts a connection. */
 const limitOf: Readonly<Record<ConnectionKind, keyof WorkerLimits>> = {
   webSocket: 'sockets',
+  httpStream: 'sockets',
   tcp: 'sockets',
   udp: 'sockets',
 }

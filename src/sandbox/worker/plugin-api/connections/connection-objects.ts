@@ -19,7 +19,7 @@ export interface ConnectionObject {
   readonly table: LuaTable
   readonly isOpen: boolean
   /** Adds `object:name(fn)`: `fn` is called with what `tell` has, and takes the place of the one before. */
-  addHandler(name: string): void
+  addHandler(name: string, first?: LuaFunction): void
   /** What answers nothing answers the object. */
   addMethod(name: string, implementation: CallerAwareFunction): void
   addMethodOfSteps(name: string, implementation: CallerAwareSteps): void
@@ -184,7 +184,8 @@ export function createConnectionObjects(context: PluginContext): ConnectionObjec
         }
         table.set(name, context.foreignCallers.method(`${method}:${name}`, call))
       },
-      addHandler(name) {
+      addHandler(name, first) {
+        setHandler(name, first)
         object.addMethod(name, (_foreignCaller, run) => {
           setHandler(name, run === undefined ? undefined : functionArgument(name, 1, run))
           return undefined

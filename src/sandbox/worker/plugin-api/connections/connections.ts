@@ -1,5 +1,6 @@
 import type { PluginContext } from '../../plugin-context.ts'
 import { createConnectionObjects, type ConnectionObjects } from './connection-objects.ts'
+import { installHttpStreams } from './http-stream.ts'
 import { installTcp } from './tcp.ts'
 import { installUdp } from './udp.ts'
 import { installWebSockets } from './web-socket.ts'
@@ -10,6 +11,7 @@ export type PluginConnections = Pick<ConnectionObjects, 'deliver'>
 export function installConnections(context: PluginContext): PluginConnections {
   const connections = createConnectionObjects(context)
   installWebSockets(context, connections)
+  installHttpStreams(context, connections)
   installTcp(context, connections)
   installUdp(context, connections)
   return connections
