@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import type { ConfigSchemaEntry } from '../src/schema/field-definition.ts'
 import { defaultFiles, type Manifest, parseManifestShape } from '../src/schema/manifest.ts'
 import { parseRepositoryIndex } from '../src/schema/repository-index.ts'
 
@@ -59,17 +60,19 @@ for (const plugin of plugins) {
 
   test(`${plugin}: every setting is explained, in the form and in the README`, () => {
     const readme = readFileSync(join(folder, plugin, 'README.md'), 'utf8')
-    for (const { key, type, label, description, required, default: fallback } of manifestOf(plugin)
-      .configSchema ?? []) {
-      assert.ok(type && label && description, key)
-      assert.match(
-        readme,
-        new RegExp(`^\\| \`${key}\` +\\| ${type}`, 'm'),
-        `${key} is not in the settings table`,
-      )
-      assert.ok(required !== undefined, key)
-      assert.ok(fallback === undefined || typeof fallback === 'string', `${key}: the default is a string`)
+    const top = manifestOf(plugin).configSchema ?? []
+    const explained = (fields: readonly ConfigSchemaEntry[], outside: boolean): void => {
+      for (const { key, type, label, description, required, default: fallback, fields: within } of fields) {
+        assert.ok(type && label && description, key)
+        // What rows of rows have is told in the line of the column.
+        const table = outside ? new RegExp(`^\\| \`${key}\` +\\| ${type}`, 'm') : new RegExp(`\`${key}\``)
+        assert.match(readme, table, `${key} is not in the settings table`)
+        assert.ok(required !== undefined, key)
+        assert.ok(fallback === undefined || typeof fallback === 'string', `${key}: the default is a string`)
+        explained(within ?? [], outside && fields === top)
+      }
     }
+    explained(top, true)
   })
 
   test(`${plugin}: what the manifest exports is in the README`, () => {

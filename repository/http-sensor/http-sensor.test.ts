@@ -112,11 +112,17 @@ test('a server that refuses is in the status, without password and query', { tim
 })
 
 test(
-  'a line that cannot be read is an error in the log, and the others work',
+  'a row that cannot be used is an error in the log, and the others work',
   { timeout },
   async (context) => {
-    const stage = await start(context, { '/': 1 }, 'a = @/ .\nnonsense')
+    const stage = await start(context, { '/': 1 }, 'a = @/ .\nb = nowhere .')
     await valueOf(stage, 'a', (value) => value === 1)
-    assert.match((await stage.plugin.logs('error')).join(), /line 2: expected: id = …/)
+    assert.deepEqual(await stage.plugin.logs('error'), ["row 2: 'nowhere' is no http or https address"])
+    // The lines of earlier versions are rows to everybody, and its hosts are those of the rows.
+    const { config } = (await stage.plugin.host.request('GET', '/api/plugins/http-sensor')).body
+    assert.deepEqual(config.values, [
+      { id: 'a', url: `${stage.server.url}/`, path: '.' },
+      { id: 'b', url: 'nowhere', path: '.' },
+    ])
   },
 )

@@ -82,10 +82,10 @@ local function show(entry)
 end
 
 plugin:onInit(function(config)
-  local entries, refused = values.parse(config.values)
+  local entries, refused = values.read(config.values)
   for _, problem in ipairs(refused) do
-    plugin:log("error", "line " .. problem.line .. ": " .. problem.message)
-    complaints["line " .. problem.line] = problem.message
+    plugin:log("error", "row " .. problem.row .. ": " .. problem.message)
+    complaints["row " .. problem.row] = problem.message
   end
   for _, entry in ipairs(entries) do
     show(entry)

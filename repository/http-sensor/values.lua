@@ -1,6 +1,6 @@
--- The lines of the setting `values`: which value of which document is a sensor (README.md has the syntax).
+-- The rows of the setting `values`: which value of which document is a sensor.
 
-local lines = require("lines")
+local scaling = require("scaling")
 
 local values = {}
 
@@ -9,29 +9,36 @@ local function find(document, path)
   return jsonpath.get(document, path == "." and "" or path)
 end
 
-local function readLine(words)
-  local url, path = words[1], words[2]
-  if path == nil or not url:lower():match("^https?://[^/]") then
-    return nil, "expected: id = http://address path [options]; the path . is the whole document"
+local function problemOf(row, known)
+  if not row.id:match("^[%w_-]+$") then
+    return "the id '" .. row.id .. "' has something else than letters, digits, _ and -"
   end
-  local _, problem = find({}, path)
-  if problem then
-    return nil, problem
+  if known[row.id] then
+    return "the id '" .. row.id .. "' is there twice"
   end
-  local entry = { url = url, path = path }
-  problem = lines.readOptions(entry, words, 3, {}, { auth = true })
-  if problem then
-    return nil, problem .. "; there are scale= offset= round= unit= name= class= and auth"
+  if not row.url:lower():match("^https?://[^/]") then
+    return "'" .. row.url .. "' is no http or https address"
   end
-  return entry
+  local _, problem = find({}, row.path)
+  return problem
 end
 
--- The values of a text, and the lines that are none as { line, message }.
-function values.parse(text)
-  return lines.parse(text, readLine)
+-- The rows that can be used, and the others as { row, message }.
+function values.read(rows)
+  local found, refused, known = {}, {}, {}
+  for number, row in ipairs(rows) do
+    local problem = problemOf(row, known)
+    if problem then
+      refused[#refused + 1] = { row = number, message = problem }
+    else
+      known[row.id] = true
+      found[#found + 1] = row
+    end
+  end
+  return found, refused
 end
 
--- Documents to ask for, in the order of the lines: { url, auth, place, entries }. One address is asked for once, but
+-- Documents to ask for, in the order of the rows: { url, auth, place, entries }. One address is asked for once, but
 -- with and without the token are two.
 function values.sources(entries)
   local found, byKey = {}, {}
@@ -60,7 +67,7 @@ function values.find(entry, document)
   if type(value) == "table" then
     return nil, "there is no single value at '" .. entry.path .. "'"
   end
-  return lines.calculate(entry, value)
+  return scaling.apply(entry, value)
 end
 
 return values

@@ -3,29 +3,39 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Json } from '../../src/base/json.ts'
 import { openLuaModules } from '../../test/helpers/lua-modules.ts'
+import { starterRows } from '../../test/helpers/starter-rows.ts'
 
-const lua = openLuaModules(fileURLToPath(new URL('.', import.meta.url)))
-const parse = (text: string): any[] => lua.call('values', 'parse', text)
+const folder = fileURLToPath(new URL('.', import.meta.url))
+const lua = openLuaModules(folder)
 
-test('a line gives id, address, path and options', () => {
+/** The rows that can be used, and what is wrong with the others; the lines of earlier versions are rows. */
+function parse(given: Json): [any[], string[]] {
+  const { rows, errors, unread } = starterRows(folder, 'values', given)
+  const [found, refused] = lua.call('values', 'read', rows) as [
+    any[],
+    { row: number; message: string }[] | object,
+  ]
+  const messages = Array.isArray(refused) ? refused.map(({ row, message }) => `row ${row}: ${message}`) : []
+  return [found, [...errors, ...unread, ...messages]]
+}
+
+test('a line of earlier versions gives id, address, path and options', () => {
   const [entries, refused] = parse(
     'power-1 = http://192.168.1.20/a?b=c;d meters[0].power scale=0.1 offset=-2 round=1 unit=W class=power name="Living room" auth',
   )
-  assert.deepEqual(entries, [
-    {
-      id: 'power-1',
-      url: 'http://192.168.1.20/a?b=c;d',
-      path: 'meters[0].power',
-      scale: 0.1,
-      offset: -2,
-      round: 1,
-      unit: 'W',
-      class: 'power',
-      name: 'Living room',
-      auth: true,
-    },
-  ])
-  assert.deepEqual(refused, {})
+  const entry = {
+    id: 'power-1',
+    url: 'http://192.168.1.20/a?b=c;d',
+    path: 'meters[0].power',
+    scale: 0.1,
+    offset: -2,
+    round: 1,
+    unit: 'W',
+    class: 'power',
+    name: 'Living room',
+    auth: true,
+  }
+  assert.deepEqual([entries, refused], [[entry], []])
 })
 
 test('lines are separated by line breaks or by semicolons, and comments are none', () => {
@@ -39,30 +49,32 @@ test('lines are separated by line breaks or by semicolons, and comments are none
 })
 
 for (const [line, message] of [
-  ['power', /expected: id = …/],
-  ['two words = http://x/ a', /expected: id = …/],
-  ['a = http://x/', /expected: id = http:\/\/address path/],
-  ['a = x/y z', /expected: id = http:\/\/address path/],
-  ['a = ftp://x/ z', /expected: id = http:\/\/address path/],
+  ['power', /does not read as \{id\} = \{url\} \{path\} \{…\}/],
+  ['two words = http://x/ a', /the id 'two words' has something else than/],
+  ['a = http://x/', /does not read/],
+  ['a = x/y z', /'x\/y' is no http or https address/],
+  ['a = ftp://x/ z', /'ftp:\/\/x\/' is no http or https address/],
   ['a = http://x/ b..c', /cannot read the path/],
-  ['a = http://x/ b fast', /'fast' is not an option; there are scale=/],
-  ['a = http://x/ b scale=much', /scale=much is not a number/],
-  ['a = http://x/ b round=1.5', /round=1.5 is not a whole number from 0 to 10/],
-  ['a = http://x/ b unit=', /unit= is empty/],
-  ['a = http://x/ b name="open', /a closing " is missing/],
+  ['a = http://x/ b fast', /fast is no option/],
+  ['a = http://x/ b scale=much', /scale must be a number/],
+  ['a = http://x/ b round=1.5', /round must be a whole number/],
+  ['a = http://x/ b round=11', /round must be at most 10/],
+  ['a = http://x/ b name="open', /cannot be read/],
 ] as [string, RegExp][]) {
   test(`'${line}' is refused with a reason`, () => {
     const [, refused] = parse(`ok = http://x/ a\n${line}`)
     assert.equal(refused.length, 1)
-    assert.equal(refused[0].line, 2)
-    assert.match(refused[0].message, message)
+    assert.match(refused[0] ?? '', /^(line|row) 2/)
+    assert.match(refused[0] ?? '', message)
   })
 }
 
-test('an id is there once', () => {
-  const [entries, refused] = parse('a = http://x/ a\na = http://y/ b')
-  assert.equal(entries.length, 1)
-  assert.deepEqual(refused, [{ line: 2, message: "the id 'a' is there twice" }])
+test('an id is there once, and the whole document is the default', () => {
+  const [entries, refused] = parse([
+    { id: 'a', url: 'http://x/' },
+    { id: 'a', url: 'http://y/' },
+  ])
+  assert.deepEqual([entries.map(({ path }) => path), refused], [['.'], ["row 2: the id 'a' is there twice"]])
 })
 
 test('values of one address are one request, with and without the token are two', () => {

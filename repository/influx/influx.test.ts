@@ -53,15 +53,25 @@ const influx2 = { org: 'my home', bucket: 'house', token: 'a-very-secret-token' 
 test('messages become lines in one batch, with what the rule says', { timeout }, async (context) => {
   const database = await openDatabase(context)
   const mapping = [
-    'meters/+/power -> power tags=room:$1 field=watts',
-    'zigbee/+ -> climate tags=device:$1 fields=temperature,humidity',
-    'door/# -> door tags=door:$1 type=boolean',
+    {
+      filter: 'meters/+/power',
+      measurement: 'power',
+      tags: [{ name: 'room', value: '$1' }],
+      field: 'watts',
+    },
+    {
+      filter: 'zigbee/+',
+      measurement: 'climate',
+      tags: [{ name: 'device', value: '$1' }],
+      fields: [{ path: 'temperature' }, { path: 'humidity' }],
+    },
+    { filter: 'door/#', measurement: 'door', tags: [{ name: 'door', value: '$1' }], type: 'boolean' },
   ]
   const plugin = await start(context, {
     ...influx2,
     url: database.url,
     batch: 4,
-    mapping: mapping.join('\n'),
+    mapping,
   })
   await plugin.publish('meters/living room/power', '12.5')
   await plugin.publish('zigbee/hall', '{"temperature":20.5,"humidity":40,"battery":"low"}')
@@ -86,7 +96,7 @@ test('messages become lines in one batch, with what the rule says', { timeout },
     String.raw`power,room=living\ room watts=12.5`,
   ])
   assert.deepEqual(await plugin.logs('warn'), [
-    'line 1: meters/kitchen/power: the payload has no number where the rule looks for one',
+    'row 1: meters/kitchen/power: the payload has no number where the rule looks for one',
   ])
 })
 
@@ -166,12 +176,14 @@ test('another plugin writes points of its own', { timeout }, async (context) => 
   ])
 })
 
-test('what is missing is said, and wrong lines are listed', { timeout }, async (context) => {
+test('what is missing is said, and wrong rows are listed', { timeout }, async (context) => {
   const missing = await start(context, { url: 'http://127.0.0.1:1', org: 'home' })
   assert.deepEqual(await missing.logs('error'), ['Not set, but needed for influx2: bucket, token'])
-  const wrong = await start(context, { ...influx2, url: 'http://127.0.0.1:1', mapping: 'a -> b\nnonsense' })
-  assert.deepEqual((await wrong.objects()).mapping, {
-    active: 1,
-    refused: [{ line: 2, text: 'nonsense', message: 'expected: topic/filter -> measurement [options]' }],
-  })
+  const mapping = [
+    { filter: 'a', measurement: 'b' },
+    { filter: 'a+', measurement: 'c' },
+  ]
+  const wrong = await start(context, { ...influx2, url: 'http://127.0.0.1:1', mapping })
+  const message = "'a+' is not a topic filter: + and # stand for whole levels, # for the last ones"
+  assert.deepEqual((await wrong.objects()).mapping, { active: 1, refused: [{ row: 2, message }] })
 })

@@ -130,15 +130,15 @@ local function receive(rule, topic, payload)
   problem = problem or "no field has a value"
   -- A device that keeps sending what the rule cannot use is reported once.
   if problem ~= rule.complaint then
-    plugin:log("warn", "line " .. rule.line .. ": " .. topic .. ": " .. problem)
+    plugin:log("warn", "row " .. rule.row .. ": " .. topic .. ": " .. problem)
     rule.complaint = problem
   end
 end
 
-local function readMapping(text)
-  local rules, refused = mapping.parse(text)
+local function readMapping(rows)
+  local rules, refused = mapping.read(rows)
   for _, problem in ipairs(refused) do
-    plugin:log("error", "line " .. problem.line .. ": " .. problem.message)
+    plugin:log("error", "row " .. problem.row .. ": " .. problem.message)
   end
   plugin:upsertObject("mapping", { active = #rules, refused = #refused > 0 and refused or nil })
   return rules
@@ -175,7 +175,7 @@ plugin:onInit(function(config)
   }
   store = batches.new({ size = config.batch, most = config.buffer, attempts = config.attempts })
   createSensors()
-  for _, rule in ipairs(readMapping(plugin:coerceString(config.mapping, ""))) do
+  for _, rule in ipairs(readMapping(config.mapping or {})) do
     plugin:mqttSubscribe(rule.filter, function(topic, payload)
       receive(rule, topic, payload)
     end)

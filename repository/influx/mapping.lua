@@ -1,88 +1,20 @@
--- Reads the mapping as the user wrote it (README.md has the syntax).
+-- Reads the rows of the setting `mapping` (README.md tells what they mean).
 
 local mapping = {}
 
-local types = { number = true, integer = true, boolean = true, text = true }
-
--- `name:value,name:value` as a list of pairs; a name alone stands for itself as value, where that is allowed.
-local function readPairs(text, mayStandAlone)
-  local list = {}
-  for part in (text .. ","):gmatch("([^,]*),") do
-    local name, value = part:match("^([^:]+):(.+)$")
-    if name == nil and mayStandAlone and part ~= "" and not part:find(":", 1, true) then
-      name, value = part, part
-    end
-    if name == nil then
-      return nil
-    end
-    list[#list + 1] = { name, value }
-  end
-  return list
+local function isSet(text)
+  return text ~= nil and text ~= ""
 end
 
-local function readTags(text)
-  local list = readPairs(text, false)
-  if list == nil then
-    return nil, "is not a list such as room:$1,kind:power"
-  end
-  return list
+-- What is wrong with a path into the payload, or nil.
+local function pathProblem(path)
+  local _, problem = jsonpath.get({}, path)
+  return problem
 end
 
--- A path into the payload; the empty one is all of it.
-local function readPath(text)
-  local _, problem = jsonpath.get({}, text)
-  if problem then
-    return nil, problem
-  end
-  return text == "$" and "" or text
-end
-
--- Each field has a path into the payload.
-local function readFields(text)
-  local list = readPairs(text, true)
-  if list == nil then
-    return nil, "is not a list such as temperature,humidity or path:field"
-  end
-  local fields = {}
-  for position, pair in ipairs(list) do
-    local path, problem = readPath(pair[1])
-    if path == nil then
-      return nil, ": " .. problem
-    end
-    fields[position] = { path = path, name = pair[2] }
-  end
-  return fields
-end
-
-local function readName(text)
-  if text == "" then
-    return nil, "is empty"
-  end
-  return text
-end
-
-local function readType(text)
-  if types[text] then
-    return text
-  end
-  return nil, "is not number, integer, boolean or text"
-end
-
--- Each option reads its text, or answers nil and what is wrong with it.
-local options = { tags = readTags, fields = readFields, field = readName, path = readPath, type = readType }
-
-local function readOption(rule, word)
-  local name, text = word:match("^(%a+)=(.*)$")
-  local read = name and options[name]
-  if not read then
-    return "'" .. word .. "' is not an option; there are tags= field= path= fields= and type="
-  end
-  local value, problem = read(text)
-  if value == nil then
-    return name .. "=" .. text .. " " .. problem
-  end
-  rule[name] = value
-  return nil
+-- The empty path is the whole payload.
+local function pathOf(path)
+  return (path == nil or path == "$") and "" or path
 end
 
 -- What is wrong with a topic filter, or nil. `+` and `#` fill a whole level, and `#` is the last one.
@@ -97,49 +29,64 @@ local function filterProblem(filter)
   return nil
 end
 
--- One rule { filter, measurement, tags, fields }, or nil and what is wrong with the line. Without `fields=` there is
--- one field, at `path`; without either the whole payload.
-function mapping.parseLine(line)
-  local words = {}
-  for word in line:gmatch("%S+") do
-    words[#words + 1] = word
+local function tagsOf(list)
+  local tags = {}
+  for position, tag in ipairs(list or {}) do
+    tags[position] = { tag.name, tag.value }
   end
-  if #words < 3 or words[2] ~= "->" then
-    return nil, "expected: topic/filter -> measurement [options]"
+  return tags
+end
+
+-- The fields of a row, or nil and what is wrong with them.
+local function fieldsOf(row)
+  local list = row.fields or {}
+  if #list > 0 and (isSet(row.field) or isSet(row.path)) then
+    return nil, "fields stand alone: each has a path and a name of its own"
   end
-  local rule = { filter = words[1], measurement = words[3], tags = {}, type = "number" }
-  local problem = filterProblem(rule.filter)
-  for position = 4, #words do
-    problem = problem or readOption(rule, words[position])
+  if #list == 0 then
+    list = { { path = row.path or "", name = isSet(row.field) and row.field or "value" } }
   end
-  if not problem and rule.fields and (rule.field or rule.path) then
-    problem = "fields= stands alone: it has paths and names of its own"
+  local fields = {}
+  for position, field in ipairs(list) do
+    local problem = pathProblem(field.path)
+    if problem then
+      return nil, problem
+    end
+    fields[position] = { path = pathOf(field.path), name = isSet(field.name) and field.name or field.path }
   end
+  return fields
+end
+
+-- One rule { filter, measurement, tags, fields, type }, or nil and what is wrong with the row.
+function mapping.readRow(row)
+  local problem = filterProblem(row.filter)
   if problem then
     return nil, problem
   end
-  rule.fields = rule.fields or { { path = rule.path or "", name = rule.field or "value" } }
-  rule.path, rule.field = nil, nil
-  return rule
+  local fields
+  fields, problem = fieldsOf(row)
+  if fields == nil then
+    return nil, problem
+  end
+  return {
+    filter = row.filter,
+    measurement = row.measurement,
+    tags = tagsOf(row.tags),
+    fields = fields,
+    type = row.type or "number",
+  }
 end
 
--- All rules of a text, and the lines that are none as { line, text, message }.
-function mapping.parse(text)
-  -- A form with one-line fields has no line breaks: there `;` takes their place.
-  local separator = text:find("\n", 1, true) and "\n" or ";"
+-- All rules, each with the number of its row, and the rows that are none as { row, message }.
+function mapping.read(rows)
   local rules, refused = {}, {}
-  local number = 0
-  for line in (text .. separator):gmatch("([^" .. separator .. "]*)" .. separator) do
-    number = number + 1
-    local trimmed = line:match("^%s*(.-)%s*$")
-    if trimmed ~= "" and trimmed:sub(1, 1) ~= "#" then
-      local rule, message = mapping.parseLine(trimmed)
-      if rule then
-        rule.line = number
-        rules[#rules + 1] = rule
-      else
-        refused[#refused + 1] = { line = number, text = trimmed, message = message }
-      end
+  for number, row in ipairs(rows) do
+    local rule, message = mapping.readRow(row)
+    if rule then
+      rule.row = number
+      rules[#rules + 1] = rule
+    else
+      refused[#refused + 1] = { row = number, message = message }
     end
   end
   return rules, refused

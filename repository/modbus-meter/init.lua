@@ -86,10 +86,10 @@ local function show(entry)
 end
 
 plugin:onInit(function(config)
-  local entries, refused = registers.parse(config.registers)
+  local entries, refused = registers.read(config.registers)
   for _, problem in ipairs(refused) do
-    plugin:log("error", "line " .. problem.line .. ": " .. problem.message)
-    complaints["line " .. problem.line] = problem.message
+    plugin:log("error", "row " .. problem.row .. ": " .. problem.message)
+    complaints["row " .. problem.row] = problem.message
   end
   for _, entry in ipairs(entries) do
     show(entry)

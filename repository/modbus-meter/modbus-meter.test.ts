@@ -19,7 +19,7 @@ interface Stage {
 async function start(
   context: TestContext,
   words: [number, number][],
-  registers: string,
+  registers: Json,
   config: Record<string, Json> = {},
 ): Promise<Stage> {
   const stage = { words: new Map(words) } as Stage
@@ -132,11 +132,15 @@ test('a device that is not there is in the status', { timeout }, async (context)
 })
 
 test(
-  'a line that cannot be read is an error in the log, and the others work',
+  'a row that cannot be used is an error in the log, and the others work',
   { timeout },
   async (context) => {
-    const stage = await start(context, [[1, 5]], 'a = input 1\nb = output 3')
+    const registers = [
+      { id: 'a', kind: 'input', address: 1 },
+      { id: 'a', kind: 'input', address: 2 },
+    ]
+    const stage = await start(context, [[1, 5]], registers)
     await stage.sensor('a', (value) => value === 5)
-    assert.match((await stage.plugin.logs('error')).join(), /line 2: expected: id = holding/)
+    assert.deepEqual(await stage.plugin.logs('error'), ["row 2: the id 'a' is there twice"])
   },
 )

@@ -1,6 +1,6 @@
--- The lines of the setting `registers`: where each value is in the device (README.md has the syntax).
+-- The rows of the setting `registers`: where each value is in the device.
 
-local lines = require("lines")
+local scaling = require("scaling")
 
 local registers = {}
 
@@ -15,37 +15,35 @@ local kinds = {
 -- Registers that a value takes.
 local sizes = { uint16 = 1, int16 = 1, uint32 = 2, int32 = 2, float32 = 2 }
 
-local function unitNumber(text)
-  local number = tonumber(text)
-  if number and number % 1 == 0 and number >= 0 and number <= 255 then
-    return number
+-- A row of the setting with what it comes to: its type and how many registers that takes.
+local function entryOf(row)
+  local entry = {}
+  for key, value in pairs(row) do
+    entry[key] = value
   end
-  return nil, "is not a whole number from 0 to 255"
-end
-
-local function readLine(words)
-  local kind, address = kinds[words[1]], tonumber(words[2])
-  if kind == nil or address == nil or address % 1 ~= 0 or address < 0 or address > 65535 then
-    return nil, "expected: id = holding|input|coil|discrete address [type] [options]; the address is 0 to 65535"
-  end
-  local entry = { kind = words[1], address = address, type = "uint16", size = 1 }
-  local first = 3
-  if kind.fc <= 2 then
-    entry.type = "bit"
-  elseif sizes[words[3]] then
-    entry.type, entry.size, first = words[3], sizes[words[3]], 4
-  end
-  local problem = lines.readOptions(entry, words, first, { device = unitNumber }, { swap = true })
-  if problem then
-    return nil, problem .. "; there are the types uint16 int16 uint32 int32 float32 and the options"
-      .. " scale= offset= round= unit= name= class= device= and swap"
-  end
+  entry.type = kinds[row.kind].fc <= 2 and "bit" or row.type or "uint16"
+  entry.size = sizes[entry.type] or 1
   return entry
 end
 
--- The values of a text, and the lines that are none as { line, message }.
-function registers.parse(text)
-  return lines.parse(text, readLine)
+-- The rows that can be used as entries, and the others as { row, message }.
+function registers.read(rows)
+  local found, refused, known = {}, {}, {}
+  for number, row in ipairs(rows) do
+    local problem
+    if not row.id:match("^[%w_-]+$") then
+      problem = "the id '" .. row.id .. "' has something else than letters, digits, _ and -"
+    elseif known[row.id] then
+      problem = "the id '" .. row.id .. "' is there twice"
+    end
+    if problem then
+      refused[#refused + 1] = { row = number, message = problem }
+    else
+      known[row.id] = true
+      found[#found + 1] = entryOf(row)
+    end
+  end
+  return found, refused
 end
 
 local function before(a, b)
@@ -114,7 +112,7 @@ function registers.value(entry, block, words, numbers)
   if value ~= value then
     return nil
   end
-  return lines.calculate(entry, value)
+  return scaling.apply(entry, value)
 end
 
 return registers

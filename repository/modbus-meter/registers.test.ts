@@ -2,37 +2,49 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import type { Json } from '../../src/base/json.ts'
 import { openLuaModules } from '../../test/helpers/lua-modules.ts'
+import { starterRows } from '../../test/helpers/starter-rows.ts'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const lua = openLuaModules(folder)
-const parse = (text: string): any[] => lua.call('registers', 'parse', text)
 
-test('lines give kind, address, type and options', () => {
+/** Entries, and what is wrong with other rows; the lines of earlier versions are rows. */
+function parse(given: Json): [any[], string[]] {
+  const { rows, errors, unread } = starterRows(folder, 'registers', given)
+  const [found, refused] = lua.call('registers', 'read', rows) as [
+    any[],
+    { row: number; message: string }[] | object,
+  ]
+  const messages = Array.isArray(refused) ? refused.map(({ row, message }) => `row ${row}: ${message}`) : []
+  return [found, [...errors, ...unread, ...messages]]
+}
+
+test('lines of earlier versions give kind, address, type and options', () => {
   const [entries, refused] = parse(
     'power = input 52 float32 swap unit=W device=3\nenergy = holding 0x48 uint32 scale=0.01\nplain = holding 7\npump = coil 16 name="The pump"',
   )
   assert.deepEqual(entries, [
     { id: 'power', kind: 'input', address: 52, type: 'float32', size: 2, swap: true, unit: 'W', device: 3 },
-    { id: 'energy', kind: 'holding', address: 72, type: 'uint32', size: 2, scale: 0.01 },
-    { id: 'plain', kind: 'holding', address: 7, type: 'uint16', size: 1 },
-    { id: 'pump', kind: 'coil', address: 16, type: 'bit', size: 1, name: 'The pump' },
+    { id: 'energy', kind: 'holding', address: 72, type: 'uint32', size: 2, scale: 0.01, swap: false },
+    { id: 'plain', kind: 'holding', address: 7, type: 'uint16', size: 1, swap: false },
+    { id: 'pump', kind: 'coil', address: 16, type: 'bit', size: 1, name: 'The pump', swap: false },
   ])
-  assert.deepEqual(refused, {})
+  assert.deepEqual(refused, [])
 })
 
 for (const [line, message] of [
-  ['a = input', /expected: id = holding\|input/],
-  ['a = register 5', /expected: id = holding\|input/],
-  ['a = input 70000', /the address is 0 to 65535/],
-  ['a = input 1.5', /the address is 0 to 65535/],
-  ['a = input 1 float64', /'float64' is not an option; there are the types/],
-  ['a = coil 1 int16', /'int16' is not an option/],
-  ['a = input 1 device=300', /device=300 is not a whole number from 0 to 255/],
+  ['a = input', /does not read as/],
+  ['a = register 5', /kind must be one of/],
+  ['a = input 70000', /address must be at most 65535/],
+  ['a = input 1.5', /address must be a whole number/],
+  ['a = input 1 float64', /float64 is no option|type must be one of/],
+  ['a = input 1 device=300', /device must be at most 255/],
+  ['two words = input 1', /the id 'two words' has something else/],
 ] as [string, RegExp][]) {
   test(`'${line}' is refused with a reason`, () => {
     const [, refused] = parse(line)
-    assert.match(refused[0].message, message)
+    assert.match(refused.join(), message)
   })
 }
 
@@ -72,7 +84,7 @@ test('a request asks for no more than the protocol lets it', () => {
   )
 })
 
-test('both plugins that read lines read them with the same code', () => {
+test('both plugins that scale numbers do it with the same code', () => {
   const read = (path: string): string => readFileSync(`${folder}/${path}`, 'utf8')
-  assert.equal(read('lines.lua'), read('../http-sensor/lines.lua'))
+  assert.equal(read('scaling.lua'), read('../http-sensor/scaling.lua'))
 })

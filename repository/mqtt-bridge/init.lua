@@ -37,7 +37,7 @@ local function forward(rule, topic, payload)
   if result == nil then
     -- A device that keeps sending what the rule cannot use is reported once.
     if problem ~= rule.complaint then
-      plugin:log("warn", "line " .. rule.line .. ": " .. topic .. ": " .. problem)
+      plugin:log("warn", "row " .. rule.row .. ": " .. topic .. ": " .. problem)
       rule.complaint = problem
     end
     return
@@ -50,9 +50,9 @@ local function forward(rule, topic, payload)
 end
 
 plugin:onInit(function(config)
-  local found, refused = rules.parse(config.rules)
+  local found, refused = rules.read(config.rules)
   for _, problem in ipairs(refused) do
-    plugin:log("error", "line " .. problem.line .. ": " .. problem.message)
+    plugin:log("error", "row " .. problem.row .. ": " .. problem.message)
   end
   plugin:upsertObject("rules", { active = #found, refused = #refused > 0 and refused or nil })
   local forwardedSensor = plugin:sensor("forwarded", function()

@@ -7,12 +7,12 @@ const timeout = 30_000
 
 test('messages go on under their new name, changed as the rule says', { timeout }, async (context) => {
   const rules = [
-    'meters/+/power -> home/+/watts scale=1000 round=0',
-    'weather -> home/outside path=main.temp scale=0.5556 offset=-17.7778 round=1',
-    'raw/# -> home/copy/#',
-    'sensor -> home/sensor rename=temp:temperature',
+    { from: 'meters/+/power', to: 'home/+/watts', scale: 1000, round: 0 },
+    { from: 'weather', to: 'home/outside', path: 'main.temp', scale: 0.5556, offset: -17.7778, round: 1 },
+    { from: 'raw/#', to: 'home/copy/#' },
+    { from: 'sensor', to: 'home/sensor', rename: [{ old: 'temp', new: 'temperature' }] },
   ]
-  const plugin = await startStarterPlugin('mqtt-bridge', { rules: rules.join('\n') })
+  const plugin = await startStarterPlugin('mqtt-bridge', { rules })
   context.after(() => plugin.close())
   const home = await plugin.listen('home/#')
   await plugin.publish('meters/kitchen/power', '12.345')
@@ -30,22 +30,16 @@ test('messages go on under their new name, changed as the rule says', { timeout 
   assert.deepEqual(await home.nextValue(), { temperature: 20, humidity: 40 })
 })
 
-test('wrong lines are logged and listed by number, and the others work', { timeout }, async (context) => {
-  const plugin = await startStarterPlugin('mqtt-bridge', { rules: '# lamps\nnonsense\na -> home/a\nb -> b' })
+test('wrong rows are logged and listed by number, and the others work', { timeout }, async (context) => {
+  const rules = [
+    { from: 'a', to: 'home/a' },
+    { from: 'b', to: 'b' },
+  ]
+  const plugin = await startStarterPlugin('mqtt-bridge', { rules })
   context.after(() => plugin.close())
-  assert.deepEqual(await plugin.logs('error'), [
-    'line 2: expected: from/topic -> to/topic [options]',
-    "line 4: 'b' lies within 'b': the bridge would feed itself",
-  ])
-  const { active, refused } = (await plugin.objects()).rules as {
-    active: number
-    refused: { line: number }[]
-  }
-  assert.equal(active, 1)
-  assert.deepEqual(
-    refused.map(({ line }) => line),
-    [2, 4],
-  )
+  const message = "'b' lies within 'b': the bridge would feed itself"
+  assert.deepEqual(await plugin.logs('error'), [`row 2: ${message}`])
+  assert.deepEqual((await plugin.objects()).rules, { active: 1, refused: [{ row: 2, message }] })
   const home = await plugin.listen('home/a')
   await plugin.publish('a', 'works')
   assert.deepEqual(await home.next(), { topic: 'home/a', payload: 'works' })
@@ -58,7 +52,11 @@ test(
   },
   async (context) => {
     const plugin = await startStarterPlugin('mqtt-bridge', {
-      rules: 'left -> right; right -> left; end -> ended',
+      rules: [
+        { from: 'left', to: 'right' },
+        { from: 'right', to: 'left' },
+        { from: 'end', to: 'ended' },
+      ],
     })
     context.after(() => plugin.close())
     const all = await plugin.listen('+')
@@ -79,16 +77,18 @@ test(
 )
 
 test('a message that a rule cannot use is reported once', { timeout }, async (context) => {
-  const plugin = await startStarterPlugin('mqtt-bridge', { rules: 'a -> home/a scale=2' })
+  const plugin = await startStarterPlugin('mqtt-bridge', { rules: [{ from: 'a', to: 'home/a', scale: 2 }] })
   context.after(() => plugin.close())
   const home = await plugin.listen('home/a')
   for (const payload of ['off', 'off', '21']) await plugin.publish('a', payload)
   assert.equal((await home.next()).payload, '42')
-  assert.deepEqual(await plugin.logs('warn'), ['line 1: a: scale, offset and round need a number'])
+  assert.deepEqual(await plugin.logs('warn'), ['row 1: a: scale, offset and round need a number'])
 })
 
 test('a deleted retained message is deleted at the target, too', { timeout }, async (context) => {
-  const plugin = await startStarterPlugin('mqtt-bridge', { rules: 'a -> home/a scale=2 retain' })
+  const plugin = await startStarterPlugin('mqtt-bridge', {
+    rules: [{ from: 'a', to: 'home/a', scale: 2, retain: true }],
+  })
   context.after(() => plugin.close())
   // First: whoever subscribes while a message is being retained may be told of it twice.
   const home = await plugin.listen('home/a')
@@ -96,4 +96,36 @@ test('a deleted retained message is deleted at the target, too', { timeout }, as
   assert.equal((await home.next()).payload, '2')
   await plugin.publish('a', '', { retain: true })
   assert.equal((await home.next()).payload, '')
+})
+
+test(
+  'the lines of earlier versions are rows, and what is none is named in the log',
+  { timeout },
+  async (context) => {
+    const rules =
+      '# lamps\nnonsense\na/+ -> home/+ scale=2 rename=x:y\n"the cellar" -> home/cellar qos=1 retain'
+    const plugin = await startStarterPlugin('mqtt-bridge', { rules })
+    context.after(() => plugin.close())
+    const [warning = ''] = await plugin.logs('warn')
+    assert.match(warning, /^The setting \/config\/rules line 2 \("nonsense"\) is left out/)
+    assert.deepEqual((await plugin.objects()).rules, { active: 2 })
+    const path = '/api/plugins/mqtt-bridge'
+    assert.deepEqual((await plugin.host.request('GET', path)).body.config, { rules }, 'nothing is lost')
+    await plugin.host.request('POST', `${path}/config`, {
+      body: { config: { rules: rules.replace('nonsense', '') } },
+    })
+    assert.deepEqual((await plugin.host.request('GET', path)).body.config.rules, [
+      { from: 'a/+', to: 'home/+', scale: 2, rename: [{ old: 'x', new: 'y' }] },
+      { from: 'the cellar', to: 'home/cellar', qos: 1, retain: true },
+    ])
+  },
+)
+
+test('the bridge may do what its rows say, and no more', { timeout }, async (context) => {
+  const plugin = await startStarterPlugin('mqtt-bridge', { rules: [{ from: 'in/+', to: 'out/+' }] })
+  context.after(() => plugin.close())
+  const { permissions } = (await plugin.host.request('GET', '/api/plugins/mqtt-bridge')).body
+  assert.deepEqual(permissions, {
+    mqtt: { publish: ['${config.rules[].to}'], subscribe: ['${config.rules[].from}'] },
+  })
 })

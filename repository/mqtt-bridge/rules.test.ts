@@ -6,81 +6,67 @@ import { openLuaModules } from '../../test/helpers/lua-modules.ts'
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const lua = openLuaModules(folder)
 
-test('a line gives topics and options', () => {
-  const line =
-    '"living room/+/power" -> home/+  scale=0.1 offset=-2 round=1 qos=1 retain path=a.b[0] rename=x:y,z:w'
-  assert.deepEqual(lua.call('rules', 'parseLine', line), [
-    {
-      from: 'living room/+/power',
-      to: 'home/+',
-      scale: 0.1,
-      offset: -2,
-      round: 1,
-      qos: 1,
-      retain: true,
-      path: 'a.b[0]',
-      rename: { x: 'y', z: 'w' },
-    },
+test('a row gives topics and options', () => {
+  const row = {
+    from: 'living room/+/power',
+    to: 'home/+',
+    path: 'a.b[0]',
+    scale: 0.1,
+    rename: [
+      { old: 'x', new: 'y' },
+      { old: 'z', new: 'w' },
+    ],
+    qos: 1,
+    retain: true,
+  }
+  assert.deepEqual(lua.call('rules', 'readRow', row), [{ ...row, offset: 0, rename: { x: 'y', z: 'w' } }])
+  assert.deepEqual(lua.call('rules', 'readRow', { from: 'a', to: 'b', path: '', rename: [] }), [
+    { from: 'a', to: 'b', scale: 1, offset: 0, qos: 0, retain: false },
   ])
 })
 
-const wrongLines: [line: string, message: RegExp][] = [
-  ['a b', /expected: from\/topic -> to\/topic/],
-  ['a ->', /expected/],
-  ['-> b', /expected/],
-  ['a => b', /expected/],
-  ['"" -> b', /expected/],
-  ['"a -> b', /closing " is missing/],
-  ['a -> b quickly', /'quickly' is not an option/],
-  ['a -> b speed=3', /'speed=3' is not an option/],
-  ['a -> b scale=much', /scale=much is not a number/],
-  ['a -> b round=1.5', /not a whole number from 0 to 10/],
-  ['a -> b qos=3', /is not 0, 1 or 2/],
-  ['a -> b rename=x', /is not a list such as old:new/],
-  ['a -> b path=a..b', /cannot read the path/],
-  ['a+ -> b', /stand alone between slashes/],
-  ['a/#/b -> c', /must be the last level/],
-  ['a/+ -> b/#', /wildcard that 'a\/\+' does not fill/],
-  ['a/+ -> b/+/+', /does not fill/],
-  ['a -> a', /would feed itself/],
-  ['a/# -> a/copy/#', /would feed itself/],
-  ['a/# -> a', /would feed itself/],
-  ['+/+ -> x/+', /would feed itself/],
+const wrongRows: [from: string, to: string, message: RegExp][] = [
+  ['a+', 'b', /stand alone between slashes/],
+  ['a/#/b', 'c', /must be the last level/],
+  ['a/+', 'b/#', /wildcard that 'a\/\+' does not fill/],
+  ['a/+', 'b/+/+', /does not fill/],
+  ['a', 'a', /would feed itself/],
+  ['a/#', 'a/copy/#', /would feed itself/],
+  ['a/#', 'a', /would feed itself/],
+  ['+/+', 'x/+', /would feed itself/],
 ]
 
-for (const [line, message] of wrongLines) {
-  test(`a wrong line is refused with its reason: ${line}`, () => {
-    const [rule, reason] = lua.call('rules', 'parseLine', line)
+for (const [from, to, message] of wrongRows) {
+  test(`a wrong row is refused with its reason: ${from} to ${to}`, () => {
+    const [rule, reason] = lua.call('rules', 'readRow', { from, to })
     assert.equal(rule, undefined)
     assert.match(String(reason), message)
   })
 }
 
-test('wrong lines are named by number, comments and blank lines count, and the others work', () => {
-  const [found, refused] = lua.call(
-    'rules',
-    'parse',
-    '# lamps; all of them\n\na -> b\r\nnonsense\nc -> d',
-  ) as [{ from: string; line: number }[], { line: number; text: string }[]]
+test('wrong rows are named by number, and the others work', () => {
+  const rows = [
+    { from: 'a', to: 'b' },
+    { from: 'x', to: 'x' },
+    { from: 'c', to: 'd', path: 'a..b' },
+    { from: 'e', to: 'f' },
+  ]
+  const [found, refused] = lua.call('rules', 'read', rows) as [
+    { from: string; row: number }[],
+    { row: number; message: string }[],
+  ]
   assert.deepEqual(
-    found.map(({ from, line }) => [from, line]),
+    found.map(({ from, row }) => [from, row]),
     [
-      ['a', 3],
-      ['c', 5],
+      ['a', 1],
+      ['e', 4],
     ],
   )
   assert.deepEqual(
-    refused.map(({ line, text }) => [line, text]),
-    [[4, 'nonsense']],
+    refused.map(({ row }) => row),
+    [2, 3],
   )
-})
-
-test('in a single line semicolons separate the rules', () => {
-  const [found, refused] = lua.call('rules', 'parse', 'a -> b; nonsense; c -> d') as [
-    { line: number }[],
-    { line: number }[],
-  ]
-  assert.deepEqual([found.map(({ line }) => line), refused.map(({ line }) => line)], [[1, 3], [2]])
+  assert.match(refused[1]?.message ?? '', /cannot read the path/)
 })
 
 const names: [topic: string, from: string, to: string, result: string][] = [

@@ -109,7 +109,7 @@ local function createSensors(list)
 end
 
 plugin:onInit(function(config)
-  local list, problems = people.read(plugin:coerceString(config.people, ""))
+  local list, problems = people.read(config.people)
   for _, problem in ipairs(problems) do
     plugin:log("error", problem)
   end

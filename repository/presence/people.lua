@@ -1,4 +1,4 @@
--- Reads who is watched, and by what (README.md has the syntax).
+-- Reads the rows of the setting `people` (README.md tells what they mean).
 
 local people = {}
 
@@ -15,57 +15,60 @@ local function idOf(name)
   return id
 end
 
-local function readSource(text)
-  if text:match("^https?://[^/%s]") then
-    return { url = text }
+local function readAddress(url)
+  if url:match("^https?://[^/%s]") then
+    return { url = url }
   end
-  if text:match("^%a[%w+.-]*://") then
-    return nil, "'" .. text .. "' is no http or https address"
-  end
-  if text:find("%s") then
-    return nil, "the topic '" .. text .. "' has a blank; separate several by commas"
-  end
-  return { topic = text }
+  return nil, "'" .. url .. "' is no http or https address"
 end
 
-local function readPerson(line)
-  local name, rest = line:match("^([^:]+):%s*(.+)$")
-  if name == nil or idOf(name) == "" then
-    return nil, "it is not name: topic or address"
+local function readTopic(topic)
+  if topic:find("%s") then
+    return nil, "the topic '" .. topic .. "' has a blank"
   end
-  local person = { id = idOf(name), name = trim(name), sources = {} }
-  for part in (rest .. ","):gmatch("([^,]*),") do
-    local text = trim(part)
-    local source, problem = readSource(text)
-    if text == "" or source == nil then
-      return nil, problem or "a topic or an address is missing"
+  return { topic = topic }
+end
+
+-- One person, or nil and what is wrong with the row.
+local function readPerson(row)
+  if idOf(row.name) == "" then
+    return nil, "the name '" .. row.name .. "' has no letter and no digit"
+  end
+  local person = { id = idOf(row.name), name = trim(row.name), sources = {} }
+  local function add(values, read)
+    for _, value in ipairs(values or {}) do
+      local source, problem = read(trim(value))
+      if source == nil then
+        return problem
+      end
+      person.sources[#person.sources + 1] = source
     end
-    person.sources[#person.sources + 1] = source
+  end
+  local problem = add(row.topics, readTopic) or add(row.addresses, readAddress)
+  if problem == nil and #person.sources == 0 then
+    problem = "a topic or an address is missing"
+  end
+  if problem then
+    return nil, problem
   end
   return person
 end
 
--- Everybody who can be read, and what is wrong with the other lines: `{ "line 2: …" }`.
-function people.read(text)
+-- Everybody who can be read, and what is wrong with the other rows: `{ "row 2: …" }`.
+function people.read(rows)
   local list, problems, known = {}, {}, { anyone = true }
-  local separator = text:find("\n") and "\n" or ";"
-  local number = 0
-  for line in (text .. separator):gmatch("([^" .. separator .. "]*)" .. separator) do
-    number = number + 1
-    local content = trim(line)
-    if content ~= "" and content:sub(1, 1) ~= "#" then
-      local person, problem = readPerson(content)
-      if person and known[person.id] then
-        person, problem = nil, "the name '" .. person.name .. "' is taken"
-      elseif person and #list >= people.limit then
-        person, problem = nil, "there may be " .. people.limit .. " people at most"
-      end
-      if person then
-        known[person.id] = true
-        list[#list + 1] = person
-      else
-        problems[#problems + 1] = "line " .. number .. ": " .. problem
-      end
+  for number, row in ipairs(rows) do
+    local person, problem = readPerson(row)
+    if person and known[person.id] then
+      person, problem = nil, "the name '" .. person.name .. "' is taken"
+    elseif person and #list >= people.limit then
+      person, problem = nil, "there may be " .. people.limit .. " people at most"
+    end
+    if person then
+      known[person.id] = true
+      list[#list + 1] = person
+    else
+      problems[#problems + 1] = "row " .. number .. ": " .. problem
     end
   end
   return list, problems

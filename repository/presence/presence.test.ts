@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { openLuaModules } from '../../test/helpers/lua-modules.ts'
 import { startStarterPlugin } from '../../test/helpers/starter-plugin.ts'
+import { starterRows } from '../../test/helpers/starter-rows.ts'
 
 /** A message that never comes is a failure, not a wait without end. */
 const timeout = 30_000
@@ -97,20 +98,19 @@ test('a message says home, away or nothing', () => {
   ])
 })
 
-test('people are read line by line, and what is wrong is said', () => {
-  const text = [
-    '# comment',
-    'Anna Maria: phones/anna, http://192.168.1.2/',
-    '',
-    'Jörg: phones/+/joerg',
-    'nobody',
-    'Ben: ftp://x/',
-    'ANNA MARIA: x',
-    'Anyone: x',
-    'Carl: a b',
-    'Dora: a,,b',
-  ].join('\n')
-  assert.deepEqual(lua.call('people', 'read', text), [
+test('people are read row by row, and what is wrong is said', () => {
+  const { rows, errors } = starterRows(folder, 'people', [
+    { name: 'Anna Maria', topics: ['phones/anna'], addresses: ['http://192.168.1.2/'] },
+    { name: 'Jörg', topics: ['phones/+/joerg'] },
+    { name: 'Ben', addresses: ['ftp://x/'] },
+    { name: 'ANNA MARIA', topics: ['x'] },
+    { name: 'Anyone', topics: ['x'] },
+    { name: 'Carl', topics: ['a b'] },
+    { name: 'Dora', topics: [] },
+    { name: '-', topics: ['x'] },
+  ])
+  assert.deepEqual(errors, [])
+  assert.deepEqual(lua.call('people', 'read', rows), [
     [
       {
         id: 'anna_maria',
@@ -120,18 +120,35 @@ test('people are read line by line, and what is wrong is said', () => {
       { id: 'jörg', name: 'Jörg', sources: [{ topic: 'phones/+/joerg' }] },
     ],
     [
-      'line 5: it is not name: topic or address',
-      "line 6: 'ftp://x/' is no http or https address",
-      "line 7: the name 'ANNA MARIA' is taken",
-      "line 8: the name 'Anyone' is taken",
-      "line 9: the topic 'a b' has a blank; separate several by commas",
-      'line 10: a topic or an address is missing',
+      "row 3: 'ftp://x/' is no http or https address",
+      "row 4: the name 'ANNA MARIA' is taken",
+      "row 5: the name 'Anyone' is taken",
+      "row 6: the topic 'a b' has a blank",
+      'row 7: a topic or an address is missing',
+      "row 8: the name '-' has no letter and no digit",
     ],
   ])
 })
 
+test('the lines of earlier versions are rows', () => {
+  const text = '# comment\nAnna Maria: phones/anna, http://192.168.1.2/\nnobody\nBen: x'
+  assert.deepEqual(starterRows(folder, 'people', text), {
+    rows: [
+      { name: 'Anna Maria', addresses: ['http://192.168.1.2/'], topics: ['phones/anna'] },
+      { name: 'Ben', topics: ['x'] },
+    ],
+    errors: [],
+    unread: ['line 3 ("nobody") is left out: it does not read as {name}: {addresses|topics…}'],
+  })
+})
+
 test('messages make somebody arrive and leave', { timeout }, async (context) => {
-  const plugin = await startStarterPlugin('presence', { people: 'Anna: phones/anna; Ben: phones/ben/#' })
+  const plugin = await startStarterPlugin('presence', {
+    people: [
+      { name: 'Anna', topics: ['phones/anna'] },
+      { name: 'Ben', topics: ['phones/ben/#'] },
+    ],
+  })
   context.after(() => plugin.close())
   const events = await plugin.listen(`${plugin.topic}/events/+`)
   await plugin.publish('phones/anna', 'here')
@@ -170,7 +187,7 @@ test(
     await new Promise<void>((resolve) => device.listen(0, '127.0.0.1', resolve))
     const { port } = device.address() as AddressInfo
     const plugin = await startStarterPlugin('presence', {
-      people: `Carl: http://127.0.0.1:${port}/`,
+      people: [{ name: 'Carl', addresses: [`http://127.0.0.1:${port}/`] }],
       timeout: 2,
       interval: 1,
     })
@@ -188,7 +205,7 @@ test(
 test('each person is a presence sensor to Home Assistant', { timeout }, async (context) => {
   const plugin = await startStarterPlugin(
     'presence',
-    { people: 'Anna: phones/anna' },
+    { people: [{ name: 'Anna', topics: ['phones/anna'] }] },
     { discoveryPrefix: 'homeassistant', hostId: 'home' },
   )
   context.after(() => plugin.close())

@@ -3,13 +3,15 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Json } from '../../src/base/json.ts'
 import { openLuaModules } from '../../test/helpers/lua-modules.ts'
+import { starterRows } from '../../test/helpers/starter-rows.ts'
 
 /** A parsed schedule stays in Lua: its sets of numbers would not survive the way out and in. */
 const probe = `
 local cron = require("cron")
 return { next = function(expression, now) return cron.next(cron.parse(expression), now) end }
 `
-const lua = openLuaModules(fileURLToPath(new URL('.', import.meta.url)), {
+const folder = fileURLToPath(new URL('.', import.meta.url))
+const lua = openLuaModules(folder, {
   probe: new TextEncoder().encode(probe),
 })
 
@@ -112,8 +114,10 @@ for (const [expression, problem] of wrong) {
   })
 }
 
-function read(text: string): { rules: [string, string, Json | undefined][]; problems: string[] } {
-  const [rules, problems] = lua.call('rules', 'read', text) as [
+function read(given: Json): { rules: [string, string, Json | undefined][]; problems: string[] } {
+  const { rows, errors, unread } = starterRows(folder, 'schedules', given)
+  assert.deepEqual(errors, [])
+  const [rules, problems] = lua.call('rules', 'read', rows) as [
     { name: string; expression: string; message?: Json }[] | object,
     string[] | object,
   ]
@@ -123,11 +127,11 @@ function read(text: string): { rules: [string, string, Json | undefined][]; prob
       expression,
       message,
     ]),
-    problems: Array.isArray(problems) ? problems : [],
+    problems: [...unread, ...(Array.isArray(problems) ? problems : [])],
   }
 }
 
-test('rules are read line by line, with their messages', () => {
+test('the lines of earlier versions are read as rows, with their messages', () => {
   const text = `
     # comment
     morning: 30 6 * * mon-fri -> heating/set {"mode": "heat"; "x": 1}
@@ -149,29 +153,28 @@ test('rules are read line by line, with their messages', () => {
     read('a: @daily; b: @hourly -> t x').rules.map(([name]) => name),
     ['a', 'b'],
   )
+  assert.match(read('@daily').problems.join(), /^line 1 \("@daily"\) is left out/)
 })
 
-test('what is wrong with a line is said with its number, and the others are read', () => {
-  const text = [
-    'a: @daily',
-    '@daily',
-    'a: @hourly',
-    'b: 1 2 3',
-    'c: @daily ->',
-    'd: @daily -> x/+',
-    'e: @daily',
-  ].join('\n')
-  assert.deepEqual(read(text), {
+test('what is wrong with a row is said with its number, and the others are read', () => {
+  const rows = [
+    { name: 'a', when: '@daily' },
+    { name: 'two words', when: '@daily' },
+    { name: 'a', when: '@hourly' },
+    { name: 'b', when: '1 2 3' },
+    { name: 'd', when: '@daily', topic: 'x/+' },
+    { name: 'e', when: '@daily' },
+  ]
+  assert.deepEqual(read(rows), {
     rules: [
       ['a', '@daily', undefined],
       ['e', '@daily', undefined],
     ],
     problems: [
-      'line 2: it is not name: minute hour day month weekday',
-      "line 3: the name 'a' is there twice",
-      "line 4: '1 2 3' has 3 parts instead of minute, hour, day, month and weekday",
-      'line 5: a topic is missing after ->',
-      "line 6: the topic 'x/+' has a wildcard; nothing can be published there",
+      "row 2: the name 'two words' has something else than letters, digits, - and _",
+      "row 3: the name 'a' is there twice",
+      "row 4: '1 2 3' has 3 parts instead of minute, hour, day, month and weekday",
+      "row 5: the topic 'x/+' has a wildcard; nothing can be published there",
     ],
   })
 })

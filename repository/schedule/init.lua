@@ -103,7 +103,7 @@ end
 
 plugin:onInit(function(config)
   local problems
-  list, problems = rules.read(plugin:coerceString(config.schedules, ""))
+  list, problems = rules.read(config.schedules)
   for _, problem in ipairs(problems) do
     plugin:log("error", problem)
   end

@@ -11,7 +11,10 @@ const folder = fileURLToPath(new URL('.', import.meta.url))
 const local = (text: string): number => new Date(text).getTime() / 1000
 
 test('it is told on the minute, as an event and as a message', () => {
-  const schedules = 'tea: 0 16 * * * -> kitchen/kettle/set ON\nhalf: 30 15 * * *'
+  const schedules = [
+    { name: 'tea', when: '0 16 * * *', topic: 'kitchen/kettle/set', payload: 'ON' },
+    { name: 'half', when: '30 15 * * *' },
+  ]
   const stage = startOnStage(folder, local('2026-06-21T15:05:09.6'), { schedules })
   assert.deepEqual(
     stage.advance(3600).map(({ name, at, data }) => [name, at, data.name ?? data.payload]),
@@ -28,7 +31,9 @@ test('it is told on the minute, as an event and as a message', () => {
 })
 
 test('switched off, schedules pass; switched on, they come again', () => {
-  const stage = startOnStage(folder, local('2026-06-21T15:05:00'), { schedules: 'often: */10 * * * *' })
+  const stage = startOnStage(folder, local('2026-06-21T15:05:00'), {
+    schedules: [{ name: 'often', when: '*/10 * * * *' }],
+  })
   stage.setControl('enabled', false)
   assert.deepEqual(stage.advance(1200), [])
   stage.setControl('enabled', true)
@@ -36,7 +41,9 @@ test('switched off, schedules pass; switched on, they come again', () => {
 })
 
 test('what was slept through is not made up for, and what comes then is told', () => {
-  const stage = startOnStage(folder, local('2026-06-21T15:05:00'), { schedules: 'often: */10 * * * *' })
+  const stage = startOnStage(folder, local('2026-06-21T15:05:00'), {
+    schedules: [{ name: 'often', when: '*/10 * * * *' }],
+  })
   assert.deepEqual(stage.jump(3 * 3600), [])
   assert.deepEqual(
     stage.advance(600).map(({ at }) => at),
@@ -45,7 +52,9 @@ test('what was slept through is not made up for, and what comes then is told', (
 })
 
 test('a clock that is set back does not make a schedule wait for the old time', () => {
-  const stage = startOnStage(folder, local('2026-06-21T15:05:00'), { schedules: 'often: */10 * * * *' })
+  const stage = startOnStage(folder, local('2026-06-21T15:05:00'), {
+    schedules: [{ name: 'often', when: '*/10 * * * *' }],
+  })
   assert.deepEqual(stage.jump(-2 * 3600), [])
   assert.deepEqual(
     stage.advance(600).map(({ at }) => at),
@@ -58,7 +67,7 @@ test('in a host it says what it cannot read, and what comes next', { timeout }, 
   const plugin = await startStarterPlugin('schedule', { schedules })
   context.after(() => plugin.close())
   assert.deepEqual(await plugin.logs('error'), [
-    "line 2: minute '99' cannot be read",
+    "row 2: minute '99' cannot be read",
     "never: '0 0 31 2 *' is no day that ever comes",
   ])
   assert.equal((await plugin.sensors()).next, firstOfNextYear())

@@ -71,7 +71,7 @@ function partsOf(form: string): Part[] {
   })
 }
 
-/** The row of the first form that takes the line, or why the first does not. */
+/** The row of the first form that takes the line, or why not: what is wrong with its values, as the last form sees it. */
 function firstRow(
   forms: readonly { form: string; parts: readonly Part[] }[],
   fields: readonly Field[],
@@ -84,7 +84,7 @@ function firstRow(
     reasons.push(row === '' ? `it does not read as ${form}` : row)
   }
   return (
-    reasons.find((reason) => !reason.startsWith('it does not read')) ??
+    reasons.findLast((reason) => !reason.startsWith('it does not read')) ??
     reasons[0] ??
     'nothing says how to read it'
   )
@@ -173,10 +173,18 @@ function setColumn(
   const field = fields.find((candidate) => candidate.key === key)
   if (field === undefined) return `there is no column ${key}`
   const value = field.type === 'list' ? listOf(field, text) : converted(text, field)
-  const problems = field.type === 'list' ? [] : violations(field, value ?? text)
+  const problems = field.type === 'list' ? lackingColumns(field, value) : violations(field, value ?? text)
   if (value === undefined || problems.length > 0) return `${key} ${problems.join(', ')}`
   row.set(key, value as Json)
   return undefined
+}
+
+function lackingColumns({ fields }: Field, rows: unknown): string[] {
+  const required = fields?.filter((field) => field.required) ?? []
+  const lacking = required.filter(
+    ({ key }) => Array.isArray(rows) && rows.some((row) => !Object.hasOwn(row as object, key)),
+  )
+  return lacking.map(({ key }) => `lacks ${key}`)
 }
 
 /** `a,b` as values; `a:b,c:d` as rows, by the order of their columns. */
