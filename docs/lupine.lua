@@ -107,9 +107,53 @@ function Plugin:setTimeout(milliseconds, callback) end
 ---@return integer id
 function Plugin:setInterval(milliseconds, callback) end
 
----Ends a timeout or an interval.
+---Ends a timeout, an interval or a schedule.
 ---@param id integer?
 function Plugin:clearTimer(id) end
+
+---@alias lupine.Day "mon"|"tue"|"wed"|"thu"|"fri"|"sat"|"sun"
+
+---@class lupine.ScheduleOptions
+---@field timezone? string Such as `Europe/Berlin`; default the host's.
+---@field days? lupine.Day[] Of `at`.
+---@field latitude? number Degrees, for sunrise and sunset.
+---@field longitude? number Degrees.
+---@field catchUp? number Milliseconds; default 60000.
+
+---Calls the function every day at a time: `07:30`, `sunset-00:30`.
+---@param time string
+---@param callback fun()
+---@param options? lupine.ScheduleOptions
+---@return integer? id
+---@return string? problem
+function Plugin:at(time, callback, options) end
+
+---Calls the function at the times of a cron expression of five fields.
+---@param expression string
+---@param callback fun()
+---@param options? lupine.ScheduleOptions
+---@return integer? id
+---@return string? problem
+function Plugin:cron(expression, callback, options) end
+
+---@class lupine.WatchOptions
+---@field now? boolean False: only changes.
+---@field stays? number Milliseconds.
+---@field debounce? number Milliseconds.
+
+---Calls the function with objects, by full path, now and when they change; nil when one is gone.
+---@param pattern string
+---@param callback fun(value: any, previous: any, path: string)
+---@param options? lupine.WatchOptions
+---@return lupine.Unsubscribe
+function Plugin:onObject(pattern, callback, options) end
+
+---Calls the function with sensors and controls, by `<full id>/<id>`, now and when they change; nil when one is gone.
+---@param pattern string
+---@param callback fun(value: any, previous: any, id: string, plugin: string)
+---@param options? lupine.WatchOptions
+---@return lupine.Unsubscribe
+function Plugin:onSensor(pattern, callback, options) end
 
 ---@class lupine.PollerRetry
 ---@field maxAttempts? integer Attempts of one round, default 1.
@@ -163,9 +207,9 @@ function Plugin:poller(name, options) end
 ---@return boolean sent
 function Plugin:emit(name, data, options) end
 
----Calls the function for each event of this name.
+---Calls the function for each event of this name, in which `*` stands for a part between colons.
 ---@param name string
----@param callback fun(data: any)
+---@param callback fun(data: any, name: string, from: string)
 ---@return lupine.Unsubscribe
 function Plugin:on(name, callback) end
 
@@ -173,12 +217,12 @@ function Plugin:on(name, callback) end
 EventBus = {}
 
 ---@param name string
----@param callback fun(data: any)
+---@param callback fun(data: any, name: string, from: string)
 ---@return lupine.Unsubscribe
 function EventBus:on(name, callback) end
 
 ---@param name string
----@param callback fun(data: any)
+---@param callback fun(data: any, name: string, from: string)
 ---@return lupine.Unsubscribe
 function EventBus:subscribe(name, callback) end
 

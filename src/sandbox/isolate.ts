@@ -11,6 +11,7 @@ import type { IsolateUsage } from '../schema/system.ts'
 import type { PluginSummary, ForeignCallPermission } from '../schema/plugin-call.ts'
 import type { HookAddress } from '../schema/worker-protocol.ts'
 import type { PluginTopicRights } from '../schema/topic-rights.ts'
+import type { Schedule, Watch } from '../schema/trigger.ts'
 
 /** The host's side of one plugin's isolate: what `lifecycle` sees of `sandbox`. */
 
@@ -80,6 +81,12 @@ export interface IsolateServices {
   removeHttpHandler(handler: number): void
   /** Answers when the address is good for ever: its secret is on disk. */
   hookAddress(hook: HookDeclaration): Promise<HookAddress>
+  /** Sets it up, and answers undefined; or answers why not. `number` is one of the isolate's own, used once. */
+  setSchedule(number: number, schedule: Schedule): Promise<string | undefined>
+  removeSchedule(number: number): void
+  /** Synchronous for Lua: the same for values that it watches. */
+  watch(number: number, watch: Watch, foreignCaller?: string): string | undefined
+  unwatch(number: number): void
   setKeyValue(key: string, entry: KeyValueEntry | undefined): void
   /**
    * Resolves when those who read what was emitted and published have caught up; a plugin that floods gets no further
@@ -158,8 +165,12 @@ export interface Isolate {
   readonly isolation: 'dedicated' | 'shared'
   /** Memory and load, as of the last sign of life from the worker. */
   usage(): IsolateUsage
-  /** `data`: JSON. */
-  deliverEvent(name: string, data: Uint8Array): void
+  /** `data`: JSON. `from`: the full id of who has emitted it. */
+  deliverEvent(name: string, data: Uint8Array, from?: string): void
+  /** The time of this schedule has come. */
+  deliverSchedule(schedule: number): void
+  /** `change`: JSON, `[value, previous]`. */
+  deliverWatched(watch: number, path: string, change: Uint8Array): void
   deliverMessage(subscription: number, topic: string, payload: Uint8Array): void
   /** Runs the control's setter; answers the value afterwards. Rejects with `Problem` when Lua refuses. */
   setControl(id: string, value: Json): Promise<Json | undefined>

@@ -104,6 +104,8 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   sensors: defaultPluginLimits.sensors,
   controls: defaultPluginLimits.controls,
   exposures: defaultPluginLimits.exposures,
+  schedules: defaultPluginLimits.schedules,
+  watchers: defaultPluginLimits.watchers,
   throttles: defaultPluginLimits.throttles,
   oldGenerationMegabytes: defaultPluginLimits.memory,
   youngGenerationMegabytes: 16,
@@ -146,11 +148,11 @@ export function ownersView(limits: SandboxLimits): PluginLimits {
   const { oldGenerationMegabytes: memory, luaCallback: callbackTime, luaLoad: loadTime } = limits
   const { stringBytes, operationsPerSecond, operationBurst, bytesPerSecond, httpRequests, sockets } = limits
   const { keyValueBytes, timers, pollers, eventSubscriptions, mqttSubscriptions } = limits
-  const { httpHandlers, objects, sensors, controls, exposures, throttles } = limits
+  const { httpHandlers, objects, sensors, controls, exposures, schedules, watchers, throttles } = limits
   return {
     ...{ memory, stringBytes, callbackTime, loadTime, operationsPerSecond, operationBurst, bytesPerSecond },
     ...{ httpRequests, sockets, keyValueBytes, timers, pollers, eventSubscriptions, mqttSubscriptions },
-    ...{ httpHandlers, objects, sensors, controls, exposures, throttles },
+    ...{ httpHandlers, objects, sensors, controls, exposures, schedules, watchers, throttles },
   }
 }
 

@@ -20,10 +20,12 @@
 export type ValueKind = 'object' | 'sensor' | 'control' | 'exposed'
 /** `connection`: what becomes of it. The other two are its data (`connection.ts`). */
 export type ConnectionFrameKind = 'connection' | 'data' | 'text'
-export type FrameKind = 'event' | 'message' | 'log' | ValueKind | ConnectionFrameKind
+/** A time that has come, by its number; a watched value that has changed, as `[value, previous]`. */
+export type TriggerFrameKind = 'schedule' | 'watch'
+export type FrameKind = 'event' | 'message' | 'log' | ValueKind | ConnectionFrameKind | TriggerFrameKind
 const kinds: readonly FrameKind[] = [
   ...(['event', 'message', 'log', 'object', 'sensor', 'control', 'exposed'] as const),
-  ...(['connection', 'data', 'text'] as const),
+  ...(['connection', 'data', 'text', 'schedule', 'watch'] as const),
 ]
 const headerBytes = 14
 const retainBit = 4
@@ -55,7 +57,7 @@ export interface Frame {
   options: FrameOptions
   /** For which of the isolate's subscriptions, or connections, it is. */
   subscription: number
-  /** The plugin that has sent it through the instance of this one. */
+  /** The plugin that has sent it through the instance of this one; of an event on its way to a plugin who has emitted it. */
   foreignCaller: string | undefined
   /** JSON, but for a message. None: a sensor or control that has no value yet. A part of the buffer that has come. */
   payload: Uint8Array

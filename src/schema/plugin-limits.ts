@@ -53,6 +53,8 @@ export const limitDefinitions = {
   controls: of('things', 10_000, 0, 1_000_000, 'Controls'),
   // Each is an entity of Home Assistant's.
   exposures: of('things', 1_000, 0, 100_000, 'Exposed objects'),
+  schedules: of('things', 1_000, 0, 100_000, 'Times at which something is done'),
+  watchers: of('things', 1_000, 0, 100_000, 'Watched patterns of objects and sensors'),
   throttles: of('things', 10_000, 0, 1_000_000, 'Open throttle windows'),
 } as const satisfies Record<string, LimitDefinition>
 

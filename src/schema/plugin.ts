@@ -49,6 +49,8 @@ export const Resources = Type.Object({
   httpRequests: Type.Integer(),
   httpHandlers: Type.Integer(),
   sockets: Type.Integer(),
+  schedules: Type.Integer(),
+  watchers: Type.Integer(),
 })
 export type Resources = Static<typeof Resources>
 
@@ -64,6 +66,8 @@ export const noResources: Readonly<Resources> = Object.freeze({
   httpRequests: 0,
   httpHandlers: 0,
   sockets: 0,
+  schedules: 0,
+  watchers: 0,
 })
 
 const Text = Type.Union([Type.String(), Type.Null()])

@@ -24,6 +24,7 @@ import {
 } from './plugin-call.ts'
 import { Text, textLimits } from './text.ts'
 import type { PluginTopicRights } from './topic-rights.ts'
+import { Schedule, Watch } from './trigger.ts'
 import type { TurnRules } from './turn-cells.ts'
 
 /**
@@ -79,6 +80,9 @@ export const operationSchemas = {
     hook: HookDeclaration,
   }),
   removeHttpHandler: Type.Object({ kind: Type.Literal('removeHttpHandler'), handler: Count }),
+  /** What `setSchedule` and `watch` have set up; numbers are the isolate's own. */
+  removeSchedule: Type.Object({ kind: Type.Literal('removeSchedule'), schedule: Uint32 }),
+  unwatch: Type.Object({ kind: Type.Literal('unwatch'), watch: Uint32 }),
   /** Without `entry`: the key is deleted. */
   setKeyValue: Type.Object({
     kind: Type.Literal('setKeyValue'),
@@ -136,6 +140,9 @@ export const Question = Type.Union([
     foreignCaller: ForeignCaller,
   }),
   Type.Object({ kind: Type.Literal('listPlugins') }),
+  /** Sets it up, or answers why not; a number is used once. */
+  Type.Object({ kind: Type.Literal('setSchedule'), number: Uint32, schedule: Schedule }),
+  Type.Object({ kind: Type.Literal('watch'), number: Uint32, watch: Watch, foreignCaller: ForeignCaller }),
   /** The address of a handler of this plugin. */
   Type.Object({ kind: Type.Literal('hookAddress'), hook: HookDeclaration }),
   /** A running plugin by its full id, or by its short id when only one that is installed has it. */
@@ -162,6 +169,8 @@ export interface Answers {
   refuseForeignCall: string | undefined
   refuseConnection: string | undefined
   listPlugins: PluginSummary[]
+  setSchedule: string | undefined
+  watch: string | undefined
   hookAddress: HookAddress
   findPlugin: Reference | undefined
   callPlugin: SerializedValues

@@ -212,6 +212,8 @@ for (const [name, className] of [
 
 for (const [heading, className] of [
   ['Options of a poller', 'lupine.PollerOptions'],
+  ['Options of a schedule', 'lupine.ScheduleOptions'],
+  ['Options of a watcher', 'lupine.WatchOptions'],
   ['Options of an event', 'lupine.EmitOptions'],
   ['Options of an exposure', 'lupine.ExposeOptions'],
   ['Options of a request', 'lupine.HttpOptions'],

@@ -62,6 +62,8 @@ const counts = {
   httpRequests: 1,
   httpHandlers: 1,
   sockets: 1,
+  schedules: 1,
+  watchers: 1,
 }
 const exposure = {
   component: 'light',
@@ -89,6 +91,8 @@ const goodOperations: Record<keyof typeof operationSchemas, unknown> = {
     hook: { path: 'a/b', auth: 'secret', methods: ['POST'] },
   },
   removeHttpHandler: { kind: 'removeHttpHandler', handler: 1 },
+  removeSchedule: { kind: 'removeSchedule', schedule: 1 },
+  unwatch: { kind: 'unwatch', watch: 1 },
   setKeyValue: { kind: 'setKeyValue', key: 'k', entry: { value: 1, expiresAt: 5e12, secure: true } },
   call: {
     kind: 'call',

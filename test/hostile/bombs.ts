@@ -47,6 +47,26 @@ const bombs: Bomb[] = [
     limit: 'eventSubscriptions',
   },
   {
+    id: 'watchers',
+    title: 'a million watchers of everything',
+    lua: untilRefused('plugin:onSensor("**", print)'),
+    logged: /refused after 1000: .*too many watchers/,
+    limit: 'watchers',
+  },
+  {
+    id: 'schedules',
+    title: 'a million schedules',
+    lua: untilRefused('plugin:cron("* * * * *", print)'),
+    logged: /refused after 1000: .*too many schedules/,
+    limit: 'schedules',
+  },
+  {
+    id: 'never',
+    title: 'times that never come, thousands of them',
+    lua: untilRefused('(plugin:cron("0 0 30 2 " .. i % 7, print)) or plugin:cron("0 0 30 2 *", print)', 900),
+    logged: /refused after 900: nil/,
+  },
+  {
     id: 'subscriptions',
     title: 'a million subscriptions',
     lua: untilRefused('plugin:mqttSubscribe("a/" .. i .. "/#", print)'),

@@ -40,6 +40,8 @@ const cases: Record<LimitName, Case> = {
     value: 20,
     lua: loop('expose({ get = function() return 1 end }, "sensor", { id = "x" .. i, name = "x" .. i })'),
   },
+  schedules: { value: 20, lua: loop('plugin:cron("0 0 * * *", print)') },
+  watchers: { value: 20, lua: loop('plugin:onSensor("@a/b/*", print)') },
   throttles: { value: 20, lua: loop('plugin:emit("e" .. i, i, { throttle = 1e9 })') },
 }
 

@@ -62,6 +62,8 @@ const idle = {
   httpRequests: 0,
   httpHandlers: 0,
   sockets: 0,
+  schedules: 0,
+  watchers: 0,
 }
 
 test('the whole way: install, configure, enable, reconfigure, disable, uninstall, each step a fact', async (context) => {

@@ -2,6 +2,8 @@ import { serializeJson } from '../../src/base/serialized-json.ts'
 import { systemClock, withDeadline } from '../../src/base/clock.ts'
 import type { Json } from '../../src/base/json.ts'
 import { silentLogger } from '../../src/base/log.ts'
+import { messageOf } from '../../src/base/problem.ts'
+import { createNextTime } from '../../src/lifecycle/triggers/next-time.ts'
 import type { Isolate, IsolateServices, IsolateSource, Sandbox } from '../../src/sandbox/isolate.ts'
 import { failedAnswer } from '../../src/schema/failed-answer.ts'
 import type { SandboxLimits } from '../../src/sandbox/limits.ts'
@@ -117,6 +119,16 @@ export function createRecorder(): Recorder {
       removeHttpHandler: (handler) => record('removeHttpHandler', handler),
       hookAddress: ({ path }) =>
         Promise.resolve({ url: `http://hooks/s3cretpart/${path}`, secret: 's3cretpart' }),
+      setSchedule(number, schedule) {
+        record('setSchedule', number, schedule)
+        return createNextTime(schedule, Date.now()).then(() => undefined, messageOf)
+      },
+      removeSchedule: (number) => record('removeSchedule', number),
+      watch(number, watch) {
+        record('watch', number, watch)
+        return undefined
+      },
+      unwatch: (number) => record('unwatch', number),
       setKeyValue: (key, entry) => record('setKeyValue', key, entry),
       request: (call, signal) => recorder.outside(call, signal),
       connect: (target, listener, foreignCaller) => recorder.connect(target, listener, foreignCaller),

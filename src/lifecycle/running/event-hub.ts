@@ -1,14 +1,20 @@
+import { hasWildcard, partPattern } from '../../base/part-pattern.ts'
+import { remembering } from '../../base/remembering.ts'
 import type { SerializedJson } from '../../base/serialized-json.ts'
 
-type Deliver = (name: string, data: SerializedJson) => void
+/** `from`: full id of who has emitted it. */
+type Deliver = (name: string, data: SerializedJson, from: string) => void
 
-/** Carries `plugin:emit()` to the plugins that listen. Names have no namespace: all plugins share them. */
+/**
+ * Carries `plugin:emit()` to the plugins that listen. Names have no namespace: all plugins share them. One that is listened
+ * to may have `*` for a part between colons.
+ */
 export interface EventHub {
   subscribe(plugin: string, name: string, deliver: Deliver): void
   unsubscribe(plugin: string, name: string): void
   unsubscribeAll(plugin: string): void
-  /** Answers how many plugins it has reached. */
-  emit(name: string, data: SerializedJson): number
+  /** Answers how many plugins it has reached, each once. */
+  emit(name: string, data: SerializedJson, from: string): number
   /** Event names that this plugin listens to. */
   count(plugin: string): number
 }
@@ -16,27 +22,45 @@ export interface EventHub {
 export function createEventHub(): EventHub {
   /** By event name, then by plugin. */
   const listeners = new Map<string, Map<string, Deliver>>()
+  const patterns = new Map<string, (name: string) => boolean>()
+  let matching = findMatching()
+
+  /** The patterns that mean a name; there are few, and names come again and again. */
+  function findMatching(): (name: string) => string[] {
+    return remembering((name) =>
+      [...patterns].filter(([, matches]) => matches(name)).map(([pattern]) => pattern),
+    )
+  }
 
   function remove(plugin: string, name: string): void {
     const ofName = listeners.get(name)
-    if (ofName?.delete(plugin) && ofName.size === 0) listeners.delete(name)
+    if (!ofName?.delete(plugin) || ofName.size > 0) return
+    listeners.delete(name)
+    if (patterns.delete(name)) matching = findMatching()
   }
 
   return {
     subscribe(plugin, name, deliver) {
       const ofName = listeners.get(name) ?? new Map<string, Deliver>()
       listeners.set(name, ofName.set(plugin, deliver))
+      if (patterns.has(name) || !hasWildcard(name, ':')) return
+      patterns.set(name, partPattern(name, ':'))
+      matching = findMatching()
     },
     unsubscribe: remove,
     unsubscribeAll(plugin) {
       for (const name of [...listeners.keys()]) remove(plugin, name)
     },
-    emit(name, data) {
+    emit(name, data, from) {
       const ofName = listeners.get(name)
-      if (ofName === undefined) return 0
-      const reached = [...ofName.values()]
-      for (const deliver of reached) deliver(name, data)
-      return reached.length
+      const found = patterns.size === 0 ? [] : matching(name)
+      if (ofName === undefined && found.length === 0) return 0
+      // Its worker knows which of its listeners are meant.
+      const reached = new Map(ofName)
+      for (const pattern of found)
+        for (const [plugin, deliver] of listeners.get(pattern) ?? []) reached.set(plugin, deliver)
+      for (const deliver of reached.values()) deliver(name, data, from)
+      return reached.size
     },
     count: (plugin) => [...listeners.values()].filter((ofName) => ofName.has(plugin)).length,
   }

@@ -14,6 +14,8 @@ export interface LoadedPlugin {
   guard: Guard
   /** HTTP requests that it may have under way. */
   httpRequests: number
+  /** What it may have of what the host keeps for it. */
+  limits: { schedules: number; watchers: number }
   /** It has been told that it can retain no more. */
   crowded: boolean
   /** Set when it has ended another plugin: its own end counts as a crash. */

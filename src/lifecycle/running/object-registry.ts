@@ -6,6 +6,8 @@ export interface ObjectRegistry {
   set(plugin: string, kind: RegisteredKind, id: string, value: SerializedJson | undefined): void
   remove(plugin: string, kind: RegisteredKind, id: string): void
   values(plugin: string, kind: RegisteredKind): ReadonlyMap<string, SerializedJson | undefined>
+  /** The plugins of which something is known. */
+  plugins(): Iterable<string>
   /** Removes everything of the plugin, telling `removed` of each. */
   clear(plugin: string, removed: (kind: RegisteredKind, id: string) => void): void
 }
@@ -34,6 +36,7 @@ export function createObjectRegistry(): ObjectRegistry {
     remove(plugin, kind, id) {
       entriesOf(plugin)[kind].delete(id)
     },
+    plugins: () => plugins.keys(),
     values: (plugin, kind) => plugins.get(plugin)?.[kind] ?? new Map(),
     clear(plugin, removed) {
       const entries = plugins.get(plugin)

@@ -119,6 +119,10 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
           },
         }),
         httpRequests: limits.httpRequests ?? sandbox.limits.httpRequests,
+        limits: {
+          schedules: limits.schedules ?? sandbox.limits.schedules,
+          watchers: limits.watchers ?? sandbox.limits.watchers,
+        },
         crowded: false,
         charged: undefined,
         unloading: false,

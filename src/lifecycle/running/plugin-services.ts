@@ -16,6 +16,8 @@ import { createTopics } from '../../schema/topics.ts'
 import type { Checks } from '../permissions/guard.ts'
 import type { KeyValueStores } from '../stores/key-value-stores.ts'
 import type { RetainedTopics } from '../stores/retained-topics.ts'
+import { createSchedules } from '../triggers/schedules.ts'
+import { createWatches, type PresentValue, type Tell, type WatchedKind } from '../triggers/watches.ts'
 import type { Announcements } from './announcements.ts'
 import type { EventHub } from './event-hub.ts'
 import type { ExposureRegistry } from './exposure-registry.ts'
@@ -31,6 +33,15 @@ import { createShownValues } from './shown-values.ts'
 
 /** Events and messages that may wait for a plugin while its onInit runs; later ones are dropped. */
 export const waitingDeliveries = 1_000
+
+const noBytes = new Uint8Array()
+const nothing = Buffer.from('null')
+
+/** `[value, previous]` as JSON. */
+function changeOf(value: SerializedJson | undefined, previous: SerializedJson | undefined): Uint8Array {
+  const parts = ['[', value?.bytes ?? nothing, ',', previous?.bytes ?? nothing, ']']
+  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
+}
 
 export interface PluginServicesSettings {
   bus: Bus
@@ -82,7 +93,15 @@ export function createPluginServices(
 
   const topics = createTopics(root)
   const subscriptions = createPluginSubscriptions(bus, logger)
-  const shown = createShownValues(registry, exposures, announcements)
+  const schedules = createSchedules(clock)
+  const watches = createWatches(clock, present)
+  const shown = createShownValues(registry, exposures, announcements, watches)
+
+  function* present(kind: WatchedKind): Iterable<PresentValue> {
+    for (const plugin of registry.plugins())
+      for (const of of kind === 'object' ? (['object'] as const) : (['sensor', 'control'] as const))
+        for (const [id, value] of registry.values(plugin, of)) yield { plugin, id, value }
+  }
 
   function log(plugin: string, line: SerializedJson<LogEntry>): void {
     const entry = line.value()
@@ -143,13 +162,13 @@ export function createPluginServices(
       log: charged((line: SerializedJson<LogEntry>) => log(id, line)),
       emit: charged((...[name, data, { qos, retain }, caller]: Parameters<IsolateServices['emit']>) => {
         if (retain && !mayRetain(id, plugin, topics.event(id, name), data.bytes.length)) return
-        for (let listener = events.emit(name, data); listener > 0; listener -= 1) plugin.fanOut.reached()
+        for (let listener = events.emit(name, data, id); listener > 0; listener -= 1) plugin.fanOut.reached()
         announcements.announce({ kind: 'event', plugin: id, name, data, qos, retain, caller })
       }),
       publish: charged(outgoing.publish),
       subscribeEvent: (name) =>
-        events.subscribe(id, name, (event, data) =>
-          deliver(plugin, data.bytes, (isolate, bytes) => isolate.deliverEvent(event, bytes)),
+        events.subscribe(id, name, (event, data, from) =>
+          deliver(plugin, data.bytes, (isolate, bytes) => isolate.deliverEvent(event, bytes, from)),
         ),
       unsubscribeEvent: (name) => events.unsubscribe(id, name),
       subscribeTopic(subscription, filter) {
@@ -166,9 +185,9 @@ export function createPluginServices(
         )
       },
       unsubscribeTopic: (subscription) => subscriptions.close(id, plugin, subscription),
-      setValue: charged((kind: ValueKind, name: string, value: SerializedJson | undefined) =>
-        shown.setValue(id, kind, name, value),
-      ),
+      setValue: charged((kind: ValueKind, name: string, value: SerializedJson | undefined) => {
+        for (let told = shown.setValue(id, kind, name, value); told > 0; told -= 1) plugin.fanOut.reached()
+      }),
       removeValue: (kind, name) => shown.removeValue(id, kind, name),
       setExposure: (exposed, exposure) => shown.setExposure(id, exposed, exposure),
       removeExposure: (exposed) => shown.removeExposure(id, exposed),
@@ -199,6 +218,33 @@ export function createPluginServices(
           hook,
           hook.auth === 'secret' ? await settings.hookSecret(id) : '',
         ),
+      async setSchedule(number, schedule) {
+        if (schedules.count(id) >= plugin.limits.schedules) return 'too many schedules'
+        const problem = await schedules.add(id, number, schedule, () =>
+          deliver(plugin, noBytes, (isolate) => isolate.deliverSchedule(number)),
+        )
+        // It may have ended meanwhile.
+        if (loaded.get(id) !== plugin || plugin.unloading) schedules.remove(id, number)
+        return problem
+      },
+      removeSchedule: (number) => schedules.remove(id, number),
+      watch(number, wanted, foreignCaller) {
+        if (watches.count(id) >= plugin.limits.watchers) return 'too many watchers'
+        const owner = ownerOf(wanted.of, wanted.pattern)
+        const refusal =
+          owner && (plugin.guard.use(owner) ?? refusedTo(foreignCaller, ({ use }) => use(owner)))
+        if (refusal !== undefined) return refusal
+        const sees = (other: string): boolean =>
+          plugin.guard.sees(other) &&
+          (foreignCaller === undefined || loaded.get(foreignCaller)?.guard.sees(other) === true)
+        const tell: Tell = (path, value, previous) =>
+          deliver(plugin, changeOf(value, previous), (isolate, bytes) =>
+            isolate.deliverWatched(number, path, bytes),
+          )
+        watches.add(id, number, wanted, sees, tell)
+        return undefined
+      },
+      unwatch: (number) => watches.remove(id, number),
       setKeyValue: (key, entry) => stores.set(id, key, entry),
       request: (call, signal, foreignCaller) =>
         outside.request(id, call, signal, {
@@ -225,6 +271,14 @@ export function createPluginServices(
     }
   }
 
+  /** The other plugin that a pattern names without a wildcard. */
+  function ownerOf(kind: WatchedKind, pattern: string): string | undefined {
+    if (kind === 'object')
+      return pattern.includes('*') ? undefined : objectAddress(settings.installedIds(), pattern)?.plugin
+    const [namespace = '', shortId = ''] = pattern.split('/')
+    return `${namespace}${shortId}`.includes('*') ? undefined : `${namespace}/${shortId}`
+  }
+
   /** Why a plugin that works through another one's instance may not do what the other one may. */
   function refusedTo(
     foreignCaller: string | undefined,
@@ -241,6 +295,8 @@ export function createPluginServices(
       events.unsubscribeAll(id)
       settings.hooks.clear(id)
       outside.forget(id)
+      schedules.clear(id)
+      watches.clear(id)
       await subscriptions.closeAll(id, plugin)
       shown.clear(id)
     },

@@ -3,11 +3,13 @@ import type { Exposure } from '../../schema/exposure.ts'
 import type { ValueKind } from '../../schema/message-frames.ts'
 import type { Announcements } from './announcements.ts'
 import type { ExposureRegistry } from './exposure-registry.ts'
+import type { Watches } from '../triggers/watches.ts'
 import type { ObjectRegistry, RegisteredKind } from './object-registry.ts'
 
 /** What plugins show of themselves (objects, sensors, controls, exposures): kept, and announced as it changes. */
 export interface ShownValues {
-  setValue(plugin: string, kind: ValueKind, id: string, value: SerializedJson | undefined): void
+  /** Answers how many watchers it has reached. */
+  setValue(plugin: string, kind: ValueKind, id: string, value: SerializedJson | undefined): number
   removeValue(plugin: string, kind: RegisteredKind, id: string): void
   setExposure(plugin: string, id: string, exposure: Exposure): void
   removeExposure(plugin: string, id: string): void
@@ -19,10 +21,19 @@ export function createShownValues(
   registry: ObjectRegistry,
   exposures: ExposureRegistry,
   announcements: Announcements,
+  watches: Watches,
 ): ShownValues {
+  const watched = (
+    plugin: string,
+    kind: RegisteredKind,
+    id: string,
+    value: SerializedJson | undefined,
+  ): number => watches.changed(kind === 'object' ? 'object' : 'point', plugin, id, value)
+
   function announceRemoval(plugin: string, kind: RegisteredKind, id: string): void {
     if (kind === 'object') announcements.announce({ kind, plugin, path: id, value: undefined })
     else announcements.announce({ kind, plugin, id, value: undefined, removed: true })
+    watched(plugin, kind, id, undefined)
   }
 
   function removeExposure(plugin: string, id: string): void {
@@ -33,14 +44,15 @@ export function createShownValues(
   return {
     setValue(plugin, kind, id, value) {
       if (kind === 'exposed') {
-        if (value === undefined) return
+        if (value === undefined) return 0
         const exposure = exposures.setState(plugin, id, value)
         if (exposure !== undefined) announcements.announce({ kind, plugin, id, exposure, state: value })
-        return
+        return 0
       }
       registry.set(plugin, kind, id, value)
       if (kind === 'object') announcements.announce({ kind, plugin, path: id, value })
       else announcements.announce({ kind, plugin, id, value, removed: false })
+      return watched(plugin, kind, id, value)
     },
     removeValue(plugin, kind, id) {
       registry.remove(plugin, kind, id)

@@ -1,4 +1,8 @@
-import { type ConnectionFrameKind, createFrameWriter } from '../../schema/message-frames.ts'
+import {
+  type ConnectionFrameKind,
+  createFrameWriter,
+  type TriggerFrameKind,
+} from '../../schema/message-frames.ts'
 import type { HostMessage } from '../../schema/worker-protocol.ts'
 import type { Flow } from './flow.ts'
 
@@ -11,8 +15,9 @@ const gatheredLimit = 64 * 1024
  */
 export interface Deliveries {
   /** `data`: JSON. */
-  event(name: string, data: Uint8Array): void
+  event(name: string, data: Uint8Array, from?: string): void
   message(subscription: number, topic: string, payload: Uint8Array): void
+  trigger(kind: TriggerFrameKind, number: number, name: string, payload: Uint8Array): void
   connection(kind: ConnectionFrameKind, connection: number, name: string, payload: Uint8Array | string): void
   /** Nothing is sent any more. */
   close(): void
@@ -75,8 +80,11 @@ export function createDeliveries(settings: DeliveriesSettings): Deliveries {
   }
 
   return {
-    event(name, data) {
-      if (hasRoom()) sent(writer.write('event', name, data))
+    event(name, data, from) {
+      if (hasRoom()) sent(writer.write('event', name, data, { foreignCaller: from }))
+    },
+    trigger(kind, number, name, payload) {
+      if (hasRoom()) sent(writer.write(kind, name, payload, { subscription: number }))
     },
     message(subscription, topic, payload) {
       if (hasRoom()) sent(writer.write('message', topic, payload, { subscription }))

@@ -287,8 +287,14 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       pluginCalls.publish(number, true)
       slot.watch(true)
     },
-    deliverEvent(name, data) {
-      if (running) deliveries.event(name, data)
+    deliverEvent(name, data, from) {
+      if (running) deliveries.event(name, data, from)
+    },
+    deliverSchedule(schedule) {
+      if (running) deliveries.trigger('schedule', schedule, '', new Uint8Array())
+    },
+    deliverWatched(watch, path, change) {
+      if (running) deliveries.trigger('watch', watch, path, change)
     },
     deliverMessage(subscription, topic, payload) {
       if (running) deliveries.message(subscription, topic, payload)

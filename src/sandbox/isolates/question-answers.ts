@@ -54,6 +54,14 @@ export function createQuestionAnswers(
       case 'listPlugins':
         reply.succeed(services.listPlugins())
         break
+      case 'setSchedule':
+        services
+          .setSchedule(question.number, question.schedule)
+          .then(reply.succeed, (error: unknown) => reply.fail(messageOf(error)))
+        break
+      case 'watch':
+        reply.succeed(services.watch(question.number, question.watch, question.foreignCaller))
+        break
       case 'findPlugin':
         findPlugin(question.id, reply)
         break

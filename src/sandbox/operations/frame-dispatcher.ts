@@ -67,7 +67,8 @@ export function createFrameDispatcher(settings: FrameDispatcherSettings): FrameD
     else if (!fits(name, textLimits.name)) nonsense([`the name of an ${kind} is too long`])
     else if (kind === 'event') services.emit(name, serializedJson(payload), options, foreignCaller)
     else if (kind === 'log') log(payload)
-    else if (kind === 'connection') nonsense(['what becomes of a connection is not for a worker to say'])
+    else if (kind === 'connection' || kind === 'schedule' || kind === 'watch')
+      nonsense([`a ${kind} is not for a worker to say`])
     else if (kind === 'data' || kind === 'text') connections.write({ ...frame, kind })
     else setValue(kind, name, payload)
   }

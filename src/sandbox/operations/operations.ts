@@ -39,6 +39,12 @@ export function perform(
     case 'removeHttpHandler':
       services.removeHttpHandler(operation.handler)
       break
+    case 'removeSchedule':
+      services.removeSchedule(operation.schedule)
+      break
+    case 'unwatch':
+      services.unwatch(operation.watch)
+      break
     case 'setKeyValue':
       services.setKeyValue(operation.key, operation.entry)
       break

@@ -29,7 +29,7 @@ import { isTable, typeName } from './plugin-api/arguments.ts'
 import { installPluginApi } from './plugin-api/plugin-api.ts'
 import type { SetOutcome } from './plugin-api/points.ts'
 import type { PluginContext } from './plugin-context.ts'
-import { createFrameReader } from '../../schema/message-frames.ts'
+import { createFrameReader, type FrameKind } from '../../schema/message-frames.ts'
 import { createPluginLog, failureOf } from './plugin-log.ts'
 import type { ReceivedCall } from './local-calls.ts'
 import type { Asker, PeerMessage, QuestionChannel } from './question-channel.ts'
@@ -404,12 +404,13 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
       const before = reader.left
       const frame = reader.next()
       if (frame === undefined) return true
-      const { kind, name, subscription, payload } = frame
-      // What connections bring they account for themselves.
-      if (kind === 'event' || kind === 'message') handled(before - reader.left)
+      const { kind, name, subscription, payload, foreignCaller } = frame
+      if (!isOfConnection(kind)) handled(before - reader.left)
       try {
-        if (kind === 'event') api.events.deliver(name, payload)
+        if (kind === 'event') api.events.deliver(name, payload, foreignCaller)
         else if (kind === 'message') api.mqtt.deliver(subscription, name, payload)
+        else if (kind === 'schedule') api.schedules.deliver(subscription)
+        else if (kind === 'watch') api.watches.deliver(subscription, name, payload)
         else api.connections.deliver(frame)
       } catch (error) {
         log.failure('delivery', error)
@@ -500,6 +501,10 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     },
   }
 }
+
+/** What connections bring they account for themselves. */
+const isOfConnection = (kind: FrameKind): boolean =>
+  kind === 'connection' || kind === 'data' || kind === 'text'
 
 /** What came of something, to be had later: its value, or what it has thrown. */
 function outcomeOf<T>(produce: () => T): () => T {

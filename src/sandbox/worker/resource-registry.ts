@@ -7,8 +7,10 @@ import type { Resources } from '../../schema/plugin.ts'
 const releaseOrder = [
   'pollers',
   'timers',
+  'schedules',
   'throttles',
   'eventSubscriptions',
+  'watchers',
   'mqttSubscriptions',
   'httpHandlers',
   'httpRequests',
@@ -61,6 +63,8 @@ export function createResourceRegistry(): ResourceRegistry {
       httpRequests: count('httpRequests'),
       httpHandlers: count('httpHandlers'),
       sockets: count('sockets'),
+      schedules: count('schedules'),
+      watchers: count('watchers'),
     }),
     releaseAll() {
       const errors: unknown[] = []

@@ -21,6 +21,8 @@ const resourceWords: Readonly<Record<string, string>> = {
   sensors: 'Sensors',
   controls: 'Controls',
   throttles: 'Throttled events',
+  schedules: 'Times at which it does something',
+  watchers: 'Objects and sensors watched',
   httpRequests: 'HTTP requests under way',
   httpHandlers: 'Addresses for requests from outside',
 }

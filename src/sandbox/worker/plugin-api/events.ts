@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, jsonText } from '../../../base/json.ts'
+import { hasWildcard, partPattern } from '../../../base/part-pattern.ts'
 import { serializedJson } from '../../../base/serialized-json.ts'
 import type { HostFunction, LuaFunction, LuaValue } from '../lua/lua-value.ts'
 import type { ForeignCaller } from '../peers/foreign-callers.ts'
@@ -27,8 +28,8 @@ interface OutgoingEvent {
 }
 
 export interface PluginEvents {
-  /** `data`: JSON. */
-  deliver(name: string, data: Uint8Array): void
+  /** `data`: JSON. `from`: the full id of who has emitted it. */
+  deliver(name: string, data: Uint8Array, from?: string): void
 }
 
 /** `plugin:emit`, `plugin:on` and `EventBus` (plugin API, section 6). */
@@ -38,6 +39,9 @@ export function installEvents(context: PluginContext): PluginEvents {
   const listeners = createListeners(limits.eventSubscriptions, (count, foreignCaller) =>
     limits.hasRoom('eventSubscriptions', count, foreignCaller),
   )
+
+  /** Names that are listened to and stand for several: `*` for a part between colons. */
+  const patterns = new Map<string, (name: string) => boolean>()
 
   const throttle = createThrottle<OutgoingEvent>(
     context.clock,
@@ -101,9 +105,14 @@ export function installEvents(context: PluginContext): PluginEvents {
     const event = textArgument('on', 1, name)
     const run = functionArgument('on', 2, callback)
     const listener = listeners.add(event, run, foreignCaller)
-    if (listener.first) context.send({ kind: 'subscribeEvent', name: event })
+    if (listener.first) {
+      context.send({ kind: 'subscribeEvent', name: event })
+      if (hasWildcard(event, ':')) patterns.set(event, partPattern(event, ':'))
+    }
     const remove = (): void => {
-      if (listener.remove()) context.send({ kind: 'unsubscribeEvent', name: event })
+      if (!listener.remove()) return
+      context.send({ kind: 'unsubscribeEvent', name: event })
+      patterns.delete(event)
     }
     const forget = peers.whenGone(`listener of '${event}'`, run, remove)
     return runtime.wrap('unsubscribe', () => {
@@ -136,11 +145,22 @@ export function installEvents(context: PluginContext): PluginEvents {
   })
 
   return {
-    deliver(name, data) {
+    deliver(name, data, from) {
       const json = serializedJson(data)
-      // Each listener has a copy of its own: what one changes the next one does not see.
-      for (const callback of listeners.each(name))
-        entry.call(`listener of '${name}'`, callback, context.fromJson(json.value()))
+      const more = from === undefined ? [] : [bytesOf(from)]
+      const tell = (subscription: string): void => {
+        // Each listener has a copy of its own: what one changes the next one does not see.
+        for (const callback of listeners.each(subscription))
+          entry.call(
+            `listener of '${subscription}'`,
+            callback,
+            context.fromJson(json.value()),
+            bytesOf(name),
+            ...more,
+          )
+      }
+      tell(name)
+      for (const [pattern, matches] of patterns) if (pattern !== name && matches(name)) tell(pattern)
     },
   }
 }

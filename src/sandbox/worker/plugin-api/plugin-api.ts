@@ -17,7 +17,9 @@ import { installOtherPlugins } from './other-plugins.ts'
 import { installPlugin, type PluginInstances } from './plugin.ts'
 import { installPollers } from './pollers.ts'
 import { installPoints, type PluginPoints } from './points.ts'
+import { installSchedules, type PluginSchedules } from './schedules.ts'
 import { installTimers } from './timers.ts'
+import { installWatches, type PluginWatches } from './watches.ts'
 import { installWebHelpers } from './web-helpers.ts'
 
 /** What the host side can ask of the parts. */
@@ -27,6 +29,8 @@ export interface PluginApi {
   mqtt: PluginMqtt
   points: PluginPoints
   exposures: PluginExposures
+  schedules: PluginSchedules
+  watches: PluginWatches
   connections: PluginConnections
   httpHandlers: PluginHttpHandlers
 }
@@ -35,7 +39,7 @@ export interface PluginApi {
 export function installPluginApi(context: PluginContext): PluginApi {
   context.runtime.globals.set('Plugin', context.pluginClass)
   installLogging(context)
-  installTimers(context)
+  const timers = installTimers(context)
   installPollers(context)
   installKeyValues(context)
   installCoercion(context)
@@ -54,6 +58,8 @@ export function installPluginApi(context: PluginContext): PluginApi {
     mqtt: installMqtt(context),
     points,
     exposures: installExpose(context, points),
+    schedules: installSchedules(context, timers),
+    watches: installWatches(context),
     connections: installConnections(context),
     httpHandlers: installHttpHandlers(context),
   }

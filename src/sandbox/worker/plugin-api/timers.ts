@@ -10,13 +10,21 @@ const shortestInterval = 1
 /** Milliseconds; about 285,000 years, the longest that milliseconds as a double count exactly. */
 const longestDelay = Number.MAX_SAFE_INTEGER
 
+export interface PluginTimers {
+  /** For something else that `clearTimer` ends, too. */
+  nextId(): number
+  /** `clear` is called with what is no timer. */
+  alsoClears(clear: (foreignCaller: ForeignCaller, id: number) => void): void
+}
+
 /** `setTimeout`, `setInterval`, `clearTimer` (plugin API, section 5). */
-export function installTimers(context: PluginContext): void {
+export function installTimers(context: PluginContext): PluginTimers {
   const { clock, entry, resources, peers, limits } = context
   const timers = new Map<number, ScheduledCall>()
   const watches = new Map<number, () => void>()
   const makers = createMakers<number>('timer')
   let lastId = 0
+  let clearOther: (foreignCaller: ForeignCaller, id: number) => void = () => undefined
 
   function nextId(foreignCaller: ForeignCaller): number {
     if (!limits.hasRoom('timers', timers.size, foreignCaller))
@@ -105,7 +113,8 @@ export function installTimers(context: PluginContext): void {
   context.addCallerAwareMethod('clearTimer', (foreignCaller, id) => {
     if (typeof id !== 'number') return undefined
     makers.check(foreignCaller, id, timers.has(id))
-    clear(id)
+    if (timers.has(id)) clear(id)
+    else clearOther(foreignCaller, id)
     return undefined
   })
 
@@ -118,6 +127,13 @@ export function installTimers(context: PluginContext): void {
       watches.clear()
     },
   })
+
+  return {
+    nextId: () => (lastId += 1),
+    alsoClears(clearIt) {
+      clearOther = clearIt
+    },
+  }
 }
 
 function delayOf(method: string, value: LuaValue): number {

@@ -1,0 +1,79 @@
+import { remembering } from '../../base/remembering.ts'
+
+/** Milliseconds. */
+const minute = 60_000
+const day = 24 * 60 * minute
+
+/** The clock on the wall in one time zone. Wall times are milliseconds as if they were in UTC. */
+export interface WallClock {
+  /** What it shows at an instant. */
+  at(instant: number): number
+  /**
+   * When it shows this: of two instants the first, as when summer time ends; where it never does, the one at which it
+   * jumps over it.
+   */
+  instantOf(wall: number): number
+}
+
+const formatter = remembering(
+  (timeZone) =>
+    new Intl.DateTimeFormat('en-US', {
+      timeZone,
+      hourCycle: 'h23',
+      year: 'numeric',
+      month: 'numeric',
+      day: 'numeric',
+      hour: 'numeric',
+      minute: 'numeric',
+      second: 'numeric',
+    }),
+)
+
+/** Without a zone that of the host. Throws `Error` when there is no such zone. */
+export function createWallClock(timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone): WallClock {
+  let format: Intl.DateTimeFormat
+  try {
+    format = formatter(timeZone)
+  } catch {
+    throw new Error(`there is no time zone '${timeZone}'; they are called as in Europe/Berlin`)
+  }
+
+  /** Milliseconds by which the wall is ahead of UTC. */
+  function offset(instant: number): number {
+    const shown = new Map(
+      format.formatToParts(instant).map(({ type, value }) => [type as string, Number(value)]),
+    )
+    const part = (name: string): number => shown.get(name) ?? 0
+    const wall = Date.UTC(
+      part('year'),
+      part('month') - 1,
+      part('day'),
+      part('hour'),
+      part('minute'),
+      part('second'),
+    )
+    return wall - Math.floor(instant / 1000) * 1000
+  }
+
+  /** The first instant with another offset than at `from`, to the minute. */
+  function changeBetween(from: number, to: number): number {
+    const before = offset(from)
+    let [low, high] = [Math.floor(from / minute), Math.ceil(to / minute)]
+    while (high - low > 1) {
+      const middle = Math.floor((low + high) / 2)
+      if (offset(middle * minute) === before) low = middle
+      else high = middle
+    }
+    return high * minute
+  }
+
+  return {
+    at: (instant) => instant + offset(instant),
+    instantOf(wall) {
+      const [before, after] = [offset(wall - day), offset(wall + day)]
+      const instants = [wall - before, wall - after].sort((a, b) => a - b)
+      const found = instants.find((instant) => instant + offset(instant) === wall)
+      return found ?? changeBetween(wall - day, wall + day)
+    },
+  }
+}

@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createSchedules } from '../../../src/lifecycle/triggers/schedules.ts'
+import { createManualClock } from '../../helpers/manual-clock.ts'
+
+const minute = 60_000
+const start = Date.parse('2026-01-01T00:00:00Z')
+const everyTenMinutes = { kind: 'cron', expression: '*/10 * * * *', timezone: 'UTC' } as const
+
+/** A clock whose machine can sleep: its timers stand still, and its time does not. */
+function createSleepyClock() {
+  const clock = createManualClock(start)
+  let slept = 0
+  return {
+    ...clock,
+    get waiting() {
+      return clock.waiting
+    },
+    now: () => clock.now() + slept,
+    sleep: (milliseconds: number) => void (slept += milliseconds),
+  }
+}
+
+function createStage() {
+  const clock = createSleepyClock()
+  const runs: string[] = []
+  const run = (): void => void runs.push(new Date(clock.now()).toISOString().slice(11, 19))
+  return { clock, runs, run, schedules: createSchedules(clock) }
+}
+
+test('a schedule runs at its times until it is removed, and nothing is left then', async () => {
+  const { clock, runs, run, schedules } = createStage()
+  assert.equal(await schedules.add('@a/b', 1, everyTenMinutes, run), undefined)
+  assert.equal(schedules.count('@a/b'), 1)
+  clock.advance(25 * minute)
+  assert.deepEqual(runs, ['00:10:00', '00:20:00'])
+  schedules.remove('@a/b', 1)
+  clock.advance(60 * minute)
+  assert.deepEqual([runs.length, schedules.count('@a/b'), clock.waiting], [2, 0, 0])
+})
+
+test('a host that was asleep runs a missed one once, if it is young enough', async () => {
+  const { clock, runs, run, schedules } = createStage()
+  await schedules.add('@a/b', 1, everyTenMinutes, run)
+  // It wakes 30 s after a time, and looks at most 30 s later.
+  clock.sleep(49.6 * minute)
+  clock.advance(minute)
+  assert.equal(runs.length, 1)
+  // And 4 minutes after one.
+  clock.sleep(33.4 * minute)
+  clock.advance(minute)
+  assert.equal(runs.length, 1)
+  clock.advance(10 * minute)
+  assert.equal(runs.length, 2)
+})
+
+test('how young it has to be is for the plugin to say', async () => {
+  for (const [catchUp, expected] of [
+    [5 * minute, 1],
+    [0, 0],
+  ] as const) {
+    const { clock, runs, run, schedules } = createStage()
+    await schedules.add('@a/b', 1, { ...everyTenMinutes, catchUp }, run)
+    clock.sleep(14 * minute)
+    clock.advance(minute)
+    assert.equal(runs.length, expected, `${catchUp}`)
+  }
+})
+
+test('a clock that is set back does not leave a gap', async () => {
+  const { clock, runs, run, schedules } = createStage()
+  await schedules.add('@a/b', 1, everyTenMinutes, run)
+  clock.advance(11 * minute)
+  clock.sleep(-60 * minute)
+  clock.advance(10 * minute)
+  assert.deepEqual(runs, ['00:10:00', '23:20:00'])
+})
+
+test('a refused schedule is told, and holds nothing; all of a plugin end together', async () => {
+  const { clock, run, schedules } = createStage()
+  assert.match(
+    (await schedules.add('@a/b', 1, { kind: 'cron', expression: '0 0 30 2 *' }, run)) ?? '',
+    /no next time/,
+  )
+  assert.deepEqual([schedules.count('@a/b'), clock.waiting], [0, 0])
+  await schedules.add('@a/b', 2, everyTenMinutes, run)
+  await schedules.add('@a/b', 3, everyTenMinutes, run)
+  await schedules.add('@a/c', 3, everyTenMinutes, run)
+  schedules.clear('@a/b')
+  assert.deepEqual([schedules.count('@a/b'), schedules.count('@a/c'), clock.waiting], [0, 1, 1])
+  schedules.clear('@a/c')
+  assert.equal(clock.waiting, 0)
+})
