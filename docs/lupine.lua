@@ -622,6 +622,30 @@ function Plugin:tcpConnect(host, port, options) end
 ---@return lupine.UdpSocket
 function Plugin:udpSocket(options) end
 
+---@class lupine.SerialOptions
+---@field baudRate? integer Default 9600.
+---@field dataBits? 8|7|6|5
+---@field parity? "none"|"even"|"odd"|"mark"|"space"
+---@field stopBits? 1|1.5|2
+---@field framing? lupine.Framing
+---@field reconnect? lupine.Reconnect|false
+
+---@param path string
+---@param options? lupine.SerialOptions
+---@return lupine.Stream
+function Plugin:serialPort(path, options) end
+
+---@class lupine.SerialPortInfo
+---@field path string
+---@field manufacturer? string
+---@field serialNumber? string
+---@field vendorId? string
+---@field productId? string
+
+---@param callback fun(ports: lupine.SerialPortInfo[], err: string?)
+---@return true
+function Plugin:serialPorts(callback) end
+
 --------------------------------------------------------------------------------------------------------------------
 -- Formats: what cannot be read gives nil and a message
 

@@ -27,7 +27,7 @@ const host = {
   // What is imported when it is first used is a file of its own, so that nobody else reads it.
   splitting: true,
   // They find their native parts beside themselves.
-  external: ['classic-level', 'fs-native-extensions'],
+  external: ['classic-level', 'fs-native-extensions', 'serialport'],
   // Packages in CommonJS ask for Node's own modules by `require`, and for their own place.
   banner: {
     js: [

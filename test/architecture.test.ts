@@ -210,6 +210,7 @@ const packageRooms: Record<string, string[]> = {
   sax: ['worker'],
   croner: ['lifecycle'],
   undici: ['outside'],
+  serialport: ['outside'],
   xstate: ['machines', 'journal', 'http'],
   pino: ['base'],
   'fs-native-extensions': ['journal'],

@@ -1,12 +1,19 @@
 import type { Clock } from '../base/clock.ts'
 import { failedAnswer } from '../schema/failed-answer.ts'
-import type { OutsideAnswer, OutsideCall } from '../schema/outside.ts'
+import type { OutsideAnswer, OutsideCall, SerialPortView } from '../schema/outside.ts'
 import { type ConnectionAllowance, type Connections, createConnections } from './connections/connections.ts'
 import { createCookieJars } from './cookie-jars.ts'
 import type { Environment } from './http-agents.ts'
 import { createHttpClient, type HttpAllowance } from './http-client.ts'
 import { createModbusGateways } from './modbus-gateways.ts'
 import { createOwnListeners } from './own-listeners.ts'
+import { listSerialPorts } from './serial/serial-library.ts'
+
+/** What one plugin may do with a request. */
+export interface OutsideAllowance extends HttpAllowance {
+  /** Whether it is told of this serial port. */
+  seesSerial(port: { path: string }): boolean
+}
 
 /** The way of plugins to machines elsewhere. */
 export interface Outside {
@@ -18,8 +25,10 @@ export interface Outside {
     plugin: string,
     call: OutsideCall,
     signal: AbortSignal,
-    allowed: HttpAllowance,
+    allowed: OutsideAllowance,
   ): Promise<OutsideAnswer>
+  /** The serial ports of this machine. Rejects with an `Error` when nobody can say. */
+  serialPorts(): Promise<SerialPortView[]>
   /** Answers at once; what comes of it is told to the listener. Each attempt is judged by `allowed` first. */
   connect: Connections['open']
   /** Connections of a plugin. */
@@ -53,9 +62,14 @@ export function createOutside(settings: OutsideSettings): Outside {
     connect: connections.open,
     connections: connections.of,
     forget: jars.forget,
+    serialPorts: listSerialPorts,
     async request(plugin, call, signal, allowed) {
       if (call.service === 'http')
         return { service: 'http', answer: await http.request(plugin, call.request, signal, allowed) }
+      if (call.service === 'serialPorts') {
+        const ports = await listSerialPorts()
+        return { service: 'serialPorts', answer: { ok: true, ports: ports.filter(allowed.seesSerial) } }
+      }
       const { host, port } = call.request
       const refusal = allowed.connect(host, port)
       if (refusal !== undefined) return failedAnswer('modbus', refusal)

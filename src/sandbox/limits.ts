@@ -94,6 +94,7 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   stringBytes: defaultPluginLimits.stringBytes,
   httpRequests: defaultPluginLimits.httpRequests,
   sockets: defaultPluginLimits.sockets,
+  serialPorts: defaultPluginLimits.serialPorts,
   keyValueBytes: defaultPluginLimits.keyValueBytes,
   timers: defaultPluginLimits.timers,
   pollers: defaultPluginLimits.pollers,
@@ -146,13 +147,15 @@ const graceAfterLoad = 10_000
 /** The limits under the names by which an owner knows them. */
 export function ownersView(limits: SandboxLimits): PluginLimits {
   const { oldGenerationMegabytes: memory, luaCallback: callbackTime, luaLoad: loadTime } = limits
-  const { stringBytes, operationsPerSecond, operationBurst, bytesPerSecond, httpRequests, sockets } = limits
+  const { stringBytes, operationsPerSecond, operationBurst, bytesPerSecond } = limits
+  const { httpRequests, sockets, serialPorts } = limits
   const { keyValueBytes, timers, pollers, eventSubscriptions, mqttSubscriptions } = limits
   const { httpHandlers, objects, sensors, controls, exposures, schedules, watchers, throttles } = limits
   return {
     ...{ memory, stringBytes, callbackTime, loadTime, operationsPerSecond, operationBurst, bytesPerSecond },
-    ...{ httpRequests, sockets, keyValueBytes, timers, pollers, eventSubscriptions, mqttSubscriptions },
-    ...{ httpHandlers, objects, sensors, controls, exposures, schedules, watchers, throttles },
+    ...{ httpRequests, sockets, serialPorts, keyValueBytes, timers, pollers },
+    ...{ eventSubscriptions, mqttSubscriptions, httpHandlers },
+    ...{ objects, sensors, controls, exposures, schedules, watchers, throttles },
   }
 }
 

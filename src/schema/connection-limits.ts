@@ -32,5 +32,14 @@ export const certificatesLimit = 256 * 1024
 export const datagramLimit = 65_507
 /** Multicast groups of one socket; the system takes about as many. */
 export const groupLimit = 20
+/** Bits a second of a serial port. */
+export const baudRateLimit = 20_000_000
+export const defaultBaudRate = 9_600
+/** What a serial port can be set to; the first one is the default. */
+export const serialChoices = {
+  dataBits: [8, 7, 6, 5],
+  parity: ['none', 'even', 'odd', 'mark', 'space'],
+  stopBits: [1, 1.5, 2],
+} as const
 /** Subprotocols that one WebSocket asks for. */
 export const protocolLimit = 50

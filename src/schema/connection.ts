@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import {
+  baudRateLimit,
   certificatesLimit,
   connectTimeoutLimit,
   delimiterLimit,
@@ -7,6 +8,7 @@ import {
   pingLimits,
   protocolLimit,
   reconnectLimits,
+  serialChoices,
   silenceLimit,
 } from './connection-limits.ts'
 import { HttpRequest } from './outside.ts'
@@ -104,7 +106,32 @@ export const HttpStreamTarget = Type.Object({
 })
 export type HttpStreamTarget = Static<typeof HttpStreamTarget>
 
-export const ConnectionTarget = Type.Union([WebSocketTarget, HttpStreamTarget, TcpTarget, UdpTarget])
+/** A serial port, and how it is set. */
+export const SerialSettings = Type.Object({
+  path: Type.Refine(Text(textLimits.name), (path) => path !== '' && !path.includes('\0')),
+  /** Bits a second. */
+  baudRate: Type.Integer({ minimum: 1, maximum: baudRateLimit }),
+  dataBits: Type.Enum([...serialChoices.dataBits]),
+  parity: Type.Enum([...serialChoices.parity]),
+  stopBits: Type.Enum([...serialChoices.stopBits]),
+})
+export type SerialSettings = Static<typeof SerialSettings>
+
+export const SerialTarget = Type.Object({
+  kind: Type.Literal('serial'),
+  settings: SerialSettings,
+  framing: Type.Optional(Framing),
+  reconnect: Reconnect,
+})
+export type SerialTarget = Static<typeof SerialTarget>
+
+export const ConnectionTarget = Type.Union([
+  WebSocketTarget,
+  HttpStreamTarget,
+  TcpTarget,
+  UdpTarget,
+  SerialTarget,
+])
 export type ConnectionTarget = Static<typeof ConnectionTarget>
 export type ConnectionKind = ConnectionTarget['kind']
 

@@ -2,7 +2,7 @@ import type { OutsideAnswer, OutsideService } from './outside.ts'
 
 /** The answer to a call that came to nothing. */
 export function failedAnswer(service: OutsideService, message: string): OutsideAnswer {
-  if (service === 'modbus') return { service, answer: { ok: false, message } }
+  if (service !== 'http') return { service, answer: { ok: false, message } }
   return {
     service,
     answer: {

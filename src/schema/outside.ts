@@ -96,13 +96,26 @@ export type ModbusRequest = Static<typeof ModbusRequest>
 /** What was read, or what was written. */
 export type ModbusAnswer = { ok: true; values: number[] } | { ok: false; message: string }
 
+/** A serial port of the host. */
+export interface SerialPortView {
+  path: string
+  manufacturer?: string
+  serialNumber?: string
+  vendorId?: string
+  productId?: string
+}
+export type SerialPortsAnswer = { ok: true; ports: SerialPortView[] } | { ok: false; message: string }
+
 /** A call from a plugin to a service of the host that takes its time. */
 export const OutsideCall = Type.Union([
   Type.Object({ service: Type.Literal('http'), request: HttpRequest }),
   Type.Object({ service: Type.Literal('modbus'), request: ModbusRequest }),
+  Type.Object({ service: Type.Literal('serialPorts') }),
 ])
 export type OutsideCall = Static<typeof OutsideCall>
 export type OutsideService = OutsideCall['service']
 
 export type OutsideAnswer =
-  { service: 'http'; answer: HttpAnswer } | { service: 'modbus'; answer: ModbusAnswer }
+  | { service: 'http'; answer: HttpAnswer }
+  | { service: 'modbus'; answer: ModbusAnswer }
+  | { service: 'serialPorts'; answer: SerialPortsAnswer }

@@ -11,7 +11,7 @@ export function permissionEntries(
   permissions: Permissions | null,
   variables: readonly string[] = permissions?.environment ?? [],
 ): PermissionEntry[] {
-  const { hosts = [], mqtt = {}, plugins = [], hooks } = permissions ?? {}
+  const { hosts = [], mqtt = {}, plugins = [], hooks, serial = [], discovery = [] } = permissions ?? {}
   const lists: [PermissionKind, readonly string[]][] = [
     ['everything', permissions === null ? ['*'] : []],
     ['host', hosts],
@@ -19,6 +19,8 @@ export function permissionEntries(
     ['subscribe', mqtt.subscribe ?? []],
     ['plugin', plugins],
     ['hooks', hooks === undefined ? [] : [hooks]],
+    ['serial', serial],
+    ['discovery', discovery],
     ['environment', variables],
   ]
   return lists.flatMap(([kind, values]) => [...new Set(values)].map((value) => ({ kind, value })))

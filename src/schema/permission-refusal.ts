@@ -9,6 +9,8 @@ const places: Readonly<Record<ListedKind, string>> = {
   publish: 'permissions.mqtt.publish',
   subscribe: 'permissions.mqtt.subscribe',
   plugin: 'permissions.plugins',
+  serial: 'permissions.serial',
+  discovery: 'permissions.discovery',
 }
 
 const deeds: Readonly<Record<ListedKind, string>> = {
@@ -16,6 +18,8 @@ const deeds: Readonly<Record<ListedKind, string>> = {
   publish: 'publish to',
   subscribe: 'subscribe to',
   plugin: 'use',
+  serial: 'use the serial port',
+  discovery: 'look on the network for',
 }
 
 /** Says so of a topic to which no plugin may publish, whatever its manifest lists. */

@@ -35,6 +35,20 @@ export const PluginPattern = Type.String({
     'A full id (@namespace/id), @namespace/*, * or ${config.key} (the plugins that are configured there)',
 })
 
+export const SerialPattern = Type.String({
+  minLength: 1,
+  maxLength: 1_000,
+  pattern: '^[^\\u0000]*$',
+  description: 'The path of a serial port, * or ${config.key} (what is configured there)',
+})
+
+export const ServicePattern = Type.String({
+  minLength: 1,
+  maxLength: 300,
+  pattern: '^[^\\s\\u0000]*$',
+  description: 'A DNS-SD service (_http._tcp), an SSDP target, * or ${config.key} (what is configured there)',
+})
+
 export const Permissions = Type.Object(
   {
     hosts: Type.Optional(
@@ -68,6 +82,15 @@ export const Permissions = Type.Object(
           'It may be asked from outside by anybody, without the secret part of an address (auth = "none")',
       }),
     ),
+    serial: Type.Optional(
+      Type.Array(SerialPattern, { maxItems: listLimit, description: 'Serial ports that it may open' }),
+    ),
+    discovery: Type.Optional(
+      Type.Array(ServicePattern, {
+        maxItems: listLimit,
+        description: 'What it may look for on the network',
+      }),
+    ),
     environment: Type.Optional(
       Type.Array(VariablePattern, {
         maxItems: listLimit,
@@ -90,6 +113,8 @@ export const PermissionEntry = Type.Object({
     Type.Literal('subscribe'),
     Type.Literal('plugin'),
     Type.Literal('hooks'),
+    Type.Literal('serial'),
+    Type.Literal('discovery'),
     Type.Literal('environment'),
     Type.Literal('everything'),
   ]),

@@ -51,6 +51,7 @@ export const Resources = Type.Object({
   sockets: Type.Integer(),
   schedules: Type.Integer(),
   watchers: Type.Integer(),
+  serialPorts: Type.Integer(),
 })
 export type Resources = Static<typeof Resources>
 
@@ -68,6 +69,7 @@ export const noResources: Readonly<Resources> = Object.freeze({
   sockets: 0,
   schedules: 0,
   watchers: 0,
+  serialPorts: 0,
 })
 
 const Text = Type.Union([Type.String(), Type.Null()])

@@ -221,6 +221,7 @@ for (const [heading, className] of [
   ['Options of a WebSocket', 'lupine.WebSocketOptions'],
   ['Options of a TCP connection', 'lupine.TcpOptions'],
   ['Options of a UDP socket', 'lupine.UdpOptions'],
+  ['Options of a serial port', 'lupine.SerialOptions'],
 ] as const) {
   test(`the guide and the stub name the same "${heading}"`, () => {
     assert.deepEqual(namesUnder(heading), inStub(className))

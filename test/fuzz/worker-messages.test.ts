@@ -64,6 +64,7 @@ const counts = {
   sockets: 1,
   schedules: 1,
   watchers: 1,
+  serialPorts: 1,
 }
 const exposure = {
   component: 'light',

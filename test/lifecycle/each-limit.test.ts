@@ -27,6 +27,7 @@ const cases: Record<LimitName, Case> = {
   bytesPerSecond: { value: 1_024, lua: 'for i = 1, 100 do plugin:emit("e", ("x"):rep(200000)) end' },
   httpRequests: { value: 1, lua: 'for i = 1, 1002 do plugin:httpGet(plugin.config.url, function() end) end' },
   sockets: { value: 20, lua: loop('plugin:webSocket("ws://127.0.0.1:1/")') },
+  serialPorts: { value: 5, lua: loop('plugin:serialPort("/dev/not-there")') },
   keyValueBytes: { value: 2_000, lua: loop('plugin:kvSet("k" .. i, i)') },
   timers: { value: 20, lua: loop('plugin:setTimeout(1e9, print)') },
   pollers: { value: 20, lua: loop('plugin:poller("p", { interval = 1e9, onTick = print }):start()') },

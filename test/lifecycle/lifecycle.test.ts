@@ -64,6 +64,7 @@ const idle = {
   sockets: 0,
   schedules: 0,
   watchers: 0,
+  serialPorts: 0,
 }
 
 test('the whole way: install, configure, enable, reconfigure, disable, uninstall, each step a fact', async (context) => {

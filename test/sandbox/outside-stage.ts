@@ -19,7 +19,7 @@ export interface OutsideOptions {
   prepare?(recorder: Recorder): void
 }
 
-const anything: ConnectionAllowance = { connect: () => undefined }
+const anything: ConnectionAllowance = { connect: () => undefined, serial: () => undefined }
 
 /** Loads a plugin that can reach servers, hands it over, and leaves nothing behind. */
 export async function withOutside(
@@ -40,6 +40,7 @@ export async function withOutside(
   recorder.outside = (call, signal) =>
     outside.request(source.id, call, signal, {
       connect: () => undefined,
+      seesSerial: () => true,
       httpRequests: options.limits?.httpRequests ?? defaultPluginLimits.httpRequests,
     })
   recorder.connect = (target, listener, foreignCaller) =>

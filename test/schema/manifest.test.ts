@@ -390,17 +390,14 @@ test('what is broken within a field is left out of it, and what is meant well is
     },
   ])
   assert.deepEqual(config, { b: { type: 'list' }, c: { type: 'object' } })
-  assert.deepEqual(
-    warnings?.map(({ path }) => path).sort(),
-    [
-      '/config/b/items',
-      '/config/c/fields',
-      '/config/c/showIf',
-      '/configSchema/0/fields/1/type',
-      '/configSchema/0/maxItems',
-      '/configSchema/0/suggest',
-    ],
-  )
+  assert.deepEqual(warnings?.map(({ path }) => path).sort(), [
+    '/config/b/items',
+    '/config/c/fields',
+    '/config/c/showIf',
+    '/configSchema/0/fields/1/type',
+    '/configSchema/0/maxItems',
+    '/configSchema/0/suggest',
+  ])
 })
 
 test('the JSON Schema for editors is plain JSON, and describes every member', () => {

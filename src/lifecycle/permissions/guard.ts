@@ -10,17 +10,21 @@ import {
   whyNotPublish,
 } from '../../schema/topic-rights.ts'
 import { hostMatches } from './host-pattern.ts'
-import { pluginMatches } from './permission-changes.ts'
+import { nameMatches, pluginMatches } from './permission-changes.ts'
 import { resolvePermissions } from './resolve-permissions.ts'
 
 /** Each function answers undefined when the plugin may, else why not, in a sentence for its author. */
 export interface Checks {
-  /** An HTTP request or a Modbus connection. */
+  /** An HTTP request, or a connection. */
   connect(host: string, port: number): string | undefined
   publish(topic: string): string | undefined
   subscribe(filter: string): string | undefined
   /** To get another plugin, by its full id, and to read its objects. */
   use(plugin: string): string | undefined
+  /** To open a serial port, by its path. */
+  serial(path: string): string | undefined
+  /** To look for a service, or an SSDP target, on the network. */
+  discover(service: string): string | undefined
 }
 
 /** What one loaded plugin may do. */
@@ -34,6 +38,8 @@ export interface Guard extends Checks {
   sees(plugin: string): boolean
   /** Whether a handler of requests from outside may be there for anybody; nothing is told or counted. */
   publicHooks: boolean
+  /** The same of `serial`. */
+  seesSerial(path: string): boolean
   /** Whether it gets this message on a subscription that it was allowed to make. */
   hears(filter: string, topic: string): boolean
   /** For the worker's own answer, by the same rule. */
@@ -70,6 +76,10 @@ export function createGuard(settings: GuardSettings): Guard {
     other === plugin ||
     allowed.plugins.some((pattern) => pluginMatches(pattern, other))
 
+  const seesSerial = (path: string): boolean =>
+    // Two paths that differ in case alone are two ports.
+    allowed === undefined || allowed.serial.some((pattern) => pattern === '*' || pattern === path)
+
   const checks = (
     refuse: (kind: GuardedKind, value: string, sentence?: string) => string,
     maySubscribe: typeof mayPluginSubscribe,
@@ -85,6 +95,11 @@ export function createGuard(settings: GuardSettings): Guard {
     },
     subscribe: (filter) => (maySubscribe(topics, filter) ? undefined : refuse('subscribe', filter)),
     use: (other) => (sees(other) ? undefined : refuse('plugin', other)),
+    serial: (path) => (seesSerial(path) ? undefined : refuse('serial', path)),
+    discover: (service) =>
+      allowed === undefined || allowed.discovery.some((pattern) => nameMatches(pattern, service))
+        ? undefined
+        : refuse('discovery', service),
   })
 
   return {
@@ -98,6 +113,7 @@ export function createGuard(settings: GuardSettings): Guard {
       mayHearAll,
     ),
     sees,
+    seesSerial,
     hears: (filter, topic) => mayHear(topics, filter, topic, mayHearTopic),
     topics,
     publicHooks: permissions === undefined || permissions.hooks === 'public',

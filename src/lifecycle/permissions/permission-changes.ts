@@ -65,15 +65,22 @@ function covers(wide: PermissionEntry, narrow: PermissionEntry): boolean {
   if (isOpen(wide.value) || isOpen(narrow.value)) return false
   if (wide.kind === 'host') return hostCovers(wide.value, narrow.value)
   if (wide.kind === 'plugin') return pluginMatches(wide.value, narrow.value)
+  if (wide.kind === 'serial') return false
+  if (wide.kind === 'discovery') return nameMatches(wide.value, narrow.value)
   return permissionCovers(wide.value, narrow.value)
 }
 
 function isEverything({ kind, value }: PermissionEntry): boolean {
-  return value === '*' && (kind === 'host' || kind === 'plugin')
+  return value === '*' && kind !== 'publish' && kind !== 'subscribe'
 }
 
 function isOpen(value: string): boolean {
   return value.includes('${')
+}
+
+/** Whether what is looked for on the network is this one or any; names of the DNS have no case. */
+export function nameMatches(pattern: string, name: string): boolean {
+  return pattern === '*' || pattern.toLowerCase() === name.toLowerCase()
 }
 
 /** Whether `@namespace/*`, `*` or an id takes in this plugin. */

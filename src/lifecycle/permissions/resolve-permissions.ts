@@ -13,6 +13,8 @@ export interface ResolvedPermissions {
   publish: string[]
   subscribe: string[]
   plugins: string[]
+  serial: string[]
+  discovery: string[]
 }
 
 /**
@@ -26,12 +28,14 @@ export function resolvePermissions(
 ): ResolvedPermissions {
   const filters = (patterns: readonly string[] = []): string[] =>
     unique(patterns.flatMap((pattern) => resolveFilter(withRoot(root, pattern), config)))
-  const { hosts = [], mqtt = {}, plugins = [] } = permissions
+  const { hosts = [], mqtt = {}, plugins = [], serial = [], discovery = [] } = permissions
   return {
     hosts: unique(hosts.flatMap((host) => resolveHost(host, config))),
     publish: filters(mqtt.publish),
     subscribe: filters(mqtt.subscribe),
     plugins: unique(plugins.flatMap((plugin) => resolvePlugin(plugin, config))),
+    serial: unique(serial.flatMap((path) => resolveName(path, config))),
+    discovery: unique(discovery.flatMap((service) => resolveName(service, config))),
   }
 }
 
@@ -39,6 +43,7 @@ export function resolvePermissions(
 export function resolveEntry({ kind, value }: PermissionEntry, config: Config): string[] {
   if (kind === 'host') return resolveHost(value, config)
   if (kind === 'plugin') return resolvePlugin(value, config)
+  if (kind === 'serial' || kind === 'discovery') return resolveName(value, config)
   return kind === 'publish' || kind === 'subscribe' ? resolveFilter(value, config) : [value]
 }
 
@@ -54,6 +59,13 @@ function resolveHost(pattern: string, config: Config): string[] {
 function resolvePlugin(pattern: string, config: Config): string[] {
   const path = onlyReference(pattern)
   return path === undefined ? [pattern] : valuesAt(config, path).flatMap(pluginIn)
+}
+
+/** What is configured is one thing, and never all there are. */
+function resolveName(pattern: string, config: Config): string[] {
+  return pattern.includes('${config.')
+    ? withReferences(pattern, config).filter((name) => name !== '*')
+    : [pattern]
 }
 
 const part = '[a-z0-9][a-z0-9._-]{0,63}'

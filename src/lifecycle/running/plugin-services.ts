@@ -151,6 +151,8 @@ export function createPluginServices(
     const allowance: ConnectionAllowance = {
       connect: (host, port, foreignCaller) =>
         plugin.guard.connect(host, port) ?? refusedTo(foreignCaller, ({ connect }) => connect(host, port)),
+      serial: (path, foreignCaller) =>
+        plugin.guard.serial(path) ?? refusedTo(foreignCaller, ({ serial }) => serial(path)),
     }
     const outgoing = createOutgoingMessages({
       ...{ plugin: id, root, bus, guard: plugin.guard },
@@ -250,6 +252,7 @@ export function createPluginServices(
         outside.request(id, call, signal, {
           connect: (host, port) => allowance.connect(host, port, foreignCaller),
           httpRequests: plugin.httpRequests,
+          seesSerial: ({ path }) => plugin.guard.seesSerial(path),
         }),
       connect: (target, listener, foreignCaller) =>
         outside.connect(id, target, listener, allowance, foreignCaller),

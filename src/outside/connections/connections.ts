@@ -33,14 +33,16 @@ export type { ConnectionAllowance }
 export function createConnections({ random = Math.random, ...context }: ConnectionsSettings): Connections {
   const open = new Map<string, Set<OwnedConnection>>()
   let closed = false
+  const stopped = (): string | undefined => (closed ? 'the host is being stopped' : undefined)
 
   return {
     open(plugin, target, listener, allowed, foreignCaller) {
       const mine = open.get(plugin) ?? new Set()
       open.set(plugin, mine)
-      const refuse: ConnectionAllowance['connect'] = (host, port, through = foreignCaller) =>
-        closed ? 'the host is being stopped' : allowed.connect(host, port, through)
-      const kind = kindOf(plugin, target, context, refuse)
+      const kind = kindOf(plugin, target, context, {
+        connect: (host, port, through = foreignCaller) => stopped() ?? allowed.connect(host, port, through),
+        serial: (path, through = foreignCaller) => stopped() ?? allowed.serial(path, through),
+      })
       const connection = createConnection({
         ...{ clock: context.clock, random, kind: target.kind, listener },
         ...kind,

@@ -2,6 +2,7 @@ import {
   type ConnectionTarget,
   type HttpStreamTarget,
   peerOf,
+  type SerialTarget,
   type TcpTarget,
   type UdpTarget,
   type WebSocketTarget,
@@ -17,6 +18,7 @@ import { parseWebSocketUrl } from './web-socket-address.ts'
 /** What a plugin may connect to: each answers why not, in a sentence, or undefined. */
 export interface ConnectionAllowance {
   connect(host: string, port: number, foreignCaller?: string): string | undefined
+  serial(path: string, foreignCaller?: string): string | undefined
 }
 
 /** What a kind of connection adds to what all have. */
@@ -27,28 +29,26 @@ export function kindOf(
   plugin: string,
   target: ConnectionTarget,
   context: LinkContext,
-  refuse: ConnectionAllowance['connect'],
+  allowed: ConnectionAllowance,
 ): Kind {
   switch (target.kind) {
     case 'webSocket':
-      return webSocket(target, context, refuse)
+      return webSocket(target, context, allowed)
     case 'httpStream':
-      return httpStream(plugin, target, context, refuse)
+      return httpStream(plugin, target, context, allowed.connect)
     case 'tcp':
-      return tcp(target, context, refuse)
+      return tcp(target, context, allowed)
     case 'udp':
-      return udp(target, context, refuse)
+      return udp(target, context, allowed)
+    case 'serial':
+      return serial(target, context, allowed)
   }
 }
 
 /** For those that are connected to one other side. */
 const toSession: Kind['addressed'] = (name, session) => (name === String(session) ? {} : undefined)
 
-function webSocket(
-  target: WebSocketTarget,
-  context: LinkContext,
-  refuse: ConnectionAllowance['connect'],
-): Kind {
+function webSocket(target: WebSocketTarget, context: LinkContext, allowed: ConnectionAllowance): Kind {
   const address = parseWebSocketUrl(target.url)
   const shownTarget = address === undefined ? 'no address' : `${address.url.protocol}//${address.url.host}`
   return {
@@ -57,7 +57,7 @@ function webSocket(
     refusal:
       address === undefined
         ? 'the address of a WebSocket is absolute and begins with ws:// or wss://'
-        : refuse(address.host, address.port),
+        : allowed.connect(address.host, address.port),
     addressed: toSession,
     async open(events) {
       const { openWebSocket } = await import('./web-socket-link.ts')
@@ -88,30 +88,44 @@ function httpStream(
   }
 }
 
-function tcp(target: TcpTarget, context: LinkContext, refuse: ConnectionAllowance['connect']): Kind {
+function tcp(target: TcpTarget, context: LinkContext, allowed: ConnectionAllowance): Kind {
   const { host, port, tls, reconnect } = target
   const place = host.includes(':') ? `[${host}]` : host
   return {
     shownTarget: `${tls === undefined ? 'tcp' : 'tls'}://${place}:${port}`,
     reconnect,
-    refusal: refuse(host, port),
+    refusal: allowed.connect(host, port),
     addressed: toSession,
     open: (events) => Promise.resolve(() => openTcp(target, events, context)),
   }
 }
 
 /** Each datagram is judged by where it goes. */
-function udp(target: UdpTarget, context: LinkContext, refuse: ConnectionAllowance['connect']): Kind {
+function udp(target: UdpTarget, context: LinkContext, allowed: ConnectionAllowance): Kind {
   return {
     shownTarget: target.port === undefined ? 'udp' : `udp port ${target.port}`,
     reconnect: target.reconnect,
     refusal: undefined,
     addressed(name, _session, foreignCaller) {
       const peer = peerOf(name)
-      return peer !== undefined && refuse(peer.host, peer.port, foreignCaller) === undefined
+      return peer !== undefined && allowed.connect(peer.host, peer.port, foreignCaller) === undefined
         ? { peer }
         : undefined
     },
     open: (events) => Promise.resolve(() => openUdp(target, events, context)),
+  }
+}
+
+function serial(target: SerialTarget, context: LinkContext, allowed: ConnectionAllowance): Kind {
+  const { path } = target.settings
+  return {
+    shownTarget: path,
+    reconnect: target.reconnect,
+    refusal: allowed.serial(path),
+    addressed: toSession,
+    async open(events) {
+      const { openSerial } = await import('./serial-link.ts')
+      return () => openSerial(target, events, context)
+    },
   }
 }

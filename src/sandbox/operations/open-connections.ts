@@ -39,6 +39,7 @@ const limitOf: Readonly<Record<ConnectionKind, keyof WorkerLimits>> = {
   httpStream: 'sockets',
   tcp: 'sockets',
   udp: 'sockets',
+  serial: 'serialPorts',
 }
 
 interface Open {

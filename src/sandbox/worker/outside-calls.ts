@@ -48,13 +48,14 @@ export function createOutsideCalls(
   const inFlightLimits: Readonly<Record<OutsideService, number>> = {
     http: httpInFlight,
     modbus: modbusInFlight,
+    serialPorts: 1,
   }
   const pending = new Map<number, Pending>()
   /** Numbers of those that wait for their turn, in order. */
-  const waiting: Record<OutsideService, number[]> = { http: [], modbus: [] }
-  const inFlight: Record<OutsideService, number> = { http: 0, modbus: 0 }
+  const waiting: Record<OutsideService, number[]> = { http: [], modbus: [], serialPorts: [] }
+  const inFlight: Record<OutsideService, number> = { http: 0, modbus: 0, serialPorts: 0 }
   /** Of those in flight, other plugins'. */
-  const forForeignCallers: Record<OutsideService, number> = { http: 0, modbus: 0 }
+  const forForeignCallers: Record<OutsideService, number> = { http: 0, modbus: 0, serialPorts: 0 }
   let bytes = 0
   let lastNumber = 0
   let lastWords: number | undefined

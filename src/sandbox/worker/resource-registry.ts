@@ -15,6 +15,7 @@ const releaseOrder = [
   'httpHandlers',
   'httpRequests',
   'sockets',
+  'serialPorts',
   'sensors',
   'controls',
   'exposures',
@@ -65,6 +66,7 @@ export function createResourceRegistry(): ResourceRegistry {
       sockets: count('sockets'),
       schedules: count('schedules'),
       watchers: count('watchers'),
+      serialPorts: count('serialPorts'),
     }),
     releaseAll() {
       const errors: unknown[] = []

@@ -8,6 +8,8 @@ const verbs: Readonly<Record<PermissionKind, string>> = {
   subscribe: 'Listen to',
   plugin: 'Use the plugin',
   hooks: 'Be asked',
+  serial: 'Use the serial port',
+  discovery: 'Look on the network for',
   environment: 'Read the variable',
   everything: 'Everything',
 }
@@ -19,6 +21,8 @@ const anything: Readonly<Partial<Record<PermissionKind, string>>> = {
   subscribe: 'any MQTT topic',
   plugin: 'any other',
   hooks: 'by anybody who can reach this host',
+  serial: 'any there is',
+  discovery: 'any service',
   environment: 'any there is',
 }
 
@@ -29,6 +33,8 @@ const nouns: Readonly<Record<PermissionKind, string>> = {
   subscribe: 'topic',
   plugin: 'plugin',
   hooks: 'caller',
+  serial: 'serial port',
+  discovery: 'service',
   environment: 'variable',
   everything: 'value',
 }

@@ -32,7 +32,8 @@ export function Allowed({ label, entries, settings }: PermissionListProps) {
   if (entries.length === 0) {
     return (
       <p class="hint">
-        Nothing outside of itself: it asks for no address, MQTT topic, other plugin or variable of the host.
+        Nothing outside of itself: it asks for no address, MQTT topic, other plugin, serial port, service of
+        the network or variable of the host.
       </p>
     )
   }
@@ -48,8 +49,8 @@ export function Allowed({ label, entries, settings }: PermissionListProps) {
 function UnlimitedMark() {
   return (
     <Note>
-      It does not say what it needs: it may connect to any address, use every MQTT topic and every other
-      plugin. Use it only if you trust who made it.
+      It does not say what it needs: it may connect to any address, use every MQTT topic, every other plugin
+      and every serial port, and look around in the network. Use it only if you trust who made it.
     </Note>
   )
 }

@@ -86,6 +86,33 @@ test('a topic with something that is not configured, or with a wildcard amiss, a
   )
 })
 
+const names: [permissions: Permissions, config: Config, serial: boolean, discovery: boolean][] = [
+  [{}, {}, false, false],
+  [{ serial: ['/dev/ttyUSB0'], discovery: ['_HTTP._tcp'] }, {}, true, true],
+  [{ serial: ['/dev/ttyusb0'], discovery: ['_http'] }, {}, false, false],
+  [{ serial: ['*'], discovery: ['*'] }, {}, true, true],
+  [
+    { serial: ['${config.a}'], discovery: ['_${config.b}._tcp'] },
+    { a: '/dev/ttyUSB0', b: 'http' },
+    true,
+    true,
+  ],
+  [{ serial: ['${config.a}'], discovery: ['${config.a}'] }, { a: '*' }, false, false],
+  [{ serial: ['${config.a}'], discovery: ['${config.a}'] }, {}, false, false],
+]
+
+test('serial ports and services are allowed by name, or all of them, and never all by what is configured', () => {
+  const settings = { plugin: '@a/b', root: 'host', refused: () => undefined }
+  for (const [permissions, config, serial, discovery] of names) {
+    const guard = createGuard({ ...settings, permissions, config })
+    assert.deepEqual(
+      [guard.serial('/dev/ttyUSB0'), guard.discover('_http._tcp')].map((why) => why === undefined),
+      [serial, discovery],
+      JSON.stringify(permissions),
+    )
+  }
+})
+
 function guardOf(permissions: Permissions | undefined): { guard: Guard; told: string[] } {
   const told: string[] = []
   const guard = createGuard({
@@ -107,14 +134,19 @@ test('an empty declaration refuses all but the plugin itself, and says what to a
   assert.match(guard.publish('a/b') ?? '', /add "a\/b" to permissions\.mqtt\.publish$/)
   assert.match(guard.subscribe('#') ?? '', /add "#" to permissions\.mqtt\.subscribe$/)
   assert.match(guard.use('@test/other') ?? '', /add "@test\/other" to permissions\.plugins$/)
-  assert.deepEqual(told, ['host a.example', 'publish a/b', 'subscribe #', 'plugin @test/other'])
+  assert.match(guard.serial('/dev/ttyUSB0') ?? '', /add "\/dev\/ttyUSB0" to permissions\.serial$/)
+  assert.match(guard.discover('_http._tcp') ?? '', /add "_http\._tcp" to permissions\.discovery$/)
+  assert.deepEqual(told, [
+    ...['host a.example', 'publish a/b', 'subscribe #', 'plugin @test/other'],
+    ...['serial /dev/ttyUSB0', 'discovery _http._tcp'],
+  ])
   assert.equal(guard.sees('@test/other'), false)
   const own = 'host/plugins/@test/probe'
   assert.deepEqual(
     [guard.use('@test/probe'), guard.subscribe(`${own}/#`), guard.publish(`${own}/controls/a/set`)],
     [undefined, undefined, undefined],
   )
-  assert.equal(told.length, 4)
+  assert.equal(told.length, 6)
 })
 
 test('each refusal of a topic is told, and a guard that is made for other permissions answers by those', () => {
@@ -141,6 +173,8 @@ test('without a declaration nothing is refused but to command', () => {
     guard.publish('a'),
     guard.subscribe('#'),
     guard.use('@a/b'),
+    guard.serial('/dev/ttyUSB0'),
+    guard.discover('ssdp:all'),
   ]
   assert.deepEqual(
     [answers.filter((answer) => answer !== undefined), guard.sees('@a/b'), told],

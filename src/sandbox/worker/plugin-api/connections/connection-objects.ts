@@ -12,7 +12,7 @@ import type { PluginContext } from '../../plugin-context.ts'
 import { bytesOf, functionArgument, isTable, textOf } from '../arguments.ts'
 
 /** What a connection is counted as. */
-export type ConnectionResource = 'sockets'
+export type ConnectionResource = 'sockets' | 'serialPorts'
 
 /** An object of Lua's that stays connected to something elsewhere. */
 export interface ConnectionObject {
@@ -64,7 +64,10 @@ interface Entry {
 /** What all objects of connections have in common. */
 export function createConnectionObjects(context: PluginContext): ConnectionObjects {
   const { runtime, entry, limits, log, peers, resources } = context
-  const open: Record<ConnectionResource, Map<number, Entry>> = { sockets: new Map() }
+  const open: Record<ConnectionResource, Map<number, Entry>> = {
+    sockets: new Map(),
+    serialPorts: new Map(),
+  }
   let lastNumber = 0
 
   function createObject(plan: ConnectionPlan): ConnectionObject {

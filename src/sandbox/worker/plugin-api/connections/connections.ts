@@ -1,6 +1,7 @@
 import type { PluginContext } from '../../plugin-context.ts'
 import { createConnectionObjects, type ConnectionObjects } from './connection-objects.ts'
 import { installHttpStreams } from './http-stream.ts'
+import { installSerial } from './serial.ts'
 import { installTcp } from './tcp.ts'
 import { installUdp } from './udp.ts'
 import { installWebSockets } from './web-socket.ts'
@@ -14,5 +15,6 @@ export function installConnections(context: PluginContext): PluginConnections {
   installHttpStreams(context, connections)
   installTcp(context, connections)
   installUdp(context, connections)
+  installSerial(context, connections)
   return connections
 }

@@ -1,0 +1,40 @@
+import type { SerialPort } from 'serialport'
+import { messageOf } from '../../base/problem.ts'
+import type { SerialSettings } from '../../schema/connection.ts'
+import { serialLibrary } from './serial-library.ts'
+import { refuseSerialPath } from './serial-path.ts'
+
+/** Why a port could not be opened. `passing`: another attempt may do better. */
+export class SerialFailure extends Error {
+  override readonly name = 'SerialFailure'
+  readonly passing: boolean
+
+  constructor(message: string, passing: boolean) {
+    super(message)
+    this.passing = passing
+  }
+}
+
+/** Opens a port for nobody else. Rejects with `SerialFailure`. */
+export async function openSerialPort(settings: SerialSettings): Promise<SerialPort> {
+  const { path } = settings
+  const refusal = await refuseSerialPath(path)
+  if (refusal !== undefined) throw new SerialFailure(refusal.reason, refusal.passing)
+  const library = await serialLibrary().catch((error: unknown) => {
+    throw new SerialFailure(messageOf(error), false)
+  })
+  return new Promise((resolve, reject) => {
+    const port = new library.SerialPort({ ...settings, autoOpen: false })
+    port.open((error) => {
+      if (error === null) resolve(port)
+      else reject(new SerialFailure(openFailure(error, path), true))
+    })
+  })
+}
+
+function openFailure(error: Error, path: string): string {
+  const { message } = error
+  if (/cannot lock port|access denied/i.test(message)) return `${path} is in use`
+  if (/permission denied/i.test(message)) return `${path} is not for this host to open (${message})`
+  return `${path} cannot be opened: ${message}`
+}
