@@ -311,7 +311,18 @@ function Plugin:control(id, getter, setter) end
 
 ---@alias lupine.ExposedType "switch"|"number"|"sensor"|"binary_sensor"|"boolean"|"temperature"|"humidity"|"fan"|"light"|"climate"|"cover"|"select"|"button"|"text"|"event"
 
+---@class lupine.ExposedDevice
+---@field id string Letters, digits, `_` and `-`.
+---@field name? string
+---@field model? string
+---@field manufacturer? string
+---@field serial? string
+---@field version? string
+---@field area? string
+---@field via? string Id of another device of this plugin, or an identifier that Home Assistant knows.
+
 ---@class lupine.ExposeOptions
+---@field device? lupine.ExposedDevice
 ---@field id? string Identity; else `getId()`, `_id`, or from the name.
 ---@field name? string
 ---@field area? string
@@ -324,7 +335,7 @@ function Plugin:control(id, getter, setter) end
 ---@field state_class? string
 ---@field options? string[]
 
----Shows an object to Home Assistant. It has `get(feature)`, and `set(feature, value)` if it can be operated.
+---Shows an object to Home Assistant, and gives it `setAvailable(available)`. It has `get(feature)`, and `set(feature, value)` if it can be operated.
 ---@generic T: table
 ---@param object T
 ---@param type? lupine.ExposedType

@@ -3,11 +3,12 @@ import { approximateSize } from '../base/json-size.ts'
 import type { Json, JsonObject } from '../base/json.ts'
 import { createTopics, discoveryNode } from '../schema/topics.ts'
 import type { Plugin } from '../schema/plugin.ts'
+import type { ExposedDevice } from '../schema/exposure.ts'
 import type { ExposureView } from '../lifecycle/lifecycle.ts'
 import { componentFields } from './component-fields.ts'
 
 /**
- * A plugin as one device of Home Assistant's device discovery. The keys of the envelope are the short ones of
+ * A plugin, and each device that it bridges, as one device of Home Assistant's device discovery. The keys of the envelope are the short ones of
  * its documentation (`dev`, `o`, `cmps`, `p`, …), the fields of the components have their full names. Pure.
  */
 
@@ -36,13 +37,36 @@ export const discoveryBytesLimit = 2 * 1024 * 1024
 
 const availableWhenRunning =
   "{{ 'online' if value_json is defined and value_json.state == 'running' else 'offline' }}"
+const availableUnlessSaid =
+  "{{ 'offline' if value_json is defined and value_json.available is defined and not value_json.available else 'online' }}"
 const plainKey = /^[A-Za-z0-9_-]+$/
 /** Hexadecimal digits that keep two ids apart which look the same without their special characters. */
 const fingerprintLength = 8
 
-/** Starts every identifier of this host's devices, and none of another's. */
-export function deviceIdentifierPrefix(hostId: string): string {
-  return `lupine_${hostId}_@`
+/** A plugin itself, or a device that it bridges. */
+export interface DeviceAddress {
+  plugin: string
+  device: string | undefined
+}
+
+function deviceIdentifier(hostId: string, { plugin, device }: DeviceAddress): string {
+  return `lupine_${hostId}_${plugin}${device === undefined ? '' : `/${device}`}`
+}
+
+/** Whose identifier it is; undefined for what is not of this host. */
+export function readDeviceIdentifier(hostId: string, identifier: string): DeviceAddress | undefined {
+  const prefix = `lupine_${hostId}_`
+  if (!identifier.startsWith(`${prefix}@`)) return undefined
+  const [namespace = '', shortId = '', device] = identifier.slice(prefix.length).split('/')
+  return { plugin: `${namespace}/${shortId}`, device }
+}
+
+/** What the exposures of one device say of it; of two that say something the later one counts. */
+export function describeDevice(exposures: readonly ExposureView[]): ExposedDevice | undefined {
+  let found: ExposedDevice | undefined
+  for (const { exposure } of exposures)
+    if (exposure.device !== undefined) found = { ...found, ...exposure.device }
+  return found
 }
 
 function componentKey(id: string): string {
@@ -60,33 +84,63 @@ function isWebAddress(text: string | null): text is string {
   return text !== null && /^https?:\/\/[^\s/]+/i.test(text) && URL.canParse(text)
 }
 
+/** `bridged`: the ids of all devices that the plugin bridges. */
 function deviceOf(
   { hostId }: DiscoveryContext,
   plugin: DiscoveredPlugin,
   exposures: readonly ExposureView[],
+  bridged: ReadonlySet<string>,
 ): JsonObject {
+  const device = describeDevice(exposures)
   const areas = new Set(exposures.map(({ exposure }) => exposure.area))
-  const [area] = areas
+  const [shared] = areas
+  const area = device?.area ?? (areas.size === 1 ? shared : undefined)
+  if (device !== undefined) {
+    const { id, name, model, manufacturer, serial, version, via } = device
+    const present: Record<string, string | undefined> = {
+      name: name ?? id,
+      mf: manufacturer ?? plugin.author ?? 'Lupine',
+      mdl: model,
+      sn: serial,
+      sw: version,
+      sa: area,
+      via_device:
+        via !== undefined && bridged.has(via)
+          ? deviceIdentifier(hostId, { plugin: plugin.id, device: via })
+          : via,
+    }
+    return {
+      ids: [deviceIdentifier(hostId, { plugin: plugin.id, device: id })],
+      ...(Object.fromEntries(
+        Object.entries(present).filter(([, value]) => value !== undefined),
+      ) as JsonObject),
+    }
+  }
   return {
-    ids: [`lupine_${hostId}_${plugin.id}`],
+    ids: [deviceIdentifier(hostId, { plugin: plugin.id, device: undefined })],
     name: plugin.name,
     mf: plugin.author ?? 'Lupine',
     mdl: plugin.id,
     sw: plugin.version,
     ...(isWebAddress(plugin.homepage) ? { cu: plugin.homepage } : {}),
     // A device is in one area only.
-    ...(areas.size === 1 && area !== undefined ? { sa: area } : {}),
+    ...(area === undefined ? {} : { sa: area }),
   }
 }
 
-/** What is published retained for a plugin that exposes something. */
+/** What is published retained for a plugin that exposes something, or for one of its devices. */
 export function discoveryOf(
   context: DiscoveryContext,
   plugin: DiscoveredPlugin,
   exposures: readonly ExposureView[],
+  bridged: ReadonlySet<string> = new Set(),
 ): Discovery {
   const topics = createTopics(context.root)
   const node = discoveryNode(context.hostId, plugin)
+  const availability = [
+    { topic: topics.status },
+    { topic: topics.state(plugin.id), value_template: availableWhenRunning },
+  ]
   const components = new Map<string, Json>()
   const platforms = new Map<string, string>()
   let bytes = 0
@@ -98,6 +152,15 @@ export function discoveryOf(
       unique_id: `${node}_${key}`,
       name: exposure.name,
       ...(exposure.icon === undefined ? {} : { icon: iconName(exposure.icon) }),
+      ...(exposure.tellsAvailability === true
+        ? {
+            availability: [
+              ...availability,
+              { topic: topics.exposed(plugin.id, id), value_template: availableUnlessSaid },
+            ],
+            availability_mode: 'all',
+          }
+        : {}),
       ...componentFields(exposure, {
         state: topics.exposed(plugin.id, id),
         command: (feature) => topics.exposedSet(plugin.id, id, feature),
@@ -112,12 +175,9 @@ export function discoveryOf(
     components.set(key, component)
   }
   const payload: JsonObject = {
-    dev: deviceOf(context, plugin, exposures),
+    dev: deviceOf(context, plugin, exposures, bridged),
     o: { name: 'Lupine', sw: context.hostVersion },
-    availability: [
-      { topic: topics.status },
-      { topic: topics.state(plugin.id), value_template: availableWhenRunning },
-    ],
+    availability,
     availability_mode: 'all',
     cmps: Object.fromEntries(components),
   }

@@ -5,8 +5,14 @@ import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
 import { discoveryTopic } from '../schema/topics.ts'
 import { parseJsonText } from '../schema/json-text.ts'
 import type { Plugin } from '../schema/plugin.ts'
-import type { Announcement, Lifecycle } from '../lifecycle/lifecycle.ts'
-import { deviceIdentifierPrefix, type Discovery, discoveryOf, removalOf } from './discovery-payload.ts'
+import type { Announcement, ExposureView, Lifecycle } from '../lifecycle/lifecycle.ts'
+import {
+  type DeviceAddress,
+  type Discovery,
+  discoveryOf,
+  readDeviceIdentifier,
+  removalOf,
+} from './discovery-payload.ts'
 
 export interface HomeAssistantSettings {
   lifecycle: Lifecycle
@@ -32,6 +38,7 @@ export interface HomeAssistant {
 }
 
 interface Published {
+  plugin: string
   topic: string
   text: string
   platforms: Discovery['platforms']
@@ -42,6 +49,7 @@ const passingStates: ReadonlySet<Plugin['state']> = new Set(['loading', 'unloadi
 
 export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssistant {
   const { lifecycle, bus, root, prefix, hostId, hostVersion, logger } = settings
+  /** By plugin, or plugin and device. */
   const published = new Map<string, Published>()
   const waiting = new Set<string>()
   const subscriptions: BusSubscription[] = []
@@ -65,18 +73,21 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     }
   }
 
-  function clear(id: string): void {
-    const present = published.get(id)
-    published.delete(id)
-    if (present !== undefined) publish(present.topic, '')
+  /** All that a plugin has, but for `kept`. */
+  function clear(id: string, kept: ReadonlySet<string> = new Set()): void {
+    for (const [key, { plugin, topic }] of [...published]) {
+      if (plugin !== id || kept.has(key)) continue
+      published.delete(key)
+      publish(topic, '')
+    }
   }
 
-  /** Two plugins may have one topic: Home Assistant does not take every character that an id may have. */
-  function isTaken(topic: string, id: string): boolean {
+  /** Two devices may have one topic: Home Assistant does not take every character that an id may have. */
+  function isTaken(topic: string, key: string): boolean {
     const other = [...published].find(([, present]) => present.topic === topic)?.[0]
-    if (other === undefined || other === id) return false
+    if (other === undefined || other === key) return false
     logger.warn('Home Assistant cannot tell two plugins apart; the second one is not shown', {
-      plugin: id,
+      plugin: key,
       other,
       topic,
     })
@@ -84,25 +95,39 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   }
 
   function show(plugin: Plugin): void {
-    const exposures = lifecycle.exposures(plugin.id)
-    const topic = discoveryTopic(prefix, hostId, plugin)
-    if (exposures.length === 0) {
-      clear(plugin.id)
-      return
+    const byDevice = new Map<string | undefined, ExposureView[]>()
+    for (const view of lifecycle.exposures(plugin.id)) {
+      const id = view.exposure.device?.id
+      const views = byDevice.get(id)
+      if (views === undefined) byDevice.set(id, [view])
+      else views.push(view)
     }
-    if (isTaken(topic, plugin.id)) return
-    const discovery = discoveryOf({ hostId, hostVersion, root }, plugin, exposures)
+    const bridged = new Set([...byDevice.keys()].filter((id) => id !== undefined))
+    clear(plugin.id, new Set([...byDevice.keys()].map((device) => keyOf({ plugin: plugin.id, device }))))
+    for (const [device, exposures] of byDevice) showDevice(plugin, device, exposures, bridged)
+  }
+
+  function showDevice(
+    plugin: Plugin,
+    device: string | undefined,
+    exposures: readonly ExposureView[],
+    bridged: ReadonlySet<string>,
+  ): void {
+    const key = keyOf({ plugin: plugin.id, device })
+    const topic = discoveryTopic(prefix, hostId, plugin, device)
+    if (isTaken(topic, key)) return
+    const discovery = discoveryOf({ hostId, hostVersion, root }, plugin, exposures, bridged)
     if (discovery.leftOut > 0)
       logger.warn('Home Assistant is not told of everything that a plugin exposes: it is too much', {
         plugin: plugin.id,
         leftOut: discovery.leftOut,
       })
     const text = JSON.stringify(discovery.payload)
-    const present = published.get(plugin.id)
+    const present = published.get(key)
     if (present?.text === text) return
     const removal = present === undefined ? undefined : removalOf(present.platforms, discovery)
     if (removal !== undefined) publish(topic, JSON.stringify(removal))
-    published.set(plugin.id, { topic, text, platforms: discovery.platforms })
+    published.set(key, { plugin: plugin.id, topic, text, platforms: discovery.platforms })
     publish(topic, text)
   }
 
@@ -144,16 +169,17 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   function onRetained({ topic, payload, retained }: BusMessage): void {
     const before = closed || !retained ? undefined : readOwn(payload, hostId)
     if (before === undefined) return
-    const plugin = lifecycle.list().find((candidate) => discoveryTopic(prefix, hostId, candidate) === topic)
-    if (plugin === undefined) {
+    const plugin = installed(before.plugin)
+    if (plugin === undefined || discoveryTopic(prefix, hostId, plugin, before.device) !== topic) {
       publish(topic, '')
       return
     }
     const text = Buffer.from(payload).toString()
-    const present = published.get(plugin.id)
+    const key = keyOf(before)
+    const present = published.get(key)
     // It may have been on its way while it was replaced.
     if (present?.text === text) return
-    published.set(plugin.id, { topic, text, platforms: before })
+    published.set(key, { plugin: plugin.id, topic, text, platforms: before.platforms })
     if (reconciled) reconcile(plugin.id)
   }
 
@@ -184,19 +210,27 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   }
 }
 
+const keyOf = ({ plugin, device }: DeviceAddress): string =>
+  device === undefined ? plugin : `${plugin}/${device}`
+
 /**
- * The platforms of a discovery message, if it is of a device of this host's; its topic alone would not tell
+ * Whose a discovery message is, with its platforms, if it is of a device of this host's; its topic alone would not tell
  * hosts apart.
  */
-function readOwn(payload: Uint8Array, hostId: string): Discovery['platforms'] | undefined {
+function readOwn(
+  payload: Uint8Array,
+  hostId: string,
+): (DeviceAddress & Pick<Discovery, 'platforms'>) | undefined {
   const parsed = payload.length === 0 ? undefined : parseJsonText(payload)
   if (parsed?.ok !== true || !isJsonObject(parsed.value)) return undefined
   const { dev, cmps } = parsed.value
   const ids = isJsonObject(dev) && Array.isArray(dev.ids) ? dev.ids : []
-  if (!ids.some((id) => typeof id === 'string' && id.startsWith(deviceIdentifierPrefix(hostId))))
-    return undefined
+  const [address] = ids.flatMap((id) =>
+    typeof id === 'string' ? (readDeviceIdentifier(hostId, id) ?? []) : [],
+  )
+  if (address === undefined) return undefined
   const platforms = new Map<string, string>()
   for (const [key, component] of Object.entries(isJsonObject(cmps) ? cmps : {}))
     if (isJsonObject(component) && typeof component.p === 'string') platforms.set(key, component.p)
-  return platforms
+  return { ...address, platforms }
 }

@@ -1,5 +1,8 @@
 /** What can be exposed, and by which features. Without schemas, so that the pages can use it too. */
 
+/** What Home Assistant takes in the id of a device. */
+export const deviceIdPattern = '^[A-Za-z0-9_-]+$'
+
 /** How a feature's value is read and written. */
 export type FeatureKind = 'boolean' | 'number' | 'text' | 'cover' | 'any' | 'press' | 'event'
 

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { isJsonObject, type Json } from '../base/json.ts'
 import type { SerializedJson } from '../base/serialized-json.ts'
-import { type ExposedComponent, exposedComponents } from './exposed-components.ts'
+import { deviceIdPattern, type ExposedComponent, exposedComponents } from './exposed-components.ts'
 import { Text, textLimits } from './text.ts'
 
 export * from './exposed-components.ts'
@@ -17,6 +17,20 @@ const Label = Text(textLimits.label)
 const OptionalText = Type.Optional(Label)
 const OptionalNumber = Type.Optional(Type.Number())
 
+/** A device that a plugin bridges; what one exposure does not say of it another may. */
+export const ExposedDevice = Type.Object({
+  id: Type.String({ pattern: deviceIdPattern, maxLength: textLimits.label }),
+  name: OptionalText,
+  model: OptionalText,
+  manufacturer: OptionalText,
+  serial: OptionalText,
+  version: OptionalText,
+  area: OptionalText,
+  /** Id of another device of this plugin, or an identifier that Home Assistant knows. */
+  via: OptionalText,
+})
+export type ExposedDevice = Static<typeof ExposedDevice>
+
 /** One thing that a plugin exposes, without its values. */
 export const Exposure = Type.Object({
   component: Component,
@@ -29,6 +43,9 @@ export const Exposure = Type.Object({
   writable: Type.Array(Label, { maxItems: featuresLimit }),
   /** Id of the plugin's own control that is exposed, if it is one. */
   control: Type.Optional(Text(textLimits.name)),
+  device: Type.Optional(ExposedDevice),
+  /** It says itself whether it is available, in its values. */
+  tellsAvailability: Type.Optional(Type.Boolean()),
   area: OptionalText,
   unit: OptionalText,
   min: OptionalNumber,

@@ -128,11 +128,13 @@ export function isDiscoveryTopicOf(prefix: string, host: string, topic: string):
   return topic.startsWith(start) && topic.endsWith('/config')
 }
 
-/** Home Assistant's device discovery. */
+/** Home Assistant's device discovery; `device`: of those that the plugin bridges. */
 export function discoveryTopic(
   prefix: string,
   host: string,
   plugin: { namespace: string; shortId: string },
+  device?: string,
 ): string {
-  return `${prefix}/device/${discoveryNode(host, plugin)}/config`
+  const node = discoveryNode(host, plugin)
+  return `${prefix}/device/${device === undefined ? node : `${node}_${device}`}/config`
 }

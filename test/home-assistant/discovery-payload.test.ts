@@ -370,3 +370,54 @@ test('What is gone, or has become another component, is named by its platform al
   assert.deepEqual(Object.keys(removalOf(after.platforms, before)?.cmps ?? {}).sort(), ['a', 'b', 'c'])
   assert.equal(removalOf(before.platforms, before), undefined)
 })
+
+test('A device that a plugin bridges has its own message, with what any of its exposures says of it', () => {
+  const view = (id: string, device: Exposure['device']) => ({
+    id,
+    exposure: { ...complete('sensor'), ...(device && { device }) },
+    state: {},
+  })
+  const bulb = [
+    view('a', {
+      id: 'bulb-1',
+      name: 'Bulb',
+      model: 'B1',
+      manufacturer: 'Acme',
+      serial: '77',
+      version: '2',
+      area: 'Hall',
+      via: 'bridge',
+    }),
+    view('b', { id: 'bulb-1' }),
+  ]
+  const { payload } = discoveryOf(context, plugin, bulb, new Set(['bridge', 'bulb-1']))
+  assert.deepEqual(mistakesIn(payload), [])
+  assert.deepEqual(payload.dev, {
+    ids: ['lupine_home_@acme/heat.pump/bulb-1'],
+    name: 'Bulb',
+    mf: 'Acme',
+    mdl: 'B1',
+    sn: '77',
+    sw: '2',
+    sa: 'Hall',
+    via_device: 'lupine_home_@acme/heat.pump/bridge',
+  })
+  assert.deepEqual(Object.keys(payload.cmps as JsonObject), ['a', 'b'])
+  const other = discoveryOf(context, plugin, [view('c', { id: 'x', via: 'zigbee_0x1' })]).payload
+  assert.deepEqual(other.dev, {
+    ids: ['lupine_home_@acme/heat.pump/x'],
+    name: 'x',
+    mf: 'Acme',
+    via_device: 'zigbee_0x1',
+  })
+})
+
+test('What says itself whether it is available adds its state topic to the conditions', () => {
+  const component = componentOf(complete('switch', { tellsAvailability: true }))
+  assert.deepEqual(mistakesIn(discover({ it: complete('switch', { tellsAvailability: true }) })), [])
+  assert.deepEqual(
+    (component.availability as JsonObject[]).map(({ topic }) => topic),
+    ['my/host/status', 'my/host/plugins/@acme/heat.pump/state', 'my/host/plugins/@acme/heat.pump/exposed/it'],
+  )
+  assert.equal(component.availability_mode, 'all')
+})

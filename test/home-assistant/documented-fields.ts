@@ -13,7 +13,10 @@ interface Platform {
   fields: Readonly<Record<string, Kind>>
 }
 
-const entity: Record<string, Kind> = { p: 'text', unique_id: 'text', name: 'text', icon: 'icon' }
+const entity: Record<string, Kind> = {
+  ...{ p: 'text', unique_id: 'text', name: 'text', icon: 'icon' },
+  ...{ availability: 'any', availability_mode: 'text' },
+}
 const readable: Record<string, Kind> = { state_topic: 'subscribe', value_template: 'template' }
 const both: Record<string, Kind> = { ...readable, command_topic: 'publish' }
 /** `prefix_command_topic` and so on. */
@@ -162,7 +165,7 @@ function component(key: string, fields: JsonObject): string[] {
 }
 
 const envelope = ['dev', 'o', 'availability', 'availability_mode', 'cmps']
-const deviceFields = ['ids', 'name', 'mf', 'mdl', 'sw', 'cu', 'sa']
+const deviceFields = ['ids', 'name', 'mf', 'mdl', 'sn', 'sw', 'cu', 'sa', 'via_device']
 
 /** All that Home Assistant would not take of a discovery payload; empty when it takes everything. */
 export function mistakesIn(payload: JsonObject): string[] {

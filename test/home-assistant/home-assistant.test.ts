@@ -250,3 +250,29 @@ test('After close nothing more is said, and the device stays', async (t) => {
   assert.deepEqual(await published(), [[topic, 'a:sensor']])
   assert.equal(listeners.size, 0)
 })
+
+test('Each device of a plugin is announced by itself, cleared when nothing of it is left, and known again after a restart', async (t) => {
+  const of = (id: string): Exposure => ({ ...sensor, device: { id } })
+  const { homeAssistant, published, change, bus, known } = await stage(t, {
+    [lamp]: exposing({ own: sensor, a: of('one'), b: of('two'), c: of('one') }),
+  })
+  await homeAssistant.start()
+  const [one, two] = ['one', 'two'].map((id) => `homeassistant/device/home_acme_lamp_${id}/config`)
+  assert.deepEqual(await published(), [
+    [topic, 'own:sensor'],
+    [one, 'a:sensor c:sensor'],
+    [two, 'b:sensor'],
+  ])
+  change(lamp, { own: sensor, a: of('one') })
+  assert.deepEqual((await published()).slice(3), [
+    [two, '-'],
+    [one, 'a:sensor c:sensor!'],
+    [one, 'a:sensor'],
+  ])
+  await homeAssistant.close()
+  // While nobody followed, one device went.
+  known.set(lamp, exposing({ own: sensor }))
+  const again = await stage(t, { [lamp]: exposing({ own: sensor }) }, bus)
+  await again.homeAssistant.start()
+  assert.deepEqual((await again.published()).at(-1), [one, '-'])
+})

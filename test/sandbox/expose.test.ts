@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ExposedState, Exposure } from '../../src/schema/exposure.ts'
-import { pluginSource, type Recorder, withPlugin } from './stage.ts'
+import { json, pluginSource, type Recorder, withPlugin } from './stage.ts'
 
 /** How this id is exposed now. */
 function exposure(recorder: Recorder, id: string): Exposure | undefined {
@@ -468,3 +468,57 @@ test('§10 a plugin may expose so much, and not more', async () => {
     },
   )
 })
+
+test('§18 an exposure says which device it belongs to, and a device needs an id that Home Assistant takes', () =>
+  withPlugin(
+    pluginSource(`
+      local object = { get = function() return 5 end }
+      expose(object, "number", { id = "a", device = { id = "lamp_1-b", name = "Lamp", model = 3, via = "bridge", other = 1 } })
+      expose({ get = function() return 1 end }, "sensor", { id = "b", device = { id = "lamp_1-b" } })
+      for _, id in ipairs({ "a b", "", ("x"):rep(200) }) do
+        print(pcall(expose, { get = print }, "sensor", { id = "c", device = { id = id } }))
+      end
+      print(pcall(expose, { get = print }, "sensor", { id = "c", device = {} }))
+    `),
+    async ({ recorder }) => {
+      await recorder.until(() => exposure(recorder, 'b'))
+      assert.deepEqual(exposure(recorder, 'a')?.device, {
+        id: 'lamp_1-b',
+        name: 'Lamp',
+        model: '3',
+        via: 'bridge',
+      })
+      assert.deepEqual(exposure(recorder, 'b')?.device, { id: 'lamp_1-b' })
+      const refused = recorder.logs().filter((line) => line.includes('the option device needs an id'))
+      assert.equal(refused.length, 4)
+    },
+  ))
+
+test('§18 an exposed object says whether it is available, and keeps a function of that name of its own', () =>
+  withPlugin(
+    pluginSource(`
+      local object = { get = function() return 5 end, onChange = function() end }
+      expose(object, "sensor", { id = "a" })
+      local button = { press = function() end }
+      expose(button, "button", { id = "b" })
+      local own = { get = function() return 1 end, setAvailable = function() return "mine" end }
+      expose(own, "sensor", { id = "c" })
+      plugin:on("off", function() object:setAvailable(false) button.setAvailable(false) print(own:setAvailable(false)) end)
+      plugin:on("on", function() object:setAvailable(true) end)
+    `),
+    async ({ recorder, isolate }) => {
+      await recorder.until(() => states(recorder, 'c')[0])
+      isolate.deliverEvent('off', json())
+      isolate.deliverEvent('on', json())
+      await recorder.until(() => states(recorder, 'a')[2])
+      assert.deepEqual(states(recorder, 'a'), [
+        { value: 5 },
+        { value: 5, available: false },
+        { value: 5, available: true },
+      ])
+      assert.equal(exposure(recorder, 'a')?.tellsAvailability, true)
+      assert.deepEqual(states(recorder, 'b').at(-1), { press: null, available: false })
+      assert.equal(exposure(recorder, 'c')?.tellsAvailability, undefined)
+      assert.deepEqual(recorder.logs(), ['info mine'])
+    },
+  ))

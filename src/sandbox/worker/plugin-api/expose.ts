@@ -5,7 +5,7 @@ import { exposureBytesLimit, exposureSize } from '../../../schema/exposure-size.
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { option, optionalText, tableArgument } from './arguments.ts'
+import { isTable, isTruthy, option, optionalText, tableArgument } from './arguments.ts'
 import { createExposedEntry, type ExposedEntry } from './exposed-entry.ts'
 import { createObjectAccess, type ExposedObject } from './exposed-object.ts'
 import { exposureTextLimit } from './exposure-options.ts'
@@ -87,8 +87,22 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
     replaced?.close({ unsubscribe: true })
     yield* entry.begin()
     entries.set(id, entry)
+    yield* addSetAvailable(table, object)
     fresh.add(entry)
     scheduleFresh()
+  }
+
+  /** `object:setAvailable(…)`, and the same with a dot; one that the object has of its own stays. */
+  function* addSetAvailable(table: LuaTable, object: ExposedObject): Steps<void> {
+    if (yield* object.has('setAvailable')) return
+    table.set(
+      'setAvailable',
+      runtime.wrapSteps('setAvailable', function* (...args) {
+        const available = isTruthy(args.find((argument) => !(isTable(argument) && argument.is(table))))
+        for (const entry of entries.values()) if (entry.table.is(table)) yield* entry.setAvailable(available)
+        return table
+      }),
+    )
   }
 
   function typeOf(type: LuaValue, control: string | undefined): string {

@@ -30,6 +30,8 @@ export interface ExposedEntry {
   /** Reads the object and tells what is new. */
   update(): Steps<void>
   set(feature: string, value: Json): Steps<SetOutcome>
+  /** Shows it as available or not, until it is told otherwise. */
+  setAvailable(available: boolean): Steps<void>
   /** Whether nobody but the clock says when it has changed. */
   readonly polled: boolean
   /** `unsubscribe`: also tell the object; it calls Lua. */
@@ -81,6 +83,8 @@ export function* createExposedEntry(
   let litLevel: number | undefined
   /** As the object gave it, without what follows from it. */
   let own: JsonObject = {}
+  /** Undefined while nobody has said so. */
+  let available: boolean | undefined
   let failureLogged = false
   let crampedLogged = false
   let closed = false
@@ -131,6 +135,7 @@ export function* createExposedEntry(
       features: features.length > 0 ? features : known.slice(0, 1),
       writable: writableFeatures(features),
       ...optionsNow(),
+      ...(available === undefined || component === 'event' ? {} : { tellsAvailability: true }),
     }
     if (isDeepStrictEqual(exposure, sent)) return
     if (!settings.takeRoom(exposure)) {
@@ -180,10 +185,11 @@ export function* createExposedEntry(
     }
     if (component === 'select') noteOption(state.value)
     announce(state)
-    if (component === 'button') return
-    const whole = Object.fromEntries(
+    if (component === 'button' && available === undefined) return
+    const whole: JsonObject = Object.fromEntries(
       (sent?.features ?? []).map((feature) => [feature, state[feature] ?? null]),
     )
+    if (available !== undefined) whole.available = available
     if (isDeepStrictEqual(whole, sentState)) return
     sentState = whole
     context.sendFrame('exposed', id, jsonText(whole))
@@ -264,6 +270,11 @@ export function* createExposedEntry(
     table,
     begin: subscribe,
     update,
+    *setAvailable(now) {
+      available = now
+      // Before the first reading that one tells it.
+      if (sent !== undefined) yield* update()
+    },
     get polled() {
       return readable && !subscribed
     },

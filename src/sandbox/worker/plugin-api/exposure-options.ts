@@ -1,4 +1,5 @@
-import type { Exposure } from '../../../schema/exposure.ts'
+import { deviceIdPattern } from '../../../schema/exposed-components.ts'
+import type { ExposedDevice, Exposure } from '../../../schema/exposure.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
 import { isTable, option, optionalNumber, optionalText } from './arguments.ts'
@@ -51,10 +52,29 @@ export function* readExposureOptions(
     options: listOf(option(options, 'options')),
   }
   // What is not said is left out: it would be a member all the same.
-  return Object.fromEntries(
+  const device = deviceOf(option(options, 'device'))
+  const said = Object.fromEntries(
     Object.entries(all).filter(([, value]) => value !== undefined),
-  ) as ExposureDescription
+  ) as typeof all
+  return (device === undefined ? said : { ...said, device }) as ExposureDescription
 }
+
+/** Throws `Error` when it has no id that Home Assistant takes. */
+function deviceOf(value: LuaValue): ExposedDevice | undefined {
+  if (value === undefined) return undefined
+  const id = optionalText(option(value, 'id'))
+  if (id === undefined || id.length > exposureTextLimit || !devicePattern.test(id))
+    throw new Error(`the option device needs an id of letters, digits, _ and -, ${exposureTextLimit} at most`)
+  const device: ExposedDevice = { id }
+  for (const name of deviceTexts) {
+    const text = optionalText(option(value, name))?.slice(0, exposureTextLimit)
+    if (text !== undefined && text !== '') device[name] = text
+  }
+  return device
+}
+
+const devicePattern = new RegExp(deviceIdPattern)
+const deviceTexts = ['name', 'model', 'manufacturer', 'serial', 'version', 'area', 'via'] as const
 
 function listOf(value: LuaValue): string[] | undefined {
   if (!isTable(value)) return undefined
