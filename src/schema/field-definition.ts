@@ -152,6 +152,20 @@ export function definitionErrors(definition: ConfigDefinition, path: string, dep
   ]
 }
 
+/** Lists that do not say what they hold, or twice, at any depth: any value is taken then, or `fields` counts. */
+export function definitionWarnings(definition: ConfigDefinition, path: string): ProblemDetail[] {
+  const { type, items, fields } = definition
+  const within = [
+    ...(items === undefined ? [] : definitionWarnings(items, `${path}/items`)),
+    ...(fields ?? []).flatMap((entry, index) => definitionWarnings(entry, `${path}/fields/${index}`)),
+  ]
+  if (type !== 'list') return within
+  if (items === undefined && fields === undefined)
+    return [{ path, message: 'is a list with neither items nor fields; any value is taken in it' }, ...within]
+  if (items === undefined || fields === undefined) return within
+  return [{ path: `${path}/items`, message: 'stands beside fields; it is left out' }, ...within]
+}
+
 function repeatedKeys(entries: readonly ConfigSchemaEntry[], path: string): ProblemDetail[] {
   const keys = new Set<string>()
   return entries.flatMap(({ key }, index) => {

@@ -5,6 +5,7 @@ import {
   ConfigDefinition,
   ConfigSchemaEntry,
   definitionErrors,
+  definitionWarnings,
   entriesErrors,
   fieldDefinitions,
   nestedFieldErrors,
@@ -225,7 +226,7 @@ export function parseManifest(source: unknown, expected: PluginIdentifier): Mani
   if (parsed.ok) errors.push(...consistencyErrors(parsed.value.value))
   if (parsed.ok && errors.length === 0) {
     const { value: manifest, warnings } = parsed.value
-    return withWarnings(manifest, warnings)
+    return withWarnings(manifest, [...warnings, ...fieldWarnings(manifest)])
   }
   throw refuse(`is invalid: ${summary(errors)}.`, errors)
 }
@@ -237,6 +238,15 @@ export function withWarnings(
 ): Manifest {
   if (warnings.length === 0) return manifest
   return { ...manifest, warnings: warnings.slice(0, warningLimit) }
+}
+
+function fieldWarnings({ configSchema = [], config = {} }: Manifest): ProblemDetail[] {
+  return [
+    ...configSchema.flatMap((entry, index) => definitionWarnings(entry, `/configSchema/${index}`)),
+    ...Object.entries(config).flatMap(([key, definition]) =>
+      definitionWarnings(definition, `/config/${escapePointer(key)}`),
+    ),
+  ]
 }
 
 function summary(errors: readonly ProblemDetail[]): string {

@@ -391,12 +391,28 @@ test('what is broken within a field is left out of it, and what is meant well is
   ])
   assert.deepEqual(config, { b: { type: 'list' }, c: { type: 'object' } })
   assert.deepEqual(warnings?.map(({ path }) => path).sort(), [
+    '/config/b',
     '/config/b/items',
     '/config/c/fields',
     '/config/c/showIf',
     '/configSchema/0/fields/1/type',
     '/configSchema/0/maxItems',
     '/configSchema/0/suggest',
+  ])
+})
+
+test('a list that does not say what it holds, or twice, is told of', () => {
+  const { warnings } = parseManifest(
+    {
+      ...minimal,
+      configSchema: [{ key: 'a', type: 'list' }],
+      config: { b: { type: 'object', fields: [{ key: 'c', type: 'list', items: {}, fields: [] }] } },
+    },
+    clock,
+  )
+  assert.deepEqual(warnings, [
+    { path: '/configSchema/0', message: 'is a list with neither items nor fields; any value is taken in it' },
+    { path: '/config/b/fields/0/items', message: 'stands beside fields; it is left out' },
   ])
 })
 

@@ -123,6 +123,20 @@ test('lines are read as rows, by the first form that takes them', () => {
   }
 })
 
+test('a text as long as a request may be is read soon', () => {
+  const texts = [
+    `a -> b ${'retain '.repeat(140_000)}`,
+    'a -> b scale=2\n'.repeat(65_000),
+    `a -> "${'x" '.repeat(250_000)}`,
+    'a -> b;'.repeat(140_000),
+    `${' '.repeat(900_000)}a -> b`,
+  ]
+  const before = process.cpuUsage()
+  for (const text of texts) rowsOfText(bridge, text)
+  const { user } = process.cpuUsage(before)
+  assert.ok(user < 10_000_000, `${user / 1000} ms of the processor`)
+})
+
 test('a line that is no row is told with its number, and the text stays as it is stored', () => {
   const cases: [Field, string, number, string][] = [
     [bridge, 'a -> b\nc d', 1, 'line 2 ("c d") is left out: it does not read as {from} -> {to} {…}'],
