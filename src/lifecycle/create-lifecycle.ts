@@ -218,7 +218,10 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     logs: queries.logs,
     versions: queries.versions,
     checkConfig: configuration.checkConfig,
-    suggestions: createSuggestions(context, { ...settings, queries, registry }),
+    suggestions: createSuggestions(context, {
+      serialPorts: () => settings.outside.serialPorts().catch(() => []),
+      ...{ ...settings, queries, registry },
+    }),
     limits: effects.limits,
     ...createPluginCommands(context, {
       commands,
@@ -238,6 +241,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     ...createRepositories(context, { requireRunning, snapshots }),
 
     refusals: effects.refusals,
+    connections: (id) => settings.outside.connections(id),
     recallRequest(requestKey) {
       const plugin = journal.recallRequest(requestKey)
       return plugin === undefined ? undefined : { plugin }

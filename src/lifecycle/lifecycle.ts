@@ -3,6 +3,7 @@ import type { SerializedJson } from '../base/serialized-json.ts'
 import type { ProblemDetail } from '../base/problem.ts'
 import type { RepositoryStatus } from '../repository/repository.ts'
 import type { ChangeCheck } from '../schema/change-check.ts'
+import type { ConnectionView } from '../schema/connection.ts'
 import type { ExposedState, Exposure } from '../schema/exposure.ts'
 import type { HookAuth, HookOutcome, HookRequest, HookView } from '../schema/hook.ts'
 import type { JournalEvent, Origin } from '../schema/journal-event.ts'
@@ -159,6 +160,8 @@ export interface Lifecycle {
 
   list(): Plugin[]
   get(id: string): Plugin
+  /** What a plugin keeps open to machines elsewhere, now. */
+  connections(id: string): ConnectionView[]
   install(request: InstallRequest, context: CommandContext): Promise<Plugin>
   /** What `install` would bring. Throws what it would throw, save what `problems` of the answer tells. */
   checkInstall(request: InstallRequest): Promise<ChangeCheck>

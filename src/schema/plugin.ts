@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { ConnectionView } from './connection.ts'
 import { Field } from './field.ts'
 import { Dependency, Document, Exports } from './manifest.ts'
 import { Permissions } from './permissions.ts'
@@ -127,6 +128,9 @@ export const Plugin = Type.Object({
   installedAt: Type.String(),
   updatedAt: Type.String(),
   resources: Resources,
+  connections: Type.Optional(
+    Type.Array(ConnectionView, { description: 'What it keeps open; only where one plugin is asked for' }),
+  ),
   limits: PluginLimitsView,
   limitsReached: Type.Array(ReachedLimit, { description: 'Since it was loaded last' }),
 })

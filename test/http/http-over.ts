@@ -49,6 +49,7 @@ export function lifecycleWith(members: Partial<Lifecycle>): Lifecycle {
     repositories: missing('repositories'),
     addRepository: missing('addRepository'),
     removeRepository: missing('removeRepository'),
+    connections: () => [],
     refusals: () => [],
     recallRequest: () => undefined,
     subscribe: () => () => undefined,

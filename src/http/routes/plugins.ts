@@ -84,7 +84,10 @@ export function pluginRoutes(lifecycle: Lifecycle): Route[] {
       summary: 'One installed plugin',
       answers: { 200: PluginAnswer },
       problems: ['plugin_not_installed', 'ambiguous_id'],
-      handle: ({ parameters }) => pluginAnswer(lifecycle.get(pluginIdOf(lifecycle, parameters))),
+      handle({ parameters }) {
+        const id = pluginIdOf(lifecycle, parameters)
+        return pluginAnswer({ ...lifecycle.get(id), connections: lifecycle.connections(id) })
+      },
     }),
     defineRoute({
       method: 'DELETE',

@@ -7,6 +7,7 @@ import { dateTimeOf } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { busy, reload } from '../store/commands.ts'
 import { ChangeDialog } from './change-dialog.tsx'
+import { ConnectionsPanel } from './connections-panel.tsx'
 import { HooksPanel } from './hooks-panel.tsx'
 import { Allowed } from './permission-list.tsx'
 import { labelOfPath } from './setting-places.ts'
@@ -25,6 +26,9 @@ const resourceWords: Readonly<Record<string, string>> = {
   watchers: 'Objects and sensors watched',
   httpRequests: 'HTTP requests under way',
   httpHandlers: 'Addresses for requests from outside',
+  sockets: 'Open sockets',
+  serialPorts: 'Open serial ports',
+  discoveries: 'Searches of the network',
 }
 
 export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninstall(): void }) {
@@ -91,6 +95,7 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
       </section>
       <div class="stack">
         {resources.httpHandlers === 0 ? null : <HooksPanel plugin={plugin} />}
+        {resources.sockets + resources.serialPorts === 0 ? null : <ConnectionsPanel plugin={plugin} />}
         <VersionsPanel plugin={plugin} />
         {plugin.warnings.length === 0 ? null : (
           <section class="panel">

@@ -1,0 +1,53 @@
+import { useEffect } from 'preact/hooks'
+import type { ConnectionView } from '../../schema/connection.ts'
+import { pluginApi } from '../base/api.ts'
+import type { Plugin } from '../base/types.ts'
+import { breakable } from '../parts/breakable.tsx'
+import { Empty, Failure } from '../parts/feedback.tsx'
+import { useRemote } from '../store/remote.ts'
+
+/** Milliseconds between two looks. */
+const lookAgain = 2_000
+
+const stateWords: Readonly<Record<ConnectionView['state'], string>> = {
+  connecting: 'connecting',
+  open: 'open',
+  waiting: 'lost, waits for its next attempt',
+  closing: 'being closed',
+}
+
+/** What a plugin keeps open to machines elsewhere. */
+export function ConnectionsPanel({ plugin: { id, name } }: { plugin: Plugin }) {
+  const { value, error, reload } = useRemote<Plugin>(pluginApi(id))
+  useEffect(() => {
+    const timer = setInterval(reload, lookAgain)
+    return () => clearInterval(timer)
+  }, [id])
+  const connections = value?.connections ?? []
+  return (
+    <section class="panel">
+      <h2>Connections</h2>
+      {error === '' ? null : <Failure text={error} onRetry={reload} />}
+      {value !== undefined && connections.length === 0 ? <Empty>{name} keeps none open.</Empty> : null}
+      <ul aria-label="Connections">
+        {connections.map((connection, index) => (
+          <Connection key={index} connection={connection} />
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function Connection({ connection }: { connection: ConnectionView }) {
+  const { target, state, lastError, bytesIn, bytesOut } = connection
+  return (
+    <li>
+      <code>{breakable(target)}</code> {stateWords[state]}
+      <small class="hint">
+        {' '}
+        {bytesIn.toLocaleString('en')} bytes in, {bytesOut.toLocaleString('en')} out
+        {lastError === null ? '' : `; last error: ${lastError}`}
+      </small>
+    </li>
+  )
+}
