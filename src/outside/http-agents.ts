@@ -31,7 +31,7 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
 
   async function create(direct: boolean, insecure: boolean): Promise<Dispatcher> {
     // Loading it takes longer than half of a start, and many hosts never need it.
-    const { Agent, buildConnector, EnvHttpProxyAgent } = await import('undici')
+    const { Agent, buildConnector, EnvHttpProxyAgent } = (await import('undici')).default
     const options = { timeout: connectTimeout, rejectUnauthorized: !insecure }
     const connect = elsewhere(buildConnector(options), buildConnector({ ...options, lookup: own.lookup }))
     if (direct) return new Agent({ connect })
