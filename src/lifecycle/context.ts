@@ -22,6 +22,8 @@ export interface LifecycleContext {
   directory: PluginDirectory
   repositories: RepositoryCatalog
   manifests: Manifests
+  /** Plugins whose files this start has found to be those of the journal; they are not compared again when they are loaded. */
+  matchedAtStart: Set<string>
   stores: KeyValueStores
   retained: RetainedTopics
   /** One command a plugin at a time. */

@@ -159,6 +159,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     directory,
     repositories: settings.repositories,
     manifests,
+    matchedAtStart: new Set(),
     stores,
     retained,
     mutex,
@@ -207,7 +208,8 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const stopClearing = settings.bus.onReconnect(() => void clearRetainedOfRemoved())
 
   async function readManifests(): Promise<void> {
-    await Promise.all(installedIds().map(manifests.refresh))
+    const unknown = installedIds().filter((id) => !context.matchedAtStart.has(id))
+    await Promise.all(unknown.map(manifests.refresh))
   }
 
   return {
@@ -287,12 +289,16 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     },
     async start() {
       await clearRetainedOfRemoved()
-      if (isSafeMode(context)) return
+      if (isSafeMode(context)) {
+        context.matchedAtStart.clear()
+        return
+      }
       await loadEnabledPlugins(
         context,
         { loader, installer, reconciler },
         { by: 'startup', reason: 'startup' },
       )
+      context.matchedAtStart.clear()
       await snapshots.flush()
     },
     stopLoading() {

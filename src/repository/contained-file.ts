@@ -2,12 +2,18 @@ import { constants } from 'node:fs'
 import { type FileHandle, open, realpath } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { Value } from 'typebox/value'
+import { systemErrorCode } from '../base/problem.ts'
 import { RelativePath } from '../schema/manifest.ts'
 
 /** Why a file was not read although it is there. The message is the rest of a sentence: "init.lua …". */
 export class FileRefused extends Error {
   override readonly name = 'FileRefused'
 }
+
+/** Without waiting: opening a pipe that nobody writes to would never return. */
+const flags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW
+/** Windows has nothing of the kind. */
+const refusesLinks = (constants.O_NOFOLLOW as number | undefined) !== undefined
 
 /** How much is read from a file at once, in bytes. */
 const chunkBytes = 64 * 1024
@@ -23,13 +29,7 @@ export function isContainedPath(path: string): boolean {
  */
 export async function readContainedFile(root: string, path: string, limit: number): Promise<Uint8Array> {
   if (!isContainedPath(path)) throw new FileRefused('is not a path inside the directory')
-  const base = await realpath(root)
-  const target = await realpath(join(base, path))
-  if (!target.startsWith(base.endsWith(sep) ? base : base + sep)) {
-    throw new FileRefused('is a link that leads out of the directory')
-  }
-  // Without waiting: opening a pipe that nobody writes to would never return.
-  const file = await open(target, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW)
+  const file = await openContained(root, path)
   try {
     const found = await file.stat()
     if (!found.isFile()) throw new FileRefused('is not a file')
@@ -38,6 +38,26 @@ export async function readContainedFile(root: string, path: string, limit: numbe
     await file.close()
   }
 }
+
+async function openContained(root: string, path: string): Promise<FileHandle> {
+  // Most files are no links, and lie in the directory itself: two calls less for each of them.
+  if (refusesLinks && !path.includes('/')) {
+    try {
+      return await open(join(root, path), flags)
+    } catch (error) {
+      if (!isLink(error)) throw error
+    }
+  }
+  const base = await realpath(root)
+  const target = await realpath(join(base, path))
+  if (!target.startsWith(base.endsWith(sep) ? base : base + sep)) {
+    throw new FileRefused('is a link that leads out of the directory')
+  }
+  return open(target, flags)
+}
+
+/** How opening a link fails, by the system. */
+const isLink = (error: unknown): boolean => ['ELOOP', 'EMLINK'].includes(systemErrorCode(error) ?? '')
 
 /** Goes by what is read and not by the size that the file claims: it may be growing. */
 async function readAtMost(file: FileHandle, claimed: number, limit: number): Promise<Uint8Array> {

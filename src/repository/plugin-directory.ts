@@ -15,6 +15,7 @@ import {
   pruneKept,
   recoverSwaps,
   removePlugin,
+  replacedPlugins,
   restoreKept,
   settleSwap,
 } from './plugin-swap.ts'
@@ -182,6 +183,7 @@ export function createPluginDirectory(options: {
         })
       }
     },
+    replaced: () => replacedPlugins(places),
     remove: (plugin) => removePlugin(places, plugin),
     recover: () => recoverSwaps(places, logger),
   }

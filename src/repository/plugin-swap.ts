@@ -189,6 +189,11 @@ export async function keptPlaces(places: PluginPlaces, plugin: PluginIdentifier)
   return (await isThere(previous)) ? [previous, ...found] : found
 }
 
+/** Names of the folders of plugins of which another version is kept. */
+export async function replacedPlugins({ files, previous, older }: PluginPlaces): Promise<Set<string>> {
+  return new Set([...(await namesIn(files, previous)), ...(await namesIn(files, older))])
+}
+
 /** Puts a kept version, one of `keptPlaces`, in place; the present one becomes the previous. */
 export async function restoreKept(
   places: PluginPlaces,

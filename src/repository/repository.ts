@@ -136,6 +136,8 @@ export interface PluginDirectory {
   settle(plugin: PluginIdentifier): Promise<void>
   /** Puts a version that was replaced back in place, whole; the present one is kept. Throws `invalid_transition`. */
   restore(plugin: PluginIdentifier, release: KeptFiles): Promise<void>
+  /** Names of the folders (`directoryName`) of plugins of which another version is kept. */
+  replaced(): Promise<Set<string>>
   /** Removes the files of versions that are none of these. Never rejects. */
   prune(plugin: PluginIdentifier, releases: readonly KeptFiles[]): Promise<void>
   /** Removes the plugin's directory and its kept versions. */

@@ -44,7 +44,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     signal: AbortSignal,
   ): Promise<{ request: LoadRequest; changed: string[] }> {
     const identifier = identifierOf(id)
-    await matchFilesToJournal(context, id)
+    if (!context.matchedAtStart.delete(id)) await matchFilesToJournal(context, id)
     await restoreMissingFiles(context, id, by, signal)
     const installed = await directory.read(identifier)
     const { manifest } = installed

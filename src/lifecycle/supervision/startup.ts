@@ -3,7 +3,7 @@ import { decide } from '../../journal/decide.ts'
 import { initialState, stateOf } from '../../journal/evolve.ts'
 import { type HandEdit, handEdits, isInstalled, snapshotOf } from '../../journal/snapshot.ts'
 import type { HostFile } from '../../schema/host-file.ts'
-import { identifierOf } from '../../schema/identifier.ts'
+import { directoryName, identifierOf } from '../../schema/identifier.ts'
 import type { Fact, Origin, PluginJournalEvent } from '../../schema/journal-event.ts'
 import type { PluginState } from '../../schema/plugin.ts'
 import type { Reconciler } from './reconciler.ts'
@@ -29,6 +29,7 @@ export async function recoverPlugins(
 ): Promise<void> {
   const { journal, directory, logger } = context
   await directory.recover()
+  const replaced = await directory.replaced()
   const slot = createSlots(concurrency)
   const recover = async (id: string, before: PluginState): Promise<void> => {
     await loader.settle(id)
@@ -38,7 +39,9 @@ export async function recoverPlugins(
     if (before === 'uninstalled') await repeatPurge(context, installer, id)
     if (isInstalled(before)) await tryToMatchFiles(context, id)
     // A crash may have come between a replacement and the removal of what it made superfluous.
-    await directory.prune(identifierOf(id), snapshotOfPlugin(context, id).context.kept)
+    const identifier = identifierOf(id)
+    if (replaced.has(directoryName(identifier)))
+      await directory.prune(identifier, snapshotOfPlugin(context, id).context.kept)
   }
   const plugins = [...journal.state.plugins].map(([id, snapshot]) => ({ id, before: stateOf(snapshot) }))
   // All of them to their end: what is done once more afterwards is not to meet one that is still under way.
@@ -66,7 +69,7 @@ async function repeatPurge(
 
 async function tryToMatchFiles(context: LifecycleContext, id: string): Promise<void> {
   try {
-    await matchFilesToJournal(context, id)
+    if (await matchFilesToJournal(context, id)) context.matchedAtStart.add(id)
   } catch (error) {
     context.logger.warn('The files of a plugin could not be compared with the journal', {
       plugin: id,
