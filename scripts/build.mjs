@@ -45,7 +45,11 @@ const parts = {
   main: async () => bundle(host),
   async worker() {
     const options = { ...(await json('src/sandbox/worker/esbuild.json')), outfile: 'dist/worker.js' }
-    const program = await bundle({ ...options, entryPoints: ['src/sandbox/worker/main.ts'] })
+    const program = await bundle({
+      ...options,
+      entryPoints: ['src/sandbox/worker/main.ts'],
+      plugins: [onlyUsedLibraries],
+    })
     const recorder = await bundle({
       ...host,
       splitting: false,
@@ -63,6 +67,29 @@ const parts = {
       entryPoints: ['src/web/main.tsx'],
       outdir: 'dist/web',
     }),
+}
+
+/**
+ * fengari has one module that brings all libraries of Lua, and its table library asks for it. Those that no plugin has would
+ * be a tenth of the program of each worker.
+ */
+const onlyUsedLibraries = {
+  name: 'only-used-libraries',
+  setup(build) {
+    const used = {
+      base: 'lbaselib',
+      coroutine: 'lcorolib',
+      math: 'lmathlib',
+      table: 'ltablib',
+      utf8: 'lutf8lib',
+    }
+    const lines = Object.entries(used).map(
+      ([name, file]) => `exports.luaopen_${name} = require('./${file}.js').luaopen_${name}`,
+    )
+    // Its sort, which is replaced, names it.
+    lines.push('exports.lua_assert = () => undefined')
+    build.onLoad({ filter: /fengari\/src\/lualib\.js$/ }, () => ({ contents: lines.join('\n') }))
+  },
 }
 
 /** What comes of it, and all that it is made of. Nothing is written. */

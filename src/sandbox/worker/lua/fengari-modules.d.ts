@@ -182,6 +182,7 @@ declare module 'fengari/src/lua.js' {
     lua_pushcfunction(L: State, implementation: RawFunction): void
     lua_pushglobaltable(L: State): void
     lua_pushnil(L: State): void
+    lua_pushinteger(L: State, value: number): void
     lua_pushnumber(L: State, value: number): void
     lua_pushstring(L: State, bytes: Uint8Array): void
     lua_pushvalue(L: State, index: number): void
@@ -245,7 +246,6 @@ declare module 'fengari/src/lualib.js' {
     luaopen_base: RawFunction
     luaopen_coroutine: RawFunction
     luaopen_math: RawFunction
-    luaopen_string: RawFunction
     luaopen_table: RawFunction
     luaopen_utf8: RawFunction
   }

@@ -3,6 +3,7 @@ import { toBytes, toUnicode } from '../bytes.ts'
 import { auxiliary, basicType, libraries, lua, objects, rawSet, sharing, tables, tags } from '../engine.ts'
 import type { LuaState, LuaString, RawFunction, RawTable, TaggedValue } from '../fengari-types.ts'
 import { changes, type LibraryContext } from './libraries.ts'
+import { openString } from './string-library.ts'
 
 /**
  * Opens what a plugin may use. The libraries are made once for all Lua states of this worker: a table of them is copied
@@ -54,7 +55,7 @@ function openAll(): LuaState {
   for (const [name, open] of Object.entries({
     coroutine: libraries.luaopen_coroutine,
     math: libraries.luaopen_math,
-    string: libraries.luaopen_string,
+    string: openString,
     table: libraries.luaopen_table,
     utf8: libraries.luaopen_utf8,
     _G: libraries.luaopen_base,
