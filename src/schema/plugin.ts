@@ -129,7 +129,9 @@ export const Plugin = Type.Object({
   updatedAt: Type.String(),
   resources: Resources,
   connections: Type.Optional(
-    Type.Array(ConnectionView, { description: 'What it keeps open; only where one plugin is asked for' }),
+    Type.Array(ConnectionView, {
+      description: 'What it keeps open; only where one plugin is asked for, absent when there is nothing',
+    }),
   ),
   limits: PluginLimitsView,
   limitsReached: Type.Array(ReachedLimit, { description: 'Since it was loaded last' }),

@@ -86,7 +86,8 @@ export function pluginRoutes(lifecycle: Lifecycle): Route[] {
       problems: ['plugin_not_installed', 'ambiguous_id'],
       handle({ parameters }) {
         const id = pluginIdOf(lifecycle, parameters)
-        return pluginAnswer({ ...lifecycle.get(id), connections: lifecycle.connections(id) })
+        const connections = lifecycle.connections(id)
+        return pluginAnswer({ ...lifecycle.get(id), ...(connections.length === 0 ? {} : { connections }) })
       },
     }),
     defineRoute({
