@@ -54,7 +54,7 @@ import {
 } from './supervision/startup.ts'
 import { createRetainedTopics } from './stores/retained-topics.ts'
 import { createSupervisor } from './supervision/supervisor.ts'
-import { createSuggestions, type SuggestionSources } from './queries/suggestions.ts'
+import { createSuggestions } from './queries/suggestions.ts'
 import { eventView } from './queries/views.ts'
 
 export interface LifecycleSettings {
@@ -82,8 +82,6 @@ export interface LifecycleSettings {
   hookBase(): string
   /** What plugins may read of the host's environment. */
   environment: HostEnvironment
-  /** Lists the serial ports of this machine. */
-  serialPorts?: SuggestionSources['serialPorts']
   restartPolicy?: RestartPolicy
   /** 0 up to 1. */
   random?: () => number
@@ -220,10 +218,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     logs: queries.logs,
     versions: queries.versions,
     checkConfig: configuration.checkConfig,
-    suggestions: createSuggestions(context, {
-      serialPorts: () => settings.outside.serialPorts().catch(() => []),
-      ...{ ...settings, queries, registry },
-    }),
+    suggestions: createSuggestions(context, { ...settings, queries, registry }),
     limits: effects.limits,
     ...createPluginCommands(context, {
       commands,

@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import type { LifecycleContext } from '../../src/lifecycle/context.ts'
+import { createSuggestions } from '../../src/lifecycle/queries/suggestions.ts'
+import { createObjectRegistry } from '../../src/lifecycle/running/object-registry.ts'
+import { listSerialPorts } from '../../src/outside/serial/serial-library.ts'
+import type { SerialPortView } from '../../src/schema/outside.ts'
 import { connect } from '../bus/bus-fixture.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 
@@ -54,12 +59,32 @@ test('each kind of suggestion is what the host knows of it', async (context) => 
     { value: 'one.example', label },
     { value: 'two.example', label },
   ])
-  assert.deepEqual(await suggested('serial'), [])
+  const ports = (await listSerialPorts()).map(({ path, manufacturer = null }) => ({
+    value: path,
+    label: manufacturer,
+  }))
+  assert.deepEqual(await suggested('serial'), ports)
   const client = await connect(context, host.mqttUrl)
   await client.publishAsync('house/kitchen', '1', { retain: true, qos: 1 })
   const topics = (await suggested('topic')).map(({ value }: { value: string }) => value)
   assert.ok(topics.includes('house/kitchen'), topics.join())
   assert.ok(topics.includes('host/plugins/@fixtures/meter/sensors/power'))
+})
+
+test('serial ports come with who made them, and none where nobody can say', async () => {
+  const serial = (serialPorts: () => Promise<SerialPortView[]>) =>
+    createSuggestions({} as LifecycleContext, {
+      queries: { list: () => [] },
+      registry: createObjectRegistry(),
+      bus: { retainedTopics: () => [] },
+      outside: { serialPorts },
+    })('serial')
+  const ports = [{ path: '/dev/ttyUSB1' }, { path: '/dev/ttyUSB0', manufacturer: 'FTDI' }]
+  assert.deepEqual(await serial(async () => ports), [
+    { value: '/dev/ttyUSB0', label: 'FTDI' },
+    { value: '/dev/ttyUSB1', label: null },
+  ])
+  assert.deepEqual(await serial(() => Promise.reject(new Error('no library'))), [])
 })
 
 test('another kind is refused', async () => {

@@ -1,4 +1,5 @@
 import type { Bus } from '../../bus/bus.ts'
+import type { Outside } from '../../outside/outside.ts'
 import { valuesAt } from '../../schema/config-references.ts'
 import { allFields } from '../../schema/field.ts'
 import type { SuggestionKind } from '../../schema/field-definition.ts'
@@ -20,14 +21,13 @@ export interface SuggestionSources {
   queries: Pick<PluginQueries, 'list'>
   registry: ObjectRegistry
   bus: Pick<Bus, 'retainedTopics'>
-  /** Serial ports of this machine; absent: nobody can say. */
-  serialPorts?: (() => Promise<readonly { path: string; manufacturer?: string | undefined }[]>) | undefined
+  outside: Pick<Outside, 'serialPorts'>
 }
 
 /** What the host knows that somebody may want to type into a setting (plugin API, section 13, `suggest`). */
 export function createSuggestions(
   context: LifecycleContext,
-  { queries, registry, bus, serialPorts }: SuggestionSources,
+  { queries, registry, bus, outside }: SuggestionSources,
 ): (kind: SuggestionKind) => Promise<Suggestion[]> {
   const known = (kind: RegisteredKind, valueOf: (plugin: string, id: string) => string): Suggestion[] =>
     queries
@@ -70,7 +70,8 @@ export function createSuggestions(
       case 'host':
         return configuredHosts()
       case 'serial':
-        return ((await serialPorts?.()) ?? []).map(({ path, manufacturer = null }) => ({
+        // Where nobody can say, one can type.
+        return (await outside.serialPorts().catch(() => [])).map(({ path, manufacturer = null }) => ({
           value: path,
           label: manufacturer,
         }))
