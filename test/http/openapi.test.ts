@@ -30,6 +30,7 @@ GET /api/plugins/{id}/controls
 GET /api/plugins/{id}/doc
 GET /api/plugins/{id}/exposures
 GET /api/plugins/{id}/history
+GET /api/plugins/{id}/hooks
 GET /api/plugins/{id}/logs
 GET /api/plugins/{id}/machine
 GET /api/plugins/{id}/objects
@@ -41,6 +42,8 @@ GET /readyz
 POST /api/plugins/install
 POST /api/plugins/{id}/config
 POST /api/plugins/{id}/config/check
+POST /api/plugins/{id}/hook-secret
+POST /hooks/{namespace}/{plugin}/{path}
 POST /api/plugins/{id}/reload
 POST /api/plugins/{id}/rollback
 POST /api/plugins/{id}/toggle
@@ -127,6 +130,9 @@ const requests: [name: string, path: string, body?: unknown][] = [
   ['POST /api/plugins/{id}/config', '/api/plugins/hello/config', { config: { interval: 5, apiKey: 'k' } }],
   ['POST /plugins/{id}/config', '/plugins/hello/config', { config: { interval: 0 } }],
   ['POST /api/plugins/{id}/reload', '/api/plugins/demo/reload', {}],
+  ['GET /api/plugins/{id}/hooks', '/api/plugins/demo/hooks'],
+  ['POST /api/plugins/{id}/hook-secret', '/api/plugins/demo/hook-secret', {}],
+  ['POST /hooks/{namespace}/{plugin}/{path}', '/hooks/fixtures/demo/nothing', {}],
   ['POST /api/plugins/install/check', '/api/plugins/install/check', { fullId: '@fixtures/needy' }],
   ['POST /api/plugins/{id}/update/check', '/api/plugins/demo/update/check', {}],
   ['POST /api/plugins/{id}/update', '/api/plugins/demo/update', {}],

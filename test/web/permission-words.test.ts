@@ -54,3 +54,10 @@ test('in a line of the history the settings have their keys', () => {
   ] as const
   assert.equal(permissionsInWords(entries), 'connect to the address that you set under url, listen to a/b')
 })
+
+test('that anybody may ask a plugin is told as what it is', () => {
+  const told = permissionInWords({ kind: 'hooks', value: 'public' })
+  assert.deepEqual([told.verb, told.what, told.all], ['Be asked', 'by anybody who can reach this host', true])
+  const words = permissionsInWords([{ kind: 'hooks', value: 'public' }])
+  assert.equal(words, 'be asked by anybody who can reach this host')
+})
