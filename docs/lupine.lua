@@ -309,7 +309,7 @@ function Plugin:sensor(id, getter) end
 ---@return lupine.Control
 function Plugin:control(id, getter, setter) end
 
----@alias lupine.ExposedType "switch"|"number"|"sensor"|"binary_sensor"|"boolean"|"temperature"|"humidity"|"fan"|"light"|"climate"|"cover"|"select"|"button"|"text"|"event"
+---@alias lupine.ExposedType "switch"|"number"|"sensor"|"binary_sensor"|"boolean"|"temperature"|"humidity"|"fan"|"light"|"climate"|"cover"|"select"|"button"|"text"|"event"|"lock"|"valve"|"alarm"|"vacuum"|"siren"|"humidifier"|"water_heater"|"lawn_mower"|"device_tracker"|"image"|"update"|"date"|"time"|"datetime"|"notify"
 
 ---@class lupine.ExposedDevice
 ---@field id string Letters, digits, `_` and `-`.
@@ -334,6 +334,13 @@ function Plugin:control(id, getter, setter) end
 ---@field device_class? string
 ---@field state_class? string
 ---@field options? string[]
+---@field modes? string[]
+---@field presets? string[]
+---@field fanModes? string[]
+---@field swingModes? string[]
+---@field effects? string[]
+---@field tones? string[]
+---@field fanSpeeds? string[]
 
 ---Shows an object to Home Assistant, and gives it `setAvailable(available)`. It has `get(feature)`, and `set(feature, value)` if it can be operated.
 ---@generic T: table

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json.ts'
-import type { ExposedComponent, Exposure } from '../schema/exposure.ts'
+import { choicesOf, type ExposedComponent, type Exposure } from '../schema/exposure.ts'
 
 /**
  * What Home Assistant's MQTT integration needs to know of each component, under the names that it documents.
@@ -118,15 +118,19 @@ const button: FieldsOf = ({ deviceClass }, topics) => ({
 })
 
 const light: FieldsOf = (exposure, topics) => {
-  const { features, max, options } = exposure
+  const { features, max } = exposure
   return {
     ...feature(exposure, topics, 'state', onOffOfMany, template.onOff),
     ...feature(exposure, topics, 'brightness', named('brightness')),
     ...(features.includes('brightness') ? fields({ brightness_scale: max }) : {}),
     ...feature(exposure, topics, 'color_temp', named('color_temp')),
+    ...(features.includes('kelvin')
+      ? { ...feature(exposure, topics, 'kelvin', named('color_temp')), color_temp_kelvin: true }
+      : {}),
     ...feature(exposure, topics, 'color', named('rgb')),
+    ...feature(exposure, topics, 'xy', named('xy')),
     ...feature(exposure, topics, 'effect', named('effect')),
-    ...(features.includes('effect') ? { effect_list: options ?? [] } : {}),
+    ...(features.includes('effect') ? { effect_list: choices(exposure, 'effect') ?? [] } : {}),
   }
 }
 
@@ -137,19 +141,36 @@ const climateFeatures: Readonly<Record<string, FieldNames>> = {
   mode: ['mode_command_topic', 'mode_state_topic', 'mode_state_template'],
   action: [null, 'action_topic', 'action_template'],
   fan_mode: ['fan_mode_command_topic', 'fan_mode_state_topic', 'fan_mode_state_template'],
+  preset_mode: named('preset_mode'),
+  swing_mode: ['swing_mode_command_topic', 'swing_mode_state_topic', 'swing_mode_state_template'],
+  target_temperature_low: [
+    ...(['temperature_low_command_topic', 'temperature_low_state_topic'] as const),
+    'temperature_low_state_template',
+  ],
+  target_temperature_high: [
+    ...(['temperature_high_command_topic', 'temperature_high_state_topic'] as const),
+    'temperature_high_state_template',
+  ],
 }
 
 const climate: FieldsOf = (exposure, topics) => {
-  const { min, max, step, unit, options, features } = exposure
+  const { min, max, step, unit, features } = exposure
+  const presets = choices(exposure, 'preset_mode')
   const all: Fields = {}
-  for (const [name, names] of Object.entries(climateFeatures))
+  for (const [name, names] of Object.entries(climateFeatures)) {
+    // A preset can only be chosen from a list.
+    if (name === 'preset_mode' && presets === undefined) continue
     Object.assign(all, feature(exposure, topics, name, names, template.value))
+  }
   const bounds = range(min, max)
   return {
     ...all,
     ...fields({
       // Without a mode there is none to choose.
-      modes: features.includes('mode') ? options : [],
+      modes: features.includes('mode') ? choices(exposure, 'mode') : [],
+      preset_modes: all.preset_mode_command_topic === undefined ? undefined : presets,
+      fan_modes: choices(exposure, 'fan_mode'),
+      swing_modes: choices(exposure, 'swing_mode'),
       min_temp: bounds.min,
       max_temp: bounds.max,
       temp_step: step,
@@ -195,6 +216,173 @@ const event: FieldsOf = ({ options, deviceClass }, topics) => ({
   ...fields({ device_class: deviceClass }),
 })
 
+const lock: FieldsOf = (exposure, topics) => ({
+  ...feature(exposure, topics, 'state', simple, template.value),
+  ...{ payload_lock: 'lock', payload_unlock: 'unlock', payload_open: 'open' },
+  ...{ state_locked: 'locked', state_unlocked: 'unlocked', state_jammed: 'jammed' },
+})
+
+const valve: FieldsOf = (exposure, topics) => {
+  const byPosition = exposure.features.includes('position')
+  return {
+    // One that reports its position is told a position, too.
+    ...feature(
+      exposure,
+      topics,
+      byPosition ? 'position' : 'state',
+      simple,
+      byPosition ? template.known : template.value,
+    ),
+    ...(byPosition
+      ? { reports_position: true }
+      : { payload_open: 'OPEN', payload_close: 'CLOSE', payload_stop: 'STOP' }),
+    ...fields({ device_class: exposure.deviceClass }),
+  }
+}
+
+const armings = ['arm_home', 'arm_away', 'arm_night', 'arm_vacation', 'arm_custom_bypass', 'trigger']
+const alarm: FieldsOf = (exposure, topics) => ({
+  ...feature(exposure, topics, 'state', simple, template.value),
+  ...Object.fromEntries([...armings, 'disarm'].map((command) => [`payload_${command}`, command])),
+  ...{ code_arm_required: false, code_disarm_required: false, code_trigger_required: false },
+  supported_features: armings.filter((command) => exposure.options?.includes(command) ?? true),
+})
+
+const vacuum: FieldsOf = (exposure, topics) => {
+  const { writable } = exposure
+  const speeds = writable.includes('fan_speed') ? choices(exposure, 'fan_speed') : undefined
+  return {
+    state_topic: topics.state,
+    ...(writable.includes('command')
+      ? {
+          command_topic: topics.command('command'),
+          ...{
+            payload_start: 'start',
+            payload_pause: 'pause',
+            payload_stop: 'stop',
+            payload_locate: 'locate',
+          },
+          ...{ payload_return_to_base: 'return_to_base', payload_clean_spot: 'clean_spot' },
+        }
+      : {}),
+    ...(speeds === undefined
+      ? {}
+      : { set_fan_speed_topic: topics.command('fan_speed'), fan_speed_list: [...speeds] }),
+    supported_features: [
+      ...(writable.includes('command')
+        ? ['start', 'pause', 'stop', 'return_home', 'clean_spot', 'locate']
+        : []),
+      ...(speeds === undefined ? [] : ['fan_speed']),
+    ],
+  }
+}
+
+const siren: FieldsOf = (exposure, topics) => {
+  const tones = exposure.features.includes('tone') ? choices(exposure, 'tone') : undefined
+  return {
+    ...feature(exposure, topics, 'state', onOffOfMany, template.onOff),
+    support_duration: exposure.writable.includes('duration'),
+    support_volume_set: exposure.writable.includes('volume'),
+    ...fields({ available_tones: tones && [...tones] }),
+  }
+}
+
+const humidifier: FieldsOf = (exposure, topics) => {
+  const modes = choices(exposure, 'mode')
+  const { min, max } = range(exposure.min, exposure.max)
+  return {
+    ...feature(exposure, topics, 'state', onOffOfMany, template.onOff),
+    // Home Assistant does not know one without a target.
+    target_humidity_command_topic: topics.command('target_humidity'),
+    ...feature(exposure, topics, 'target_humidity', targetHumidity),
+    ...feature(exposure, topics, 'current_humidity', [
+      null,
+      'current_humidity_topic',
+      'current_humidity_template',
+    ]),
+    ...(modes === undefined
+      ? {}
+      : {
+          ...feature(exposure, topics, 'mode', [
+            'mode_command_topic',
+            'mode_state_topic',
+            'mode_state_template',
+          ]),
+          ...(exposure.writable.includes('mode') ? { modes } : {}),
+        }),
+    ...fields({ min_humidity: min, max_humidity: max, device_class: exposure.deviceClass }),
+  }
+}
+const targetHumidity = [
+  ...(['target_humidity_command_topic', 'target_humidity_state_topic'] as const),
+  'target_humidity_state_template',
+] as const
+
+const waterHeater: FieldsOf = (exposure, topics) => {
+  const { min, max } = range(exposure.min, exposure.max)
+  const all: Fields = {}
+  for (const name of ['target_temperature', 'current_temperature', 'mode'])
+    Object.assign(all, feature(exposure, topics, name, climateFeatures[name] ?? simple, template.value))
+  return {
+    ...all,
+    ...fields({
+      modes: exposure.features.includes('mode') ? choices(exposure, 'mode') : [],
+      min_temp: min,
+      max_temp: max,
+      temperature_unit: exposure.unit === undefined ? undefined : /F$/i.test(exposure.unit) ? 'F' : 'C',
+    }),
+  }
+}
+
+const lawnMower: FieldsOf = (exposure, topics) => ({
+  ...feature(
+    exposure,
+    topics,
+    'activity',
+    [null, 'activity_state_topic', 'activity_value_template'],
+    template.value,
+  ),
+  ...(exposure.writable.includes('command')
+    ? Object.fromEntries(
+        [
+          ['start_mowing', 'start'],
+          ['pause', 'pause'],
+          ['dock', 'dock'],
+        ].flatMap(([name, word]) => [
+          [`${name}_command_topic`, topics.command('command')],
+          [`${name}_command_template`, `{{ '${word}' }}`],
+        ]),
+      )
+    : {}),
+})
+
+/** Its state topic is on its way out: the position, or the zones, say where it is. */
+const deviceTracker: FieldsOf = (_exposure, topics) => ({
+  json_attributes_topic: topics.state,
+  source_type: 'gps',
+})
+
+const image: FieldsOf = (exposure, topics) =>
+  feature(exposure, topics, 'url', [null, 'url_topic', 'url_template'])
+
+const update: FieldsOf = (exposure, topics) => ({
+  ...feature(exposure, topics, 'installed_version', [null, 'state_topic', 'value_template']),
+  ...feature(exposure, topics, 'latest_version', [null, 'latest_version_topic', 'latest_version_template']),
+  ...(exposure.writable.includes('install')
+    ? { command_topic: topics.command('install'), payload_install: 'install' }
+    : {}),
+  ...fields({ device_class: exposure.deviceClass }),
+})
+
+const moment: FieldsOf = (exposure, topics) => feature(exposure, topics, 'value', simple, template.value)
+
+const notify: FieldsOf = (_exposure, topics) => ({ command_topic: topics.command('message') })
+
+const choices = (exposure: Exposure, name: string): string[] | undefined => {
+  const found = choicesOf(exposure, name)
+  return found && [...found]
+}
+
 const byComponent: Readonly<Record<ExposedComponent, FieldsOf>> = {
   sensor,
   binary_sensor: onOff,
@@ -208,6 +396,21 @@ const byComponent: Readonly<Record<ExposedComponent, FieldsOf>> = {
   cover,
   fan,
   event,
+  lock,
+  valve,
+  alarm_control_panel: alarm,
+  vacuum,
+  siren,
+  humidifier,
+  water_heater: waterHeater,
+  lawn_mower: lawnMower,
+  device_tracker: deviceTracker,
+  image,
+  update,
+  date: moment,
+  time: moment,
+  datetime: moment,
+  notify,
 }
 
 /** All fields that are the component's own. */

@@ -28,7 +28,7 @@ export function controlValueFromText(text: string, type: string | undefined): Js
 export function exposedValueFromText(text: string, exposure: Exposure, feature: string): Json {
   const kind = featuresOf(exposure.component)[feature]?.kind
   // What a text field or a list is given is text, also when it looks like a number.
-  if (kind !== 'boolean' && kind !== 'number') return text
+  if (kind !== 'boolean' && kind !== 'number' && kind !== 'siren') return text
   const parsed = parseJsonText(Buffer.from(text))
   return parsed.ok ? (parsed.value as Json) : text
 }

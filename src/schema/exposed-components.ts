@@ -4,12 +4,15 @@
 export const deviceIdPattern = '^[A-Za-z0-9_-]+$'
 
 /** How a feature's value is read and written. */
-export type FeatureKind = 'boolean' | 'number' | 'text' | 'cover' | 'any' | 'press' | 'event'
+export type FeatureKind =
+  'siren' | 'boolean' | 'number' | 'text' | 'cover' | 'any' | 'press' | 'event' | 'list'
 
 export interface FeatureDescription {
   kind: FeatureKind
   /** Names under which an object may know the feature; the first that answers counts. */
   names: readonly string[]
+  /** All that it can be set to, if there are only some words. */
+  commands?: readonly string[]
   /** A component can be set by its commanded features, if the object has a setter. */
   commanded: boolean
 }
@@ -20,6 +23,11 @@ const read = (kind: FeatureKind, ...names: string[]): FeatureDescription => ({
   commanded: false,
 })
 const set = (kind: FeatureKind, ...names: string[]): FeatureDescription => ({ kind, names, commanded: true })
+
+/** What can be set to some words only; it is read as text. */
+const words = (names: readonly string[], ...commands: string[]): FeatureDescription => ({
+  ...{ kind: 'text', names, commanded: true, commands },
+})
 
 /** The features of each component; the first one is what an object has that knows no features. */
 export const componentFeatures = {
@@ -34,7 +42,9 @@ export const componentFeatures = {
     state: set('boolean', 'state', 'on'),
     brightness: set('number', 'brightness', 'level'),
     color_temp: set('number', 'color_temp'),
+    kelvin: set('number', 'kelvin'),
     color: set('text', 'color', 'rgb'),
+    xy: set('text', 'xy'),
     effect: set('text', 'effect'),
   },
   climate: {
@@ -51,6 +61,10 @@ export const componentFeatures = {
     mode: set('text', 'mode', 'system_mode'),
     action: read('text', 'action', 'running_state'),
     fan_mode: set('text', 'fan_mode'),
+    preset_mode: set('text', 'preset_mode', 'preset'),
+    swing_mode: set('text', 'swing_mode'),
+    target_temperature_low: set('number', 'target_temperature_low'),
+    target_temperature_high: set('number', 'target_temperature_high'),
   },
   cover: {
     state: set('cover', 'state'),
@@ -64,7 +78,98 @@ export const componentFeatures = {
     preset_mode: set('text', 'preset_mode', 'mode'),
   },
   event: { event: read('event', 'event', 'state', 'value') },
+  lock: { state: words(['state'], 'lock', 'unlock', 'open') },
+  valve: { state: set('cover', 'state'), position: set('number', 'position') },
+  alarm_control_panel: {
+    state: words(
+      ['state'],
+      ...['disarm', 'arm_home', 'arm_away', 'arm_night', 'arm_vacation', 'arm_custom_bypass', 'trigger'],
+    ),
+  },
+  vacuum: {
+    state: read('text', 'state'),
+    fan_speed: set('text', 'fan_speed'),
+    // Only set, never read.
+    command: words([], 'start', 'pause', 'stop', 'return_to_base', 'clean_spot', 'locate'),
+  },
+  siren: {
+    state: set('siren', 'state', 'on'),
+    tone: set('text', 'tone'),
+    duration: set('number', 'duration'),
+    volume: set('number', 'volume'),
+  },
+  humidifier: {
+    state: set('boolean', 'state', 'on'),
+    target_humidity: set('number', 'target_humidity'),
+    current_humidity: read('number', 'current_humidity', 'humidity'),
+    mode: set('text', 'mode'),
+  },
+  water_heater: {
+    target_temperature: set('number', 'target_temperature', 'setpoint', 'target'),
+    current_temperature: read('number', 'current_temperature', 'temperature'),
+    mode: set('text', 'mode'),
+  },
+  lawn_mower: { activity: read('text', 'activity', 'state'), command: words([], 'start', 'pause', 'dock') },
+  device_tracker: {
+    latitude: read('number', 'latitude'),
+    longitude: read('number', 'longitude'),
+    gps_accuracy: read('number', 'gps_accuracy'),
+    in_zones: read('list', 'in_zones'),
+  },
+  image: { url: read('text', 'url', 'value') },
+  update: {
+    installed_version: read('text', 'installed_version'),
+    latest_version: read('text', 'latest_version'),
+    install: { kind: 'press', names: [], commanded: true },
+  },
+  date: { value: set('text', 'value', 'state') },
+  time: { value: set('text', 'value', 'state') },
+  datetime: { value: set('text', 'value', 'state') },
+  notify: { message: { kind: 'text', names: [], commanded: true } },
 } as const satisfies Record<string, Record<string, FeatureDescription>>
+
+/** Under which option the values of a feature are listed, besides `options`, which is of one of them. */
+const optionOfFeature: Readonly<Record<string, ChoiceName>> = {
+  mode: 'modes',
+  preset_mode: 'presets',
+  fan_mode: 'fanModes',
+  swing_mode: 'swingModes',
+  effect: 'effects',
+  tone: 'tones',
+  fan_speed: 'fanSpeeds',
+}
+/** The feature that `options` lists the values of. */
+const featureOfOptions: Partial<Record<string, string>> = {
+  ...{
+    select: 'value',
+    climate: 'mode',
+    light: 'effect',
+    fan: 'preset_mode',
+    siren: 'tone',
+    vacuum: 'fan_speed',
+  },
+  ...{ humidifier: 'mode', water_heater: 'mode', alarm_control_panel: 'state' },
+}
+export const choiceNames = [
+  'modes',
+  'presets',
+  'fanModes',
+  'swingModes',
+  'effects',
+  'tones',
+  'fanSpeeds',
+] as const
+export type ChoiceName = (typeof choiceNames)[number]
+
+/** The values that a feature of an exposure can be set to, as far as the plugin has listed them. */
+export function choicesOf(
+  exposure: { component: string; options?: string[] } & Partial<Record<ChoiceName, string[]>>,
+  feature: string,
+): readonly string[] | undefined {
+  const name = optionOfFeature[feature]
+  const listed = name === undefined ? undefined : exposure[name]
+  return listed ?? (featureOfOptions[exposure.component] === feature ? exposure.options : undefined)
+}
 
 export type ExposedComponent = keyof typeof componentFeatures
 export const exposedComponents = Object.keys(componentFeatures) as readonly ExposedComponent[]

@@ -31,6 +31,8 @@ export const ExposedDevice = Type.Object({
 })
 export type ExposedDevice = Static<typeof ExposedDevice>
 
+const Choices = Type.Optional(Type.Array(Label))
+
 /** One thing that a plugin exposes, without its values. */
 export const Exposure = Type.Object({
   component: Component,
@@ -55,7 +57,14 @@ export const Exposure = Type.Object({
   deviceClass: OptionalText,
   stateClass: OptionalText,
   /** Values of a select, modes of a climate, effects of a light, presets of a fan, types of an event. */
-  options: Type.Optional(Type.Array(Label)),
+  options: Choices,
+  modes: Choices,
+  presets: Choices,
+  fanModes: Choices,
+  swingModes: Choices,
+  effects: Choices,
+  tones: Choices,
+  fanSpeeds: Choices,
 })
 export type Exposure = Static<typeof Exposure>
 

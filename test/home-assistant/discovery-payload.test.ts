@@ -66,7 +66,20 @@ test('Every component that can be exposed is one that Home Assistant documents, 
     const exposures = all(more)
     // These cannot be exposed without being settable: what cannot be set is a sensor.
     if (more.writable?.length === 0) {
-      for (const component of ['switch', 'number', 'select', 'text', 'button', 'light', 'fan'])
+      const setOnly = [
+        'lock',
+        'alarm_control_panel',
+        'siren',
+        'humidifier',
+        'date',
+        'time',
+        'datetime',
+        'notify',
+      ]
+      for (const component of [
+        ...['switch', 'number', 'select', 'text', 'button', 'light', 'fan'],
+        ...setOnly,
+      ])
         Reflect.deleteProperty(exposures, component)
     }
     assert.deepEqual(mistakesIn(discover(exposures)), [], JSON.stringify(more))
@@ -93,7 +106,7 @@ test('A component with only one feature of many is taken too', () => {
   for (const component of exposedComponents) {
     for (const feature of Object.keys(featuresOf(component))) {
       const commanded = featuresOf(component)[feature]?.commanded === true ? [feature] : []
-      const state = ['light', 'fan'].includes(component) ? ['state'] : []
+      const state = ['light', 'fan', 'siren', 'humidifier'].includes(component) ? ['state'] : []
       const exposure = complete(component, {
         features: [feature],
         writable: [...new Set([...state, ...commanded])],
@@ -168,6 +181,7 @@ test('A device is in an area only when all of it is', () => {
 })
 
 const at = 'my/host/plugins/@acme/heat.pump/exposed/it'
+const to = (feature: string): string => `${at}/${feature}/set`
 const value = (feature: string): string => `{{ value_json.${feature} if value_json is defined else None }}`
 const known = (feature: string): string =>
   `{{ value_json.${feature} if value_json is defined and value_json.${feature} is not none else '' }}`
@@ -240,7 +254,12 @@ const expected: [exposure: Exposure, fields: JsonObject][] = [
     { command_topic: `${at}/press/set`, payload_press: 'PRESS', device_class: 'restart' },
   ],
   [
-    complete('light', { max: 100, options: ['rainbow'] }),
+    complete('light', {
+      max: 100,
+      options: ['rainbow'],
+      features: ['state', 'brightness', 'color_temp', 'color', 'effect'],
+      writable: ['state', 'brightness', 'color_temp', 'color', 'effect'],
+    }),
     {
       command_topic: `${at}/state/set`,
       state_topic: at,
@@ -262,7 +281,18 @@ const expected: [exposure: Exposure, fields: JsonObject][] = [
     },
   ],
   [
-    complete('climate', { min: 5, max: 30, step: 0.5, unit: '°F', options: ['off', 'heat'] }),
+    complete('climate', {
+      ...{ min: 5, max: 30, step: 0.5, unit: '°F', options: ['off', 'heat'] },
+      features: [
+        'target_temperature',
+        'current_temperature',
+        'current_humidity',
+        'mode',
+        'action',
+        'fan_mode',
+      ],
+      writable: ['target_temperature', 'mode', 'fan_mode'],
+    }),
     {
       temperature_command_topic: `${at}/target_temperature/set`,
       temperature_state_topic: at,
@@ -330,6 +360,76 @@ const expected: [exposure: Exposure, fields: JsonObject][] = [
       preset_mode_state_topic: at,
       preset_mode_value_template: known('preset_mode'),
       preset_modes: ['quiet'],
+    },
+  ],
+  [
+    complete('lock'),
+    {
+      command_topic: to('state'),
+      state_topic: at,
+      value_template: value('state'),
+      ...{ payload_lock: 'lock', payload_unlock: 'unlock', payload_open: 'open' },
+      ...{ state_locked: 'locked', state_unlocked: 'unlocked', state_jammed: 'jammed' },
+    },
+  ],
+  [
+    complete('valve', { deviceClass: 'water' }),
+    {
+      command_topic: to('position'),
+      state_topic: at,
+      value_template: known('position'),
+      reports_position: true,
+      device_class: 'water',
+    },
+  ],
+  [
+    complete('siren', { tones: ['bell'] }),
+    {
+      command_topic: to('state'),
+      state_topic: at,
+      state_value_template: onOff('state'),
+      ...{ support_duration: true, support_volume_set: true, available_tones: ['bell'] },
+    },
+  ],
+  [
+    complete('lawn_mower'),
+    {
+      activity_state_topic: at,
+      activity_value_template: value('activity'),
+      start_mowing_command_topic: to('command'),
+      start_mowing_command_template: "{{ 'start' }}",
+      pause_command_topic: to('command'),
+      pause_command_template: "{{ 'pause' }}",
+      dock_command_topic: to('command'),
+      dock_command_template: "{{ 'dock' }}",
+    },
+  ],
+  [complete('device_tracker'), { json_attributes_topic: at, source_type: 'gps' }],
+  [complete('notify'), { command_topic: to('message') }],
+  [
+    complete('update'),
+    {
+      state_topic: at,
+      value_template: known('installed_version'),
+      latest_version_topic: at,
+      latest_version_template: known('latest_version'),
+      command_topic: to('install'),
+      payload_install: 'install',
+    },
+  ],
+  [
+    complete('light', { features: ['state', 'kelvin', 'xy'], writable: ['state', 'kelvin', 'xy'] }),
+    {
+      command_topic: to('state'),
+      state_topic: at,
+      state_value_template: onOff('state'),
+      color_temp_command_topic: to('kelvin'),
+      color_temp_state_topic: at,
+      color_temp_value_template: known('kelvin'),
+      color_temp_kelvin: true,
+      xy_command_topic: to('xy'),
+      xy_state_topic: at,
+      xy_value_template: known('xy'),
     },
   ],
   [

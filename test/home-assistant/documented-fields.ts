@@ -6,7 +6,7 @@ import type { Json, JsonObject } from '../../src/base/json.ts'
  * is a mistake that Home Assistant may only tell in its log.
  */
 
-type Kind = 'publish' | 'subscribe' | 'template' | 'text' | 'number' | 'list' | 'icon' | 'any'
+type Kind = 'publish' | 'subscribe' | 'template' | 'text' | 'number' | 'list' | 'icon' | 'flag' | 'any'
 
 interface Platform {
   required: readonly string[]
@@ -19,6 +19,8 @@ const entity: Record<string, Kind> = {
 }
 const readable: Record<string, Kind> = { state_topic: 'subscribe', value_template: 'template' }
 const both: Record<string, Kind> = { ...readable, command_topic: 'publish' }
+const texts = (names: string): Record<string, Kind> =>
+  Object.fromEntries(names.split(' ').map((name) => [name, 'text']))
 /** `prefix_command_topic` and so on. */
 const named = (prefix: string, template = 'value_template'): Record<string, Kind> => ({
   [`${prefix}_command_topic`]: 'publish',
@@ -67,6 +69,8 @@ export const documentedPlatforms: Readonly<Record<string, Platform>> = {
       brightness_scale: 'number',
       ...named('color_temp'),
       ...named('rgb'),
+      color_temp_kelvin: 'flag',
+      ...named('xy'),
       ...named('effect'),
       effect_list: 'list',
     },
@@ -84,6 +88,13 @@ export const documentedPlatforms: Readonly<Record<string, Platform>> = {
       action_topic: 'subscribe',
       action_template: 'template',
       ...named('fan_mode', 'state_template'),
+      fan_modes: 'list',
+      ...named('preset_mode'),
+      preset_modes: 'list',
+      ...named('swing_mode', 'state_template'),
+      swing_modes: 'list',
+      ...named('temperature_low', 'state_template'),
+      ...named('temperature_high', 'state_template'),
       min_temp: 'number',
       max_temp: 'number',
       temp_step: 'number',
@@ -119,6 +130,95 @@ export const documentedPlatforms: Readonly<Record<string, Platform>> = {
       preset_modes: 'list',
     },
   },
+  lock: {
+    required: ['command_topic'],
+    fields: {
+      ...both,
+      ...texts('payload_lock payload_unlock payload_open state_locked state_unlocked state_jammed'),
+    },
+  },
+  valve: {
+    required: [],
+    fields: {
+      ...both,
+      ...texts('payload_open payload_close payload_stop device_class'),
+      reports_position: 'flag',
+    },
+  },
+  alarm_control_panel: {
+    required: ['command_topic', 'state_topic'],
+    fields: {
+      ...both,
+      ...texts(
+        'payload_arm_home payload_arm_away payload_arm_night payload_arm_vacation payload_arm_custom_bypass',
+      ),
+      ...texts('payload_disarm payload_trigger'),
+      ...{ code_arm_required: 'flag', code_disarm_required: 'flag', code_trigger_required: 'flag' },
+      supported_features: 'list',
+    },
+  },
+  vacuum: {
+    required: [],
+    fields: {
+      ...{ state_topic: 'subscribe', command_topic: 'publish', set_fan_speed_topic: 'publish' },
+      ...{ fan_speed_list: 'list', supported_features: 'list' },
+      ...texts(
+        'payload_start payload_pause payload_stop payload_return_to_base payload_clean_spot payload_locate',
+      ),
+    },
+  },
+  siren: {
+    required: ['command_topic'],
+    fields: {
+      ...{ command_topic: 'publish', state_topic: 'subscribe', state_value_template: 'template' },
+      ...{ available_tones: 'list', support_duration: 'flag', support_volume_set: 'flag' },
+    },
+  },
+  humidifier: {
+    required: ['command_topic', 'target_humidity_command_topic'],
+    fields: {
+      ...{ command_topic: 'publish', state_topic: 'subscribe', state_value_template: 'template' },
+      ...named('target_humidity', 'state_template'),
+      ...{ current_humidity_topic: 'subscribe', current_humidity_template: 'template' },
+      ...named('mode', 'state_template'),
+      ...{ modes: 'list', min_humidity: 'number', max_humidity: 'number', device_class: 'text' },
+    },
+  },
+  water_heater: {
+    required: [],
+    fields: {
+      ...named('temperature', 'state_template'),
+      ...{ current_temperature_topic: 'subscribe', current_temperature_template: 'template' },
+      ...named('mode', 'state_template'),
+      ...{ modes: 'list', min_temp: 'number', max_temp: 'number', temperature_unit: 'text' },
+    },
+  },
+  lawn_mower: {
+    required: [],
+    fields: {
+      ...{ activity_state_topic: 'subscribe', activity_value_template: 'template' },
+      ...{ start_mowing_command_topic: 'publish', start_mowing_command_template: 'template' },
+      ...{ pause_command_topic: 'publish', pause_command_template: 'template' },
+      ...{ dock_command_topic: 'publish', dock_command_template: 'template' },
+    },
+  },
+  device_tracker: {
+    required: [],
+    fields: { json_attributes_topic: 'subscribe', source_type: 'text' },
+  },
+  image: { required: ['url_topic'], fields: { url_topic: 'subscribe', url_template: 'template' } },
+  update: {
+    required: [],
+    fields: {
+      ...both,
+      ...{ latest_version_topic: 'subscribe', latest_version_template: 'template' },
+      ...texts('payload_install device_class'),
+    },
+  },
+  date: { required: ['command_topic'], fields: both },
+  time: { required: ['command_topic'], fields: both },
+  datetime: { required: ['command_topic'], fields: both },
+  notify: { required: ['command_topic'], fields: { command_topic: 'publish' } },
   event: {
     required: ['state_topic', 'event_types'],
     fields: { state_topic: 'subscribe', event_types: 'list', device_class: 'text' },
@@ -142,6 +242,7 @@ const kinds: Readonly<Record<Kind, (value: Json) => boolean>> = {
   number: (value) => typeof value === 'number' && Number.isFinite(value),
   list: (value) => Array.isArray(value) && value.every((item) => typeof item === 'string'),
   icon: (value) => typeof value === 'string' && /^[a-z]+:.+/.test(value),
+  flag: (value) => typeof value === 'boolean',
   any: () => true,
 }
 

@@ -522,3 +522,57 @@ test('§18 an exposed object says whether it is available, and keeps a function 
       assert.deepEqual(recorder.logs(), ['info mine'])
     },
   ))
+
+test('§18 locks, vacuums, sirens, mowers, trackers and notifiers show and take what is theirs', () =>
+  withPlugin(
+    pluginSource(`
+      local function object(values)
+        return {
+          get = function(_, feature) return values[feature] end,
+          set = function(_, feature, value) print(feature, value) values[feature] = value end,
+          onChange = function() end,
+        }
+      end
+      expose(object({ state = "locked" }), "lock", { id = "lock" })
+      expose(object({ state = "docked", fan_speed = "low" }), "vacuum", { id = "vacuum", fanSpeeds = { "low", "high" } })
+      expose(object({ state = false, tone = "bell", volume = 1 }), "siren", { id = "siren", tones = { "bell" } })
+      expose(object({ activity = "mowing" }), "lawn_mower", { id = "mower" })
+      expose(object({ latitude = 52.5, longitude = 13.4, in_zones = { "zone.home" } }), "device_tracker", { id = "phone" })
+      expose({ set = function(_, feature, text) print(feature, text) end }, "notify", { id = "notify" })
+      expose({ get = function() return "locked" end }, "lock", { id = "read-only" })
+    `),
+    async ({ recorder, isolate }) => {
+      await recorder.until(() => states(recorder, 'read-only')[0])
+      assert.deepEqual(
+        ['lock', 'vacuum', 'siren', 'mower', 'phone', 'notify', 'read-only'].map((id) => [
+          exposure(recorder, id)?.component,
+          exposure(recorder, id)?.writable,
+          states(recorder, id)[0],
+        ]),
+        [
+          ['lock', ['state'], { state: 'locked' }],
+          ['vacuum', ['fan_speed', 'command'], { state: 'docked', fan_speed: 'low' }],
+          ['siren', ['state', 'tone', 'volume'], { state: false, tone: 'bell', volume: 1 }],
+          ['lawn_mower', ['command'], { activity: 'mowing' }],
+          ['device_tracker', [], { latitude: 52.5, longitude: 13.4, in_zones: ['zone.home'] }],
+          ['notify', ['message'], { message: null }],
+          ['sensor', [], { value: 'locked' }],
+        ],
+      )
+      await isolate.setExposed('lock', 'state', 'unlock')
+      await isolate.setExposed('vacuum', 'command', 'start')
+      await isolate.setExposed('siren', 'state', { tone: 'bell', volume: 0.5, state: true })
+      await isolate.setExposed('mower', 'command', 'dock')
+      await isolate.setExposed('notify', 'message', 'Hello')
+      assert.deepEqual(recorder.logs(), [
+        'info state\tunlock',
+        'info command\tstart',
+        'info tone\tbell',
+        'info volume\t0.5',
+        'info state\ttrue',
+        'info command\tdock',
+        'info message\tHello',
+      ])
+      assert.deepEqual(exposure(recorder, 'vacuum')?.fanSpeeds, ['low', 'high'])
+    },
+  ))

@@ -1,7 +1,7 @@
-import { type Json, jsonText } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, jsonText } from '../../base/json.ts'
 import { Problem } from '../../base/problem.ts'
 import { switchWord } from '../../schema/control-value.ts'
-import { type Exposure, type FeatureKind, featuresOf } from '../../schema/exposure.ts'
+import { choicesOf, type Exposure, type FeatureKind, featuresOf } from '../../schema/exposure.ts'
 
 /** Values for what plugins expose, as they come from outside. Pure functions. */
 
@@ -42,6 +42,12 @@ export function checkExposedControl(exposure: Exposure, value: Json): Json {
 
 function typed(kind: FeatureKind, exposure: Exposure, feature: string, value: Json): Json {
   const text = typeof value === 'string' ? value.trim() : jsonText(value)
+  const { commands } = featuresOf(exposure.component)[feature] ?? {}
+  if (commands !== undefined)
+    return (
+      commands.find((word) => word === text.toLowerCase()) ??
+      refuse(value, `must be one of ${commands.join(', ')}`)
+    )
   switch (kind) {
     case 'boolean': {
       const on = typeof value === 'boolean' ? value : switchWord(text)
@@ -51,6 +57,8 @@ function typed(kind: FeatureKind, exposure: Exposure, feature: string, value: Js
       return checkNumber(exposure, feature, typeof value === 'number' ? value : toNumber(value, text), value)
     case 'cover':
       return coverCommands.get(text.toLowerCase()) ?? refuse(value, 'must be OPEN, CLOSE or STOP')
+    case 'siren':
+      return checkSiren(exposure, value, text)
     case 'press':
       return true
     default:
@@ -59,15 +67,33 @@ function typed(kind: FeatureKind, exposure: Exposure, feature: string, value: Js
   }
 }
 
+/** On or off, or an object with `state` and how it sounds, as Home Assistant sends it. */
+function checkSiren(exposure: Exposure, value: Json, text: string): Json {
+  if (!isJsonObject(value)) return switchWord(text) ?? refuse(value, 'must be ON or OFF, or true or false')
+  const taken: JsonObject = {}
+  for (const [name, feature] of [
+    ['tone', 'tone'],
+    ['duration', 'duration'],
+    ['volume_level', 'volume'],
+  ] as const) {
+    const given = value[name]
+    if (given !== undefined && given !== null && exposure.writable.includes(feature))
+      taken[feature] = checkExposedValue(exposure, feature, given)
+  }
+  const on = typeof value.state === 'boolean' ? value.state : switchWord(String(value.state ?? ''))
+  return { ...taken, state: on ?? refuse(value, 'must say whether state is ON or OFF') }
+}
+
 function toNumber(value: Json, text: string): number {
   return typeof value === 'string' && text !== '' ? Number(text) : Number.NaN
 }
 
 function boundsOf({ component, min, max }: Exposure, feature: string): { min?: number; max?: number } {
-  if (component === 'cover') return percent
+  if (component === 'cover' || component === 'valve' || component === 'humidifier') return percent
+  if (component === 'siren') return feature === 'volume' ? { min: 0, max: 1 } : { min: 0 }
   if (component === 'fan') return { min: 0, max: max ?? percent.max }
   if (feature === 'brightness') return { min: 0, max: max ?? 255 }
-  if (component !== 'number' && feature !== 'target_temperature') return {}
+  if (component !== 'number' && !feature.startsWith('target_temperature')) return {}
   return { ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) }
 }
 
@@ -79,16 +105,11 @@ function checkNumber(exposure: Exposure, feature: string, number: number, value:
   return number
 }
 
-function checkText(
-  { component, options, min, max }: Exposure,
-  feature: string,
-  text: string,
-  value: Json,
-): string {
-  if (component === 'select' && options !== undefined && !options.includes(text))
-    return refuse(value, `must be one of ${options.join(', ')}`)
-  if (component === 'climate' && feature === 'mode' && options !== undefined && !options.includes(text))
-    return refuse(value, `must be one of ${options.join(', ')}`)
+function checkText(exposure: Exposure, feature: string, text: string, value: Json): string {
+  const { component, min, max } = exposure
+  // What a light or a fan can do beyond its list is for the plugin to know.
+  const choices = component === 'light' || component === 'fan' ? undefined : choicesOf(exposure, feature)
+  if (choices?.includes(text) === false) return refuse(value, `must be one of ${choices.join(', ')}`)
   if (component === 'text' && ((min ?? 0) > text.length || text.length > (max ?? Number.POSITIVE_INFINITY)))
     return refuse(value, `must have ${min ?? 0} to ${max ?? 'any number of'} characters`)
   return text

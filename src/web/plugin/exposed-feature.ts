@@ -1,4 +1,4 @@
-import { type FeatureKind, featuresOf } from '../../schema/exposed-components.ts'
+import { choicesOf, type FeatureKind, featuresOf } from '../../schema/exposed-components.ts'
 import type { Exposure } from '../../schema/exposure.ts'
 import { type InputKind, numberInput } from '../parts/input-kind.ts'
 
@@ -19,6 +19,7 @@ export function inputOf(exposure: Exposure, feature: string): InputKind | undefi
   if (!exposure.writable.includes(feature)) return undefined
   switch (kindOf(exposure, feature)) {
     case 'boolean':
+    case 'siren':
       return { kind: 'switch' }
     case 'number':
       return numberFeature(exposure, feature)
@@ -32,26 +33,18 @@ export function inputOf(exposure: Exposure, feature: string): InputKind | undefi
 }
 
 function numberFeature({ component, min, max, step }: Exposure, feature: string): InputKind {
-  if (component === 'cover') return numberInput(0, 100)
+  if (component === 'cover' || component === 'valve' || component === 'humidifier') return numberInput(0, 100)
+  if (component === 'siren') return feature === 'volume' ? numberInput(0, 1, 0.01) : numberInput(0, undefined)
   if (component === 'fan') return numberInput(0, max ?? 100)
   if (feature === 'brightness') return numberInput(0, max ?? 255)
-  if (component === 'number' || feature === 'target_temperature') return numberInput(min, max, step)
+  if (component === 'number' || feature.startsWith('target_temperature')) return numberInput(min, max, step)
   return { kind: 'number' }
 }
 
-/** Features of which the options of an exposure are the values. */
-const optionFeatures: Readonly<Record<string, string>> = {
-  select: 'value',
-  climate: 'mode',
-  light: 'effect',
-  fan: 'preset_mode',
-}
-
-function textFeature({ component, options }: Exposure, feature: string): InputKind {
-  if (component === 'light' && feature === 'color') return { kind: 'colour' }
-  return options !== undefined && optionFeatures[component] === feature
-    ? { kind: 'choice', options }
-    : { kind: 'text' }
+function textFeature(exposure: Exposure, feature: string): InputKind {
+  if (exposure.component === 'light' && feature === 'color') return { kind: 'colour' }
+  const options = featuresOf(exposure.component)[feature]?.commands ?? choicesOf(exposure, feature)
+  return options === undefined ? { kind: 'text' } : { kind: 'choice', options: [...options] }
 }
 
 /** A feature's unit, where one is known. */

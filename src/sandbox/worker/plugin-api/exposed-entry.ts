@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Json, type JsonObject, jsonText } from '../../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, jsonText } from '../../../base/json.ts'
 import type { ExposedComponent, Exposure } from '../../../schema/exposure.ts'
 import { exposureBytesLimit } from '../../../schema/exposure-size.ts'
 import { featuresOf } from '../../../schema/exposed-components.ts'
@@ -159,6 +159,8 @@ export function* createExposedEntry(
       .filter((feature) => {
         if (feature === 'press') return settable || pressable
         if (feature === 'state') return settable || switchable
+        // What is only set is never shown.
+        if (featuresOf(component)[feature]?.names.length === 0) return settable
         // What the object has never shown it may not have at all; a single feature it must have.
         return settable && (features.includes(feature) || commanded.length === 1)
       })
@@ -236,7 +238,8 @@ export function* createExposedEntry(
     else if (typeof value === 'boolean' && switchable) yield* object.call(value ? 'switchOn' : 'switchOff')
     else if (level !== undefined && knowsOnly(level))
       yield* setFeature(level, value === true ? (litLevel ?? fixed.max ?? full ?? 1) : 0)
-    else if (component === 'cover') yield* move(value)
+    else if (component === 'cover' || component === 'valve') yield* move(value)
+    else if (component === 'siren' && isJsonObject(value)) yield* sound(value)
     else yield* setFeature(feature, value)
   }
 
@@ -244,6 +247,12 @@ export function* createExposedEntry(
     if (yield* object.has('press')) yield* object.call('press')
     else if (yield* object.has('switchOn')) yield* object.call('switchOn')
     else yield* object.call('set', bytesOf('press'), true)
+  }
+
+  /** How a siren is to sound, and then that it does. */
+  function* sound({ state, ...how }: JsonObject): Steps<void> {
+    for (const [feature, value] of Object.entries(how)) yield* setFeature(feature, value)
+    yield* write('state', state ?? null)
   }
 
   /** `open`, `close` or `stop`, as far as the object knows of it. */

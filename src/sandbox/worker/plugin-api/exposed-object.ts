@@ -89,7 +89,10 @@ export function createFeatureReader(
   function featureOf(value: Json): string {
     if (component === 'climate') return writable ? primary : 'current_temperature'
     if (typeof value !== 'number') return primary
-    return { fan: 'speed', light: 'brightness', cover: 'position' }[component as string] ?? primary
+    return (
+      { fan: 'speed', light: 'brightness', cover: 'position', valve: 'position' }[component as string] ??
+      primary
+    )
   }
 
   function ofFields(fields: JsonObject): JsonObject {

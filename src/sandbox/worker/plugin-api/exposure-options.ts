@@ -1,4 +1,4 @@
-import { deviceIdPattern } from '../../../schema/exposed-components.ts'
+import { choiceNames, deviceIdPattern } from '../../../schema/exposed-components.ts'
 import type { ExposedDevice, Exposure } from '../../../schema/exposure.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
@@ -50,6 +50,7 @@ export function* readExposureOptions(
     deviceClass: text('device_class') ?? implied.deviceClass,
     stateClass: text('state_class') ?? implied.stateClass,
     options: listOf(option(options, 'options')),
+    ...Object.fromEntries(choiceNames.map((name) => [name, listOf(option(options, name))])),
   }
   // What is not said is left out: it would be a member all the same.
   const device = deviceOf(option(options, 'device'))

@@ -35,6 +35,19 @@ const types: Readonly<Record<string, readonly [writable: ExposedType, readOnly: 
   button: [{ component: 'button' }, { component: 'sensor' }],
   text: [{ component: 'text' }, { component: 'sensor' }],
   event: [{ component: 'event' }, { component: 'event' }],
+  ...Object.fromEntries(
+    (['vacuum', 'water_heater', 'lawn_mower', 'device_tracker', 'image', 'update', 'valve'] as const).map(
+      (component) => [component, [{ component }, { component }]],
+    ),
+  ),
+  // Home Assistant has no such thing that cannot be set.
+  ...Object.fromEntries(
+    (['lock', 'siren', 'humidifier', 'date', 'time', 'datetime', 'notify'] as const).map((component) => [
+      component,
+      [{ component }, { component: 'sensor' }],
+    ]),
+  ),
+  alarm: [{ component: 'alarm_control_panel' }, { component: 'sensor' }],
 }
 
 export function exposedType(type: string, writable: boolean): ExposedType {

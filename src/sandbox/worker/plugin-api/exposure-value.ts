@@ -66,7 +66,10 @@ function toScalar(value: Json): Json {
 export function toFeatureValue(kind: FeatureKind, value: Json): Json {
   switch (kind) {
     case 'boolean':
+    case 'siren':
       return toBoolean(value)
+    case 'list':
+      return Array.isArray(value) ? value : null
     case 'number':
       return toNumber(value)
     case 'text':
