@@ -33,6 +33,7 @@ const configs: Record<string, Record<string, Json>> = {
   sun: { latitude: 47.4, longitude: 8.5 },
   threshold: { topic: 'a/b', limit: 5 },
   weather: { lat: 47.4, lon: 8.5 },
+  webhook: { requests: [{ path: 'doorbell' }] },
 }
 
 const index = JSON.parse(readFileSync(join(import.meta.dirname, 'plugins.json'), 'utf8')) as {
