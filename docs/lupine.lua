@@ -854,8 +854,9 @@ function template.render(text, values) end
 -- Modbus
 
 ---@class lupine.ModbusOptions
----@field host string
----@field port? integer Default 502.
+---@field host? string
+---@field port? integer|{ serial: string, baudRate?: integer, dataBits?: integer, parity?: string, stopBits?: number } Default 502.
+---@field framing? "rtu"
 ---@field unit? integer Default 1.
 ---@field fc? integer In `request`.
 ---@field addr integer From 0.

@@ -1,6 +1,8 @@
+import type { Socket } from 'node:net'
 import type { Clock, ScheduledCall } from '../base/clock.ts'
 import type { ModbusAnswer, ModbusRequest } from '../schema/outside.ts'
 import { createModbusLink, ModbusDisconnect, type ModbusLink, ModbusTimeout } from './modbus-link.ts'
+import { createRtuLink } from './modbus-rtu-link.ts'
 import { ModbusError } from './modbus-telegram.ts'
 import { networkFailure } from './network-error.ts'
 import type { OwnListeners } from './own-listeners.ts'
@@ -17,6 +19,11 @@ export const modbusWaiting = 500
 export const gatewayLimit = 256
 /** Those of them that may be busy with requests of one plugin, so that it cannot take them all. */
 export const pluginGatewayLimit = 64
+
+/** Milliseconds of rest between two telegrams on a line, at least (Modbus over serial line 1.02, section 2.5.1.1). */
+const leastRest = 2
+/** Three and a half characters of 11 bits, in bits times milliseconds. */
+const restCharacters = 38_500
 
 export interface ModbusGatewaysSettings {
   clock: Clock
@@ -58,8 +65,8 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
     if (gateways.get(gateway.key) === gateway) gateways.delete(gateway.key)
   }
 
-  function gatewayFor(host: string, port: number): Gateway | undefined {
-    const key = keyOf(host, port)
+  function gatewayFor(request: ModbusRequest): Gateway | undefined {
+    const key = keyOf(request)
     const known = gateways.get(key)
     if (known !== undefined) return known
     if (gateways.size >= gatewayLimit) {
@@ -67,18 +74,39 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
       if (unused === undefined) return undefined
       forget(unused)
     }
-    const link = createModbusLink({ host, port, clock, own })
+    const link = linkFor(request)
     const gateway = { key, link, waiting: new Map<string, Job[]>(), serves: undefined, idle: undefined }
     gateways.set(key, gateway)
     return gateway
+  }
+
+  function linkFor({ host, port, rtu, serial }: ModbusRequest): ModbusLink {
+    if (serial !== undefined)
+      return createRtuLink({
+        clock,
+        rest: Math.max(leastRest, restCharacters / serial.baudRate),
+        async open() {
+          const { openSerialPort } = await import('./serial/open-serial-port.ts')
+          return openSerialPort(serial)
+        },
+        shut(opened) {
+          if (opened.isOpen) opened.close()
+        },
+      })
+    if (rtu !== true) return createModbusLink({ host, port, clock, own })
+    return createRtuLink({
+      ...{ clock, rest: leastRest },
+      open: () => connected(own.connect({ host, port, noDelay: true, keepAlive: true })),
+      shut: (stream) => stream.destroy(),
+    })
   }
 
   const isBusyFor = ({ waiting, serves }: Gateway, plugin: string): boolean =>
     serves === plugin || waiting.has(plugin)
 
   /** Whether it keeps as many gateways busy as it may, this one not among them. */
-  function hasItsShare(plugin: string, host: string, port: number): boolean {
-    const wanted = gateways.get(keyOf(host, port))
+  function hasItsShare(plugin: string, request: ModbusRequest): boolean {
+    const wanted = gateways.get(keyOf(request))
     if (wanted !== undefined && isBusyFor(wanted, plugin)) return false
     return [...gateways.values()].filter((gateway) => isBusyFor(gateway, plugin)).length >= pluginGatewayLimit
   }
@@ -129,11 +157,11 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
           refuse('the request was cancelled')
           return
         }
-        if (hasItsShare(plugin, request.host, request.port)) {
+        if (hasItsShare(plugin, request)) {
           refuse(`too many gateways: a plugin may keep ${pluginGatewayLimit} busy at one time`)
           return
         }
-        const gateway = gatewayFor(request.host, request.port)
+        const gateway = gatewayFor(request)
         if (gateway === undefined) {
           refuse(`too many gateways: at most ${gatewayLimit} at one time`)
           return
@@ -155,8 +183,19 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
   }
 }
 
-function keyOf(host: string, port: number): string {
-  return `${host.toLowerCase()}:${port}`
+/** A serial port that is wanted with other settings is another one, and in use. */
+function keyOf({ host, port, rtu, serial }: ModbusRequest): string {
+  if (serial === undefined) return `${host.toLowerCase()}:${port}${rtu === true ? ' (RTU)' : ''}`
+  const { path, baudRate, dataBits, parity, stopBits } = serial
+  return `${path} (${baudRate} ${dataBits}${parity.charAt(0).toUpperCase()}${stopBits})`
+}
+
+/** Rejects with the error that it ends with before. */
+function connected(socket: Socket): Promise<Socket> {
+  return new Promise((resolve, reject) => {
+    socket.once('connect', () => resolve(socket))
+    socket.once('error', reject)
+  })
 }
 
 function wordsFor(error: unknown, place: string): string {

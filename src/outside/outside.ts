@@ -11,6 +11,8 @@ import { listSerialPorts } from './serial/serial-library.ts'
 
 /** What one plugin may do with a request. */
 export interface OutsideAllowance extends HttpAllowance {
+  /** Why it may not open this serial port, in a sentence; undefined: it may. */
+  serial(path: string): string | undefined
   /** Whether it is told of this serial port. */
   seesSerial(port: { path: string }): boolean
 }
@@ -70,8 +72,8 @@ export function createOutside(settings: OutsideSettings): Outside {
         const ports = await listSerialPorts()
         return { service: 'serialPorts', answer: { ok: true, ports: ports.filter(allowed.seesSerial) } }
       }
-      const { host, port } = call.request
-      const refusal = allowed.connect(host, port)
+      const { host, port, serial } = call.request
+      const refusal = serial === undefined ? allowed.connect(host, port) : allowed.serial(serial.path)
       if (refusal !== undefined) return failedAnswer('modbus', refusal)
       return { service: 'modbus', answer: await modbus.request(plugin, call.request, signal) }
     },

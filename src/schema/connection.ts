@@ -1,6 +1,5 @@
 import Type, { type Static } from 'typebox'
 import {
-  baudRateLimit,
   certificatesLimit,
   connectTimeoutLimit,
   delimiterLimit,
@@ -8,16 +7,17 @@ import {
   pingLimits,
   protocolLimit,
   reconnectLimits,
-  serialChoices,
   silenceLimit,
 } from './connection-limits.ts'
 import { HttpRequest } from './outside.ts'
 import { headerLimit, isSendableBlock } from './outside-limits.ts'
 import type { Peer } from './peer.ts'
+import { SerialSettings } from './serial-settings.ts'
 import { Text, textLimits } from './text.ts'
 
 export * from './connection-limits.ts'
 export * from './peer.ts'
+export { SerialSettings } from './serial-settings.ts'
 
 /**
  * Connections of plugins: what a worker asks for, and what it is told. Both sides know a connection by a number of the
@@ -105,17 +105,6 @@ export const HttpStreamTarget = Type.Object({
   reconnect: Reconnect,
 })
 export type HttpStreamTarget = Static<typeof HttpStreamTarget>
-
-/** A serial port, and how it is set. */
-export const SerialSettings = Type.Object({
-  path: Type.Refine(Text(textLimits.name), (path) => path !== '' && !path.includes('\0')),
-  /** Bits a second. */
-  baudRate: Type.Integer({ minimum: 1, maximum: baudRateLimit }),
-  dataBits: Type.Enum([...serialChoices.dataBits]),
-  parity: Type.Enum([...serialChoices.parity]),
-  stopBits: Type.Enum([...serialChoices.stopBits]),
-})
-export type SerialSettings = Static<typeof SerialSettings>
 
 export const SerialTarget = Type.Object({
   kind: Type.Literal('serial'),

@@ -7,6 +7,7 @@ import {
   modbusLimits,
   modbusTimeoutLimit,
 } from './outside-limits.ts'
+import { SerialSettings } from './serial-settings.ts'
 import { Text, textLimits } from './text.ts'
 
 export * from './outside-limits.ts'
@@ -55,6 +56,10 @@ export interface HttpAnswer {
 
 const Word = Type.Integer({ minimum: 0, maximum: 0xffff })
 const ModbusTarget = {
+  /** Modbus RTU on this port; then the host and the port below are not used. */
+  serial: Type.Optional(SerialSettings),
+  /** Modbus RTU over TCP, as converters for serial lines speak it. */
+  rtu: Type.Optional(Type.Literal(true)),
   host: Type.Refine(Text(textLimits.hostName), (host) => host !== ''),
   port: Type.Integer({ minimum: 1, maximum: 0xffff }),
   unit: Type.Integer({ minimum: 0, maximum: 255 }),

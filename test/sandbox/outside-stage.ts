@@ -40,6 +40,7 @@ export async function withOutside(
   recorder.outside = (call, signal) =>
     outside.request(source.id, call, signal, {
       connect: () => undefined,
+      serial: () => undefined,
       seesSerial: () => true,
       httpRequests: options.limits?.httpRequests ?? defaultPluginLimits.httpRequests,
     })

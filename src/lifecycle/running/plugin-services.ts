@@ -252,6 +252,7 @@ export function createPluginServices(
         outside.request(id, call, signal, {
           connect: (host, port) => allowance.connect(host, port, foreignCaller),
           httpRequests: plugin.httpRequests,
+          serial: (path) => allowance.serial(path, foreignCaller),
           seesSerial: ({ path }) => plugin.guard.seesSerial(path),
         }),
       connect: (target, listener, foreignCaller) =>

@@ -12,6 +12,7 @@ import {
   tableArgument,
   typeName,
 } from './arguments.ts'
+import { readSerialSettings } from './connections/serial.ts'
 import { modbusNumbers } from './modbus-numbers.ts'
 
 const functionCodes = {
@@ -91,13 +92,9 @@ export function installModbus(context: PluginContext): void {
 
 /** Throws `Error` with what is wrong with the options. */
 function readRequest(options: LuaTable, fc: number | undefined): ModbusRequest {
-  const host = optionalText(options.get('host'))?.trim()
-  if (host === undefined || host === '' || !fits(host, textLimits.hostName))
-    throw new Error('host must be a name or an address')
   const timeout = optionalNumber(options.get('timeout'))
   const target = {
-    host,
-    port: whole(options, 'port', 1, 0xffff, defaultPort),
+    ...readPlace(options),
     unit: whole(options, 'unit', 0, 255, defaultUnit),
     address: whole(options, 'addr', 0, 0xffff),
     ...(timeout !== undefined && timeout > 0 ? { timeout: Math.min(timeout, modbusTimeoutLimit) } : {}),
@@ -120,6 +117,23 @@ function readRequest(options: LuaTable, fc: number | undefined): ModbusRequest {
     default:
       throw new Error(`fc must be one of ${Object.values(functionCodes).join(', ')}`)
   }
+}
+
+/** A host and a port, or `port = { serial = "/dev/…", baudRate, … }`. */
+function readPlace(options: LuaTable): Pick<ModbusRequest, 'host' | 'port' | 'serial' | 'rtu'> {
+  const line = options.get('port')
+  if (isTable(line)) {
+    const path = optionalText(line.get('serial'))
+    if (path === undefined || path === '') throw new Error('port.serial must be the path of a serial port')
+    return { host: 'serial', port: defaultPort, serial: readSerialSettings(path, line) }
+  }
+  const host = optionalText(options.get('host'))?.trim()
+  if (host === undefined || host === '' || !fits(host, textLimits.hostName))
+    throw new Error('host must be a name or an address')
+  const framing = optionalText(options.get('framing'))
+  if (framing !== undefined && framing !== 'rtu') throw new Error('framing must be "rtu", or nothing')
+  const rtu = framing === undefined ? {} : { rtu: true as const }
+  return { host, port: whole(options, 'port', 1, 0xffff, defaultPort), ...rtu }
 }
 
 function whole(options: LuaTable, name: string, least: number, most: number, otherwise?: number): number {

@@ -1,0 +1,146 @@
+import type { Duplex } from 'node:stream'
+import type { Clock, ScheduledCall } from '../base/clock.ts'
+import type { ModbusRequest } from '../schema/outside.ts'
+import { ModbusDisconnect, type ModbusLink, ModbusTimeout } from './modbus-link.ts'
+import { decodeBody, encodeRequest, ModbusError } from './modbus-telegram.ts'
+
+/** Bytes of the header of Modbus TCP in front of the unit. */
+const beforeUnit = 6
+const checksumBytes = 2
+const exceptionBit = 0x80
+/** An answer of one telegram has 256 bytes at most (Modbus over serial line 1.02, section 2.5.1). */
+const longestAnswer = 256
+
+export interface RtuLinkSettings<S extends Duplex> {
+  clock: Clock
+  /** Opens the way there. Rejects with the reason. */
+  open(): Promise<S>
+  shut(stream: S): void
+  /** Milliseconds of rest between two telegrams: three and a half characters. */
+  rest: number
+}
+
+/** Modbus RTU: telegrams with a checksum and without numbers, so that what comes late cannot be told from an answer. */
+export function createRtuLink<S extends Duplex>({ clock, open, shut, rest }: RtuLinkSettings<S>): ModbusLink {
+  let stream: Promise<S> | undefined
+  let received = Buffer.alloc(0)
+  let lastByte = Number.NEGATIVE_INFINITY
+  let proven = false
+  let heard: (() => void) | undefined
+  let fail: ((reason: Error) => void) | undefined
+
+  function drop(reason: Error): void {
+    const old = stream
+    stream = undefined
+    proven = false
+    void old?.then(shut, () => undefined)
+    fail?.(reason)
+  }
+
+  function attach(opened: S, mine: () => boolean): S {
+    opened.on('data', (chunk: Uint8Array) => {
+      if (!mine()) return
+      received = Buffer.concat([received, chunk]).subarray(-longestAnswer)
+      lastByte = clock.monotonic()
+      heard?.()
+    })
+    opened.on('error', () => undefined)
+    opened.once('close', () => {
+      if (mine()) drop(new ModbusDisconnect(proven))
+    })
+    return opened
+  }
+
+  function connect(): Promise<S> {
+    const opening: Promise<S> = open().then((opened) => attach(opened, () => stream === opening))
+    return opening
+  }
+
+  return {
+    drop: () => drop(new ModbusDisconnect(false)),
+    ask(request, milliseconds) {
+      return new Promise((resolve, reject) => {
+        let pause: ScheduledCall | undefined
+        const end = (): void => {
+          timer.cancel()
+          pause?.cancel()
+          heard = undefined
+          fail = undefined
+        }
+        const timer = clock.schedule(milliseconds, () => {
+          end()
+          reject(new ModbusTimeout(`timeout after ${milliseconds} ms`))
+        })
+        fail = (reason) => {
+          end()
+          reject(reason)
+        }
+        heard = () => {
+          const body = answerTo(request, received)
+          if (body === undefined) return
+          end()
+          proven = true
+          try {
+            resolve(decodeBody(request, body))
+          } catch (error) {
+            reject(error instanceof Error ? error : new ModbusError(String(error)))
+          }
+        }
+        stream ??= connect()
+        const mine = stream
+        mine.then(
+          (opened) => {
+            const send = (): void => {
+              received = Buffer.alloc(0)
+              opened.write(rtuTelegram(request))
+            }
+            const wait = lastByte + rest - clock.monotonic()
+            if (fail === undefined) return
+            if (wait > 0) pause = clock.schedule(wait, send)
+            else send()
+          },
+          (error: unknown) => {
+            if (stream === mine) stream = undefined
+            fail?.(error instanceof Error ? error : new Error(String(error)))
+          },
+        )
+      })
+    },
+  }
+}
+
+/** Unit, function and data, and the checksum. */
+export function rtuTelegram(request: ModbusRequest): Uint8Array {
+  return withChecksum(encodeRequest(0, request).subarray(beforeUnit))
+}
+
+export function withChecksum(bytes: Uint8Array): Uint8Array {
+  const checksum = crc16(bytes)
+  return Buffer.concat([bytes, Buffer.from([checksum & 0xff, checksum >> 8])])
+}
+
+/** Function code and data of the answer among what has come; undefined while it is not whole, or not right. */
+export function answerTo(request: ModbusRequest, received: Uint8Array): Uint8Array | undefined {
+  // What the line has made up may stand in front of it.
+  for (let from = 0; from + 5 <= received.length; from += 1) {
+    const [unit, code, count = 0] = received.subarray(from)
+    if (unit !== request.unit || code === undefined || (code & ~exceptionBit) !== request.fc) continue
+    const length = code & exceptionBit ? 3 : 'quantity' in request ? 3 + count : 6
+    const end = from + length + checksumBytes
+    if (end > received.length) continue
+    const telegram = received.subarray(from, from + length)
+    if (Buffer.compare(withChecksum(telegram), received.subarray(from, end)) === 0)
+      return telegram.subarray(1)
+  }
+  return undefined
+}
+
+/** CRC-16 as Modbus has it: polynomial 0xA001, backwards, begun with 0xFFFF. */
+function crc16(bytes: Uint8Array): number {
+  let checksum = 0xffff
+  for (const byte of bytes) {
+    checksum ^= byte
+    for (let bit = 0; bit < 8; bit += 1) checksum = checksum & 1 ? (checksum >> 1) ^ 0xa001 : checksum >> 1
+  }
+  return checksum
+}
