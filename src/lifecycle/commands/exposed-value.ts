@@ -80,7 +80,8 @@ function checkSiren(exposure: Exposure, value: Json, text: string): Json {
     if (given !== undefined && given !== null && exposure.writable.includes(feature))
       taken[feature] = checkExposedValue(exposure, feature, given)
   }
-  const on = typeof value.state === 'boolean' ? value.state : switchWord(String(value.state ?? ''))
+  const { state } = value
+  const on = typeof state === 'string' ? switchWord(state) : typeof state === 'boolean' ? state : undefined
   return { ...taken, state: on ?? refuse(value, 'must say whether state is ON or OFF') }
 }
 

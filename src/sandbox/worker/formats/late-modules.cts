@@ -7,9 +7,7 @@ interface Sax {
   parser(strict: true, options: { strictEntities: true }): import('sax').SAXParser
 }
 
-/* eslint-disable @typescript-eslint/no-require-imports -- an import would load them at the start of each worker */
 const cryptography = (): Crypto => require('node:crypto') as Crypto
 const sax = (): Sax => require('sax') as Sax
-/* eslint-enable */
 
 export = { cryptography, sax }
