@@ -151,6 +151,7 @@ const bombs: Bomb[] = [
   },
   {
     id: 'xml-elements',
+    memory: 128,
     title: 'an XML document of four million elements, and one of a million levels',
     lua: `plugin:setTimeout(1, function()
       local _, wide = xml.decode("<a>" .. ("<b/>"):rep(4e6) .. "</a>")
@@ -161,6 +162,7 @@ const bombs: Bomb[] = [
   },
   {
     id: 'csv-fields',
+    memory: 128,
     title: 'comma-separated values, sixteen million of them',
     lua: `plugin:setTimeout(1, function()
       local _, wide = csv.decode((","):rep(16e6))
