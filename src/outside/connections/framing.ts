@@ -4,6 +4,11 @@ import type { Framing } from '../../schema/connection.ts'
 /** Takes a stream of bytes apart. */
 export interface Framer {
   push(chunk: Uint8Array): void
+  /** Keeps what has come, until `release`: a piece of a stream may be thousands of frames. Answers whether it still does. */
+  hold(): void
+  release(): boolean
+  /** Gives all frames that are whole. */
+  flush(): void
   /** Forgets what has come. */
   close(): void
 }
@@ -28,7 +33,9 @@ export function createFramer(settings: FramerSettings): Framer {
   const { framing, limit, overlong } = settings
   const received = createReceived()
   let over = false
+  let held = false
   const isOver = (): boolean => over
+  const isHeld = (): boolean => held
   let timer: ScheduledCall | undefined
 
   function frame(bytes: Uint8Array): void {
@@ -66,7 +73,26 @@ export function createFramer(settings: FramerSettings): Framer {
   }
   const delimiter = Buffer.from(framing.by === 'delimiter' ? framing.delimiter : '', 'latin1')
 
+  function drain(whatever = false): void {
+    while (!isOver() && (whatever || !isHeld())) {
+      const next = take()
+      if (next === undefined) break
+      frame(next)
+    }
+    // What ends the frame may be there in part.
+    if (!isOver() && !isHeld() && received.length > limit + Math.max(delimiter.length, 2)) refuse()
+  }
+
   return {
+    hold() {
+      held = true
+    },
+    release() {
+      held = false
+      drain()
+      return isHeld()
+    },
+    flush: () => drain(true),
     push(chunk) {
       if (over) return
       received.add(chunk)
@@ -74,9 +100,7 @@ export function createFramer(settings: FramerSettings): Framer {
         timer?.cancel()
         timer = settings.clock.schedule(framing.milliseconds, () => frame(received.takeAll()))
       }
-      for (let next = take(); next !== undefined && !isOver(); next = take()) frame(next)
-      // What ends the frame may be there in part.
-      if (!isOver() && received.length > limit + Math.max(delimiter.length, 2)) refuse()
+      drain()
     },
     close() {
       over = true

@@ -76,11 +76,12 @@ export function openSerial(target: SerialTarget, events: LinkEvents, { clock }: 
     },
     pause() {
       paused = true
+      framer?.hold()
       port?.pause()
     },
     resume() {
-      paused = false
-      port?.resume()
+      paused = framer?.release() === true
+      if (!paused) port?.resume()
     },
     close() {
       closing = true

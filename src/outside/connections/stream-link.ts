@@ -53,6 +53,7 @@ export function createStreamLink(settings: StreamLinkSettings, events: LinkEvent
   })
   stream.once('close', () => {
     deadline.cancel()
+    framer?.flush()
     framer?.close()
     if (!silent) events.ended(failure ?? { reason: null })
   })
@@ -62,8 +63,13 @@ export function createStreamLink(settings: StreamLinkSettings, events: LinkEvent
       void stream.write(payload, (error) => {
         if (error == null) written()
       }),
-    pause: () => void stream.pause(),
-    resume: () => void stream.resume(),
+    pause() {
+      framer?.hold()
+      stream.pause()
+    },
+    resume() {
+      if (framer?.release() !== true) stream.resume()
+    },
     close: () => void stream.end(),
     destroy() {
       silent = true
