@@ -28,6 +28,7 @@ const configs: Record<string, Record<string, Json>> = {
   },
   'mqtt-bridge': { rules: [{ from: 'a/b', to: 'c/d' }] },
   notify: { webhookUrl: unreachable, webhook: unreachable },
+  'p1-meter': { connection: 'tcp', host: '127.0.0.1', port: 9 },
   presence: { people: [{ name: 'Ann', topics: ['phones/ann'] }] },
   schedule: { schedules: [{ name: 'morning', when: '0 7 * * *' }] },
   sun: { latitude: 47.4, longitude: 8.5 },
