@@ -30,6 +30,11 @@ const configs: Record<string, Record<string, Json>> = {
   notify: { webhookUrl: unreachable, webhook: unreachable },
   'p1-meter': { connection: 'tcp', host: '127.0.0.1', port: 9 },
   presence: { people: [{ name: 'Ann', topics: ['phones/ann'] }] },
+  rules: {
+    rules: [
+      { name: 'tick', when: 'event', event: 'clock:minute', actions: [{ do: 'publish', topic: 'a/b' }] },
+    ],
+  },
   schedule: { schedules: [{ name: 'morning', when: '0 7 * * *' }] },
   sun: { latitude: 47.4, longitude: 8.5 },
   threshold: { topic: 'a/b', limit: 5 },
