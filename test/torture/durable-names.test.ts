@@ -83,10 +83,11 @@ async function assertDurable(context: TestContext, segmentBytes: number | undefi
   const post = async (path: string, body: object = {}): Promise<void> => {
     const answer = await host.request('POST', `/api/plugins/${path}`, { body })
     assert.ok(answer.status < 300, JSON.stringify(answer.body))
-    // What is fetched and thrown away again needs to survive nothing.
+    // What is fetched and thrown away again needs to survive nothing, nor a file that has not got its name yet: the
+    // journal goes on to its next segment while others are answered.
     const left = unsynced().map((name) => relative(host.directory, name))
     assert.deepEqual(
-      left.filter((name) => !name.startsWith(join('plugins', '.staging'))),
+      left.filter((name) => !name.startsWith(join('plugins', '.staging')) && name !== '.host.journal.tmp'),
       [],
       path,
     )
