@@ -21,9 +21,9 @@ const anything: Readonly<Partial<Record<PermissionKind, string>>> = {
   subscribe: 'any MQTT topic',
   plugin: 'any other',
   hooks: 'by anybody who can reach this host',
-  serial: 'any there is',
+  serial: 'of any name',
   discovery: 'any service',
-  environment: 'any there is',
+  environment: 'of any name',
 }
 
 /** What a setting that a permission names is to be, by the permission's kind. */

@@ -29,7 +29,7 @@ export function ConnectionsPanel({ plugin: { id, name } }: { plugin: Plugin }) {
       <h2>Connections</h2>
       {error === '' ? null : <Failure text={error} onRetry={reload} />}
       {value !== undefined && connections.length === 0 ? <Empty>{name} keeps none open.</Empty> : null}
-      <ul aria-label="Connections">
+      <ul class="connections" aria-label="Connections">
         {connections.map((connection, index) => (
           <Connection key={index} connection={connection} />
         ))}
