@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { after, before, test } from 'node:test'
-import { hooksUnderWay } from '../../src/http/hooks/hook-places.ts'
+import { hooksUnderWay, hooksWaiting } from '../../src/http/hooks/hook-places.ts'
 import { startTestHost, type TestAnswer, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 import type { Logger } from '../../src/base/log.ts'
@@ -395,8 +395,14 @@ test('§14 a request under way when its plugin ends is told so at once', async (
 
 test('§14 a handler that never answers takes no more than its places, and other requests go on', async () => {
   const silent = await addressOf('silent')
-  const waiting = Array.from({ length: hooksUnderWay + 110 }, () => ask(silent))
+  const refused = 10
+  const waiting = Array.from({ length: hooksUnderWay + hooksWaiting + refused }, () => ask(silent))
   const full = await Promise.race(waiting)
+  // All of them have come when so many were refused.
+  let answered = 0
+  await new Promise<void>((resolve) => {
+    for (const answer of waiting) void answer.then(() => (answered += 1) === refused && resolve())
+  })
   assert.deepEqual(
     [full.status, full.body.code, full.headers.get('retry-after')],
     [503, 'hook_unavailable', '1'],
