@@ -40,6 +40,34 @@ test('who opens and closes connections without end holds up nobody', async (t) =
   }, slowdownWhileCollecting)
 })
 
+test('a peer that sends without end is held back by a plugin that is slow, and holds up nobody', async (t) => {
+  const port = await serve(
+    t,
+    `const block = Buffer.alloc(65536, 'x\\n')
+     const write = () => { while (socket.write(block)); }
+     socket.on('drain', write)
+     write()`,
+  )
+  const stage = await startStage(t, [
+    {
+      id: 'reader',
+      lua: `local seen = 0
+        plugin:onInit(function()
+          plugin:tcpConnect("127.0.0.1", ${port}, { framing = "line" }):onData(function(line)
+            seen = seen + 1
+            if seen == 100000 then print("a hundred thousand lines") end
+          end)
+        end)`,
+    },
+  ])
+  await stage.witness(async (enough) => {
+    assert.equal((await stage.enable('reader')).state, 'running')
+    await stage.logged('reader', 'a hundred thousand lines')
+    await enough
+    await stage.disable('reader')
+  }, slowdownWhileCollecting)
+})
+
 test('who writes to a peer that accepts and reads nothing is told so, and holds up nobody', async (t) => {
   const port = await serve(t, 'socket.pause()')
   const stage = await startStage(t, [

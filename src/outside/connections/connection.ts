@@ -216,9 +216,9 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
       if (state === 'open' && link !== undefined) {
         become('closing')
         timer = clock.schedule(closingTime, finish)
+        link.close()
         // What is paused would never come to its end.
         link.resume()
-        link.close()
       } else if (state !== 'closing') finish()
       return closed
     },

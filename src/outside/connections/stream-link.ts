@@ -18,11 +18,16 @@ export interface StreamLinkSettings {
   endOf?(error: unknown): LinkEnd
 }
 
+/** Bytes that are read and thrown away of a connection that is being closed. */
+const unwantedLimit = 1024 * 1024
+
 /** What a TCP connection and a serial port have in common: bytes in both directions, in frames on the way in. */
 export function createStreamLink(settings: StreamLinkSettings, events: LinkEvents): Link {
   const { stream, clock, timeout, framing, place } = settings
   let failure: LinkEnd | undefined
   let silent = false
+  /** Bytes that came after the plugin has closed it; undefined: it has not. */
+  let unwanted: number | undefined
   const deadline = clock.schedule(timeout, () => fail({ reason: `timeout: ${place} does not answer` }))
   const message = (bytes: Uint8Array): void => {
     if (!silent && failure === undefined) events.message(bytes, { text: false })
@@ -48,7 +53,11 @@ export function createStreamLink(settings: StreamLinkSettings, events: LinkEvent
     events.opened()
   })
   stream.on('data', (chunk: Uint8Array) => {
-    if (framer === undefined) message(chunk)
+    if (unwanted !== undefined) {
+      unwanted += chunk.byteLength
+      // Its end is behind what it sends; who sends without end is not waited for.
+      if (unwanted > unwantedLimit && stream.writableFinished) stream.destroy()
+    } else if (framer === undefined) message(chunk)
     else framer.push(chunk)
   })
   stream.once('close', () => {
@@ -70,7 +79,11 @@ export function createStreamLink(settings: StreamLinkSettings, events: LinkEvent
     resume() {
       if (framer?.release() !== true) stream.resume()
     },
-    close: () => void stream.end(),
+    close() {
+      unwanted = 0
+      framer?.close()
+      stream.end()
+    },
     destroy() {
       silent = true
       deadline.cancel()
