@@ -1,24 +1,19 @@
 import { flowCells } from '../../schema/flow-cells.ts'
 import { createRetainedAccount, pluginRetainedLimits } from '../../schema/retained-account.ts'
 import type { Resources } from '../../schema/plugin.ts'
-import type {
-  Answers,
-  HostMessage,
-  Operation,
-  Question,
-  WorkerMessage,
-} from '../../schema/worker-protocol.ts'
+import type { HostMessage, Operation, WorkerMessage } from '../../schema/worker-protocol.ts'
+import { createAsking } from './asking.ts'
 import { type ByteBudget, createByteBudget } from './byte-budget.ts'
 import { createInbox } from './inbox.ts'
 import { createLuaRuntime } from './lua/lua-runtime.ts'
 import type { LuaRuntime, LuaValue } from './lua/lua-value.ts'
-import { callOn, type Steps, type Waiting, waitFor } from './lua/steps.ts'
+import { callOn, type Steps } from './lua/steps.ts'
 import { fromPlain, toPlain, toStored } from './lua/plain.ts'
 import { createLimitGuard } from './limit-guard.ts'
 import { createLuaEntry } from './lua-entry.ts'
 import { createOutbox } from './outbox.ts'
 import { createOutsideCalls } from './outside-calls.ts'
-import { createPeers, type Peers, type PeersSettings } from './peers/peers.ts'
+import { createPeers, type Peers } from './peers/peers.ts'
 import {
   bytesFor,
   createForeignCallers,
@@ -32,7 +27,7 @@ import type { PluginContext } from './plugin-context.ts'
 import { createFrameReader, type FrameKind } from '../../schema/message-frames.ts'
 import { createPluginLog, failureOf } from './plugin-log.ts'
 import type { ReceivedCall } from './local-calls.ts'
-import type { Asker, PeerMessage, QuestionChannel } from './question-channel.ts'
+import type { PeerMessage, QuestionChannel } from './question-channel.ts'
 import { createRedactor } from '../../base/redaction.ts'
 import { createResourceRegistry } from './resource-registry.ts'
 import type { RunQueue } from './run-queue.ts'
@@ -140,81 +135,10 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   const pluginClass = runtime.newTable()
   const foreignCallers = createForeignCallers(runtime)
 
-  /** Answers that somebody waits for without keeping the stack. */
-  const awaited = new Set<Waiting>()
-
-  /** What Lua did before it asks has happened when the host answers. */
-  const asker = (): Asker => ({ isolate, milliseconds: budgets.call, settled: outbox.flush() })
-
-  /** Asks the host, and waits with all that is on the stack. Throws when there is no answer. */
-  function askNow<K extends Question['kind'], T>(
-    question: Extract<Question, { kind: K }>,
-    accept: (answer: Answers[K]) => T,
-  ): T {
-    const wait = (): T => questions.ask(asker(), question, accept, impatient)
-    return budget.excuse(() => tasks.whileWaiting(wait))
-  }
-
-  function beginToAsk<K extends Question['kind'], T>(
-    question: Extract<Question, { kind: K }>,
-    accept: (answer: Answers[K]) => T,
-  ): Waiting<T> {
-    let outcome: (() => T) | undefined
-    let over = false
-    const end = (): void => {
-      over = true
-      awaited.delete(waiting)
-      waiting.wake?.()
-    }
-    const settle = (found: () => T): void => {
-      outcome = found
-      end()
-    }
-    const { start, takeBack } = questions.begin(
-      asker(),
-      question,
-      // The answer is looked at the moment it comes, before anything that comes after it.
-      (answer) => settle(outcomeOf(() => accept(answer))),
-      (error) =>
-        settle(
-          outcomeOf((): T => {
-            throw error
-          }),
-        ),
-    )
-    const waiting: Waiting<T> = {
-      get settled() {
-        return over
-      },
-      wake: undefined,
-      start,
-      take() {
-        if (outcome === undefined) throw new Error('there is no answer, because the plugin is being unloaded')
-        return outcome()
-      },
-      giveUp() {
-        if (over) return
-        takeBack()
-        end()
-      },
-    }
-    awaited.add(waiting)
-    return waiting
-  }
-
-  function ask<K extends Question['kind'], T>(
-    question: Extract<Question, { kind: K }>,
-    accept: (answer: Answers[K]) => T,
-  ): Steps<T> {
-    return waitFor({
-      kind: 'wait',
-      now: () => askNow(question, accept),
-      begin: () => beginToAsk(question, accept),
-    })
-  }
-
-  const begin: PeersSettings['begin'] = (question, accept, failed) =>
-    questions.begin(asker(), question, accept, failed).takeBack
+  const { ask, askNow, begin, giveUp } = createAsking({
+    ...{ isolate, questions, flush: outbox.flush, milliseconds: budgets.call, impatient },
+    onSpot: (wait) => budget.excuse(() => tasks.whileWaiting(wait)),
+  })
 
   const peers: Peers = createPeers({
     ...{
@@ -375,7 +299,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     outbox.flush()
     outbox.close()
     tasks.close()
-    for (const waiting of awaited) waiting.giveUp()
+    giveUp()
     post(last)
     settings.closed()
   }
@@ -505,15 +429,3 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
 /** What connections bring they account for themselves. */
 const isOfConnection = (kind: FrameKind): boolean =>
   kind === 'connection' || kind === 'data' || kind === 'text'
-
-/** What came of something, to be had later: its value, or what it has thrown. */
-function outcomeOf<T>(produce: () => T): () => T {
-  try {
-    const value = produce()
-    return () => value
-  } catch (error) {
-    return () => {
-      throw error
-    }
-  }
-}
