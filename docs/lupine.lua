@@ -243,6 +243,11 @@ function Plugin:upsertObject(path, data) end
 ---@return string? problem
 function Plugin:updateObject(path, patch) end
 
+---Takes an object of your own away.
+---@param path string
+---@return boolean existed
+function Plugin:removeObject(path) end
+
 ---A copy of an object: of your own by its path, of any plugin by its full path.
 ---@param path string
 ---@return any
@@ -309,6 +314,16 @@ function Plugin:sensor(id, getter) end
 ---@return lupine.Control
 function Plugin:control(id, getter, setter) end
 
+---Takes a sensor away, and its exposure with it.
+---@param id string
+---@return boolean existed
+function Plugin:removeSensor(id) end
+
+---Takes a control away, and its exposure with it.
+---@param id string
+---@return boolean existed
+function Plugin:removeControl(id) end
+
 ---@alias lupine.ExposedType "switch"|"number"|"sensor"|"binary_sensor"|"boolean"|"temperature"|"humidity"|"fan"|"light"|"climate"|"cover"|"select"|"button"|"text"|"event"|"lock"|"valve"|"alarm"|"vacuum"|"siren"|"humidifier"|"water_heater"|"lawn_mower"|"device_tracker"|"image"|"update"|"date"|"time"|"datetime"|"notify"
 
 ---@class lupine.ExposedDevice
@@ -323,6 +338,7 @@ function Plugin:control(id, getter, setter) end
 
 ---@class lupine.ExposeOptions
 ---@field device? lupine.ExposedDevice
+---@field features? string[] Those that it has though it knows no value yet.
 ---@field id? string Identity; else `getId()`, `_id`, or from the name.
 ---@field name? string
 ---@field area? string
@@ -349,6 +365,11 @@ function Plugin:control(id, getter, setter) end
 ---@param options? lupine.ExposeOptions
 ---@return T
 function expose(object, type, options) end
+
+---Takes back what `expose` has shown of this object.
+---@param object table
+---@return boolean existed
+function unexpose(object) end
 
 --------------------------------------------------------------------------------------------------------------------
 -- MQTT

@@ -576,3 +576,48 @@ test('§18 locks, vacuums, sirens, mowers, trackers and notifiers show and take 
       assert.deepEqual(exposure(recorder, 'vacuum')?.fanSpeeds, ['low', 'high'])
     },
   ))
+
+test('unexpose takes back all that an object was exposed as, and nothing else', async () => {
+  await withPlugin(
+    pluginSource(`
+      local fan, left = { get = function() return 50 end }, false
+      function fan:onChange() return function() left = true end end
+      expose(fan, "fan", { id = "attic" })
+      expose(fan, "number", { id = "attic-speed" })
+      expose({ get = function() return 1 end }, "sensor", { id = "other" })
+      plugin:setTimeout(0, function()
+        print(unexpose(fan), left, unexpose(fan), pcall(unexpose, 5))
+        fan:setAvailable(false)
+      end)
+    `),
+    async ({ recorder }) => {
+      await recorder.logged('true')
+      assert.deepEqual(recorder.logs(), [
+        "info true\ttrue\tfalse\tfalse\tbad argument #1 to 'unexpose' (table expected, got number)",
+      ])
+      assert.deepEqual(recorder.named('removeExposure'), [['attic'], ['attic-speed']])
+    },
+  )
+})
+
+test('a feature that is said to be there is there before it has a value', async () => {
+  await withPlugin(
+    pluginSource(`
+      local lamp = { get = function() end, set = function(_, name, value) print(name, value) end }
+      expose(lamp, "light", { id = "lamp", max = 254, features = { "state", "brightness", "no_such" } })
+    `),
+    async ({ recorder, isolate }) => {
+      const { features, writable } = await recorder.until(() => exposure(recorder, 'lamp'))
+      assert.deepEqual(
+        [features, writable],
+        [
+          ['state', 'brightness'],
+          ['state', 'brightness'],
+        ],
+      )
+      // It is no dimmer that is on because of its level.
+      await isolate.setExposed('lamp', 'state', true)
+      assert.deepEqual(recorder.logs(), ['info state\ttrue'])
+    },
+  )
+})

@@ -389,3 +389,54 @@ test('§7 the range of a control holds for set in Lua, too, its own and that of 
     assert.deepEqual(plain(caller.recorder.logs()), expected.map(String))
   })
 })
+
+test('what a plugin removes is gone, with its value and its exposure, and can be made again', async () => {
+  await withPlugin(
+    pluginSource(`
+      plugin:upsertObject("lamp", { on = true })
+      local live = plugin:createObject("live", { n = 1 })
+      print(plugin:removeObject("lamp"), plugin:removeObject("lamp"), plugin:getObject("lamp"))
+      print(plugin:updateObject("lamp", { on = false }))
+      print(plugin:removeObject("live"), pcall(function() live.n = 2 end))
+      local level = 1
+      local sensor = plugin:sensor("level", function() return level end)
+      plugin:control("level", function() return level end, function(value) level = value end)
+      print(plugin:removeControl("level"), plugin:get("level") == sensor, plugin:removeControl("level"))
+      expose(sensor, "sensor", { name = "Level" })
+      plugin:setTimeout(0, function()
+        print(plugin:removeSensor("level"), plugin:get("level"))
+        sensor:notify()
+        sensor:emit("OnChange", 7)
+        plugin:sensor("level", function() return "again" end)
+      end)
+    `),
+    async ({ recorder, isolate }) => {
+      await recorder.until(() => recorder.named('setPoint').find(([, , value]) => value === 'again'))
+      assert.deepEqual(recorder.logs(), [
+        'info true\tfalse\tnil',
+        'warn updateObject: object not found: lamp',
+        'info false\tobject not found: lamp',
+        "info true\tfalse\tinit.lua:6: the object 'live' was removed",
+        'info true\ttrue\tfalse',
+        'info true\tnil',
+      ])
+      assert.deepEqual(recorder.named('removePoint'), [
+        ['control', 'level'],
+        ['sensor', 'level'],
+      ])
+      assert.deepEqual(recorder.named('removeExposure'), [['level']])
+      assert.deepEqual(
+        recorder.named('setPoint').map(([kind, , value]) => [kind, value]),
+        [
+          ['sensor', undefined],
+          ['control', undefined],
+          ['sensor', 1],
+          ['sensor', undefined],
+          ['sensor', 'again'],
+        ],
+      )
+      const { objects, sensors, controls } = isolate.resources()
+      assert.deepEqual({ objects, sensors, controls }, { objects: 0, sensors: 1, controls: 0 })
+    },
+  )
+})

@@ -128,6 +128,9 @@ test('§9 what a plugin has made itself is not replaced, changed or stopped by a
     try(other.sensor, other, "warmth", function() return 99 end)
     try(other.control, other, "switch", function() return "off" end, print)
     try(function() other:get("warmth"):emit("OnChange", 99) end)
+    try(other.removeObject, other, "state")
+    try(other.removeSensor, other, "warmth")
+    try(other.removeControl, other, "switch")
     for id = 1, 5 do pcall(other.clearTimer, other, id) end
     try(other.clearTimer, other, other:ticker())
     print(other:upsertObject("guest", { n = 1 }), other:updateObject("guest", { n = 2 }), other:getObject("guest").n)
@@ -139,14 +142,26 @@ test('§9 what a plugin has made itself is not replaced, changed or stopped by a
     print(other:getObject("guest").n, other:sensor("guest", getter) ~= nil, other:sensor("guest", getter) ~= nil)
     local id = other:setTimeout(1e9, print)
     print(other:clearTimer(id))
+    print(other:removeObject("guest"), other:removeSensor("guest"), other:getObject("guest"), other:get("guest"))
   `)
   const refused = (what: string): string =>
     `info false\t@test/victim: another plugin cannot change the ${what}, which it has not made`
   assert.deepEqual(caller.slice(0, 3), Array(3).fill(refused("object 'state'")))
   assert.deepEqual(caller.slice(3, 5), [refused("sensor 'warmth'"), refused("control 'switch'")])
   assert.equal(caller[5], refused("sensor 'warmth'"))
-  assert.match(caller[6] ?? '', /cannot change the timer '\d+', which it has not made/)
-  assert.deepEqual(caller.slice(7), ['info true\ttrue\t2', 'info 5\t5', 'info 4\ttrue\ttrue', 'info nil'])
+  assert.deepEqual(caller.slice(6, 9), [
+    refused("object 'state'"),
+    refused("sensor 'warmth'"),
+    refused("control 'switch'"),
+  ])
+  assert.match(caller[9] ?? '', /cannot change the timer '\d+', which it has not made/)
+  assert.deepEqual(caller.slice(10), [
+    'info true\ttrue\t2',
+    'info 5\t5',
+    'info 4\ttrue\ttrue',
+    'info nil',
+    'info true\ttrue\tnil\tnil',
+  ])
   assert.deepEqual(lines, ['info init', unharmed])
 })
 

@@ -105,6 +105,20 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
     )
   }
 
+  /** Takes back all exposures of this table. Whether there were any. */
+  function unexpose(table: LuaTable): boolean {
+    const found = [...entries].filter(([, entry]) => entry.table.is(table))
+    for (const [id, entry] of found) {
+      entries.delete(id)
+      fresh.delete(entry)
+      bytes -= sizes.get(id) ?? 0
+      sizes.delete(id)
+      entry.close({ unsubscribe: true })
+      context.send({ kind: 'removeExposure', id })
+    }
+    return found.length > 0
+  }
+
   function typeOf(type: LuaValue, control: string | undefined): string {
     const given = optionalText(type)?.slice(0, exposureTextLimit).trim().toLowerCase()
     if (given !== undefined) return given
@@ -143,6 +157,11 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
       return object
     }),
   )
+  runtime.provide(runtime.globals, 'unexpose', 'unexpose', () =>
+    runtime.wrap('unexpose', (object) => unexpose(tableArgument('unexpose', 1, object))),
+  )
+  // Nobody could read it any more.
+  points.whenRemoved(unexpose)
   context.afterInit(function* () {
     initialised = true
     yield* updateFresh()

@@ -7,9 +7,9 @@ import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { failureOf } from '../plugin-log.ts'
-import { bytesOf, isFunction, isTable } from './arguments.ts'
+import { bytesOf, isFunction, isTable, option } from './arguments.ts'
 import { createFeatureReader, type ExposedObject } from './exposed-object.ts'
-import { exposureOptionsLimit, readExposureOptions } from './exposure-options.ts'
+import { exposureOptionsLimit, readExposureOptions, textsOf } from './exposure-options.ts'
 import { exposedType } from './exposure-type.ts'
 import { isBinary, toBoolean, toEvent } from './exposure-value.ts'
 import { assertMessageSize } from './listeners.ts'
@@ -75,7 +75,10 @@ export function* createExposedEntry(
   const [level, full] = fullLevels[component] ?? []
   /** Undefined until a sensor's first value; then whether all of them were on or off. */
   let binary: boolean | undefined
-  const seenFeatures = new Set<string>()
+  /** Those that it is said to have, whether or not it knows a value. */
+  const said = new Set(textsOf(option(settings.options, 'features')))
+  /** Those, and what it has shown. */
+  const seenFeatures = new Set(said)
   const seenOptions = new Set<string>()
   let sent: Exposure | undefined
   let sentState: JsonObject | undefined
@@ -122,7 +125,8 @@ export function* createExposedEntry(
   function complete(state: JsonObject): JsonObject {
     const value = level === undefined ? undefined : state[level]
     if (typeof value === 'number' && value > 0) litLevel = value
-    return typeof value === 'number' && state.state === undefined ? { ...state, state: value > 0 } : state
+    const isSaid = state.state !== undefined || said.has('state')
+    return typeof value === 'number' && !isSaid ? { ...state, state: value > 0 } : state
   }
 
   function announce(state: JsonObject): void {
@@ -267,7 +271,7 @@ export function* createExposedEntry(
 
   /** Whether the object has this feature, and no state. */
   function knowsOnly(feature: string): boolean {
-    return seenFeatures.has(feature) && own.state === undefined
+    return seenFeatures.has(feature) && own.state === undefined && !said.has('state')
   }
 
   function* setFeature(feature: string, value: Json): Steps<void> {

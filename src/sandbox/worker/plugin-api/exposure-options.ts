@@ -49,8 +49,8 @@ export function* readExposureOptions(
     icon: text('icon'),
     deviceClass: text('device_class') ?? implied.deviceClass,
     stateClass: text('state_class') ?? implied.stateClass,
-    options: listOf(option(options, 'options')),
-    ...Object.fromEntries(choiceNames.map((name) => [name, listOf(option(options, name))])),
+    options: textsOf(option(options, 'options')),
+    ...Object.fromEntries(choiceNames.map((name) => [name, textsOf(option(options, name))])),
   }
   // What is not said is left out: it would be a member all the same.
   const device = deviceOf(option(options, 'device'))
@@ -77,7 +77,8 @@ function deviceOf(value: LuaValue): ExposedDevice | undefined {
 const devicePattern = new RegExp(deviceIdPattern)
 const deviceTexts = ['name', 'model', 'manufacturer', 'serial', 'version', 'area', 'via'] as const
 
-function listOf(value: LuaValue): string[] | undefined {
+/** The texts of a list, as far as there is room for them. */
+export function textsOf(value: LuaValue): string[] | undefined {
   if (!isTable(value)) return undefined
   const list: string[] = []
   for (let index = 1; index <= Math.min(value.length, exposureOptionsLimit); index += 1) {

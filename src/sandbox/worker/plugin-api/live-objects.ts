@@ -12,12 +12,15 @@ export interface LiveObjects {
   table(path: string, value: Json): LuaTable
   /** Brings the table of this path, if there is one, to what the object has become. */
   follow(path: string, value: Json): void
+  /** The object is removed: what is written to its table is an error from now on. */
+  forget(path: string): void
   clear(): void
 }
 
 interface LiveObject {
   path: string
   table: LuaTable
+  removed: boolean
 }
 
 /** `store` keeps the whole object, in the name of who has written to it; false, or an error: it did not. */
@@ -50,6 +53,7 @@ export function createLiveObjects(
     foreignCallers.method('object.__newindex', (foreignCaller, self, key, value) => {
       const object = isTable(self) ? owners.get(self) : undefined
       if (!isTable(self) || object === undefined || key === undefined) throw new Error('not an object')
+      if (object.removed) throw new Error(`the object '${object.path}' was removed`)
       textArgument('object', 1, key)
       const field = fieldOf(self, key)
       const before = self.get(field)
@@ -101,7 +105,7 @@ export function createLiveObjects(
     table(path, value) {
       const present = objects.get(path)
       if (present !== undefined) return present.table
-      const object = { path, table: tableOf(value) }
+      const object = { path, table: tableOf(value), removed: false }
       objects.set(path, object)
       adopted(object, object.table)
       return object.table
@@ -109,6 +113,11 @@ export function createLiveObjects(
     follow(path, value) {
       const object = objects.get(path)
       if (object !== undefined) take(object, object.table, tableOf(value), new Set())
+    },
+    forget(path) {
+      const object = objects.get(path)
+      if (object !== undefined) object.removed = true
+      objects.delete(path)
     },
     clear: () => objects.clear(),
   }

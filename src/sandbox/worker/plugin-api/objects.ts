@@ -101,6 +101,19 @@ export function installObjects(context: PluginContext): void {
     return refusal === undefined ? true : refuse('updateObject', refusal)
   })
 
+  context.addCallerAwareMethod('removeObject', (foreignCaller, path) => {
+    const name = textArgument('removeObject', 1, path)
+    if (!objects.has(name)) return false
+    makers.check(foreignCaller, name, true)
+    makers.forget(name)
+    objects.delete(name)
+    bytes -= sizes.get(name) ?? 0
+    sizes.delete(name)
+    live.forget(name)
+    context.send({ kind: 'removeValue', of: 'object', id: name })
+    return true
+  })
+
   context.addCallerAwareMethodOfSteps('getObject', function* (foreignCaller, path) {
     const name = textArgument('getObject', 1, path)
     const prefix = ownPrefixes.find((start) => name.startsWith(start))

@@ -38,6 +38,8 @@ export interface PluginPoints {
   find(id: LuaValue): LuaTable | undefined
   /** The id of the control that this table is; undefined for every other table. */
   controlId(table: LuaTable): string | undefined
+  /** Calls the listener with each sensor and control that the plugin removes while it runs. */
+  whenRemoved(listener: (table: LuaTable) => void): void
 }
 
 interface Point {
@@ -61,6 +63,7 @@ export function installPoints(context: PluginContext): PluginPoints {
   /** The latest of each id, whichever kind it is. */
   const latest = new Map<string, LuaTable>()
   const waits = createWaitingAccounts(clock.monotonic)
+  const removalListeners: ((table: LuaTable) => void)[] = []
   let initialised = false
   let reading: ScheduledCall | undefined
 
@@ -119,6 +122,31 @@ export function installPoints(context: PluginContext): PluginPoints {
     register(foreignCaller, 'control', id, getter, setter),
   )
 
+  /** Whether there was one. */
+  function remove(foreignCaller: ForeignCaller, kind: PointKind, method: string, id: LuaValue): boolean {
+    const name = textArgument(method, 1, id)
+    const point = points[kind].get(name)
+    if (point === undefined) return false
+    makers[kind].check(foreignCaller, name, true)
+    makers[kind].forget(name)
+    point.close()
+    points[kind].delete(name)
+    if (latest.get(name)?.is(point.table) === true) {
+      const other = points.sensor.get(name) ?? points.control.get(name)
+      if (other === undefined) latest.delete(name)
+      else latest.set(name, other.table)
+    }
+    context.send({ kind: 'removeValue', of: kind, id: name })
+    for (const listener of removalListeners) listener(point.table)
+    return true
+  }
+
+  for (const [kind, method] of [
+    ['sensor', 'removeSensor'],
+    ['control', 'removeControl'],
+  ] as const)
+    context.addCallerAwareMethod(method, (foreignCaller, id) => remove(foreignCaller, kind, method, id))
+
   context.afterInit(function* () {
     initialised = true
     if (count() > 0) yield* readAll()
@@ -150,6 +178,7 @@ export function installPoints(context: PluginContext): PluginPoints {
   return {
     find: (id) => latest.get(optionalText(id) ?? ''),
     controlId: (table) => [...points.control].find(([, point]) => point.table.is(table))?.[0],
+    whenRemoved: (listener) => void removalListeners.push(listener),
     *setControl(id, value) {
       const point = points.control.get(id)
       if (point === undefined)
