@@ -89,6 +89,8 @@ const onlyUsedLibraries = {
     // Its sort, which is replaced, names it.
     lines.push('exports.lua_assert = () => undefined')
     build.onLoad({ filter: /fengari\/src\/lualib\.js$/ }, () => ({ contents: lines.join('\n') }))
+    // Reads chunks that are compiled: all are texts.
+    build.onLoad({ filter: /fengari\/src\/lundump\.js$/ }, () => ({ contents: '' }))
   },
 }
 

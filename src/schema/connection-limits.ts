@@ -24,6 +24,11 @@ export const defaultPing = 30_000
 export const pingLimits = { least: 50, most: 24 * 3_600_000 } as const
 /** Bytes of a delimiter. */
 export const delimiterLimit = 64
+/** Characters of the id of an event from which the next connection goes on. */
+const eventIdLimit = 4 * 1024
+const noHeader = /[\0-\x08\x0a-\x1f\x7f]/
+/** Whether the next connection can name it, in a header. */
+export const isEventId = (text: string): boolean => text.length <= eventIdLimit && !noHeader.test(text)
 /** Milliseconds without a byte that can end a frame. */
 export const silenceLimit = 60_000
 /** Bytes of certificates, as PEM. */

@@ -2,7 +2,6 @@ import Type, { type Static } from 'typebox'
 import {
   certificatesLimit,
   connectTimeoutLimit,
-  delimiterLimit,
   groupLimit,
   pingLimits,
   protocolLimit,
@@ -21,9 +20,9 @@ export { SerialSettings } from './serial-settings.ts'
 
 /**
  * Connections of plugins: what a worker asks for, and what it is told. Both sides know a connection by a number of the
- * worker's. Data cross as frames (`message-frames.ts`): `data` are bytes, `text` a text message of a WebSocket, or an event of a stream over HTTP as JSON. To the
- * host the name of a frame is the session that it is for, so that nothing reaches a later one; a datagram's is its peer,
- * in both directions.
+ * worker's. Data cross as frames (`message-frames.ts`): `data` are bytes, `text` is a text message of a WebSocket. What
+ * streams bring crosses as it comes; the worker takes it apart, since it is the plugin's time. To the host the name of a
+ * frame is the session that it is for, so that nothing reaches a later one; a datagram's is its peer, in both directions.
  */
 
 const Milliseconds = Type.Number({ minimum: reconnectLimits.least, maximum: reconnectLimits.most })
@@ -47,21 +46,8 @@ export const WebSocketTarget = Type.Object({
 })
 export type WebSocketTarget = Static<typeof WebSocketTarget>
 
-/** How a stream of bytes falls into frames. */
-export const Framing = Type.Union([
-  /** Each character of a delimiter is a byte. */
-  Type.Object({ by: Type.Literal('delimiter'), delimiter: Text(2 * delimiterLimit) }),
-  /** Ends with a line feed; a carriage return before it is left out, too. */
-  Type.Object({ by: Type.Literal('line') }),
-  /** Begins with the number of bytes that follow, in so many bytes, big-endian. */
-  Type.Object({ by: Type.Literal('length'), bytes: Type.Union([Type.Literal(2), Type.Literal(4)]) }),
-  /** Ends when no byte has come for so many milliseconds. */
-  Type.Object({
-    by: Type.Literal('silence'),
-    milliseconds: Type.Number({ exclusiveMinimum: 0, maximum: silenceLimit }),
-  }),
-])
-export type Framing = Static<typeof Framing>
+/** Milliseconds without a byte of which the plugin is told, since it ends a frame; absent: it is not told. */
+const Silence = Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: silenceLimit }))
 
 const Host = Type.Refine(Text(textLimits.hostName), (host) => host !== '')
 const Port = Type.Integer({ minimum: 1, maximum: 0xffff })
@@ -82,7 +68,7 @@ export const TcpTarget = Type.Object({
   ),
   /** Milliseconds until it has to be connected. */
   timeout: Type.Number({ exclusiveMinimum: 0, maximum: connectTimeoutLimit }),
-  framing: Type.Optional(Framing),
+  silence: Silence,
   reconnect: Reconnect,
 })
 export type TcpTarget = Static<typeof TcpTarget>
@@ -109,7 +95,7 @@ export type HttpStreamTarget = Static<typeof HttpStreamTarget>
 export const SerialTarget = Type.Object({
   kind: Type.Literal('serial'),
   settings: SerialSettings,
-  framing: Type.Optional(Framing),
+  silence: Silence,
   reconnect: Reconnect,
 })
 export type SerialTarget = Static<typeof SerialTarget>
@@ -124,14 +110,27 @@ export const ConnectionTarget = Type.Union([
 export type ConnectionTarget = Static<typeof ConnectionTarget>
 export type ConnectionKind = ConnectionTarget['kind']
 
+export interface OpenedDetails {
+  /** The own one of a UDP socket. */
+  port?: number
+  /** An answer over HTTP is `text/event-stream`. */
+  isEventStream?: boolean
+}
+
 /** What a worker is told of a connection, beside its data. */
 export type ConnectionEvent =
-  /** `session` counts from 1. `port`: the own one of a UDP socket. */
-  | { event: 'opened'; session: number; port?: number }
+  /** `session` counts from 1. */
+  | ({ event: 'opened'; session: number } & OpenedDetails)
+  /** Nothing has come for as long as the target says. */
+  | { event: 'silence' }
   /** `reason`: null when the other side has ended it in order. `final`: there is no other attempt. */
   | { event: 'closed'; reason: string | null; code?: number; final: boolean }
   /** So many bytes, with the overhead of each message, have gone. */
   | { event: 'written'; bytes: number }
+
+/** What a stream consists of, as errors call it. */
+export const overlongParts = ['frame', 'line', 'event'] as const
+export type OverlongPart = (typeof overlongParts)[number]
 
 /** A message on its way; `peer` of a datagram only. */
 export interface ConnectionMessage {
@@ -156,6 +155,10 @@ export interface Connection {
   /** Nothing more is taken from the other side until `resume`. */
   pause(): void
   resume(): void
+  /** Something in what has come in this session has more bytes than it may. */
+  overlong(session: number, what: OverlongPart): void
+  /** The plugin has taken all of the session that was lost: from where a stream over HTTP goes on, and when at the soonest. */
+  continues(lastEventId: string, wait: number): void
   /** Ends it when what has been written has gone; resolves then, within seconds in any case. */
   close(): Promise<void>
   /** Ends it at once. */

@@ -4,7 +4,7 @@ import { isJson, type Json } from '../base/json.ts'
 import { messageOf } from '../base/problem.ts'
 import { readFromWorker } from './call-frames.ts'
 import { Exposure } from './exposure.ts'
-import { ConnectionTarget } from './connection.ts'
+import { ConnectionTarget, isEventId, overlongParts } from './connection.ts'
 import { creditLimit } from './flow-cells.ts'
 import { HookDeclaration, HookOutcome, type HookRequest } from './hook.ts'
 import { type OutsideAnswer, OutsideCall } from './outside.ts'
@@ -111,6 +111,20 @@ export const operationSchemas = {
     kind: Type.Literal('connectionTaken'),
     connection: Uint32,
     bytes: Count,
+  }),
+  /** Something in what a session has brought has more bytes than it may. */
+  connectionOverlong: Type.Object({
+    kind: Type.Literal('connectionOverlong'),
+    connection: Uint32,
+    session: Uint32,
+    what: Type.Enum([...overlongParts]),
+  }),
+  /** Answers `closed` of a stream over HTTP: from where it goes on, and after how many milliseconds at the soonest. */
+  connectionContinues: Type.Object({
+    kind: Type.Literal('connectionContinues'),
+    connection: Uint32,
+    lastEventId: Type.Refine(Type.String(), isEventId),
+    wait: Count,
   }),
   /** The plugin has met a limit; said once for each. */
   limitReached: Type.Object({ kind: Type.Literal('limitReached'), limit: LimitName }),

@@ -125,6 +125,8 @@ const goodOperations: Record<keyof typeof operationSchemas, unknown> = {
   },
   closeConnection: { kind: 'closeConnection', connection: 1 },
   connectionTaken: { kind: 'connectionTaken', connection: 1, bytes: 5 },
+  connectionOverlong: { kind: 'connectionOverlong', connection: 1, session: 1, what: 'line' },
+  connectionContinues: { kind: 'connectionContinues', connection: 1, lastEventId: 'ü', wait: 5 },
   limitReached: { kind: 'limitReached', limit: 'timers' },
   resources: { kind: 'resources', resources: counts },
 }

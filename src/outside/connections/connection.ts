@@ -6,6 +6,8 @@ import {
   type ConnectionListener,
   type ConnectionMessage,
   type ConnectionView,
+  type OverlongPart,
+  connectionMessageLimit,
   messageOverhead,
   unsentLimit,
   writtenNotice,
@@ -15,6 +17,7 @@ import { reconnectDelay, type ReconnectRule } from './reconnect-delay.ts'
 
 /** Milliseconds that what has been written may take to go once the connection is being closed. */
 export const closingTime = 2_000
+const articles: Readonly<Record<OverlongPart, string>> = { frame: 'a', line: 'a', event: 'an' }
 /** Milliseconds that a connection has to last before the next loss counts as a first one. */
 const steadyAfter = 10_000
 
@@ -37,6 +40,8 @@ export interface ConnectionSettings {
     foreignCaller: string | undefined,
   ): { peer?: ConnectionMessage['peer'] } | undefined
   listener: ConnectionListener
+  /** A stream goes on where the last one has ended: no attempt is made before that is known. */
+  goOnFrom?(lastEventId: string): void
   /** It is over, and nothing is left of it. */
   ended(): void
 }
@@ -57,6 +62,8 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
   /** Losses since it was steady. */
   let losses = 0
   let openedAt = 0
+  /** Lost, and not to be tried again before it is known how: milliseconds since when, and from one attempt to the next. */
+  let waiting: { since: number; delay: number } | undefined
   let link: Link | undefined
   let timer: ScheduledCall | undefined
   let paused = false
@@ -78,6 +85,7 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
   function finish(): void {
     if (over) return
     over = true
+    waiting = undefined
     timer?.cancel()
     link?.destroy()
     link = undefined
@@ -85,7 +93,7 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
     settleClosed()
   }
 
-  function lost({ reason, code, refused, wait = 0 }: LinkEnd): void {
+  function lost({ reason, code, refused }: LinkEnd): void {
     link = undefined
     timer?.cancel()
     unsent = 0
@@ -104,9 +112,18 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
       return
     }
     become('waiting')
-    const delay = reconnectDelay(again, losses, settings.random())
-    timer = clock.schedule(Math.max(delay, Math.min(wait, again.max)), connect)
+    waiting = { since: clock.monotonic(), delay: reconnectDelay(again, losses, settings.random()) }
     losses += 1
+    if (settings.goOnFrom === undefined) connectAfter(0)
+  }
+
+  /** The next attempt, so many milliseconds after the loss at the soonest. */
+  function connectAfter(wait: number): void {
+    if (waiting === undefined || reconnect === undefined) return
+    const { since: lostAt, delay } = waiting
+    waiting = undefined
+    const passed = clock.monotonic() - lostAt
+    timer = clock.schedule(Math.max(0, delay - passed, Math.min(wait, reconnect.max) - passed), connect)
   }
 
   function eventsOf(mine: number): LinkEvents {
@@ -124,6 +141,9 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
         if (!current() || state === 'closing') return
         bytesIn += payload.byteLength
         listener.message(payload, message)
+      },
+      silence() {
+        if (current() && state === 'open') listener.event({ event: 'silence' })
       },
       ended(end) {
         if (!current()) return
@@ -158,13 +178,17 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
     unsaid = 0
   }
 
+  /** The host ends it. */
+  function cutOff(end: LinkEnd): void {
+    link?.destroy()
+    attempt += 1
+    lost(end)
+  }
+
   function begin(): void {
     if (over) return
     if (settings.refusal === undefined) connect()
-    else {
-      attempt += 1
-      lost({ reason: settings.refusal, refused: true })
-    }
+    else cutOff({ reason: settings.refusal, refused: true })
   }
 
   // Nobody is told of anything before there is a connection to be told of.
@@ -187,9 +211,7 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
       if (addressed === undefined) return
       const bytes = payload.byteLength + messageOverhead
       if (unsent + bytes > 2 * (unsentLimit + messageOverhead)) {
-        link.destroy()
-        attempt += 1
-        lost({ reason: 'more was written to it than a connection takes', refused: true })
+        cutOff({ reason: 'more was written to it than a connection takes', refused: true })
         return
       }
       unsent += bytes
@@ -207,6 +229,17 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
     resume() {
       paused = false
       if (state === 'open') link?.resume()
+    },
+    overlong(of, what) {
+      if (state === 'open' && of === session)
+        cutOff({
+          reason: `the other side has sent ${articles[what]} ${what} of more than ${connectionMessageLimit} bytes`,
+        })
+    },
+    continues(lastEventId, wait) {
+      if (waiting === undefined) return
+      settings.goOnFrom?.(lastEventId)
+      connectAfter(wait)
     },
     close() {
       if (over) return Promise.resolve()

@@ -1,29 +1,19 @@
-import { connectionMessageLimit } from '../../schema/connection.ts'
 import type { HttpRequest } from '../../schema/outside.ts'
 import { HttpFailure, type OpenAnswer } from '../http-client.ts'
-import { createEventStreamReader } from './event-stream-reader.ts'
-import { createFramer } from './framing.ts'
 import { endOf, type Link, type LinkContext, type LinkEnd, type LinkEvents } from './link.ts'
-
-/** What is remembered from one connection to the next. */
-export interface StreamPosition {
-  /** Empty: the stream has named none. */
-  lastEventId: string
-}
 
 export interface HttpStream {
   plugin: string
   request: HttpRequest
-  position: StreamPosition
+  /** The last one of an earlier connection; empty: none. */
+  lastEventId: string
   /** Why it may not connect there. */
   connect(host: string, port: number): string | undefined
 }
 
-const lineFeed = Buffer.from('\n')
-
-/** An answer over HTTP that is read line by line, or event by event, as it comes. */
+/** An answer over HTTP that goes on: its body as it comes. */
 export function openHttpStream(
-  { plugin, request, position, connect }: HttpStream,
+  { plugin, request, lastEventId, connect }: HttpStream,
   events: LinkEvents,
   { clock, http }: LinkContext,
 ): Link {
@@ -31,12 +21,10 @@ export function openHttpStream(
   let body: OpenAnswer['body'] | undefined
   let paused = false
   let over = false
-  let wait = 0
 
   function stop(): void {
     over = true
     deadline.cancel()
-    framer.close()
     controller.abort()
     body?.destroy()
   }
@@ -44,48 +32,17 @@ export function openHttpStream(
   function end(how: LinkEnd): void {
     if (over) return
     stop()
-    events.ended({ wait, ...how })
+    events.ended(how)
   }
 
   const { timeout } = request
   const deadline = clock.schedule(timeout, () => end({ reason: `timeout after ${timeout} ms` }))
-  const overlong = (what: string) => (): void =>
-    end({ reason: `the other side has sent ${what} of more than ${connectionMessageLimit} bytes` })
-  const reader = createEventStreamReader({
-    lastEventId: position.lastEventId,
-    limit: connectionMessageLimit,
-    event: (event) => {
-      if (!over) events.message(Buffer.from(JSON.stringify(event)), { text: true })
-    },
-    identified: (id) => {
-      position.lastEventId = id
-    },
-    retry: (milliseconds) => {
-      wait = milliseconds
-    },
-    overlong: overlong('an event'),
-  })
-  let takeLine = (line: Uint8Array): void => {
-    if (!over) events.message(line, { text: false })
-  }
-  const framer = createFramer({
-    ...{ framing: { by: 'line' }, clock, limit: connectionMessageLimit },
-    frame: (line) => takeLine(line),
-    overlong: overlong('a line'),
-  })
 
   function read(answer: OpenAnswer): void {
-    let isWhole = true
     answer.body.on('data', (chunk: Uint8Array) => {
-      if (over) return
-      isWhole = chunk.at(-1) === lineFeed[0]
-      framer.push(chunk)
+      if (!over) events.message(chunk, { text: false })
     })
-    answer.body.on('end', () => {
-      // A last line may lack its end; an event without an empty line after it is none.
-      if (!over && !isWhole) framer.push(lineFeed)
-      end({ reason: null })
-    })
+    answer.body.on('end', () => end({ reason: null }))
     if (paused) answer.body.pause()
   }
 
@@ -105,14 +62,14 @@ export function openHttpStream(
     else if (encoding !== 'identity') end({ reason: `the stream is encoded (${encoding})`, refused: true })
     else {
       deadline.cancel()
-      if (/^text\/event-stream\s*(;|$)/i.test(headers.get('content-type') ?? '')) takeLine = reader.line
-      events.opened()
+      const isEventStream = /^text\/event-stream\s*(;|$)/i.test(headers.get('content-type') ?? '')
+      events.opened({ isEventStream })
       read(answer)
     }
   }
 
   http
-    .open(plugin, withDefaults(request, position), controller.signal, connect)
+    .open(plugin, withDefaults(request, lastEventId), controller.signal, connect)
     .then(opened, (error: unknown) => {
       if (error instanceof HttpFailure) end({ reason: error.message, refused: error.refused })
       else end(endOf(error, 'the server'))
@@ -135,7 +92,7 @@ export function openHttpStream(
 }
 
 /** What the plugin gives wins. */
-function withDefaults(request: HttpRequest, { lastEventId }: StreamPosition): HttpRequest {
+function withDefaults(request: HttpRequest, lastEventId: string): HttpRequest {
   const names = new Set(request.headers.map(([name]) => name.toLowerCase()))
   const defaults: [string, string][] = [
     ['Accept', 'text/event-stream, */*'],

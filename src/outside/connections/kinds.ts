@@ -9,7 +9,6 @@ import {
 } from '../../schema/connection.ts'
 import type { ConnectionSettings } from './connection.ts'
 import { parseHttpAddress } from '../http-address.ts'
-import type { StreamPosition } from './http-stream-link.ts'
 import type { LinkContext } from './link.ts'
 import { openTcp } from './tcp-link.ts'
 import { openUdp } from './udp-link.ts'
@@ -22,7 +21,10 @@ export interface ConnectionAllowance {
 }
 
 /** What a kind of connection adds to what all have. */
-export type Kind = Pick<ConnectionSettings, 'shownTarget' | 'reconnect' | 'refusal' | 'open' | 'addressed'>
+export type Kind = Pick<
+  ConnectionSettings,
+  'shownTarget' | 'reconnect' | 'refusal' | 'open' | 'addressed' | 'goOnFrom'
+>
 
 /** Libraries are loaded when the first connection of their kind is made. */
 export function kindOf(
@@ -73,7 +75,7 @@ function httpStream(
   refuse: ConnectionAllowance['connect'],
 ): Kind {
   /** Where the next attempt goes on. */
-  const position: StreamPosition = { lastEventId: '' }
+  let from = ''
   const connect = (host: string, port: number): string | undefined => refuse(host, port)
   return {
     shownTarget: parseHttpAddress(request.url)?.origin ?? 'no address',
@@ -81,9 +83,12 @@ function httpStream(
     // It is asked for each address on the way, the first one too.
     refusal: undefined,
     addressed: toSession,
+    goOnFrom(lastEventId) {
+      from = lastEventId
+    },
     async open(events) {
       const { openHttpStream } = await import('./http-stream-link.ts')
-      return () => openHttpStream({ plugin, request, position, connect }, events, context)
+      return () => openHttpStream({ plugin, request, lastEventId: from, connect }, events, context)
     },
   }
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
-import type { ConnectionMessage } from '../../schema/connection.ts'
+import type { ConnectionMessage, OpenedDetails } from '../../schema/connection.ts'
 import type { HttpClient } from '../http-client.ts'
 import { networkFailure } from '../network-error.ts'
 import { isRefusal, type OwnListeners } from '../own-listeners.ts'
@@ -24,15 +24,14 @@ export interface LinkEnd {
   code?: number
   /** Another attempt would end in the same way. */
   refused?: boolean
-  /** Milliseconds that the other side wants the next attempt to wait at least. */
-  wait?: number
 }
 
 /** What a link tells, never while it is being made. */
 export interface LinkEvents {
-  /** `port`: the own one of a UDP socket. */
-  opened(details?: { port: number }): void
+  opened(details?: OpenedDetails): void
   message(payload: Uint8Array, message: ConnectionMessage): void
+  /** Nothing has come for as long as the target says. */
+  silence(): void
   /** The last word; once. */
   ended(end: LinkEnd): void
   /** A line for the plugin's log. */

@@ -1,13 +1,13 @@
 import type { SerialPort } from 'serialport'
 import { messageOf } from '../../base/problem.ts'
-import { connectionMessageLimit, type SerialTarget } from '../../schema/connection.ts'
+import type { SerialTarget } from '../../schema/connection.ts'
 import { openSerialPort, SerialFailure } from '../serial/open-serial-port.ts'
-import { createFramer } from './framing.ts'
 import type { Link, LinkContext, LinkEnd, LinkEvents } from './link.ts'
+import { createSilence } from './silence.ts'
 
 /** A serial port that nobody else has. */
 export function openSerial(target: SerialTarget, events: LinkEvents, { clock }: LinkContext): Link {
-  const { framing, settings } = target
+  const { settings } = target
   let port: SerialPort | undefined
   let failure: LinkEnd | undefined
   let silent = false
@@ -15,19 +15,10 @@ export function openSerial(target: SerialTarget, events: LinkEvents, { clock }: 
   /** Writes that have not gone yet. */
   let writing = 0
   let paused = false
-  const message = (bytes: Uint8Array): void => {
-    if (!silent && failure === undefined) events.message(bytes, { text: false })
-  }
-  const framer =
-    framing &&
-    createFramer({
-      ...{ framing, clock, limit: connectionMessageLimit, frame: message },
-      overlong: () =>
-        fail({ reason: `${settings.path} has sent a frame of more than ${connectionMessageLimit} bytes` }),
-    })
+  const silence = createSilence(clock, target.silence, events.silence)
 
   function end(reason: LinkEnd): void {
-    framer?.close()
+    silence.close()
     if (silent) return
     silent = true
     events.ended(reason)
@@ -50,8 +41,9 @@ export function openSerial(target: SerialTarget, events: LinkEvents, { clock }: 
       end(failure ?? { reason: lost })
     })
     opened.on('data', (chunk: Uint8Array) => {
-      if (framer === undefined) message(chunk)
-      else framer.push(chunk)
+      if (silent || failure !== undefined) return
+      events.message(chunk, { text: false })
+      silence.broken()
     })
     if (paused) opened.pause()
     if (silent || closing) shut()
@@ -76,12 +68,13 @@ export function openSerial(target: SerialTarget, events: LinkEvents, { clock }: 
     },
     pause() {
       paused = true
-      framer?.hold()
+      silence.pause()
       port?.pause()
     },
     resume() {
-      paused = framer?.release() === true
-      if (!paused) port?.resume()
+      paused = false
+      silence.resume()
+      port?.resume()
     },
     close() {
       closing = true
@@ -89,7 +82,7 @@ export function openSerial(target: SerialTarget, events: LinkEvents, { clock }: 
     },
     destroy() {
       silent = true
-      framer?.close()
+      silence.close()
       shut()
     },
   }

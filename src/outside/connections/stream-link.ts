@@ -1,8 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../base/clock.ts'
-import { connectionMessageLimit, type Framing } from '../../schema/connection.ts'
-import { createFramer } from './framing.ts'
 import { endOf, type Link, type LinkEnd, type LinkEvents } from './link.ts'
+import { createSilence } from './silence.ts'
 
 export interface StreamLinkSettings {
   stream: Duplex
@@ -10,7 +9,8 @@ export interface StreamLinkSettings {
   opened: string
   /** Milliseconds until then. */
   timeout: number
-  framing: Framing | undefined
+  /** Milliseconds without a byte that are told; undefined: none are. */
+  silence: number | undefined
   /** As errors call the other side. */
   place: string
   clock: Clock
@@ -21,24 +21,15 @@ export interface StreamLinkSettings {
 /** Bytes that are read and thrown away of a connection that is being closed. */
 const unwantedLimit = 1024 * 1024
 
-/** What a TCP connection and a serial port have in common: bytes in both directions, in frames on the way in. */
+/** What a TCP connection and a serial port have in common: bytes in both directions. */
 export function createStreamLink(settings: StreamLinkSettings, events: LinkEvents): Link {
-  const { stream, clock, timeout, framing, place } = settings
+  const { stream, clock, timeout, place } = settings
   let failure: LinkEnd | undefined
   let silent = false
   /** Bytes that came after the plugin has closed it; undefined: it has not. */
   let unwanted: number | undefined
   const deadline = clock.schedule(timeout, () => fail({ reason: `timeout: ${place} does not answer` }))
-  const message = (bytes: Uint8Array): void => {
-    if (!silent && failure === undefined) events.message(bytes, { text: false })
-  }
-  const framer =
-    framing &&
-    createFramer({
-      ...{ framing, clock, limit: connectionMessageLimit, frame: message },
-      overlong: () =>
-        fail({ reason: `${place} has sent a frame of more than ${connectionMessageLimit} bytes` }),
-    })
+  const silence = createSilence(clock, settings.silence, events.silence)
 
   function fail(end: LinkEnd): void {
     failure ??= end
@@ -57,13 +48,14 @@ export function createStreamLink(settings: StreamLinkSettings, events: LinkEvent
       unwanted += chunk.byteLength
       // Its end is behind what it sends; who sends without end is not waited for.
       if (unwanted > unwantedLimit && stream.writableFinished) stream.destroy()
-    } else if (framer === undefined) message(chunk)
-    else framer.push(chunk)
+    } else if (!silent && failure === undefined) {
+      events.message(chunk, { text: false })
+      silence.broken()
+    }
   })
   stream.once('close', () => {
     deadline.cancel()
-    framer?.flush()
-    framer?.close()
+    silence.close()
     if (!silent) events.ended(failure ?? { reason: null })
   })
 
@@ -73,21 +65,22 @@ export function createStreamLink(settings: StreamLinkSettings, events: LinkEvent
         if (error == null) written()
       }),
     pause() {
-      framer?.hold()
+      silence.pause()
       stream.pause()
     },
     resume() {
-      if (framer?.release() !== true) stream.resume()
+      silence.resume()
+      stream.resume()
     },
     close() {
       unwanted = 0
-      framer?.close()
+      silence.close()
       stream.end()
     },
     destroy() {
       silent = true
       deadline.cancel()
-      framer?.close()
+      silence.close()
       stream.destroy()
     },
   }

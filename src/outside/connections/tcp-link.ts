@@ -8,7 +8,7 @@ const keepAliveDelay = 30_000
 
 /** A TCP connection, with TLS if it is wanted. */
 export function openTcp(target: TcpTarget, events: LinkEvents, { own, clock }: LinkContext): Link {
-  const { port, tls, timeout, framing } = target
+  const { port, tls, timeout, silence } = target
   const host = target.host.replace(/^\[|\]$/g, '')
   const options = {
     ...{ host, port },
@@ -25,5 +25,5 @@ export function openTcp(target: TcpTarget, events: LinkEvents, { own, clock }: L
           ...(tls.certificates === undefined ? {} : { ca: tls.certificates }),
         })
   const opened = tls === undefined ? 'connect' : 'secureConnect'
-  return createStreamLink({ stream, opened, timeout, framing, place: host, clock }, events)
+  return createStreamLink({ stream, opened, timeout, silence, place: host, clock }, events)
 }

@@ -16,6 +16,7 @@ export interface OpenConnections {
   open(number: number, target: ConnectionTarget, foreignCaller?: string): void
   /** What the plugin sends. */
   write(frame: Frame & { kind: 'data' | 'text' }): void
+  find(number: number): Connection | undefined
   /** The plugin has taken so many bytes. */
   taken(number: number, bytes: number): void
   close(number: number): void
@@ -108,6 +109,7 @@ export function createOpenConnections(settings: OpenConnectionsSettings): OpenCo
     write({ kind, subscription, name, payload, foreignCaller }) {
       open.get(subscription)?.connection.write(name, payload, kind === 'text', foreignCaller)
     },
+    find: (number) => open.get(number)?.connection,
     taken(number, bytes) {
       const found = open.get(number)
       if (found === undefined) return

@@ -109,6 +109,10 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
         connections.open(operation.connection, operation.target, operation.foreignCaller)
       else if (operation.kind === 'closeConnection') connections.close(operation.connection)
       else if (operation.kind === 'connectionTaken') connections.taken(operation.connection, operation.bytes)
+      else if (operation.kind === 'connectionOverlong')
+        connections.find(operation.connection)?.overlong(operation.session, operation.what)
+      else if (operation.kind === 'connectionContinues')
+        connections.find(operation.connection)?.continues(operation.lastEventId, operation.wait)
       else perform(services, operation)
     } catch (error) {
       const { kind } = operation

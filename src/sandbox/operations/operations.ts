@@ -4,7 +4,8 @@ import type { IsolateServices } from '../isolate.ts'
 /** What the dispatcher does itself, because it remembers something of it. */
 type KeptByDispatcher =
   | ('resources' | 'call' | 'cancel' | 'limitReached')
-  | ('openConnection' | 'closeConnection' | 'connectionTaken')
+  | ('openConnection' | 'closeConnection')
+  | ('connectionTaken' | 'connectionOverlong' | 'connectionContinues')
 
 /** Calls the service that an operation asks for. */
 export function perform(

@@ -24,7 +24,7 @@ import { isTable, typeName } from './plugin-api/arguments.ts'
 import { installPluginApi } from './plugin-api/plugin-api.ts'
 import type { SetOutcome } from './plugin-api/points.ts'
 import type { PluginContext } from './plugin-context.ts'
-import { createFrameReader, type FrameKind } from '../../schema/message-frames.ts'
+import { createFrameReader, type Frame, type FrameKind } from '../../schema/message-frames.ts'
 import { createPluginLog, failureOf } from './plugin-log.ts'
 import type { ReceivedCall } from './local-calls.ts'
 import type { PeerMessage, QuestionChannel } from './question-channel.ts'
@@ -324,22 +324,33 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   /** Delivers one at a time. */
   function deliveryTask(frames: Uint8Array): () => boolean {
     const reader = createFrameReader(frames)
+    /** What the last frame still has: the bytes of a connection may be thousands of lines. */
+    let rest: (() => boolean) | undefined
+
+    function deliver(frame: Frame, cost: number): void {
+      const { kind, name, subscription, payload, foreignCaller } = frame
+      if (isOfConnection(kind)) {
+        rest = api.connections.deliver(frame)
+        return
+      }
+      handled(cost)
+      if (kind === 'event') api.events.deliver(name, payload, foreignCaller)
+      else if (kind === 'message') api.mqtt.deliver(subscription, name, payload)
+      else if (kind === 'schedule') api.schedules.deliver(subscription)
+      else if (kind === 'watch') api.watches.deliver(subscription, name, payload)
+    }
+
     return () => {
       const before = reader.left
-      const frame = reader.next()
-      if (frame === undefined) return true
-      const { kind, name, subscription, payload, foreignCaller } = frame
-      if (!isOfConnection(kind)) handled(before - reader.left)
+      const frame = rest === undefined ? reader.next() : undefined
       try {
-        if (kind === 'event') api.events.deliver(name, payload, foreignCaller)
-        else if (kind === 'message') api.mqtt.deliver(subscription, name, payload)
-        else if (kind === 'schedule') api.schedules.deliver(subscription)
-        else if (kind === 'watch') api.watches.deliver(subscription, name, payload)
-        else api.connections.deliver(frame)
+        if (frame !== undefined) deliver(frame, before - reader.left)
+        if (rest?.() === true) rest = undefined
       } catch (error) {
+        rest = undefined
         log.failure('delivery', error)
       }
-      return reader.left === 0
+      return rest === undefined && reader.left === 0
     }
   }
 

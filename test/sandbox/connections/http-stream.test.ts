@@ -103,6 +103,38 @@ test('§15 httpStream comes back by itself, and says which event it has seen las
   )
 })
 
+test('§15 httpStream goes on behind what the plugin has got, however busy it is', async (t) => {
+  const server = await serve(t, (_seen, response) => {
+    response.writeHead(200, events)
+    // More than is under way at one time.
+    for (let id = 1; id <= 2_000; id += 1) response.write(`id: ${id}\ndata: ${'x'.repeat(100)}\n\n`)
+    response.end()
+  })
+  await withOutside(
+    pluginSource(`
+      plugin:onInit(function()
+        local count, closed = 0, 0
+        plugin:httpStream({ url = "${server.url}", reconnect = { min = 50, max = 50 } }, {
+          onEvent = function(event)
+            count = count + 1
+            if count > 1 then return end
+            local stop = os.clock() + 0.3
+            while os.clock() < stop do end
+          end,
+          onClose = function()
+            closed = closed + 1
+            print("closed " .. closed .. " after " .. count)
+          end,
+        })
+      end)`),
+    async ({ recorder }) => {
+      await recorder.logged('closed 1 after 2000')
+      await recorder.until(() => (server.seen.length > 1 ? true : undefined))
+      assert.equal(server.seen[1]?.headers['last-event-id'], '2000')
+    },
+  )
+})
+
 const ends: [title: string, respond: Respond, options: string, reason: string, attempts: number][] = [
   ['a status', (_seen, response) => response.writeHead(404).end(), 'reconnect = false', 'HTTP 404', 1],
   ['nothing more to come', (_seen, response) => response.writeHead(204).end(), '', 'nil', 1],

@@ -67,7 +67,7 @@ test('§15 a serial port that is pulled out is told, and looked for again', asyn
       const [view] = outside.connections('@test/probe')
       assert.deepEqual(
         [view?.kind, view?.target, view?.lastError, view?.bytesIn, view?.bytesOut],
-        ['serial', path, `${path} is not there`, 6, 6],
+        ['serial', path, `${path} is not there`, 9, 6],
       )
     },
   )

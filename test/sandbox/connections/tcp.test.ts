@@ -100,8 +100,40 @@ test('§15 what comes over TCP falls into frames', async (t) => {
     'l\t<one><>',
     'd\t<a><>',
     'n\t<AB><>',
-    'x\t127.0.0.1 has sent a frame of more than 1048576 bytes',
+    'x\tthe other side has sent a frame of more than 1048576 bytes',
   ])
+})
+
+test('§15 what comes is cut in the worker of the plugin, and not on the thread of the host', async (t) => {
+  const count = 20_000
+  const port = await serve(t, (socket) => socket.end('line\n'.repeat(count)))
+  let handedOver = 0
+  await withOutside(
+    pluginSource(`
+      plugin:onInit(function()
+        local count = 0
+        plugin:tcpConnect("127.0.0.1", ${port}, { framing = "line", reconnect = false })
+          :onData(function() count = count + 1 end)
+          :onClose(function() print("counted " .. count) end)
+      end)
+    `),
+    async ({ recorder }) => {
+      assert.equal(await recorder.logged('counted'), `info counted ${count}`)
+      assert.ok(handedOver < 1_000, `${handedOver} pieces`)
+    },
+    {
+      prepare(recorder) {
+        const { connect } = recorder
+        recorder.connect = (target, listener, foreignCaller) => {
+          const message: typeof listener.message = (...args) => {
+            handedOver += 1
+            listener.message(...args)
+          }
+          return connect(target, { ...listener, message }, foreignCaller)
+        }
+      },
+    },
+  )
 })
 
 test('§15 a connection over TLS is trusted by its certificate, or because the plugin says so', async (t) => {

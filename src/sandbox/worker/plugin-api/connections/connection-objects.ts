@@ -1,4 +1,4 @@
-import type { ConnectionEvent, ConnectionTarget } from '../../../../schema/connection.ts'
+import type { ConnectionEvent, ConnectionTarget, OverlongPart } from '../../../../schema/connection.ts'
 import {
   connectionMessageLimit,
   messageOverhead,
@@ -10,6 +10,7 @@ import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { CallerAwareFunction, CallerAwareSteps, ForeignCaller } from '../../peers/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { bytesOf, functionArgument, isTable, textOf } from '../arguments.ts'
+import type { StreamPosition } from './event-stream-reader.ts'
 
 /** What a connection is counted as. */
 export type ConnectionResource = 'sockets' | 'serialPorts'
@@ -35,6 +36,8 @@ export interface ConnectionObject {
   close(): void
 }
 
+type OpenedEvent = Extract<ConnectionEvent, { event: 'opened' }>
+
 export interface ConnectionPlan {
   /** Of the plugin, for log lines and errors. */
   method: string
@@ -44,20 +47,42 @@ export interface ConnectionPlan {
   early?: boolean
   /** What to connect to. What it throws is told as a refusal. */
   target(): ConnectionTarget
+  /** Takes the bytes of a session apart; undefined: they are messages as they come. */
+  stream?(event: OpenedEvent): ReceivedStream | undefined
   /** Hears of what comes; the connection is lost after `closed`, and for good if that is final. */
-  opened?(event: Extract<ConnectionEvent, { event: 'opened' }>): void
+  opened?(event: OpenedEvent): void
   closed(reason: string | null, code: number | undefined): void
-  message(payload: Uint8Array, isText: boolean, peer: string): void
+  message?(payload: Uint8Array, isText: boolean, peer: string): void
+  /** Where a stream goes on: the host waits for it before the next attempt. */
+  position?: StreamPosition
 }
+
+/** What comes over one session, taken apart: pure computing on a stranger's bytes. */
+export interface ReceivedStream {
+  add(bytes: Uint8Array): void
+  /** Nothing has come for as long as the framing wants. */
+  fellSilent(): void
+  /** It is over; `reason` null: in order. */
+  ended(reason: string | null): void
+  /** Tells the plugin of the next thing that is whole; false: none is. */
+  tellNext(): boolean
+  /** What has more bytes than it may; nothing more comes of it then. */
+  readonly overlong: OverlongPart | undefined
+}
+
+/** Tells the plugin of one thing; true when that was the last one. */
+export type Delivery = () => boolean
+const nothingMore: Delivery = () => true
 
 export interface ConnectionObjects {
   /** Connects, and makes the object. Throws when there are too many. */
   open(plan: ConnectionPlan): ConnectionObject
-  deliver(frame: Frame): void
+  /** What there is to tell of it, one at a time: a frame may be thousands of lines. */
+  deliver(frame: Frame): Delivery
 }
 
 interface Entry {
-  receive(frame: Frame): void
+  receive(frame: Frame): Delivery
   end(): void
 }
 
@@ -82,6 +107,9 @@ export function createConnectionObjects(context: PluginContext): ConnectionObjec
     let unsent = 0
     /** Bytes that Lua has got, and the host does not know of. */
     let taken = 0
+    /** Takes the bytes of this session apart. */
+    let stream: ReceivedStream | undefined
+    let isOverlong = false
     /** What waits for a connection. */
     let waiting: (() => void)[] = []
     /** Why it was lost, as the log has it. */
@@ -91,6 +119,7 @@ export function createConnectionObjects(context: PluginContext): ConnectionObjec
     function end(): void {
       closed = true
       session = 0
+      stream = undefined
       waiting = []
       open[resource].delete(number)
       for (const { forget } of handlers.values()) forget?.()
@@ -118,6 +147,7 @@ export function createConnectionObjects(context: PluginContext): ConnectionObjec
 
     function lost(reason: string | null, code?: number): void {
       session = 0
+      stream = undefined
       waiting = []
       unsent = 0
       if (!handlers.has('onClose') && reason !== null && reason !== logged) {
@@ -137,36 +167,63 @@ export function createConnectionObjects(context: PluginContext): ConnectionObjec
       )
     }
 
-    function heard(event: ConnectionEvent): void {
+    /** All that is whole in the stream, and `after` that. */
+    function drain(after: () => void): Delivery {
+      return () => {
+        if (stream?.tellNext() === true) return false
+        if (closed) return true
+        const what = stream?.overlong
+        if (what !== undefined && !isOverlong) {
+          isOverlong = true
+          context.send({ kind: 'connectionOverlong', connection: number, session, what })
+        }
+        after()
+        return true
+      }
+    }
+
+    function heard(event: ConnectionEvent): Delivery {
       switch (event.event) {
         case 'opened':
           session = event.session
           unsent = 0
           logged = undefined
           for (const send of waiting.splice(0)) send()
+          stream = plan.stream?.(event)
+          isOverlong = false
           plan.opened?.(event)
-          break
+          return nothingMore
         case 'written':
           unsent = Math.max(0, unsent - event.bytes)
-          break
+          return nothingMore
+        case 'silence':
+          stream?.fellSilent()
+          return drain(() => undefined)
         case 'closed':
-          if (event.final) endWith(event.reason, event.code)
-          else lost(event.reason, event.code)
-          break
+          stream?.ended(event.reason)
+          return drain(() => {
+            if (event.final) endWith(event.reason, event.code)
+            else {
+              lost(event.reason, event.code)
+              const { position } = plan
+              if (position !== undefined)
+                context.send({ kind: 'connectionContinues', connection: number, ...position })
+            }
+          })
       }
     }
 
-    function receive({ kind, name, payload }: Frame): void {
-      if (kind === 'connection') {
-        heard(JSON.parse(textOf(payload)) as ConnectionEvent)
-        return
-      }
+    function receive({ kind, name, payload }: Frame): Delivery {
+      if (kind === 'connection') return heard(JSON.parse(textOf(payload)) as ConnectionEvent)
+      stream?.add(payload)
       // A copy: Lua keeps what it is given, and this is a part of all that has come.
-      plan.message(Uint8Array.from(payload), kind === 'text', name)
-      taken += payload.length + messageOverhead
-      if (taken < takenNotice) return
-      context.send({ kind: 'connectionTaken', connection: number, bytes: taken })
-      taken = 0
+      if (stream === undefined) plan.message?.(new Uint8Array(payload), kind === 'text', name)
+      return drain(() => {
+        taken += payload.length + messageOverhead
+        if (taken < takenNotice) return
+        context.send({ kind: 'connectionTaken', connection: number, bytes: taken })
+        taken = 0
+      })
     }
 
     /** With a colon or with a dot. */
@@ -261,7 +318,9 @@ export function createConnectionObjects(context: PluginContext): ConnectionObjec
       return createObject(plan)
     },
     deliver(frame) {
-      for (const entries of Object.values(open)) entries.get(frame.subscription)?.receive(frame)
+      const { subscription } = frame
+      const entry = open.sockets.get(subscription) ?? open.serialPorts.get(subscription)
+      return entry?.receive(frame) ?? nothingMore
     },
   }
 }

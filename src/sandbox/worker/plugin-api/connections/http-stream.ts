@@ -1,11 +1,13 @@
-import type { Json } from '../../../../base/json.ts'
+import { connectionMessageLimit } from '../../../../schema/connection-limits.ts'
 import type { HttpStreamTarget } from '../../../../schema/connection.ts'
 import type { LuaTable } from '../../lua/lua-value.ts'
 import type { ForeignCaller } from '../../peers/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { bytesOf, functionArgument, option, tableArgument, textOf } from '../arguments.ts'
+import { bytesOf, functionArgument, option, tableArgument } from '../arguments.ts'
 import { readHttpOptions } from '../http-options.ts'
-import type { ConnectionObject, ConnectionObjects } from './connection-objects.ts'
+import type { ConnectionObject, ConnectionObjects, ReceivedStream } from './connection-objects.ts'
+import { createEventStreamReader, type StreamEvent, type StreamPosition } from './event-stream-reader.ts'
+import { createFramer } from './framing.ts'
 import { readReconnect } from './options.ts'
 
 const handlers = ['onEvent', 'onLine', 'onClose']
@@ -19,19 +21,70 @@ export function installHttpStreams(context: PluginContext, connections: Connecti
       const run = option(table, name)
       return run === undefined ? undefined : functionArgument(name, 1, run)
     })
+    const position: StreamPosition = { lastEventId: '', wait: 0 }
     const stream: ConnectionObject = connections.open({
       ...{ method: 'httpStream', resource: 'sockets', foreignCaller },
       target: () => readTarget(context, options, foreignCaller),
+      stream: ({ isEventStream }) =>
+        isEventStream === true
+          ? eventsOf(position, (event) => stream.tell('onEvent', context.fromJson({ ...event })))
+          : linesOf((line) => stream.tell('onLine', line)),
       closed: (reason) => stream.tell('onClose', reason === null ? undefined : bytesOf(reason)),
-      message(payload, isEvent) {
-        if (isEvent) stream.tell('onEvent', context.fromJson(JSON.parse(textOf(payload)) as Json))
-        else stream.tell('onLine', payload)
-      },
+      position,
     })
     for (const [index, name] of handlers.entries()) stream.addHandler(name, first[index])
     stream.addMethod('isOpen', () => stream.isOpen)
     return stream.table
   })
+}
+
+const createLines = (): ReturnType<typeof createFramer> =>
+  createFramer({ by: 'line' }, connectionMessageLimit)
+const never = (): void => undefined
+
+function linesOf(tell: (line: Uint8Array) => void): ReceivedStream {
+  const lines = createLines()
+  return {
+    add: lines.add,
+    fellSilent: never,
+    ended(reason) {
+      // The last line may lack its end, if nothing went wrong.
+      if (reason === null) lines.finish()
+    },
+    tellNext() {
+      const line = lines.next()
+      if (line === undefined) return false
+      tell(new Uint8Array(line))
+      return true
+    },
+    get overlong() {
+      return lines.isOverlong ? 'line' : undefined
+    },
+  }
+}
+
+function eventsOf(position: StreamPosition, tell: (event: StreamEvent) => void): ReceivedStream {
+  const lines = createLines()
+  const reader = createEventStreamReader(position, connectionMessageLimit)
+  return {
+    add: lines.add,
+    fellSilent: never,
+    // An event without an empty line after it is none.
+    ended: never,
+    tellNext() {
+      for (let line = lines.next(); line !== undefined; line = lines.next()) {
+        const event = reader.line(line)
+        if (event === undefined) continue
+        tell(event)
+        return true
+      }
+      return false
+    },
+    get overlong() {
+      if (reader.isOverlong) return 'event'
+      return lines.isOverlong ? 'line' : undefined
+    },
+  }
 }
 
 function readTarget(

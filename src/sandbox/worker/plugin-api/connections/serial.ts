@@ -1,4 +1,4 @@
-import type { SerialSettings, SerialTarget } from '../../../../schema/connection.ts'
+import type { SerialSettings } from '../../../../schema/connection.ts'
 import { baudRateLimit, defaultBaudRate, serialChoices } from '../../../../schema/connection-limits.ts'
 import { fits, textLimits } from '../../../../schema/text-limits.ts'
 import type { LuaTable } from '../../lua/lua-value.ts'
@@ -12,8 +12,9 @@ import {
   textArgument,
 } from '../arguments.ts'
 import type { ConnectionObjects } from './connection-objects.ts'
+import { readFraming } from './framing.ts'
 import { readReconnect } from './options.ts'
-import { openStream, readFraming } from './stream.ts'
+import { openStream } from './stream.ts'
 
 /** `plugin:serialPort` and `plugin:serialPorts` (plugin API, section 15). */
 export function installSerial(context: PluginContext, connections: ConnectionObjects): void {
@@ -22,14 +23,14 @@ export function installSerial(context: PluginContext, connections: ConnectionObj
   context.addCallerAwareMethod('serialPort', (foreignCaller, path, given) => {
     const name = textArgument('serialPort', 1, path, textLimits.name)
     const options = given === undefined ? context.runtime.newTable() : tableArgument('serialPort', 2, given)
-    const target = (): SerialTarget => ({
-      kind: 'serial',
-      settings: readSerialSettings(name, options),
-      ...readFraming(options.get('framing')),
-      ...readReconnect(options.get('reconnect')),
-    })
     return openStream(context, connections, {
-      ...{ method: 'serialPort', resource: 'serialPorts', foreignCaller, target },
+      ...{ method: 'serialPort', resource: 'serialPorts', foreignCaller },
+      framing: () => readFraming(options.get('framing')),
+      target: () => ({
+        kind: 'serial',
+        settings: readSerialSettings(name, options),
+        ...readReconnect(options.get('reconnect')),
+      }),
     }).table
   })
 

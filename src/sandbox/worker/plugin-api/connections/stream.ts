@@ -1,19 +1,36 @@
-import type { Framing } from '../../../../schema/connection.ts'
-import { delimiterLimit, silenceLimit } from '../../../../schema/connection-limits.ts'
-import type { LuaValue } from '../../lua/lua-value.ts'
+import { connectionMessageLimit } from '../../../../schema/connection-limits.ts'
+import type { SerialTarget, TcpTarget } from '../../../../schema/connection.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { bytesOf, isTable, optionalNumber, optionalText } from '../arguments.ts'
-import type { ConnectionObject, ConnectionObjects, ConnectionPlan } from './connection-objects.ts'
+import { bytesOf } from '../arguments.ts'
+import type {
+  ConnectionObject,
+  ConnectionObjects,
+  ConnectionPlan,
+  ReceivedStream,
+} from './connection-objects.ts'
+import { createFramer, type Framing } from './framing.ts'
 import { payloadOf } from './options.ts'
+
+export interface StreamPlan extends Pick<ConnectionPlan, 'method' | 'resource' | 'foreignCaller'> {
+  /** What it throws is told as a refusal. */
+  framing(): Framing | undefined
+  target(): Omit<TcpTarget, 'silence'> | Omit<SerialTarget, 'silence'>
+}
 
 /** What a TCP connection and a serial port have in common. */
 export function openStream(
   context: PluginContext,
   connections: ConnectionObjects,
-  plan: Pick<ConnectionPlan, 'method' | 'resource' | 'foreignCaller' | 'target'>,
+  { framing: readFraming, target: readTarget, ...plan }: StreamPlan,
 ): ConnectionObject {
+  let framing: Framing | undefined
   const stream: ConnectionObject = connections.open({
     ...plan,
+    target() {
+      framing = readFraming()
+      return { ...readTarget(), ...(framing?.by === 'silence' ? { silence: framing.milliseconds } : {}) }
+    },
+    stream: () => framing && framesOf(framing, (frame) => stream.tell('onData', frame)),
     opened: () => stream.tell('onConnect'),
     closed: (reason) => stream.tell('onClose', reason === null ? undefined : bytesOf(reason)),
     message: (payload) => stream.tell('onData', payload),
@@ -24,25 +41,21 @@ export function openStream(
   return stream
 }
 
-/** The option `framing`. Throws `Error` with what is wrong with it. */
-export function readFraming(value: LuaValue): { framing?: Framing } {
-  if (value === undefined) return {}
-  if (isTable(value)) {
-    const [delimiter, length, silence] = ['delimiter', 'length', 'silence'].map((name) => value.get(name))
-    if (delimiter instanceof Uint8Array) return { framing: readDelimiter(delimiter) }
-    const bytes = optionalNumber(length)
-    if (bytes === 2 || bytes === 4) return { framing: { by: 'length', bytes } }
-    const milliseconds = optionalNumber(silence)
-    if (milliseconds !== undefined && milliseconds > 0 && milliseconds <= silenceLimit)
-      return { framing: { by: 'silence', milliseconds } }
-  } else if (optionalText(value) === 'line') return { framing: { by: 'line' } }
-  throw new Error(
-    'framing must be "line", { length = 2 or 4 }, { delimiter = "…" } or { silence = milliseconds }',
-  )
-}
-
-function readDelimiter(bytes: Uint8Array): Framing {
-  if (bytes.length === 0 || bytes.length > delimiterLimit)
-    throw new Error(`a delimiter has 1 to ${delimiterLimit} bytes, not ${bytes.length}`)
-  return { by: 'delimiter', delimiter: Buffer.from(bytes).toString('latin1') }
+function framesOf(framing: Framing, tell: (frame: Uint8Array) => void): ReceivedStream {
+  const framer = createFramer(framing, connectionMessageLimit)
+  return {
+    add: framer.add,
+    fellSilent: framer.finish,
+    // What has no end yet is no frame.
+    ended: () => undefined,
+    tellNext() {
+      const frame = framer.next()
+      if (frame === undefined) return false
+      tell(new Uint8Array(frame))
+      return true
+    },
+    get overlong() {
+      return framer.isOverlong ? 'frame' : undefined
+    },
+  }
 }

@@ -17,8 +17,9 @@ import {
   typeName,
 } from '../arguments.ts'
 import type { ConnectionObjects } from './connection-objects.ts'
+import { readFraming } from './framing.ts'
 import { milliseconds, readHost, readPort, readReconnect } from './options.ts'
-import { openStream, readFraming } from './stream.ts'
+import { openStream } from './stream.ts'
 
 /** `plugin:tcpConnect` (plugin API, section 15). */
 export function installTcp(context: PluginContext, connections: ConnectionObjects): void {
@@ -26,12 +27,12 @@ export function installTcp(context: PluginContext, connections: ConnectionObject
     const place = textArgument('tcpConnect', 1, host, textLimits.url)
     const number = numberArgument('tcpConnect', 2, port)
     const options = given === undefined ? context.runtime.newTable() : tableArgument('tcpConnect', 3, given)
-    const target = (): TcpTarget => readTarget(place, number, options)
     return openStream(context, connections, {
       method: 'tcpConnect',
       resource: 'sockets',
       foreignCaller,
-      target,
+      framing: () => readFraming(options.get('framing')),
+      target: () => readTarget(place, number, options),
     }).table
   })
 }
@@ -43,7 +44,6 @@ function readTarget(host: string, port: number, options: LuaTable): TcpTarget {
     port: readPort(port),
     ...readTls(options.get('tls')),
     timeout: milliseconds('timeout', options.get('timeout'), 1, connectTimeoutLimit) ?? connectTimeout,
-    ...readFraming(options.get('framing')),
     ...readReconnect(options.get('reconnect')),
   }
 }

@@ -1,35 +1,39 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createFramer } from '../../../src/outside/connections/framing.ts'
-import type { Framing } from '../../../src/schema/connection.ts'
-import { createManualClock } from '../../helpers/manual-clock.ts'
+import { createFramer, type Framing } from '../../../src/sandbox/worker/plugin-api/connections/framing.ts'
 
 /** The frames of these chunks; `!` at the end: it was too long. */
 function framesOf(framing: Framing, chunks: readonly (string | Uint8Array)[], limit = 100): string[] {
   const frames: string[] = []
-  const framer = createFramer({
-    ...{ framing, limit, clock: createManualClock() },
-    frame: (bytes) => frames.push(Buffer.from(bytes).toString('latin1')),
-    overlong: () => frames.push('!'),
-  })
-  for (const chunk of chunks) framer.push(Buffer.from(chunk as string))
+  const framer = createFramer(framing, limit)
+  for (const chunk of chunks) {
+    if (chunk === finish) framer.finish()
+    else framer.add(Buffer.from(chunk as string))
+    for (let frame = framer.next(); frame !== undefined; frame = framer.next())
+      frames.push(Buffer.from(frame).toString('latin1'))
+  }
+  if (framer.isOverlong) frames.push('!')
   return frames
 }
 
+const finish = 'nothing came for a while, or the stream has ended'
 const line: Framing = { by: 'line' }
 const length = (bytes: 2 | 4): Framing => ({ by: 'length', bytes })
-const delimiter = (text: string): Framing => ({ by: 'delimiter', delimiter: text })
+const delimiter = (text: string): Framing => ({ by: 'delimiter', delimiter: Buffer.from(text, 'latin1') })
+const silence: Framing = { by: 'silence', milliseconds: 5 }
 
 test('a stream falls into frames, wherever it was cut on the way', () => {
   const cases: [Framing, (string | Uint8Array)[], string[]][] = [
     [line, ['one\r\ntwo\n\n\r\nthr', 'ee\n', 'rest'], ['one', 'two', '', '', 'three']],
     [line, ['a\r', '\nb\rc\n'], ['a', 'b\rc']],
+    [line, ['a\nb\r', finish, finish], ['a', 'b']],
     [delimiter('\x03'), ['\x03a\x03', 'b', '\x03\x03'], ['', 'a', 'b', '']],
     [delimiter('ab'), ['xa', 'bya', 'aab', 'b'], ['x', 'yaa']],
     [length(2), ['\0\x03ab', 'c\0\0\0', '\x01d'], ['abc', '', 'd']],
     [length(4), ['\0\0\0\x02hi\0\0\0\0'], ['hi', '']],
     [delimiter('\xff'), [Buffer.from([65, 255, 66, 255])], ['A', 'B']],
+    [silence, ['ab', 'c', finish, finish, 'd', finish, 'e'], ['abc', 'd']],
   ]
   for (const [framing, chunks, expected] of cases)
     assert.deepEqual(framesOf(framing, chunks), expected, JSON.stringify([framing, chunks]))
@@ -42,13 +46,16 @@ test('a frame that is too long ends the stream, when it is known and not later',
     [line, [`${ten}xxx`, 'a\n'], ['!']],
     [line, [`${ten}\r`, '\n'], [ten]],
     [length(2), ['\0\x0a', ten, '\0\x0b'], [ten, '!']],
+    [length(4), ['\0\0\0\x0a', ten.slice(1), 'x'], [ten]],
     [length(4), ['\xff\xff\xff\xff'.slice(0, 4)], ['!']],
+    [silence, [ten, finish, `${ten}x`, finish, 'a', finish], [ten, '!']],
+    [silence, [`${ten}xxx`, 'a'], ['!']],
   ]
   for (const [framing, chunks, expected] of cases)
     assert.deepEqual(
       framesOf(
         framing,
-        chunks.map((chunk) => Buffer.from(chunk, 'latin1')),
+        chunks.map((chunk) => (chunk === finish ? chunk : Buffer.from(chunk, 'latin1'))),
         10,
       ),
       expected,
@@ -74,43 +81,16 @@ test('the cuts change nothing', () => {
   )
 })
 
-test('silence ends a frame', () => {
-  const clock = createManualClock()
-  const frames: string[] = []
-  const framer = createFramer({
-    ...{ framing: { by: 'silence', milliseconds: 5 }, limit: 10, clock },
-    frame: (bytes) => frames.push(Buffer.from(bytes).toString()),
-    overlong: () => frames.push('!'),
-  })
-  framer.push(Buffer.from('ab'))
-  clock.advance(4)
-  framer.push(Buffer.from('c'))
-  clock.advance(4)
-  assert.deepEqual(frames, [])
-  clock.advance(1)
-  framer.push(Buffer.from('d'))
-  clock.advance(5)
-  assert.deepEqual(frames, ['abc', 'd'])
-  framer.push(Buffer.from('0123456789012'))
-  assert.deepEqual(frames, ['abc', 'd', '!'])
-  framer.push(Buffer.from('e'))
-  framer.close()
-  clock.advance(50)
-  assert.deepEqual(frames, ['abc', 'd', '!'])
-})
-
 test('a stream of single bytes without an end takes linear time', () => {
   const count = 1_000_000
   const byte = Buffer.from('x')
-  const frames: string[] = []
-  const framer = createFramer({
-    ...{ framing: line, limit: count - 10, clock: createManualClock() },
-    frame: () => frames.push('frame'),
-    overlong: () => frames.push('!'),
-  })
+  const framer = createFramer(line, count - 10)
   const before = process.cpuUsage()
-  for (let index = 0; index < count; index += 1) framer.push(byte)
+  for (let index = 0; index < count; index += 1) {
+    framer.add(byte)
+    assert.equal(framer.next(), undefined)
+  }
   const { user } = process.cpuUsage(before)
-  assert.deepEqual(frames, ['!'])
+  assert.ok(framer.isOverlong)
   assert.ok(user < 20_000_000, `${user} µs`)
 })

@@ -1,0 +1,39 @@
+import type { Clock, ScheduledCall } from '../../base/clock.ts'
+
+/** Tells when nothing has come for a while. What waits to be read has come: while nobody reads there is no silence. */
+export interface Silence {
+  /** Something has come. */
+  broken(): void
+  pause(): void
+  resume(): void
+  close(): void
+}
+
+/** `milliseconds`: how long; undefined: it is not told. */
+export function createSilence(
+  { schedule }: Pick<Clock, 'schedule'>,
+  milliseconds: number | undefined,
+  told: () => void,
+): Silence {
+  let timer: ScheduledCall | undefined
+  let isDue = false
+
+  function start(): void {
+    timer?.cancel()
+    if (milliseconds === undefined || !isDue) return
+    timer = schedule(milliseconds, () => {
+      isDue = false
+      told()
+    })
+  }
+
+  return {
+    broken() {
+      isDue = true
+      start()
+    },
+    pause: () => timer?.cancel(),
+    resume: start,
+    close: () => timer?.cancel(),
+  }
+}

@@ -1,0 +1,106 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createConnection, type OwnedConnection } from '../../../src/outside/connections/connection.ts'
+import type { LinkEvents } from '../../../src/outside/connections/link.ts'
+import type { ConnectionEvent } from '../../../src/schema/connection.ts'
+import { createManualClock, type ManualClock } from '../../helpers/manual-clock.ts'
+
+interface Stage {
+  connection: OwnedConnection
+  clock: ManualClock
+  /** Of each attempt, the last one last. */
+  attempts: LinkEvents[]
+  heard: ConnectionEvent[]
+  ids: string[]
+  /** Resolves when what has been asked for has been done. */
+  settled(): Promise<void>
+  open(): Promise<void>
+}
+
+/** A connection whose attempts are the test's to end; `goesOn`: it is a stream that goes on where it has ended. */
+function startConnection(goesOn: boolean): Stage {
+  const clock = createManualClock()
+  const attempts: LinkEvents[] = []
+  const heard: ConnectionEvent[] = []
+  const ids: string[] = []
+  const nothing = (): void => undefined
+  const connection = createConnection({
+    ...{ clock, random: () => 0.5, kind: 'tcp', shownTarget: 'tcp://there', refusal: undefined },
+    reconnect: { min: 100, max: 1_000 },
+    open: (events) => {
+      attempts.push(events)
+      return Promise.resolve(() => ({
+        ...{ write: nothing, pause: nothing, resume: nothing, close: nothing, destroy: nothing },
+      }))
+    },
+    addressed: () => ({}),
+    ...(goesOn ? { goOnFrom: (id: string) => void ids.push(id) } : {}),
+    listener: { event: (event) => heard.push(event), message: nothing, warn: nothing },
+    ended: nothing,
+  })
+  const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+  return {
+    ...{ connection, clock, attempts, heard, ids, settled },
+    async open() {
+      await settled()
+      attempts.at(-1)?.opened()
+    },
+  }
+}
+
+test('what is too long ends the session that has brought it, and no later one', async () => {
+  const { connection, clock, attempts, heard, open } = startConnection(false)
+  await open()
+  attempts[0]?.ended({ reason: null })
+  connection.overlong(1, 'frame')
+  clock.advance(1_000)
+  await open()
+  connection.overlong(1, 'frame')
+  assert.deepEqual(heard, [
+    { event: 'opened', session: 1 },
+    { event: 'closed', reason: null, final: false },
+    { event: 'opened', session: 2 },
+  ])
+  connection.overlong(2, 'event')
+  connection.overlong(2, 'event')
+  assert.deepEqual(heard.slice(3), [
+    {
+      ...{ event: 'closed', final: false },
+      reason: 'the other side has sent an event of more than 1048576 bytes',
+    },
+  ])
+  assert.equal(connection.view().state, 'waiting')
+  connection.destroy()
+})
+
+test('a stream is not asked for again before it is known where it goes on, and when', async () => {
+  const { connection, clock, attempts, ids, open, settled } = startConnection(true)
+  await open()
+  // Nobody has asked yet.
+  connection.continues('early', 0)
+  attempts[0]?.ended({ reason: null })
+  clock.advance(5_000)
+  await settled()
+  assert.equal(attempts.length, 1)
+  connection.continues('7', 10)
+  clock.advance(0)
+  await open()
+  assert.equal(attempts.length, 2)
+  attempts[1]?.ended({ reason: null })
+  // The server wants more than the plugin gives at most.
+  connection.continues('8', 60_000)
+  connection.continues('9', 0)
+  clock.advance(999)
+  await settled()
+  assert.equal(attempts.length, 2)
+  clock.advance(1)
+  await open()
+  assert.equal(attempts.length, 3)
+  assert.deepEqual(ids, ['7', '8'])
+  attempts[2]?.ended({ reason: null })
+  connection.destroy()
+  connection.continues('10', 0)
+  clock.advance(5_000)
+  await settled()
+  assert.equal(attempts.length, 3)
+})
