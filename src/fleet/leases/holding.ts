@@ -1,0 +1,124 @@
+import { isEligible } from './placement.ts'
+import type { LeaseRecord, Seen } from './records.ts'
+import { endOfSession, type Held, isFresh, type LeaseEffect, type LeaseState } from './state.ts'
+import { candidatesOf } from './views.ts'
+
+/** Leases that the own session has: their plugins run, unload, and go. */
+
+type Result = readonly [LeaseState, readonly LeaseEffect[]]
+
+/** Takes in a new record of a plugin's lease. */
+export function leaseRecordSeen(
+  state: LeaseState,
+  plugin: string,
+  { record, revision }: Seen<LeaseRecord>,
+): Result {
+  const held = state.held.get(plugin)
+  const isOwn = record !== null && record.session !== null && record.session === state.own?.session
+  if (isOwn) {
+    // It is started when the session is seen to be fresh, which may be now.
+    const known: Held =
+      held?.epoch === record.epoch
+        ? { ...held, revision }
+        : { epoch: record.epoch, revision, phase: 'stopped', isLeaving: false, askedAt: 0 }
+    return [withHeld(state, plugin, known), killOther(plugin, held, record.epoch)]
+  }
+  return [withHeld(state, plugin, undefined), killOther(plugin, held, undefined)]
+}
+
+/** Nobody takes a lease of a session that lives; if it seems so all the same, the plugin must not go on. */
+function killOther(
+  plugin: string,
+  held: Held | undefined,
+  epoch: number | undefined,
+): readonly LeaseEffect[] {
+  if (held === undefined || held.epoch === epoch || held.phase === 'releasing') return []
+  return [{ type: 'kill', plugin, epoch: held.epoch }]
+}
+
+function withHeld(state: LeaseState, plugin: string, next: Held | undefined): LeaseState {
+  if (next === undefined && !state.held.has(plugin)) return state
+  const held = new Map(state.held)
+  if (next === undefined) held.delete(plugin)
+  else held.set(plugin, next)
+  return { ...state, held }
+}
+
+/** Changes the phase of a lease, when it is the one that is meant. */
+export function phaseReached(
+  state: LeaseState,
+  { plugin, epoch }: { plugin: string; epoch: number },
+  from: readonly Held['phase'][],
+  change: Partial<Held>,
+): LeaseState {
+  const held = state.held.get(plugin)
+  if (held?.epoch !== epoch || !from.includes(held.phase)) return state
+  return withHeld(state, plugin, { ...held, ...change })
+}
+
+export function markLeaving(state: LeaseState, plugin: string): LeaseState {
+  const held = state.held.get(plugin)
+  return held === undefined ? state : withHeld(state, plugin, { ...held, isLeaving: true })
+}
+
+/** Lets go of plugins that are not wanted, or that this host may not run while another may. */
+export function markThoseThatGo(state: LeaseState, now: number): LeaseState {
+  const { host, wanted } = state
+  let candidates: ReturnType<typeof candidatesOf> | undefined
+  let next = state
+  for (const [plugin, { isLeaving }] of state.held) {
+    if (isLeaving) continue
+    const placement = wanted.get(plugin)
+    if (placement !== undefined) {
+      candidates ??= candidatesOf(state, now)
+      const own = candidates.find(({ id }) => id === host)
+      if (own === undefined || isEligible(placement, own)) continue
+      if (!candidates.some((other) => isEligible(placement, other))) continue
+    }
+    next = markLeaving(next, plugin)
+  }
+  return next
+}
+
+/** What is next for each lease. */
+export function settleHeld(state: LeaseState, now: number): Result {
+  const until = endOfSession(state)
+  if (until === undefined) return [state, []]
+  let next = state
+  const effects: LeaseEffect[] = []
+  for (const [plugin, held] of state.held) {
+    const [change, effect] = nextOf(state, plugin, held, now, until)
+    if (effect === undefined) continue
+    next = withHeld(next, plugin, { ...held, ...change })
+    effects.push(effect)
+  }
+  return [next, effects]
+}
+
+function nextOf(
+  state: LeaseState,
+  plugin: string,
+  held: Held,
+  now: number,
+  until: number,
+): readonly [Partial<Held>, LeaseEffect | undefined] {
+  const { phase, epoch, isLeaving, revision, askedAt } = held
+  const isDue = now - askedAt >= state.timing.retryAfter
+  const fresh = isFresh(state, now)
+  if (phase === 'running' && (isLeaving || !fresh)) {
+    return [{ phase: 'stopping' }, { type: 'stop', plugin, epoch, until }]
+  }
+  if (phase === 'stopped' && fresh && !isLeaving)
+    return [{ phase: 'running' }, { type: 'start', plugin, epoch }]
+  if ((phase === 'stopped' && fresh) || (phase === 'flushing' && isDue)) {
+    return [
+      { phase: 'flushing', askedAt: now },
+      { type: 'flush', plugin, epoch },
+    ]
+  }
+  if (phase === 'releasing' && isDue) {
+    const record = { host: null, session: null, epoch }
+    return [{ askedAt: now }, { type: 'writeLease', plugin, record, expected: revision }]
+  }
+  return [{}, undefined]
+}

@@ -1,0 +1,70 @@
+import { chooseHosts, type Placement } from './placement.ts'
+import { hasEnded } from './records.ts'
+import { isFresh, type LeaseEffect, type LeaseState } from './state.ts'
+import { candidatesOf } from './views.ts'
+
+/** Sessions of others that are over, and plugins that nobody runs. */
+
+type Result = readonly [LeaseState, readonly LeaseEffect[]]
+
+/** Ends sessions that were not renewed for so long that their hosts have stopped everything. */
+export function endSilentSessions(state: LeaseState, now: number): Result {
+  if (!isFresh(state, now)) return [state, []]
+  const asking = createAsking(state, now)
+  const effects: LeaseEffect[] = []
+  for (const [host, { record, revision, at }] of state.hosts) {
+    if (host === state.host || record === null || now - at < state.timing.takeOverAfter) continue
+    if (asking.again(`end ${host}`))
+      effects.push({ type: 'writeHost', host, record: null, expected: revision })
+  }
+  return [asking.state(), effects]
+}
+
+/**
+ * Takes the plugins that fall to this host. The connection of the session that had one is cut before the epoch is
+ * raised: whoever sees a lease move on from a session knows that nothing comes over that session's connection any more.
+ */
+export function takeFreeLeases(state: LeaseState, now: number): Result {
+  if (!isFresh(state, now) || state.own === null) return [state, []]
+  const free = freeLeases(state)
+  if (free.length === 0) return [state, []]
+  const chosen = chooseHosts(free, candidatesOf(state, now))
+  const asking = createAsking(state, now)
+  const effects: LeaseEffect[] = []
+  for (const [plugin, host] of chosen) {
+    if (host !== state.host) continue
+    const seen = state.leases.get(plugin)
+    const { host: before = null, session = null, epoch = 0 } = seen?.record ?? {}
+    if (before !== null && session !== null && !state.fenced.has(session)) {
+      if (asking.again(`fence ${session}`)) effects.push({ type: 'fence', host: before, session })
+    } else if (asking.again(`take ${plugin}`)) {
+      const record = { host, session: state.own.session, epoch: epoch + 1 }
+      effects.push({ type: 'writeLease', plugin, record, expected: seen?.revision ?? 0 })
+    }
+  }
+  return [asking.state(), effects]
+}
+
+/** Plugins that are to run and that nobody has, in the order that all hosts go by. */
+function freeLeases({ wanted, leases, hosts }: LeaseState): (readonly [string, Placement])[] {
+  return [...wanted]
+    .filter(([plugin]) => {
+      const { host = null, session = null } = leases.get(plugin)?.record ?? {}
+      return host === null || session === null || hasEnded(session, hosts.get(host))
+    })
+    .sort(([left], [right]) => (left < right ? -1 : 1))
+}
+
+/** Asks for the same thing once, and again when nothing has come of it. */
+function createAsking(state: LeaseState, now: number) {
+  const recent = [...state.asked].filter(([, at]) => now - at < state.timing.retryAfter)
+  const asked = new Map(recent)
+  return {
+    again(what: string): boolean {
+      if (asked.has(what)) return false
+      asked.set(what, now)
+      return true
+    },
+    state: (): LeaseState => ({ ...state, asked }),
+  }
+}
