@@ -41,6 +41,12 @@ export interface SandboxLimits extends WorkerLimits {
   youngGenerationMegabytes: number
   codeMegabytes: number
   stackMegabytes: number
+  /**
+   * How long a worker of its own waits for its plugin to be loaded again, and how much may be in it then. A worker that
+   * waits takes some 10 MB.
+   */
+  keptWorkerTime: number
+  keptWorkerMegabytes: number
   /** From here on: workers that plugins share. How often the host looks whose turn it is there. */
   beatInterval: number
   /** Beats that a plugin which cannot be set aside may have such a worker; then it gets one of its own. */
@@ -112,6 +118,9 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   youngGenerationMegabytes: 16,
   codeMegabytes: 32,
   stackMegabytes: 4,
+  // A reload, or somebody who switches a plugin off and on again.
+  keptWorkerTime: 10_000,
+  keptWorkerMegabytes: 32,
   beatInterval: 50,
   // 0.4 s: longer than any callback that has thought of its neighbours, and their time with it stays below 1 s.
   stretchBeats: 8,

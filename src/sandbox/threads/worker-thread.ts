@@ -39,6 +39,8 @@ export interface WorkerUsage {
 
 /** One worker thread, which holds isolates by number. */
 export interface WorkerThread {
+  /** It has ended, or is ending. */
+  readonly gone: boolean
   attach(isolate: number, listener: IsolateListener): void
   detach(isolate: number): void
   /** Does nothing when the worker is gone. */
@@ -209,6 +211,9 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
   captureOutput(worker.stderr, 'stderr')
 
   return {
+    get gone() {
+      return gone
+    },
     attach: (isolate, listener) => void listeners.set(isolate, listener),
     detach: (isolate) => void listeners.delete(isolate),
     post,
