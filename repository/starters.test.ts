@@ -40,6 +40,7 @@ const configs: Record<string, Record<string, Json>> = {
   threshold: { topic: 'a/b', limit: 5 },
   weather: { lat: 47.4, lon: 8.5 },
   webhook: { requests: [{ path: 'doorbell' }] },
+  zigbee2mqtt: {},
 }
 
 const index = JSON.parse(readFileSync(join(import.meta.dirname, 'plugins.json'), 'utf8')) as {

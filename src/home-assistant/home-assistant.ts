@@ -42,6 +42,8 @@ interface Published {
   topic: string
   text: string
   platforms: Discovery['platforms']
+  /** What it was made of; undefined for what was found retained. */
+  sources?: readonly unknown[]
 }
 
 /** On the way from one state to the next: a reload must not make Home Assistant forget the device. */
@@ -51,6 +53,8 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   const { lifecycle, bus, root, prefix, hostId, hostVersion, logger } = settings
   /** By plugin, or plugin and device. */
   const published = new Map<string, Published>()
+  /** The keys of those, by topic. */
+  const keyOfTopic = new Map<string, string>()
   const waiting = new Set<string>()
   const subscriptions: BusSubscription[] = []
   const cleanUps: (() => void)[] = []
@@ -73,18 +77,30 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     }
   }
 
+  function keep(key: string, entry: Published): void {
+    forget(key)
+    published.set(key, entry)
+    keyOfTopic.set(entry.topic, key)
+  }
+
+  function forget(key: string): void {
+    const topic = published.get(key)?.topic
+    if (topic !== undefined && keyOfTopic.get(topic) === key) keyOfTopic.delete(topic)
+    published.delete(key)
+  }
+
   /** All that a plugin has, but for `kept`. */
   function clear(id: string, kept: ReadonlySet<string> = new Set()): void {
     for (const [key, { plugin, topic }] of [...published]) {
       if (plugin !== id || kept.has(key)) continue
-      published.delete(key)
+      forget(key)
       publish(topic, '')
     }
   }
 
   /** Two devices may have one topic: Home Assistant does not take every character that an id may have. */
   function isTaken(topic: string, key: string): boolean {
-    const other = [...published].find(([, present]) => present.topic === topic)?.[0]
+    const other = keyOfTopic.get(topic)
     if (other === undefined || other === key) return false
     logger.warn('Home Assistant cannot tell two plugins apart; the second one is not shown', {
       plugin: key,
@@ -116,6 +132,10 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     const key = keyOf({ plugin: plugin.id, device })
     const topic = discoveryTopic(prefix, hostId, plugin, device)
     if (isTaken(topic, key)) return
+    const present = published.get(key)
+    const sources = sourcesOf(plugin, exposures, bridged)
+    // Of hundreds of devices mostly one has changed.
+    if (present?.sources !== undefined && isSameList(present.sources, sources)) return
     const discovery = discoveryOf({ hostId, hostVersion, root }, plugin, exposures, bridged)
     if (discovery.leftOut > 0)
       logger.warn('Home Assistant is not told of everything that a plugin exposes: it is too much', {
@@ -123,11 +143,13 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
         leftOut: discovery.leftOut,
       })
     const text = JSON.stringify(discovery.payload)
-    const present = published.get(key)
-    if (present?.text === text) return
+    if (present?.text === text) {
+      present.sources = sources
+      return
+    }
     const removal = present === undefined ? undefined : removalOf(present.platforms, discovery)
     if (removal !== undefined) publish(topic, JSON.stringify(removal))
-    published.set(key, { plugin: plugin.id, topic, text, platforms: discovery.platforms })
+    keep(key, { plugin: plugin.id, topic, text, platforms: discovery.platforms, sources })
     publish(topic, text)
   }
 
@@ -179,7 +201,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     const present = published.get(key)
     // It may have been on its way while it was replaced.
     if (present?.text === text) return
-    published.set(key, { plugin: plugin.id, topic, text, platforms: before.platforms })
+    keep(key, { plugin: plugin.id, topic, text, platforms: before.platforms })
     if (reconciled) reconcile(plugin.id)
   }
 
@@ -212,6 +234,23 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
 
 const keyOf = ({ plugin, device }: DeviceAddress): string =>
   device === undefined ? plugin : `${plugin}/${device}`
+
+/** All that a discovery message is made of; what is equal in it is the same, an exposure that has changed is another. */
+function sourcesOf(
+  { name, version, author, homepage }: Plugin,
+  views: readonly ExposureView[],
+  bridged: ReadonlySet<string>,
+): unknown[] {
+  const ofViews = views.flatMap(({ id, exposure }) => {
+    const via = exposure.device?.via
+    return [id, exposure, via !== undefined && bridged.has(via)]
+  })
+  return [name, version, author, homepage, ...ofViews]
+}
+
+function isSameList(one: readonly unknown[], other: readonly unknown[]): boolean {
+  return one.length === other.length && one.every((value, index) => value === other[index])
+}
 
 /**
  * Whose a discovery message is, with its platforms, if it is of a device of this host's; its topic alone would not tell
