@@ -83,7 +83,7 @@ function pluginIn(value: unknown): string[] {
 }
 
 /** Every address in a text, wherever it stands; several a line, or a line each. */
-const address = /https?:\/\/([^\s/?#\\"'<>|,;]+)/gi
+const address = /(?:https?|wss?):\/\/([^\s/?#\\"'<>|,;]+)/gi
 const plainHost = /^(\[[0-9a-fA-F:.]+\]|[^\s/*:$[\]@?#{}\\%,;]+)(:\d{1,5})?$/
 const plainIPv6 = /^[0-9a-fA-F]*:[0-9a-fA-F.]*:[0-9a-fA-F:.]*$/
 

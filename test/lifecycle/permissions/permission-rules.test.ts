@@ -37,6 +37,8 @@ test('a pattern of hosts means what it says, however a host is written', () => {
 
 const configured: [value: unknown, hosts: string[]][] = [
   ['http://192.168.1.4:8086', ['192.168.1.4']],
+  ['ws://192.168.1.4/rpc', ['192.168.1.4']],
+  ['wss://one.example:81', ['one.example']],
   ['https://user:secret@db.example.com/path?q=http', ['db.example.com']],
   ['meter.local', ['meter.local']],
   ['meter.local:1502', ['meter.local']],
