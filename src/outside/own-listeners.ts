@@ -42,9 +42,10 @@ export interface OwnListenersSettings {
 export function isOwnListener(
   address: string,
   port: number,
-  own: { ports: Iterable<number>; addresses: Iterable<string> },
+  own: { ports: Iterable<number>; addresses: () => Iterable<string> },
 ): boolean {
-  return [...own.ports].includes(port) && isThisMachine(address, own.addresses)
+  // To ask the system for addresses takes longer than all else that is done here, and nearly all ports are others'.
+  return [...own.ports].includes(port) && isThisMachine(address, own.addresses())
 }
 
 function isThisMachine(address: string, addresses: Iterable<string>): boolean {
@@ -63,7 +64,7 @@ export function createOwnListeners({
   const concerns = (port: number): boolean => [...ports()].includes(port)
 
   function refusal(host: string, port: number): Error | undefined {
-    return isOwnListener(host, port, { ports: ports(), addresses: addresses() }) ? refused(host) : undefined
+    return isOwnListener(host, port, { ports: ports(), addresses }) ? refused(host) : undefined
   }
 
   const guardedLookup: LookupFunction = (hostname, options, callback) => {

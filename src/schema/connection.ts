@@ -150,6 +150,8 @@ export interface ConnectionListener {
 /** The host's end of a connection. After `close` and `destroy` nothing is heard of it. */
 export interface Connection {
   readonly kind: ConnectionKind
+  /** Makes the first attempt, with what takes time of it. Nothing is heard before. */
+  start(): void
   /** `name`: see above. What is for another session is lost with it. */
   write(name: string, payload: Uint8Array, text: boolean, foreignCaller?: string): void
   /** Nothing more is taken from the other side until `resume`. */

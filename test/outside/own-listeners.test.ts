@@ -18,7 +18,7 @@ import { startWebServer, type WebServer } from './web-server.ts'
 const never = new AbortController().signal
 const closedToPlugins = /its own HTTP and MQTT are closed to plugins/
 
-const own = { ports: [3000, 1883], addresses: ['192.168.1.5', 'fe80::5%eth0', '2001:db8::5'] }
+const own = { ports: [3000, 1883], addresses: () => ['192.168.1.5', 'fe80::5%eth0', '2001:db8::5'] }
 
 test('a port of the host is its own on every address of this machine, however it is written', () => {
   const cases: [address: string, port: number, own: boolean][] = [
@@ -51,6 +51,21 @@ test('a port of the host is its own on every address of this machine, however it
     cases.map(([address, port]) => [address, port, isOwnListener(address, port, own)]),
     cases,
   )
+})
+
+test('the addresses of this machine are looked up for the ports of the host alone', () => {
+  let asked = 0
+  const listeners = createOwnListeners({
+    ports: () => [3000],
+    addresses: () => {
+      asked += 1
+      return ['192.168.1.5']
+    },
+  })
+  assert.equal(listeners.refusal('192.168.1.5', 80), undefined)
+  assert.equal(asked, 0)
+  assert.match(listeners.refusal('192.168.1.5', 3000)?.message ?? '', closedToPlugins)
+  assert.equal(asked, 1)
 })
 
 /** Answers with what the table says, in order of the questions; counts them. */

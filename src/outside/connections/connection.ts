@@ -31,8 +31,11 @@ export interface ConnectionSettings {
   reconnect: ReconnectRule | undefined
   /** Why the plugin may not have it, in a sentence; undefined: it may. */
   refusal: string | undefined
-  /** Makes one attempt. What is needed for it may have to be loaded first. */
-  open(events: LinkEvents): Promise<() => Link>
+  /**
+   * Makes one attempt; what is needed for it may have to be loaded first. Else it is made on the spot, in the time of the
+   * plugin that has asked for it.
+   */
+  open(events: LinkEvents): (() => Link) | Promise<() => Link>
   /** Whom what is sent is for, read off the name of a frame; undefined: it is for a session that is over. */
   addressed(
     name: string,
@@ -161,12 +164,20 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
     attempt += 1
     const mine = attempt
     const events = eventsOf(mine)
-    settings
-      .open(events)
-      .then((make) => {
-        if (!over && mine === attempt) link = make()
-      })
-      .catch((error: unknown) => events.ended({ reason: messageOf(error), refused: true }))
+    const take = (make: () => Link): void => {
+      if (!over && mine === attempt) link = make()
+    }
+    const fail = (error: unknown): void => events.ended({ reason: messageOf(error), refused: true })
+    const opening = settings.open(events)
+    if (opening instanceof Promise) {
+      opening.then(take).catch(fail)
+      return
+    }
+    try {
+      take(opening)
+    } catch (error) {
+      fail(error)
+    }
   }
 
   /** A worker counts alike, and sends no more. */
@@ -185,17 +196,13 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
     lost(end)
   }
 
-  function begin(): void {
-    if (over) return
-    if (settings.refusal === undefined) connect()
-    else cutOff({ reason: settings.refusal, refused: true })
-  }
-
-  // Nobody is told of anything before there is a connection to be told of.
-  queueMicrotask(begin)
-
   return {
     kind,
+    start() {
+      if (over || attempt > 0) return
+      if (settings.refusal === undefined) connect()
+      else cutOff({ reason: settings.refusal, refused: true })
+    },
     view: () => ({
       kind,
       target: settings.shownTarget,

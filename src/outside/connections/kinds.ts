@@ -26,7 +26,6 @@ export type Kind = Pick<
   'shownTarget' | 'reconnect' | 'refusal' | 'open' | 'addressed' | 'goOnFrom'
 >
 
-/** Libraries are loaded when the first connection of their kind is made. */
 export function kindOf(
   plugin: string,
   target: ConnectionTarget,
@@ -47,6 +46,22 @@ export function kindOf(
   }
 }
 
+/** Loaded when it is first used, and at hand from then on. */
+function whenLoaded<T>(load: () => Promise<T>): <R>(use: (loaded: T) => R) => R | Promise<R> {
+  let loaded: T | undefined
+  return (use) => {
+    if (loaded !== undefined) return use(loaded)
+    return load().then((found) => {
+      loaded = found
+      return use(found)
+    })
+  }
+}
+
+const withWebSockets = whenLoaded(async () => (await import('./web-socket-link.ts')).openWebSocket)
+const withHttpStreams = whenLoaded(async () => (await import('./http-stream-link.ts')).openHttpStream)
+const withSerialPorts = whenLoaded(async () => (await import('./serial-link.ts')).openSerial)
+
 /** For those that are connected to one other side. */
 const toSession: Kind['addressed'] = (name, session) => (name === String(session) ? {} : undefined)
 
@@ -61,10 +76,7 @@ function webSocket(target: WebSocketTarget, context: LinkContext, allowed: Conne
         ? 'the address of a WebSocket is absolute and begins with ws:// or wss://'
         : allowed.connect(address.host, address.port),
     addressed: toSession,
-    async open(events) {
-      const { openWebSocket } = await import('./web-socket-link.ts')
-      return () => openWebSocket(target, events, context)
-    },
+    open: (events) => withWebSockets((open) => () => open(target, events, context)),
   }
 }
 
@@ -86,10 +98,8 @@ function httpStream(
     goOnFrom(lastEventId) {
       from = lastEventId
     },
-    async open(events) {
-      const { openHttpStream } = await import('./http-stream-link.ts')
-      return () => openHttpStream({ plugin, request, lastEventId: from, connect }, events, context)
-    },
+    open: (events) =>
+      withHttpStreams((open) => () => open({ plugin, request, lastEventId: from, connect }, events, context)),
   }
 }
 
@@ -101,7 +111,7 @@ function tcp(target: TcpTarget, context: LinkContext, allowed: ConnectionAllowan
     reconnect,
     refusal: allowed.connect(host, port),
     addressed: toSession,
-    open: (events) => Promise.resolve(() => openTcp(target, events, context)),
+    open: (events) => () => openTcp(target, events, context),
   }
 }
 
@@ -117,7 +127,7 @@ function udp(target: UdpTarget, context: LinkContext, allowed: ConnectionAllowan
         ? { peer }
         : undefined
     },
-    open: (events) => Promise.resolve(() => openUdp(target, events, context)),
+    open: (events) => () => openUdp(target, events, context),
   }
 }
 
@@ -128,9 +138,6 @@ function serial(target: SerialTarget, context: LinkContext, allowed: ConnectionA
     reconnect: target.reconnect,
     refusal: allowed.serial(path),
     addressed: toSession,
-    async open(events) {
-      const { openSerial } = await import('./serial-link.ts')
-      return () => openSerial(target, events, context)
-    },
+    open: (events) => withSerialPorts((open) => () => open(target, events, context)),
   }
 }

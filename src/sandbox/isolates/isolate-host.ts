@@ -64,6 +64,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       if (!over) slot.post({ kind: 'result', isolate: number, number: answered, answer })
     },
     deliver: (...frame) => deliveries.connection(...frame),
+    later: queue,
   })
   const warn = (message: string): void => dispatcher.say('warn', message)
   const flow = createFlow(limits.deliveryBytes)

@@ -30,6 +30,8 @@ export interface OpenConnectionsSettings {
   limits: WorkerLimits
   connect(target: ConnectionTarget, listener: ConnectionListener, foreignCaller?: string): Connection
   deliver: Deliveries['connection']
+  /** Does it in the plugin's next turn. */
+  later(task: () => void): void
   /** A line in the plugin's log. */
   warn(message: string): void
 }
@@ -51,15 +53,17 @@ interface Open {
 }
 
 export function createOpenConnections(settings: OpenConnectionsSettings): OpenConnections {
-  const { limits, connect, deliver, warn } = settings
+  const { limits, connect, deliver, later, warn } = settings
   const open = new Map<number, Open>()
   const closing = new Set<{ connection: Connection; done: Promise<void> }>()
 
   /** Those that are being closed count, too; a worker knows nothing of them, so that it has as many more. */
   function hasRoom(kind: ConnectionKind): boolean {
     const limit = limitOf[kind]
+    const room = 2 * limits[limit] + 1
+    if (open.size + closing.size < room) return true
     const all = [...open.values(), ...closing].filter(({ connection }) => limitOf[connection.kind] === limit)
-    return all.length < 2 * limits[limit] + 1
+    return all.length < room
   }
 
   function said(number: number, event: Parameters<ConnectionListener['event']>[0]): void {
@@ -105,6 +109,10 @@ export function createOpenConnections(settings: OpenConnectionsSettings): OpenCo
       }
       const connection = connect(target, listenerFor(number), foreignCaller)
       open.set(number, { connection, outstanding: 0, paused: false })
+      // What is opened and closed in one breath is never connected.
+      later(() => {
+        if (open.get(number)?.connection === connection) connection.start()
+      })
     },
     write({ kind, subscription, name, payload, foreignCaller }) {
       open.get(subscription)?.connection.write(name, payload, kind === 'text', foreignCaller)

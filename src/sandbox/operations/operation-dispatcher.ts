@@ -30,6 +30,8 @@ export interface OperationDispatcherSettings {
   answer(number: number, answer: OutsideAnswer): void
   /** Takes what comes of a connection to the isolate. */
   deliver: Deliveries['connection']
+  /** Does it in the plugin's next turn. */
+  later(task: () => void): void
 }
 
 /** Does what one plugin asks of the host, and knows what the plugin has with it. */
@@ -65,6 +67,7 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
     limits,
     connect: (target, listener, foreignCaller) => services.connect(target, listener, foreignCaller),
     deliver: settings.deliver,
+    later: settings.later,
     warn: (message) => say('warn', message),
   })
   const told = new Set<LimitName>()

@@ -38,6 +38,7 @@ function startConnection(goesOn: boolean): Stage {
     listener: { event: (event) => heard.push(event), message: nothing, warn: nothing },
     ended: nothing,
   })
+  connection.start()
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
   return {
     ...{ connection, clock, attempts, heard, ids, settled },
