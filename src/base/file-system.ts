@@ -21,7 +21,8 @@ export async function syncDirectory(files: Pick<FileSystem, 'open'>, directory: 
   try {
     await handle.sync()
   } finally {
-    await handle.close()
+    // Nobody waits for that: what was to be on disk is there, or is known not to be.
+    void handle.close().catch(() => undefined)
   }
 }
 

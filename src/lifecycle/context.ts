@@ -4,7 +4,12 @@ import type { KeyedMutex } from '../base/mutex.ts'
 import { type PluginSnapshot, pluginIn, stateOf } from '../journal/evolve.ts'
 import type { Journal } from '../journal/journal.ts'
 import { isInstalled } from '../journal/snapshot.ts'
-import type { PluginDirectory, RepositoryCatalog, RepositorySettings } from '../repository/repository.ts'
+import type {
+  InstalledFiles,
+  PluginDirectory,
+  RepositoryCatalog,
+  RepositorySettings,
+} from '../repository/repository.ts'
 import type { PluginError } from '../schema/plugin.ts'
 import type { DependentPlugin } from './manifests/dependencies.ts'
 import type { KeyValueStores } from './stores/key-value-stores.ts'
@@ -22,8 +27,11 @@ export interface LifecycleContext {
   directory: PluginDirectory
   repositories: RepositoryCatalog
   manifests: Manifests
-  /** Plugins whose files this start has found to be those of the journal; they are not compared again when they are loaded. */
-  matchedAtStart: Set<string>
+  /**
+   * Plugins whose files this start has found to be those of the journal, with those files where they are loaded next:
+   * nobody reads them again for that.
+   */
+  readAtStart: Map<string, InstalledFiles | undefined>
   stores: KeyValueStores
   retained: RetainedTopics
   /** One command a plugin at a time. */

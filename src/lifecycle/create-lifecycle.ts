@@ -157,7 +157,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     directory,
     repositories: settings.repositories,
     manifests,
-    matchedAtStart: new Set(),
+    readAtStart: new Map(),
     stores,
     retained,
     mutex,
@@ -206,7 +206,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const stopClearing = settings.bus.onReconnect(() => void clearRetainedOfRemoved())
 
   async function readManifests(): Promise<void> {
-    const unknown = installedIds().filter((id) => !context.matchedAtStart.has(id))
+    const unknown = installedIds().filter((id) => !context.readAtStart.has(id))
     await Promise.all(unknown.map(manifests.refresh))
   }
 
@@ -285,7 +285,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     async start() {
       await clearRetainedOfRemoved()
       if (isSafeMode(context)) {
-        context.matchedAtStart.clear()
+        context.readAtStart.clear()
         return
       }
       await loadEnabledPlugins(
@@ -293,7 +293,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
         { loader, installer, reconciler },
         { by: 'startup', reason: 'startup' },
       )
-      context.matchedAtStart.clear()
+      context.readAtStart.clear()
       await snapshots.flush()
     },
     stopLoading() {

@@ -29,6 +29,9 @@ export function isMissingFiles(error: unknown): boolean {
   )
 }
 
+/** Files of one plugin that are read at the same time. */
+const readAtOnce = 4
+
 /** The plugins on disk, below `plugins/` of the data directory. People may edit them: nothing is trusted. */
 export function createPluginDirectory(options: {
   directory: string
@@ -59,26 +62,28 @@ export function createPluginDirectory(options: {
   async function readIn(root: string, plugin: PluginIdentifier): Promise<InstalledFiles> {
     const [manifest, manifestBytes] = await manifestIn(root, plugin)
     const lua = new Set(luaFiles(manifest))
-    const contents = new Map<string, Uint8Array>()
-    let size = 0
-    for (const file of allFiles(manifest)) {
-      const bytes =
-        file === manifestFile
-          ? manifestBytes
-          : await readFile(root, plugin, file).catch((error: unknown) => {
-              // A document that is not there does not keep the plugin from running.
-              if (!lua.has(file) && isMissingFiles(error)) return undefined
-              throw error
-            })
-      if (bytes === undefined) continue
-      size += bytes.length
-      if (size > pluginBytes) {
-        throw new Problem(
-          'manifest_invalid',
-          `The files of ${plugin.fullId} are larger than ${pluginBytes} bytes together; make them smaller.`,
-        )
+    const contents = new Map<string, Uint8Array>([[manifestFile, manifestBytes]])
+    let size = manifestBytes.length
+    const left = [...allFiles(manifest)].filter((file) => file !== manifestFile)
+    while (left.length > 0 && size <= pluginBytes) {
+      const files = left.splice(0, readAtOnce)
+      const found = await Promise.allSettled(files.map((file) => readFile(root, plugin, file)))
+      for (const [index, file] of files.entries()) {
+        const outcome = found[index]
+        if (outcome?.status === 'fulfilled') {
+          contents.set(file, outcome.value)
+          size += outcome.value.length
+        } else if (lua.has(file) || !isMissingFiles(outcome?.reason)) {
+          // A document that is not there does not keep the plugin from running.
+          throw outcome?.reason
+        }
       }
-      contents.set(file, bytes)
+    }
+    if (size > pluginBytes) {
+      throw new Problem(
+        'manifest_invalid',
+        `The files of ${plugin.fullId} are larger than ${pluginBytes} bytes together; make them smaller.`,
+      )
     }
     return {
       manifest,

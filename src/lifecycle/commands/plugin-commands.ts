@@ -74,9 +74,12 @@ export function createPluginCommands(
           deferred: isSafeMode(context),
         })
         if (facts.length === 0) return
+        const isLoadedNext = facts.some(({ type }) => type === 'PluginEnabled') && !isSafeMode(context)
+        // Reading changes nothing, so it need not wait for the fact.
+        const ahead = isLoadedNext ? loader.readAhead(id) : undefined
         await journal.append(facts, by.by, by.requestKey)
         const state = stateOf(snapshotOfPlugin(context, id))
-        if (state === 'loading') await loader.finishLoading(id, by.by)
+        if (state === 'loading') await loader.finishLoading(id, by.by, ahead)
         if (state === 'unloading') await loader.finishUnloading(id, by.by)
       }
       // Nobody waits for a load to switch the plugin off.

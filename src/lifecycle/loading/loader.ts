@@ -12,7 +12,7 @@ import { normaliseFields } from '../manifests/fields.ts'
 import { type LifecycleContext, pluginError, snapshotOfPlugin } from '../context.ts'
 import type { CrashReport, DescribeCrash } from './crash-report.ts'
 import { checkDependencies } from './dependency-check.ts'
-import { matchFilesToJournal } from '../sources/match-files.ts'
+import { type FilesAhead, isOfJournal, matchFilesToJournal, readAhead } from '../sources/match-files.ts'
 import { restoreMissingFiles } from '../sources/missing-files.ts'
 import type { LoadRequest } from '../running/plugin-effects.ts'
 import { secretValues } from '../secrets/secrets.ts'
@@ -22,8 +22,13 @@ import { secretValues } from '../secrets/secrets.ts'
  * function is called under the plugin's mutex.
  */
 export interface Loader {
-  /** `loading` → `running` or `failed`. Rejects only when the outcome could not be written down. */
-  finishLoading(id: string, by: Origin): Promise<void>
+  /** Begins to read the files of a plugin that is to be loaded, while something else is waited for. Never rejects. */
+  readAhead(id: string): FilesAhead
+  /**
+   * `loading` → `running` or `failed`. Rejects only when the outcome could not be written down. `ahead`: its files, if
+   * somebody has begun to read them.
+   */
+  finishLoading(id: string, by: Origin, ahead?: FilesAhead): Promise<void>
   /** `unloading` → `unloaded`, followed in the same write by `next`. */
   finishUnloading(id: string, by: Origin, next?: readonly PluginFact[]): Promise<void>
   /** Takes a state that nothing works on any more (a crash, a full disk) to one that commands start from. */
@@ -42,11 +47,10 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     id: string,
     by: Origin,
     signal: AbortSignal,
+    ahead: FilesAhead | undefined,
   ): Promise<{ request: LoadRequest; changed: string[] }> {
     const identifier = identifierOf(id)
-    if (!context.matchedAtStart.delete(id)) await matchFilesToJournal(context, id)
-    await restoreMissingFiles(context, id, by, signal)
-    const installed = await directory.read(identifier)
+    const installed = (await filesOfJournal(id, ahead)) ?? (await otherFiles(id, by, signal))
     const { manifest } = installed
     manifests.set(id, manifest)
     const changed = changedFiles(id, installed)
@@ -72,6 +76,24 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     return { request, changed }
   }
 
+  /** The files that the journal names, if they are there. */
+  async function filesOfJournal(
+    id: string,
+    ahead: FilesAhead | undefined,
+  ): Promise<InstalledFiles | undefined> {
+    const { readAtStart } = context
+    const read = readAtStart.get(id)
+    const isMatched = readAtStart.delete(id)
+    if (read !== undefined && isOfJournal(context, id, read)) return read
+    return isMatched ? undefined : (await matchFilesToJournal(context, id, ahead)).installed
+  }
+
+  /** What is there instead of them: edited by hand, or fetched again. */
+  async function otherFiles(id: string, by: Origin, signal: AbortSignal): Promise<InstalledFiles> {
+    await restoreMissingFiles(context, id, by, signal)
+    return directory.read(identifierOf(id))
+  }
+
   /** Files that are not as they were installed, or not there. */
   function changedFiles(id: string, installed: InstalledFiles): string[] {
     const recorded = snapshotOfPlugin(context, id).context.integrity
@@ -91,11 +113,12 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
   }
 
   return {
-    async finishLoading(id, by) {
+    readAhead: (id) => readAhead(context, id),
+    async finishLoading(id, by, ahead) {
       let outcome: PluginFact
       const { signal, finish } = loads.begin(id)
       try {
-        const { request, changed } = await prepare(id, by, signal)
+        const { request, changed } = await prepare(id, by, signal, ahead)
         await effects.load(request, signal)
         loadedAt.set(id, context.clock.monotonic())
         outcome = {

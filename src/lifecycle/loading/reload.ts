@@ -17,14 +17,15 @@ export function createReload(context: LifecycleContext, loader: Loader): Reload 
   return async (id, facts, reason, { by, requestKey }) => {
     const snapshot = snapshotOfPlugin(context, id)
     const load: PluginFact = { type: 'PluginLoadRequested', plugin: id, data: { reason } }
+    const ahead = snapshot.context.enabled ? loader.readAhead(id) : undefined
     if (stateOf(snapshot) === 'running') {
       const unload: PluginFact = { type: 'PluginUnloadRequested', plugin: id, data: { reason } }
       await journal.append([...facts, unload], by, requestKey)
       await loader.finishUnloading(id, by, [load])
-      await loader.finishLoading(id, by)
+      await loader.finishLoading(id, by, ahead)
     } else if (snapshot.context.enabled && !isSafeMode(context)) {
       await journal.append([...facts, load], by, requestKey)
-      await loader.finishLoading(id, by)
+      await loader.finishLoading(id, by, ahead)
     } else if (facts.length > 0) {
       await journal.append(facts, by, requestKey)
     }

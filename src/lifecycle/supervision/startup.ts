@@ -69,7 +69,10 @@ async function repeatPurge(
 
 async function tryToMatchFiles(context: LifecycleContext, id: string): Promise<void> {
   try {
-    if (await matchFilesToJournal(context, id)) context.matchedAtStart.add(id)
+    const { matches, installed } = await matchFilesToJournal(context, id)
+    if (!matches) return
+    const isLoadedNext = snapshotOfPlugin(context, id).context.enabled
+    context.readAtStart.set(id, isLoadedNext ? installed : undefined)
   } catch (error) {
     context.logger.warn('The files of a plugin could not be compared with the journal', {
       plugin: id,
