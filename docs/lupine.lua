@@ -205,6 +205,7 @@ function Plugin:poller(name, options) end
 ---@param data? lupine.Json
 ---@param options? lupine.EmitOptions
 ---@return boolean sent
+---@return string? problem
 function Plugin:emit(name, data, options) end
 
 ---Calls the function for each event of this name, in which `*` stands for a part between colons.
@@ -378,11 +379,12 @@ function unexpose(object) end
 ---@field retain? boolean
 ---@field qos? 0|1|2
 
----Publishes a message: a string as it is, a number or boolean as text, a table as JSON.
+---Publishes a message: a string as it is, a number or boolean as text, a table as JSON. False and why when it may not.
 ---@param topic string
 ---@param payload? string|number|boolean|table
 ---@param options? lupine.PublishOptions
----@return true
+---@return boolean sent
+---@return string? problem
 function Plugin:mqttPublish(topic, payload, options) end
 
 ---Calls the function for each message on a matching topic.

@@ -211,6 +211,8 @@ for (const [name, className] of [
 }
 
 for (const [heading, className] of [
+  ['The request', 'lupine.HookRequest'],
+  ['Options of a handler', 'lupine.HookOptions'],
   ['Options of a poller', 'lupine.PollerOptions'],
   ['Options of a schedule', 'lupine.ScheduleOptions'],
   ['Options of a watcher', 'lupine.WatchOptions'],
