@@ -1,10 +1,9 @@
-import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { messageOf, Problem } from '../base/problem.ts'
 import type { Fact, JournalEvent, Origin } from '../schema/journal-event.ts'
-import { withBoundedTexts } from './bounded-texts.ts'
-import { type Applied, applyFact, type HostState, type PluginSnapshot } from './evolve.ts'
+import type { Applied, HostState, PluginSnapshot } from './evolve.ts'
 import type { WrittenLine } from './journal-file.ts'
+import { stampFacts } from './stamp.ts'
 
 /**
  * Appends that wait for the disk. All that comes while it writes goes down together, in one write: a group commit.
@@ -66,36 +65,13 @@ export function createAppendQueue(parts: AppendQueueParts): AppendQueue {
   /** Numbers the facts of one append on top of those before. Answers why not, when the machine refuses one. */
   function stamp(waiting: Waiting): string | undefined {
     const { facts, by, requestKey } = waiting
-    const at = new Date(parts.now()).toISOString()
-    const { base, changed } = ahead
-    const draft = new Map<string, PluginSnapshot>()
-    const plugins = { get: (id: string) => draft.get(id) ?? changed.get(id) ?? base.get(id) }
-    let { seq, host } = ahead
-    const steps: Stamped['steps'] = []
-    for (const given of facts) {
-      // As it will be read back: what JSON cannot say must not be in the live state either.
-      const fact = withBoundedTexts(JSON.parse(JSON.stringify(given)) as Fact)
-      const applied = applyFact({ host, plugins }, fact, at)
-      if (applied === undefined) {
-        return `${fact.type} is not possible now${fact.plugin === null ? '' : ` for ${fact.plugin}`}.`
-      }
-      seq += 1
-      host = applied.host
-      if (fact.plugin !== null && applied.plugin !== undefined) draft.set(fact.plugin, applied.plugin)
-      const event: JournalEvent = {
-        seq,
-        id: randomUUID(),
-        at,
-        ...fact,
-        revision: applied.revision,
-        by,
-        state: applied.value,
-        ...(requestKey === undefined ? {} : { requestKey }),
-      }
-      steps.push({ event, applied, text: parts.encode(event) })
-    }
-    for (const [id, snapshot] of draft) changed.set(id, snapshot)
-    ahead = { seq, host, base, changed }
+    const { base, changed, seq, host } = ahead
+    const plugins = { get: (id: string) => changed.get(id) ?? base.get(id) }
+    const stampedFacts = stampFacts({ seq, host, plugins }, facts, { by, now: parts.now(), requestKey })
+    if (typeof stampedFacts === 'string') return stampedFacts
+    const steps = stampedFacts.steps.map((step) => ({ ...step, text: parts.encode(step.event) }))
+    for (const [id, snapshot] of stampedFacts.plugins) changed.set(id, snapshot)
+    ahead = { seq: seq + steps.length, host: stampedFacts.host, base, changed }
     stamped.push({ waiting, steps })
     return undefined
   }

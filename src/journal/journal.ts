@@ -5,7 +5,7 @@ import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import { storageFault } from '../base/storage-fault.ts'
 import { type Fact, type JournalEvent, journalFormatVersion, type Origin } from '../schema/journal-event.ts'
-import { createAppendQueue } from './append-queue.ts'
+import { type AppendQueue, type AppendQueueParts, createAppendQueue } from './append-queue.ts'
 import { createCheckpoints } from './checkpoints.ts'
 import { fold, type HostState } from './evolve.ts'
 import { createEventReader, goneProblem } from './event-reader.ts'
@@ -60,6 +60,8 @@ export interface JournalSettings {
   whole?: boolean
   /** From how many bytes on a segment ends, at least. */
   segmentBytes?: number | undefined
+  /** How facts become events of this journal; default: they are numbered and written here. */
+  createQueue?: (parts: AppendQueueParts) => AppendQueue
 }
 
 /** Opens the journal and folds it. Throws `DamagedJournalError` at what it cannot believe. */
@@ -88,7 +90,8 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
   )
   let closed = false
 
-  const queue = createAppendQueue({
+  const createQueue = settings.createQueue ?? createAppendQueue
+  const queue = createQueue({
     now: () => clock.now(),
     monotonic: () => clock.monotonic(),
     state: () => running.state,

@@ -1,3 +1,4 @@
+import type { JsonObject } from '../base/json.ts'
 import type { JournalEvent } from '../schema/journal-event.ts'
 import { parseStoredEvent } from '../schema/stored-event.ts'
 import { withBoundedTexts } from './bounded-texts.ts'
@@ -9,7 +10,12 @@ import { changeEvent, type Vault } from './vault.ts'
 export function parseLine(line: Uint8Array, lift: Upcasters, vault: Vault): JournalEvent {
   const decoded = decodeLine(line)
   if (!decoded.ok) throw new Error(decoded.reason)
-  const parsed = parseStoredEvent(upcast(changeEvent(vault, 'open', decoded.value), lift))
+  return parseValue(decoded.value, lift, vault)
+}
+
+/** The same for what stood in the line. */
+export function parseValue(value: JsonObject, lift: Upcasters, vault: Vault): JournalEvent {
+  const parsed = parseStoredEvent(upcast(changeEvent(vault, 'open', value), lift))
   if (!parsed.ok) throw new Error(parsed.errors.map(({ path, message }) => `${path} ${message}`).join('; '))
   const { version: _version, ...event } = parsed.value
   return withBoundedTexts(event)

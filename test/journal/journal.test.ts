@@ -17,12 +17,18 @@ import { journalFileName } from '../../src/journal/segment.ts'
 import { bytesAtOnce } from '../../src/journal/segment-lines.ts'
 import { readSnapshot, snapshotOf } from '../../src/journal/snapshot.ts'
 import { createSnapshotWriter } from '../../src/journal/snapshot-writer.ts'
-import type { Fact, PluginFact } from '../../src/schema/journal-event.ts'
+import type { Fact } from '../../src/schema/journal-event.ts'
 import { anyFact, configured, id, installation, other } from '../helpers/any-fact.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
 import { openTestJournal, plainState } from '../helpers/journal-stage.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { journalContract } from './journal-contract.ts'
+
+journalContract('a journal on disk', async (context, options) => {
+  const directory = await temporaryDirectory(context)
+  return () => openTestJournal(directory, options)
+})
 
 async function journalOf(context: TestContext, facts: Fact[]) {
   const directory = await temporaryDirectory(context)
@@ -63,18 +69,6 @@ test('opening an empty directory writes nothing', async (context) => {
   await assert.rejects(stat(join(directory, journalFileName)), { code: 'ENOENT' })
 })
 
-test('what was appended is there after opening again, with the same state', async (context) => {
-  const directory = await temporaryDirectory(context)
-  const journal = await openTestJournal(directory)
-  await journal.append([...installation(id), configured(id, { a: 1 })], 'http', 'key-1')
-  const before = plainState(journal.state)
-  await journal.close()
-  const again = await openTestJournal(directory)
-  context.after(() => again.close())
-  assert.deepEqual(plainState(again.state), before)
-  assert.equal(again.recallRequest('key-1'), id)
-})
-
 test('many appends at once are written in one group, and each gets its own events in order', async (context) => {
   let syncs = 0
   const files = failingFileSystem((operation) => {
@@ -93,31 +87,6 @@ test('many appends at once are written in one group, and each gets its own event
     ]),
   )
   assert.ok(syncs <= 2, `${syncs} syncs for 50 appends`)
-})
-
-test('a fact that the machine refuses is refused alone, and the rest of the group goes through', async (context) => {
-  const journal = await openTestJournal(await temporaryDirectory(context))
-  context.after(() => journal.close())
-  const results = await Promise.allSettled([
-    journal.append(installation(id), 'http'),
-    journal.append([{ type: 'PluginLoaded', plugin: other, data: {} }], 'http'),
-    journal.append([configured(id, { a: 1 })], 'http'),
-  ])
-  assert.deepEqual(
-    results.map(({ status }) => status),
-    ['fulfilled', 'rejected', 'fulfilled'],
-  )
-  assert.equal(journal.state.seq, 3)
-  assert.ok(results[1]?.status === 'rejected' && results[1].reason instanceof Problem)
-  assert.equal(results[1].reason.code, 'invalid_transition')
-})
-
-test('an append with a refused fact in the middle leaves nothing of itself', async (context) => {
-  const journal = await openTestJournal(await temporaryDirectory(context))
-  context.after(() => journal.close())
-  const facts = [...installation(id), { type: 'PluginLoaded', plugin: id, data: {} } satisfies PluginFact]
-  await assert.rejects(journal.append(facts, 'http'), { code: 'invalid_transition' })
-  assert.deepEqual([journal.state.seq, journal.state.plugins.size], [0, 0])
 })
 
 for (const operation of ['write', 'datasync', 'open'] as const) {
@@ -386,23 +355,6 @@ test('law: the fold of the journal is the live state and the snapshot, at every 
     ),
     { numRuns: 60 },
   )
-})
-
-test('a fact that cannot be written as JSON is refused alone', async (context) => {
-  const journal = await openTestJournal(await temporaryDirectory(context))
-  context.after(() => journal.close())
-  const circle: Record<string, unknown> = {}
-  circle.self = circle
-  await journal.append(installation(id), 'http')
-  const results = await Promise.allSettled([
-    journal.append([configured(id, circle)], 'http'),
-    journal.append([configured(id, { a: 1 })], 'http'),
-  ])
-  assert.deepEqual(
-    results.map(({ status }) => status),
-    ['rejected', 'fulfilled'],
-  )
-  assert.deepEqual(journal.state.plugins.get(id)?.context.config, { a: 1 })
 })
 
 test('large events are read in pieces, however many are asked for', async (context) => {
