@@ -46,7 +46,7 @@ const allowed: Record<string, string[]> = {
   machines: ['schema'],
   journal: ['base', 'schema', 'machines'],
   // Nothing of the program imports it yet: docs/fleet.md.
-  fleet: ['base', 'schema', 'machines', 'journal'],
+  fleet: ['base', 'schema', 'journal'],
   repository: ['base', 'schema'],
   sandbox: ['base', 'schema'],
   worker: ['base', 'schema', 'sandbox'],
@@ -213,6 +213,8 @@ const packageRooms: Record<string, string[]> = {
   croner: ['lifecycle'],
   undici: ['outside'],
   serialport: ['outside'],
+  '@nats-io/transport-node': ['fleet'],
+  '@nats-io/jetstream': ['fleet'],
   xstate: ['machines', 'journal', 'http'],
   pino: ['base'],
   'fs-native-extensions': ['journal'],

@@ -1,0 +1,242 @@
+import type { Clock, ScheduledCall } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { messageOf, Problem } from '../../base/problem.ts'
+import { storageFault } from '../../base/storage-fault.ts'
+import type { AppendQueueParts } from '../../journal/append-queue.ts'
+import { type Applied, foldEvent, type PluginSnapshot } from '../../journal/evolve.ts'
+import type { Vault } from '../../journal/vault.ts'
+import type { JournalEvent } from '../../schema/journal-event.ts'
+import { StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
+import type { Following, JournalStream, StoredMessage } from './journal-stream.ts'
+import { decodeMessage } from './stream-message.ts'
+
+/**
+ * This host's copy of the journal: takes each message of the stream into the fold, and onto the disk, where a start finds
+ * it and from where history is read. It is a cache: what is not on disk here is in the stream.
+ */
+export interface Copy {
+  start(): Promise<void>
+  /** The last message of a subject, once the fold has it, and what is still to follow it. */
+  position(subject: string, end: number): Promise<Position>
+  /** Resolves when the fold has the message with this number. Rejects with `StoreUnreachableError` when it is too late. */
+  reach(seq: number, end: number): Promise<void>
+  /** Looks out for an event. */
+  expect(id: string): { event(): JournalEvent | undefined; forget(): void }
+  wait(milliseconds: number): Promise<void>
+  /** The journal cannot be followed any further. Answers the error, for throwing. */
+  fail(error: Error): Error
+  idle(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface Position {
+  seq: number
+  rest: readonly JournalEvent[]
+}
+
+export interface CopySettings {
+  stream: JournalStream
+  clock: Clock
+  vault: Vault
+  logger: Logger
+  failed(error: Error): void
+  parts: AppendQueueParts
+}
+
+/** Messages that are folded and written at once. */
+const messagesAtOnce = 500
+/** Milliseconds after which the disk is tried again. */
+const diskPause = 1_000
+/** Milliseconds without a new message, before a start is given up. */
+const startPatience = 10_000
+
+interface Step {
+  event: JournalEvent
+  rest: JournalEvent[]
+  applied: Applied
+  subject: string
+}
+
+export function createCopy({ stream, clock, vault, logger, failed, parts }: CopySettings): Copy {
+  let inbox: StoredMessage[] = []
+  let draining: Promise<void> | undefined
+  let following: Following | undefined
+  let failure: Error | undefined
+  /** What the disk said last; whoever waits is told. */
+  let diskProblem: Problem | undefined
+  let isClosed = false
+  let retry: ScheduledCall | undefined
+  const positions = new Map<string, Position>()
+  const expected = new Map<string, JournalEvent | undefined>()
+  let waiting: { seq: number; check(): void }[] = []
+
+  function fail(error: Error): Error {
+    if (failure === undefined) failed(error)
+    failure ??= error
+    tellAll()
+    return failure
+  }
+
+  function tellAll(): void {
+    const told = waiting
+    waiting = []
+    for (const { check } of told) check()
+  }
+
+  function take(message: StoredMessage): void {
+    inbox.push(message)
+    if (failure === undefined && retry === undefined)
+      draining ??= drain().finally(() => (draining = undefined))
+  }
+
+  async function drain(): Promise<void> {
+    while (inbox.length > 0 && failure === undefined && !isClosed) {
+      const group = inbox.slice(0, messagesAtOnce)
+      let steps: Step[]
+      try {
+        steps = folded(group)
+      } catch (error) {
+        fail(error as Error)
+        return
+      }
+      try {
+        const lines = steps.map(({ event }) => ({ text: parts.encode(event), plugin: event.plugin }))
+        if (lines.length > 0) await parts.write(lines)
+        diskProblem = undefined
+      } catch (error) {
+        diskProblem = diskRefused(error)
+        tellAll()
+        retry = clock.schedule(diskPause, () => {
+          retry = undefined
+          draining ??= drain().finally(() => (draining = undefined))
+        })
+        return
+      }
+      inbox = inbox.slice(group.length)
+      for (const { event, rest, applied, subject } of steps) {
+        parts.commit(event, applied)
+        positions.set(subject, { seq: event.seq, rest })
+        if (expected.has(event.id)) expected.set(event.id, event)
+      }
+      parts.committed()
+      tellAll()
+      if (parts.restIsDue()) await parts.rest()
+    }
+  }
+
+  /** What follows from each of the messages. Throws one sentence at one that cannot be taken in. */
+  function folded(messages: readonly StoredMessage[]): Step[] {
+    const { seq: before, host: hostBefore, plugins: base } = parts.state()
+    const changed = new Map<string, PluginSnapshot>()
+    const plugins = { get: (id: string) => changed.get(id) ?? base.get(id) }
+    let seq = before
+    let host = hostBefore
+    const steps: Step[] = []
+    for (const message of messages) {
+      if (message.seq <= seq) continue
+      if (message.seq > seq + 1) throw missing(seq + 1, message.seq - 1)
+      try {
+        const { event, rest } = decodeMessage(message.data, message.seq, vault)
+        const applied = foldEvent({ seq, host, plugins }, event)
+        host = applied.host
+        if (event.plugin !== null && applied.plugin !== undefined) changed.set(event.plugin, applied.plugin)
+        steps.push({ event, rest, applied, subject: message.subject })
+      } catch (error) {
+        throw new StoreRefusedError(
+          `Event ${message.seq} of the stream ${stream.name} cannot be taken in: ${messageOf(error)}. ` +
+            'If other hosts of the fleet are newer, update this one.',
+          { cause: error },
+        )
+      }
+      seq = message.seq
+    }
+    return steps
+  }
+
+  function diskRefused(error: unknown): Problem {
+    const reason = messageOf(error)
+    if (diskProblem === undefined)
+      logger.error("The copy of the fleet's journal could not be written", { error: reason })
+    const advice = storageFault(error) ?? 'Make room in the data directory and try again.'
+    return new Problem(
+      'storage_full',
+      `This host's copy of the fleet's journal cannot be written (${reason}). ${advice} Whether the change was made, any ` +
+        'other host shows.',
+      { cause: error },
+    )
+  }
+
+  function missing(first: number, last: number): StoreRefusedError {
+    return new StoreRefusedError(
+      `The events ${first} to ${last} are missing in the stream ${stream.name}: somebody has emptied it. Put its files ` +
+        'back from a backup, or start this host in a directory whose copy has them.',
+    )
+  }
+
+  /** `end`: on the monotonic clock. */
+  function reach(seq: number, end: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const timer = clock.schedule(Math.max(0, end - clock.monotonic()) + 1, () => {
+        waiting = waiting.filter((one) => one.check !== check)
+        check()
+      })
+      function check(): void {
+        const problem = failure ?? diskProblem
+        const isReached = parts.state().seq >= seq
+        const isLate = clock.monotonic() >= end
+        if (!isReached && problem === undefined && !isLate) {
+          waiting.push({ seq, check })
+          return
+        }
+        timer.cancel()
+        if (isReached) resolve()
+        else reject(problem ?? new StoreUnreachableError(`Event ${seq} of the fleet's journal has not come.`))
+      }
+      check()
+    })
+  }
+
+  return {
+    fail,
+    reach,
+    async start() {
+      following = await stream.follow(parts.state().seq, take, () =>
+        fail(new StoreRefusedError(`The stream ${stream.name} was deleted; put it back and start again.`)),
+      )
+      while (parts.state().seq < stream.last) {
+        const next = Math.min(stream.last, parts.state().seq + messagesAtOnce)
+        await reach(next, clock.monotonic() + startPatience)
+      }
+    },
+    async position(subject, end) {
+      const problem = failure ?? diskProblem
+      if (problem !== undefined) throw problem
+      const known = positions.get(subject)
+      if (known !== undefined) return known
+      const last = await stream.get({ last_by_subj: subject })
+      if (last !== undefined) await reach(last.seq, end)
+      const found = last === undefined ? undefined : decodeMessage(last.data, last.seq, vault)
+      const position = { seq: last?.seq ?? 0, rest: found?.rest ?? [] }
+      // A later one may have come meanwhile.
+      if (!positions.has(subject)) positions.set(subject, position)
+      return positions.get(subject) ?? position
+    },
+    expect(id) {
+      expected.set(id, undefined)
+      return { event: () => expected.get(id), forget: () => void expected.delete(id) }
+    },
+    wait: (milliseconds) =>
+      new Promise((resolve) => {
+        clock.schedule(milliseconds, resolve)
+      }),
+    async idle() {
+      await draining
+    },
+    async close() {
+      isClosed = true
+      retry?.cancel()
+      await following?.close()
+      await draining
+    },
+  }
+}

@@ -1,0 +1,141 @@
+import type { NatsConnection } from '@nats-io/transport-node'
+import { messageOf } from '../../base/problem.ts'
+import { DamagedJournalError } from '../../journal/damaged-journal.ts'
+import { type Journal, type JournalSettings, openJournal } from '../../journal/journal.ts'
+import { noVault } from '../../journal/vault.ts'
+import type { JournalEvent } from '../../schema/journal-event.ts'
+import { StoreRefusedError } from '../store/store-errors.ts'
+import { type JournalStream, openJournalStream } from './journal-stream.ts'
+import { createStreamQueue, type StreamQueue } from './stream-queue.ts'
+import { decodeMessage } from './stream-message.ts'
+
+/** The journal of a fleet: as that of one host, in a stream that all hosts share. `directory` has this host's copy. */
+export interface FleetJournal extends Journal {
+  /** Facts of one plugin that follow from its state, whoever else writes about it at the same time. */
+  decide: StreamQueue['decide']
+  /** Copies that the store keeps of each event. */
+  readonly replicas: number
+}
+
+export interface FleetJournalSettings extends Omit<JournalSettings, 'createQueue' | 'acknowledged'> {
+  connection: NatsConnection
+  fleet: string
+  /** Told once, when the journal cannot be followed any further: nothing is taken from then on. */
+  failed?: (error: Error) => void
+}
+
+/** Throws `StoreRefusedError` or `StoreUnreachableError`; nothing is changed on disk then. */
+export async function openFleetJournal(settings: FleetJournalSettings): Promise<FleetJournal> {
+  const { connection, fleet, clock, directory, logger } = settings
+  const vault = settings.vault ?? noVault
+  const stream = await openJournalStream(connection, fleet)
+  let queue: StreamQueue | undefined
+  const journal = await openJournal({
+    ...settings,
+    createQueue(parts) {
+      queue = createStreamQueue(
+        { fleet, stream, clock, vault, logger, recall, failed: settings.failed ?? told },
+        parts,
+      )
+      return queue
+    },
+  }).catch((error: unknown) => {
+    if (!(error instanceof DamagedJournalError)) throw error
+    throw new StoreRefusedError(
+      `The copy of the fleet's journal is damaged (${messageOf(error)}). Delete ${directory}: it is fetched again.`,
+      { cause: error },
+    )
+  })
+  if (queue === undefined) throw new Error('The journal was opened without its queue')
+  const { decide, start, close } = queue
+
+  function told(error: Error): void {
+    logger.error("The fleet's journal cannot be followed any further", { error: messageOf(error) })
+  }
+
+  function recall(requestKey: string): JournalEvent[] | undefined {
+    const plugin = journal.recallRequest(requestKey)
+    if (plugin === undefined) return undefined
+    const found: JournalEvent[] = []
+    for (let after = 0; ;) {
+      const page = journal.read({ plugin, after, limit: 1_000 })
+      const last = page.at(-1)
+      if (last === undefined) return found
+      found.push(...page.filter((event) => event.requestKey === requestKey))
+      after = last.seq
+    }
+  }
+
+  async function closeAll(): Promise<void> {
+    await close()
+    await journal.close()
+  }
+
+  try {
+    await refuseOther(stream, journal, settings)
+    await start()
+  } catch (error) {
+    await closeAll()
+    throw error
+  }
+  return {
+    get state() {
+      return journal.state
+    },
+    get first() {
+      return journal.first
+    },
+    replicas: stream.replicas,
+    append: journal.append,
+    decide,
+    read: journal.read,
+    last: journal.last,
+    stateAt: journal.stateAt,
+    eventId: journal.eventId,
+    recallRequest: journal.recallRequest,
+    subscribe: journal.subscribe,
+    async close() {
+      await queue?.idle()
+      await closeAll()
+    },
+  }
+}
+
+/** The stream has to be the one that the copy is of, with all that comes after it. */
+async function refuseOther(
+  stream: JournalStream,
+  journal: Journal,
+  { directory, fleet, vault = noVault }: FleetJournalSettings,
+): Promise<void> {
+  const { seq } = journal.state
+  const advice =
+    `Put the stream back from a backup; or, if the fleet really begins anew, move ${directory} away, which has a copy of ` +
+    'what was there.'
+  if (stream.last < seq) {
+    throw new StoreRefusedError(
+      `The stream ${stream.name} ends with event ${stream.last}, and this host has seen event ${seq}: somebody has ` +
+        `emptied it, or replaced it. ${advice}`,
+    )
+  }
+  if (stream.first > 1 && stream.last > 0) {
+    throw new StoreRefusedError(
+      `The stream ${stream.name} begins with event ${stream.first}: somebody has emptied it. This host has a copy up to ` +
+        `event ${seq}. ${advice}`,
+    )
+  }
+  if (seq === 0) return
+  const message = await stream.get({ seq })
+  if (message !== undefined && isSame(message.data)) return
+  throw new StoreRefusedError(
+    `The stream ${stream.name} has another event ${seq} than this host's copy: it is not the fleet ${fleet} that this ` +
+      `host belonged to. Correct the address or the name of the fleet. ${advice}`,
+  )
+
+  function isSame(data: Uint8Array): boolean {
+    try {
+      return decodeMessage(data, seq, vault).event.id === journal.eventId(seq)
+    } catch {
+      return false
+    }
+  }
+}

@@ -1,0 +1,217 @@
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { createKeyedMutex } from '../../base/mutex.ts'
+import { messageOf, Problem } from '../../base/problem.ts'
+import type { AppendQueue, AppendQueueParts } from '../../journal/append-queue.ts'
+import type { HostState } from '../../journal/evolve.ts'
+import { stampFacts } from '../../journal/stamp.ts'
+import type { Vault } from '../../journal/vault.ts'
+import type { Fact, JournalEvent, Origin } from '../../schema/journal-event.ts'
+import { StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
+import { createCopy } from './copy.ts'
+import type { JournalStream } from './journal-stream.ts'
+import { encodeMessage } from './stream-message.ts'
+import { journalSubject } from './subjects.ts'
+
+/**
+ * Appends to the journal of a fleet: an event is taken by the stream, on top of the last one of its plugin, or not at all.
+ * Then it comes back like those of other hosts, is folded here, and whoever waits is answered.
+ */
+
+/** What is to be written down, going by the state; asked again from a newer state when somebody else was first. */
+export type Decision = (state: HostState) => readonly Fact[]
+
+export interface StreamQueue extends AppendQueue {
+  /** As `append`, for facts of one plugin (null: of the fleet) that follow from its state. */
+  decide(plugin: string | null, decision: Decision, by: Origin, requestKey?: string): Promise<JournalEvent[]>
+  /** Follows the stream. Resolves when all that was there is in the fold. */
+  start(): Promise<void>
+  close(): Promise<void>
+}
+
+export interface StreamQueueSettings {
+  fleet: string
+  stream: JournalStream
+  clock: Clock
+  vault: Vault
+  logger: Logger
+  /** Told once when the journal cannot be followed any further. */
+  failed(error: Error): void
+  /** Events that a remembered request has led to. */
+  recall(requestKey: string): JournalEvent[] | undefined
+}
+
+/** Milliseconds until an append whose fate is not known is given up, and between two tries. */
+const patience = 5_000
+const pause = 100
+
+export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQueueParts): StreamQueue {
+  const { fleet, stream, clock, vault, recall } = settings
+  const copy = createCopy({ ...settings, parts })
+  const mutex = createKeyedMutex()
+
+  /** One after another for each subject; those of several wait for all of them, always in the same order. */
+  function holding<T>(subjects: readonly string[], task: () => Promise<T>): Promise<T> {
+    const [first, ...others] = [...subjects].sort()
+    return first === undefined ? task() : mutex.run(first, () => holding(others, task))
+  }
+
+  function stamp(facts: readonly Fact[], by: Origin, requestKey: string | undefined): JournalEvent[] {
+    let stamped: ReturnType<typeof stampFacts>
+    try {
+      stamped = stampFacts(parts.state(), facts, { by, now: parts.now(), requestKey })
+    } catch (error) {
+      stamped = `The change cannot be written down: ${messageOf(error)}.`
+    }
+    if (typeof stamped === 'string') throw new Problem('invalid_transition', stamped)
+    return stamped.steps.map(({ event }) => event)
+  }
+
+  const until = (): number => clock.monotonic() + patience
+
+  /** What was begun on this subject and not finished, by whomever, comes first. Answers the number of its last message. */
+  async function readySubject(subject: string): Promise<number> {
+    for (;;) {
+      const { seq, rest } = await copy.position(subject, until())
+      if (rest.length === 0) return seq
+      await publishAll(subject, rest, seq)
+    }
+  }
+
+  /** Undefined: somebody else was first, and what they wrote is in the fold now. */
+  async function publishAll(
+    subject: string,
+    events: readonly JournalEvent[],
+    expected: number,
+  ): Promise<JournalEvent[] | undefined> {
+    const committed: JournalEvent[] = []
+    let last = expected
+    for (const [index, event] of events.entries()) {
+      const taken = await publish(subject, event, events.slice(index + 1), last)
+      // Only the first can meet somebody else's: all that comes after it is promised to this append.
+      if (taken === undefined && index === 0) return undefined
+      if (taken === undefined) throw gone()
+      committed.push(taken)
+      last = taken.seq
+    }
+    return committed
+  }
+
+  async function publish(
+    subject: string,
+    event: JournalEvent,
+    rest: readonly JournalEvent[],
+    expected: number,
+  ): Promise<JournalEvent | undefined> {
+    const data = encodeMessage(event, rest, vault)
+    const arrival = copy.expect(event.id)
+    try {
+      for (const end = until(); ;) {
+        try {
+          const published = await stream.publish(subject, data, event.id, expected)
+          if ('seq' in published) await copy.reach(published.seq, end)
+          else if (published.refusedAfter < expected) throw copy.fail(gone())
+          else await copy.reach(published.refusedAfter, end)
+          return arrival.event()
+        } catch (error) {
+          if (!(error instanceof StoreUnreachableError)) throw error
+          if (arrival.event() !== undefined) return arrival.event()
+          if (clock.monotonic() >= end) throw error
+          await copy.wait(pause)
+        }
+      }
+    } finally {
+      arrival.forget()
+    }
+  }
+
+  function gone(): StoreRefusedError {
+    return new StoreRefusedError(
+      `The stream ${stream.name} was emptied or replaced while this host was running; nothing more is written to it. ` +
+        "This host's copy has what was there: put the stream back and start again.",
+    )
+  }
+
+  /**
+   * What follows from the state, and the number of the last message of each subject that it goes by. That nothing follows,
+   * or that it may not be, is only said after making sure that no other host has written meanwhile.
+   */
+  async function freshly<T extends readonly unknown[]>(
+    subjects: readonly string[],
+    decision: () => T,
+  ): Promise<{ decided: T; expected: number[] }> {
+    for (;;) {
+      const expected = await Promise.all(subjects.map(readySubject))
+      let refusal: unknown
+      try {
+        const decided = decision()
+        if (decided.length > 0 || !(await wasBehind(subjects, expected))) return { decided, expected }
+        continue
+      } catch (error) {
+        refusal = error
+      }
+      if (!(await wasBehind(subjects, expected))) throw refusal
+    }
+  }
+
+  /** Whether the stream had more of a subject; if so, the fold has it now. */
+  async function wasBehind(subjects: readonly string[], expected: readonly number[]): Promise<boolean> {
+    let isBehind = false
+    for (const [index, subject] of subjects.entries()) {
+      const last = await stream.get({ last_by_subj: subject })
+      if (last === undefined || last.seq <= (expected[index] ?? 0)) continue
+      isBehind = true
+      await copy.reach(last.seq, until())
+    }
+    return isBehind
+  }
+
+  async function appendGroup(
+    subject: string,
+    decision: Decision,
+    by: Origin,
+    requestKey: string | undefined,
+  ): Promise<JournalEvent[]> {
+    for (let isFirst = true; ; isFirst = false) {
+      let done: JournalEvent[] | undefined
+      const { decided, expected } = await freshly([subject], () => {
+        // The same request may have come to another host, and was first there.
+        done = isFirst || requestKey === undefined ? undefined : recall(requestKey)
+        return done ?? stamp(decision(parts.state()), by, requestKey)
+      })
+      if (done !== undefined || decided.length === 0) return decided
+      const committed = await publishAll(subject, decided, expected[0] ?? 0)
+      if (committed !== undefined) return committed
+    }
+  }
+
+  return {
+    append(facts, by, requestKey) {
+      const groups = new Map<string, Fact[]>()
+      for (const fact of facts) {
+        const subject = journalSubject(fleet, fact.plugin)
+        groups.set(subject, [...(groups.get(subject) ?? []), fact])
+      }
+      const subjects = [...groups.keys()]
+      return holding(subjects, async () => {
+        // All of them or none.
+        if (groups.size > 1) await freshly(subjects, () => stamp(facts, by, requestKey))
+        const events: JournalEvent[] = []
+        for (const [subject, group] of groups) {
+          events.push(...(await appendGroup(subject, () => group, by, requestKey)))
+        }
+        return events
+      })
+    },
+    decide(plugin, decision, by, requestKey) {
+      const subject = journalSubject(fleet, plugin)
+      return holding([subject], () => appendGroup(subject, decision, by, requestKey))
+    },
+    start: () => copy.start(),
+    async idle() {
+      await mutex.idle()
+      await copy.idle()
+    },
+    close: () => copy.close(),
+  }
+}

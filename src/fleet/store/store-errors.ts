@@ -1,0 +1,9 @@
+/** The fleet's store did not answer: what was asked for is not known to be done. It may be tried again. */
+export class StoreUnreachableError extends Error {
+  override readonly name = 'StoreUnreachableError'
+}
+
+/** Something about the store or what is in it is not as it must be. One sentence that says what to do. */
+export class StoreRefusedError extends Error {
+  override readonly name = 'StoreRefusedError'
+}
