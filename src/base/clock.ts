@@ -9,6 +9,8 @@ export interface Clock {
   now(): number
   /** Milliseconds that never go backwards, whatever is done to the system time. */
   monotonic(): number
+  /** Milliseconds of processor time that this process has taken. */
+  processorTime(): number
   /** Calls `callback` once, after at least `milliseconds`. */
   schedule(milliseconds: number, callback: () => void): ScheduledCall
 }
@@ -19,6 +21,10 @@ const longestTimerDelay = 2 ** 31 - 1
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
+  processorTime() {
+    const { user, system } = process.cpuUsage()
+    return (user + system) / 1_000
+  },
   schedule(milliseconds, callback) {
     let timer: NodeJS.Timeout
     const arm = (remaining: number): void => {

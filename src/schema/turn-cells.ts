@@ -13,7 +13,9 @@ export const turnCells = {
   last: 3,
   /** The isolate for which the worker's memory has grown most; 0: none. */
   largest: 4,
-  count: 5,
+  /** 1 while the worker collects garbage to find out who keeps how much: that is nobody's time. */
+  collecting: 5,
+  count: 6,
 } as const
 
 /** How isolates take turns in a worker that they share. */

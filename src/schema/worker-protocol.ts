@@ -220,6 +220,8 @@ export const workerMessageSchemas = {
     kind: Type.Literal('overran'),
     ...Isolate,
     excess: Type.Union([Type.Literal('time'), Type.Literal('memory')]),
+    /** The call that it served then, as in `flowCells.serving`. */
+    serving: Type.Integer(),
   }),
   /**
    * Each operation is parsed by its own schema, so that one bad one does not take the others along; one that is bytes

@@ -14,6 +14,7 @@ export function createManualClock(start = Date.parse('2026-01-01T00:00:00Z')): M
   return {
     now: () => time,
     monotonic: () => time - start,
+    processorTime: () => time - start,
     schedule(milliseconds, callback) {
       const call = { at: time + Math.max(0, milliseconds), callback }
       calls.add(call)

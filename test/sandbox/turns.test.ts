@@ -8,7 +8,9 @@ import { createManualClock } from '../helpers/manual-clock.ts'
 
 /** Both ends of the cells in one thread; time and memory are moved by hand. */
 function stage() {
-  const clock = createManualClock()
+  const manual = createManualClock()
+  let share = 1
+  const clock = { ...manual, processorTime: () => manual.monotonic() * share }
   const limits = { ...defaultLimits, beatInterval: 50, stretchBeats: 8, loadBeats: 16, hangBeats: 8 }
   const hung: number[] = []
   const watch = createTurnWatchdog({ clock, limits, hung: (isolate) => hung.push(isolate) })
@@ -16,25 +18,32 @@ function stage() {
   const told: [isolate: number, excess: Excess][] = []
   let garbage = 0
   let collections = 0
+  let collecting = 0
   const afterTurn: (() => void)[] = []
   const turns = createTurns({
     rules: { ...watch.rules, heapBytes: 10_000, outsideBytes: 10_000 },
     memory: () => ({ heap: used.heap, outside: used.outside + garbage }),
     collectGarbage: () => {
       collections += 1
+      beats(collecting)
       garbage = 0
     },
     afterTurn: (callback) => afterTurn.push(callback),
     exceeded: (isolate, excess) => told.push([isolate, excess]),
   })
+  const beats = (count: number): void => {
+    for (let beat = 0; beat < count; beat += 1) clock.advance(50)
+  }
   watch.start()
   return {
+    beats,
+    /** The processor is this process's for a share of the time. */
+    hasProcessorFor: (wanted: number) => void (share = wanted),
+    /** A collection takes so many beats. */
+    collectsFor: (count: number) => void (collecting = count),
     ...{ clock, watch, hung, used, told, turns },
     leave: (bytes: number) => void (garbage += bytes),
     collections: () => collections,
-    beats: (count: number) => {
-      for (let beat = 0; beat < count; beat += 1) clock.advance(50)
-    },
     endTurn: () => {
       for (const callback of afterTurn.splice(0)) callback()
     },
@@ -171,6 +180,43 @@ test('§6 the host knows who hangs, after so many beats without a sign and not b
     })
   })
   assert.deepEqual(hung, [4])
+})
+
+test('§6 a beat is longer where other processes have the processor, and three times as long at most', () => {
+  const { turns, hung, beats, hasProcessorFor } = stage()
+  hasProcessorFor(0.5)
+  turns.run(3, () => {
+    beats(15)
+    assert.deepEqual(hung, [])
+    turns.excess(3)
+    beats(15)
+    assert.deepEqual(hung, [])
+    beats(3)
+    assert.deepEqual(hung, [3])
+  })
+  const waiting = stage()
+  waiting.hasProcessorFor(0)
+  waiting.turns.run(3, () => {
+    waiting.beats(26)
+    assert.deepEqual(waiting.hung, [])
+    waiting.beats(1)
+    assert.deepEqual(waiting.hung, [3])
+  })
+})
+
+test('§6 nobody pays for the time that it takes to collect garbage, and nobody hangs in it', () => {
+  const { turns, told, hung, beats, leave, collections, collectsFor } = stage()
+  for (const isolate of [1, 2]) turns.loaded(isolate)
+  collectsFor(100)
+  turns.run(1, () => void leave(10_000))
+  turns.run(2, () => {
+    leave(10_000)
+    assert.equal(turns.excess(2), undefined)
+    beats(1)
+    assert.equal(turns.excess(2), undefined)
+  })
+  assert.equal(collections(), 2)
+  assert.deepEqual([hung, told], [[], []])
 })
 
 test('§6 the end of a worker is put down to the one that runs, else for memory to the one that grew most, else to the last', () => {

@@ -27,8 +27,11 @@ export interface PluginCalls {
   /** One isolate has answered a call of another one in its worker with these. */
   handOver(from: number, to: number, references: readonly Reference[], reply: Reply): void
   release(isolate: number, releases: readonly Release[]): void
-  /** Whose call the isolate serves now, or served when its worker died; undefined: nobody's. */
-  servedBy(isolate: number): Peer | undefined
+  /**
+   * Whose call the isolate serves now, or served when its worker died; undefined: nobody's. `served`: the call, when it
+   * may be another by now, as in `flowCells.serving`.
+   */
+  servedBy(isolate: number, served?: number): Peer | undefined
   /** Functions and tables that are in the hands of other plugins now. */
   readonly references: number
 }
@@ -170,9 +173,8 @@ export function createPluginCalls(): PluginCalls {
         reply.fail(`${peers.get(from)?.id ?? ''} handed over what it has not got`)
       }
     },
-    servedBy(isolate) {
+    servedBy(isolate, served = peers.get(isolate)?.serving?.() ?? 0) {
       const peer = peers.get(isolate)
-      const served = peer?.serving?.() ?? 0
       if (served < 0) {
         const caller = peers.get(-served)
         return caller?.worker === peer?.worker ? caller : undefined

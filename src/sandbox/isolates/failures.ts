@@ -21,3 +21,12 @@ export function tooManyStrings(limits: SandboxLimits, heapMegabytes: number): Is
     `the plugin kept more than ${megabytes} MB of strings, twice its ${heapMegabytes} MB of memory (limit memory), and was ended`,
   )
 }
+
+/** In a worker that it shares. */
+export function tooMuchTogether(limits: SandboxLimits): IsolateError {
+  const megabytes = Math.floor(limits.sharedHeapMegabytes * limits.sharedMemoryShare)
+  return new IsolateError(
+    'out_of_memory',
+    `the plugins that share its worker used more than ${megabytes} MB of memory (limit memory), of which it had most`,
+  )
+}

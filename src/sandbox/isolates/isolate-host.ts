@@ -6,7 +6,7 @@ import { messageOf } from '../../base/problem.ts'
 import { serializedSize } from '../../schema/operation-size.ts'
 import { noResources, type Resources } from '../../schema/plugin.ts'
 import type { HostMessage, IsolateMessage } from '../../schema/worker-protocol.ts'
-import type { PluginCalls } from '../calls/plugin-calls.ts'
+import type { Peer, PluginCalls } from '../calls/plugin-calls.ts'
 import { createBackpressure } from '../flow/backpressure.ts'
 import { createDeliveries } from '../flow/deliveries.ts'
 import { createFlow } from '../flow/flow.ts'
@@ -20,7 +20,7 @@ import type { WorkerSlot } from '../threads/worker-slot.ts'
 import { createControlRequests } from './control-requests.ts'
 import { createHookRequests } from './hook-requests.ts'
 import { createDeferred } from './deferred.ts'
-import { loadTimeout, notRunning, tooManyStrings } from './failures.ts'
+import { loadTimeout, notRunning, tooManyStrings, tooMuchTogether } from './failures.ts'
 import { createQuestionAnswers } from './question-answers.ts'
 
 export interface IsolateHostSettings {
@@ -132,8 +132,13 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   }
 
   /** The plugin takes too much of a worker that it shares. */
-  function makeWay(excess: 'time' | 'memory'): void {
-    if (slot.isolation === 'dedicated' || unloading !== undefined || ending) return
+  function makeWay({ excess, serving }: Extract<IsolateMessage, { kind: 'overran' }>): void {
+    if (unloading !== undefined || ending) return
+    const foreignCaller = excess === 'memory' ? pluginCalls.servedBy(number, serving) : undefined
+    if (foreignCaller !== undefined) {
+      charge(foreignCaller, tooMuchTogether(limits), (error) => void (unloading ??= cleanUp(error)))
+      return
+    }
     const reason = `it takes too much ${excess} of a worker that it shares, and gets one of its own`
     dispatcher.say('warn', reason)
     slot.moveAway(reason)
@@ -141,7 +146,13 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     else services.moveAway(reason)
   }
 
-  async function cleanUp(): Promise<void> {
+  /** What a call does to the plugin that serves it is the caller's doing. */
+  function charge(caller: Peer, cause: IsolateError, leave: (error: IsolateError) => void): void {
+    leave(new IsolateError('neighbour_ended', `a call of ${caller.id} ended it: ${cause.message}`))
+    caller.charged?.(source.id, cause)
+  }
+
+  async function cleanUp(error?: IsolateError): Promise<void> {
     running = false
     backpressure.relent()
     pluginCalls.publish(number, false)
@@ -150,10 +161,10 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     const late = (): Error => new Error(`onCleanup did not end within ${limits.luaCleanup / 1000} s`)
     try {
       await withDeadline(clock, limits.unloadDeadline, unloaded.promise, late)
-    } catch (error) {
-      dispatcher.say('error', `${messageOf(error)}; the plugin was ended by force`)
+    } catch (late) {
+      dispatcher.say('error', `${messageOf(late)}; the plugin was ended by force`)
     }
-    await end(undefined)
+    await end(error)
   }
 
   pluginCalls.join({
@@ -180,7 +191,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
         break
       }
       case 'overran':
-        if (slot.isolation === 'shared') makeWay(message.excess)
+        if (slot.isolation === 'shared') makeWay(message)
         else if (message.excess === 'memory') slot.fail(tooManyStrings(limits, slot.heapMegabytes))
         break
       case 'controlAnswered':
@@ -226,9 +237,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     died(error) {
       const foreignCaller = unloading === undefined ? foreignCallerToBlame(error) : undefined
       if (foreignCaller !== undefined) {
-        const message = `a call of ${foreignCaller.id} ended it: ${error.message}`
-        void end(new IsolateError('neighbour_ended', message))
-        foreignCaller.charged?.(source.id, error)
+        charge(foreignCaller, error, (reason) => void end(reason))
         return
       }
       if (error.code === 'out_of_memory') dispatcher.limitReached('memory', slot.heapMegabytes)
@@ -238,7 +247,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   })
 
   /** Who wants what the plugin did when its worker died. A neighbour's end is nobody's doing here. */
-  function foreignCallerToBlame({ code }: IsolateError): ReturnType<PluginCalls['servedBy']> {
+  function foreignCallerToBlame({ code }: IsolateError): Peer | undefined {
     return code === 'neighbour_ended' ? undefined : pluginCalls.servedBy(number)
   }
 

@@ -19,9 +19,14 @@ export interface TurnWatchdogSettings {
   hung(isolate: number): void
 }
 
+/** Share of a beat for which this process has to have had a processor, or else the beat is made longer. */
+const busyShare = 0.8
+/** So many times as long at most: who waits takes no processor time, and others wait for it all the same. */
+const longestBeat = 3
+
 /**
  * Beats the time for a shared worker, and looks whether it still takes turns. Silence is counted in beats, not
- * by the clock: a host that was asleep, or busy, does not blame a plugin for it.
+ * by the clock: a host that was asleep, or busy, or on a machine with other things to do, does not blame a plugin for it.
  */
 export function createTurnWatchdog({ clock, limits, hung }: TurnWatchdogSettings): TurnWatchdog {
   const buffer = new SharedArrayBuffer(turnCells.count * Int32Array.BYTES_PER_ELEMENT)
@@ -30,19 +35,36 @@ export function createTurnWatchdog({ clock, limits, hung }: TurnWatchdogSettings
   let next: ScheduledCall | undefined
   let lastProgress = 0
   let silence = 0
+  let ticks = 0
+  let lastProcessorTime = clock.processorTime()
+
+  function tick(): void {
+    next = clock.schedule(limits.beatInterval, tick)
+    ticks += 1
+    const processorTime = clock.processorTime()
+    const isShortOfTime = processorTime - lastProcessorTime < limits.beatInterval * busyShare
+    if (isShortOfTime && ticks < longestBeat) return
+    ticks = 0
+    lastProcessorTime = processorTime
+    beat()
+  }
 
   function beat(): void {
-    next = undefined
     Atomics.add(cells, turnCells.beat, 1)
     const running = Atomics.load(cells, turnCells.running)
     const progress = Atomics.load(cells, turnCells.progress)
-    silence = running !== 0 && progress === lastProgress ? silence + 1 : 0
+    const isCollecting = Atomics.load(cells, turnCells.collecting) !== 0
+    if (running === 0 || progress !== lastProgress) silence = 0
+    else if (!isCollecting) silence += 1
     lastProgress = progress
-    if (silence >= limits.hangBeats) {
-      hung(running)
-      return
-    }
-    next = clock.schedule(limits.beatInterval, beat)
+    if (silence < limits.hangBeats) return
+    stop()
+    hung(running)
+  }
+
+  function stop(): void {
+    next?.cancel()
+    next = undefined
   }
 
   const shown = (cell: 'running' | 'last' | 'largest'): number | undefined =>
@@ -65,11 +87,8 @@ export function createTurnWatchdog({ clock, limits, hung }: TurnWatchdogSettings
       return running ?? shown('largest') ?? shown('last')
     },
     start() {
-      if (next === undefined) beat()
+      next ??= clock.schedule(limits.beatInterval, tick)
     },
-    stop() {
-      next?.cancel()
-      next = undefined
-    },
+    stop,
   }
 }

@@ -109,7 +109,11 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     print: (line) => log.write('info', line),
     now: clock.now,
     checkInterrupt: budget.check,
-    ...(turns === undefined ? {} : { sliceIsOver: queue.sliceIsOver, pause: outbox.pause }),
+    ...(turns && {
+      working: () => void turns.excess(isolate),
+      sliceIsOver: queue.sliceIsOver,
+      pause: outbox.pause,
+    }),
     stringLimitBytes: limits.stringBytes,
     outsideLimitBytes: setup.outsideBytes,
     stringLimitMet: (of) => limits.reached(of === 'one' ? 'stringBytes' : 'memory'),
@@ -381,7 +385,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     refuse: peers.refuse,
     exceeded(excess) {
       // One that is being loaded says so when the load fails.
-      if (isLoaded) post({ kind: 'overran', isolate, excess })
+      const serving = Atomics.load(flow, flowCells.serving)
+      if (isLoaded) post({ kind: 'overran', isolate, excess, serving })
     },
     serve(message) {
       if (message.kind === 'drop') peers.drop(message.handle, message.sent)

@@ -66,10 +66,11 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
   let windowBegun = beat()
   let bytes = total(memory())
   let awaitingTurn = false
-  /** When the last one had to go for its memory. */
-  let evictedAt: number | undefined
+  /** Who has to go for its memory, and since when. */
+  let evicted: { isolate: number; at: number } | undefined
   /** Bytes at which it is found out how many of them are garbage: not again for each byte more. */
-  let doubtful: MemoryInUse = { heap: rules.heapBytes, outside: rules.outsideBytes }
+  const room: MemoryInUse = { heap: rules.heapBytes, outside: rules.outsideBytes }
+  let doubtful = room
 
   function accountOf(isolate: number): Account {
     let account = accounts.get(isolate)
@@ -126,18 +127,26 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     if (((beat() - windowBegun) | 0) >= rules.windowBeats) closeWindow()
     if (heap < doubtful.heap && outside < doubtful.outside) return
     // Time to leave: nobody else is to go for what it still keeps.
-    if (evictedAt !== undefined && ((beat() - evictedAt) | 0) < rules.windowBeats) return
-    collectGarbage()
+    if (evicted !== undefined && ((beat() - evicted.at) | 0) < rules.windowBeats) return
+    collect()
     const kept = settle()
     doubtful = {
-      heap: Math.max(rules.heapBytes, kept.heap + rules.heapBytes * doubtfulShare),
-      outside: Math.max(rules.outsideBytes, kept.outside + rules.outsideBytes * doubtfulShare),
+      heap: Math.max(room.heap, kept.heap + room.heap * doubtfulShare),
+      outside: Math.max(room.outside, kept.outside + room.outside * doubtfulShare),
     }
-    if (kept.heap < rules.heapBytes && kept.outside < rules.outsideBytes) return
+    if (kept.heap < room.heap && kept.outside < room.outside) return
     const grower = largest()
     if (grower === undefined) return
-    evictedAt = beat()
+    evicted = { isolate: grower, at: beat() }
     blame(grower, 'memory')
+  }
+
+  /** Nobody pays for the time: it is long where much is kept, whoever keeps it. */
+  function collect(): void {
+    Atomics.store(cells, turnCells.collecting, 1)
+    collectGarbage()
+    Atomics.store(cells, turnCells.collecting, 0)
+    since = beat()
   }
 
   function closeWindow(): void {
@@ -206,6 +215,10 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
       accounts.delete(isolate)
       excesses.delete(isolate)
       told.delete(isolate)
+      if (evicted?.isolate === isolate) {
+        evicted = undefined
+        doubtful = room
+      }
       if (Atomics.load(cells, turnCells.largest) === isolate) Atomics.store(cells, turnCells.largest, 0)
       if (Atomics.load(cells, turnCells.last) === isolate) Atomics.store(cells, turnCells.last, 0)
       return grown

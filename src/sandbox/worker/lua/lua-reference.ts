@@ -18,8 +18,13 @@ export interface References {
 /** Bytes of a string whose text is remembered, once somebody wants it. */
 const rememberedText = 32
 
+/** Entries of tables between two calls of `working`: some hundred microseconds. */
+const entriesPerSign = 2_000
+
 /** What all references of one state share. */
 interface Conversions {
+  /** So many entries are about to be looked at, or made. */
+  passed(entries: number): void
   fromTagged(value: TaggedValue): LuaValue
   toTagged(value: LuaValue): TaggedValue
   keyOf(key: TableKey): TaggedValue
@@ -54,7 +59,8 @@ class TableReference implements LuaTable {
   }
 
   set(key: TableKey, value: LuaValue): void {
-    const { toTagged, keyOf } = this.#convert
+    const { toTagged, keyOf, passed } = this.#convert
+    passed(1)
     rawSet(this.#state, this.#table, keyOf(key), toTagged(value))
     tables.invalidateTMcache(this.#table)
   }
@@ -64,20 +70,22 @@ class TableReference implements LuaTable {
   }
 
   entries(): [LuaValue, LuaValue][] {
-    const { fromTagged } = this.#convert
+    const { fromTagged, passed } = this.#convert
     const pairs: [LuaValue, LuaValue][] = []
     for (let entry = this.#table.f; entry !== undefined; entry = entry.n) {
       pairs.push([fromTagged(entry.key), fromTagged(entry.value)])
     }
+    passed(1 + pairs.length)
     return pairs
   }
 
   textEntries(): [LuaValue | string, LuaValue | string][] {
-    const { fromTagged } = this.#convert
+    const { fromTagged, passed } = this.#convert
     const pairs: [LuaValue | string, LuaValue | string][] = []
     for (let entry = this.#table.f; entry !== undefined; entry = entry.n) {
       pairs.push([textOf(entry.key) ?? fromTagged(entry.key), textOf(entry.value) ?? fromTagged(entry.value)])
     }
+    passed(1 + pairs.length)
     return pairs
   }
 
@@ -116,11 +124,20 @@ function textOf({ type, value }: TaggedValue): string | undefined {
   return text
 }
 
-export function createReferences(L: LuaState, stringLimit: number): References {
+/** `working`: called now and then while much is turned into values of Lua, or back, in one go. */
+export function createReferences(L: LuaState, stringLimit: number, working: () => void): References {
   /** Of functions, by what they stand for, so that one function is one object; and the way back. */
   const functions = new WeakMap<object, LuaFunction>()
   const contents = new WeakMap<object, TaggedValue>()
-  const conversions: Conversions = { fromTagged, toTagged, keyOf }
+  const conversions: Conversions = { fromTagged, toTagged, keyOf, passed }
+  let untilSign = entriesPerSign
+
+  function passed(entries: number): void {
+    untilSign -= entries
+    if (untilSign > 0) return
+    untilSign = entriesPerSign
+    working()
+  }
 
   // Not through fengari's own maker: raising a Lua error is not for code that Lua did not call.
   function taggedString(bytes: Uint8Array): TaggedValue {
@@ -196,5 +213,10 @@ export function createReferences(L: LuaState, stringLimit: number): References {
     return tagged(content.type, content.value)
   }
 
-  return { fromTagged, toTagged, adopt, newTable: () => asTable(tables.luaH_new(L)) }
+  function newTable(): LuaTable {
+    passed(1)
+    return asTable(tables.luaH_new(L))
+  }
+
+  return { fromTagged, toTagged, adopt, newTable }
 }

@@ -32,6 +32,8 @@ export interface LuaRuntimeOptions {
   now(): number
   /** Asked about every millisecond of Lua; a text stops the running entry with that message. */
   checkInterrupt?(): string | undefined
+  /** Called now and then in long work on tables that nothing interrupts: it comes to an end, and is no hang. */
+  working?(): void
   /** Asked as often: whether it is somebody else's turn, so that what can be set aside is. */
   sliceIsOver?(): boolean
   /** Asked after each function of the host: what to wait for before Lua goes on, where it can be set aside. */
@@ -61,7 +63,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
   /** The thread that runs now: calls from within a host function belong to the coroutine that called it. */
   let running: LuaState | undefined
   const stringLimit = options.stringLimitBytes ?? defaultStringLimit
-  const references = createReferences(main, stringLimit)
+  const references = createReferences(main, stringLimit, options.working ?? (() => undefined))
   const names = new WeakMap<RawFunction, string>()
   const chunkNames = new Set<string>()
   let trace: Traceback | undefined
