@@ -21,10 +21,10 @@ export interface SandboxSettings {
   logger: Logger
   limits?: Partial<SandboxLimits>
   /**
-   * A worker for each plugin (the default); shared ones in which few are down when one takes its worker along; or as few
-   * workers for many as go. In the last two whoever needs a worker of its own has one.
+   * Shared workers in which few are down when one takes its worker along (the default), where whoever needs a worker of its
+   * own has one; the same with as few workers for many as go; or a worker for each plugin.
    */
-  isolation?: 'dedicated' | 'auto' | 'shared'
+  isolation?: 'auto' | 'shared' | 'dedicated'
 }
 
 /** Attempts to load a plugin in a shared worker; the last one is in a worker of its own. */
@@ -57,7 +57,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
   let closed = false
   const common = { clock, logger, limits, nextNumber: () => (lastWorker += 1) }
   const own = createOwnWorkers(common)
-  const { isolation = 'dedicated' } = settings
+  const { isolation = 'auto' } = settings
   const slots =
     isolation === 'dedicated'
       ? own

@@ -130,9 +130,9 @@ export const definitions = {
   isolation: {
     flag: 'isolation',
     variable: 'HOST_ISOLATION',
-    fallback: 'dedicated',
+    fallback: 'auto',
     meaning:
-      'dedicated: one worker a plugin; auto: shared ones, and one of its own for who needs it; shared: as many plugins in few workers as go',
+      'auto: shared workers, and one of its own for who needs it; dedicated: one for each plugin; shared: as few as go, for hundreds of plugins',
   },
   safeMode: {
     flag: 'safe',

@@ -103,7 +103,7 @@ export function testSettings(dataDirectory: string, changes: Partial<Settings> =
     secretKeyFile: undefined,
     logLevel: 'warn',
     logFormat: 'json',
-    isolation: 'dedicated',
+    isolation: 'auto',
     safeMode: false,
     discoveryPrefix: '',
     httpRewrite: {},

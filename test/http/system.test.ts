@@ -36,7 +36,7 @@ test('the host says what it is, how it is, and what its plugins take', async () 
       http: { url: host.url, eventStreams: 0, inspectors: 0 },
       journal: { seq: host.host.lifecycle.lastSeq },
       plugins: { running: 1 },
-      isolates: [['@fixtures/demo', 'dedicated', 1, 128 * 1024 * 1024]],
+      isolates: [['@fixtures/demo', 'shared', 1, 256 * 1024 * 1024]],
       health: { ready: true, reasons: [] },
     },
   )

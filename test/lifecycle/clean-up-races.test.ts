@@ -71,7 +71,12 @@ p:control("go", function() return 0 end, function() local t = {} while true do t
     }) as typeof systemFileSystem.readFile,
   }
   // Nothing is written before the crash.
-  const host = await start(context, { plugins: [{ id: 'x', lua }], files, clock: clockWithout(writeDelay) })
+  const host = await start(context, {
+    plugins: [{ id: 'x', lua }],
+    ...{ files, clock: clockWithout(writeDelay) },
+    // In a shared worker it would be moved first.
+    settings: { isolation: 'dedicated' },
+  })
   const set = (value: number) => host.request('PUT', '/api/plugins/x/controls/n', { body: { value } })
   const stored = async () => (await host.request('GET', '/api/plugins/x/objects')).body.objects.store
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/x' } })

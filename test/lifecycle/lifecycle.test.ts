@@ -275,7 +275,12 @@ test('a rollback without an update before it is refused', async (context) => {
 test('a plugin whose worker dies is a fact, is cleaned up, and starts again', async (context) => {
   const bomb =
     'p:upsertObject("x", {a = 1})\np:control("go", function() return 0 end, function() local t = {} while true do t[#t + 1] = {{}, {}} end end)'
-  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', bomb) }], limits: generousTime })
+  const host = await start(context, {
+    plugins: [{ id: 'x', lua: lua('x', bomb) }],
+    limits: generousTime,
+    // In a shared one it would be moved first.
+    settings: { isolation: 'dedicated' },
+  })
   await install(host, 'x')
   await command(host, 'x/toggle')
   const crashed = event(host, (type) => type === 'PluginCrashed')

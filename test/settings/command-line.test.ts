@@ -31,7 +31,7 @@ test('without flags and variables the defaults of the contract hold', () => {
     secretKeyFile: undefined,
     logLevel: 'info',
     logFormat: 'json',
-    isolation: 'dedicated',
+    isolation: 'auto',
     safeMode: false,
     discoveryPrefix: 'homeassistant',
     httpRewrite: {},

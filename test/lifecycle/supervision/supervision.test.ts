@@ -30,7 +30,8 @@ const bomb =
   'p:control("go", function() return 0 end, function() local t = {} while true do t[#t + 1] = {{}, {}} end end)'
 
 async function start(context: TestContext, options: TestHostOptions): Promise<TestHost> {
-  const host = await startTestHost({ limits: generousTime, ...options })
+  // In a worker of its own a plugin that takes all memory crashes; in a shared one it is moved first.
+  const host = await startTestHost({ limits: generousTime, settings: { isolation: 'dedicated' }, ...options })
   context.after(() => host.close())
   return host
 }
