@@ -113,6 +113,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
       working: () => void turns.excess(isolate),
       sliceIsOver: queue.sliceIsOver,
       pause: outbox.pause,
+      excuse: budget.excuse,
     }),
     stringLimitBytes: limits.stringBytes,
     outsideLimitBytes: setup.outsideBytes,

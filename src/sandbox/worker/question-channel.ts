@@ -27,7 +27,7 @@ export interface Asker {
 
 /** A question that is under way. */
 export interface Asked {
-  /** Has it done, if it is not the host that does it. To be called when nothing of the asker's is on the stack. */
+  /** Has it done, if it is not the host that does it. To be called when little or nothing of the asker's is on the stack. */
   start?: () => void
   /** Nobody hears what comes of it. */
   takeBack(): void

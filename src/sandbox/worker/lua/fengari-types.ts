@@ -75,6 +75,8 @@ export interface LuaState {
   l_G: GlobalState
   /** Instructions until the count hook is called next. */
   hookcount: number
+  /** Functions that have called each other in JavaScript. */
+  nCcalls: number
 }
 
 /** What all threads of one Lua state share. */

@@ -38,6 +38,8 @@ export interface LuaRuntimeOptions {
   sliceIsOver?(): boolean
   /** Asked after each function of the host: what to wait for before Lua goes on, where it can be set aside. */
   pause?(): Waiting | undefined
+  /** Runs `task`, which others do for this plugin, off its clock. */
+  excuse?(task: () => void): void
   /** Longest string in bytes. */
   stringLimitBytes?: number
   /** Bytes outside the heap that the worker may have, of all Lua states in it. */
@@ -52,6 +54,8 @@ const newline = 0x0a
 const textOnly = toBytes('t')
 /** Slots on the Lua stack besides the arguments of a call. */
 const spareSlots = 20
+/** Functions that have called each other in JavaScript: with more of them on the stack others do not run on top of it. */
+const shallow = 8
 
 export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
   /** Runs nothing; the threads that do are made from it. */
@@ -336,9 +340,21 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
         if (preemption.due(L)) return preemption.setAsideFor(L, 'slice', () => proceed(L, steps, advance))
       } else if (preemption.possible(L)) {
         const waiting = value.begin()
-        return preemption.setAsideFor(L, waiting, () => proceed(L, steps, answered(steps, waiting.take)))
+        if (waiting.start !== undefined && L.nCcalls <= shallow) startAtOnce(waiting)
+        if (waiting.settled) advance = answered(steps, waiting.take)
+        else return preemption.setAsideFor(L, waiting, () => proceed(L, steps, answered(steps, waiting.take)))
       } else advance = answered(steps, value.now)
     }
+  }
+
+  /**
+   * Most of what others in this worker do for a plugin has been done before its thread could be set aside. The rest goes
+   * on by itself, and the thread is set aside then.
+   */
+  function startAtOnce(waiting: Waiting): void {
+    const { start } = waiting
+    waiting.start = undefined
+    options.excuse?.(() => start?.())
   }
 
   function interruptBetween(L: LuaState, steps: ReturnType<HostSteps>): void {

@@ -24,7 +24,7 @@ export interface Waiting<T = unknown> {
   readonly settled: boolean
   /** Called once when it has come; set it while `settled` is false. */
   wake: (() => void) | undefined
-  /** Has begun what is waited for. Called once, when nothing of who waits is on the stack; it may be settled in it. */
+  /** Has begun what is waited for. Called once, when little or nothing of who waits is on the stack; it may be settled in it. */
   start?: (() => void) | undefined
   /** The answer, once settled. Throws when there is none. */
   take(): T

@@ -91,7 +91,9 @@ export function createServedCalls(settings: ServedCallsSettings) {
 
   function* read(target: LuaValue, key: LuaValue): Steps<LuaValue> {
     if (privacy.hides(target, key)) return undefined
-    const [value] = yield* operate('index', target, key)
+    // Most methods are in the table itself. Lua is asked only where a metatable may have more.
+    const own = isTable(target) && key instanceof Uint8Array ? target.get(key) : undefined
+    const [value] = own === undefined ? yield* operate('index', target, key) : [own]
     return privacy.withheld(value) ? undefined : value
   }
 
