@@ -69,12 +69,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   }
 
   function installed(id: string): Plugin | undefined {
-    try {
-      return lifecycle.get(id)
-    } catch {
-      // Not installed: nothing else keeps the lifecycle from answering.
-      return undefined
-    }
+    return lifecycle.status(id) === undefined ? undefined : lifecycle.get(id)
   }
 
   function keep(key: string, entry: Published): void {
@@ -154,10 +149,9 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   }
 
   function reconcile(id: string): void {
-    const plugin = installed(id)
-    if (plugin === undefined) clear(id)
-    else if (plugin.state === 'running') show(plugin)
-    else if (!passingStates.has(plugin.state)) clear(id)
+    const state = lifecycle.status(id)?.state
+    if (state === 'running') show(lifecycle.get(id))
+    else if (state === undefined || !passingStates.has(state)) clear(id)
   }
 
   function reconcileWaiting(): void {

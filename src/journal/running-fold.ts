@@ -28,16 +28,19 @@ export function createRunningFold(): RunningFold {
   let plugins: ReadonlyMap<string, PluginSnapshot> = initial.plugins
   /** The same map while nobody else has it: it is changed in place, and copied only when somebody has seen it. */
   let own: Map<string, PluginSnapshot> | undefined
+  /** What `state` says until the next event. */
+  let present: HostState | undefined
   let event: string | null = null
   let lastOf = new Map<string, number>()
   let requests = new Map<string, string>()
 
   function seen(): HostState {
     own = undefined
-    return { seq, host, plugins }
+    return (present ??= { seq, host, plugins })
   }
 
   function commit(next: JournalEvent, applied: Applied): void {
+    present = undefined
     seq = next.seq
     host = applied.host
     event = next.id
@@ -68,7 +71,7 @@ export function createRunningFold(): RunningFold {
     lastOf: (plugin) => lastOf.get(plugin),
     resume(folded) {
       ;({ seq, host, plugins } = folded.state)
-      own = undefined
+      own = present = undefined
       event = folded.event
       lastOf = new Map(folded.lastOf)
       requests = new Map(folded.requests)

@@ -183,7 +183,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const commands = createCommandRunner(context, { loader, snapshots, reconciler })
   const { requireRunning } = commands
   const queries = createPluginQueries(context, logs)
-  const { resolveId, list, get, document, installedIds } = queries
+  const { resolveId, list, get, status, document, installedIds } = queries
   const reload = createReload(context, loader)
   const pluginHooks = createPluginHooks(context, { get, commands, hooks, hookBase: settings.hookBase })
   const evictions = createEvictions({ context, loader, snapshots, reconciler, commands, reload })
@@ -214,6 +214,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     resolveId,
     list,
     get,
+    status,
     document,
     logs: queries.logs,
     versions: queries.versions,

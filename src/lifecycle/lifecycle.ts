@@ -154,12 +154,16 @@ export interface FoundHook {
   take(request: HookRequest, signal: AbortSignal): Promise<HookOutcome>
 }
 
+export type PluginStatus = Pick<Plugin, 'state' | 'enabled' | 'version' | 'error'>
+
 export interface Lifecycle {
   /** The full id of any accepted form. Throws `plugin_not_installed`, `ambiguous_id`. */
   resolveId(text: string): string
 
   list(): Plugin[]
   get(id: string): Plugin
+  /** The little of it that changes with each fact, without making all of the rest; undefined: it is not installed. */
+  status(id: string): PluginStatus | undefined
   /** What a plugin keeps open to machines elsewhere, now. */
   connections(id: string): ConnectionView[]
   install(request: InstallRequest, context: CommandContext): Promise<Plugin>

@@ -106,15 +106,6 @@ export function createMqttProjection({
     topicsByPlugin.delete(plugin)
   }
 
-  function installed(plugin: string): Plugin | undefined {
-    try {
-      return lifecycle.get(plugin)
-    } catch {
-      // Not installed: nothing else keeps the lifecycle from answering.
-      return undefined
-    }
-  }
-
   function followLifecycle(event: JournalEvent): void {
     publish(topics.lifecycle, jsonText(event), { qos: 1 })
     if (!isPluginEvent(event)) return
@@ -128,7 +119,7 @@ export function createMqttProjection({
       known?.values.clearAll()
       known?.events.clear()
     }
-    const { enabled = false, version = null, error = null } = installed(event.plugin) ?? {}
+    const { enabled = false, version = null, error = null } = lifecycle.status(event.plugin) ?? {}
     publishState(event.plugin, { state, enabled, version, error }, event.seq)
   }
 
@@ -214,7 +205,7 @@ export function createMqttProjection({
     const { plugin, rest } = parsed
     const known = topicsByPlugin.get(plugin)
     if (known?.values.has(topic) || (rest === 'state' && known?.state)) return
-    if (installed(plugin) !== undefined) {
+    if (lifecycle.status(plugin) !== undefined) {
       // An event that a plugin wanted to be retained outlives the host.
       if (rest.startsWith('events/')) return
       // Somebody else's; it is not carried out, but not the host's to remove either.

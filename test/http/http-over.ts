@@ -15,6 +15,7 @@ export function lifecycleWith(members: Partial<Lifecycle>): Lifecycle {
     resolveId: (text) => text,
     list: missing('list'),
     get: missing('get'),
+    status: missing('status'),
     install: missing('install'),
     checkInstall: missing('checkInstall'),
     checkUpdate: missing('checkUpdate'),

@@ -56,7 +56,9 @@ export function createHistogram(bounds: readonly number[]): Histogram {
   }
 }
 
-/** Labels of one counter come with the same names in the same order. */
+/** Labels of one counter come with the same names in the same order, and none has a line feed. */
 function keyOf(labels: Labels): string {
-  return JSON.stringify(Object.values(labels))
+  let key = ''
+  for (const name in labels) key += `${labels[name] ?? ''}\n`
+  return key
 }

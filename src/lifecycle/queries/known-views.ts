@@ -3,18 +3,21 @@ import type { Plugin, Resources } from '../../schema/plugin.ts'
 import type { PluginSurroundings } from './views.ts'
 
 /** What may change of a plugin's surroundings while its fold stays as it is. The fields come with the manifest. */
-type Changing = Pick<PluginSurroundings, 'manifest' | 'resources' | 'isolation'>
+export type Changing = Pick<PluginSurroundings, 'manifest' | 'resources' | 'isolation'>
 
 /** Views of plugins for as long as what they show stays the same: whoever asks again and again gets the same object. */
 export interface KnownViews {
-  of(snapshot: PluginSnapshot, surroundings: Changing, make: () => Plugin): Plugin
+  of(snapshot: PluginSnapshot, surroundings: Changing): Plugin
 }
 
-export function createKnownViews(): KnownViews {
+export function createKnownViews(
+  make: (snapshot: PluginSnapshot, surroundings: Changing) => Plugin,
+): KnownViews {
   /** A snapshot is never changed, but followed by another one. */
   const known = new WeakMap<PluginSnapshot, Changing & { view: Plugin }>()
   return {
-    of(snapshot, { manifest, resources, isolation }, make) {
+    of(snapshot, surroundings) {
+      const { manifest, resources, isolation } = surroundings
       const last = known.get(snapshot)
       const isSame =
         last?.manifest === manifest &&
@@ -22,8 +25,8 @@ export function createKnownViews(): KnownViews {
         last !== undefined &&
         haveSameCounts(last.resources, resources)
       if (isSame) return last.view
-      const view = Object.freeze(make())
-      known.set(snapshot, { manifest, resources, isolation, view })
+      const view = Object.freeze(make(snapshot, surroundings))
+      known.set(snapshot, { ...surroundings, view })
       return view
     },
   }

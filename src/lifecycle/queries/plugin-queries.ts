@@ -12,12 +12,12 @@ import { environmentUse } from '../permissions/plugin-environment.ts'
 import type { PluginLogs } from '../running/plugin-logs.ts'
 import { pluginsCalled } from '../running/plugin-names.ts'
 import { createKnownViews } from './known-views.ts'
-import { pluginView, versionViews } from './views.ts'
+import { pluginView, statusView, versionViews } from './views.ts'
 
 /** Questions about the plugins that are installed. They change nothing. */
 export interface PluginQueries extends Pick<
   Lifecycle,
-  'resolveId' | 'list' | 'get' | 'document' | 'logs' | 'versions'
+  'resolveId' | 'list' | 'get' | 'status' | 'document' | 'logs' | 'versions'
 > {
   /** Sorted. */
   installedIds(): readonly string[]
@@ -26,7 +26,11 @@ export interface PluginQueries extends Pick<
 
 export function createPluginQueries(context: LifecycleContext, logs: PluginLogs): PluginQueries {
   const { journal, manifests, effects } = context
-  const views = createKnownViews()
+  const views = createKnownViews((snapshot, surroundings) => {
+    const fields = manifests.fields(snapshot.context.id)
+    const environment = environmentUse(allFields(fields), context.environment(surroundings.manifest ?? {}))
+    return pluginView(snapshot, { ...surroundings, fields, environment, limits: effects.limits })
+  })
 
   /** They change only with a fact. */
   let installed: { seq: number; ids: readonly string[] } | undefined
@@ -46,16 +50,10 @@ export function createPluginQueries(context: LifecycleContext, logs: PluginLogs)
   function get(id: string): Plugin {
     const snapshot = snapshotOfPlugin(context, id)
     requireInstalled(snapshot)
-    const changing = {
+    return views.of(snapshot, {
       manifest: manifests.get(id),
       resources: effects.resources(id),
       isolation: effects.isolation(id),
-    }
-    return views.of(snapshot, changing, () => {
-      const { manifest } = changing
-      const fields = manifests.fields(id)
-      const environment = environmentUse(allFields(fields), context.environment(manifest ?? {}))
-      return pluginView(snapshot, { ...changing, fields, environment, limits: effects.limits })
     })
   }
 
@@ -81,6 +79,10 @@ export function createPluginQueries(context: LifecycleContext, logs: PluginLogs)
     },
     list: () => installedIds().map(get),
     get,
+    status(id) {
+      const snapshot = snapshotOfPlugin(context, id)
+      return isInstalled(stateOf(snapshot)) ? statusView(snapshot, manifests.get(id)) : undefined
+    },
     async document(id, file) {
       const plugin = get(id)
       const listed = plugin.docs.find((document) => document.file === file)

@@ -9,7 +9,7 @@ import type { Config, Plugin, Resources } from '../../schema/plugin.ts'
 import { type PluginLimits, shownLimits, workersOwnLimits } from '../../schema/plugin-limits.ts'
 import type { EnvironmentUse } from '../../schema/variable-pattern.ts'
 import { withoutCredentials } from '../secrets/address.ts'
-import type { PluginStateAt, PluginVersion } from '../lifecycle.ts'
+import type { PluginStateAt, PluginStatus, PluginVersion } from '../lifecycle.ts'
 import { withRows } from '../manifests/rows-of-text.ts'
 import { hiddenValue, hideSecrets, openDefault } from '../secrets/secrets.ts'
 
@@ -28,6 +28,11 @@ export interface PluginSurroundings {
   isolation: 'dedicated' | 'shared' | undefined
 }
 
+export function statusView({ context, value }: PluginSnapshot, manifest: Manifest | undefined): PluginStatus {
+  const { enabled, version, error } = context
+  return { state: value, enabled, version: version ?? manifest?.version ?? '', error }
+}
+
 export function pluginView(
   snapshot: PluginSnapshot,
   { manifest, fields, environment, resources, limits, isolation }: PluginSurroundings,
@@ -35,21 +40,22 @@ export function pluginView(
   const unread = new Set(environment.refused.map(({ key }) => key))
   const { context } = snapshot
   const { fullId, namespace, shortId } = identifierOf(context.id)
+  const { state, enabled, version, error } = statusView(snapshot, manifest)
   return {
     id: fullId,
     shortId,
     namespace,
     name: manifest?.name ?? shortId,
-    version: context.version ?? manifest?.version ?? '',
+    version,
     description: manifest?.description ?? null,
     author: manifest?.author ?? null,
     homepage: manifest?.homepage ?? null,
     license: manifest?.license ?? null,
     tags: manifest?.tags ?? [],
     repository: context.repository,
-    enabled: context.enabled,
-    state: stateOf(snapshot),
-    error: context.error,
+    enabled,
+    state,
+    error,
     crashes: context.crashes,
     restart: context.restart,
     trial: context.trial,

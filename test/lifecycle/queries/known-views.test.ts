@@ -6,18 +6,17 @@ import type { Manifest } from '../../../src/schema/manifest.ts'
 import { noResources, type Plugin } from '../../../src/schema/plugin.ts'
 
 test('a view stays the same object until something that it shows is another', () => {
-  const views = createKnownViews()
-  const make = (): Plugin => ({}) as Plugin
+  const views = createKnownViews(() => ({}) as Plugin)
   const snapshot = initialPlugin('@a/b')
   const manifest = {} as Manifest
   const surroundings = { manifest, resources: noResources, isolation: undefined }
-  const first = views.of(snapshot, surroundings, make)
-  assert.equal(views.of(snapshot, { ...surroundings, resources: { ...noResources } }, make), first)
+  const first = views.of(snapshot, surroundings)
+  assert.equal(views.of(snapshot, { ...surroundings, resources: { ...noResources } }), first)
   const others = [
     [initialPlugin('@a/b'), surroundings],
     [snapshot, { ...surroundings, manifest: {} as Manifest }],
     [snapshot, { ...surroundings, resources: { ...noResources, timers: 1 } }],
     [snapshot, { ...surroundings, isolation: 'shared' as const }],
   ] as const
-  for (const [of, now] of others) assert.notEqual(views.of(of, now, make), first)
+  for (const [of, now] of others) assert.notEqual(views.of(of, now), first)
 })

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withoutCredentials } from '../../../src/lifecycle/secrets/address.ts'
-import { eventView } from '../../../src/lifecycle/queries/views.ts'
+import { eventView, pluginView, statusView } from '../../../src/lifecycle/queries/views.ts'
+import { initialPlugin } from '../../../src/journal/evolve.ts'
 import type { JournalEvent } from '../../../src/schema/journal-event.ts'
+import type { Manifest } from '../../../src/schema/manifest.ts'
+import { noResources } from '../../../src/schema/plugin.ts'
+import { defaultPluginLimits } from '../../../src/schema/plugin-limits.ts'
 
 const envelope = { seq: 1, id: 'x', at: '', by: 'http', revision: 0, state: 'ready' } as const
 
@@ -43,4 +47,26 @@ test('without a manifest every text of a configuration is hidden, and the reques
   const shown = eventView(event, () => undefined)
   assert.deepEqual(shown.data, { config: { name: '********', port: 1, nested: '********' } })
   assert.ok(!JSON.stringify(shown).includes('canary'))
+})
+
+test('the status of a plugin is what its whole view says', () => {
+  const fresh = initialPlugin('@a/b')
+  const error = { code: 'lua_error', message: 'no', at: '2026-01-01T00:00:00.000Z' }
+  const failed = {
+    ...fresh,
+    value: 'failed' as const,
+    context: { ...fresh.context, enabled: true, version: '2.0.0', error },
+  }
+  const found = [undefined, { id: 'b', name: 'B', version: '1.0.0' } as Manifest].flatMap((manifest) =>
+    [fresh, failed].map((snapshot) => {
+      const { state, enabled, version, error } = pluginView(snapshot, {
+        ...{ manifest, fields: [], environment: { read: [], refused: [] }, isolation: undefined },
+        ...{ resources: noResources, limits: defaultPluginLimits },
+      })
+      const status = statusView(snapshot, manifest)
+      assert.deepEqual(status, { state, enabled, version, error })
+      return `${status.state} ${status.version}`
+    }),
+  )
+  assert.deepEqual(found, ['notInstalled ', 'failed 2.0.0', 'notInstalled 1.0.0', 'failed 2.0.0'])
 })
