@@ -240,6 +240,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
 
     refusals: effects.refusals,
     connections: (id) => settings.outside.connections(id),
+    traffic: () => settings.outside.traffic(),
     recallRequest(requestKey) {
       const plugin = journal.recallRequest(requestKey)
       return plugin === undefined ? undefined : { plugin }

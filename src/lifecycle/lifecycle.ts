@@ -3,7 +3,7 @@ import type { SerializedJson } from '../base/serialized-json.ts'
 import type { ProblemDetail } from '../base/problem.ts'
 import type { RepositoryStatus } from '../repository/repository.ts'
 import type { ChangeCheck } from '../schema/change-check.ts'
-import type { ConnectionView } from '../schema/connection.ts'
+import type { ConnectionTraffic, ConnectionView } from '../schema/connection.ts'
 import type { ExposedState, Exposure } from '../schema/exposure.ts'
 import type { HookAuth, HookOutcome, HookRequest, HookView } from '../schema/hook.ts'
 import type { JournalEvent, Origin } from '../schema/journal-event.ts'
@@ -230,6 +230,8 @@ export interface Lifecycle {
 
   /** How often plugins were refused what their manifests do not list, since the start. */
   refusals(): RefusalCount[]
+  /** Bytes that the plugins' connections have carried since the start. */
+  traffic(): ConnectionTraffic[]
   /** Answers the result of a command that a request with this key caused before this start, if any. */
   recallRequest(requestKey: string): { plugin: string } | undefined
   /** Listens to all announcements, in order. Returns the way to stop. */

@@ -35,6 +35,8 @@ export interface Outside {
   connect: Connections['open']
   /** Connections of a plugin. */
   connections: Connections['of']
+  /** Bytes that they have carried, of all plugins. */
+  traffic: Connections['traffic']
   /** A plugin has been unloaded: its cookies are gone. */
   forget(plugin: string): void
   /** Ends what is under way, and every connection. */
@@ -63,6 +65,7 @@ export function createOutside(settings: OutsideSettings): Outside {
   return {
     connect: connections.open,
     connections: connections.of,
+    traffic: connections.traffic,
     forget: jars.forget,
     serialPorts: listSerialPorts,
     async request(plugin, call, signal, allowed) {

@@ -141,6 +141,8 @@ export interface ConnectionMessage {
 /** What hears of a connection. */
 export interface ConnectionListener {
   event(event: ConnectionEvent): void
+  /** Does it in the plugin's next turn: it takes time, which is the plugin's. Never at once. */
+  later(task: () => void): void
   /** The bytes are somebody else's afterwards. */
   message(payload: Uint8Array, message: ConnectionMessage): void
   /** A line for the plugin's log. */
@@ -150,8 +152,6 @@ export interface ConnectionListener {
 /** The host's end of a connection. After `close` and `destroy` nothing is heard of it. */
 export interface Connection {
   readonly kind: ConnectionKind
-  /** Makes the first attempt, with what takes time of it. Nothing is heard before. */
-  start(): void
   /** `name`: see above. What is for another session is lost with it. */
   write(name: string, payload: Uint8Array, text: boolean, foreignCaller?: string): void
   /** Nothing more is taken from the other side until `resume`. */
@@ -165,6 +165,14 @@ export interface Connection {
   close(): Promise<void>
   /** Ends it at once. */
   destroy(): void
+}
+
+/** Bytes that connections have carried, without those of protocols below them. */
+export interface ConnectionTraffic {
+  /** Full id. */
+  plugin: string
+  received: number
+  sent: number
 }
 
 export const connectionStates = ['connecting', 'open', 'waiting', 'closing'] as const

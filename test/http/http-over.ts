@@ -52,6 +52,7 @@ export function lifecycleWith(members: Partial<Lifecycle>): Lifecycle {
     removeRepository: missing('removeRepository'),
     connections: () => [],
     refusals: () => [],
+    traffic: () => [],
     recallRequest: () => undefined,
     subscribe: () => () => undefined,
     firstSeq: 1,

@@ -65,6 +65,15 @@ test('what a plugin keeps open is listed with its state, and gone when the plugi
   await host.request('POST', `${path}/toggle`, { body: { enabled: false } })
   const { body } = await host.request('GET', path)
   assert.deepEqual([body.connections, body.resources.sockets], [undefined, 0])
+  // What they have carried stays counted.
+  const { body: later } = await host.request('GET', '/metrics')
+  for (const direction of ['received', 'sent'])
+    assert.match(
+      later,
+      new RegExp(
+        `lupine_plugin_connection_bytes_total{plugin="@fixtures/caller",direction="${direction}"} 5\n`,
+      ),
+    )
 })
 
 test('a manifest that declares permissions allows the connections that it lists, and the host itself to nobody', async (t) => {

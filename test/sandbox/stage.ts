@@ -149,7 +149,7 @@ function refusedConnection(
   const nothing = (): void => undefined
   return {
     ...{ kind, write: nothing, pause: nothing, resume: nothing, destroy: nothing },
-    ...{ start: nothing, overlong: nothing, continues: nothing },
+    ...{ overlong: nothing, continues: nothing },
     close: () => Promise.resolve(),
   }
 }

@@ -131,6 +131,14 @@ export function createMetrics(settings: MetricsSettings): Metrics {
           .map(({ plugin, permission, count }) => ({ labels: { plugin, permission }, value: count })),
       ),
       counter(
+        'lupine_plugin_connection_bytes_total',
+        'Bytes that the connections of a plugin have carried',
+        lifecycle.traffic().flatMap(({ plugin, received, sent }) => [
+          { labels: { plugin, direction: 'received' }, value: received },
+          { labels: { plugin, direction: 'sent' }, value: sent },
+        ]),
+      ),
+      counter(
         'lupine_plugin_events_total',
         'Events that plugins have emitted',
         [...emitted].map(([plugin, value]) => ({ labels: { plugin }, value })),

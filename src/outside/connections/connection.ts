@@ -32,8 +32,8 @@ export interface ConnectionSettings {
   /** Why the plugin may not have it, in a sentence; undefined: it may. */
   refusal: string | undefined
   /**
-   * Makes one attempt; what is needed for it may have to be loaded first. Else it is made on the spot, in the time of the
-   * plugin that has asked for it.
+   * Makes one attempt; what is needed for it may have to be loaded first. Else it is made on the spot, in the turn of its
+   * plugin.
    */
   open(events: LinkEvents): (() => Link) | Promise<() => Link>
   /** Whom what is sent is for, read off the name of a frame; undefined: it is for a session that is over. */
@@ -126,7 +126,12 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
     const { since: lostAt, delay } = waiting
     waiting = undefined
     const passed = clock.monotonic() - lostAt
-    timer = clock.schedule(Math.max(0, delay - passed, Math.min(wait, reconnect.max) - passed), connect)
+    timer = clock.schedule(Math.max(0, delay - passed, Math.min(wait, reconnect.max) - passed), () =>
+      // As many as the plugin has may be due at once.
+      listener.later(() => {
+        if (!over) connect()
+      }),
+    )
   }
 
   function eventsOf(mine: number): LinkEvents {
@@ -196,13 +201,15 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
     lost(end)
   }
 
+  // What is closed by then is not made at all.
+  listener.later(() => {
+    if (over) return
+    if (settings.refusal === undefined) connect()
+    else cutOff({ reason: settings.refusal, refused: true })
+  })
+
   return {
     kind,
-    start() {
-      if (over || attempt > 0) return
-      if (settings.refusal === undefined) connect()
-      else cutOff({ reason: settings.refusal, refused: true })
-    },
     view: () => ({
       kind,
       target: settings.shownTarget,

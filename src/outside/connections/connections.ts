@@ -3,6 +3,7 @@ import type {
   Connection,
   ConnectionListener,
   ConnectionTarget,
+  ConnectionTraffic,
   ConnectionView,
 } from '../../schema/connection.ts'
 import { createConnection, type OwnedConnection } from './connection.ts'
@@ -20,6 +21,8 @@ export interface Connections {
   ): Connection
   /** Those of a plugin, by the order in which they were asked for. */
   of(plugin: string): ConnectionView[]
+  /** What all of them have carried since the start, by plugin. */
+  traffic(): ConnectionTraffic[]
   close(): Promise<void>
 }
 
@@ -32,7 +35,20 @@ export type { ConnectionAllowance }
 
 export function createConnections({ random = Math.random, ...context }: ConnectionsSettings): Connections {
   const open = new Map<string, Set<OwnedConnection>>()
+  /** Of those that are over. */
+  const carried = new Map<string, ConnectionTraffic>()
   let closed = false
+
+  function trafficOf(plugin: string): ConnectionTraffic {
+    const total = { plugin, received: 0, sent: 0, ...carried.get(plugin) }
+    for (const connection of open.get(plugin) ?? []) {
+      const { bytesIn, bytesOut } = connection.view()
+      total.received += bytesIn
+      total.sent += bytesOut
+    }
+    return total
+  }
+
   const stopped = (): string | undefined => (closed ? 'the host is being stopped' : undefined)
 
   return {
@@ -47,6 +63,13 @@ export function createConnections({ random = Math.random, ...context }: Connecti
         ...{ clock: context.clock, random, kind: target.kind, listener },
         ...kind,
         ended() {
+          const { bytesIn, bytesOut } = connection.view()
+          const before = carried.get(plugin)
+          carried.set(plugin, {
+            plugin,
+            received: (before?.received ?? 0) + bytesIn,
+            sent: (before?.sent ?? 0) + bytesOut,
+          })
           mine.delete(connection)
           if (mine.size === 0 && open.get(plugin) === mine) open.delete(plugin)
         },
@@ -55,6 +78,7 @@ export function createConnections({ random = Math.random, ...context }: Connecti
       return connection
     },
     of: (plugin) => [...(open.get(plugin) ?? [])].map((connection) => connection.view()),
+    traffic: () => [...new Set([...carried.keys(), ...open.keys()])].map(trafficOf),
     async close() {
       closed = true
       for (const connections of [...open.values()])

@@ -87,6 +87,7 @@ export function createOpenConnections(settings: OpenConnectionsSettings): OpenCo
         found.connection.pause()
       },
       warn,
+      later,
     }
   }
 
@@ -109,10 +110,6 @@ export function createOpenConnections(settings: OpenConnectionsSettings): OpenCo
       }
       const connection = connect(target, listenerFor(number), foreignCaller)
       open.set(number, { connection, outstanding: 0, paused: false })
-      // What is opened and closed in one breath is never connected.
-      later(() => {
-        if (open.get(number)?.connection === connection) connection.start()
-      })
     },
     write({ kind, subscription, name, payload, foreignCaller }) {
       open.get(subscription)?.connection.write(name, payload, kind === 'text', foreignCaller)

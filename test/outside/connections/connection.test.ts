@@ -35,10 +35,9 @@ function startConnection(goesOn: boolean): Stage {
     },
     addressed: () => ({}),
     ...(goesOn ? { goOnFrom: (id: string) => void ids.push(id) } : {}),
-    listener: { event: (event) => heard.push(event), message: nothing, warn: nothing },
+    listener: { event: (event) => heard.push(event), message: nothing, warn: nothing, later: setImmediate },
     ended: nothing,
   })
-  connection.start()
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
   return {
     ...{ connection, clock, attempts, heard, ids, settled },
@@ -104,4 +103,25 @@ test('a stream is not asked for again before it is known where it goes on, and w
   clock.advance(5_000)
   await settled()
   assert.equal(attempts.length, 3)
+})
+
+test('an attempt is made in the turn of the plugin, and never when the connection is closed by then', async () => {
+  const { connection, clock, attempts, open, settled } = startConnection(false)
+  assert.equal(attempts.length, 0)
+  await open()
+  attempts[0]?.ended({ reason: null })
+  clock.advance(1_000)
+  assert.equal(attempts.length, 1)
+  await settled()
+  assert.equal(attempts.length, 2)
+  attempts[1]?.ended({ reason: null })
+  clock.advance(1_000)
+  await connection.close()
+  await settled()
+  assert.equal(attempts.length, 2)
+
+  const closed = startConnection(false)
+  await closed.connection.close()
+  await closed.settled()
+  assert.equal(closed.attempts.length, 0)
 })
