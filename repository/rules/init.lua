@@ -134,6 +134,18 @@ local function watchCondition(source)
   end
 end
 
+-- What a message says: JSON where it is some, else a text. As a value of its topic an empty one is none.
+local function contentOf(payload, isEvent)
+  if payload == "" and not isEvent then
+    return nil
+  end
+  local value = plugin:jsonDecode(payload)
+  if value == nil then
+    return payload
+  end
+  return value
+end
+
 local function follow(rule)
   rule.limit = limit.new(rule, os.clock)
   local path = rule.source.path or ""
@@ -143,16 +155,23 @@ local function follow(rule)
   for _, condition in ipairs(rule.conditions) do
     watchCondition(condition.source)
   end
+  local function hear(data, name, from)
+    local value = jsonpath.get(data, path)
+    local facts = { value = value, data = data, name = name, plugin = from }
+    if rule.each then
+      found.event(value, facts)
+    else
+      found.value(name, value, facts)
+    end
+  end
   if rule.source.kind == "event" then
-    plugin:on(rule.source.name, function(data, name, from)
-      local value = jsonpath.get(data, path)
-      found.event(value, { value = value, data = data, name = name, plugin = from })
+    plugin:on(rule.source.name, hear)
+  elseif rule.source.kind == "topic" then
+    plugin:mqttSubscribe(rule.source.name, function(topic, payload)
+      hear(contentOf(payload, rule.each), topic)
     end)
   else
-    watch(rule.source, function(data, name, from)
-      local value = jsonpath.get(data, path)
-      found.value(name, value, { value = value, data = data, name = name, plugin = from })
-    end)
+    watch(rule.source, hear)
   end
 end
 

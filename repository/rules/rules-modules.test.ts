@@ -202,6 +202,11 @@ const wrongRows: [row: Json, message: RegExp][] = [
     { ...sensor, when: 'event', event: 'a:*', actions: [{ do: 'event', event: 'a:b' }] },
     /^action 1: the event 'a:b' would set off the rule itself$/,
   ],
+  [
+    { ...sensor, when: 'topic', topic: 'a/+/#', actions: [{ do: 'publish', topic: 'a/b/c' }] },
+    /^action 1: the topic 'a\/b\/c' would set off the rule itself$/,
+  ],
+  [{ ...sensor, when: 'topic', actions }, /^the topic is missing$/],
 ]
 
 for (const [row, message] of wrongRows) {

@@ -13,6 +13,7 @@ local forms = {
   sensor = { pattern = "^@[^/*]+/[^/*]+/(.+)$", example = "@house/climate/temperature" },
   object = { pattern = "^plugins%.[^.*]+%.[^.*]+%.(.+)$", example = "plugins.house.climate.now" },
   event = { pattern = "^(.+)$", example = "door:opened" },
+  topic = { pattern = "^(.+)$", example = "hall/button" },
 }
 
 local function readSource(kind, row, exact)
@@ -33,7 +34,8 @@ local function readSource(kind, row, exact)
   if problem then
     return nil, problem
   end
-  return { kind = kind, name = name, path = path, wildcard = rest:find("*", 1, true) ~= nil }
+  local wildcard = kind == "topic" and "[+#]" or "%*"
+  return { kind = kind, name = name, path = path, wildcard = rest:find(wildcard) ~= nil }
 end
 
 local function readComparison(row, usual)
@@ -114,23 +116,36 @@ local function readEach(rows, what, read)
   return list
 end
 
-local function partsOf(name)
+local separators = { event = ":", topic = "/" }
+local wildcards = { event = "*", topic = "+" }
+
+local function partsOf(name, separator)
   local parts = {}
-  for part in (name .. ":"):gmatch("([^:]*):") do
+  for part in (name .. separator):gmatch("([^" .. separator .. "]*)" .. separator) do
     parts[#parts + 1] = part
   end
   return parts
 end
 
--- Whether an event is one that the pattern means; `*` is one part between colons.
-local function isMeant(name, pattern)
-  local parts, wanted = partsOf(name), partsOf(pattern)
+-- Whether an event, or a topic, is one that the pattern means.
+local function isMeant(kind, name, pattern)
+  local parts, wanted = partsOf(name, separators[kind]), partsOf(pattern, separators[kind])
   for index, part in ipairs(wanted) do
-    if part ~= "*" and part ~= parts[index] then
+    if kind == "topic" and part == "#" then
+      return #parts >= index - 1
+    elseif parts[index] == nil or (part ~= wildcards[kind] and part ~= parts[index]) then
       return false
     end
   end
   return #parts == #wanted
+end
+
+-- What an action itself brings about, if it is of the kind that a rule waits for.
+local function effectOf(kind, action)
+  if kind == "event" and action.kind == "event" then
+    return action.name
+  end
+  return kind == "topic" and action.kind == "publish" and action.topic or nil
 end
 
 -- One rule, or nil and what is wrong with the row.
@@ -142,6 +157,8 @@ function rules.readRow(row)
   local rule = { name = row.name, source = source, pause = row.pause or 0, perMinute = row.perMinute or 60 }
   -- The form hides it where an event is waited for, which has no duration.
   rule.seconds = source.kind ~= "event" and row["for"] or 0
+  -- An event is a moment by itself, and so is a message; or it is the value of its topic.
+  rule.each = source.kind == "event" or (source.kind == "topic" and not row.begins and rule.seconds == 0)
   rule.comparison, problem = readComparison(row, "changes")
   if problem then
     return nil, problem
@@ -157,8 +174,9 @@ function rules.readRow(row)
     return nil, "there is no action"
   end
   for number, action in ipairs(rule.actions) do
-    if source.kind == "event" and action.kind == "event" and isMeant(action.name, source.name) then
-      return nil, "action " .. number .. ": the event '" .. action.name .. "' would set off the rule itself"
+    local effect = effectOf(source.kind, action)
+    if effect and isMeant(source.kind, effect, source.name) then
+      return nil, "action " .. number .. ": the " .. source.kind .. " '" .. effect .. "' would set off the rule itself"
     end
   end
   return rule

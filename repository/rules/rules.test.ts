@@ -184,6 +184,58 @@ test(
   },
 )
 
+test('messages on a topic set rules off, each or when it begins', { timeout }, async (context) => {
+  const publish = (topic: string, payload = '{{ value }}'): Json[] => [{ do: 'publish', topic, payload }]
+  const plugin = await startStarterPlugin('rules', {
+    rules: [
+      {
+        name: 'button',
+        when: 'topic',
+        topic: 'button/+',
+        is: 'equal',
+        value: 'single',
+        actions: publish('out/button', '{{ name }}'),
+      },
+      {
+        name: 'warm',
+        when: 'topic',
+        topic: 'climate',
+        path: 'temperature',
+        is: 'above',
+        value: '25',
+        begins: true,
+        actions: publish('out/warm'),
+      },
+      {
+        name: 'any',
+        when: 'topic',
+        topic: 'door',
+        begins: true,
+        actions: publish('out/door', '{{ previous }} {{ value }}'),
+      },
+    ],
+  })
+  context.after(() => plugin.close())
+  const out = await plugin.listen('out/#')
+  for (const payload of ['single', 'double', 'single']) await plugin.publish('button/hall', payload)
+  for (const temperature of [20, 26, 27, 20, 28])
+    await plugin.publish('climate', `{"temperature":${temperature}}`)
+  for (const payload of ['open', 'open', 'closed']) await plugin.publish('door', payload)
+  const found: string[] = []
+  for (let count = 0; count < 5; count += 1) {
+    const { topic, payload } = await out.next()
+    found.push(`${topic} ${payload}`)
+  }
+  assert.deepEqual(found, [
+    'out/button button/hall',
+    'out/button button/hall',
+    'out/warm 26',
+    'out/warm 28',
+    'out/door open closed',
+  ])
+  assert.equal((await plugin.sensors()).runs, 5)
+})
+
 test('conditions, the pause and the switch keep a rule from running', { timeout }, async (context) => {
   const when = { when: 'event', event: 'ring' }
   const { plugin, set } = await startRules(
@@ -324,11 +376,11 @@ test('it may reach what the rows name, and nothing else', () => {
       { plugin: '@starter/notify' },
     ],
   }
-  const rules = [rule, { sensor: '@house/climate/*', actions: [] }, { event: '*:*' }]
+  const rules = [rule, { sensor: '@house/climate/*', actions: [] }, { event: '*:*' }, { topic: 'button/+' }]
   assert.deepEqual(resolvePermissions(manifest.value.permissions ?? {}, { rules }, 'host'), {
     hosts: [],
     publish: ['hall/light'],
-    subscribe: [],
+    subscribe: ['button/+'],
     plugins: [
       '@house/climate',
       '@house/cellar',

@@ -27,6 +27,9 @@ export const SuggestionKind = Type.Union([
   Type.Literal('plugin'),
   Type.Literal('object'),
   Type.Literal('sensor'),
+  Type.Literal('control'),
+  /** A sensor or a control. */
+  Type.Literal('value'),
   Type.Literal('event'),
   Type.Literal('host'),
   Type.Literal('serial'),

@@ -50,10 +50,13 @@ test('each kind of suggestion is what the host knows of it', async (context) => 
   const label = 'Fixture meter'
   assert.deepEqual(await suggested('plugin'), [{ value: '@fixtures/meter', label }])
   assert.deepEqual(await suggested('object'), [{ value: 'plugins.fixtures.meter.room.lamp', label }])
-  assert.deepEqual(await suggested('sensor'), [
+  const [level, power] = [
     { value: '@fixtures/meter/level', label },
     { value: '@fixtures/meter/power', label },
-  ])
+  ]
+  assert.deepEqual(await suggested('sensor'), [power])
+  assert.deepEqual(await suggested('control'), [level])
+  assert.deepEqual(await suggested('value'), [level, power])
   assert.deepEqual(await suggested('event'), [{ value: 'meter:read', label: 'It was read' }])
   assert.deepEqual(await suggested('host'), [
     { value: 'one.example', label },

@@ -58,10 +58,11 @@ export function createSuggestions(
           const { namespace, shortId } = identifierOf(plugin)
           return `plugins.${namespace}.${shortId}.${path}`
         })
-      case 'sensor': {
-        const named = (plugin: string, id: string): string => `${plugin}/${id}`
-        return [...known('sensor', named), ...known('control', named)]
-      }
+      case 'sensor':
+      case 'control':
+        return known(kind, (plugin, id) => `${plugin}/${id}`)
+      case 'value':
+        return [...(await all('sensor')), ...(await all('control'))]
       case 'event':
         return queries
           .list()
