@@ -687,6 +687,36 @@ function Plugin:serialPort(path, options) end
 ---@return true
 function Plugin:serialPorts(callback) end
 
+---@class lupine.DiscoveryOptions
+---@field seconds? number How long; without it as long as the plugin runs.
+---@field reconnect? lupine.Reconnect|false
+
+---@class lupine.Finding
+---@field name string Of the service, or the unique service name.
+---@field host string
+---@field addresses string[]
+---@field port integer?
+---@field txt table<string, string> What it tells of itself.
+---@field gone boolean It is not there any more.
+
+---@class lupine.Discovery
+---@field onClose fun(self: lupine.Discovery, callback?: fun(reason: string?)): lupine.Discovery
+---@field close fun(self: lupine.Discovery): lupine.Discovery
+
+---Looks for services of DNS-SD, such as `_http._tcp`.
+---@param service string
+---@param callback fun(found: lupine.Finding)
+---@param options? lupine.DiscoveryOptions
+---@return lupine.Discovery
+function Plugin:discover(service, callback, options) end
+
+---Looks for devices and services of UPnP, such as `ssdp:all`.
+---@param target string
+---@param callback fun(found: lupine.Finding)
+---@param options? lupine.DiscoveryOptions
+---@return lupine.Discovery
+function Plugin:discoverSsdp(target, callback, options) end
+
 --------------------------------------------------------------------------------------------------------------------
 -- Formats: what cannot be read gives nil and a message
 

@@ -215,6 +215,7 @@ const packageRooms: Record<string, string[]> = {
   serialport: ['outside'],
   '@nats-io/transport-node': ['fleet'],
   '@nats-io/jetstream': ['fleet'],
+  'dns-packet': ['outside'],
   xstate: ['machines', 'journal', 'http'],
   pino: ['base'],
   'fs-native-extensions': ['journal'],

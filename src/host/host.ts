@@ -23,7 +23,7 @@ import { storesFolderIn } from '../lifecycle/stores/key-value-file.ts'
 import { createJournaledSigningTimes } from '../lifecycle/trust/signing-times.ts'
 import { createMqttCommands } from '../mqtt-api/mqtt-commands.ts'
 import { createMqttProjection } from '../mqtt-api/mqtt-projection.ts'
-import { createOutside } from '../outside/outside.ts'
+import { createOutside, type FindersSettings } from '../outside/outside.ts'
 import { createRepositoryCatalog } from '../repository/catalog.ts'
 import { defaultLimits, type SandboxLimits, withChosen } from '../sandbox/limits.ts'
 import { createSandbox } from '../sandbox/sandbox.ts'
@@ -58,6 +58,8 @@ export interface HostOptions {
   /** What plugins may take; what is left out is as `sandbox/limits.ts` says. */
   limits?: Partial<SandboxLimits>
   restartPolicy?: RestartPolicy
+  /** As in `createOutside`. */
+  discovery?: FindersSettings | undefined
   /** As in `openJournal`. */
   segmentBytes?: number
   /** Ends the start early: plugins that are being loaded are ended, and `StartInterrupted` is thrown. */
@@ -121,6 +123,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       environment: options.environment,
       rewrite: settings.httpRewrite,
       ownPorts: () => ownPorts,
+      discovery: options.discovery,
     })
     scope.add(() => outside.close())
     const sandbox = createSandbox({

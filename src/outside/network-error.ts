@@ -34,3 +34,11 @@ export function networkFailure(error: unknown, host: string): NetworkFailure {
   if (untrusted.test(code)) return network(`the certificate of ${host} is not trusted: ${messageOf(error)}`)
   return network(messageOf(error) || `the request to ${host} failed`)
 }
+
+/** Why a UDP socket cannot be opened at a port. */
+export function bindFailure(error: unknown, port: number | undefined): string {
+  const code = systemErrorCode(error)
+  if (code === 'EADDRINUSE') return `port ${port} is in use (${code})`
+  if (code === 'EACCES') return `port ${port} is not for this host to open (${code})`
+  return messageOf(error)
+}

@@ -1,8 +1,10 @@
 import type { Clock } from '../base/clock.ts'
+import { lazily } from '../base/lazily.ts'
 import { failedAnswer } from '../schema/failed-answer.ts'
 import type { OutsideAnswer, OutsideCall, SerialPortView } from '../schema/outside.ts'
 import { type ConnectionAllowance, type Connections, createConnections } from './connections/connections.ts'
 import { createCookieJars } from './cookie-jars.ts'
+import type { FindersSettings } from './discovery/finders.ts'
 import type { Environment } from './http-agents.ts'
 import { createHttpClient, type HttpAllowance } from './http-client.ts'
 import { createModbusGateways } from './modbus-gateways.ts'
@@ -43,7 +45,7 @@ export interface Outside {
   close(): Promise<void>
 }
 
-export type { ConnectionAllowance }
+export type { ConnectionAllowance, FindersSettings }
 
 export interface OutsideSettings {
   clock: Clock
@@ -54,6 +56,8 @@ export interface OutsideSettings {
   rewrite: Readonly<Record<string, string>>
   /** Ports that this process listens at: nothing of a plugin's gets there. */
   ownPorts(): Iterable<number>
+  /** Where the network is looked at; default: as the protocols say. */
+  discovery?: FindersSettings | undefined
 }
 
 export function createOutside(settings: OutsideSettings): Outside {
@@ -61,7 +65,11 @@ export function createOutside(settings: OutsideSettings): Outside {
   const jars = createCookieJars(settings.clock.now)
   const http = createHttpClient({ ...settings, own, jars })
   const modbus = createModbusGateways({ ...settings, own })
-  const connections = createConnections({ ...settings, own, http })
+  const finders = lazily(async () => {
+    const { createFinders } = await import('./discovery/finders.ts')
+    return createFinders(settings.clock, settings.discovery ?? {})
+  })
+  const connections = createConnections({ ...settings, own, http, finders })
   return {
     connect: connections.open,
     connections: connections.of,

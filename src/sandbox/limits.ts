@@ -101,6 +101,7 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   httpRequests: defaultPluginLimits.httpRequests,
   sockets: defaultPluginLimits.sockets,
   serialPorts: defaultPluginLimits.serialPorts,
+  discoveries: defaultPluginLimits.discoveries,
   keyValueBytes: defaultPluginLimits.keyValueBytes,
   timers: defaultPluginLimits.timers,
   pollers: defaultPluginLimits.pollers,
@@ -157,12 +158,12 @@ const graceAfterLoad = 10_000
 export function ownersView(limits: SandboxLimits): PluginLimits {
   const { oldGenerationMegabytes: memory, luaCallback: callbackTime, luaLoad: loadTime } = limits
   const { stringBytes, operationsPerSecond, operationBurst, bytesPerSecond } = limits
-  const { httpRequests, sockets, serialPorts } = limits
+  const { httpRequests, sockets, serialPorts, discoveries } = limits
   const { keyValueBytes, timers, pollers, eventSubscriptions, mqttSubscriptions } = limits
   const { httpHandlers, objects, sensors, controls, exposures, schedules, watchers, throttles } = limits
   return {
     ...{ memory, stringBytes, callbackTime, loadTime, operationsPerSecond, operationBurst, bytesPerSecond },
-    ...{ httpRequests, sockets, serialPorts, keyValueBytes, timers, pollers },
+    ...{ httpRequests, sockets, serialPorts, discoveries, keyValueBytes, timers, pollers },
     ...{ eventSubscriptions, mqttSubscriptions, httpHandlers },
     ...{ objects, sensors, controls, exposures, schedules, watchers, throttles },
   }

@@ -8,6 +8,7 @@ import {
   reconnectLimits,
   silenceLimit,
 } from './connection-limits.ts'
+import { readSearchTarget, readServiceType, secondsLimit, soughtLimit } from './discovery.ts'
 import { HttpRequest } from './outside.ts'
 import { headerLimit, isSendableBlock } from './outside-limits.ts'
 import type { Peer } from './peer.ts'
@@ -20,9 +21,10 @@ export { SerialSettings } from './serial-settings.ts'
 
 /**
  * Connections of plugins: what a worker asks for, and what it is told. Both sides know a connection by a number of the
- * worker's. Data cross as frames (`message-frames.ts`): `data` are bytes, `text` is a text message of a WebSocket. What
- * streams bring crosses as it comes; the worker takes it apart, since it is the plugin's time. To the host the name of a
- * frame is the session that it is for, so that nothing reaches a later one; a datagram's is its peer, in both directions.
+ * worker's. Data cross as frames (`message-frames.ts`): `data` are bytes, `text` is a text message of a WebSocket, or what
+ * was found on the network, as JSON. What streams bring crosses as it comes; the worker takes it apart, since it is the
+ * plugin's time. To the host the name of a frame is the session that it is for, so that nothing reaches a later one; a
+ * datagram's is its peer, in both directions.
  */
 
 const Milliseconds = Type.Number({ minimum: reconnectLimits.least, maximum: reconnectLimits.most })
@@ -100,12 +102,37 @@ export const SerialTarget = Type.Object({
 })
 export type SerialTarget = Static<typeof SerialTarget>
 
+const DiscoveryTime = Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: secondsLimit }))
+
+/** Services of DNS-SD, over multicast DNS. */
+export const DiscoveryTarget = Type.Object({
+  kind: Type.Literal('discovery'),
+  /** As `readServiceType` gives it. */
+  wanted: Type.Refine(Text(soughtLimit), (service) => readServiceType(service) === service),
+  /** How long; absent: as long as the plugin runs. */
+  seconds: DiscoveryTime,
+  reconnect: Reconnect,
+})
+export type DiscoveryTarget = Static<typeof DiscoveryTarget>
+
+/** Devices and services of UPnP, over SSDP. */
+export const SsdpTarget = Type.Object({
+  kind: Type.Literal('ssdp'),
+  /** As `readSearchTarget` gives it. */
+  wanted: Type.Refine(Text(soughtLimit), (target) => readSearchTarget(target) === target),
+  seconds: DiscoveryTime,
+  reconnect: Reconnect,
+})
+export type SsdpTarget = Static<typeof SsdpTarget>
+
 export const ConnectionTarget = Type.Union([
   WebSocketTarget,
   HttpStreamTarget,
   TcpTarget,
   UdpTarget,
   SerialTarget,
+  DiscoveryTarget,
+  SsdpTarget,
 ])
 export type ConnectionTarget = Static<typeof ConnectionTarget>
 export type ConnectionKind = ConnectionTarget['kind']

@@ -42,6 +42,7 @@ export const limitDefinitions = {
   httpRequests: of('things', 8, 1, 100, 'HTTP requests under way; a thousand more wait'),
   sockets: of('things', 64, 0, 10_000, 'Open WebSockets, streams over HTTP, TCP and UDP sockets'),
   serialPorts: of('things', 16, 0, 256, 'Open serial ports'),
+  discoveries: of('things', 16, 0, 256, 'Searches of the network'),
   keyValueBytes: of('bytes', mebi, kibi, 64 * mebi, 'Stored values, keys and values as JSON'),
   timers: of('things', 10_000, 0, 1_000_000, 'Timers at one time'),
   pollers: of('things', 1_000, 0, 100_000, 'Pollers at work at one time'),

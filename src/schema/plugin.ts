@@ -53,6 +53,7 @@ export const Resources = Type.Object({
   schedules: Type.Integer(),
   watchers: Type.Integer(),
   serialPorts: Type.Integer(),
+  discoveries: Type.Integer(),
 })
 export type Resources = Static<typeof Resources>
 
@@ -71,6 +72,7 @@ export const noResources: Readonly<Resources> = Object.freeze({
   schedules: 0,
   watchers: 0,
   serialPorts: 0,
+  discoveries: 0,
 })
 
 const Text = Type.Union([Type.String(), Type.Null()])

@@ -43,6 +43,7 @@ const probe = `
   tell("webSocket", plugin:webSocket("ws://127.0.0.1:1/"))
   tell("stream", plugin:tcpConnect("127.0.0.1", 1))
   tell("udpSocket", plugin:udpSocket())
+  tell("search", plugin:discover("_http._tcp", print))
   for _, other in ipairs(Plugin.list()) do tell("listed", other) end
   local poller
   poller = plugin:poller("p", {
@@ -156,6 +157,7 @@ for (const [what, heading, className] of [
   ['httpStream', 'What a stream over HTTP has', 'lupine.HttpStream'],
   ['stream', 'What a TCP connection has', 'lupine.Stream'],
   ['udpSocket', 'What a UDP socket has', 'lupine.UdpSocket'],
+  ['search', 'What a search has', 'lupine.Discovery'],
 ] as const) {
   test(`every member of "${heading}" is documented, and no other`, () => {
     assert.deepEqual(unique(namesUnder(heading)), inSandbox(what))
@@ -224,6 +226,8 @@ for (const [heading, className] of [
   ['Options of a TCP connection', 'lupine.TcpOptions'],
   ['Options of a UDP socket', 'lupine.UdpOptions'],
   ['Options of a serial port', 'lupine.SerialOptions'],
+  ['Options of a search', 'lupine.DiscoveryOptions'],
+  ['What was found', 'lupine.Finding'],
 ] as const) {
   test(`the guide and the stub name the same "${heading}"`, () => {
     assert.deepEqual(namesUnder(heading), inStub(className))

@@ -65,6 +65,7 @@ const counts = {
   schedules: 1,
   watchers: 1,
   serialPorts: 1,
+  discoveries: 1,
 }
 const exposure = {
   component: 'light',

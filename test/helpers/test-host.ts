@@ -7,6 +7,7 @@ import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts
 import { type Logger, silentLogger } from '../../src/base/log.ts'
 import { createHost, type Host } from '../../src/host/host.ts'
 import type { RestartPolicy } from '../../src/lifecycle/loading/restart-policy.ts'
+import type { FindersSettings } from '../../src/outside/outside.ts'
 import type { SandboxLimits } from '../../src/sandbox/limits.ts'
 import type { Settings } from '../../src/settings/settings.ts'
 import { type FixturePlugin, standardFixtures, writeFixtureRepository } from './fixture-repository.ts'
@@ -59,6 +60,8 @@ export interface TestHostOptions {
   files?: FileSystem
   limits?: Partial<SandboxLimits>
   restartPolicy?: RestartPolicy
+  /** Where the network is looked at; default: nowhere. */
+  discovery?: FindersSettings
   /** Small ones, so that the journal has many. */
   segmentBytes?: number
 }
@@ -127,6 +130,7 @@ async function start(
     environment: options.environment ?? {},
     clock: options.clock ?? systemClock,
     files: options.files ?? systemFileSystem,
+    discovery: options.discovery ?? { networks: () => ({}) },
     ...(options.limits === undefined ? {} : { limits: options.limits }),
     ...(options.segmentBytes === undefined ? {} : { segmentBytes: options.segmentBytes }),
     ...(options.restartPolicy === undefined ? {} : { restartPolicy: options.restartPolicy }),

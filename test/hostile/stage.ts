@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { TestContext } from 'node:test'
+import type { FindersSettings } from '../../src/outside/outside.ts'
 import type { SandboxLimits } from '../../src/sandbox/limits.ts'
 import { noResources } from '../../src/schema/plugin.ts'
 import { connect } from '../bus/bus-fixture.ts'
@@ -127,6 +128,7 @@ export async function startStage(
   attacks: readonly Attack[],
   limits: Partial<SandboxLimits> = {},
   isolation: Isolation = 'dedicated',
+  discovery?: FindersSettings,
 ): Promise<Stage> {
   const plugins = attacks.map(({ id, lua, manifest = {} }) => ({
     id,
@@ -137,6 +139,7 @@ export async function startStage(
     plugins: [peaceful, ...plugins],
     limits: { ...shortLimits, ...limits },
     settings: { isolation, hostId: 'attic', discoveryPrefix: 'homeassistant' },
+    ...(discovery === undefined ? {} : { discovery }),
   })
   t.after(() => host.close())
   const enabledAt = new Map<string, string>()

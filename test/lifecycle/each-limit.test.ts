@@ -28,6 +28,7 @@ const cases: Record<LimitName, Case> = {
   httpRequests: { value: 1, lua: 'for i = 1, 1002 do plugin:httpGet(plugin.config.url, function() end) end' },
   sockets: { value: 20, lua: loop('plugin:webSocket("ws://127.0.0.1:1/")') },
   serialPorts: { value: 5, lua: loop('plugin:serialPort("/dev/not-there")') },
+  discoveries: { value: 5, lua: loop('plugin:discover("_http._tcp", print)') },
   keyValueBytes: { value: 2_000, lua: loop('plugin:kvSet("k" .. i, i)') },
   timers: { value: 20, lua: loop('plugin:setTimeout(1e9, print)') },
   pollers: { value: 20, lua: loop('plugin:poller("p", { interval = 1e9, onTick = print }):start()') },

@@ -65,6 +65,7 @@ const idle = {
   schedules: 0,
   watchers: 0,
   serialPorts: 0,
+  discoveries: 0,
 }
 
 test('the whole way: install, configure, enable, reconfigure, disable, uninstall, each step a fact', async (context) => {

@@ -19,7 +19,11 @@ export interface OutsideOptions {
   prepare?(recorder: Recorder): void
 }
 
-const anything: ConnectionAllowance = { connect: () => undefined, serial: () => undefined }
+const anything: ConnectionAllowance = {
+  connect: () => undefined,
+  serial: () => undefined,
+  discover: () => undefined,
+}
 
 /** Loads a plugin that can reach servers, hands it over, and leaves nothing behind. */
 export async function withOutside(
@@ -34,6 +38,8 @@ export async function withOutside(
     environment: {},
     rewrite: {},
     ownPorts: () => [],
+    // What is on the network of whoever runs the tests is none of their business.
+    discovery: { networks: () => ({}) },
     ...options.outside,
   })
   const recorder = createRecorder()

@@ -153,6 +153,8 @@ export function createPluginServices(
         plugin.guard.connect(host, port) ?? refusedTo(foreignCaller, ({ connect }) => connect(host, port)),
       serial: (path, foreignCaller) =>
         plugin.guard.serial(path) ?? refusedTo(foreignCaller, ({ serial }) => serial(path)),
+      discover: (service, foreignCaller) =>
+        plugin.guard.discover(service) ?? refusedTo(foreignCaller, ({ discover }) => discover(service)),
     }
     const outgoing = createOutgoingMessages({
       ...{ plugin: id, root, bus, guard: plugin.guard },

@@ -58,6 +58,7 @@ export function createConnections({ random = Math.random, ...context }: Connecti
       const kind = kindOf(plugin, target, context, {
         connect: (host, port, through = foreignCaller) => stopped() ?? allowed.connect(host, port, through),
         serial: (path, through = foreignCaller) => stopped() ?? allowed.serial(path, through),
+        discover: (service, through = foreignCaller) => stopped() ?? allowed.discover(service, through),
       })
       const connection = createConnection({
         ...{ clock: context.clock, random, kind: target.kind, listener },

@@ -1,14 +1,18 @@
 import {
   type ConnectionTarget,
+  type DiscoveryTarget,
   type HttpStreamTarget,
   peerOf,
   type SerialTarget,
+  type SsdpTarget,
   type TcpTarget,
   type UdpTarget,
   type WebSocketTarget,
 } from '../../schema/connection.ts'
 import type { ConnectionSettings } from './connection.ts'
+import { permittedService } from '../../schema/discovery.ts'
 import { parseHttpAddress } from '../http-address.ts'
+import type { DiscoveryMemory } from './discovery-link.ts'
 import type { LinkContext } from './link.ts'
 import { openTcp } from './tcp-link.ts'
 import { openUdp } from './udp-link.ts'
@@ -18,6 +22,7 @@ import { parseWebSocketUrl } from './web-socket-address.ts'
 export interface ConnectionAllowance {
   connect(host: string, port: number, foreignCaller?: string): string | undefined
   serial(path: string, foreignCaller?: string): string | undefined
+  discover(service: string, foreignCaller?: string): string | undefined
 }
 
 /** What a kind of connection adds to what all have. */
@@ -43,6 +48,9 @@ export function kindOf(
       return udp(target, context, allowed)
     case 'serial':
       return serial(target, context, allowed)
+    case 'discovery':
+    case 'ssdp':
+      return discovery(target, context, allowed)
   }
 }
 
@@ -139,5 +147,25 @@ function serial(target: SerialTarget, context: LinkContext, allowed: ConnectionA
     refusal: allowed.serial(path),
     addressed: toSession,
     open: (events) => withSerialPorts((open) => () => open(target, events, context)),
+  }
+}
+
+/** All that look for the same way of being found share its sockets. */
+function discovery(
+  { kind, wanted, seconds, reconnect }: DiscoveryTarget | SsdpTarget,
+  { clock, finders }: LinkContext,
+  allowed: ConnectionAllowance,
+): Kind {
+  const until = seconds === undefined ? undefined : clock.monotonic() + seconds * 1_000
+  const memory: DiscoveryMemory = { told: new Map(), until }
+  return {
+    shownTarget: wanted,
+    reconnect,
+    refusal: allowed.discover(kind === 'discovery' ? permittedService(wanted) : wanted),
+    addressed: () => undefined,
+    async open(events) {
+      const [{ openDiscovery }, found] = await Promise.all([import('./discovery-link.ts'), finders()])
+      return () => openDiscovery(wanted, memory, found[kind], clock, events)
+    },
   }
 }

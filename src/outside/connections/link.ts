@@ -1,6 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import type { ConnectionMessage, OpenedDetails } from '../../schema/connection.ts'
+import type { Finders } from '../discovery/finders.ts'
 import type { HttpClient } from '../http-client.ts'
 import { networkFailure } from '../network-error.ts'
 import { isRefusal, type OwnListeners } from '../own-listeners.ts'
@@ -45,6 +46,8 @@ export interface LinkContext {
   /** Sent as `User-Agent: lupine/<version>`. */
   hostVersion: string
   http: Pick<HttpClient, 'open'>
+  /** Loaded when something is looked for. */
+  finders(): Promise<Finders>
 }
 
 export type OpenLink<T> = (target: T, events: LinkEvents, context: LinkContext) => Link

@@ -1,9 +1,9 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { isIPv6 } from 'node:net'
-import { networkInterfaces } from 'node:os'
-import { messageOf, systemErrorCode } from '../../base/problem.ts'
+import { messageOf } from '../../base/problem.ts'
 import type { UdpTarget } from '../../schema/connection.ts'
-import { networkFailure } from '../network-error.ts'
+import { bindFailure, networkFailure } from '../network-error.ts'
+import { networksOf } from '../networks.ts'
 import type { Link, LinkContext, LinkEnd, LinkEvents } from './link.ts'
 
 /** Different failures to send of which the plugin's log is told. */
@@ -93,11 +93,7 @@ export function openUdp(target: UdpTarget, events: LinkEvents, _context: LinkCon
 
 /** On each network of this machine, loopback included: whoever speaks to the group may be on any of them. */
 function join(socket: Socket, group: string): void {
-  const networks = Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) => {
-    if (isIPv6(group)) return addresses.some(({ family }) => family === 'IPv6') ? [`::%${name}`] : []
-    const [first] = addresses.filter(({ family }) => family === 'IPv4')
-    return first === undefined ? [] : [first.address]
-  })
+  const networks = isIPv6(group) ? networksOf('IPv6').map((name) => `::%${name}`) : networksOf('IPv4')
   let joined = 0
   let failure: unknown = new Error('there is no network')
   for (const network of networks) {
@@ -109,11 +105,4 @@ function join(socket: Socket, group: string): void {
     }
   }
   if (joined === 0) throw failure
-}
-
-function bindFailure(error: Error, port: number | undefined): string {
-  const code = systemErrorCode(error)
-  if (code === 'EADDRINUSE') return `port ${port} is in use (${code})`
-  if (code === 'EACCES') return `port ${port} is not for this host to open (${code})`
-  return messageOf(error)
 }

@@ -43,6 +43,8 @@ const limitOf: Readonly<Record<ConnectionKind, keyof WorkerLimits>> = {
   tcp: 'sockets',
   udp: 'sockets',
   serial: 'serialPorts',
+  discovery: 'discoveries',
+  ssdp: 'discoveries',
 }
 
 interface Open {

@@ -16,6 +16,7 @@ const releaseOrder = [
   'httpRequests',
   'sockets',
   'serialPorts',
+  'discoveries',
   'sensors',
   'controls',
   'exposures',
@@ -67,6 +68,7 @@ export function createResourceRegistry(): ResourceRegistry {
       schedules: count('schedules'),
       watchers: count('watchers'),
       serialPorts: count('serialPorts'),
+      discoveries: count('discoveries'),
     }),
     releaseAll() {
       const errors: unknown[] = []

@@ -95,7 +95,9 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
       </section>
       <div class="stack">
         {resources.httpHandlers === 0 ? null : <HooksPanel plugin={plugin} />}
-        {resources.sockets + resources.serialPorts === 0 ? null : <ConnectionsPanel plugin={plugin} />}
+        {resources.sockets + resources.serialPorts + resources.discoveries === 0 ? null : (
+          <ConnectionsPanel plugin={plugin} />
+        )}
         <VersionsPanel plugin={plugin} />
         {plugin.warnings.length === 0 ? null : (
           <section class="panel">

@@ -13,12 +13,14 @@ import { bytesOf, functionArgument, isTable, textOf } from '../arguments.ts'
 import type { StreamPosition } from './event-stream-reader.ts'
 
 /** What a connection is counted as. */
-export type ConnectionResource = 'sockets' | 'serialPorts'
+export type ConnectionResource = 'sockets' | 'serialPorts' | 'discoveries'
 
 /** An object of Lua's that stays connected to something elsewhere. */
 export interface ConnectionObject {
   readonly table: LuaTable
   readonly isOpen: boolean
+  /** Has `run` called with what `tell` has. */
+  handle(name: string, run: LuaFunction): void
   /** Adds `object:name(fn)`: `fn` is called with what `tell` has, and takes the place of the one before. */
   addHandler(name: string, first?: LuaFunction): void
   /** What answers nothing answers the object. */
@@ -92,6 +94,7 @@ export function createConnectionObjects(context: PluginContext): ConnectionObjec
   const open: Record<ConnectionResource, Map<number, Entry>> = {
     sockets: new Map(),
     serialPorts: new Map(),
+    discoveries: new Map(),
   }
   let lastNumber = 0
 
@@ -244,6 +247,7 @@ export function createConnectionObjects(context: PluginContext): ConnectionObjec
         }
         table.set(name, context.foreignCallers.method(`${method}:${name}`, call))
       },
+      handle: setHandler,
       addHandler(name, first) {
         setHandler(name, first)
         object.addMethod(name, (_foreignCaller, run) => {
@@ -319,7 +323,9 @@ export function createConnectionObjects(context: PluginContext): ConnectionObjec
     },
     deliver(frame) {
       const { subscription } = frame
-      const entry = open.sockets.get(subscription) ?? open.serialPorts.get(subscription)
+      const { sockets, serialPorts, discoveries } = open
+      const entry =
+        sockets.get(subscription) ?? serialPorts.get(subscription) ?? discoveries.get(subscription)
       return entry?.receive(frame) ?? nothingMore
     },
   }

@@ -1,5 +1,6 @@
 import type { PluginContext } from '../../plugin-context.ts'
 import { createConnectionObjects, type ConnectionObjects } from './connection-objects.ts'
+import { installDiscovery } from './discovery.ts'
 import { installHttpStreams } from './http-stream.ts'
 import { installSerial } from './serial.ts'
 import { installTcp } from './tcp.ts'
@@ -16,5 +17,6 @@ export function installConnections(context: PluginContext): PluginConnections {
   installTcp(context, connections)
   installUdp(context, connections)
   installSerial(context, connections)
+  installDiscovery(context, connections)
   return connections
 }

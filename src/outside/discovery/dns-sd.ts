@@ -1,0 +1,316 @@
+import { isIPv4 } from 'node:net'
+import type { ScheduledCall } from '../../base/clock.ts'
+import { type DnsQuestion, type DnsRecord, readAnswer, writeQueries } from './dns-message.ts'
+import type { FinderContext, FinderProtocol } from './finder.ts'
+import { type Lease, leaseFor, nextOf, shorten, takeAsk } from './lease.ts'
+import type { MulticastPlace } from './multicast-sockets.ts'
+import { readTexts, type Txt } from './txt-record.ts'
+
+/** DNS-SD over multicast DNS (RFC 6763 and 6762), as far as it takes to find services. */
+
+export const multicastDns: MulticastPlace = {
+  groups: { IPv4: '224.0.0.251', IPv6: 'ff02::fb' },
+  port: 5353,
+  answersTo: 'group',
+}
+
+/** Things found of one service, and addresses of one host. */
+export const instanceLimit = 500
+const addressLimit = 16
+/** Seconds that something is believed; what says less would have us ask without end. */
+const secondsBelieved = { least: 10, most: 24 * 3_600 } as const
+/** Milliseconds until something ends that says so: it may be said again meanwhile. */
+const goodbyeTime = 1_000
+/** Milliseconds within which something has to be said again when the networks have changed. */
+const doubtTime = 10_000
+/** Milliseconds from an address on until a service is told without its texts. */
+const textsTime = 1_000
+/** Milliseconds between two messages that ask, so that one asks for much. */
+const askPause = 100
+const askSoon = 20
+/** Questions that wait. What is left out is asked another time. */
+const questionLimit = 300
+/** How often what is missing is asked for, and milliseconds until the first time again; doubled each time. */
+const missingAsks = 6
+const missingPause = 1_000
+/** Milliseconds between two asks for what has been found again and again. */
+const longestPause = 3_600_000
+
+interface Instance {
+  label: string
+  /** Of the name after the label. */
+  domain: readonly string[]
+  /** By the service that was looked for. */
+  pointers: Map<string, Lease>
+  target: { host: string; port: number; lease: Lease } | undefined
+  texts: { txt: Txt; lease: Lease } | undefined
+  /** When it could have been told without its texts. */
+  completeAt: number | undefined
+  /** The present one as it was told, as text. */
+  told: Map<string, string>
+  missing: { asks: number; next: number }
+}
+
+interface Host {
+  addresses: Map<string, Lease>
+}
+
+export function createDnsSd({ clock, send, set, warn }: FinderContext): FinderProtocol {
+  const wanted = new Set<string>()
+  const instances = new Map<string, Instance>()
+  const hosts = new Map<string, Host>()
+  const questions = new Map<string, DnsQuestion>()
+  let askTimer: ScheduledCall | undefined
+  let askedAt = Number.NEGATIVE_INFINITY
+  let timer: { at: number; call: ScheduledCall } | undefined
+
+  function ask(question: DnsQuestion): void {
+    if (questions.size >= questionLimit) return
+    questions.set(`${question.type} ${question.labels.join('\0')}`, question)
+    if (askTimer !== undefined) return
+    const wait = Math.max(askSoon, askedAt + askPause - clock.monotonic())
+    askTimer = clock.schedule(wait, () => {
+      askTimer = undefined
+      askedAt = clock.monotonic()
+      const messages = writeQueries(questions.values())
+      questions.clear()
+      for (const message of messages) send(message)
+    })
+  }
+
+  function believed(seconds: number, now: number): Lease {
+    const { least, most } = secondsBelieved
+    const lease = leaseFor(now, 1_000 * Math.min(Math.max(seconds, least), most))
+    if (seconds === 0) shorten(lease, now + goodbyeTime)
+    return lease
+  }
+
+  function heard(message: Buffer): void {
+    const records = readAnswer(message)
+    if (records.length === 0) return
+    const now = clock.monotonic()
+    const touched = new Set<Instance>()
+    // Each kind may only be wanted because of the one before.
+    for (const record of records) if (record.type === 'PTR') takePointer(record, now, touched)
+    for (const record of records)
+      if (record.type === 'SRV' || record.type === 'TXT') takeDetails(record, now, touched)
+    takeAddresses(records, now, touched)
+    for (const instance of touched) settle(instance, now)
+    if (touched.size > 0) plan(now)
+  }
+
+  function takePointer(record: DnsRecord & { type: 'PTR' }, now: number, touched: Set<Instance>): void {
+    const service = record.name.toLowerCase().replace(/\.local$/, '')
+    if (!wanted.has(service) || !record.name.toLowerCase().endsWith('.local')) return
+    const key = record.target.toLowerCase()
+    const known = instances.get(key)
+    if (known === undefined && record.seconds === 0) return
+    const instance = known ?? newInstance(service, record.target, now)
+    if (instance === undefined) return
+    if (!instance.pointers.has(service) && countOf(service) >= instanceLimit) {
+      warn(service, `more than ${instanceLimit} of ${service} are on the network: the others are left out`)
+      return
+    }
+    instances.set(key, instance)
+    const { asks, next } = instance.missing
+    if (asks === missingAsks && now >= next) instance.missing = { asks: 0, next: now }
+    instance.pointers.set(service, believed(record.seconds, now))
+    touched.add(instance)
+  }
+
+  function newInstance(service: string, name: string, now: number): Instance | undefined {
+    const domain = `${service.replace(/^.*\._sub\./, '')}.local`
+    const label = name.slice(0, -domain.length - 1)
+    const isOne = name.toLowerCase() === `${label.toLowerCase()}.${domain}`
+    // RFC 6763, section 4.1.1.
+    if (!isOne || label === '' || Buffer.byteLength(label) > 63 || /[\x00-\x1f\x7f]/.test(label))
+      return undefined
+    return {
+      ...{ label, domain: domain.split('.'), pointers: new Map(), target: undefined, texts: undefined },
+      ...{ completeAt: undefined, told: new Map(), missing: { asks: 0, next: now } },
+    }
+  }
+
+  function countOf(service: string): number {
+    let count = 0
+    for (const { pointers } of instances.values()) if (pointers.has(service)) count += 1
+    return count
+  }
+
+  function takeDetails(
+    record: DnsRecord & { type: 'SRV' | 'TXT' },
+    now: number,
+    touched: Set<Instance>,
+  ): void {
+    const instance = instances.get(record.name.toLowerCase())
+    if (instance === undefined) return
+    const lease = believed(record.seconds, now)
+    const goes = record.seconds === 0
+    if (record.type === 'TXT') {
+      if (!goes) instance.texts = { txt: readTexts(record.texts), lease }
+    } else if (!goes) instance.target = { host: record.target, port: record.port, lease }
+    else if (instance.target !== undefined) shorten(instance.target.lease, lease.until)
+    touched.add(instance)
+  }
+
+  function takeAddresses(records: readonly DnsRecord[], now: number, touched: Set<Instance>): void {
+    const renewed = new Set<string>()
+    for (const record of records) {
+      if (record.type !== 'A' && record.type !== 'AAAA') continue
+      const key = record.name.toLowerCase()
+      const users = [...instances.values()].filter(({ target }) => target?.host.toLowerCase() === key)
+      if (users.length === 0) continue
+      if (hosts.size > 2 * instances.size) dropUnusedHosts()
+      const host: Host = hosts.get(key) ?? { addresses: new Map<string, Lease>() }
+      hosts.set(key, host)
+      if (record.flush && !renewed.has(`${key} ${record.type}`)) {
+        renewed.add(`${key} ${record.type}`)
+        for (const [address, lease] of host.addresses)
+          if (isIPv4(address) === (record.type === 'A') && lease.at < now) shorten(lease, now + goodbyeTime)
+      }
+      if (record.seconds > 0 && !host.addresses.has(record.address) && host.addresses.size >= addressLimit)
+        continue
+      if (record.seconds > 0 || host.addresses.has(record.address))
+        host.addresses.set(record.address, believed(record.seconds, now))
+      for (const instance of users) touched.add(instance)
+    }
+  }
+
+  function addressesOf({ target }: Instance): string[] {
+    const found = target && hosts.get(target.host.toLowerCase())
+    const all = [...(found?.addresses.keys() ?? [])]
+    const rank = (address: string): number => (isIPv4(address) ? 0 : /^fe[89ab]/i.test(address) ? 2 : 1)
+    return all.sort((one, other) => rank(one) - rank(other) || (one < other ? -1 : 1))
+  }
+
+  /** Tells what is so now, and asks for what is missing. */
+  function settle(instance: Instance, now: number): void {
+    const { label, pointers, target, texts, told } = instance
+    const addresses = addressesOf(instance)
+    const isComplete = target !== undefined && addresses.length > 0
+    if (isComplete) instance.completeAt ??= now
+    else instance.completeAt = undefined
+    if (target === undefined || addresses.length === 0 || texts === undefined) askForMissing(instance, now)
+    const waits = texts === undefined && now < (instance.completeAt ?? now) + textsTime
+    const service = isComplete
+      ? { name: label, host: target.host, addresses, port: target.port, txt: texts?.txt ?? [] }
+      : undefined
+    const text = JSON.stringify(service ?? null)
+    for (const sought of new Set([...pointers.keys(), ...told.keys()])) {
+      if (service === undefined || !pointers.has(sought)) {
+        if (told.delete(sought)) set(sought, label, undefined)
+      } else if (!waits && told.get(sought) !== text) {
+        told.set(sought, text)
+        set(sought, label, service)
+      }
+    }
+  }
+
+  function askForMissing(instance: Instance, now: number): void {
+    const { label, domain, target, texts, missing } = instance
+    if (instance.pointers.size === 0 || missing.asks >= missingAsks || now < missing.next) return
+    missing.next = now + missingPause * 2 ** missing.asks
+    missing.asks += 1
+    const labels = [label, ...domain]
+    if (target === undefined) ask({ labels, type: 'SRV' })
+    else if (addressesOf(instance).length === 0)
+      for (const type of ['A', 'AAAA'] as const) ask({ labels: hostLabels(target.host), type })
+    if (texts === undefined) ask({ labels, type: 'TXT' })
+  }
+
+  /** Whatever a stranger says a host is called. */
+  function hostLabels(host: string): string[] {
+    return host.split('.').filter((label) => label !== '' && Buffer.byteLength(label) <= 63)
+  }
+
+  /** What is over goes, what will soon be is asked for again. */
+  function sweep(now: number): void {
+    for (const [name, host] of hosts)
+      for (const [address, lease] of host.addresses) {
+        if (lease.until <= now) host.addresses.delete(address)
+        else if (takeAsk(lease, now)) ask({ labels: hostLabels(name), type: isIPv4(address) ? 'A' : 'AAAA' })
+      }
+    for (const [key, instance] of instances) {
+      const { pointers, target, texts, label, domain } = instance
+      for (const [service, lease] of pointers) {
+        if (lease.until <= now) pointers.delete(service)
+        else if (takeAsk(lease, now)) ask({ labels: [...service.split('.'), 'local'], type: 'PTR' })
+      }
+      if (target !== undefined && target.lease.until <= now) instance.target = undefined
+      else if (target !== undefined && takeAsk(target.lease, now))
+        ask({ labels: [label, ...domain], type: 'SRV' })
+      if (texts !== undefined && texts.lease.until <= now) instance.texts = undefined
+      else if (texts !== undefined && takeAsk(texts.lease, now))
+        ask({ labels: [label, ...domain], type: 'TXT' })
+      settle(instance, now)
+      if (pointers.size === 0) instances.delete(key)
+    }
+    dropUnusedHosts()
+  }
+
+  function dropUnusedHosts(): void {
+    const used = new Set([...instances.values()].map(({ target }) => target?.host.toLowerCase()))
+    for (const key of hosts.keys()) if (!used.has(key)) hosts.delete(key)
+  }
+
+  function* leases(): Iterable<Lease> {
+    for (const { addresses } of hosts.values()) yield* addresses.values()
+    for (const { pointers, target, texts } of instances.values()) {
+      yield* pointers.values()
+      if (target !== undefined) yield target.lease
+      if (texts !== undefined) yield texts.lease
+    }
+  }
+
+  /** Sweeps when the next thing is due. */
+  function plan(now: number): void {
+    let at = Number.POSITIVE_INFINITY
+    for (const lease of leases()) at = Math.min(at, nextOf(lease))
+    for (const { completeAt, texts, target, pointers, missing } of instances.values()) {
+      if (completeAt !== undefined && texts === undefined && completeAt + textsTime > now)
+        at = Math.min(at, completeAt + textsTime)
+      const isMissing = texts === undefined || target === undefined || completeAt === undefined
+      if (isMissing && pointers.size > 0 && missing.asks < missingAsks) at = Math.min(at, missing.next)
+    }
+    if (timer?.at === at) return
+    timer?.call.cancel()
+    timer = undefined
+    if (at === Number.POSITIVE_INFINITY) return
+    const call = clock.schedule(Math.max(askSoon, at - now), () => {
+      timer = undefined
+      const then = clock.monotonic()
+      sweep(then)
+      plan(then)
+    })
+    timer = { at, call }
+  }
+
+  return {
+    longestPause,
+    ask(service) {
+      wanted.add(service)
+      ask({ labels: [...service.split('.'), 'local'], type: 'PTR' })
+    },
+    heard,
+    forget(service) {
+      wanted.delete(service)
+      for (const [key, { pointers, told }] of instances) {
+        pointers.delete(service)
+        told.delete(service)
+        if (pointers.size === 0) instances.delete(key)
+      }
+      if (wanted.size > 0) return
+      hosts.clear()
+      questions.clear()
+      askTimer?.cancel()
+      askTimer = undefined
+      timer?.call.cancel()
+      timer = undefined
+    },
+    doubt() {
+      const now = clock.monotonic()
+      for (const lease of leases()) shorten(lease, now + doubtTime, [now])
+      plan(now)
+    },
+  }
+}

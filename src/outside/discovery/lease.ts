@@ -1,0 +1,33 @@
+/** How long something is believed, in ms of a clock that never goes backwards. */
+export interface Lease {
+  until: number
+  /** When it is to be asked for again, ascending; RFC 6762, section 5.2. */
+  asks: number[]
+  /** When it was said last. */
+  at: number
+}
+
+/** Shares of the time that it is believed, after which it is asked for again. */
+const askAgainAt = [0.8, 0.9]
+
+export function leaseFor(now: number, milliseconds: number): Lease {
+  return { at: now, until: now + milliseconds, asks: askAgainAt.map((share) => now + share * milliseconds) }
+}
+
+/** It ends soon unless it is said again. */
+export function shorten(lease: Lease, until: number, asks: number[] = []): void {
+  lease.until = Math.min(lease.until, until)
+  lease.asks = asks
+}
+
+/** When something is to be done about it. */
+export function nextOf({ until, asks }: Lease): number {
+  return Math.min(until, asks[0] ?? until)
+}
+
+/** Whether it is to be asked for now; then not again before its next time. */
+export function takeAsk(lease: Lease, now: number): boolean {
+  const passed = lease.asks.filter((at) => at <= now).length
+  lease.asks.splice(0, passed)
+  return passed > 0
+}

@@ -1,0 +1,81 @@
+import type { ConnectionTarget } from '../../../../schema/connection.ts'
+import {
+  type Finding,
+  readSearchTarget,
+  readServiceType,
+  secondsLimit,
+  soughtLimit,
+} from '../../../../schema/discovery.ts'
+import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
+import type { PluginContext } from '../../plugin-context.ts'
+import {
+  bytesOf,
+  functionArgument,
+  option,
+  optionalNumber,
+  tableArgument,
+  textArgument,
+  textOf,
+} from '../arguments.ts'
+import type { ConnectionObject, ConnectionObjects } from './connection-objects.ts'
+import { readReconnect } from './options.ts'
+
+/** `plugin:discover` and `plugin:discoverSsdp` (plugin API, section 15). */
+export function installDiscovery(context: PluginContext, connections: ConnectionObjects): void {
+  install('discover', 'discovery', (text) => {
+    const service = readServiceType(text)
+    if (service === undefined)
+      throw new Error(`${JSON.stringify(text)} is no service of DNS-SD, such as "_http._tcp"`)
+    return service
+  })
+  install('discoverSsdp', 'ssdp', (text) => {
+    const target = readSearchTarget(text)
+    if (target === undefined)
+      throw new Error(`${JSON.stringify(text)} is no search target of SSDP, such as "ssdp:all"`)
+    return target
+  })
+
+  function install(method: string, kind: 'discovery' | 'ssdp', read: (text: string) => string): void {
+    context.addCallerAwareMethod(method, (foreignCaller, sought, callback, given) => {
+      const text = textArgument(method, 1, sought, soughtLimit)
+      const run = functionArgument(method, 2, callback)
+      const options = given === undefined ? undefined : tableArgument(method, 3, given)
+      const search: ConnectionObject = connections.open({
+        ...{ method, resource: 'discoveries', foreignCaller },
+        target: (): ConnectionTarget => ({
+          ...{ kind, wanted: read(text) },
+          ...readSeconds(option(options, 'seconds')),
+          ...readReconnect(option(options, 'reconnect')),
+        }),
+        closed: (reason) => search.tell('onClose', reason === null ? undefined : bytesOf(reason)),
+        message: (payload) => search.tell('callback', tableOf(JSON.parse(textOf(payload)) as Finding)),
+      })
+      search.handle('callback', run)
+      search.addHandler('onClose')
+      return search.table
+    })
+  }
+
+  function tableOf({ name, host, addresses, port, txt, gone }: Finding): LuaTable {
+    const [table, all, texts] = [
+      context.runtime.newTable(),
+      context.runtime.newTable(),
+      context.runtime.newTable(),
+    ]
+    for (const [index, address] of addresses.entries()) all.set(index + 1, bytesOf(address))
+    // Each character is a byte.
+    for (const [key, value] of txt) texts.set(key, Uint8Array.from(Buffer.from(value, 'latin1')))
+    const fields = { name: bytesOf(name), host: bytesOf(host), addresses: all, port, txt: texts, gone }
+    for (const [key, value] of Object.entries(fields)) table.set(key, value)
+    return table
+  }
+}
+
+/** Absent: as long as the plugin runs. Throws `Error`. */
+function readSeconds(value: LuaValue): { seconds?: number } {
+  if (value === undefined) return {}
+  const seconds = optionalNumber(value)
+  if (seconds === undefined || !(seconds > 0) || seconds > secondsLimit)
+    throw new Error(`seconds must be a number above 0, and ${secondsLimit} at most`)
+  return { seconds }
+}
