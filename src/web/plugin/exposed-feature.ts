@@ -60,3 +60,15 @@ export function featureName(feature: string): string {
   const text = feature.replaceAll('_', ' ')
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
+
+/** What each is called: with its device in front where it has one, since each of several may have a battery. */
+export function namesWithDevices(
+  all: readonly Pick<Exposure, 'name' | 'device'>[],
+): (exposure: Pick<Exposure, 'name' | 'device'>) => string {
+  // Only one exposure of a device need say what it is called.
+  const devices = new Map(
+    all.flatMap(({ device }) => (device?.name === undefined ? [] : [[device.id, device.name]])),
+  )
+  return ({ name, device }) =>
+    device === undefined ? name : `${devices.get(device.id) ?? device.id}: ${name}`
+}

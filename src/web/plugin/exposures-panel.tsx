@@ -6,11 +6,12 @@ import { Empty, Failure } from '../parts/feedback.tsx'
 import { tell, tellFailure } from '../parts/notices.tsx'
 import { ValueInput } from '../parts/value-input.tsx'
 import { type Exposed, useExposures } from '../store/exposures.ts'
-import { featureName, inputOf, unitOf } from './exposed-feature.ts'
+import { featureName, inputOf, namesWithDevices, unitOf } from './exposed-feature.ts'
 
 /** What the plugin shows to Home Assistant, and here. */
 export function ExposuresPanel({ plugin }: { plugin: Plugin }) {
   const { exposures, error, reload } = useExposures(plugin)
+  const nameOf = namesWithDevices(exposures.map(({ exposure }) => exposure))
   return (
     <section class="panel">
       <h2>Exposed</h2>
@@ -22,15 +23,15 @@ export function ExposuresPanel({ plugin }: { plugin: Plugin }) {
       ) : null}
       <ul class="points" aria-label="Exposed">
         {exposures.map((exposed) => (
-          <ExposedItem key={exposed.id} plugin={plugin} exposed={exposed} />
+          <ExposedItem key={exposed.id} plugin={plugin} exposed={exposed} name={nameOf(exposed.exposure)} />
         ))}
       </ul>
     </section>
   )
 }
 
-function ExposedItem({ plugin, exposed }: { plugin: Plugin; exposed: Exposed }) {
-  const { name, type, area, features, component } = exposed.exposure
+function ExposedItem({ plugin, exposed, name }: { plugin: Plugin; exposed: Exposed; name: string }) {
+  const { type, area, features, component } = exposed.exposure
   const [only] = features
   const hint = [type.replaceAll('_', ' '), area].filter(Boolean).join(' · ')
   if (features.length === 1 && only !== undefined)
