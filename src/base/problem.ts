@@ -32,6 +32,7 @@ export const problemTable = {
   signature_invalid: { status: 422, title: 'The repository is not signed as it must be' },
   control_value_invalid: { status: 422, title: 'The control does not accept this value' },
   too_many_requests: { status: 429, title: 'There were too many of these from here' },
+  hook_failed: { status: 500, title: 'The plugin failed to answer' },
   internal: { status: 500, title: 'The host made a mistake' },
   repository_unreachable: { status: 502, title: 'The repository could not be read' },
   hook_unavailable: { status: 503, title: 'The plugin cannot take the request now' },

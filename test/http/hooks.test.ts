@@ -262,7 +262,7 @@ test('§14 a handler that raises an error is a 500 without its text, and the log
     ['split', 'has characters that no header can have'],
   ] as const) {
     const answer = await ask(`${address}?kind=${kind}`)
-    assert.equal(answer.status, 500, kind)
+    assert.deepEqual([answer.status, answer.body.code], [500, 'hook_failed'], kind)
     assert.equal(JSON.stringify(answer.body).includes('secret of'), false)
     const log = await pluginLog()
     assert.ok(

@@ -90,7 +90,10 @@ export function createHookRequests(settings: HookRequestSettings): Middleware {
 
   function send(context: Context, outcome: HookOutcome): void {
     if (!outcome.ok && outcome.reason === 'failed')
-      throw new Problem('internal', "The plugin's handler failed; the plugin's log says why.")
+      throw new Problem(
+        'hook_failed',
+        "The plugin's handler failed, or answered what cannot be sent; the plugin's log says why.",
+      )
     if (!outcome.ok)
       throw new Problem('hook_unavailable', 'The plugin has ended meanwhile; try again later.', {
         retryAfter: 1,

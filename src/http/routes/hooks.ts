@@ -18,7 +18,7 @@ export function hookRoutes(lifecycle: Lifecycle): Route[] {
       produces: ['*/*'],
       problems: [
         ...(['unauthorized', 'not_found', 'method_not_allowed', 'body_invalid', 'body_too_large'] as const),
-        ...(['too_many_requests', 'hook_unavailable', 'hook_timeout'] as const),
+        ...(['too_many_requests', 'hook_failed', 'hook_unavailable', 'hook_timeout'] as const),
       ],
       handle() {
         // Such a request never gets here: it is answered before anything else is asked of it.
