@@ -197,6 +197,8 @@ export interface Lifecycle {
   objects(id: string): Record<string, Json>
   sensors(id: string): PointView[]
   controls(id: string): PointView[]
+  /** What a text that is set is read as, by the manifest or how the control is exposed; undefined: nobody says. */
+  controlType(id: string, control: string): string | undefined
   setControl(id: string, control: string, value: Json): Promise<{ id: string; value: Json }>
   exposures(id: string): ExposureView[]
   /** Sets a feature of an exposure. Throws `control_unknown`, `control_value_invalid`. */

@@ -160,7 +160,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
     const command = topics.parseControlSet(topic)
     if (command === undefined || retained) return
     const { plugin, control } = command
-    const type = lifecycle.controls(plugin).find(({ id }) => id === control)?.type
+    const type = lifecycle.controlType(plugin, control)
     const value: Json = controlValueFromText(Buffer.from(payload).toString(), type)
     await lifecycle.setControl(plugin, control, value)
   }

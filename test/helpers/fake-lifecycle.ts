@@ -96,6 +96,7 @@ export function createFakeLifecycle(plugins: Map<string, FakePlugin>) {
     objects: (id) => find(id).objects ?? {},
     sensors: (id) => find(id).sensors ?? [],
     controls: (id) => find(id).controls ?? [],
+    controlType: (id, control) => find(id).controls?.find((point) => point.id === control)?.type,
     async setControl(id, control, value) {
       calls.push(['setControl', id, control, value])
       return { id: control, value }

@@ -37,6 +37,7 @@ export function lifecycleWith(members: Partial<Lifecycle>): Lifecycle {
     objects: missing('objects'),
     sensors: missing('sensors'),
     controls: missing('controls'),
+    controlType: missing('controlType'),
     setControl: missing('setControl'),
     exposures: () => [],
     setExposed: missing('setExposed'),

@@ -1,9 +1,10 @@
 import type { Json } from '../../base/json.ts'
 import { Problem } from '../../base/problem.ts'
+import { requireInstalled } from '../../journal/decide.ts'
 import { controlValueFor } from '../../schema/control-value.ts'
 import type { Exposure } from '../../schema/exposure.ts'
 import type { CommandRunner } from './command-runner.ts'
-import type { LifecycleContext } from '../context.ts'
+import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { checkExposedControl, checkExposedValue } from './exposed-value.ts'
 import type { ExposureRegistry } from '../running/exposure-registry.ts'
 import type { Lifecycle, PointView } from '../lifecycle.ts'
@@ -13,11 +14,11 @@ import type { PluginQueries } from '../queries/plugin-queries.ts'
 /** Objects, sensors, controls and exposures of running plugins, and setting them from outside. */
 export type PluginPoints = Pick<
   Lifecycle,
-  'objects' | 'sensors' | 'controls' | 'setControl' | 'exposures' | 'setExposed'
+  'objects' | 'sensors' | 'controls' | 'controlType' | 'setControl' | 'exposures' | 'setExposed'
 >
 
 export function createPluginPoints(
-  { manifests, effects }: LifecycleContext,
+  context: LifecycleContext,
   {
     get,
     requireRunning,
@@ -26,15 +27,19 @@ export function createPluginPoints(
   }: Pick<PluginQueries, 'get'> &
     Pick<CommandRunner, 'requireRunning'> & { registry: ObjectRegistry; exposures: ExposureRegistry },
 ): PluginPoints {
+  const { manifests, effects } = context
   function points(id: string, kind: PointKind): PointView[] {
     get(id)
     const exports = manifests.get(id)?.exports
     const declared = new Map(
       (kind === 'sensor' ? exports?.sensors : exports?.controls)?.map((entry) => [entry.id, entry]),
     )
+    const exposed = kind === 'control' ? exposures.list(id) : []
+    // Of several for one control the first counts.
+    const shown = new Map(exposed.toReversed().map(({ exposure }) => [exposure.control, exposure.type]))
     return [...registry.values(id, kind)].map(([point, value]) => {
       const { description, unit, range, ...more }: Partial<PointView> = declared.get(point) ?? {}
-      const type = more.type ?? (kind === 'control' ? exposureOf(id, point)?.type : undefined)
+      const type = more.type ?? shown.get(point)
       return {
         id: point,
         value: value?.value() ?? null,
@@ -51,10 +56,12 @@ export function createPluginPoints(
     return exposures.list(id).find(({ exposure }) => exposure.control === control)?.exposure
   }
 
+  const declarationOf = (id: string, control: string) =>
+    manifests.get(id)?.exports?.controls?.find((entry) => entry.id === control)
+
   /** As its manifest declares the control. Throws `control_value_invalid`. */
   function declaredValue(id: string, control: string, value: Json): Json {
-    const declared = manifests.get(id)?.exports?.controls?.find((entry) => entry.id === control)
-    const accepted = controlValueFor(declared ?? {}, value)
+    const accepted = controlValueFor(declarationOf(id, control) ?? {}, value)
     if (accepted.ok) return accepted.value
     const { message } = accepted
     throw new Problem('control_value_invalid', `The value ${message}, not ${accepted.shown}.`, {
@@ -70,9 +77,11 @@ export function createPluginPoints(
     },
     sensors: (id) => points(id, 'sensor'),
     controls: (id) => points(id, 'control'),
+    controlType: (id, control) => declarationOf(id, control)?.type ?? exposureOf(id, control)?.type,
     async setControl(id, control, value) {
       requireRunning()
-      if (!points(id, 'control').some((point) => point.id === control)) {
+      requireInstalled(snapshotOfPlugin(context, id))
+      if (!registry.values(id, 'control').has(control)) {
         throw new Problem('control_unknown', `${id} has no control ${JSON.stringify(control)} now.`)
       }
       const declared = declaredValue(id, control, value)

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { serializeJson } from '../../../src/base/serialized-json.ts'
+import { initialPlugin } from '../../../src/journal/evolve.ts'
+import { createPluginPoints } from '../../../src/lifecycle/commands/plugin-points.ts'
+import type { LifecycleContext } from '../../../src/lifecycle/context.ts'
+import { createExposureRegistry } from '../../../src/lifecycle/running/exposure-registry.ts'
+import { createObjectRegistry } from '../../../src/lifecycle/running/object-registry.ts'
+import type { Exposure } from '../../../src/schema/exposure.ts'
+import type { Manifest } from '../../../src/schema/manifest.ts'
+
+const id = '@a/b'
+
+/** A plugin that runs, with three controls; `looked`: how often a value of one was asked for. */
+function stage() {
+  const looks = { count: 0 }
+  const registry = createObjectRegistry()
+  for (const control of ['declared', 'exposed', 'neither']) {
+    const value = serializeJson(1)
+    registry.set(id, 'control', control, {
+      ...value,
+      value() {
+        looks.count += 1
+        return value.value()
+      },
+    })
+  }
+  const exposures = createExposureRegistry()
+  const exposure = { component: 'number', control: 'exposed', name: 'E' } as Partial<Exposure> as Exposure
+  exposures.set(id, 'first', { ...exposure, type: 'number' })
+  exposures.set(id, 'second', { ...exposure, type: 'string' })
+  const fresh = initialPlugin(id)
+  const controls = [{ id: 'declared', type: 'boolean' }]
+  const context = {
+    journal: { state: { seq: 1, plugins: new Map([[id, { ...fresh, value: 'running' }]]) } },
+    manifests: { get: () => ({ exports: { controls } }) as Manifest },
+    effects: { setControl: (_plugin: string, _control: string, value: unknown) => Promise.resolve(value) },
+  } as unknown as LifecycleContext
+  const get = (): never => ({}) as never
+  return {
+    looks,
+    points: createPluginPoints(context, { get, requireRunning: () => undefined, registry, exposures }),
+  }
+}
+
+test('a control is set without a look at the values of all others', async () => {
+  const { looks, points } = stage()
+  assert.deepEqual(await points.setControl(id, 'neither', 5), { id: 'neither', value: 5 })
+  assert.equal(looks.count, 0)
+  await assert.rejects(points.setControl(id, 'other', 5), { code: 'control_unknown' })
+  await assert.rejects(points.setControl('@a/gone', 'neither', 5), { code: 'plugin_not_installed' })
+})
+
+test('the type of a control is that of its manifest, or of the first exposure that shows it', () => {
+  const { points } = stage()
+  const expected = { declared: 'boolean', exposed: 'number', neither: undefined }
+  for (const [control, type] of Object.entries(expected)) assert.equal(points.controlType(id, control), type)
+  assert.deepEqual(Object.fromEntries(points.controls(id).map(({ id, type }) => [id, type])), expected)
+})
