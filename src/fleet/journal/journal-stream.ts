@@ -38,6 +38,12 @@ export interface Following {
 
 /** Milliseconds that the store has for one answer. */
 const answerTimeout = 1_000
+/**
+ * Milliseconds between two signs of life of a stream that has nothing new; without two of them it is followed anew,
+ * because the server that handed its messages out may be dead. And between two requests for more.
+ */
+const heartbeat = 1_000
+const askingAgain = 5_000
 const wrongLastSequence = 10_071
 /** Answers of a server that cannot keep so many copies. */
 const tooFewServers: ReadonlySet<number> = new Set([10_005, 10_052, 10_074])
@@ -155,7 +161,7 @@ export async function openJournalStream(connection: NatsConnection, fleet: strin
         deliver_policy: DeliverPolicy.StartSequence,
         opt_start_seq: after + 1,
       })
-      const messages = await consumer.consume()
+      const messages = await consumer.consume({ expires: askingAgain, idle_heartbeat: heartbeat })
       let isClosed = false
       const reading = (async () => {
         for await (const { seq, subject, data } of messages) take({ seq, subject, data })
