@@ -903,6 +903,28 @@ template = {}
 ---@return string? problem
 function template.render(text, values) end
 
+---@class lupine.Scaling
+---@field scale? number
+---@field offset? number
+---@field round? integer Decimals, 0 to 15.
+
+---@class lupine.Numbers
+numbers = {}
+
+---With so many decimals, half away from zero; what is no number is given back as it is.
+---@param value any
+---@param digits? integer Default 0.
+---@return any value
+---@return string? problem
+function numbers.round(value, digits) end
+
+---`value * scale + offset`, rounded; what is no number is given back as it is.
+---@param value any
+---@param how lupine.Scaling
+---@return any value
+---@return string? problem
+function numbers.scale(value, how) end
+
 --------------------------------------------------------------------------------------------------------------------
 -- Modbus
 

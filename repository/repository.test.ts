@@ -91,6 +91,9 @@ for (const plugin of plugins) {
 }
 
 test('no plugin carries what the host has', () => {
-  const carried = plugins.filter((plugin) => readdirSync(join(folder, plugin)).includes('jsonpath.lua'))
+  const ofTheHost = ['jsonpath.lua', 'scaling.lua']
+  const carried = plugins.filter((plugin) =>
+    readdirSync(join(folder, plugin)).some((file) => ofTheHost.includes(file)),
+  )
   assert.deepEqual(carried, [])
 })

@@ -1,7 +1,5 @@
 -- The rows of the setting `values`: which value of which document is a sensor.
 
-local scaling = require("scaling")
-
 local values = {}
 
 -- What is at a path, where `.` is the whole document; nil and a message for what is no path.
@@ -67,7 +65,7 @@ function values.find(entry, document)
   if type(value) == "table" then
     return nil, "there is no single value at '" .. entry.path .. "'"
   end
-  return scaling.apply(entry, value)
+  return numbers.scale(value, entry)
 end
 
 return values

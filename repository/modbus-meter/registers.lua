@@ -1,7 +1,5 @@
 -- The rows of the setting `registers`: where each value is in the device.
 
-local scaling = require("scaling")
-
 local registers = {}
 
 -- Function codes of what can be read, and the most that one request may ask for.
@@ -112,7 +110,7 @@ function registers.value(entry, block, words, numbers)
   if value ~= value then
     return nil
   end
-  return scaling.apply(entry, value)
+  return numbers.scale(value, entry)
 end
 
 return registers

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Json } from '../../src/base/json.ts'
@@ -82,9 +81,4 @@ test('a request asks for no more than the protocol lets it', () => {
       [125, 5],
     ],
   )
-})
-
-test('both plugins that scale numbers do it with the same code', () => {
-  const read = (path: string): string => readFileSync(`${folder}/${path}`, 'utf8')
-  assert.equal(read('scaling.lua'), read('../http-sensor/scaling.lua'))
 })

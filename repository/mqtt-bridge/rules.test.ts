@@ -90,7 +90,7 @@ test('numbers are scaled, then shifted, then rounded', () => {
     lua.call('transform', 'apply', { scale: 1, offset: 0, ...rule }, payload, {})
   assert.deepEqual(apply({ scale: 0.5556, offset: -17.7778, round: 1 }, '68'), ['20'])
   assert.deepEqual(apply({ scale: 1000 }, '12.345'), ['12345'])
-  assert.deepEqual(apply({ round: 0 }, '-1.5'), ['-1'])
+  assert.deepEqual(apply({ round: 0 }, '-1.5'), ['-2'])
   assert.deepEqual(apply({}, 'as it is'), ['as it is'])
   assert.deepEqual(apply({ scale: 2 }, ''), [''])
   assert.deepEqual(apply({ scale: 2 }, 'off'), [undefined, 'scale, offset and round need a number'])

@@ -18,15 +18,6 @@ local function rename(object, names)
   return renamed
 end
 
-local function calculate(rule, number)
-  local result = number * rule.scale + rule.offset
-  if rule.round then
-    local factor = 10 ^ rule.round
-    result = math.floor(result * factor + 0.5) / factor
-  end
-  return result
-end
-
 -- The text that MQTT carries.
 local function toText(value, json)
   if type(value) == "table" then
@@ -61,11 +52,10 @@ function transform.apply(rule, payload, json)
     value = rename(value, rule.rename)
   end
   if isNumeric then
-    local number = tonumber(value)
-    if number == nil then
+    if tonumber(value) == nil then
       return nil, "scale, offset and round need a number"
     end
-    value = calculate(rule, number)
+    value = numbers.scale(value, rule)
   end
   return toText(value, json)
 end

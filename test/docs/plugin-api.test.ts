@@ -205,6 +205,7 @@ for (const [name, className] of [
   ['csv', 'lupine.Csv'],
   ['jsonpath', 'lupine.JsonPath'],
   ['template', 'lupine.Template'],
+  ['numbers', 'lupine.Numbers'],
 ] as const) {
   test(`every function of ${name} is documented`, () => {
     assert.deepEqual(namesUnder(`\`${name}\``), inSandbox(name))

@@ -6,10 +6,10 @@ import { pause, type Steps } from '../lua/steps.ts'
 import { bytesOf, nameLimit, optionalNumber, textOf } from '../plugin-api/arguments.ts'
 import { bytesArgument, type FormatContext, type FormatLibrary } from './format-function.ts'
 import { pathSteps, valueAt } from './jsonpath.ts'
+import { mostDecimals, rounded } from './rounding.ts'
 
 /** Placeholders between two pauses. */
 const placeholdersPerPause = 500
-const mostDecimals = 15
 const usualDate = '%Y-%m-%d %H:%M:%S'
 
 /** What a filter makes of a value; `given` is the text in its brackets. */
@@ -45,15 +45,6 @@ const filters: Readonly<Record<string, Filter>> = {
       }),
     )
   },
-}
-
-/** Half away from zero, with as many decimals as were asked for; `1.005` is what it looks like. */
-function rounded(number: number, decimals: number): string {
-  const shifted = Math.round(Number(`${Math.abs(number)}e${decimals}`))
-  const text = Number.isFinite(shifted)
-    ? Number(`${shifted}e-${decimals}`).toFixed(decimals)
-    : numberText(Math.abs(number))
-  return number < 0 && Number(text) !== 0 ? `-${text}` : text
 }
 
 /** A value as text; what is missing is empty, and so is a function. */

@@ -4,6 +4,7 @@ import { csv } from '../formats/csv.ts'
 import type { FormatContext, FormatFunction, FormatLibrary } from '../formats/format-function.ts'
 import { hex } from '../formats/hex.ts'
 import { jsonpath } from '../formats/jsonpath.ts'
+import { numbers } from '../formats/numbers.ts'
 import { template } from '../formats/template.ts'
 import { url } from '../formats/url.ts'
 import { xml } from '../formats/xml.ts'
@@ -19,6 +20,7 @@ const libraries: Readonly<Record<string, FormatLibrary>> = {
   csv,
   jsonpath,
   template,
+  numbers,
 }
 const named = Object.entries(libraries).map(([name, functions]) => ({
   name,
