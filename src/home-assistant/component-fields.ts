@@ -1,15 +1,24 @@
 import type { JsonObject } from '../base/json.ts'
-import { choicesOf, type ExposedComponent, type Exposure } from '../schema/exposure.ts'
+import type { ExposedComponent, Exposure } from '../schema/exposure.ts'
+import {
+  choices,
+  type ComponentTopics,
+  feature,
+  type FieldNames,
+  type Fields,
+  fields,
+  type FieldsOf,
+  named,
+  onOffOfMany,
+  range,
+  simple,
+  template,
+} from './feature-fields.ts'
 
 /**
  * What Home Assistant's MQTT integration needs to know of each component, under the names that it documents.
  * The state topic holds one JSON object with a member for each feature. Pure functions.
  */
-
-export interface ComponentTopics {
-  state: string
-  command(feature: string): string
-}
 
 /** Bounds of a number that says none; Home Assistant would take 1 to 100. */
 const widestNumber = 1_000_000
@@ -17,55 +26,6 @@ const widestNumber = 1_000_000
 const finestStep = 0.001
 /** Characters that a state of Home Assistant's has at most. */
 const longestText = 255
-
-type Fields = JsonObject
-type FieldsOf = (exposure: Exposure, topics: ComponentTopics) => Fields
-
-/** A state topic is emptied while its plugin is reloaded: then there is no JSON, and nothing is known. */
-const template = {
-  value: (feature: string) => `{{ value_json.${feature} if value_json is defined else None }}`,
-  /** For fields that have no way to say that something is not known: nothing is rendered, which is ignored. */
-  known: (feature: string) =>
-    `{{ value_json.${feature} if value_json is defined and value_json.${feature} is not none else '' }}`,
-  onOff: (feature: string) =>
-    `{{ ('ON' if value_json.${feature} else 'OFF') if value_json is defined and value_json.${feature} is boolean else None }}`,
-}
-
-/** Only the members that have a value. */
-function fields(all: Record<string, JsonObject[string] | undefined>): Fields {
-  const present: Fields = {}
-  for (const [name, value] of Object.entries(all)) if (value !== undefined) present[name] = value
-  return present
-}
-
-/** Names of a feature's fields; without a command it can only be read. */
-type FieldNames = readonly [commandTopic: string | null, stateTopic: string, valueTemplate: string]
-
-/** The fields of a feature, if the object has it: its topics and the template that finds its value. */
-function feature(
-  { features, writable }: Exposure,
-  topics: ComponentTopics,
-  name: string,
-  [commandTopic, stateTopic, valueTemplate]: FieldNames,
-  render: (feature: string) => string = template.known,
-): Fields {
-  return {
-    ...(commandTopic !== null && writable.includes(name) ? { [commandTopic]: topics.command(name) } : {}),
-    ...(features.includes(name) ? { [stateTopic]: topics.state, [valueTemplate]: render(name) } : {}),
-  }
-}
-
-const simple = ['command_topic', 'state_topic', 'value_template'] as const
-/** Of a component that can be switched, and more. */
-const onOffOfMany = ['command_topic', 'state_topic', 'state_value_template'] as const
-const named = (name: string) =>
-  [`${name}_command_topic`, `${name}_state_topic`, `${name}_value_template`] as const
-
-/** `min` and `max` when they are a range at all. */
-function range(min: number | undefined, max: number | undefined): Fields {
-  if (min !== undefined && max !== undefined && min >= max) return {}
-  return fields({ min, max })
-}
 
 const sensor: FieldsOf = (exposure, topics) => {
   const { unit, deviceClass, stateClass, options, type } = exposure
@@ -287,9 +247,12 @@ const siren: FieldsOf = (exposure, topics) => {
   }
 }
 
+const humidifierClasses = ['humidifier', 'dehumidifier']
+/** Home Assistant refuses one beyond 0 to 100 altogether. */
+const humidity = (percent: number): number => Math.min(100, Math.max(0, percent))
 const humidifier: FieldsOf = (exposure, topics) => {
   const modes = choices(exposure, 'mode')
-  const { min, max } = range(exposure.min, exposure.max)
+  const { min, max } = range(humidity(exposure.min ?? 0), humidity(exposure.max ?? 100))
   return {
     ...feature(exposure, topics, 'state', onOffOfMany, template.onOff),
     // Home Assistant does not know one without a target.
@@ -310,7 +273,12 @@ const humidifier: FieldsOf = (exposure, topics) => {
           ]),
           ...(exposure.writable.includes('mode') ? { modes } : {}),
         }),
-    ...fields({ min_humidity: min, max_humidity: max, device_class: exposure.deviceClass }),
+    ...fields({
+      min_humidity: min,
+      max_humidity: max,
+      // With another one it takes none of the device's entry.
+      device_class: humidifierClasses.find((one) => one === exposure.deviceClass),
+    }),
   }
 }
 const targetHumidity = [
@@ -377,11 +345,6 @@ const update: FieldsOf = (exposure, topics) => ({
 const moment: FieldsOf = (exposure, topics) => feature(exposure, topics, 'value', simple, template.value)
 
 const notify: FieldsOf = (_exposure, topics) => ({ command_topic: topics.command('message') })
-
-const choices = (exposure: Exposure, name: string): string[] | undefined => {
-  const found = choicesOf(exposure, name)
-  return found && [...found]
-}
 
 const byComponent: Readonly<Record<ExposedComponent, FieldsOf>> = {
   sensor,

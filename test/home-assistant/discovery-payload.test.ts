@@ -102,6 +102,17 @@ test('The check finds what Home Assistant would not take', () => {
   ])
 })
 
+test('A humidifier has bounds and a class that Home Assistant takes', () => {
+  const fieldsOf = (more: object): unknown[] => {
+    const { cmps } = discover({ one: complete('humidifier', more) }) as { cmps: { one: JsonObject } }
+    const { min_humidity, max_humidity, device_class } = cmps.one
+    return [min_humidity, max_humidity, device_class]
+  }
+  assert.deepEqual(fieldsOf({ min: -5, max: 250, deviceClass: 'water' }), [0, 100, undefined])
+  assert.deepEqual(fieldsOf({ min: 30, max: 60, deviceClass: 'dehumidifier' }), [30, 60, 'dehumidifier'])
+  assert.deepEqual(fieldsOf({ min: 100, max: undefined }).slice(0, 2), [undefined, undefined])
+})
+
 test('A component with only one feature of many is taken too', () => {
   for (const component of exposedComponents) {
     for (const feature of Object.keys(featuresOf(component))) {
