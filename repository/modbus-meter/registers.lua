@@ -85,8 +85,8 @@ function registers.plan(entries)
   return blocks
 end
 
--- The value of an entry in the registers of its block. `numbers` are the functions of `Modbus`.
-function registers.value(entry, block, words, numbers)
+-- The value of an entry in the registers of its block. `modbus` has the functions of `Modbus`.
+function registers.value(entry, block, words, modbus)
   local index = entry.address - block.address + 1
   local high, low = words[index], words[index + 1]
   if entry.type == "bit" then
@@ -98,13 +98,13 @@ function registers.value(entry, block, words, numbers)
   end
   local value = high
   if entry.type == "int16" then
-    value = numbers.toInt16(high)
+    value = modbus.toInt16(high)
   elseif entry.type == "uint32" then
-    value = numbers.toUint32(high, low)
+    value = modbus.toUint32(high, low)
   elseif entry.type == "int32" then
-    value = numbers.toInt32(high, low)
+    value = modbus.toInt32(high, low)
   elseif entry.type == "float32" then
-    value = numbers.toFloat32(high, low)
+    value = modbus.toFloat32(high, low)
   end
   -- What a meter without a value gives: not a number.
   if value ~= value then
