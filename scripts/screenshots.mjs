@@ -11,6 +11,8 @@ const pages = {
   plugins: '/plugins',
   catalog: '/catalog',
   plugin: '/plugins/@fixtures/lamp',
+  connections: '/plugins/@fixtures/doorbell',
+  'settings-lists': '/plugins/@fixtures/doorbell/settings',
   update: '/plugins/@fixtures/lamp',
   settings: '/plugins/@fixtures/lamp/settings',
   controls: '/plugins/@fixtures/lamp/controls',
@@ -25,6 +27,29 @@ const pages = {
   repositories: '/repositories',
   system: '/system',
 }
+/** Keeps connections open, can be asked from outside, and has a list among its settings. */
+const doorbell = {
+  id: 'doorbell',
+  lua: `local plugin = Plugin:new("doorbell")
+    plugin:onInit(function()
+      plugin:udpSocket()
+      plugin:tcpConnect("127.0.0.1", 1)
+      plugin:httpHandler("ring", function() return 204 end)
+    end)`,
+  manifest: {
+    name: 'Doorbell',
+    permissions: { hosts: ['127.0.0.1', '${config.doors[].host}'] },
+    configSchema: [
+      {
+        ...{ key: 'doors', type: 'list', label: 'Doors' },
+        fields: [
+          { key: 'name', type: 'string', label: 'Name', required: true },
+          { key: 'host', type: 'string', label: 'Host', placeholder: '192.168.1.30' },
+        ],
+      },
+    ],
+  },
+}
 const views = [
   { name: '', theme: 'light', width: 1280 },
   { name: '-phone', theme: 'dark', width: 390 },
@@ -34,17 +59,22 @@ const closing = []
 const context = { after: (close) => closing.unshift(close) }
 await mkdir(folder, { recursive: true })
 try {
-  const host = await startTestHost({ plugins: [lampPlugin, ...standardFixtures] })
+  const host = await startTestHost({ plugins: [lampPlugin, doorbell, ...standardFixtures] })
   context.after(() => host.close())
   const post = async (path, body) => {
     const { status } = await host.request('POST', `/api/plugins/${path}`, { body })
     if (status >= 300) throw new Error(`${path} answered ${status}`)
   }
-  for (const id of ['lamp', 'demo', 'hello', 'faulty', 'needy']) {
+  for (const id of ['lamp', 'doorbell', 'demo', 'hello', 'faulty', 'needy']) {
     await post('install', { fullId: `@fixtures/${id}` })
   }
   await post('lamp/config', { config: { room: 'kitchen', apiKey: 'secret' } })
-  for (const id of ['lamp', 'demo', 'faulty']) await post(`${id}/toggle`, { enabled: true })
+  const doors = [
+    { name: 'Front', host: '192.168.1.30' },
+    { name: 'Garden', host: '192.168.1.31' },
+  ]
+  await post('doorbell/config', { config: { doors } })
+  for (const id of ['lamp', 'doorbell', 'demo', 'faulty']) await post(`${id}/toggle`, { enabled: true })
   await host.request('PUT', '/api/plugins/lamp/controls/level', { body: { value: 7 } })
   // What an update would bring is shown, and not done.
   const { manifest } = lampPlugin
@@ -55,7 +85,7 @@ try {
     version: '1.1.0',
     manifest: { ...manifest, permissions, configSchema: fields },
   }
-  await host.publish([next, ...standardFixtures])
+  await host.publish([next, doorbell, ...standardFixtures])
   const browser = await launchBrowser()
   context.after(() => browser.close())
   for (const { name: suffix, ...view } of views) {
