@@ -36,6 +36,7 @@ const configs: Record<string, Record<string, Json>> = {
     ],
   },
   schedule: { schedules: [{ name: 'morning', when: '0 7 * * *' }] },
+  shelly: { devices: [{ host: '127.0.0.1:9' }] },
   sun: { latitude: 47.4, longitude: 8.5 },
   threshold: { topic: 'a/b', limit: 5 },
   weather: { lat: 47.4, lon: 8.5 },

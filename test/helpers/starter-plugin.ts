@@ -3,6 +3,7 @@ import mqtt from 'mqtt'
 import type { Json } from '../../src/base/json.ts'
 import type { PointView } from '../../src/lifecycle/lifecycle.ts'
 import type { LogEntry, Plugin } from '../../src/schema/plugin.ts'
+import type { FindersSettings } from '../../src/outside/outside.ts'
 import type { Settings } from '../../src/settings/settings.ts'
 import { startTestHost, type TestAnswer, type TestHost } from './test-host.ts'
 
@@ -41,9 +42,11 @@ export async function startStarterPlugin(
   name: string,
   config: Record<string, Json>,
   settings: Partial<Settings> = {},
+  discovery?: FindersSettings,
 ): Promise<StarterPlugin> {
   let host = await startTestHost({
     settings,
+    ...(discovery === undefined ? {} : { discovery }),
     hostFile: { repositories: [{ name: 'starter', url: starterRepository }] },
   })
   const path = `/api/plugins/@starter/${name}`
