@@ -7,6 +7,8 @@ import { setTimeout } from 'node:timers/promises'
 /** A real nats-server with JetStream, its files below `directory`. */
 export interface NatsServer {
   readonly url: string
+  /** Where other servers of its cluster find it. */
+  readonly clusterUrl: string
   /** Ends the process at once, or lets it stop. */
   stop(signal?: 'SIGKILL' | 'SIGTERM'): Promise<void>
   /** Starts it again on the same port and files. */
@@ -17,23 +19,33 @@ export interface NatsServerOptions {
   /** Lines of its configuration beside port and store. */
   lines?: string[]
   jetStream?: boolean
+  /** As one of several: its name, and where another one is. */
+  cluster?: { name: string; routes: string[] }
 }
 
 export async function startNatsServer(
   directory: string,
   options: NatsServerOptions = {},
 ): Promise<NatsServer> {
-  const { lines = [], jetStream = true } = options
+  const { lines = [], jetStream = true, cluster } = options
   const home = join(directory, 'nats-server')
   const portsFolder = join(home, 'ports')
   const file = join(home, 'nats.conf')
   await mkdir(portsFolder, { recursive: true })
   let child: ChildProcess | undefined
   let port = -1
+  let clusterPort = -1
 
   async function start(): Promise<void> {
     const store = jetStream ? [`jetstream { store_dir: ${JSON.stringify(join(home, 'store'))} }`] : []
-    await writeFile(file, ['listen: "127.0.0.1:' + String(port) + '"', ...store, ...lines].join('\n'))
+    const member =
+      cluster === undefined
+        ? []
+        : [
+            `server_name: ${cluster.name}`,
+            `cluster { name: test, listen: "127.0.0.1:${clusterPort}", routes: ${JSON.stringify(cluster.routes)} }`,
+          ]
+    await writeFile(file, [`listen: "127.0.0.1:${port}"`, ...store, ...member, ...lines].join('\n'))
     for (const name of await readdir(portsFolder)) await rm(join(portsFolder, name))
     child = spawn('nats-server', ['--config', file, '--ports_file_dir', portsFolder], {
       env: { ...process.env, PATH: `${process.env.PATH ?? ''}:/usr/sbin` },
@@ -42,16 +54,18 @@ export async function startNatsServer(
     const failed = once(child, 'error').then(([error]) => {
       throw error
     })
-    port = await Promise.race([portOf(child), failed])
+    const ports = await Promise.race([portsOf(child), failed])
+    port = portIn(ports.nats)
+    if (cluster !== undefined) clusterPort = portIn(ports.cluster)
   }
 
   /** The server writes the file when it listens. */
-  async function portOf(process: ChildProcess): Promise<number> {
+  async function portsOf(process: ChildProcess): Promise<Ports> {
     for (;;) {
       if (process.exitCode !== null) throw new Error(`nats-server ended with ${process.exitCode}`)
       const [name] = await readdir(portsFolder)
       const text = name === undefined ? '' : await readFile(join(portsFolder, name), 'utf8')
-      if (text.endsWith('}')) return Number(new URL(JSON.parse(text).nats[0]).port)
+      if (text.endsWith('}')) return JSON.parse(text)
       await setTimeout(10)
     }
   }
@@ -60,6 +74,9 @@ export async function startNatsServer(
   return {
     get url() {
       return `nats://127.0.0.1:${port}`
+    },
+    get clusterUrl() {
+      return `nats://127.0.0.1:${clusterPort}`
     },
     start,
     async stop(signal = 'SIGKILL') {
@@ -71,4 +88,25 @@ export async function startNatsServer(
       await ended
     },
   }
+}
+
+/** What the server says of itself, as URLs. */
+interface Ports {
+  nats?: string[]
+  cluster?: string[]
+}
+
+function portIn(urls: string[] | undefined): number {
+  return Number(new URL(urls?.[0] ?? '').port)
+}
+
+/** Servers `n0`, `n1` and `n2` that keep their streams together. */
+export async function startNatsCluster(directory: string): Promise<NatsServer[]> {
+  const servers: NatsServer[] = []
+  for (const name of ['n0', 'n1', 'n2']) {
+    // The first one has nobody to go to, and does not start without naming somebody.
+    const routes = servers.length === 0 ? ['nats://127.0.0.1:1'] : servers.map(({ clusterUrl }) => clusterUrl)
+    servers.push(await startNatsServer(join(directory, name), { cluster: { name, routes } }))
+  }
+  return servers
 }

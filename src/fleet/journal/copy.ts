@@ -61,6 +61,7 @@ export function createCopy({ stream, clock, vault, logger, failed, parts }: Copy
   let inbox: StoredMessage[] = []
   let draining: Promise<void> | undefined
   let following: Following | undefined
+  let refollowing: Promise<void> | undefined
   let failure: Error | undefined
   /** What the disk said last; whoever waits is told. */
   let diskProblem: Problem | undefined
@@ -189,6 +190,7 @@ export function createCopy({ stream, clock, vault, logger, failed, parts }: Copy
           return
         }
         timer.cancel()
+        if (!isReached && problem === undefined) followAnew()
         if (isReached) resolve()
         else reject(problem ?? new StoreUnreachableError(`Event ${seq} of the fleet's journal has not come.`))
       }
@@ -196,13 +198,29 @@ export function createCopy({ stream, clock, vault, logger, failed, parts }: Copy
     })
   }
 
+  async function follow(): Promise<void> {
+    following = await stream.follow(parts.state().seq, take, () =>
+      fail(new StoreRefusedError(`The stream ${stream.name} was deleted; put it back and start again.`)),
+    )
+    if (isClosed) await following.close()
+  }
+
+  /** The stream has an event that does not come: what was to hand it out may have died with its server. */
+  function followAnew(): void {
+    if (isClosed || following === undefined || refollowing !== undefined) return
+    following.close().catch(() => undefined)
+    refollowing = follow()
+      .catch((error: unknown) =>
+        logger.warn("The fleet's journal could not be followed", { error: messageOf(error) }),
+      )
+      .finally(() => (refollowing = undefined))
+  }
+
   return {
     fail,
     reach,
     async start() {
-      following = await stream.follow(parts.state().seq, take, () =>
-        fail(new StoreRefusedError(`The stream ${stream.name} was deleted; put it back and start again.`)),
-      )
+      await follow()
       while (parts.state().seq < stream.last) {
         const next = Math.min(stream.last, parts.state().seq + messagesAtOnce)
         await reach(next, clock.monotonic() + startPatience)
@@ -235,6 +253,7 @@ export function createCopy({ stream, clock, vault, logger, failed, parts }: Copy
     async close() {
       isClosed = true
       retry?.cancel()
+      await refollowing
       await following?.close()
       await draining
     },

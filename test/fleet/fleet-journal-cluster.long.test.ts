@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { systemClock } from '../../src/base/clock.ts'
+import { systemFileSystem } from '../../src/base/file-system.ts'
+import { silentLogger } from '../../src/base/log.ts'
+import { openFleetJournal } from '../../src/fleet/journal/fleet-journal.ts'
+import { journalStreamName } from '../../src/fleet/journal/subjects.ts'
+import { connectStore } from '../../src/fleet/store/connect-store.ts'
+import { StoreUnreachableError } from '../../src/fleet/store/store-errors.ts'
+import { pluginIn } from '../../src/journal/evolve.ts'
+import { configured, id, installation } from '../helpers/any-fact.ts'
+import { everythingOf, readAll } from '../helpers/journal-stage.ts'
+import { startNatsCluster } from '../helpers/nats-server.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { until } from '../helpers/until.ts'
+
+test('with three servers three copies are kept, and what was acknowledged survives the death of the leader', async (context) => {
+  const servers = await startNatsCluster(await temporaryDirectory(context))
+  context.after(() => Promise.all(servers.map((server) => server.stop())))
+  async function openHost() {
+    const connection = await connectStore({ servers: servers.map(({ url }) => url), name: 'test' })
+    context.after(() => connection.close())
+    const journal = await openFleetJournal({
+      ...{ connection, fleet: 'home', directory: await temporaryDirectory(context) },
+      ...{ files: systemFileSystem, clock: systemClock, logger: silentLogger },
+    })
+    context.after(() => journal.close())
+    return { connection, journal }
+  }
+
+  // The servers have to find each other first, also again.
+  const whenReady = () => until('the servers', () => openHost().catch(() => undefined))
+  const { connection, journal } = await whenReady()
+  assert.equal(journal.replicas, 3)
+  await journal.append(installation(id), 'http')
+
+  const acknowledged: number[] = []
+  /** Tries until it is done, as a client with an Idempotency-Key does. */
+  async function configure(n: number): Promise<void> {
+    const key = `key-${n}`
+    while (journal.recallRequest(key) === undefined) {
+      await journal.append([configured(id, { n })], 'http', key).catch((error: unknown) => {
+        assert.ok(error instanceof StoreUnreachableError, String(error))
+      })
+    }
+    acknowledged.push(n)
+  }
+
+  for (let n = 0; n < 20; n += 1) await configure(n)
+  const info = await (await jetstreamManager(connection)).streams.info(journalStreamName('home'))
+  const leader = servers[Number(info.cluster?.leader?.slice(1))]
+  assert.ok(leader !== undefined)
+  const killed = leader.stop('SIGKILL')
+  for (let n = 20; n < 40; n += 1) await configure(n)
+  await killed
+  await leader.start()
+  for (let n = 40; n < 60; n += 1) await configure(n)
+
+  const late = await whenReady()
+  assert.deepEqual(everythingOf(late.journal), everythingOf(journal))
+  const numbers = readAll(late.journal).flatMap((event) =>
+    event.type === 'PluginConfigured' ? [event.data.config.n] : [],
+  )
+  assert.deepEqual(numbers, acknowledged)
+  assert.equal(pluginIn(late.journal.state, id).context.config.n, 59)
+})
