@@ -145,7 +145,8 @@ test('A reload does not make Home Assistant forget the device; what is new in it
 })
 
 test('A plugin that crashes is no device any more, and one again when it is back', async (t) => {
-  const host = await start(t, { limits: generousTime })
+  // In a worker of its own: from a shared one it would be moved first, and stay a device.
+  const host = await start(t, { limits: generousTime, settings: { isolation: 'dedicated' } })
   const { client, received } = await watch(t, host.mqttUrl)
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/home' } })
   await host.request('POST', `/api/plugins/${id}/toggle`, { body: { enabled: true } })

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { Problem } from '../../base/problem.ts'
+import { createTurnLimiter } from './turn-limiter.ts'
 
 /** Requests of one plugin that are read, handled or answered at one time. */
 export const hooksUnderWay = 16
@@ -7,6 +8,8 @@ export const hooksUnderWay = 16
 export const hooksWaiting = 100
 /** Over all plugins: half of the connections that the host takes, so that the other half stays for everybody else. */
 export const hooksAtOnce = 500
+/** Over all plugins, requests that begin in one turn of the event loop: each takes some hundred microseconds in all. */
+const hooksInTurn = 2
 /** Milliseconds that a request waits for its turn. */
 const patience = 10_000
 
@@ -26,6 +29,7 @@ interface Queue {
 
 export function createHookPlaces(clock: Clock): HookPlaces {
   const queues = new Map<string, Queue>()
+  const turns = createTurnLimiter(hooksInTurn)
   let all = 0
 
   function leave(plugin: string, queue: Queue): void {
@@ -70,6 +74,7 @@ export function createHookPlaces(clock: Clock): HookPlaces {
       try {
         if (queue.underWay < hooksUnderWay) queue.underWay += 1
         else await waitIn(queue, signal)
+        await turns.pass()
       } catch (error) {
         all -= 1
         throw error

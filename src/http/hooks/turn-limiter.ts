@@ -1,0 +1,35 @@
+/** Lets few begin in one turn of the event loop, so that whoever else has something to do is served in between. */
+export interface TurnLimiter {
+  /** Resolves at once where few have begun in this turn, else in one of the next, in the order of the calls. */
+  pass(): Promise<void>
+}
+
+/** `perTurn`: how many may begin in one turn. `afterTurn`: calls once the sockets have been looked at again. */
+export function createTurnLimiter(
+  perTurn: number,
+  afterTurn: (callback: () => void) => unknown = setImmediate,
+): TurnLimiter {
+  const waiting: (() => void)[] = []
+  let begun = 0
+
+  function begin(): void {
+    if (begun === 0) afterTurn(turn)
+    begun += 1
+  }
+
+  function turn(): void {
+    begun = 0
+    for (const next of waiting.splice(0, perTurn)) {
+      begin()
+      next()
+    }
+  }
+
+  return {
+    pass() {
+      if (begun >= perTurn) return new Promise((resolve) => waiting.push(resolve))
+      begin()
+      return Promise.resolve()
+    },
+  }
+}
