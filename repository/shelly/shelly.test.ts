@@ -138,8 +138,18 @@ test(
   async (t) => {
     const discovery = await testNetwork()
     const responder = await startMdnsResponder(t, discovery.ports.discovery)
-    const [type, address] = ['_shelly._tcp', '192.0.2.9']
-    responder.announce({ type, name: 'shellyplus1-1', host: 'no-such-name-1.local', address, txt: ['gen=2'] })
+    const [type, address] = ['_shelly._tcp', '127.0.0.1']
+    const device = await startShelly(t, {})
+    const port = Number(device.host.split(':').at(-1))
+    const host = `no-such-name-1.local:${port}`
+    responder.announce({
+      type,
+      name: 'shellyplus1-1',
+      host: 'no-such-name-1.local',
+      port,
+      address,
+      txt: ['gen=2'],
+    })
     responder.announce({ type, name: 'shelly1-2', host: 'no-such-name-2.local', address, txt: [] })
     const plugin = await startStarterPlugin('shelly', {}, {}, discovery)
     t.after(() => plugin.close())
@@ -154,11 +164,16 @@ test(
       views.map(({ kind, target }) => [kind, target]),
       [
         ['discovery', '_shelly._tcp'],
-        ['webSocket', 'ws://no-such-name-1.local'],
+        ['webSocket', `ws://${host}`],
       ],
     )
     const { 'found.shellyplus1-1': found } = await plugin.objects()
-    assert.deepEqual(found, { name: 'shellyplus1-1', host: 'no-such-name-1.local', addresses: [address] })
+    assert.deepEqual(found, { name: 'shellyplus1-1', host, addresses: [address] })
+    // No system knows such a name: it is reached at the address that the search has found.
+    await until(
+      'its state',
+      async () => ((await plugin.objects()).status as { online?: number } | undefined)?.online === 1,
+    )
     assert.deepEqual(await plugin.logs('error'), [])
   },
 )

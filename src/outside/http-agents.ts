@@ -33,7 +33,10 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
     // Loading it takes longer than half of a start, and many hosts never need it.
     const { Agent, buildConnector, EnvHttpProxyAgent } = (await import('undici')).default
     const options = { timeout: connectTimeout, rejectUnauthorized: !insecure }
-    const connect = elsewhere(buildConnector(options), buildConnector({ ...options, lookup: own.lookup }))
+    const connect = elsewhere(
+      buildConnector({ ...options, lookup: own.anyLookup }),
+      buildConnector({ ...options, lookup: own.lookup }),
+    )
     if (direct) return new Agent({ connect })
     return new EnvHttpProxyAgent({
       connect,

@@ -1,10 +1,12 @@
+import { lookup as systemLookup } from 'node:dns'
 import type { Clock } from '../base/clock.ts'
 import { lazily } from '../base/lazily.ts'
 import { failedAnswer } from '../schema/failed-answer.ts'
 import type { OutsideAnswer, OutsideCall, SerialPortView } from '../schema/outside.ts'
 import { type ConnectionAllowance, type Connections, createConnections } from './connections/connections.ts'
 import { createCookieJars } from './cookie-jars.ts'
-import type { FindersSettings } from './discovery/finders.ts'
+import type { Finders, FindersSettings } from './discovery/finders.ts'
+import { createFoundLookup } from './discovery/found-lookup.ts'
 import type { Environment } from './http-agents.ts'
 import { createHttpClient, type HttpAllowance } from './http-client.ts'
 import { createModbusGateways } from './modbus-gateways.ts'
@@ -61,13 +63,21 @@ export interface OutsideSettings {
 }
 
 export function createOutside(settings: OutsideSettings): Outside {
-  const own = createOwnListeners({ ports: () => settings.ownPorts() })
+  let found: Finders | undefined
+  const own = createOwnListeners({
+    ports: () => settings.ownPorts(),
+    lookup: createFoundLookup({
+      addressesOf: (name) => found?.discovery.addressesOf(name) ?? [],
+      otherwise: systemLookup,
+    }),
+  })
   const jars = createCookieJars(settings.clock.now)
   const http = createHttpClient({ ...settings, own, jars })
   const modbus = createModbusGateways({ ...settings, own })
   const finders = lazily(async () => {
     const { createFinders } = await import('./discovery/finders.ts')
-    return createFinders(settings.clock, settings.discovery ?? {})
+    found = createFinders(settings.clock, settings.discovery ?? {})
+    return found
   })
   const connections = createConnections({ ...settings, own, http, finders })
   return {

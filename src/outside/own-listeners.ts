@@ -19,7 +19,9 @@ export interface OwnListeners {
   concerns(port: number): boolean
   /** Why nothing may be sent there; undefined: it may, or it is a name that `lookup` will judge. */
   refusal(host: string, port: number): Error | undefined
-  /** Finds addresses as the system does, and fails when one of them is this machine's: there is no second look. */
+  /** For any socket: finds addresses as the system does, or as a search on the network has. */
+  readonly anyLookup: LookupFunction
+  /** The same, and fails when one of them is this machine's: there is no second look. */
   readonly lookup: LookupFunction
   /** Rejects with the refusal of a name, for what somebody else will resolve: a proxy. */
   assertElsewhere(host: string, port: number): Promise<void>
@@ -34,7 +36,7 @@ export interface OwnListenersSettings {
   ports(): Iterable<number>
   /** Addresses of this machine, apart from loopback. Default: those of its network interfaces now. */
   addresses?: () => Iterable<string>
-  /** Default: the system's. */
+  /** Default: the system's. It calls back at once or later. */
   lookup?: LookupFunction
 }
 
@@ -84,12 +86,13 @@ export function createOwnListeners({
   ): Socket {
     const reason = refusal(options.host, options.port)
     if (reason !== undefined) return new NetSocket().destroy(reason)
-    return open(concerns(options.port) ? { ...options, lookup: guardedLookup } : options)
+    return open({ ...options, lookup: concerns(options.port) ? guardedLookup : lookup })
   }
 
   return {
     concerns,
     refusal,
+    anyLookup: lookup,
     lookup: guardedLookup,
     assertElsewhere(host, port) {
       const literal = refusal(host, port)

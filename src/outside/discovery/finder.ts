@@ -37,6 +37,8 @@ export interface Watcher {
 export interface Finder {
   /** Answers how to stop. */
   watch(wanted: string, watcher: Watcher): () => void
+  /** Addresses of the machine of this name, the best first; none: nothing on it has been found. */
+  addressesOf(host: string): readonly string[]
 }
 
 /** What a protocol is given. */
@@ -231,6 +233,12 @@ export function createFinder({
         search.watchers.delete(watcher)
         if (search.watchers.size === 0 && searches.get(wanted) === search) stop(wanted)
       }
+    },
+    addressesOf(host) {
+      const name = host.toLowerCase()
+      for (const { present } of searches.values())
+        for (const found of present.values()) if (found.host.toLowerCase() === name) return found.addresses
+      return []
     },
   }
 }
