@@ -263,9 +263,9 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
       if (state === 'open' && link !== undefined) {
         become('closing')
         timer = clock.schedule(closingTime, finish)
-        link.close()
-        // What is paused would never come to its end.
+        // What is paused would never come to its end; and some are at their end as soon as they are closed.
         link.resume()
+        link.close()
       } else if (state !== 'closing') finish()
       return closed
     },

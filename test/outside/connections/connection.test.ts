@@ -30,7 +30,9 @@ function startConnection(goesOn: boolean): Stage {
     open: (events) => {
       attempts.push(events)
       return Promise.resolve(() => ({
-        ...{ write: nothing, pause: nothing, resume: nothing, close: nothing, destroy: nothing },
+        ...{ write: nothing, pause: nothing, resume: nothing, destroy: nothing },
+        // As a stream or a search does.
+        close: () => events.ended({ reason: null }),
       }))
     },
     addressed: () => ({}),
@@ -124,4 +126,12 @@ test('an attempt is made in the turn of the plugin, and never when the connectio
   await closed.connection.close()
   await closed.settled()
   assert.equal(closed.attempts.length, 0)
+})
+
+test('one that is at its end as soon as it is closed is over, and says nothing more', async () => {
+  const { connection, heard, open } = startConnection(false)
+  await open()
+  await connection.close()
+  assert.deepEqual(heard, [{ event: 'opened', session: 1 }])
+  await connection.close()
 })
