@@ -70,13 +70,17 @@ test('a telegram becomes sensors, objects and devices of Home Assistant', { time
   assert.equal((meter?.values as Record<string, number>).current_l1, 0.48)
   assert.deepEqual([gas_1?.value, gas_1?.unit, gas_1?.time], [0.107, 'm³', '2017-01-02T16:10:05+01:00'])
   assert.deepEqual([status?.ok, status?.telegrams, status?.refused], [true, 1, 0])
-  const exposures = plugin.host.host.lifecycle.exposures('@starter/p1-meter')
-  const described = Object.fromEntries(
-    exposures.map(({ id, exposure: { unit, deviceClass, stateClass, device } }) => [
-      id,
-      [unit, deviceClass, stateClass, device?.id],
-    ]),
-  )
+  const described = await until('what it exposes', () => {
+    const exposures = plugin.host.host.lifecycle.exposures('@starter/p1-meter')
+    const found = Object.fromEntries(
+      exposures.map(({ id, exposure: { unit, deviceClass, stateClass, device } }) => [
+        id,
+        [unit, deviceClass, stateClass, device?.id],
+      ]),
+    )
+    const wanted = ['energy_in_1', 'power_in', 'voltage_l1', 'current_l1', 'gas_1']
+    return Promise.resolve(wanted.every((id) => id in found) && found)
+  })
   assert.deepEqual(described.energy_in_1, ['kWh', 'energy', 'total_increasing', 'meter'])
   assert.deepEqual(described.power_in, ['W', 'power', 'measurement', 'meter'])
   assert.deepEqual(described.voltage_l1, ['V', 'voltage', 'measurement', 'meter'])
