@@ -113,7 +113,7 @@ export async function runLoad({ mqttClients, httpClients, seconds }: LoadOptions
     await ask('POST', '/api/plugins/install', { fullId: '@starter/clock' })
     await ask('POST', '/api/plugins/@starter/clock/toggle', { enabled: true })
     for (const fullId of plugins) await ask('POST', '/api/plugins/install', { fullId })
-    const before = await openFiles(host)
+    const before = await steadyFiles(host)
     for (let first = 0; first < mqttClients; first += connectingAtOnce) {
       const numbers = Array.from(
         { length: Math.min(connectingAtOnce, mqttClients - first) },
@@ -190,6 +190,18 @@ async function residentMemory({ process }: HostProcess): Promise<number> {
 
 async function openFiles({ process }: HostProcess): Promise<number> {
   return (await readdir(`/proc/${process.pid}/fd`)).length
+}
+
+/** A second after the first plugin there is one worker more, which is kept ready. */
+async function steadyFiles(host: HostProcess): Promise<number> {
+  let count = await openFiles(host)
+  for (let same = 0; same < 20; same += 1) {
+    await pause(100)
+    const now = await openFiles(host)
+    if (now !== count) same = 0
+    count = now
+  }
+  return count
 }
 
 /** The host closes its side of a connection a moment after the client. */
