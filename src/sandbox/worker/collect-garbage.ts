@@ -8,11 +8,15 @@ import { lazily } from '../../base/lazily.ts'
 const collector = lazily(() => {
   const { setFlagsFromString } = globalThis.process.getBuiltinModule('node:v8')
   const { runInNewContext } = globalThis.process.getBuiltinModule('node:vm')
-  setFlagsFromString('--expose-gc')
-  try {
-    return runInNewContext('gc') as (options?: { type: 'minor' }) => void
-  } finally {
-    setFlagsFromString('--no-expose-gc')
+  // Flags are the whole process's: another worker that starts just now may take this one back before it is seen.
+  for (;;) {
+    setFlagsFromString('--expose-gc')
+    try {
+      const gc = runInNewContext('globalThis.gc') as ((options?: { type: 'minor' }) => void) | undefined
+      if (gc !== undefined) return gc
+    } finally {
+      setFlagsFromString('--no-expose-gc')
+    }
   }
 })
 
