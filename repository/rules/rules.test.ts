@@ -286,7 +286,8 @@ test('conditions, the pause and the switch keep a rule from running', { timeout 
 
   assert.equal((await plugin.setControl('enabled', false)).status, 200)
   await set('emit', emitted('ring', { number: 0 }))
-  assert.equal((await plugin.setControl('enabled', true)).status, 200)
+  // A control may overtake an event that waits, and when it has answered the event has been handled.
+  for (const value of [false, true]) assert.equal((await plugin.setControl('enabled', value)).status, 200)
   assert.deepEqual(await ring(), [`bell ${number}`, `last ${number}`])
 })
 
