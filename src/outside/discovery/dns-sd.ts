@@ -2,7 +2,7 @@ import { isIPv4 } from 'node:net'
 import type { ScheduledCall } from '../../base/clock.ts'
 import { type DnsQuestion, type DnsRecord, readAnswer, writeQueries } from './dns-message.ts'
 import type { FinderContext, FinderProtocol } from './finder.ts'
-import { type Lease, leaseFor, nextOf, shorten, takeAsk } from './lease.ts'
+import { doubtTime, type Lease, leaseFor, nextOf, shorten, takeAsk } from './lease.ts'
 import type { MulticastPlace } from './multicast-sockets.ts'
 import { readTexts, type Txt } from './txt-record.ts'
 
@@ -17,12 +17,8 @@ export const multicastDns: MulticastPlace = {
 /** Things found of one service, and addresses of one host. */
 export const instanceLimit = 500
 const addressLimit = 16
-/** Seconds that something is believed; what says less would have us ask without end. */
-const secondsBelieved = { least: 10, most: 24 * 3_600 } as const
 /** Milliseconds until something ends that says so: it may be said again meanwhile. */
 const goodbyeTime = 1_000
-/** Milliseconds within which something has to be said again when the networks have changed. */
-const doubtTime = 10_000
 /** Milliseconds from an address on until a service is told without its texts. */
 const textsTime = 1_000
 /** Milliseconds between two messages that ask, so that one asks for much. */
@@ -79,8 +75,7 @@ export function createDnsSd({ clock, send, set, warn }: FinderContext): FinderPr
   }
 
   function believed(seconds: number, now: number): Lease {
-    const { least, most } = secondsBelieved
-    const lease = leaseFor(now, 1_000 * Math.min(Math.max(seconds, least), most))
+    const lease = leaseFor(now, seconds)
     if (seconds === 0) shorten(lease, now + goodbyeTime)
     return lease
   }

@@ -10,7 +10,14 @@ export interface Lease {
 /** Shares of the time that it is believed, after which it is asked for again. */
 const askAgainAt = [0.8, 0.9]
 
-export function leaseFor(now: number, milliseconds: number): Lease {
+/** Seconds that anything is believed; what says less would have us ask without end. */
+const secondsBelieved = { least: 10, most: 24 * 3_600 } as const
+/** Milliseconds within which something has to be said again when the networks have changed. */
+export const doubtTime = 10_000
+
+/** `seconds`: as it was said. */
+export function leaseFor(now: number, seconds: number): Lease {
+  const milliseconds = 1_000 * Math.min(Math.max(seconds, secondsBelieved.least), secondsBelieved.most)
   return { at: now, until: now + milliseconds, asks: askAgainAt.map((share) => now + share * milliseconds) }
 }
 

@@ -2,7 +2,7 @@ import type { RemoteInfo } from 'node:dgram'
 import type { ScheduledCall } from '../../base/clock.ts'
 import type { FoundService } from '../../schema/discovery.ts'
 import type { FinderContext, FinderProtocol } from './finder.ts'
-import { type Lease, leaseFor, nextOf, shorten, takeAsk } from './lease.ts'
+import { doubtTime, type Lease, leaseFor, nextOf, shorten, takeAsk } from './lease.ts'
 import type { MulticastPlace } from './multicast-sockets.ts'
 import { readSsdp, type SsdpMessage, writeSearch } from './ssdp-message.ts'
 
@@ -18,11 +18,8 @@ export const everything = 'ssdp:all'
 /** Things found of one target, and addresses from which one of them speaks. */
 export const thingLimit = 500
 const sourceLimit = 8
-const secondsBelieved = { least: 10, most: 24 * 3_600 } as const
 /** Seconds within which an answer may come. */
 const answerSeconds = 2
-/** Milliseconds until one that is asked again has to have answered; see `doubt`. */
-const doubtTime = 10_000
 /** Milliseconds between two searches because something is about to lapse. */
 const askPause = 1_000
 /** Milliseconds between two searches when much has been found; some devices say nothing unless they are asked. */
@@ -73,8 +70,7 @@ export function createSsdp({ clock, send, set, warn }: FinderContext, place: Mul
       return
     }
     if (!thing.has(address) && thing.size >= sourceLimit) return
-    const { least, most } = secondsBelieved
-    const lease = leaseFor(now, 1_000 * Math.min(Math.max(said.seconds, least), most))
+    const lease = leaseFor(now, said.seconds)
     const before = thing.get(address)?.said.headers ?? []
     const names = new Set(said.headers.map(([name]) => name))
     // Announcements and answers have different ones.
