@@ -67,6 +67,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
   /** The thread that runs now: calls from within a host function belong to the coroutine that called it. */
   let running: LuaState | undefined
   const stringLimit = options.stringLimitBytes ?? defaultStringLimit
+  const excuse = options.excuse ?? ((task: () => void) => task())
   const references = createReferences(main, stringLimit, options.working ?? (() => undefined))
   const names = new WeakMap<RawFunction, string>()
   const chunkNames = new Set<string>()
@@ -354,7 +355,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
   function startAtOnce(waiting: Waiting): void {
     const { start } = waiting
     waiting.start = undefined
-    options.excuse?.(() => start?.())
+    if (start !== undefined) excuse(start)
   }
 
   function interruptBetween(L: LuaState, steps: ReturnType<HostSteps>): void {
