@@ -342,8 +342,13 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
       } else if (preemption.possible(L)) {
         const waiting = value.begin()
         if (waiting.start !== undefined && L.nCcalls <= shallow) startAtOnce(waiting)
-        if (waiting.settled) advance = answered(steps, waiting.take)
-        else return preemption.setAsideFor(L, waiting, () => proceed(L, steps, answered(steps, waiting.take)))
+        advance = answered(steps, waiting.take)
+        if (!waiting.settled) return preemption.setAsideFor(L, waiting, () => proceed(L, steps, advance))
+        // To call others takes few instructions, after which nobody would ask for long.
+        if (preemption.due(L)) {
+          interruptBetween(L, steps)
+          return preemption.setAsideFor(L, 'slice', () => proceed(L, steps, advance))
+        }
       } else advance = answered(steps, value.now)
     }
   }
