@@ -9,7 +9,7 @@ import type { Config, LogEntry, Resources } from '../schema/plugin.ts'
 import type { ChosenLimits, LimitName, PluginLimits } from '../schema/plugin-limits.ts'
 import type { IsolateUsage } from '../schema/system.ts'
 import type { PluginSummary, ForeignCallPermission } from '../schema/plugin-call.ts'
-import type { HookAddress } from '../schema/worker-protocol.ts'
+import type { HookAddress } from '../schema/question.ts'
 import type { PluginTopicRights } from '../schema/topic-rights.ts'
 import type { Schedule, Watch } from '../schema/trigger.ts'
 

@@ -4,7 +4,7 @@ import type { ConnectionTarget } from './connection.ts'
 import { exposureSize } from './exposure-size.ts'
 import type { HttpRequest } from './outside.ts'
 import type { SerializedValues } from './plugin-call.ts'
-import type { Operation } from './worker-protocol.ts'
+import type { Operation } from './operation.ts'
 
 /** Bytes that a reference takes beside serialized values, roughly. */
 const referenceSize = 64

@@ -14,11 +14,10 @@ import { createFrameWriter } from '../../src/schema/message-frames.ts'
 import {
   type HostMessage,
   type WorkerMessage,
-  operationSchemas,
-  parseOperation,
   parseWorkerMessage,
   workerMessageSchemas,
 } from '../../src/schema/worker-protocol.ts'
+import { operationSchemas, parseOperation } from '../../src/schema/operation.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 import { readEvents } from '../http/clients.ts'

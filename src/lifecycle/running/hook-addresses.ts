@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { identifierOf } from '../../schema/identifier.ts'
 import type { HookDeclaration } from '../../schema/hook.ts'
-import type { HookAddress } from '../../schema/worker-protocol.ts'
+import type { HookAddress } from '../../schema/question.ts'
 
 /** The addresses of handlers: `<base>/hooks/<namespace>/<shortId>[/<secret>]/<path>`. */
 

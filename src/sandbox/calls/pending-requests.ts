@@ -1,7 +1,8 @@
 import { MessageChannel } from 'node:worker_threads'
 import { messageOf } from '../../base/problem.ts'
 import { postToWorker } from '../../schema/call-frames.ts'
-import type { Answer, UrgentMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
+import type { UrgentMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
+import type { Answer } from '../../schema/question.ts'
 
 /** The answer to one question, to be given once; a second one, or one that comes too late, does nothing. */
 export interface Reply {

@@ -1,5 +1,6 @@
 import type { ValueKind } from '../../schema/message-frames.ts'
-import type { Operation, WorkerLimits } from '../../schema/worker-protocol.ts'
+import type { WorkerLimits } from '../../schema/worker-protocol.ts'
+import type { Operation } from '../../schema/operation.ts'
 
 /**
  * What a plugin has with the host, as the host has been told: so that it can be taken back when the worker

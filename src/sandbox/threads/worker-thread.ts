@@ -7,10 +7,10 @@ import {
   type HostMessage,
   type IsolateMessage,
   parseWorkerMessage,
-  type Question,
   type UrgentMessage,
   type WorkerSetup,
 } from '../../schema/worker-protocol.ts'
+import { type Question } from '../../schema/question.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import type { TurnRules } from '../../schema/turn-cells.ts'
 import { IsolateError } from '../isolate.ts'

@@ -1,6 +1,7 @@
 import { cutText } from '../../base/cut-text.ts'
 import type { PluginCall, PluginCallOutcome, Reference } from '../../schema/plugin-call.ts'
-import type { Question, UrgentMessage } from '../../schema/worker-protocol.ts'
+import type { UrgentMessage } from '../../schema/worker-protocol.ts'
+import type { Question } from '../../schema/question.ts'
 
 type CallMessage = Extract<UrgentMessage, { kind: 'call' }>
 type AnswerMessage = Extract<UrgentMessage, { kind: 'answer' }>

@@ -1,7 +1,8 @@
 import { creditLimit, creditsFor, flowCells } from '../../schema/flow-cells.ts'
 import { createFrameWriter, type FrameKind, type FrameWriter } from '../../schema/message-frames.ts'
 import type { LogLine } from '../../schema/log-line.ts'
-import type { Operation, WorkerMessage } from '../../schema/worker-protocol.ts'
+import type { WorkerMessage } from '../../schema/worker-protocol.ts'
+import type { Operation } from '../../schema/operation.ts'
 import type { Waiting } from './lua/steps.ts'
 import { operationSize } from '../../schema/operation-size.ts'
 

@@ -1,4 +1,4 @@
-import type { Operation } from '../../schema/worker-protocol.ts'
+import type { Operation } from '../../schema/operation.ts'
 import type { OutsideAnswer, OutsideCall, OutsideService } from '../../schema/outside.ts'
 import { failedAnswer } from '../../schema/failed-answer.ts'
 import { roomFor, type ForeignCaller } from './peers/foreign-callers.ts'

@@ -2,14 +2,8 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { PluginCallOutcome, SerializedValues, Reference } from '../../schema/plugin-call.ts'
 import { callDepthLimit } from '../../schema/plugin-call-limits.ts'
 import { readFromHost } from '../../schema/call-frames.ts'
-import type {
-  Answer,
-  Answers,
-  Question,
-  UrgentMessage,
-  WorkerMessage,
-  WorkerSetup,
-} from '../../schema/worker-protocol.ts'
+import type { UrgentMessage, WorkerMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
+import type { Answer, Answers, Question } from '../../schema/question.ts'
 import { createLocalCalls, type ReceivedCall } from './local-calls.ts'
 
 type Received = Parameters<typeof readFromHost>[0]

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json } from '../../../base/json.ts'
 import { messageOf } from '../../../base/problem.ts'
 import { keyValueSize } from '../../../schema/operation-size.ts'
-import type { KeyValue } from '../../../schema/worker-protocol.ts'
+import type { KeyValue } from '../../../schema/operation.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTruthy, option, optionalNumber, optionalText, textArgument } from './arguments.ts'
