@@ -10,7 +10,7 @@ import type { KeyValue } from './operation.ts'
 import type { OutsideAnswer } from './outside.ts'
 import type { Parsed } from './parser.ts'
 import { type Config, Resources } from './plugin.ts'
-import type { PluginCall} from './plugin-call.ts';
+import type { PluginCall } from './plugin-call.ts'
 import { PluginCallOutcome, Release, Uint32 } from './plugin-call.ts'
 import type { PluginLimits } from './plugin-limits.ts'
 import { type Answer, Question } from './question.ts'
