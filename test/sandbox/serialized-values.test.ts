@@ -3,12 +3,24 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { LuaTable, LuaValue } from '../../src/sandbox/worker/lua/lua-value.ts'
 import { deserializeValues, serializeValues } from '../../src/sandbox/worker/peers/serialized-values.ts'
+import type { Steps } from '../../src/sandbox/worker/lua/steps.ts'
 import type { SerializedValues, Reference } from '../../src/schema/plugin-call.ts'
 import { bytes, createState } from './lua/lua-state.ts'
 
 const runtime = createState()
 const other = createState()
 const noReference = (): never => assert.fail('nothing is referred to')
+const { complete } = runtime
+
+function serialized(
+  values: readonly LuaValue[],
+  how: Partial<Parameters<typeof serializeValues>[1]> = {},
+): SerializedValues {
+  return complete(serializeValues(values, { refer: noReference, ...how }))
+}
+
+const deserialized = (body: Uint8Array): LuaValue[] =>
+  complete(deserializeValues(body, { newTable: other.newTable, resolved: [] }))
 
 /** A value as a test can compare it: tables as sorted pairs. */
 function shape(value: LuaValue): unknown {
@@ -47,8 +59,7 @@ const { value: anyValue } = fc.letrec<{ value: LuaValue }>((tie) => ({
 test('whatever plain values are serialized come out the same in another Lua state', () => {
   fc.assert(
     fc.property(fc.array(fc.option(anyValue, { nil: undefined }), { maxLength: 4 }), (values) => {
-      const serialized = serializeValues(values, { refer: noReference })
-      const read = deserializeValues(serialized, { newTable: other.newTable, resolve: noReference })
+      const read = deserialized(serialized(values).body)
       assert.deepEqual(read.map(shape), values.map(shape))
     }),
   )
@@ -57,8 +68,7 @@ test('whatever plain values are serialized come out the same in another Lua stat
 test('values of any length in a row are serialized, wherever the room for them ends', () => {
   for (let length = 1; length < 600; length += 1) {
     const values = [bytes('x'.repeat(length)), true, false, undefined, true]
-    const serialized = serializeValues(values, { refer: noReference })
-    const read = deserializeValues(serialized, { newTable: other.newTable, resolve: noReference })
+    const read = deserialized(serialized(values).body)
     assert.deepEqual(read.map(shape), values.map(shape))
   }
 })
@@ -73,7 +83,7 @@ test('functions, and tables with functions or a metatable, are referred to, each
     referred.push(value)
     return { owner: 1, handle: referred.length, type: 'table', plugin: '@a/b' }
   }
-  const { references } = serializeValues([f, withFunction, withMetatable, plain, f], { refer })
+  const { references } = serialized([f, withFunction, withMetatable, plain, f], { refer })
   assert.deepEqual(referred, [f, withFunction, withMetatable, plain, f])
   assert.deepEqual(
     references.map(({ handle }) => handle),
@@ -88,22 +98,59 @@ test('what is withheld is left out, in tables too', () => {
   )
   const withheld = (value: LuaValue): boolean =>
     value instanceof Uint8Array && Buffer.from(value).toString() === 'secret'
-  const serialized = serializeValues([bytes('secret'), table], { refer: noReference, withheld })
-  assert.equal(Buffer.from(serialized.body).includes('secret'), false)
-  const read = deserializeValues(serialized, { newTable: other.newTable, resolve: noReference })
-  assert.deepEqual(read.map(shape), [
+  const { body } = serialized([bytes('secret'), table], { withheld })
+  assert.equal(Buffer.from(body).includes('secret'), false)
+  assert.deepEqual(deserialized(body).map(shape), [
     null,
     [[`bytes ${Buffer.from('b').toString('hex')}`, [[2, shape(bytes('open'))]]]],
   ])
 })
 
 test('broken serialized values are an error, never a value from nowhere', () => {
-  const whole = serializeValues([bytes('text'), 5, true], { refer: noReference })
-  const reading = { newTable: other.newTable, resolve: noReference }
-  const cut = (end: number): SerializedValues => ({ ...whole, body: whole.body.slice(0, end) })
-  for (const end of [1, 4, 8, 12, 16]) assert.throws(() => deserializeValues(cut(end), reading), RangeError)
-  assert.throws(() => deserializeValues({ body: Uint8Array.of(99), references: [] }, reading), RangeError)
+  const { body } = serialized([bytes('text'), 5, true])
+  for (const end of [1, 4, 8, 12, 16]) assert.throws(() => deserialized(body.slice(0, end)), RangeError)
+  assert.throws(() => deserialized(Uint8Array.of(99)), RangeError)
   // A table that says of itself that it has more entries than may be.
   const boasting = Uint8Array.of(5, 0xff, 0xff, 0xff, 0xff)
-  assert.throws(() => deserializeValues({ body: boasting, references: [] }, reading), /more than \d+ entries/)
+  assert.throws(() => deserialized(boasting), /more than \d+ entries/)
+})
+
+/** Rows of four fields. */
+function rows(count: number): LuaValue {
+  const source = `local rows = {}
+    for i = 1, ${count} do rows[i] = { name = 'n' .. i, value = i, unit = 'W', ok = i % 2 == 0 } end
+    return rows`
+  return runtime.run(bytes(source), 'rows')[0]
+}
+
+/** Takes both in turns, and answers what comes of them, with how often each was set aside. */
+function alternating<T>(steps: Steps<T>[]): { value: T; pauses: number }[] {
+  const pauses = steps.map(() => 0)
+  const values = new Map<number, T>()
+  while (values.size < steps.length) {
+    for (const [index, each] of steps.entries()) {
+      if (values.has(index)) continue
+      const step = each.next()
+      if (step.done === true) values.set(index, step.value)
+      else pauses[index] = (pauses[index] ?? 0) + 1
+    }
+  }
+  return pauses.map((count, index) => ({ value: values.get(index) as T, pauses: count }))
+}
+
+test('others have their turn in the midst of many values, which come out the same all the same', () => {
+  const values = [rows(2_000), rows(300)]
+  const packed = alternating(values.map((value) => serializeValues([value], { refer: noReference })))
+  const read = alternating(
+    packed.map(({ value }) => deserializeValues(value.body, { newTable: other.newTable, resolved: [] })),
+  )
+  assert.deepEqual(
+    read.map(({ value }) => value.map(shape)),
+    values.map((value) => [shape(value)]),
+  )
+  // A row is ten values or so.
+  for (const [one, two] of [packed, read]) {
+    assert.ok(one !== undefined && one.pauses >= 2_000 / 40, `${one?.pauses} pauses`)
+    assert.ok(two !== undefined && two.pauses >= 300 / 40, `${two?.pauses} pauses`)
+  }
 })

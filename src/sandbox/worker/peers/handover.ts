@@ -2,6 +2,7 @@ import type { Reference, SerializedValues } from '../../../schema/plugin-call.ts
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { ExportedThings } from './exported-things.ts'
 import type { ImportedThings } from './imported-things.ts'
+import type { Steps } from '../lua/steps.ts'
 import type { Served } from './served-calls.ts'
 import { deserializeValues, serializeValues } from './serialized-values.ts'
 
@@ -9,13 +10,24 @@ import { deserializeValues, serializeValues } from './serialized-values.ts'
 export interface Handover {
   /** What this plugin has for a reference that it got. */
   resolve(reference: Reference): LuaValue
-  unpack(serialized: SerializedValues): LuaValue[]
+  /** Counts what is referred to, which has to be done when it comes. The values are made later. */
+  receive(serialized: SerializedValues): Received
   /** `given`: as arguments, not as what was asked for. Throws what `serializeValues` throws. */
-  pack(values: readonly LuaValue[], how: { given: boolean; withheld?: Served['withheld'] }): SerializedValues
+  pack(
+    values: readonly LuaValue[],
+    how: { given: boolean; withheld?: Served['withheld'] },
+  ): Steps<SerializedValues>
   /** These came too late, or for nothing. */
   refuse(references: readonly Reference[]): void
   /** These were packed, and will not be sent. */
   takeBack(references: readonly Reference[]): void
+}
+
+export interface Received {
+  /** What the values took on their way. */
+  readonly bytes: number
+  /** Throws what `deserializeValues` throws. */
+  unpack(): Steps<LuaValue[]>
 }
 
 export interface HandoverSettings {
@@ -36,8 +48,14 @@ export function createHandover(settings: HandoverSettings): Handover {
 
   return {
     resolve,
-    unpack: (serialized) => deserializeValues(serialized, { newTable: runtime.newTable, resolve }),
-    pack(values, { given, withheld }) {
+    receive({ body, references }) {
+      const resolved = references.map(resolve)
+      return {
+        bytes: body.byteLength,
+        unpack: () => deserializeValues(body, { newTable: runtime.newTable, resolved }),
+      }
+    },
+    *pack(values, { given, withheld }) {
       const own: number[] = []
       function refer(thing: LuaTable | LuaFunction): Reference {
         const foreign = imported.referenceOf(thing)
@@ -46,13 +64,17 @@ export function createHandover(settings: HandoverSettings): Handover {
         own.push(handle)
         return { owner: isolate, handle, type: thing.kind, plugin }
       }
+      let done = false
       try {
-        const serialized = serializeValues(values, withheld === undefined ? { refer } : { refer, withheld })
+        const serialized = yield* serializeValues(
+          values,
+          withheld === undefined ? { refer } : { refer, withheld },
+        )
         exported.sent(own)
+        done = true
         return serialized
-      } catch (error) {
-        exported.unsent(own)
-        throw error
+      } finally {
+        if (!done) exported.unsent(own)
       }
     },
     refuse(references) {

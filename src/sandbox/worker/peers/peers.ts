@@ -100,17 +100,19 @@ export function createPeers(settings: PeersSettings): Peers {
     reference: Reference,
     operation: PluginOperation,
     args: readonly LuaValue[],
-    accept = handover.unpack,
+    most = Number.POSITIVE_INFINITY,
   ): Steps<LuaValue[]> {
     const { owner, handle } = reference
     if (endedPeers.has(owner)) throw notRunning(reference)
     const callDepth = depth + 1
     if (callDepth > callDepthLimit)
       throw new Error(`calls between plugins are nested more than ${callDepthLimit} deep`)
-    const serialized = handover.pack(args, { given: true })
+    const serialized = yield* handover.pack(args, { given: true })
     try {
       const question = { kind: 'callPlugin', owner, handle, operation, depth: callDepth, serialized } as const
-      return yield* settings.ask(question, accept)
+      const { bytes, unpack } = yield* settings.ask(question, handover.receive)
+      if (bytes > most) throw new Error(`the object takes ${bytes} of at most ${most} bytes`)
+      return yield* unpack()
     } catch (error) {
       throw failureOfCall(reference, error)
     }
@@ -134,7 +136,7 @@ export function createPeers(settings: PeersSettings): Peers {
       settled(notRunning(reference))
       return
     }
-    const serialized = handover.pack(args, { given: true })
+    const serialized = runtime.complete(handover.pack(args, { given: true }))
     const taken = queues.add({
       owner,
       serialized,
@@ -166,28 +168,23 @@ export function createPeers(settings: PeersSettings): Peers {
   function* copyOf(value: LuaTable, most: number): Steps<LuaTable | undefined> {
     const reference = imported.referenceOf(value)
     if (reference === undefined) return undefined
-    const unpackSmall = (serialized: SerializedValues): LuaValue[] => {
-      const flat = handover.unpack(serialized)
-      const { byteLength } = serialized.body
-      if (byteLength > most) throw new Error(`the object takes ${byteLength} of at most ${most} bytes`)
-      return flat
-    }
-    return fillTable(runtime.newTable(), yield* callOut(reference, 'entries', [], unpackSmall))
+    return fillTable(runtime.newTable(), yield* callOut(reference, 'entries', [], most))
   }
 
   function* perform({ caller, handle, operation, serialized }: ReceivedCall): Steps<SerializedValues> {
     if (serveCall === undefined) throw new Error('the plugin is not there yet')
-    const args = handover.unpack(serialized)
+    const { bytes, unpack } = handover.receive(serialized)
     const target = exported.find(handle)
     if (target === undefined) throw new Error('this object is not there any more')
+    const args = yield* unpack()
     const { values, withheld } = yield* serveCall({
       caller,
       target,
       operation,
       args,
-      bytes: serialized.body.byteLength,
+      bytes,
     })
-    return handover.pack(values, { given: false, withheld })
+    return yield* handover.pack(values, { given: false, withheld })
   }
 
   function ended(owner: number): void {

@@ -1,6 +1,7 @@
 import type { SerializedValues, Reference } from '../../../schema/plugin-call.ts'
 import { serializedReferenceLimit } from '../../../schema/plugin-call-limits.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import { pause, type Steps } from '../lua/steps.ts'
 
 /** Bytes of the values of one call: a picture fits, and no plugin can fill the host's memory. */
 export const serializedBytesLimit = 16 * 1024 * 1024
@@ -12,6 +13,8 @@ export const serializedEntryLimit = 100_000
 /** Tables within tables; deeper ones are a mistake. */
 const deepest = 100
 const firstCapacity = 256
+/** Values after which others may have their turn: less than a millisecond of work. */
+const valuesAtOnce = 256
 
 const tag = { nil: 0, no: 1, yes: 2, number: 3, string: 4, table: 5, again: 6, reference: 7 } as const
 
@@ -26,15 +29,16 @@ export interface Serialization {
  * Lua values as bytes: numbers and strings exactly, plain tables copied, one that occurs twice as one. Functions,
  * and tables with functions or a metatable, become references. Throws `Error` for what is too large or too deep.
  */
-export function serializeValues(
+export function* serializeValues(
   values: readonly LuaValue[],
   { refer, withheld }: Serialization,
-): SerializedValues {
+): Steps<SerializedValues> {
   const bytes = createWriter()
   const references: Reference[] = []
   /** Tables by their number, in the order in which they begin. */
   const tables = new Map<LuaTable, number>()
-  let depth = 0
+  /** Tables that have begun and not ended, each within the one before. */
+  const open: { entries: readonly [LuaValue, LuaValue][]; written: number }[] = []
   const count = createEntryCount()
 
   function write(value: LuaValue): void {
@@ -51,29 +55,40 @@ export function serializeValues(
       bytes.again(known)
       return
     }
-    const entries = value.kind === 'table' && value.metatable === undefined ? value.entries() : undefined
-    if (value.kind === 'function' || entries === undefined || entries.some(hasFunction)) {
+    const all = value.kind === 'table' && value.metatable === undefined ? value.entries() : undefined
+    if (value.kind === 'function' || all === undefined || all.some(hasFunction)) {
       if (references.length >= serializedReferenceLimit)
         throw new Error(`more than ${serializedReferenceLimit} functions and objects at a time`)
       bytes.reference(references.length)
       references.push(refer(value))
       return
     }
-    if (depth >= deepest) throw new Error(`the table is nested more than ${deepest} levels deep`)
-    depth += 1
+    if (open.length >= deepest) throw new Error(`the table is nested more than ${deepest} levels deep`)
     tables.set(value, tables.size)
     // A pair whose value is withheld is left out whole: nil is no value of a table.
-    const given = entries.filter((pair) => !pair.some((part) => withheld?.(part)))
-    count(1 + given.length)
-    bytes.table(given.length)
-    for (const [key, content] of given) {
-      write(key)
-      write(content)
-    }
-    depth -= 1
+    const entries = withheld === undefined ? all : all.filter((pair) => !pair.some((part) => withheld(part)))
+    count(1 + entries.length)
+    bytes.table(entries.length)
+    open.push({ entries, written: 0 })
   }
 
-  for (const value of values) write(value)
+  let work = 0
+  for (const value of values) {
+    write(value)
+    for (let table = open.at(-1); table !== undefined; table = open.at(-1)) {
+      const pair = table.entries[table.written >> 1]
+      if (pair === undefined) open.pop()
+      else {
+        write(pair[table.written & 1])
+        table.written += 1
+      }
+      work += 1
+      if (work % valuesAtOnce === 0) {
+        bytes.keep()
+        yield pause
+      }
+    }
+  }
   return { body: bytes.take(), references }
 }
 
@@ -83,18 +98,19 @@ function hasFunction(pair: [LuaValue, LuaValue]): boolean {
 
 export interface Deserialization {
   newTable(): LuaTable
-  /** What the receiver has for it. */
-  resolve(reference: Reference): LuaValue
+  /** What the receiver has for each reference. */
+  resolved: readonly LuaValue[]
 }
 
 /** The values that these bytes and references stand for. Throws `Error` for broken ones. */
-export function deserializeValues(
-  { body, references }: SerializedValues,
-  { newTable, resolve }: Deserialization,
-): LuaValue[] {
+export function* deserializeValues(
+  body: Uint8Array,
+  { newTable, resolved }: Deserialization,
+): Steps<LuaValue[]> {
   const view = new DataView(body.buffer, body.byteOffset, body.byteLength)
-  const resolved = references.map(resolve)
   const tables: LuaTable[] = []
+  /** Tables that have begun and not ended, each within the one before. `key` has been read, and its value has not. */
+  const open: { table: LuaTable; pairs: number; hasKey: boolean; key: LuaValue }[] = []
   // Whoever wrote it may not have kept to the limit.
   const countEntries = createEntryCount()
   let at = 0
@@ -123,7 +139,7 @@ export function deserializeValues(
         return body.slice(at - length, at)
       }
       case tag.table:
-        return readTable(word())
+        return beginTable(word())
       case tag.again:
         return tables[word()]
       case tag.reference:
@@ -133,20 +149,33 @@ export function deserializeValues(
     }
   }
 
-  function readTable(count: number): LuaTable {
+  function beginTable(pairs: number): LuaTable {
     const table = newTable()
     tables.push(table)
-    countEntries(1 + count)
-    for (let pair = 0; pair < count; pair += 1) {
-      const key = read()
-      const value = read()
-      if (key !== undefined && value !== undefined) table.set(key, value)
-    }
+    countEntries(1 + pairs)
+    open.push({ table, pairs, hasKey: false, key: undefined })
     return table
   }
 
+  let work = 0
   const values: LuaValue[] = []
-  while (at < body.length) values.push(read())
+  while (at < body.length) {
+    values.push(read())
+    for (let inner = open.at(-1); inner !== undefined; inner = open.at(-1)) {
+      if (inner.hasKey) {
+        const { table, key } = inner
+        inner.hasKey = false
+        inner.pairs -= 1
+        const value = read()
+        if (key !== undefined && value !== undefined) table.set(key, value)
+      } else if (inner.pairs > 0) {
+        inner.hasKey = true
+        inner.key = read()
+      } else open.pop()
+      work += 1
+      if (work % valuesAtOnce === 0) yield pause
+    }
+  }
   return values
 }
 
@@ -166,6 +195,8 @@ interface Writer {
   table(pairs: number): void
   again(index: number): void
   reference(index: number): void
+  /** Another writer may begin before this one ends. */
+  keep(): void
   take(): Uint8Array
 }
 
@@ -178,18 +209,20 @@ function createWriter(): Writer {
   let view = firstView
   let length = 0
 
+  function move(size: number): void {
+    const other = new Uint8Array(size)
+    other.set(buffer)
+    buffer = other
+    view = new DataView(buffer.buffer)
+  }
+
   /** Makes room, and answers where it begins. */
   function reserve(size: number): number {
     const at = length
     length += size
     if (length > serializedBytesLimit)
       throw new Error(`the values take more than ${serializedBytesLimit} bytes`)
-    if (length > buffer.length) {
-      const larger = new Uint8Array(Math.max(length, buffer.length * 2))
-      larger.set(buffer)
-      buffer = larger
-      view = new DataView(buffer.buffer)
-    }
+    if (length > buffer.length) move(Math.max(length, buffer.length * 2))
     return at
   }
 
@@ -219,6 +252,9 @@ function createWriter(): Writer {
     table: (pairs) => void counted(tag.table, pairs),
     again: (index) => void counted(tag.again, index),
     reference: (index) => void counted(tag.reference, index),
+    keep() {
+      if (buffer === firstBuffer) move(buffer.length * 2)
+    },
     // A copy of its own size: a view would take the whole buffer along.
     take: () => buffer.slice(0, length),
   }
