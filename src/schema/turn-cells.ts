@@ -15,7 +15,9 @@ export const turnCells = {
   largest: 4,
   /** 1 while the worker collects garbage to find out who keeps how much: that is nobody's time. */
   collecting: 5,
-  count: 6,
+  /** Number of the worker's thread in the operating system; 0: it does not say. */
+  thread: 6,
+  count: 7,
 } as const
 
 /** How isolates take turns in a worker that they share. */

@@ -10,10 +10,17 @@ import { createManualClock } from '../helpers/manual-clock.ts'
 function stage() {
   const manual = createManualClock()
   let share = 1
+  let waiting: number | undefined
   const clock = { ...manual, processorTime: () => manual.monotonic() * share }
   const limits = { ...defaultLimits, beatInterval: 50, stretchBeats: 8, loadBeats: 16, hangBeats: 8 }
   const hung: number[] = []
-  const watch = createTurnWatchdog({ clock, limits, hung: (isolate) => hung.push(isolate) })
+  const watch = createTurnWatchdog({
+    clock,
+    limits,
+    waitingTime: (thread) => (waiting === undefined ? undefined : manual.monotonic() * waiting * thread),
+    hung: (isolate) => hung.push(isolate),
+  })
+  Atomics.store(new Int32Array(watch.rules.cells), turnCells.thread, 1)
   const used: MemoryInUse = { heap: 1_000, outside: 0 }
   const told: [isolate: number, excess: Excess][] = []
   let garbage = 0
@@ -39,6 +46,8 @@ function stage() {
     beats,
     /** The processor is this process's for a share of the time. */
     hasProcessorFor: (wanted: number) => void (share = wanted),
+    /** The worker's thread waits for a processor for a share of the time. */
+    waitsFor: (wanted: number) => void (waiting = wanted),
     /** A collection takes so many beats. */
     collectsFor: (count: number) => void (collecting = count),
     ...{ clock, watch, hung, used, told, turns },
@@ -202,6 +211,24 @@ test('§6 a beat is longer where other processes have the processor, and three t
     waiting.beats(1)
     assert.deepEqual(waiting.hung, [3])
   })
+})
+
+test('§6 a beat is longer while the thread waits for a processor, and ten times as long at most', () => {
+  // The process as a whole has all the time that it wants: other threads of it take it.
+  for (const [share, beatsOfOne] of [
+    [0.5, 2],
+    [1, 10],
+  ] as const) {
+    const { turns, hung, beats, waitsFor } = stage()
+    waitsFor(share)
+    turns.run(3, () => {
+      // The first one sees that it has begun.
+      beats(1 + 8 * beatsOfOne - 1)
+      assert.deepEqual(hung, [])
+      beats(1)
+      assert.deepEqual(hung, [3])
+    })
+  }
 })
 
 test('§6 nobody pays for the time that it takes to collect garbage, and nobody hangs in it', () => {

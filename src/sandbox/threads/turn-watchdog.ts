@@ -15,20 +15,26 @@ export interface TurnWatchdog {
 export interface TurnWatchdogSettings {
   clock: Clock
   limits: SandboxLimits
+  /** Milliseconds that the worker's thread has waited for a processor; undefined: nobody knows. */
+  waitingTime(thread: number): number | undefined
   /** This isolate runs, and cannot be asked to stop: only the end of the worker stops it. */
   hung(isolate: number): void
 }
 
-/** Share of a beat for which this process has to have had a processor, or else the beat is made longer. */
+/** Share of a beat for which there has to have been a processor, or else the beat is made longer. */
 const busyShare = 0.8
-/** So many times as long at most: who waits takes no processor time, and others wait for it all the same. */
-const longestBeat = 3
+/**
+ * So many times as long at most where only the processor time of the whole process is known: who waits for something else
+ * takes none. Others wait for it all the same, so there is an end where it is known of the thread, too.
+ */
+const longestBeat = { ofProcess: 3, ofThread: 10 }
 
 /**
  * Beats the time for a shared worker, and looks whether it still takes turns. Silence is counted in beats, not
  * by the clock: a host that was asleep, or busy, or on a machine with other things to do, does not blame a plugin for it.
  */
-export function createTurnWatchdog({ clock, limits, hung }: TurnWatchdogSettings): TurnWatchdog {
+export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog {
+  const { clock, limits, waitingTime, hung } = settings
   const buffer = new SharedArrayBuffer(turnCells.count * Int32Array.BYTES_PER_ELEMENT)
   const cells = new Int32Array(buffer)
   const megabyte = 1024 * 1024
@@ -36,16 +42,32 @@ export function createTurnWatchdog({ clock, limits, hung }: TurnWatchdogSettings
   let lastProgress = 0
   let silence = 0
   let ticks = 0
-  let lastProcessorTime = clock.processorTime()
+  /** When the last beat was, on clocks of their own. */
+  let last = times()
+
+  function times() {
+    const thread = Atomics.load(cells, turnCells.thread)
+    // Nobody is looked at between two turns.
+    const isWatched = thread !== 0 && Atomics.load(cells, turnCells.running) !== 0
+    return {
+      elapsed: clock.monotonic(),
+      ofProcess: clock.processorTime(),
+      waiting: isWatched ? waitingTime(thread) : undefined,
+    }
+  }
 
   function tick(): void {
     next = clock.schedule(limits.beatInterval, tick)
     ticks += 1
-    const processorTime = clock.processorTime()
-    const isShortOfTime = processorTime - lastProcessorTime < limits.beatInterval * busyShare
-    if (isShortOfTime && ticks < longestBeat) return
+    const now = times()
+    const before = last.waiting
+    const [had, longest] =
+      now.waiting !== undefined && before !== undefined
+        ? [now.elapsed - last.elapsed - (now.waiting - before), longestBeat.ofThread]
+        : [now.ofProcess - last.ofProcess, longestBeat.ofProcess]
+    if (had < limits.beatInterval * busyShare && ticks < longest) return
     ticks = 0
-    lastProcessorTime = processorTime
+    last = now
     beat()
   }
 

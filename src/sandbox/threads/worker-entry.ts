@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { buildDirectory } from '../../base/build-directory.ts'
 import { lazily } from '../../base/lazily.ts'
+import { turnCells } from '../../schema/turn-cells.ts'
 import { unpackCodeCache } from './code-cache.ts'
 
 /** What a worker runs, in memory that all of them share. */
@@ -12,12 +13,20 @@ export interface WorkerProgram {
 }
 
 /**
- * What a worker is started with: compiles the program in its `workerData`, or takes it from the cache, and runs it. Only
+ * What a worker is started with: says which thread it is, compiles the program in its `workerData`, or takes it from the cache, and runs it. Only
  * the program itself may ask for modules of Node's; a bootstrap that is given as text finds `require` among the globals.
  */
 export const workerBootstrap = `{
   const load = require
-  const { source, code } = load('node:worker_threads').workerData.program
+  const { program: { source, code }, turns } = load('node:worker_threads').workerData
+  if (turns !== undefined) {
+    try {
+      const [, thread] = load('node:fs').readlinkSync('/proc/thread-self').split('/task/')
+      Atomics.store(new Int32Array(turns.cells), ${turnCells.thread}, Number(thread))
+    } catch {
+      // Linux alone has it.
+    }
+  }
   const { Script } = load('node:vm')
   const options = { filename: 'worker.js', cachedData: code && new Uint8Array(code) }
   const script = new Script(Buffer.from(source).latin1Slice(), options)

@@ -4,18 +4,30 @@ import { createRequire } from 'node:module'
 import { test, type TestContext } from 'node:test'
 import { runInThisContext } from 'node:vm'
 import { MessageChannel, Worker } from 'node:worker_threads'
+import { systemClock } from '../../../src/base/clock.ts'
+import { defaultLimits } from '../../../src/sandbox/limits.ts'
 import { packCodeCache, unpackCodeCache } from '../../../src/sandbox/threads/code-cache.ts'
+import { createTurnWatchdog } from '../../../src/sandbox/threads/turn-watchdog.ts'
+import { waitingTimeOf } from '../../../src/sandbox/threads/waiting-time.ts'
 import {
   workerBootstrap,
   type WorkerProgram,
   workerProgram,
 } from '../../../src/sandbox/threads/worker-entry.ts'
+import { turnCells, type TurnRules } from '../../../src/schema/turn-cells.ts'
 import type { WorkerSetup } from '../../../src/schema/worker-protocol.ts'
 
 /** The first message of a worker that runs this program. */
-async function firstMessage(context: TestContext, program: WorkerProgram): Promise<unknown> {
+async function firstMessage(
+  context: TestContext,
+  program: WorkerProgram,
+  turns?: TurnRules,
+): Promise<unknown> {
   const { port1, port2 } = new MessageChannel()
-  const setup: WorkerSetup = { urgent: port2, signal: new SharedArrayBuffer(4) }
+  const setup: WorkerSetup = {
+    ...{ urgent: port2, signal: new SharedArrayBuffer(4) },
+    ...(turns && { turns }),
+  }
   const options = { eval: true, workerData: { ...setup, program }, transferList: [port2], env: {} }
   const worker = new Worker(workerBootstrap, options)
   context.after(() => worker.terminate())
@@ -39,6 +51,20 @@ test('a worker takes its code from the cache of the build', async (t) => {
   const script = new Script(textOf(source), { filename: 'worker.js', cachedData: new Uint8Array(code) })
   assert.equal(script.cachedDataRejected, false)
   assert.deepEqual(await firstMessage(t, { source, code }), { kind: 'ready' })
+})
+
+test('a shared worker says which thread it is, so that it is known how long it waits for a processor', async (t) => {
+  const { rules } = createTurnWatchdog({
+    ...{ clock: systemClock, limits: defaultLimits, waitingTime: waitingTimeOf },
+    hung: () => undefined,
+  })
+  await firstMessage(t, workerProgram(), rules)
+  const thread = Atomics.load(new Int32Array(rules.cells), turnCells.thread)
+  const waited = waitingTimeOf(thread)
+  // Other systems do not say.
+  if (process.platform === 'linux') assert.ok(waited !== undefined && waited > 0, `waited ${waited} ms`)
+  else assert.deepEqual([thread, waited], [0, undefined])
+  assert.equal(waitingTimeOf(0), undefined)
 })
 
 test('a worker compiles its program where there is no code for it, or none that V8 takes', async (t) => {
