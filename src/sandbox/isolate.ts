@@ -3,6 +3,7 @@ import type { SerializedJson } from '../base/serialized-json.ts'
 import type { Connection, ConnectionListener, ConnectionTarget } from '../schema/connection.ts'
 import type { HookDeclaration, HookOutcome, HookRequest } from '../schema/hook.ts'
 import type { Exposure } from '../schema/exposure.ts'
+import type { KeyValueEntry } from '../schema/key-value-file.ts'
 import type { ValueKind } from '../schema/message-frames.ts'
 import type { OutsideAnswer, OutsideCall } from '../schema/outside.ts'
 import type { Config, LogEntry, Resources } from '../schema/plugin.ts'
@@ -41,13 +42,6 @@ export interface IsolateSource {
   retained: [topic: string, payload: number][]
   /** What the host's owner has set for it; the rest is as for every plugin. */
   limits?: ChosenLimits
-}
-
-export interface KeyValueEntry {
-  value: Json
-  /** Milliseconds since the epoch; absent: for ever. */
-  expiresAt?: number
-  secure?: boolean
 }
 
 export interface PublishOptions {

@@ -153,7 +153,7 @@ test('an append that broke off half-way is finished by whoever writes next', asy
   assert.ok(requested !== undefined && installed !== undefined)
   // The process that did this is dead: the second event is promised, and was not sent.
   const data = encodeMessage(requested, [installed], noVault)
-  await stream.publish(journalSubject(fleet, id), data, requested.id, 0)
+  await stream.publish(journalSubject(fleet, id), data, { id: requested.id, expected: 0 })
   await reached(host, 1)
   assert.equal(pluginIn(host.state, id).value, 'installing')
   const restarted = await stage.openHost(context, fleet)

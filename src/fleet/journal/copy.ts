@@ -7,7 +7,8 @@ import { type Applied, foldEvent, type PluginSnapshot } from '../../journal/evol
 import type { Vault } from '../../journal/vault.ts'
 import type { JournalEvent } from '../../schema/journal-event.ts'
 import { StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
-import type { Following, JournalStream, StoredMessage } from './journal-stream.ts'
+import type { StoredMessage } from '../store/store-stream.ts'
+import type { Following, JournalStream } from './journal-stream.ts'
 import { decodeMessage } from './stream-message.ts'
 
 /**

@@ -108,7 +108,7 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
     try {
       for (const end = until(); ;) {
         try {
-          const published = await stream.publish(subject, data, event.id, expected)
+          const published = await stream.publish(subject, data, { id: event.id, expected })
           if ('seq' in published) await copy.reach(published.seq, end)
           else if (published.refusedAfter < expected) throw copy.fail(gone())
           else await copy.reach(published.refusedAfter, end)

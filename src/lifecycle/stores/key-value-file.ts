@@ -1,13 +1,17 @@
 import { join } from 'node:path'
 import type { FileSystem } from '../../base/file-system.ts'
-import { isJson, isJsonObject } from '../../base/json.ts'
+import { isJsonObject } from '../../base/json.ts'
 import { type KeyRing, keyIdOf } from '../../base/key-ring.ts'
 import { systemErrorCode } from '../../base/problem.ts'
 import { decodeLine, encodeLine } from '../../journal/journal-line.ts'
-import type { KeyValueEntry } from '../../sandbox/isolate.ts'
 import { directoryName, identifierOf } from '../../schema/identifier.ts'
 import { parseJsonText } from '../../schema/json-text.ts'
-import { parseKeyValueFile, parseSealedKeyValueFile } from '../../schema/key-value-file.ts'
+import {
+  entriesIn,
+  type KeyValueEntry,
+  parseKeyValueFile,
+  parseSealedKeyValueFile,
+} from '../../schema/key-value-file.ts'
 
 /** The text of a key-value file. With a key all entries are encrypted as one, so that not even their names show. */
 
@@ -40,17 +44,13 @@ export function encodeStore(
 export function decodeStore(plugin: string, bytes: Uint8Array, ring: KeyRing): Map<string, KeyValueEntry> {
   const content = wholeContent(bytes)
   const sealed = parseSealedKeyValueFile(content)
-  const parsed = parseKeyValueFile(
-    sealed.ok
-      ? { version: 2, entries: JSON.parse(ring.open(contextOf(plugin), sealed.value.sealed)) as unknown }
-      : content,
+  return entriesIn(
+    parseKeyValueFile(
+      sealed.ok
+        ? { version: 2, entries: JSON.parse(ring.open(contextOf(plugin), sealed.value.sealed)) as unknown }
+        : content,
+    ),
   )
-  if (!parsed.ok) throw new Error(parsed.errors.map(({ path, message }) => `${path} ${message}`).join('; '))
-  const entries = Object.entries(parsed.value.entries)
-  const deep = entries.find(([, { value }]) => !isJson(value))
-  if (deep !== undefined) throw new Error(`/entries/${deep[0]} nests too deep`)
-  // Checked just now.
-  return new Map(entries as [string, KeyValueEntry][])
 }
 
 const lineFeed = 0x0a

@@ -6,8 +6,8 @@ import { type KeyRing, SecretKeyError } from '../../base/key-ring.ts'
 import type { Logger } from '../../base/log.ts'
 import { makePrivateDirectory, privateFileMode } from '../../base/private-files.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
-import type { KeyValueEntry } from '../../sandbox/isolate.ts'
-import { createDelayedWrite, type DelayedWrite } from './delayed-write.ts'
+import type { KeyValueEntry } from '../../schema/key-value-file.ts'
+import { createDelayedWrite, type DelayedWrite } from '../../base/delayed-write.ts'
 import { decodeStore, encodeStore, storeFiles, storePath, storesFolderIn } from './key-value-file.ts'
 
 /** The plugins' key-value stores: in memory while a plugin is loaded, each in a file that is replaced whole. */

@@ -13,7 +13,7 @@ import {
   type RetainedAccount,
 } from '../../schema/retained-account.ts'
 import { parseRetainedFile, type RetainedFile } from '../../schema/retained-file.ts'
-import { createDelayedWrite, type DelayedWrite } from './delayed-write.ts'
+import { createDelayedWrite, type DelayedWrite } from '../../base/delayed-write.ts'
 
 /** Folder in the data directory; one file a plugin. */
 const folderName = '.retained'

@@ -1,0 +1,177 @@
+import type { JetStreamClient, JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { messageOf, Problem } from '../../base/problem.ts'
+import { StoreRefusedError, StoreUnreachableError } from './store-errors.ts'
+
+/** A stream of the fleet's store, as JetStream has it: the journal, or what keys and objects are kept in. */
+export interface StoreStream {
+  readonly name: string
+  /** As it was when it was opened. */
+  readonly info: StreamInfo
+  readonly client: JetStreamClient
+  /** Bytes that one message may have. */
+  room(): number
+  /**
+   * Writes a message. With `expected`, on top of the last message of its subject, whose number that is (0: there is none);
+   * or it answers the number that the last one has in fact. The same `id` is taken once. Throws `StoreUnreachableError`
+   * when it is not known whether it was taken, and `body_too_large` when it is more than the store takes.
+   */
+  publish(subject: string, data: string | Uint8Array, options: PublishOptions): Promise<Published>
+  /** From the leader: whatever was acknowledged before is seen. */
+  get(which: { seq: number } | { last_by_subj: string } | NextMessage): Promise<StoredMessage | undefined>
+  /** Subjects that have a message; `filter` may have wildcards. */
+  subjects(filter: string): Promise<string[]>
+  /** Takes all messages of a subject away. Nothing happens when there is none. */
+  purge(subject: string): Promise<void>
+}
+
+export interface PublishOptions {
+  id?: string
+  expected?: number
+  /** As `expected`, for the last message of the whole stream. */
+  expectedOfStream?: number
+}
+
+/** The first message of a subject from this number on. */
+export interface NextMessage {
+  seq: number
+  next_by_subj: string
+}
+
+export type Published = { seq: number } | { refusedAfter: number }
+
+export interface StoredMessage {
+  seq: number
+  subject: string
+  data: Uint8Array
+}
+
+/** Milliseconds that the store has for one answer. */
+const answerTimeout = 1_000
+const wrongLastSequence = 10_071
+/** Answers of a server that cannot keep so many copies. */
+const tooFewServers: ReadonlySet<number> = new Set([10_005, 10_052, 10_074])
+const copiesWanted = 3
+/** Bytes that the headers of a message take, at most; the store counts them. */
+const bytesOfHeaders = 512
+
+export interface StoreStreamSettings {
+  name: string
+  /** How it is made when it is not there. */
+  config: Partial<StreamConfig> & { subjects: string[] }
+  /** Throws `StoreRefusedError` at one that is not as it must be. */
+  check(info: StreamInfo): void
+}
+
+/** Opens a stream; makes it when there is none, with three copies where there are three servers. */
+export async function openStoreStream(
+  connection: NatsConnection,
+  { name, config, check }: StoreStreamSettings,
+): Promise<StoreStream> {
+  const { jetstream, jetstreamManager, JetStreamApiError } = await import('@nats-io/jetstream')
+  const { manager, info } = await openOrCreate()
+  const client = jetstream(connection, { timeout: answerTimeout })
+
+  async function openOrCreate(): Promise<{ manager: JetStreamManager; info: StreamInfo }> {
+    try {
+      // Asks whether there is JetStream at all.
+      const found = await jetstreamManager(connection)
+      const existing = await existingOrNew(found)
+      check(existing)
+      return { manager: found, info: existing }
+    } catch (error) {
+      if (error instanceof StoreRefusedError) throw error
+      if (error instanceof Error && error.name === 'JetStreamNotEnabled') {
+        throw new StoreRefusedError(
+          "The fleet's store has no JetStream; start nats-server with --jetstream and a --store_dir.",
+          { cause: error },
+        )
+      }
+      if (error instanceof JetStreamApiError) {
+        throw new StoreRefusedError(`The fleet's store refuses the stream ${name}: ${error.message}.`, {
+          cause: error,
+        })
+      }
+      throw unreachable(error)
+    }
+  }
+
+  async function existingOrNew(found: JetStreamManager): Promise<StreamInfo> {
+    try {
+      return await found.streams.info(name)
+    } catch (error) {
+      if (!(error instanceof Error) || error.name !== 'StreamNotFoundError') throw error
+    }
+    for (const copies of [copiesWanted, 1]) {
+      try {
+        return await found.streams.add({ name, num_replicas: copies, ...config })
+      } catch (error) {
+        if (copies === 1 || !(error instanceof JetStreamApiError) || !tooFewServers.has(error.code))
+          throw error
+      }
+    }
+    throw new Error('One copy is kept by any server')
+  }
+
+  function room(): number {
+    return (connection.info?.max_payload ?? Infinity) - bytesOfHeaders
+  }
+
+  /** Whatever else it says, it has not answered what was asked. */
+  async function asking<T>(question: () => Promise<T>): Promise<T> {
+    try {
+      return await question()
+    } catch (error) {
+      throw unreachable(error)
+    }
+  }
+
+  return {
+    name,
+    info,
+    client,
+    room,
+    async publish(subject, data, { id, expected, expectedOfStream }) {
+      const size = Buffer.byteLength(data)
+      if (size > room()) {
+        throw new Problem(
+          'body_too_large',
+          `The change takes ${size} bytes, and the fleet's store takes ${room()} at once; raise max_payload of nats-server.`,
+        )
+      }
+      try {
+        const { seq } = await client.publish(subject, data, {
+          ...(id === undefined ? {} : { msgID: id }),
+          expect: {
+            ...(expected === undefined ? {} : { lastSubjectSequence: expected }),
+            ...(expectedOfStream === undefined ? {} : { lastSequence: expectedOfStream }),
+          },
+        })
+        return { seq }
+      } catch (error) {
+        if (error instanceof JetStreamApiError && error.code === wrongLastSequence) {
+          return { refusedAfter: Number(error.message.split(': ').at(-1)) }
+        }
+        throw unreachable(error)
+      }
+    },
+    get: (which) =>
+      // The client's type wants a subject beside the number, and says so of either.
+      asking(async () => (await manager.streams.getMessage(name, which as { seq: number })) ?? undefined),
+    subjects: (filter) =>
+      asking(async () => {
+        const found = await manager.streams.info(name, { subjects_filter: filter })
+        return Object.keys(found.state.subjects ?? {})
+      }),
+    purge: (subject) =>
+      asking(async () => {
+        await manager.streams.purge(name, { filter: subject })
+      }),
+  }
+}
+
+export function unreachable(error: unknown): StoreUnreachableError {
+  return new StoreUnreachableError(`The fleet's store did not answer (${messageOf(error)}).`, {
+    cause: error,
+  })
+}

@@ -1,0 +1,242 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../../base/clock.ts'
+import { createDelayedWrite, type DelayedWrite } from '../../base/delayed-write.ts'
+import { SecretKeyError } from '../../base/key-ring.ts'
+import type { Logger } from '../../base/log.ts'
+import { messageOf } from '../../base/problem.ts'
+import type { KeyValueEntry } from '../../schema/key-value-file.ts'
+import { StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
+import { createHeldValues, type HeldRecord, type HeldValues } from './held-values.ts'
+import type { FoundRecord, ValueBucket } from './value-bucket.ts'
+import { epochOfPart } from './value-names.ts'
+
+/**
+ * The plugins' key-value stores in a fleet: as those of a single host, in memory while a plugin is loaded, and kept in the
+ * store of the fleet. docs/fleet.md tells why a host that has lost a plugin writes nothing any more.
+ */
+export interface FleetValueStores {
+  /** Takes the plugin's values over, and reads them. Entries that have expired are left out. */
+  open(plugin: string, report?: (sentence: string) => void): Promise<Record<string, KeyValueEntry>>
+  /** Takes over a change; the store has it within a second, while it is there. */
+  set(plugin: string, key: string, entry: KeyValueEntry | undefined): void
+  /** Writes what is waiting, and forgets the values until they are opened again. */
+  release(plugin: string): Promise<void>
+  /** Removes the plugin's values; its epoch stays, so that nobody brings them back. */
+  remove(plugin: string): Promise<void>
+  recover(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Milliseconds until something that the store does not answer is given up, and between two tries. */
+const patience = 5_000
+const pause = 100
+
+interface Store {
+  held: HeldValues
+  file: DelayedWrite
+}
+
+export function createFleetValues(settings: {
+  bucket: ValueBucket
+  clock: Clock
+  logger: Logger
+  /** The epoch under which this host holds a plugin now; undefined: it does not. Asked before each write. */
+  epochOf: (plugin: string) => number | undefined
+}): FleetValueStores {
+  const { bucket, clock, logger, epochOf } = settings
+  const stores = new Map<string, Store>()
+  const tidying = new Set<Promise<void>>()
+  /** Plugins whose values could not be written: it is told once. */
+  const failing = new Set<string>()
+
+  async function trying<T>(task: () => Promise<T>): Promise<T> {
+    for (const end = clock.monotonic() + patience; ;) {
+      try {
+        return await task()
+      } catch (error) {
+        if (!(error instanceof StoreUnreachableError) || clock.monotonic() >= end) throw error
+        await new Promise<void>((resolve) => clock.schedule(pause, resolve))
+      }
+    }
+  }
+
+  function createStore(plugin: string, held: HeldValues): Store {
+    const file = createDelayedWrite(
+      clock,
+      async () => {
+        if ((await writeHeld()) === 'written') return
+        if (stores.get(plugin)?.held === held) stores.delete(plugin)
+        logger.warn('Stored values were not written: another host has taken the plugin over', { plugin })
+      },
+      (error) => {
+        if (failing.has(plugin)) return
+        failing.add(plugin)
+        logger.error('Stored values could not be written to the store of the fleet; it is tried again', {
+          plugin,
+          error: messageOf(error),
+        })
+      },
+    )
+    return { held, file }
+
+    async function writeHeld(): Promise<'written' | 'lost'> {
+      if (epochOf(plugin) === held.epoch) {
+        const outcome = await held.write()
+        failing.delete(plugin)
+        return outcome
+      }
+      const found = await bucket.record(plugin)
+      if ((found?.record?.epoch ?? 0) > held.epoch) return 'lost'
+      throw new Error('this host does not hold the plugin now')
+    }
+  }
+
+  /** Writes the own epoch on top of whatever is there; from then on no older holder writes. */
+  async function take(
+    plugin: string,
+    epoch: number,
+    attempts: Map<string, FoundRecord | undefined>,
+    report: ((sentence: string) => void) | undefined,
+  ): Promise<{ before: FoundRecord | undefined; taken: HeldRecord }> {
+    for (;;) {
+      const before = await bucket.record(plugin)
+      if (before !== undefined && before.record === undefined) {
+        await putAside(plugin, before, before.reason, report)
+      } else if (before !== undefined && before.record.epoch > epoch) {
+        throw new StoreRefusedError(
+          `The stored values of ${plugin} belong to its epoch ${before.record.epoch}, and this host holds it under ` +
+            `${epoch} only: another host has taken it over.`,
+        )
+      }
+      const { sealed, parts } = before?.record ?? {}
+      const content = {
+        ...(sealed === undefined ? {} : { sealed }),
+        ...(parts === undefined ? {} : { parts }),
+      }
+      const record = { epoch, write: randomUUID(), ...content }
+      // It may be taken without a word; then it is found by the next try.
+      const found = attempts.has(before?.record?.write ?? '')
+        ? attempts.get(before?.record?.write ?? '')
+        : before
+      attempts.set(record.write, found)
+      const written = await bucket.write(plugin, record, before?.revision ?? 0)
+      if (!('seq' in written)) continue
+      return { before: found, taken: { revision: written.seq, record: { version: 1, ...record } } }
+    }
+  }
+
+  async function putAside(
+    plugin: string,
+    found: FoundRecord,
+    reason: string,
+    report: ((sentence: string) => void) | undefined,
+  ): Promise<void> {
+    const kept = await bucket.putAside(plugin, found)
+    logger.error('Stored values could not be read; they were put aside and the plugin starts with none', {
+      ...{ plugin, kept, error: reason },
+    })
+    report?.(`The stored values are damaged (${reason}): they were put aside as ${kept}, none is left here.`)
+  }
+
+  async function read(
+    plugin: string,
+    taken: HeldRecord,
+    report: ((sentence: string) => void) | undefined,
+  ): Promise<Map<string, KeyValueEntry>> {
+    try {
+      return await trying(() => bucket.entries(plugin, taken.record))
+    } catch (error) {
+      // Nothing is wrong with the values.
+      if (error instanceof SecretKeyError || error instanceof StoreUnreachableError) throw error
+      await trying(() => putAside(plugin, taken, messageOf(error), report))
+      return new Map()
+    }
+  }
+
+  /** Takes away what older holders have left behind: parts that no record names, nor can name any more. */
+  function tidy(plugin: string, { record }: HeldRecord): void {
+    const named = new Set(bucket.partSubjects(plugin, record.parts ?? []))
+    const work = (async () => {
+      const old = (await bucket.parts(plugin)).filter(
+        (subject) => !named.has(subject) && (epochOfPart(subject) ?? Infinity) < record.epoch,
+      )
+      await bucket.purge(old)
+    })()
+      .catch(() => undefined)
+      .finally(() => tidying.delete(work))
+    tidying.add(work)
+  }
+
+  async function release(plugin: string): Promise<void> {
+    const store = stores.get(plugin)
+    // What could not be written stays in memory, and is tried again while this host holds the plugin.
+    if ((await store?.file.flush()) === true && stores.get(plugin) === store) stores.delete(plugin)
+  }
+
+  return {
+    async open(plugin, report) {
+      await release(plugin)
+      const epoch = epochOf(plugin)
+      if (epoch === undefined) throw new StoreRefusedError(`This host does not hold ${plugin}.`)
+      const old = stores.get(plugin)
+      const attempts = new Map<string, FoundRecord | undefined>()
+      const { before, taken } = await trying(() => take(plugin, epoch, attempts, report))
+      let entries: Map<string, KeyValueEntry>
+      const isOwn = before !== undefined && old?.held.isOwn(before.revision, before.record) === true
+      if (old !== undefined) {
+        stores.delete(plugin)
+        await old.file.discard()
+      }
+      if (old !== undefined && isOwn) {
+        // Nobody has written meanwhile: what is in memory is newer.
+        entries = new Map(old.held.entries)
+      } else {
+        entries = await read(plugin, taken, report)
+        tidy(plugin, taken)
+      }
+      const held = createHeldValues(bucket, plugin, taken, entries, !isOwn, () => clock.now())
+      const store = createStore(plugin, held)
+      stores.set(plugin, store)
+      if (isOwn) store.file.changed()
+      const alive = Object.create(null) as Record<string, KeyValueEntry>
+      for (const [key, entry] of entries) {
+        if (entry.expiresAt === undefined || entry.expiresAt > clock.now()) alive[key] = entry
+      }
+      return alive
+    },
+    set(plugin, key, entry) {
+      const store = stores.get(plugin)
+      if (store === undefined) return
+      store.held.set(key, entry)
+      store.file.changed()
+    },
+    release,
+    async remove(plugin) {
+      const store = stores.get(plugin)
+      stores.delete(plugin)
+      await store?.file.discard()
+      await trying(async () => {
+        for (;;) {
+          // Looked up before: what is written later may belong to whoever has the plugin then.
+          const rest = await bucket.rest(plugin)
+          const found = await bucket.record(plugin)
+          if (found === undefined && rest.length === 0) return
+          const epoch = Math.max(found?.record?.epoch ?? 0, epochOf(plugin) ?? 0)
+          const written = await bucket.write(plugin, { epoch, write: randomUUID() }, found?.revision ?? 0)
+          if (!('seq' in written)) continue
+          await bucket.purge(rest)
+          return
+        }
+      })
+    },
+    async recover() {
+      // What a host that died has left behind is collected when its plugin is opened.
+    },
+    async close() {
+      await Promise.all([...stores.keys()].map(release))
+      await Promise.all([...stores.values()].map(({ file }) => file.discard()))
+      stores.clear()
+      await Promise.all(tidying)
+    },
+  }
+}
