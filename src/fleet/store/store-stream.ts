@@ -1,5 +1,5 @@
 import type { JetStreamClient, JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream'
-import type { NatsConnection } from '@nats-io/transport-node'
+import type { MsgHdrs, NatsConnection } from '@nats-io/transport-node'
 import { messageOf, Problem } from '../../base/problem.ts'
 import { StoreRefusedError, StoreUnreachableError } from './store-errors.ts'
 
@@ -23,6 +23,8 @@ export interface StoreStream {
   subjects(filter: string): Promise<string[]>
   /** Takes all messages of a subject away. Nothing happens when there is none. */
   purge(subject: string): Promise<void>
+  /** Takes the message with this number away, and no other. */
+  remove(seq: number): Promise<void>
 }
 
 export interface PublishOptions {
@@ -30,6 +32,8 @@ export interface PublishOptions {
   expected?: number
   /** As `expected`, for the last message of the whole stream. */
   expectedOfStream?: number
+  /** Takes the place of all messages of its subject. */
+  replaces?: boolean
 }
 
 /** The first message of a subject from this number on. */
@@ -69,6 +73,7 @@ export async function openStoreStream(
   { name, config, check }: StoreStreamSettings,
 ): Promise<StoreStream> {
   const { jetstream, jetstreamManager, JetStreamApiError } = await import('@nats-io/jetstream')
+  const { headers } = await import('@nats-io/transport-node')
   const { manager, info } = await openOrCreate()
   const client = jetstream(connection, { timeout: answerTimeout })
 
@@ -113,6 +118,12 @@ export async function openStoreStream(
     throw new Error('One copy is kept by any server')
   }
 
+  function headersOf(values: Record<string, string>): MsgHdrs {
+    const made = headers()
+    for (const [key, value] of Object.entries(values)) made.set(key, value)
+    return made
+  }
+
   function room(): number {
     return (connection.info?.max_payload ?? Infinity) - bytesOfHeaders
   }
@@ -131,7 +142,7 @@ export async function openStoreStream(
     info,
     client,
     room,
-    async publish(subject, data, { id, expected, expectedOfStream }) {
+    async publish(subject, data, { id, expected, expectedOfStream, replaces = false }) {
       const size = Buffer.byteLength(data)
       if (size > room()) {
         throw new Problem(
@@ -142,6 +153,7 @@ export async function openStoreStream(
       try {
         const { seq } = await client.publish(subject, data, {
           ...(id === undefined ? {} : { msgID: id }),
+          ...(replaces ? { headers: headersOf({ 'Nats-Rollup': 'sub' }) } : {}),
           expect: {
             ...(expected === undefined ? {} : { lastSubjectSequence: expected }),
             ...(expectedOfStream === undefined ? {} : { lastSequence: expectedOfStream }),
@@ -166,6 +178,10 @@ export async function openStoreStream(
     purge: (subject) =>
       asking(async () => {
         await manager.streams.purge(name, { filter: subject })
+      }),
+    remove: (seq) =>
+      asking(async () => {
+        await manager.streams.deleteMessage(name, seq, false)
       }),
   }
 }

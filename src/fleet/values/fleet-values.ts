@@ -5,6 +5,7 @@ import { SecretKeyError } from '../../base/key-ring.ts'
 import type { Logger } from '../../base/log.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { KeyValueEntry } from '../../schema/key-value-file.ts'
+import { retrying } from '../store/retrying.ts'
 import { StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
 import { createHeldValues, type HeldRecord, type HeldValues } from './held-values.ts'
 import type { FoundRecord, ValueBucket } from './value-bucket.ts'
@@ -27,10 +28,6 @@ export interface FleetValueStores {
   close(): Promise<void>
 }
 
-/** Milliseconds until something that the store does not answer is given up, and between two tries. */
-const patience = 5_000
-const pause = 100
-
 interface Store {
   held: HeldValues
   file: DelayedWrite
@@ -49,16 +46,7 @@ export function createFleetValues(settings: {
   /** Plugins whose values could not be written: it is told once. */
   const failing = new Set<string>()
 
-  async function trying<T>(task: () => Promise<T>): Promise<T> {
-    for (const end = clock.monotonic() + patience; ;) {
-      try {
-        return await task()
-      } catch (error) {
-        if (!(error instanceof StoreUnreachableError) || clock.monotonic() >= end) throw error
-        await new Promise<void>((resolve) => clock.schedule(pause, resolve))
-      }
-    }
-  }
+  const trying = <T>(task: () => Promise<T>): Promise<T> => retrying(clock, task)
 
   function createStore(plugin: string, held: HeldValues): Store {
     const file = createDelayedWrite(

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { FleetValues, KeyValueEntry } from '../../schema/key-value-file.ts'
+import { inGroups } from '../store/in-groups.ts'
 import { StoreUnreachableError } from '../store/store-errors.ts'
 import { numberOfParts, partOf } from './partition.ts'
-import { inGroups, type PartReference, type ValueBucket } from './value-bucket.ts'
+import type { PartReference, ValueBucket } from './value-bucket.ts'
 
 /**
  * The stored values of one plugin while this host holds it: in memory, and written under its epoch. What is to be written

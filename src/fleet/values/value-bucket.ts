@@ -9,6 +9,7 @@ import {
   parseFleetValues,
   parseKeyValueFile,
 } from '../../schema/key-value-file.ts'
+import { inGroups } from '../store/in-groups.ts'
 import { StoreRefusedError } from '../store/store-errors.ts'
 import { openStoreStream, type Published } from '../store/store-stream.ts'
 import {
@@ -52,8 +53,6 @@ export interface ValueBucket {
   plugins(): Promise<string[]>
 }
 
-/** Messages of parts that are read or written at the same time. */
-const atOnce = 16
 /** Bytes of a message of a part, at most; a server may take fewer. */
 const sliceBytes = 256 * 1024
 
@@ -154,12 +153,5 @@ export async function openValueBucket(
       const found = await stream.subjects(subjects)
       return found.map(pluginOfSubject).filter((plugin) => plugin !== undefined)
     },
-  }
-}
-
-/** Some at a time, so that neither the store nor this process drowns in them. */
-export async function inGroups<T>(items: readonly T[], task: (item: T) => Promise<unknown>): Promise<void> {
-  for (let index = 0; index < items.length; index += atOnce) {
-    await Promise.all(items.slice(index, index + atOnce).map(task))
   }
 }
