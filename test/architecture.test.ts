@@ -206,7 +206,7 @@ const packageRooms: Record<string, string[]> = {
   'koa-body': ['http'],
   fengari: ['worker'],
   semver: ['repository'],
-  ws: ['http', 'bus', 'outside'],
+  ws: ['http', 'bus', 'outside', 'fleet'],
   marked: ['http'],
   'sanitize-html': ['http'],
   sax: ['worker'],

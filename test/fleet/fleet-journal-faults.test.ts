@@ -16,6 +16,8 @@ import { configured, id, installation } from '../helpers/any-fact.ts'
 import { everythingOf, readAll } from '../helpers/journal-stage.ts'
 import { type NatsServerOptions, startNatsServer } from '../helpers/nats-server.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { until } from '../helpers/until.ts'
+import { startHoldingProxy } from './holding-proxy.ts'
 
 /** What becomes of the journal of a fleet when its store fails, or is not what it should be. */
 
@@ -76,6 +78,42 @@ test('what was acknowledged survives that the store is killed, and a host goes o
   const { journal: other } = await openHost(context, server.url, await temporaryDirectory(context))
   assert.deepEqual(everythingOf(other), everythingOf(journal))
   assert.equal(other.state.seq, 4)
+})
+
+test('a host that only reads shows within moments what others write, after whatever has happened to the store', async (context) => {
+  const server = await startServer(context)
+  const proxy = await startHoldingProxy(context, Number(new URL(server.url).port))
+  const { journal: reader } = await openHost(context, proxy.url, await temporaryDirectory(context))
+  const { journal: writer } = await openHost(context, server.url, await temporaryDirectory(context))
+  await writer.append(installation(id), 'http')
+  const isRead = () => until('the event', async () => reader.state.seq === writer.state.seq, 20_000)
+  const configure = (n: number) =>
+    until('the store', () => writer.append([configured(id, { n })], 'http').catch(() => false))
+  const { manager } = await managerOf(context, server.url)
+  async function forgetConsumers(): Promise<void> {
+    for (const { name } of await manager.consumers.list(journalStreamName('home')).next()) {
+      await manager.consumers.delete(journalStreamName('home'), name)
+    }
+  }
+  await isRead()
+
+  // Its way to the store is cut, and the server has forgotten by then what it was to hand out.
+  await proxy.hold()
+  await forgetConsumers()
+  await configure(1)
+  proxy.release()
+  await isRead()
+
+  await server.stop('SIGKILL')
+  await server.start()
+  await configure(2)
+  await isRead()
+
+  // Nothing tells it that what was to hand out the events is gone.
+  await forgetConsumers()
+  await configure(3)
+  await isRead()
+  assert.equal(pluginIn(reader.state, id).context.config.n, 3)
 })
 
 test('an append that the store does not answer is refused in time, and is there once or not at all', async (context) => {
@@ -248,15 +286,19 @@ test('a stream that is emptied while a host runs: it says so once, and takes not
 test('wrong credentials, a store without JetStream, and none at all: one line each', async (context) => {
   const lines = ['authorization { user: lupine, password: correct }']
   const server = await startServer(context, { lines, jetStream: false })
-  const address = { servers: [server.url], name: 'test', user: 'lupine' }
-  for (const login of [{ password: 'wrong' }, { user: 'other', password: 'correct' }, {}]) {
-    await assert.rejects(connectStore({ ...address, ...login }), {
+  const passwordFile = join(await temporaryDirectory(context), 'password')
+  const address = { servers: [server.url], name: 'test', passwordFile }
+  for (const login of ['lupine:wrong', 'other:correct']) {
+    await writeFile(passwordFile, login)
+    await assert.rejects(connectStore(address), {
       name: 'StoreRefusedError',
       message:
         /^The fleet's store at nats:\/\/127\.0\.0\.1:\d+ refuses this login; give the user and password/,
     })
   }
-  const connection = await connectStore({ ...address, password: 'correct' })
+  await assert.rejects(connectStore({ servers: [server.url], name: 'test' }), { name: 'StoreRefusedError' })
+  await writeFile(passwordFile, 'lupine:correct\n')
+  const connection = await connectStore(address)
   context.after(() => connection.close())
   const directory = await temporaryDirectory(context)
   await assert.rejects(
@@ -270,7 +312,7 @@ test('wrong credentials, a store without JetStream, and none at all: one line ea
     },
   )
   await server.stop()
-  await assert.rejects(connectStore({ ...address, password: 'correct' }), {
+  await assert.rejects(connectStore(address), {
     name: 'StoreUnreachableError',
     message: /^The fleet's store at nats:.* cannot be reached \(.*\); start it, or correct its address\.$/,
   })

@@ -7,6 +7,8 @@ import { setTimeout } from 'node:timers/promises'
 /** A real nats-server with JetStream, its files below `directory`. */
 export interface NatsServer {
   readonly url: string
+  /** Where it takes WebSockets, if a line of its configuration says that it does. */
+  readonly webSocketUrl: string
   /** Where other servers of its cluster find it. */
   readonly clusterUrl: string
   /** Ends the process at once, or lets it stop. */
@@ -35,6 +37,7 @@ export async function startNatsServer(
   let child: ChildProcess | undefined
   let port = -1
   let clusterPort = -1
+  let webSocketUrl = ''
 
   async function start(): Promise<void> {
     const store = jetStream ? [`jetstream { store_dir: ${JSON.stringify(join(home, 'store'))} }`] : []
@@ -56,6 +59,7 @@ export async function startNatsServer(
     })
     const ports = await Promise.race([portsOf(child), failed])
     port = portIn(ports.nats)
+    webSocketUrl = ports.websocket?.[0] ?? ''
     if (cluster !== undefined) clusterPort = portIn(ports.cluster)
   }
 
@@ -74,6 +78,9 @@ export async function startNatsServer(
   return {
     get url() {
       return `nats://127.0.0.1:${port}`
+    },
+    get webSocketUrl() {
+      return webSocketUrl
     },
     get clusterUrl() {
       return `nats://127.0.0.1:${clusterPort}`
@@ -94,6 +101,7 @@ export async function startNatsServer(
 interface Ports {
   nats?: string[]
   cluster?: string[]
+  websocket?: string[]
 }
 
 function portIn(urls: string[] | undefined): number {

@@ -1,46 +1,104 @@
-import type { NatsConnection } from '@nats-io/transport-node'
+import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node'
+import { type FileSystem, systemFileSystem } from '../../base/file-system.ts'
 import { messageOf } from '../../base/problem.ts'
+import { keepNothing } from './keep-nothing.ts'
 import { StoreRefusedError, StoreUnreachableError } from './store-errors.ts'
+import { openStoreFault, type ReadLogin, readLogin, type StoreLogin } from './store-login.ts'
 
 /** How the fleet's store is reached. */
-export interface StoreAddress {
-  /** One or more URLs; any of them leads to the whole. */
-  servers: readonly string[]
+export interface StoreAddress extends StoreLogin {
   /** Name of this client, for whoever looks at the store. */
   name: string
-  user?: string
-  password?: string
+  files?: Pick<FileSystem, 'readFile'>
 }
 
 /** Milliseconds that a first connection may take, and between two tries once it was there. */
 const connectTimeout = 5_000
 const reconnectPause = 250
+/** Milliseconds between two signs of life; after two without an answer the connection counts as lost. */
+const pingInterval = 2_000
 
-/** Connects, and connects again by itself when the connection is lost. */
+/** Connects, and connects again by itself when the connection is lost. Nothing is kept for the next connection. */
 export async function connectStore(address: StoreAddress): Promise<NatsConnection> {
-  const { connect } = await import('@nats-io/transport-node')
-  const { servers, name, user, password } = address
+  const { servers, name, files = systemFileSystem } = address
+  const where = servers.join(', ')
+  const login = await readLogin(files, address)
+  const { credsAuthenticator } = await import('@nats-io/transport-node')
+  const connect = await connectorFor(servers, login)
+  let connection: NatsConnection
   try {
-    return await connect({
+    connection = await connect({
       servers: [...servers],
       name,
       timeout: connectTimeout,
       reconnectTimeWait: reconnectPause,
       maxReconnectAttempts: -1,
-      ...(user === undefined ? {} : { user }),
-      ...(password === undefined ? {} : { pass: password }),
+      // Whoever looks after the store may be changing the logins just now.
+      ignoreAuthErrorAbort: true,
+      pingInterval,
+      maxPingOut: 2,
+      ...(login.credentials === undefined ? {} : { authenticator: credsAuthenticator(login.credentials) }),
+      ...(login.user === undefined ? {} : { user: login.user, pass: login.password ?? '' }),
     })
   } catch (error) {
-    const where = servers.join(', ')
-    if (error instanceof Error && error.name === 'AuthorizationError') {
-      throw new StoreRefusedError(
-        `The fleet's store at ${where} refuses this login; give the user and password that it knows.`,
-        { cause: error },
-      )
-    }
-    throw new StoreUnreachableError(
-      `The fleet's store at ${where} cannot be reached (${messageOf(error)}); start it, or correct its address.`,
+    throw explained(error, where)
+  }
+  const fault = openStoreFault(servers, connection.info ?? {})
+  if (fault === undefined) return keepNothing(connection)
+  await connection.close()
+  throw new StoreRefusedError(fault)
+}
+
+type Connector = (options: ConnectionOptions) => Promise<NatsConnection>
+
+/** By the addresses: over TCP, with TLS where one of them or a certificate asks for it, or over WebSocket. */
+async function connectorFor(servers: readonly string[], { ca }: ReadLogin): Promise<Connector> {
+  const { connect, wsconnect } = await import('@nats-io/transport-node')
+  const overWebSocket = servers.filter((server) => /^wss?:/.test(server))
+  if (overWebSocket.length === 0) {
+    const isSecure = ca !== undefined || servers.some((server) => server.startsWith('tls:'))
+    const tls = ca === undefined ? {} : { ca }
+    return (options) => connect({ ...options, ...(isSecure ? { tls } : {}) })
+  }
+  if (overWebSocket.length < servers.length) {
+    throw new StoreRefusedError(
+      `HOST_FLEET_URL ${servers.join(', ')} mixes WebSocket (ws, wss) with other addresses; give addresses of one kind.`,
+    )
+  }
+  const { WebSocket } = await import('ws')
+  return (options) =>
+    wsconnect({
+      ...options,
+      // Node 20 has none of its own.
+      wsFactory: (url) => {
+        const socket = new WebSocket(url, ca === undefined ? {} : { ca })
+        return Promise.resolve({ socket: socket as never, encrypted: url.startsWith('wss:') })
+      },
+    })
+}
+
+function explained(error: unknown, where: string): Error {
+  const message = messageOf(error)
+  if (error instanceof Error && error.name === 'AuthorizationError') {
+    return new StoreRefusedError(
+      `The fleet's store at ${where} refuses this login; give the user and password, or the credentials, that it knows.`,
       { cause: error },
     )
   }
+  if (/certificate|self.signed|altname|issuer/i.test(message)) {
+    return new StoreRefusedError(
+      `The certificate of the fleet's store at ${where} is not believed (${message}); HOST_FLEET_CA_FILE names those that may sign it.`,
+      { cause: error },
+    )
+  }
+  if (/'tls'/.test(message)) {
+    return new StoreRefusedError(
+      `The fleet's store at ${where} does not speak TLS; turn it on there, or begin its address with nats://.`,
+      { cause: error },
+    )
+  }
+  return new StoreUnreachableError(
+    `The fleet's store at ${where} cannot be reached (${message}); start it, or correct its address.`,
+    { cause: error },
+  )
 }

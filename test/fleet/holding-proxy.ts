@@ -1,0 +1,66 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+
+/** Stands before a server, and can cut its connections, and hold new ones up before anything is said. */
+export interface HoldingProxy {
+  readonly url: string
+  /** Cuts all connections; resolves when somebody has begun a new one, which is held up. */
+  hold(): Promise<void>
+  /** Passes on what is held up, and what comes. */
+  release(): void
+}
+
+export async function startHoldingProxy(context: TestContext, port: number): Promise<HoldingProxy> {
+  const sockets = new Set<Socket>()
+  const held = new Set<Socket>()
+  let isHolding = false
+  const server = createServer((socket) => {
+    keep(socket)
+    if (isHolding) held.add(socket)
+    else pass(socket)
+    server.emit('accepted')
+  })
+
+  function keep(socket: Socket): void {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.on('close', () => {
+      sockets.delete(socket)
+      held.delete(socket)
+    })
+  }
+
+  function pass(socket: Socket): void {
+    const further = connect(port, '127.0.0.1')
+    keep(further)
+    socket.pipe(further).pipe(socket)
+    socket.on('close', () => further.destroy())
+    further.on('close', () => socket.destroy())
+  }
+
+  function cut(): void {
+    for (const socket of sockets) socket.destroy()
+  }
+
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  context.after(() => {
+    cut()
+    server.close()
+  })
+  return {
+    url: `nats://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    async hold() {
+      isHolding = true
+      const accepted = once(server, 'accepted')
+      cut()
+      await accepted
+    },
+    release() {
+      isHolding = false
+      for (const socket of held) pass(socket)
+      held.clear()
+    },
+  }
+}
