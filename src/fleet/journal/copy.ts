@@ -48,6 +48,12 @@ export interface CopySettings {
 const messagesAtOnce = 500
 /** Milliseconds after which the disk is tried again. */
 const diskPause = 1_000
+/**
+ * Milliseconds without a sign of life of what hands out the messages until the stream is followed anew, and between two
+ * looks whether there was one. It tells of itself every second; when its server dies, nothing says so.
+ */
+const longestSilence = 2_500
+const lookEvery = 500
 /** Milliseconds without a new message, before a start is given up. */
 const startPatience = 10_000
 
@@ -63,6 +69,11 @@ export function createCopy({ stream, clock, vault, logger, failed, parts }: Copy
   let draining: Promise<void> | undefined
   let following: Following | undefined
   let refollowing: Promise<void> | undefined
+  /** When there was a sign of life of what hands out the messages, on the monotonic clock. */
+  let heard = -Infinity
+  let watching: ScheduledCall | undefined
+  /** The stream could not be followed when that was tried last: it is told once. */
+  let isCutOff = false
   let failure: Error | undefined
   /** What the disk said last; whoever waits is told. */
   let diskProblem: Problem | undefined
@@ -200,21 +211,44 @@ export function createCopy({ stream, clock, vault, logger, failed, parts }: Copy
   }
 
   async function follow(): Promise<void> {
-    following = await stream.follow(parts.state().seq, take, () =>
-      fail(new StoreRefusedError(`The stream ${stream.name} was deleted; put it back and start again.`)),
-    )
-    if (isClosed) await following.close()
+    const opened = await stream.follow(parts.state().seq, {
+      take(message) {
+        heard = clock.monotonic()
+        take(message)
+      },
+      alive: () => void (heard = clock.monotonic()),
+      ended: () => void (heard = -Infinity),
+    })
+    heard = clock.monotonic()
+    following = opened
+    if (isClosed) await opened.close()
   }
 
-  /** The stream has an event that does not come: what was to hand it out may have died with its server. */
+  /** What was to hand out the messages may have died with its server. */
   function followAnew(): void {
-    if (isClosed || following === undefined || refollowing !== undefined) return
-    following.close().catch(() => undefined)
+    if (isClosed || failure !== undefined || refollowing !== undefined) return
+    following?.close().catch(() => undefined)
     refollowing = follow()
-      .catch((error: unknown) =>
-        logger.warn("The fleet's journal could not be followed", { error: messageOf(error) }),
-      )
+      .then(() => {
+        isCutOff = false
+      })
+      .catch((error: unknown) => {
+        if (error instanceof StoreRefusedError) fail(error)
+        else if (!isCutOff) {
+          isCutOff = true
+          logger.warn("The fleet's journal cannot be followed; it is tried again", {
+            error: messageOf(error),
+          })
+        }
+      })
       .finally(() => (refollowing = undefined))
+  }
+
+  function watch(): void {
+    watching = clock.schedule(lookEvery, () => {
+      if (clock.monotonic() - heard > longestSilence) followAnew()
+      watch()
+    })
   }
 
   return {
@@ -222,6 +256,7 @@ export function createCopy({ stream, clock, vault, logger, failed, parts }: Copy
     reach,
     async start() {
       await follow()
+      watch()
       while (parts.state().seq < stream.last) {
         const next = Math.min(stream.last, parts.state().seq + messagesAtOnce)
         await reach(next, clock.monotonic() + startPatience)
@@ -253,6 +288,7 @@ export function createCopy({ stream, clock, vault, logger, failed, parts }: Copy
     },
     async close() {
       isClosed = true
+      watching?.cancel()
       retry?.cancel()
       await refollowing
       await following?.close()

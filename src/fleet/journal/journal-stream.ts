@@ -1,4 +1,4 @@
-import type { StreamInfo } from '@nats-io/jetstream'
+import type { ConsumerMessages, StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { StoreRefusedError } from '../store/store-errors.ts'
 import {
@@ -6,6 +6,7 @@ import {
   type Published,
   type PublishOptions,
   type StoredMessage,
+  unreachable,
 } from '../store/store-stream.ts'
 import { journalStreamName, journalSubjects } from './subjects.ts'
 
@@ -21,18 +22,26 @@ export interface JournalStream {
   publish(subject: string, data: string, options: PublishOptions): Promise<Published>
   /** The message with this number, or the last one of a subject. */
   get(which: { seq: number } | { last_by_subj: string }): Promise<StoredMessage | undefined>
-  /** Hands out all messages behind `after`, in order, those to come included. `ended`: the stream is gone. */
-  follow(after: number, take: (message: StoredMessage) => void, ended: () => void): Promise<Following>
+  /**
+   * Hands out all messages behind `after`, in order, those to come included. Throws `StoreRefusedError` when the stream is
+   * gone, and `StoreUnreachableError`. What hands them out may die with its server, and is silent then.
+   */
+  follow(after: number, follower: Follower): Promise<Following>
+}
+
+export interface Follower {
+  take(message: StoredMessage): void
+  /** There is nothing new; told about every second. */
+  alive(): void
+  /** Nothing comes any more. */
+  ended(): void
 }
 
 export interface Following {
   close(): Promise<void>
 }
 
-/**
- * Milliseconds between two signs of life of a stream that has nothing new; without two of them it is followed anew,
- * because the server that handed its messages out may be dead. And between two requests for more.
- */
+/** Milliseconds between two signs of life of a stream that has nothing new, and between two requests for more. */
 const heartbeat = 1_000
 const askingAgain = 5_000
 
@@ -70,12 +79,8 @@ export async function openJournalStream(connection: NatsConnection, fleet: strin
     last: info.state.last_seq,
     publish,
     get,
-    async follow(after, take, ended) {
-      const consumer = await client.consumers.get(name, {
-        deliver_policy: DeliverPolicy.StartSequence,
-        opt_start_seq: after + 1,
-      })
-      const messages = await consumer.consume({ expires: askingAgain, idle_heartbeat: heartbeat })
+    async follow(after, { take, alive, ended }) {
+      const messages = await consume(after)
       let isClosed = false
       const reading = (async () => {
         for await (const { seq, subject, data } of messages) take({ seq, subject, data })
@@ -84,13 +89,34 @@ export async function openJournalStream(connection: NatsConnection, fleet: strin
         .then(() => {
           if (!isClosed) ended()
         })
+      const listening = (async () => {
+        for await (const { type } of messages.status()) if (type === 'heartbeat') alive()
+      })().catch(() => undefined)
       return {
         async close() {
           isClosed = true
           await messages.close()
           await reading
+          await listening
         },
       }
     },
+  }
+
+  async function consume(after: number): Promise<ConsumerMessages> {
+    try {
+      const consumer = await client.consumers.get(name, {
+        deliver_policy: DeliverPolicy.StartSequence,
+        opt_start_seq: after + 1,
+      })
+      return await consumer.consume({ expires: askingAgain, idle_heartbeat: heartbeat })
+    } catch (error) {
+      if (error instanceof Error && error.name === 'StreamNotFoundError') {
+        throw new StoreRefusedError(`The stream ${name} was deleted; put it back and start again.`, {
+          cause: error,
+        })
+      }
+      throw unreachable(error)
+    }
   }
 }
