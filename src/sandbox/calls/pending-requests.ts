@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { MessageChannel } from 'node:worker_threads'
 import { messageOf } from '../../base/problem.ts'
 import { postToWorker } from '../../schema/call-frames.ts'
@@ -28,7 +29,8 @@ export interface PendingRequests {
   /** Whether the worker stands still for an answer. */
   readonly owing: boolean
   post(message: UrgentMessage): void
-  close(): void
+  /** Resolves when the channel is gone. */
+  close(): Promise<void>
 }
 
 export function createPendingRequests(): PendingRequests {
@@ -39,6 +41,7 @@ export function createPendingRequests(): PendingRequests {
   const open = new Map<number, { waits: boolean; abandoned: () => void }>()
   // The worker keeps the host running, not this port.
   port.unref()
+  const closed = once(port, 'close')
 
   function post(message: UrgentMessage): void {
     postToWorker(port, message)
@@ -83,6 +86,9 @@ export function createPendingRequests(): PendingRequests {
     get owing() {
       return [...open.values()].some(({ waits }) => waits)
     },
-    close: () => port.close(),
+    async close() {
+      port.close()
+      await closed
+    },
   }
 }

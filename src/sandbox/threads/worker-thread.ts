@@ -110,7 +110,7 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
         },
       })
     } catch (error) {
-      requests.close()
+      void requests.close()
       throw new IsolateError('worker_died', `no worker thread could be started: ${messageOf(error)}`)
     }
   }
@@ -152,8 +152,7 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
   function close(): Promise<void> {
     gone = true
     heartbeat.stop()
-    requests.close()
-    exited ??= worker.terminate()
+    exited ??= Promise.all([worker.terminate(), requests.close()])
     return exited.then(() => undefined)
   }
 
