@@ -69,13 +69,11 @@ const parts = {
     }),
 }
 
-/**
- * fengari has one module that brings all libraries of Lua, and its table library asks for it. Those that no plugin has would
- * be a tenth of the program of each worker.
- */
+/** What no plugin needs of the libraries would be a tenth of the program of each worker. */
 const onlyUsedLibraries = {
   name: 'only-used-libraries',
   setup(build) {
+    // fengari has one module that brings all libraries of Lua, and its table library asks for it.
     const used = {
       base: 'lbaselib',
       coroutine: 'lcorolib',
@@ -91,17 +89,27 @@ const onlyUsedLibraries = {
     build.onLoad({ filter: /fengari\/src\/lualib\.js$/ }, () => ({ contents: lines.join('\n') }))
     // Reads chunks that are compiled: all are texts.
     build.onLoad({ filter: /fengari\/src\/lundump\.js$/ }, () => ({ contents: '' }))
+    // The checks of its own bookkeeping are left out of Lua itself, too.
+    replaceIn(
+      build,
+      /fengari\/src\/(lcode|ldebug|ldo|llex|lobject|lparser|lvm)\.js$/,
+      /^( +)lua_assert\([^;]*\);/gm,
+      '$1;',
+    )
     // XML knows five entities. The parser brings those of HTML too, which it takes only when it is not strict.
-    build.onLoad({ filter: /sax\/lib\/sax\.js$/ }, async ({ path }) => {
-      const text = await readFile(path, 'utf8')
-      const contents = text.replace(
-        /(sax\.ENTITIES = )Object\.assign\([^{]+\{[^}]*\}\)/,
-        '$1sax.XML_ENTITIES',
-      )
-      if (contents === text) throw new Error(`${path}: the table of HTML's entities is not where it was`)
-      return { contents }
-    })
+    const entities = /(sax\.ENTITIES = )Object\.assign\([^{]+\{[^}]*\}\)/
+    replaceIn(build, /sax\/lib\/sax\.js$/, entities, '$1sax.XML_ENTITIES')
   },
+}
+
+/** Fails where there is nothing to replace: another version has it elsewhere. */
+function replaceIn(build, filter, text, replacement) {
+  build.onLoad({ filter }, async ({ path }) => {
+    const before = await readFile(path, 'utf8')
+    const contents = before.replace(text, replacement)
+    if (contents === before) throw new Error(`${path} has nothing like ${text}`)
+    return { contents }
+  })
 }
 
 /** What comes of it, and all that it is made of. Nothing is written. */

@@ -7,7 +7,7 @@ import { createAsking } from './asking.ts'
 import { type ByteBudget, createByteBudget } from './byte-budget.ts'
 import { createInbox } from './inbox.ts'
 import { createLuaRuntime } from './lua/lua-runtime.ts'
-import type { LuaRuntime, LuaValue } from './lua/lua-value.ts'
+import type { LuaRuntime } from './lua/lua-value.ts'
 import { callOn, type Steps } from './lua/steps.ts'
 import { fromPlain, toPlain, toStored } from './lua/plain.ts'
 import { createLimitGuard } from './limit-guard.ts'
@@ -15,14 +15,9 @@ import { createLuaEntry } from './lua-entry.ts'
 import { createOutbox } from './outbox.ts'
 import { createOutsideCalls } from './outside-calls.ts'
 import { createPeers, type Peers } from './peers/peers.ts'
-import {
-  bytesFor,
-  createForeignCallers,
-  type CallerAwareFunction,
-  type CallerAwareSteps,
-} from './peers/foreign-callers.ts'
-import { isTable, typeName } from './plugin-api/arguments.ts'
-import { installPluginApi } from './plugin-api/plugin-api.ts'
+import { bytesFor, createForeignCallers } from './peers/foreign-callers.ts'
+import { createMethods } from './plugin-api/methods.ts'
+import { createApiTables } from './plugin-api/plugin-api.ts'
 import type { SetOutcome } from './plugin-api/points.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { createFrameReader, type Frame, type FrameKind } from '../../schema/message-frames.ts'
@@ -101,6 +96,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     if (service === 'http') limits.reached('httpRequests')
   })
   const afterInit: (() => Steps<void>)[] = []
+  let isInitialised = false
   /** None have been said: the first ones are sent in any case. */
   let sentCounts: Partial<Resources> = {}
   let isLoaded = false
@@ -138,7 +134,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     callLater: (callee, args, settled) => peers.callLater(callee, args, settled),
     ownerOf: (callee) => peers.ownerOf(callee),
   })
-  const pluginClass = runtime.newTable()
+  const { tables, implement, begin: beginApi } = createApiTables(runtime)
   const foreignCallers = createForeignCallers(runtime)
 
   const { ask, askNow, begin, giveUp } = createAsking({
@@ -156,38 +152,13 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
       redactor,
       resources,
       foreignCallers,
-      pluginClass,
       post,
       ask,
       begin,
     },
-    instance: () => api.plugin.instance,
-    config: () => api.plugin.config,
+    instance: () => plugin.instance,
+    config: () => plugin.config,
   })
-
-  /** The arguments after the instance. */
-  function withoutSelf(name: string, [self, ...args]: readonly LuaValue[]): LuaValue[] {
-    if (isTable(self)) return args
-    throw new Error(`call it with a colon, plugin:${name}(…): the first argument is a ${typeName(self)}`)
-  }
-
-  function addCallerAwareMethod(name: string, implementation: CallerAwareFunction): void {
-    const full = `plugin:${name}`
-    runtime.provide(pluginClass, name, full, () =>
-      foreignCallers.method(full, (foreignCaller, ...args) =>
-        implementation(foreignCaller, ...withoutSelf(name, args)),
-      ),
-    )
-  }
-
-  function addCallerAwareMethodOfSteps(name: string, implementation: CallerAwareSteps): void {
-    const full = `plugin:${name}`
-    runtime.provide(pluginClass, name, full, () =>
-      foreignCallers.methodOfSteps(full, (foreignCaller, ...args) =>
-        implementation(foreignCaller, ...withoutSelf(name, args)),
-      ),
-    )
-  }
 
   /** One string of Lua takes no more, so nothing that becomes one may be larger. */
   const byteBudget = (): ByteBudget => createByteBudget(bytesFor(foreignCallers.current, limits.stringBytes))
@@ -206,7 +177,6 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     calls,
     peers,
     foreignCallers,
-    pluginClass,
     retain: (foreignCaller, topic, payload) =>
       retained.take(topic, payload, foreignCaller === undefined ? 1 : 0.5),
     send: outbox.send,
@@ -220,10 +190,9 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     touch: outbox.schedule,
     ask: (question) => ask(question, (found) => found),
     askNow: (question) => askNow(question, (found) => found),
-    addMethod: (name, implementation) =>
-      addCallerAwareMethod(name, (_foreignCaller, ...args) => implementation(...args)),
-    addCallerAwareMethod,
-    addCallerAwareMethodOfSteps,
+    ...createMethods({ foreignCallers, implement }),
+    tables,
+    implement,
     refuseForeignCall: (foreignCaller, permission, value) =>
       foreignCaller === undefined
         ? undefined
@@ -232,10 +201,12 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     toJson: (value) => toPlain(value, byteBudget()),
     toStored: (value) => toStored(value, byteBudget()),
     fromJson: (value) => (value === undefined ? undefined : fromPlain(runtime, value)),
+    isInitialised: () => isInitialised,
     afterInit: (callback) => void afterInit.push(callback),
   }
-  const api = installPluginApi(context)
-  peers.begin()
+  const { part } = beginApi(context)
+  const plugin = part('plugin')
+  resources.add('httpRequests', { count: () => calls.count('http'), release: calls.giveUp })
 
   function changedResources(): Operation[] {
     const counts: Resources = resources.counts()
@@ -260,7 +231,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     const account = openAccount(budgets.load)
     try {
       yield* callOn(account, runtime.compile(chunk, entryFile))
-      const { claimedId } = api.plugin
+      const { claimedId } = plugin
       if (claimedId === undefined) {
         return failed(
           'lua_error',
@@ -273,7 +244,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
           `${entryFile} calls Plugin:new("${claimedId}"), but the manifest names ${source.id}; use "${source.shortId}"`,
         )
       }
-      yield* api.plugin.runInit(account)
+      yield* plugin.runInit(account)
       return undefined
     } catch (error) {
       if (turns?.excess(isolate) !== undefined) return failed('overran', error)
@@ -289,6 +260,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
       finish(failure)
       return
     }
+    isInitialised = true
     for (const callback of afterInit) yield* callback()
     outbox.flush()
     post({ kind: 'loaded', isolate })
@@ -315,7 +287,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     try {
       // The neighbours wait for none of it, but the host does.
       const time = turns === undefined ? budgets.cleanup : Math.min(budgets.cleanup, sharedCleanup)
-      yield* api.plugin.runCleanup(openAccount(time))
+      yield* plugin.runCleanup(openAccount(time))
     } catch (error) {
       log.failure('onCleanup', error)
     }
@@ -336,14 +308,14 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     function deliver(frame: Frame, cost: number): void {
       const { kind, name, subscription, payload, foreignCaller } = frame
       if (isOfConnection(kind)) {
-        rest = api.connections.deliver(frame)
+        rest = part('connections').deliver(frame)
         return
       }
       handled(cost)
-      if (kind === 'event') api.events.deliver(name, payload, foreignCaller)
-      else if (kind === 'message') api.mqtt.deliver(subscription, name, payload)
-      else if (kind === 'schedule') api.schedules.deliver(subscription)
-      else if (kind === 'watch') api.watches.deliver(subscription, name, payload)
+      if (kind === 'event') part('events').deliver(name, payload, foreignCaller)
+      else if (kind === 'message') part('mqtt').deliver(subscription, name, payload)
+      else if (kind === 'schedule') part('schedules').deliver(subscription)
+      else if (kind === 'watch') part('watches').deliver(subscription, name, payload)
     }
 
     return () => {
@@ -411,17 +383,19 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
           tasks.schedule()
           break
         case 'setControl':
-          tasks.start(answer(message.request, api.points.setControl(message.id, message.value)))
+          tasks.start(answer(message.request, part('points').setControl(message.id, message.value)))
           break
         case 'setExposed':
-          tasks.start(answer(message.request, api.exposures.set(message.id, message.feature, message.value)))
+          tasks.start(
+            answer(message.request, part('exposures').set(message.id, message.feature, message.value)),
+          )
           break
         case 'hook':
-          api.httpHandlers.begin(message.request)
-          tasks.start(api.httpHandlers.take(message.request, message.handler, message.hook))
+          part('httpHandlers').begin(message.request)
+          tasks.start(part('httpHandlers').take(message.request, message.handler, message.hook))
           break
         case 'hookEnded':
-          api.httpHandlers.giveUp(message.request)
+          part('httpHandlers').giveUp(message.request)
           break
         case 'result':
           inbox.add(() => {

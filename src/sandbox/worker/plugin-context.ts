@@ -6,9 +6,10 @@ import type { FrameWriter } from '../../schema/message-frames.ts'
 import type { LoadSource } from '../../schema/worker-protocol.ts'
 import type { Operation } from '../../schema/operation.ts'
 import type { Answers, Question } from '../../schema/question.ts'
-import type { HostFunction, LuaRuntime, LuaTable, LuaValue } from './lua/lua-value.ts'
+import type { HostFunction, LuaFunction, LuaRuntime, LuaTable, LuaValue } from './lua/lua-value.ts'
 import type { Steps } from './lua/steps.ts'
 import type { ByteBudget } from './byte-budget.ts'
+import type { TableName } from './plugin-api/names.ts'
 import type { LimitGuard } from './limit-guard.ts'
 import type { LuaEntry } from './lua-entry.ts'
 import type { OutsideCalls } from './outside-calls.ts'
@@ -39,8 +40,8 @@ export interface PluginContext {
   readonly peers: Peers
   /** Who calls a method of the host. */
   readonly foreignCallers: ForeignCallers
-  /** The global `Plugin`: what is in it is a method of every instance. */
-  readonly pluginClass: LuaTable
+  /** Globals; what is in `Plugin` is a method of every instance. */
+  readonly tables: Readonly<Record<TableName, LuaTable>>
   /**
    * Counts what the plugin retains, as the host does; an empty payload clears the topic. False: there is no room.
    * A foreign caller gets half of it.
@@ -58,6 +59,8 @@ export interface PluginContext {
   ask<K extends Question['kind']>(question: Extract<Question, { kind: K }>): Steps<Answers[K]>
   /** The same on the spot, with all that is on the stack: for what has no steps. */
   askNow<K extends Question['kind']>(question: Extract<Question, { kind: K }>): Answers[K]
+  /** Says how the function of this name (`names.ts`) is made, when somebody uses it first. */
+  implement(name: string, make: () => LuaFunction): void
   /** Adds `plugin:name(…)`; the implementation gets the arguments after the instance. */
   addMethod(name: string, implementation: HostFunction): void
   /** The same for one that does not do everything for another plugin. */
@@ -77,6 +80,8 @@ export interface PluginContext {
   toStored(value: Exclude<LuaValue, undefined>): Json
   /** A fresh Lua value; JSON null is nil. */
   fromJson(value: Json | undefined): LuaValue
-  /** Is done once the init callback has come back. */
+  /** Whether the init callback has come back. */
+  isInitialised(): boolean
+  /** Is done once it has. */
   afterInit(callback: () => Steps<void>): void
 }

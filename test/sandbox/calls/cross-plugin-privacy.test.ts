@@ -68,6 +68,31 @@ test('§9 no method of the host gives away what the instance keeps', async () =>
   })
 })
 
+test('§9 what a plugin puts in the place of what the host gave it changes nothing of what others get to see', async () => {
+  await withStage(async ({ load }) => {
+    await load(
+      'owner',
+      `plugin:kvSet("code", "geheim")
+       plugin.elsewhere = plugin.kvGet
+       plugin.shown = 7
+       Plugin.kvGet = function() return "mine" end
+       Plugin.onInit, plugin.log = nil, nil
+       pairs, tostring, next = error, error, error`,
+    )
+    const { recorder } = await load(
+      'caller',
+      `local other = Plugin.get("owner")
+       local names = {} for key in pairs(other) do names[#names + 1] = key end table.sort(names)
+       print(table.concat(names, " "), other.elsewhere, other.shown, type(other.kvGet), other:kvGet("code"))
+       print(tostring(other) ~= nil)`,
+    )
+    assert.deepEqual(recorder.logs(), [
+      'info description id name shortId shown version\tnil\t7\tfunction\tmine',
+      'info true',
+    ])
+  })
+})
+
 test('§9 nothing else of another plugin can be seen or changed: no globals, no fields that are the host’s', async () => {
   await withStage(async ({ load }) => {
     const callee = await load(

@@ -91,15 +91,14 @@ describe('what the Lua states of a worker have in common', () => {
   })
 
   test('a table of the host that is the same in two states is changed in one of them only', () => {
-    const settled = (extra?: number) => {
+    const settled = (limit?: number) => {
       const runtime = createState()
-      const table = runtime.newTable()
-      for (const name of ['first', 'second'])
-        runtime.provide(table, name, `settled:${name}`, () =>
-          runtime.wrap(`settled:${name}`, () => 'x' > name),
-        )
-      if (extra !== undefined) table.set('limit', extra)
-      runtime.settleTable('settled', table)
+      const functions = { first: 'settled:first', second: 'settled:second' }
+      const [library, fields] =
+        limit === undefined ? ['settled', functions] : ['odd', { ...functions, limit }]
+      const table = runtime.provideLibrary(library, fields, (name) =>
+        runtime.wrap(`settled:${name}`, () => 'x' > name),
+      )
       runtime.globals.set('host', table)
       return runtime
     }

@@ -13,7 +13,6 @@ const {
   LUA_TNIL: nilTag,
   LUA_TNUMFLT: floatTag,
   LUA_TNUMINT: integerTag,
-  LUA_TLCF: functionTag,
   LUA_TLNGSTR: stringTag,
   LUA_TLIGHTUSERDATA: lightTag,
   LUA_TTABLE: tableTag = 0,
@@ -93,26 +92,6 @@ export function sharing(L: LuaState, table: RawTable): RawTable {
   const made = new Table(L)
   takeFields(made, table as Fields)
   return made
-}
-
-/** Whether both have the same fields in the same order, with nothing in them that somebody can change. */
-function isSame(one: RawTable, other: RawTable): boolean {
-  let [a, b] = [one.f, other.f]
-  for (; a !== undefined && b !== undefined; a = a.n, b = b.n) {
-    if (a.key.type !== b.key.type || hashOf(a.key) !== hashOf(b.key)) return false
-    if (a.value.type !== b.value.type || a.value.value !== b.value.value) return false
-    if (a.key.type !== stringTag || (a.value.type !== functionTag && a.value.type !== floatTag)) return false
-  }
-  return a === b
-}
-
-const known = new Map<string, RawTable>()
-
-/** Lets tables of all states that are the same share their fields. `name` stands in the program. */
-export function shareFields(L: LuaState, name: string, table: RawTable): void {
-  const before = known.get(name)
-  if (before === undefined) known.set(name, sharing(L, table))
-  else if (isSame(before, table)) takeFields(table as Fields, before as Fields)
 }
 
 function takeFields(table: Fields, from: Fields): void {

@@ -18,7 +18,7 @@ export {
 } from './engine-core.ts'
 export { whileCompiling } from './engine-numbers.ts'
 export { strings, watchStrings } from './engine-settings.ts'
-export { rawSet, shareFields, sharing } from './engine-tables.ts'
+export { rawSet, sharing } from './engine-tables.ts'
 
 const tag = (name: string): number => {
   const value = definitions.constant_types[name]

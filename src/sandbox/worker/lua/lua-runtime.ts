@@ -427,7 +427,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     return finish(status)
   }
 
-  const { provide, provideLibrary, settleTable } = createProvidedFunctions(main, references)
+  const { provide, provideLibrary } = createProvidedFunctions(main, references)
 
   function toText(value: LuaValue): string {
     if (typeof value === 'number') return numberText(value)
@@ -468,8 +468,8 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     newTable: references.newTable,
     wrap,
     provide,
+    providedAs: (callee) => nameOfShared(references.toTagged(callee).value as RawFunction),
     provideLibrary,
-    settleTable,
     wrapSteps,
     apart: (task) => interrupt.within({ pending: undefined, depth: 0 }, task),
     get selectsMethod() {

@@ -67,6 +67,9 @@ export class LuaError extends Error {
   }
 }
 
+/** By their keys: the name of a function as tracebacks have it, or a number. */
+export type LibraryFields = Readonly<Record<string, string | number>>
+
 /** One Lua state with the allowed libraries, and nothing of another's. */
 export interface LuaRuntime {
   /** The plugin's own `_G`. */
@@ -93,16 +96,13 @@ export interface LuaRuntime {
    * sees is the same function in all states of the worker.
    */
   provide(table: LuaTable, key: string, name: string, make: () => LuaFunction): void
+  /** The name under which this function was provided, in whatever table it is now; undefined for any other function. */
+  providedAs(callee: LuaFunction): string | undefined
   /**
    * A table of functions that are made when somebody uses them first. All names stand in the program: the table is one
    * in memory for all states of the worker, as long as none changes it.
    */
-  provideLibrary(library: string, names: readonly string[], make: (member: string) => LuaFunction): LuaTable
-  /**
-   * Says that the host has put into this table what it has to: as long as it stays so, the tables of this name in all
-   * states of the worker are one in memory.
-   */
-  settleTable(name: string, table: LuaTable): void
+  provideLibrary(library: string, fields: LibraryFields, make: (member: string) => LuaFunction): LuaTable
   /**
    * Runs `task`, which enters Lua on behalf of somebody else while Lua waits for the host: an interrupt in it
    * ends with it, and does not reach what waits.

@@ -1,7 +1,7 @@
-import { objects, rawSet, shareFields, sharing, tables, tags } from './engine.ts'
-import type { LuaState, RawFunction, RawTable } from './fengari-types.ts'
+import { objects, rawSet, sharing, tables, tags } from './engine.ts'
+import type { LuaState, RawFunction, RawTable, TaggedValue } from './fengari-types.ts'
 import type { References } from './lua-reference.ts'
-import type { LuaFunction, LuaRuntime, LuaTable } from './lua-value.ts'
+import type { LibraryFields, LuaFunction, LuaRuntime, LuaTable } from './lua-value.ts'
 import { implementShared, sharedFunction } from './shared-functions.ts'
 import { sharedName } from './shared-strings.ts'
 
@@ -9,24 +9,28 @@ import { sharedName } from './shared-strings.ts'
 const members = new Map<RawFunction, { library: string; member: string }>()
 const libraryTables = new Map<string, RawTable>()
 
-function libraryTable(L: LuaState, library: string, names: readonly string[]): RawTable {
+function libraryTable(L: LuaState, library: string, fields: LibraryFields): RawTable {
   const known = libraryTables.get(library)
   if (known !== undefined) return known
   const table = tables.luaH_new(L)
-  for (const member of names) {
-    const shared = sharedFunction(`${library}.${member}`)
-    members.set(shared, { library, member })
-    rawSet(L, table, sharedName(member), new objects.TValue(tags.jsFunction, shared))
-  }
+  for (const [member, field] of Object.entries(fields))
+    rawSet(L, table, sharedName(member), taggedField(library, member, field))
   libraryTables.set(library, table)
   return table
+}
+
+function taggedField(library: string, member: string, field: string | number): TaggedValue {
+  if (typeof field === 'number') return new objects.TValue(tags.number, field)
+  const shared = sharedFunction(field)
+  members.set(shared, { library, member })
+  return new objects.TValue(tags.jsFunction, shared)
 }
 
 /** Functions of one state that are made when somebody uses them first: a plugin uses few of what there is. */
 export function createProvidedFunctions(
   L: LuaState,
   references: References,
-): Pick<LuaRuntime, 'provide' | 'provideLibrary' | 'settleTable'> {
+): Pick<LuaRuntime, 'provide' | 'provideLibrary'> {
   const makers = new Map<RawFunction, () => LuaFunction>()
   const libraryMakers = new Map<string, (member: string) => LuaFunction>()
   const made = new Map<RawFunction, RawFunction>()
@@ -57,11 +61,10 @@ export function createProvidedFunctions(
       const raw = references.toTagged(table).value as RawTable
       rawSet(L, raw, sharedName(key), new objects.TValue(tags.jsFunction, shared))
     },
-    provideLibrary(library, names, make) {
+    provideLibrary(library, fields, make) {
       libraryMakers.set(library, make)
-      const table = sharing(L, libraryTable(L, library, names))
+      const table = sharing(L, libraryTable(L, library, fields))
       return references.fromTagged(new objects.TValue(tags.table, table)) as LuaTable
     },
-    settleTable: (name, table) => shareFields(L, name, references.toTagged(table).value as RawTable),
   }
 }

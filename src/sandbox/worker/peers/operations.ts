@@ -32,8 +32,10 @@ return function(pairs, tostring) return {
   le = function(a, b) return a <= b end,
 } end`
 
-/** Compiled with the first call of another plugin, which most plugins never get. */
-export function createOperations(runtime: LuaRuntime): () => ReadonlyMap<string, LuaFunction> {
+/** By name. Compiled with the first call of another plugin, which most plugins never get. */
+export type Operations = () => ReadonlyMap<string, LuaFunction>
+
+export function createOperations(runtime: LuaRuntime): Operations {
   // As they are before the plugin can put something else in their place.
   const builtIn = ['pairs', 'tostring'].map((name) => runtime.globals.get(name))
   return lazily(() => {

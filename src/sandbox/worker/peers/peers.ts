@@ -1,3 +1,4 @@
+import { lazily } from '../../../base/lazily.ts'
 import type { Redactor } from '../../../base/redaction.ts'
 import { flowCells } from '../../../schema/flow-cells.ts'
 import type { PluginCallOutcome, Reference, SerializedValues } from '../../../schema/plugin-call.ts'
@@ -16,7 +17,7 @@ import { createExportedThings } from './exported-things.ts'
 import type { ForeignCallers } from './foreign-callers.ts'
 import { createHandover } from './handover.ts'
 import { createImportedThings } from './imported-things.ts'
-import { fillTable } from './operations.ts'
+import { createOperations, fillTable } from './operations.ts'
 import { createPrivacy } from './privacy.ts'
 import { createProxies } from './proxies.ts'
 import { createServedCalls } from './served-calls.ts'
@@ -37,8 +38,6 @@ export interface Peers {
    * `settled` hears of the end, with what was raised. False, and nothing happens, for this plugin's own function.
    */
   callLater(callback: LuaFunction, args: readonly LuaValue[], settled: (error?: Error) => void): boolean
-  /** Says that all methods of the host are in `Plugin`, and none of the plugin's yet. */
-  begin(): void
   serve(message: ReceivedCall): Steps<PluginCallOutcome>
   drop(handle: number, sent: number): void
   ended(isolate: number): void
@@ -62,7 +61,6 @@ export interface PeersSettings {
   redactor: Redactor
   resources: ResourceRegistry
   foreignCallers: ForeignCallers
-  pluginClass: LuaTable
   instance(): LuaTable | undefined
   config(): LuaValue
   post(message: WorkerMessage): void
@@ -92,7 +90,23 @@ export function createPeers(settings: PeersSettings): Peers {
   const told = new Set<number>()
   /** Calls within calls that have led to what runs now. */
   let depth = 0
-  let serveCall: ReturnType<typeof createServedCalls> | undefined
+  const operations = createOperations(runtime)
+  /** Made with the first call of another plugin. */
+  const serveCall = lazily(() =>
+    createServedCalls({
+      runtime,
+      operations,
+      privacy: createPrivacy({
+        providedAs: runtime.providedAs,
+        instance: settings.instance,
+        config: settings.config,
+        secrets: source.secrets,
+      }),
+      foreignCallers: settings.foreignCallers,
+      isHandedOver: exported.has,
+      copyOf,
+    }),
+  )
 
   const notRunning = ({ plugin }: Reference): Error => new Error(`plugin not running: ${plugin}`)
 
@@ -172,12 +186,11 @@ export function createPeers(settings: PeersSettings): Peers {
   }
 
   function* perform({ caller, handle, operation, serialized }: ReceivedCall): Steps<SerializedValues> {
-    if (serveCall === undefined) throw new Error('the plugin is not there yet')
     const { bytes, unpack } = handover.receive(serialized)
     const target = exported.find(handle)
     if (target === undefined) throw new Error('this object is not there any more')
     const args = yield* unpack()
-    const { values, withheld } = yield* serveCall({
+    const { values, withheld } = yield* serveCall()({
       caller,
       target,
       operation,
@@ -227,17 +240,6 @@ export function createPeers(settings: PeersSettings): Peers {
       const reference = imported.referenceOf(callback)
       if (reference === undefined) return undefined
       return endedPeers.whenGone(what, reference, remove)
-    },
-    begin() {
-      const { pluginClass, instance, config, foreignCallers } = settings
-      const privacy = createPrivacy({ pluginClass, instance, config, secrets: source.secrets })
-      serveCall = createServedCalls({
-        runtime,
-        privacy,
-        foreignCallers,
-        isHandedOver: exported.has,
-        copyOf,
-      })
     },
     *serve(message) {
       const before = { serving: Atomics.load(flow, flowCells.serving), depth }

@@ -1,23 +1,27 @@
-import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import { isFunction, isTable, optionalText, textOf, typeName } from '../plugin-api/arguments.ts'
 
 /** Fields of an instance that other plugins cannot see: its configuration, and what the host calls. */
 const hiddenFields = new Set(['config', 'meta', 'onInit', 'onCleanup'])
 /** Methods of the host that are a plugin's own business: its configuration, its store, its life, its addresses. */
-const privateMethods = [
-  'new',
-  'onInit',
-  'onCleanup',
-  'getConfig',
-  'kvGet',
-  'kvSet',
-  'kvDelete',
-  'kvHas',
-  'kvList',
-  'kvGetAll',
-  'httpHandler',
-  'hookUrl',
-]
+const privateMethods: ReadonlySet<string> = new Set([
+  'Plugin:new',
+  ...[
+    'onInit',
+    'onCleanup',
+    'getConfig',
+    'kvGet',
+    'kvSet',
+    'kvDelete',
+    'kvHas',
+    'kvList',
+    'kvGetAll',
+    'httpHandler',
+    'hookUrl',
+  ].map((name) => `plugin:${name}`),
+])
+/** What every instance has from the host is provided under such a name, wherever the plugin has put it. */
+const hostMethod = /^plugin[:.]/i
 
 /** What another plugin may do with this one, besides calling the methods that it was given. */
 export interface Privacy {
@@ -35,23 +39,18 @@ export interface Privacy {
 }
 
 export interface PrivacySettings {
-  /** With the methods of the host, and nothing of the plugin's yet. */
-  pluginClass: LuaTable
+  providedAs: LuaRuntime['providedAs']
   instance(): LuaTable | undefined
   config(): LuaValue
   secrets: readonly string[]
 }
 
-export function createPrivacy({ pluginClass, instance, config, secrets }: PrivacySettings): Privacy {
-  const hostMethods = new Set(pluginClass.entries().map(([, value]) => value))
-  const privateFunctions = new Set<LuaFunction>(
-    privateMethods.map((name) => pluginClass.get(name)).filter(isFunction),
-  )
+export function createPrivacy({ providedAs, instance, config, secrets }: PrivacySettings): Privacy {
   const secretValues = new Set(secrets.filter((secret) => secret !== ''))
   const isInstance = (value: LuaValue): boolean => value !== undefined && value === instance()
 
   return {
-    isHostMethod: (value) => hostMethods.has(value),
+    isHostMethod: (value) => isFunction(value) && hostMethod.test(providedAs(value) ?? ''),
     hides: (target, key) => isInstance(target) && hiddenFields.has(optionalText(key) ?? ''),
     writerOf(target, key) {
       if (isTable(target) && target.writer !== undefined) return target.writer
@@ -64,7 +63,7 @@ export function createPrivacy({ pluginClass, instance, config, secrets }: Privac
     withheld(value) {
       if (typeof value !== 'object') return false
       if (value instanceof Uint8Array) return secretValues.size > 0 && secretValues.has(textOf(value))
-      return value === config() || (isFunction(value) && privateFunctions.has(value))
+      return value === config() || (isFunction(value) && privateMethods.has(providedAs(value) ?? ''))
     },
   }
 }

@@ -2,7 +2,7 @@ import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-val
 import { callLua, type Steps } from '../lua/steps.ts'
 import { isFunction, isTable, typeName } from '../plugin-api/arguments.ts'
 import { operators, type PluginOperation } from '../../../schema/plugin-call-limits.ts'
-import { createOperations, flatEntries } from './operations.ts'
+import { flatEntries, type Operations } from './operations.ts'
 import type { Privacy } from './privacy.ts'
 import { type ForeignCallers, foreignCallerBytes } from './foreign-callers.ts'
 
@@ -28,6 +28,7 @@ export interface Served {
 
 export interface ServedCallsSettings {
   runtime: LuaRuntime
+  operations: Operations
   privacy: Privacy
   foreignCallers: ForeignCallers
   /** Whether other plugins hold it, as a thing of this one. */
@@ -38,8 +39,7 @@ export interface ServedCallsSettings {
 
 /** Does what another plugin wants of a thing of this one. Throws what Lua raises. */
 export function createServedCalls(settings: ServedCallsSettings) {
-  const { runtime, privacy, foreignCallers, isHandedOver, copyOf } = settings
-  const operations = createOperations(runtime)
+  const { runtime, operations, privacy, foreignCallers, isHandedOver, copyOf } = settings
 
   function* operate(name: string, ...args: LuaValue[]): Steps<LuaValue[]> {
     const operation = operations().get(name)

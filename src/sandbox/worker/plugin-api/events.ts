@@ -123,7 +123,6 @@ export function installEvents(context: PluginContext): PluginEvents {
   }
 
   context.addCallerAwareMethod('on', subscribe)
-  const eventBus = runtime.newTable()
   for (const name of ['on', 'subscribe']) {
     // `EventBus:on(…)` and `EventBus.on(…)` are both seen.
     const full = `EventBus:${name}`
@@ -131,10 +130,8 @@ export function installEvents(context: PluginContext): PluginEvents {
       const [event, callback] = isTable(args[0]) ? args.slice(1) : args
       return subscribe(undefined, event, callback)
     }
-    runtime.provide(eventBus, name, full, () => runtime.wrap(full, callable))
+    context.implement(full, () => runtime.wrap(full, callable))
   }
-  runtime.settleTable('EventBus', eventBus)
-  runtime.globals.set('EventBus', eventBus)
 
   resources.add('throttles', { count: throttle.count, release: throttle.clear })
   resources.add('eventSubscriptions', {

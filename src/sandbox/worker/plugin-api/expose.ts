@@ -25,7 +25,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
   /** Bytes of each description, and of all. */
   const sizes = new Map<string, number>()
   let bytes = 0
-  let initialised = false
+  let initialised = context.isInitialised()
   let released = false
   let polling: ScheduledCall | undefined
   let starting: ScheduledCall | undefined
@@ -147,7 +147,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
     }
   }
 
-  runtime.provide(runtime.globals, 'expose', 'expose', () =>
+  context.implement('expose', () =>
     runtime.wrapSteps('expose', function* (object, type, options) {
       if (object === undefined) {
         log.write('warn', `expose: there is no object to expose`)
@@ -157,7 +157,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
       return object
     }),
   )
-  runtime.provide(runtime.globals, 'unexpose', 'unexpose', () =>
+  context.implement('unexpose', () =>
     runtime.wrap('unexpose', (object) => unexpose(tableArgument('unexpose', 1, object))),
   )
   // Nobody could read it any more.

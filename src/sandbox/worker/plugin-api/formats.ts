@@ -25,14 +25,14 @@ const libraries: Readonly<Record<string, FormatLibrary>> = {
 const named = Object.entries(libraries).map(([name, functions]) => ({
   name,
   functions,
-  members: Object.keys(functions),
+  fields: Object.fromEntries(Object.keys(functions).map((member) => [member, `${name}.${member}`])),
 }))
 
 /** The globals that only compute (plugin API, section 16): bad input gives nil and a message. */
 export function installFormats(context: FormatContext): void {
   const { runtime } = context
-  for (const { name, functions, members } of named) {
-    const table = runtime.provideLibrary(name, members, (member) => {
+  for (const { name, functions, fields } of named) {
+    const table = runtime.provideLibrary(name, fields, (member) => {
       const implementation = functions[member]
       if (implementation === undefined) throw new Error(`${name} has no function ${member}`)
       return runtime.wrapSteps(`${name}.${member}`, answering(context, implementation))

@@ -11,7 +11,7 @@ import { type HttpOptions, readHttpOptions, withoutSecrets } from './http-option
 
 /** `httpRequest`, and the older `httpGet` and `httpPost` (plugin API, section 4). */
 export function installHttp(context: PluginContext): void {
-  const { runtime, entry, calls, log, resources } = context
+  const { runtime, entry, calls, log } = context
   const toTable = createAnswerTables(context)
   const ignored = new Set<string>()
 
@@ -113,11 +113,6 @@ export function installHttp(context: PluginContext): void {
   function optionsOf(name: string, options: LuaValue): LuaTable {
     return options instanceof Uint8Array ? tableOf({ url: options }) : tableArgument(name, 1, options)
   }
-
-  resources.add('httpRequests', {
-    count: () => calls.count('http'),
-    release: () => calls.giveUp(),
-  })
 }
 
 function optionalCallback(name: string, position: number, callback: LuaValue): LuaFunction | undefined {

@@ -34,7 +34,7 @@ export function installJson(context: PluginContext): void {
   context.addMethod('jsonDecode', decode)
   context.addMethod('jsonEncode', encode)
 
-  const json = runtime.newTable()
+  const { JSON: json } = context.tables
   for (const [name, implementation] of Object.entries({ decode, encode })) {
     // `JSON:encode(value)` and `JSON.encode(value)` are both seen.
     const full = `JSON:${name}`
@@ -42,10 +42,8 @@ export function installJson(context: PluginContext): void {
       const [first, second] = args
       return implementation(isTable(first) && first.is(json) ? second : first)
     }
-    runtime.provide(json, name, full, () => runtime.wrap(full, callable))
+    context.implement(full, () => runtime.wrap(full, callable))
   }
-  runtime.settleTable('JSON', json)
-  runtime.globals.set('JSON', json)
 }
 
 function messageText(error: unknown): string {

@@ -33,7 +33,7 @@ export function installLogging(context: PluginContext): void {
     return undefined
   })
 
-  const logger = runtime.newTable()
+  const { Logger: logger } = context.tables
   for (const level of ['debug', 'info', 'warn', 'error'] as const) {
     const full = `Logger:${level}`
     const write: HostFunction = (...args) => {
@@ -42,10 +42,8 @@ export function installLogging(context: PluginContext): void {
       log.write(level, text(isTable(first) && first.is(logger) ? second : first))
       return undefined
     }
-    runtime.provide(logger, level, full, () => runtime.wrap(full, write))
+    context.implement(full, () => runtime.wrap(full, write))
   }
-  runtime.settleTable('Logger', logger)
-  runtime.globals.set('Logger', logger)
 }
 
 function levelOf(value: LuaValue): LogEntry['level'] {

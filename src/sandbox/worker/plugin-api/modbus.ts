@@ -15,7 +15,7 @@ import {
 import { readSerialSettings } from './connections/serial.ts'
 import { modbusNumbers } from './modbus-numbers.ts'
 
-const functionCodes = {
+export const functionCodes = {
   READ_COILS: 1,
   READ_DISCRETE: 2,
   READ_HOLDING: 3,
@@ -32,13 +32,13 @@ const defaultUnit = 1
 /** The global `Modbus` (plugin API, section 11). */
 export function installModbus(context: PluginContext): void {
   const { runtime, entry, calls } = context
-  const modbus = runtime.newTable()
+  const { Modbus: modbus } = context.tables
   const counts = { requests: 0, errors: 0 }
 
   /** `Modbus.name(…)` and `Modbus:name(…)` are both seen. */
   function add(name: string, implementation: (...args: LuaValue[]) => LuaValue): void {
     const full = `Modbus.${name}`
-    runtime.provide(modbus, name, full, () =>
+    context.implement(full, () =>
       runtime.wrap(full, (...args) =>
         isTable(args[0]) && args[0].is(modbus) ? implementation(...args.slice(1)) : implementation(...args),
       ),
@@ -71,7 +71,6 @@ export function installModbus(context: PluginContext): void {
     else entry.call(what, callback, undefined, bytesOf(answer.message))
   }
 
-  for (const [name, code] of Object.entries(functionCodes)) modbus.set(name, code)
   add('isAvailable', () => true)
   add('stats', () => context.fromJson({ ...counts, pending: calls.count('modbus') }))
   add('request', (options, callback) => start('request', options, callback))
@@ -86,8 +85,6 @@ export function installModbus(context: PluginContext): void {
     start('writeMultiple', options, callback, functionCodes.WRITE_MULTIPLE),
   )
   for (const [name, implementation] of Object.entries(modbusNumbers)) add(name, implementation)
-  runtime.settleTable('Modbus', modbus)
-  runtime.globals.set('Modbus', modbus)
 }
 
 /** Throws `Error` with what is wrong with the options. */

@@ -36,7 +36,7 @@ export function installModules(context: PluginContext): void {
       running.delete(file)
     }
   }
-  runtime.provide(runtime.globals, 'require', 'require', () => runtime.wrapSteps('require', require))
+  context.implement('require', () => runtime.wrapSteps('require', require))
 }
 
 /** `lib.helpers` and `lib/helpers` are the file `lib/helpers.lua`. */

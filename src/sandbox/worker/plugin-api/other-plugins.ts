@@ -7,7 +7,8 @@ import type { PluginPoints } from './points.ts'
 
 /** `Plugin.get`, `Plugin.getPlugin`, `Plugin.list` (plugin API, section 9). */
 export function installOtherPlugins(context: PluginContext, points: PluginPoints): void {
-  const { runtime, pluginClass, peers, foreignCallers } = context
+  const { runtime, peers, foreignCallers } = context
+  const { Plugin: pluginClass } = context.tables
   const isClass = (value: LuaValue): boolean => isTable(value) && value.is(pluginClass)
 
   function* find(foreignCaller: ForeignCaller, name: string, id: LuaValue): Steps<LuaValue> {
@@ -16,19 +17,19 @@ export function installOtherPlugins(context: PluginContext, points: PluginPoints
     return yield* peers.find(textArgument(name, 1, id))
   }
 
-  runtime.provide(pluginClass, 'get', 'Plugin.get', () =>
+  context.implement('Plugin.get', () =>
     foreignCallers.methodOfSteps('Plugin.get', function* (foreignCaller, first, second) {
       // `plugin:get(id)` is the look-up of a sensor; `Plugin:get(id)` and `Plugin.get(id)` that of a plugin.
       if (isClass(first)) return yield* find(foreignCaller, 'Plugin.get', second)
       return isTable(first) ? points.find(second) : yield* find(foreignCaller, 'Plugin.get', first)
     }),
   )
-  runtime.provide(pluginClass, 'getPlugin', 'Plugin.getPlugin', () =>
+  context.implement('Plugin.getPlugin', () =>
     foreignCallers.methodOfSteps('Plugin.getPlugin', (foreignCaller, first, second) =>
       find(foreignCaller, 'Plugin.getPlugin', isTable(first) ? second : first),
     ),
   )
-  runtime.provide(pluginClass, 'list', 'Plugin.list', () =>
+  context.implement('Plugin.list', () =>
     foreignCallers.methodOfSteps('Plugin.list', function* (foreignCaller) {
       if (foreignCaller !== undefined) throw new Error('call your own Plugin.list')
       const list: LuaTable = runtime.newTable()

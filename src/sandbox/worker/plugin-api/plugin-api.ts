@@ -1,68 +1,125 @@
+import type { LuaFunction, LuaRuntime, LuaTable } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { installCoercion } from './coercion.ts'
-import { installConnections, type PluginConnections } from './connections/connections.ts'
-import { installEvents, type PluginEvents } from './events.ts'
-import { installExpose, type PluginExposures } from './expose.ts'
+import { installConnections } from './connections/connections.ts'
+import { installEvents } from './events.ts'
+import { installExpose } from './expose.ts'
 import { installFormats } from './formats.ts'
 import { installHttp } from './http.ts'
-import { installHttpHandlers, type PluginHttpHandlers } from './http-handlers.ts'
+import { installHttpHandlers } from './http-handlers.ts'
 import { installJson } from './json.ts'
 import { installKeyValues } from './key-value.ts'
 import { installLogging } from './logging.ts'
 import { installModbus } from './modbus.ts'
 import { installModules } from './modules.ts'
-import { installMqtt, type PluginMqtt } from './mqtt.ts'
+import { installMqtt } from './mqtt.ts'
+import { globalFunctions, type PartName, partOf, tableFields, type TableName, tableNames } from './names.ts'
 import { installObjects } from './objects.ts'
 import { installOtherPlugins } from './other-plugins.ts'
-import { installPlugin, type PluginInstances } from './plugin.ts'
+import { installPlugin } from './plugin.ts'
 import { installPollers } from './pollers.ts'
-import { installPoints, type PluginPoints } from './points.ts'
-import { installSchedules, type PluginSchedules } from './schedules.ts'
+import { installPoints } from './points.ts'
+import { installSchedules } from './schedules.ts'
 import { installTimers } from './timers.ts'
-import { installWatches, type PluginWatches } from './watches.ts'
+import { installWatches } from './watches.ts'
 import { installWebHelpers } from './web-helpers.ts'
 
-/** What the host side can ask of the parts. */
-export interface PluginApi {
-  plugin: PluginInstances
-  events: PluginEvents
-  mqtt: PluginMqtt
-  points: PluginPoints
-  exposures: PluginExposures
-  schedules: PluginSchedules
-  watches: PluginWatches
-  connections: PluginConnections
-  httpHandlers: PluginHttpHandlers
+/** One part a file. What a part answers is for the host's side and for other parts. */
+const installers = {
+  plugin: installPlugin,
+  logging: installLogging,
+  timers: installTimers,
+  pollers: installPollers,
+  keyValues: installKeyValues,
+  coercion: installCoercion,
+  json: installJson,
+  webHelpers: installWebHelpers,
+  http: installHttp,
+  modbus: installModbus,
+  objects: installObjects,
+  modules: installModules,
+  points: installPoints,
+  events: installEvents,
+  mqtt: installMqtt,
+  watches: installWatches,
+  connections: installConnections,
+  httpHandlers: installHttpHandlers,
+}
+/** Those that build on another part. */
+const dependents = {
+  otherPlugins: (context: PluginContext, { part }: PluginApi) => installOtherPlugins(context, part('points')),
+  exposures: (context: PluginContext, { part }: PluginApi) => installExpose(context, part('points')),
+  schedules: (context: PluginContext, { part }: PluginApi) => installSchedules(context, part('timers')),
 }
 
-/** Puts the whole plugin API into a Lua state: one part a file, each on its own. */
-export function installPluginApi(context: PluginContext): PluginApi {
-  context.runtime.globals.set('Plugin', context.pluginClass)
-  installLogging(context)
-  const timers = installTimers(context)
-  installPollers(context)
-  installKeyValues(context)
-  installCoercion(context)
-  installJson(context)
-  installWebHelpers(context)
-  installFormats(context)
-  installHttp(context)
-  installModbus(context)
-  installObjects(context)
-  installModules(context)
-  const points = installPoints(context)
-  installOtherPlugins(context, points)
-  const api = {
-    plugin: installPlugin(context),
-    events: installEvents(context),
-    mqtt: installMqtt(context),
-    points,
-    exposures: installExpose(context, points),
-    schedules: installSchedules(context, timers),
-    watches: installWatches(context),
-    connections: installConnections(context),
-    httpHandlers: installHttpHandlers(context),
+type Parts = { [K in keyof typeof installers]: ReturnType<(typeof installers)[K]> } & {
+  otherPlugins: ReturnType<typeof installOtherPlugins>
+  exposures: ReturnType<typeof installExpose>
+  schedules: ReturnType<typeof installSchedules>
+}
+
+export interface PluginApi {
+  /** Made with the first one who asks. */
+  part<K extends PartName>(name: K): Parts[K]
+}
+
+/** The tables of the plugin API in a Lua state, and what is in them when somebody uses it. */
+export interface ApiTables {
+  readonly tables: Readonly<Record<TableName, LuaTable>>
+  /** Says how the function of this name is made. */
+  implement(name: string, make: () => LuaFunction): void
+  /** From now on parts can be made. */
+  begin(context: PluginContext): PluginApi
+}
+
+export function createApiTables(runtime: LuaRuntime): ApiTables {
+  const implementations = new Map<string, () => LuaFunction>()
+  let install: ((part: PartName) => void) | undefined
+
+  function make(name: string): LuaFunction {
+    const part = partOf.get(name)
+    if (part !== undefined && !implementations.has(name)) install?.(part)
+    const implementation = implementations.get(name)
+    if (implementation === undefined) throw new Error(`no part has the function ${name}`)
+    return implementation()
   }
-  context.runtime.settleTable('Plugin', context.pluginClass)
-  return api
+
+  function tableOf(table: TableName): LuaTable {
+    const fields = tableFields[table]
+    const made = runtime.provideLibrary(table, fields, (member) => make(String(fields[member])))
+    runtime.globals.set(table, made)
+    return made
+  }
+
+  const tables = Object.fromEntries(tableNames.map((name) => [name, tableOf(name)])) as Record<
+    TableName,
+    LuaTable
+  >
+  for (const name of globalFunctions) runtime.provide(runtime.globals, name, name, () => make(name))
+
+  return {
+    tables,
+    implement(name, implementation) {
+      if (!partOf.has(name)) throw new Error(`the function ${name} is not listed`)
+      implementations.set(name, implementation)
+    },
+    begin(context) {
+      const made: Partial<Parts> = {}
+      const api: PluginApi = {
+        part(name) {
+          if (!Object.hasOwn(made, name)) {
+            const result =
+              name in dependents
+                ? dependents[name as keyof typeof dependents](context, api)
+                : installers[name as keyof typeof installers](context)
+            Object.assign(made, { [name]: result })
+          }
+          return made[name] as Parts[typeof name]
+        },
+      }
+      install = api.part
+      installFormats(context)
+      return api
+    },
+  }
 }

@@ -26,14 +26,14 @@ export interface PluginInstances {
 }
 
 export function installPlugin(context: PluginContext): PluginInstances {
-  const { runtime, source, pluginClass, log } = context
+  const { runtime, source, log } = context
   const config = context.fromJson(source.config as never)
   let instance: LuaTable | undefined
   let claimedId: string | undefined
   const stored: { onInit?: LuaFunction; onCleanup?: LuaFunction } = {}
 
   const metatable = runtime.newTable()
-  metatable.set('__index', pluginClass)
+  metatable.set('__index', context.tables.Plugin)
   metatable.set('__name', bytesOf('Plugin'))
 
   function create(id: LuaValue, meta: LuaValue): LuaTable {
@@ -56,7 +56,7 @@ export function installPlugin(context: PluginContext): PluginInstances {
     return created
   }
 
-  runtime.provide(pluginClass, 'new', 'Plugin:new', () =>
+  context.implement('Plugin:new', () =>
     runtime.wrap('Plugin:new', (...args) => {
       // `Plugin:new(id)` and `Plugin.new(id)` are both seen.
       const [id, meta] = isTable(args[0]) ? args.slice(1) : args

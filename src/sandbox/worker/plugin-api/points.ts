@@ -64,7 +64,7 @@ export function installPoints(context: PluginContext): PluginPoints {
   const latest = new Map<string, LuaTable>()
   const waits = createWaitingAccounts(clock.monotonic)
   const removalListeners: ((table: LuaTable) => void)[] = []
-  let initialised = false
+  let initialised = context.isInitialised()
   let reading: ScheduledCall | undefined
 
   const count = (): number => points.sensor.size + points.control.size
