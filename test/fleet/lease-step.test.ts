@@ -73,7 +73,46 @@ const renewed: Happening[] = [2_000, 4_000, 6_000].flatMap((at, index) => [
   hostSeen(at + 5, 'a', '0-x-0', index + 1, 31 + index),
 ])
 
+const leave = (at: number): Happening => [at, { type: 'leave' }]
+const withdrawal = (expected: number): LeaseEffect => ({
+  ...{ type: 'writeHost', host: 'a', expected },
+  record: null,
+})
+/** `p` has been unloaded, because `a` goes. */
+const left: Happening[] = [...running, leave(20), [30, { type: 'stopped', plugin: 'p', epoch: 1 }]]
+
 const cases: { title: string; given: Happening[]; then: LeaseEffect[]; heirOf?: string }[] = [
+  {
+    title: 'a host that goes unloads its plugins, which have until the end of its session',
+    given: [...running, leave(20)],
+    then: [{ type: 'stop', plugin: 'p', epoch: 1, until: 6_000 }],
+  },
+  {
+    title: 'goes on renewing its session meanwhile',
+    given: [...running, leave(20), tick(2_000)],
+    then: [renewal(1, 1)],
+  },
+  { title: 'and ends it when nothing is left of them', given: left, then: [withdrawal(1)] },
+  { title: 'once', given: [...left, tick(1_029)], then: [] },
+  { title: 'and again when nothing is heard of that', given: [...left, tick(1_030)], then: [withdrawal(1)] },
+  {
+    title: 'a host that goes has no session when its record is away',
+    given: [...left, hostSeen(40, 'a', null, 0, 2)],
+    then: [
+      { type: 'kill', plugin: 'p', epoch: 1 },
+      { type: 'sessionOver', session: '0-x-0' },
+    ],
+  },
+  {
+    title: 'and begins no other one',
+    given: [...left, hostSeen(40, 'a', null, 0, 2), tick(10_000)],
+    then: [],
+  },
+  {
+    title: 'a host that goes takes nothing any more',
+    given: [...open, leave(10), wanted('p'), tick(20)],
+    then: [],
+  },
   { title: 'nothing is begun before what is there has been seen', given: [tick(0)], then: [] },
   { title: 'a session begins on top of nothing', given: [synced, tick(0)], then: [renewal(0, 0)] },
   {

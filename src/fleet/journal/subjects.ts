@@ -1,3 +1,5 @@
+import { pluginKey } from '../store/plugin-key.ts'
+
 /** Names of the journal in the store. */
 
 export function journalStreamName(fleet: string): string {
@@ -8,8 +10,7 @@ export function journalSubjects(fleet: string): string {
   return `lupine.${fleet}.journal.>`
 }
 
-/** Where the facts of a plugin stand, or those of the fleet itself. A dot would part a name in two. */
+/** Where the facts of a plugin stand, or those of the fleet itself. */
 export function journalSubject(fleet: string, plugin: string | null): string {
-  const token = plugin === null ? '_fleet' : plugin.slice(1).replaceAll('.', '=2E')
-  return `lupine.${fleet}.journal.${token}`
+  return `lupine.${fleet}.journal.${plugin === null ? '_fleet' : pluginKey(plugin)}`
 }

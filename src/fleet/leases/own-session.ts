@@ -12,8 +12,10 @@ const renewalsOfRival = 2
 
 /** Sends the record that is due, or begins a session. */
 export function keepSession(state: LeaseState, now: number): Result {
-  const { own, timing } = state
-  if (own === null) return state.isSynced ? beginSession(state, now) : [state, []]
+  const { own, timing, isSynced, isLeaving } = state
+  if (own === null) return isSynced && !isLeaving ? beginSession(state, now) : [state, []]
+  if (isLeaving && [...state.held.values()].every(({ phase }) => phase !== 'running' && phase !== 'stopping'))
+    return withdraw(state, own, now)
   const pause = own.sent.size === 0 ? timing.renewEvery : timing.retryAfter
   if (now - own.lastSent < pause) return [state, []]
   return sendRecord(state, own, own.n + 1, now)
@@ -31,8 +33,21 @@ function beginSession(state: LeaseState, now: number): Result {
   }
   const revision = seen?.revision ?? 0
   const session = sessionName(revision, process, state.sessions)
-  const own: OwnSession = { session, revision, n: 0, sent: new Map(), lastSent: now, validFrom: null }
+  const own: OwnSession = {
+    ...{ session, revision, n: 0, sent: new Map(), lastSent: now },
+    ...{ validFrom: null, withdrawnAt: null },
+  }
   return sendRecord({ ...state, sessions: state.sessions + 1 }, own, 0, now)
+}
+
+/** Nothing of any plugin is left: the session ends before its time, so that others need not wait for that. */
+function withdraw(state: LeaseState, own: OwnSession, now: number): Result {
+  const { withdrawnAt } = own
+  if (withdrawnAt !== null && now - withdrawnAt < state.timing.retryAfter) return [state, []]
+  return [
+    { ...state, own: { ...own, withdrawnAt: now } },
+    [{ type: 'writeHost', host: state.host, record: null, expected: own.revision }],
+  ]
 }
 
 /** Each record has a number of its own, also when one is tried again: so it is known when the one was sent that was taken. */

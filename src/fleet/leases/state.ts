@@ -16,6 +16,8 @@ export interface OwnSession {
   readonly lastSent: number
   /** When the last record was sent that the store has taken; null: none is known yet. */
   readonly validFrom: number | null
+  /** When the record was last tried to be taken away, because this host goes. */
+  readonly withdrawnAt: number | null
 }
 
 /**
@@ -47,6 +49,8 @@ export interface LeaseState {
   readonly timing: LeaseTiming
   /** Everything that is in the store has been seen once. */
   readonly isSynced: boolean
+  /** This host goes: nothing is begun any more, and its session ends when all its plugins are stopped. */
+  readonly isLeaving: boolean
   readonly own: OwnSession | null
   /** How many sessions this process has begun. */
   readonly sessions: number
@@ -91,6 +95,8 @@ export type LeaseEvent =
   | { readonly type: 'flushed'; readonly plugin: string; readonly epoch: number }
   /** Somebody wants the plugin to run elsewhere. */
   | { readonly type: 'giveBack'; readonly plugin: string }
+  /** This host is to end. */
+  | { readonly type: 'leave' }
 
 export type LeaseEffect =
   /** Writes the record (null removes it) if the key's revision is the expected one; 0: there never was one. */
@@ -134,6 +140,7 @@ export function initialLeaseState(beginning: LeaseBeginning): LeaseState {
     heirOf: beginning.heirOf ?? null,
     timing: beginning.timing ?? leaseTiming,
     isSynced: false,
+    isLeaving: false,
     own: null,
     sessions: 0,
     rival: null,
@@ -152,9 +159,9 @@ export function endOfSession({ own, timing }: LeaseState): number | undefined {
   return own === null || own.validFrom === null ? undefined : own.validFrom + timing.sessionLength
 }
 
-/** Whether the session is renewed as it should be: only then anything new is begun. */
-export function isFresh({ own, timing }: LeaseState, now: number): boolean {
-  return own !== null && own.validFrom !== null && now < own.validFrom + timing.unloadAfter
+/** Whether the session is renewed as it should be, and goes on: only then anything new is begun. */
+export function isFresh({ own, isLeaving, timing }: LeaseState, now: number): boolean {
+  return !isLeaving && own !== null && own.validFrom !== null && now < own.validFrom + timing.unloadAfter
 }
 
 /** Whether a plugin may publish, request or write now. To be asked before each act, on the connection it goes over. */

@@ -52,13 +52,18 @@ function handle(state: LeaseState, event: LeaseEvent, now: number): Result {
     case 'fenced':
       return takeFreeLeases({ ...state, fenced: new Set([...state.fenced, event.session]) }, now)
     case 'stopped':
-      return settleHeld(phaseReached(state, event, ['stopping'], { phase: 'stopped' }), now)
+      return through(phaseReached(state, event, ['stopping'], { phase: 'stopped' }), now, [
+        settleHeld,
+        keepSession,
+      ])
     case 'flushed':
       // Long ago: it is asked for at once.
       return settleHeld(
         phaseReached(state, event, ['flushing'], { phase: 'releasing', askedAt: -Infinity }),
         now,
       )
+    case 'leave':
+      return through({ ...state, isLeaving: true }, now, [settleHeld, keepSession])
     case 'giveBack':
       return settleHeld(markLeaving(state, event.plugin), now)
   }

@@ -12,14 +12,24 @@ export interface StoreAddress extends StoreLogin {
   files?: Pick<FileSystem, 'readFile'>
 }
 
+export interface StoreConnectionOptions {
+  /** Whether it connects again by itself when the connection is lost. */
+  reconnects?: boolean
+  /** Milliseconds that a connection may take. */
+  timeout?: number
+}
+
 /** Milliseconds that a first connection may take, and between two tries once it was there. */
 const connectTimeout = 5_000
 const reconnectPause = 250
 /** Milliseconds between two signs of life; after two without an answer the connection counts as lost. */
 const pingInterval = 2_000
 
-/** Connects, and connects again by itself when the connection is lost. Nothing is kept for the next connection. */
-export async function connectStore(address: StoreAddress): Promise<NatsConnection> {
+/** Nothing is kept for the next connection. */
+export async function connectStore(
+  address: StoreAddress,
+  { reconnects = true, timeout = connectTimeout }: StoreConnectionOptions = {},
+): Promise<NatsConnection> {
   const { servers, name, files = systemFileSystem } = address
   const where = servers.join(', ')
   const login = await readLogin(files, address)
@@ -30,7 +40,8 @@ export async function connectStore(address: StoreAddress): Promise<NatsConnectio
     connection = await connect({
       servers: [...servers],
       name,
-      timeout: connectTimeout,
+      timeout,
+      reconnect: reconnects,
       reconnectTimeWait: reconnectPause,
       maxReconnectAttempts: -1,
       // Whoever looks after the store may be changing the logins just now.

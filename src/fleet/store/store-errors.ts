@@ -7,3 +7,8 @@ export class StoreUnreachableError extends Error {
 export class StoreRefusedError extends Error {
   override readonly name = 'StoreRefusedError'
 }
+
+/** What is in the store is not what this process has seen there: it was emptied, or is another one. */
+export class StoreReplacedError extends Error {
+  override readonly name = 'StoreReplacedError'
+}

@@ -1,7 +1,7 @@
 import type { JetStreamClient, JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream'
 import type { MsgHdrs, NatsConnection } from '@nats-io/transport-node'
 import { messageOf, Problem } from '../../base/problem.ts'
-import { StoreRefusedError, StoreUnreachableError } from './store-errors.ts'
+import { StoreRefusedError, StoreReplacedError, StoreUnreachableError } from './store-errors.ts'
 
 /** A stream of the fleet's store, as JetStream has it: the journal, or what keys and objects are kept in. */
 export interface StoreStream {
@@ -34,6 +34,8 @@ export interface PublishOptions {
   expectedOfStream?: number
   /** Takes the place of all messages of its subject. */
   replaces?: boolean
+  /** Marks its key as taken away, where the stream is a bucket of keys. */
+  removes?: boolean
 }
 
 /** The first message of a subject from this number on. */
@@ -52,6 +54,8 @@ export interface StoredMessage {
 
 /** Milliseconds that the store has for one answer. */
 const answerTimeout = 1_000
+/** With it, a message of a bucket takes its key away. */
+export const operationHeader = 'KV-Operation'
 const wrongLastSequence = 10_071
 /** Answers of a server that cannot keep so many copies. */
 const tooFewServers: ReadonlySet<number> = new Set([10_005, 10_052, 10_074])
@@ -61,8 +65,8 @@ const bytesOfHeaders = 512
 
 export interface StoreStreamSettings {
   name: string
-  /** How it is made when it is not there. */
-  config: Partial<StreamConfig> & { subjects: string[] }
+  /** How it is made when it is not there; undefined: it was there before, and is not made anew. */
+  config: (Partial<StreamConfig> & { subjects: string[] }) | undefined
   /** Throws `StoreRefusedError` at one that is not as it must be. */
   check(info: StreamInfo): void
 }
@@ -85,7 +89,7 @@ export async function openStoreStream(
       check(existing)
       return { manager: found, info: existing }
     } catch (error) {
-      if (error instanceof StoreRefusedError) throw error
+      if (error instanceof StoreRefusedError || error instanceof StoreReplacedError) throw error
       if (error instanceof Error && error.name === 'JetStreamNotEnabled') {
         throw new StoreRefusedError(
           "The fleet's store has no JetStream; start nats-server with --jetstream and a --store_dir.",
@@ -106,6 +110,11 @@ export async function openStoreStream(
       return await found.streams.info(name)
     } catch (error) {
       if (!(error instanceof Error) || error.name !== 'StreamNotFoundError') throw error
+    }
+    if (config === undefined) {
+      throw new StoreReplacedError(
+        `The stream ${name} was deleted while this host was running; put it back and start again.`,
+      )
     }
     for (const copies of [copiesWanted, 1]) {
       try {
@@ -142,7 +151,7 @@ export async function openStoreStream(
     info,
     client,
     room,
-    async publish(subject, data, { id, expected, expectedOfStream, replaces = false }) {
+    async publish(subject, data, { id, expected, expectedOfStream, replaces = false, removes = false }) {
       const size = Buffer.byteLength(data)
       if (size > room()) {
         throw new Problem(
@@ -153,7 +162,10 @@ export async function openStoreStream(
       try {
         const { seq } = await client.publish(subject, data, {
           ...(id === undefined ? {} : { msgID: id }),
-          ...(replaces ? { headers: headersOf({ 'Nats-Rollup': 'sub' }) } : {}),
+          headers: headersOf({
+            ...(replaces ? { 'Nats-Rollup': 'sub' } : {}),
+            ...(removes ? { [operationHeader]: 'DEL' } : {}),
+          }),
           expect: {
             ...(expected === undefined ? {} : { lastSubjectSequence: expected }),
             ...(expectedOfStream === undefined ? {} : { lastSequence: expectedOfStream }),

@@ -1,4 +1,5 @@
 import { parseFullId } from '../../schema/identifier.ts'
+import { pluginKey, pluginOfKey } from '../store/plugin-key.ts'
 
 /** Names of stored values in the store: the bucket is a stream, as every client of NATS makes it. */
 
@@ -6,9 +7,9 @@ export function valuesStreamName(fleet: string): string {
   return `KV_LUPINE_${fleet}_VALUES`
 }
 
-/** Subject of the record of a plugin. A dot would part a name in two, and `@` is refused. */
+/** Subject of the record of a plugin. */
 export function recordSubject(fleet: string, plugin: string): string {
-  return `$KV.LUPINE_${fleet}_VALUES.${plugin.slice(1).replaceAll('.', '=2E')}`
+  return `$KV.LUPINE_${fleet}_VALUES.${pluginKey(plugin)}`
 }
 
 /** Subjects of what else there is of a plugin. */
@@ -36,5 +37,5 @@ export function asideSubject(fleet: string, plugin: string, revision: number): s
 export function pluginOfSubject(subject: string): string | undefined {
   const [, , key, ...rest] = subject.split('.')
   if (key === undefined || rest.length > 0) return undefined
-  return parseFullId(`@${key.replaceAll('=2E', '.')}`)?.fullId
+  return parseFullId(pluginOfKey(key))?.fullId
 }

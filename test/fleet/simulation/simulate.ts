@@ -16,6 +16,8 @@ export type Fault = { at: number; length: number } & (
   | { kind: 'cutFromStore' | 'cutFromBroker' | 'cutOff' | 'drain'; host: number }
   /** It is started again in the same data directory, or in a copy of it. */
   | { kind: 'kill'; host: number; elsewhere: boolean }
+  /** It is told to end, and started again in the same directory. */
+  | { kind: 'leave'; host: number }
   | { kind: 'storeWithoutLeader' }
   | { kind: 'weather'; weather: Weather }
   | { kind: 'giveBack'; plugin: number }
@@ -83,6 +85,7 @@ const fault: fc.Arbitrary<Fault> = fc
         weight: 2,
         arbitrary: fc.record({ kind: fc.constant('kill' as const), host: anyHost, elsewhere: fc.boolean() }),
       },
+      { weight: 1, arbitrary: fc.record({ kind: fc.constant('leave' as const), host: anyHost }) },
       { weight: 1, arbitrary: fc.record({ kind: fc.constant('storeWithoutLeader' as const) }) },
       {
         weight: 2,
@@ -208,6 +211,14 @@ export function simulate(
           draining.delete(host)
           describeHosts()
         })
+      case 'leave': {
+        process.tell({ type: 'leave' })
+        return void after(() => {
+          if (processes.get(host) !== process) return
+          process.kill()
+          begin(host, process.state.process)
+        })
+      }
       case 'kill': {
         if (!process.isAlive) return
         process.kill()

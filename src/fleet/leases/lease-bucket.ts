@@ -1,0 +1,96 @@
+import type { NatsConnection } from '@nats-io/transport-node'
+import { StoreRefusedError, StoreReplacedError } from '../store/store-errors.ts'
+import { openStoreStream, operationHeader } from '../store/store-stream.ts'
+
+/** A bucket of keys with a record each, as the store's own tools know it. Knows nothing of what the records say. */
+export interface LeaseBucket {
+  /** When it was made, and the revision of the last write in it; 0: there is none. */
+  readonly created: string
+  readonly last: number
+  /**
+   * Writes the key (null takes it away) on top of a revision, 0 for none. Answers the new one, or undefined when the key has
+   * another. Throws `StoreUnreachableError` when that is not known.
+   */
+  write(key: string, data: string | null, expected: number): Promise<number | undefined>
+  /** Hands out the last of each key, then each write as it comes. `ended`: it is not followed any more. */
+  follow(take: (entry: BucketEntry) => void, ended: () => void): Promise<void>
+}
+
+export interface BucketEntry {
+  key: string
+  revision: number
+  /** Null: the key was taken away. */
+  data: Uint8Array | null
+}
+
+/**
+ * Milliseconds between two signs of life when nothing is written; without two of them it is followed anew, because the
+ * server that handed the writes out may be dead. And between two requests for more.
+ */
+const heartbeat = 2_000
+const askingAgain = 30_000
+
+/** `created`: as it was before; another one is refused, and none is made. Undefined: this process has not seen it. */
+export async function openLeaseBucket(
+  connection: NatsConnection,
+  bucket: string,
+  before: { created: string; last: number } | undefined,
+): Promise<LeaseBucket> {
+  const { DeliverPolicy, DiscardPolicy } = await import('@nats-io/jetstream')
+  const prefix = `$KV.${bucket}.`
+  const { name, info, client, publish } = await openStoreStream(connection, {
+    name: `KV_${bucket}`,
+    config:
+      before === undefined
+        ? {
+            subjects: [`${prefix}>`],
+            max_msgs_per_subject: 1,
+            discard: DiscardPolicy.New,
+            allow_direct: true,
+            deny_delete: true,
+            deny_purge: true,
+          }
+        : undefined,
+    check({ config, created, state }) {
+      if (config.subjects.join() !== `${prefix}>` || config.max_msgs_per_subject < 1) {
+        throw new StoreRefusedError(
+          `The stream KV_${bucket} is not the bucket of this fleet: it has the subjects ${config.subjects.join(', ')}. ` +
+            'Give the fleet another name, or the stream.',
+        )
+      }
+      if (before !== undefined && (created !== before.created || state.last_seq < before.last)) {
+        throw new StoreReplacedError(
+          `The bucket ${bucket} was emptied or replaced while this host was running; start it again, when no host runs that ` +
+            'knows the one before.',
+        )
+      }
+    },
+  })
+
+  return {
+    created: info.created,
+    last: info.state.messages === 0 ? 0 : info.state.last_seq,
+    async write(key, data, expected) {
+      const answer = await publish(`${prefix}${key}`, data ?? '', { expected, removes: data === null })
+      return 'seq' in answer ? answer.seq : undefined
+    },
+    async follow(take, ended) {
+      const consumer = await client.consumers.get(name, {
+        deliver_policy: DeliverPolicy.LastPerSubject,
+      })
+      const messages = await consumer.consume({
+        expires: askingAgain,
+        idle_heartbeat: heartbeat,
+        abort_on_missing_resource: true,
+      })
+      void (async () => {
+        for await (const { seq, subject, data, headers } of messages) {
+          const isRemoved = (headers?.get(operationHeader) ?? '') !== ''
+          take({ key: subject.slice(prefix.length), revision: seq, data: isRemoved ? null : data })
+        }
+      })()
+        .catch(() => undefined)
+        .then(ended)
+    },
+  }
+}

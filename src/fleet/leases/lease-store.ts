@@ -1,0 +1,233 @@
+import Type from 'typebox'
+import type { NatsConnection } from '@nats-io/transport-node'
+import type { Clock, ScheduledCall } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { messageOf } from '../../base/problem.ts'
+import { createWarner } from '../../base/warning.ts'
+import { createParser, type Parser } from '../../schema/parser.ts'
+import { connectStore, type StoreAddress } from '../store/connect-store.ts'
+import { pluginKey, pluginOfKey } from '../store/plugin-key.ts'
+import { StoreReplacedError } from '../store/store-errors.ts'
+import { type BucketEntry, type LeaseBucket, openLeaseBucket } from './lease-bucket.ts'
+import { type LeaseRecord, sessionPattern, type SessionRecord } from './records.ts'
+
+/**
+ * Sessions and leases as the store has them. It has a connection of its own, so that no renewal waits behind the
+ * journal or a plugin's files; and after it another one, which knows nothing of the one before: what the client
+ * could not send is never sent later.
+ */
+export interface LeaseStore {
+  /** Resolves when all that is there was handed out. Rejects with one line. */
+  open(): Promise<void>
+  /**
+   * Sends a write; what is taken is handed out. It is not sent while there is no connection, and nothing is tried again
+   * here: who wants it still asks again.
+   */
+  writeHost(host: string, record: SessionRecord | null, expected: number): void
+  writeLease(plugin: string, record: LeaseRecord, expected: number): void
+  close(): Promise<void>
+}
+
+export interface LeaseStoreSettings {
+  address: StoreAddress
+  fleet: string
+  clock: Clock
+  logger: Logger
+  hostSeen(host: string, record: SessionRecord | null, revision: number): void
+  leaseSeen(plugin: string, record: LeaseRecord, revision: number): void
+  /** Told once: the store is not the one that it was. */
+  failed(error: Error): void
+}
+
+/** Milliseconds that one try to connect may take, and until the next one. */
+const connectTimeout = 2_000
+const connectPause = 250
+/** Milliseconds without any answer, while there are questions, after which another connection is made. */
+const silenceLimit = 2_500
+
+const session = Type.String({ pattern: sessionPattern.source })
+const epoch = Type.Integer({ minimum: 1 })
+const parseSession = createParser(Type.Object({ session, n: Type.Integer({ minimum: 0 }) }))
+const parseLease = createParser(
+  Type.Union([
+    Type.Object({ host: Type.String({ minLength: 1 }), session, epoch }),
+    Type.Object({ host: Type.Null(), session: Type.Null(), epoch }),
+  ]),
+)
+
+interface Line {
+  connection: NatsConnection
+  hosts: LeaseBucket
+  leases: LeaseBucket
+}
+
+export function leaseBuckets(fleet: string): { hosts: string; leases: string } {
+  return { hosts: `LUPINE_${fleet}_HOSTS`, leases: `LUPINE_${fleet}_LEASES` }
+}
+
+export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
+  const { address, fleet, clock, logger, hostSeen, leaseSeen, failed } = settings
+  const names = leaseBuckets(fleet)
+  const warn = createWarner(logger, clock)
+  /** Of the buckets that this process has seen. */
+  const known = new Map<string, { created: string; last: number }>()
+  let line: Line | undefined
+  /** Since when an answer is owed, on the monotonic clock. */
+  let askedAt: number | undefined
+  let retry: ScheduledCall | undefined
+  let connecting: Promise<void> | undefined
+  let isClosed = false
+
+  function note(bucket: string, revision: number): void {
+    askedAt = undefined
+    const seen = known.get(bucket)
+    if (seen !== undefined && seen.last < revision) seen.last = revision
+  }
+
+  function takeHost({ key, revision, data }: BucketEntry): void {
+    note(names.hosts, revision)
+    hostSeen(key, parsed(parseSession, names.hosts, key, data), revision)
+  }
+
+  function takeLease({ key, revision, data }: BucketEntry): void {
+    note(names.leases, revision)
+    // A lease that somebody took away, or wrote anything else into, is free. Of its epochs none is higher than the
+    // revision: each was a write.
+    const nobody = { host: null, session: null, epoch: revision }
+    leaseSeen(pluginOfKey(key), parsed(parseLease, names.leases, key, data) ?? nobody, revision)
+  }
+
+  function parsed<T>(parse: Parser<T>, bucket: string, key: string, data: Uint8Array | null): T | null {
+    if (data === null) return null
+    const result = parse(jsonOf(data))
+    if (result.ok) return result.value
+    warn('A record in the store cannot be read, and counts for nothing', { bucket, key })
+    return null
+  }
+
+  async function openBucket(connection: NatsConnection, bucket: string): Promise<LeaseBucket> {
+    const opened = await openLeaseBucket(connection, bucket, known.get(bucket))
+    if (!known.has(bucket)) known.set(bucket, { created: opened.created, last: opened.last })
+    return opened
+  }
+
+  /** Connects, and resolves when everything that is in the buckets was handed out. */
+  async function dial(): Promise<void> {
+    const connection = await connectStore(address, { reconnects: false, timeout: connectTimeout })
+    try {
+      const hosts = await openBucket(connection, names.hosts)
+      const leases = await openBucket(connection, names.leases)
+      if (isClosed) throw new Error('closed')
+      const opened: Line = { connection, hosts, leases }
+      line = opened
+      askedAt = undefined
+      void connection.closed().then(() => lost(opened))
+      await Promise.all([following(opened, hosts, takeHost), following(opened, leases, takeLease)])
+    } catch (error) {
+      if (line?.connection === connection) line = undefined
+      hangUp(connection)
+      throw error
+    }
+  }
+
+  /** Resolves when what was there is handed out. */
+  function following(of: Line, bucket: LeaseBucket, take: (entry: BucketEntry) => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (bucket.last === 0) resolve()
+      bucket
+        .follow(
+          (entry) => {
+            take(entry)
+            if (entry.revision >= bucket.last) resolve()
+          },
+          () => {
+            reject(new Error('the connection was closed'))
+            lost(of)
+          },
+        )
+        .catch(reject)
+    })
+  }
+
+  function hangUp(connection: NatsConnection): void {
+    connection.close().catch(() => undefined)
+  }
+
+  function lost(gone: Line): void {
+    if (line !== gone) return
+    line = undefined
+    hangUp(gone.connection)
+    if (isClosed) return
+    warn("The connection to the fleet's store is lost")
+    reconnect()
+  }
+
+  function reconnect(): void {
+    if (isClosed || retry !== undefined) return
+    retry = clock.schedule(connectPause, () => {
+      retry = undefined
+      connecting = dial().catch((error: unknown) => {
+        if (isClosed) return
+        // Whatever else it says may be different when it has found its feet again.
+        if (error instanceof StoreReplacedError) {
+          failed(error)
+          return
+        }
+        warn("The fleet's store cannot be reached", { error: messageOf(error) })
+        reconnect()
+      })
+    })
+  }
+
+  function write(
+    bucketOf: (line: Line) => LeaseBucket,
+    key: string,
+    record: object | null,
+    expected: number,
+    take: (entry: BucketEntry) => void,
+  ): void {
+    const over = line
+    if (over === undefined) return
+    const data = record === null ? null : JSON.stringify(record)
+    const now = clock.monotonic()
+    askedAt ??= now
+    if (now - askedAt > silenceLimit) {
+      lost(over)
+      return
+    }
+    bucketOf(over)
+      .write(key, data, expected)
+      .then(
+        (revision) => {
+          askedAt = undefined
+          if (revision === undefined || isClosed) return
+          take({ key, revision, data: data === null ? null : Buffer.from(data) })
+        },
+        // No answer is none: whether it was taken will be seen.
+        () => undefined,
+      )
+  }
+
+  return {
+    open: () => (connecting = dial()),
+    writeHost: (host, record, expected) => write(({ hosts }) => hosts, host, record, expected, takeHost),
+    writeLease: (plugin, record, expected) =>
+      write(({ leases }) => leases, pluginKey(plugin), record, expected, takeLease),
+    async close() {
+      isClosed = true
+      retry?.cancel()
+      const last = line
+      line = undefined
+      if (last !== undefined) await last.connection.close()
+      await connecting?.catch(() => undefined)
+    },
+  }
+}
+
+function jsonOf(data: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(data).toString())
+  } catch {
+    return undefined
+  }
+}

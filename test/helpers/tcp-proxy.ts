@@ -1,0 +1,64 @@
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+
+/** The way to a server, which a test can cut: bytes are then held back on it, as in a network that is down. */
+export interface TcpProxy {
+  readonly port: number
+  /** Nothing passes any more, in either direction, on connections that there are and on new ones. */
+  hold(): void
+  /** What was held back goes on, and all that follows. */
+  pass(): void
+  /** Ends all connections, and every new one until `pass`. */
+  refuse(): void
+}
+
+export async function createTcpProxy(context: TestContext, target: string): Promise<TcpProxy> {
+  const { hostname, port } = new URL(target)
+  const sockets = new Set<Socket>()
+  let mode: 'pass' | 'hold' | 'refuse' = 'pass'
+
+  function keep(socket: Socket): Socket {
+    sockets.add(socket)
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => sockets.delete(socket))
+    return socket
+  }
+
+  const server = createServer((near) => {
+    if (mode === 'refuse') {
+      near.destroy()
+      return
+    }
+    const far = keep(connect(Number(port), hostname))
+    for (const [from, to] of [
+      [keep(near), far],
+      [far, near],
+    ] as const) {
+      from.setNoDelay(true)
+      from.on('data', (bytes) => to.write(bytes))
+      // A way that is down does not tell either end that the other is gone.
+      from.on('close', () => mode !== 'hold' && to.destroy())
+      if (mode === 'hold') from.pause()
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  context.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return {
+    port: (server.address() as AddressInfo).port,
+    hold() {
+      mode = 'hold'
+      for (const socket of sockets) socket.pause()
+    },
+    pass() {
+      mode = 'pass'
+      for (const socket of sockets) socket.resume()
+    },
+    refuse() {
+      mode = 'refuse'
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
