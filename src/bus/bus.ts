@@ -22,7 +22,7 @@ export interface BusSubscription {
 export interface PublishOptions {
   qos?: 0 | 1 | 2
   retain?: boolean
-  /** Full id of the plugin whose retained message it is to be; absent: the host's own. */
+  /** Full id of the plugin whose message it is; absent: the host's own. */
   publisher?: string
 }
 

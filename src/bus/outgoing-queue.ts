@@ -22,6 +22,8 @@ export interface OutgoingMessage {
   payload: Buffer
   qos: 0 | 1 | 2
   retain: boolean
+  /** Asked when it is to go, on the connection that it goes over, and again on each other one; false: it is lost. */
+  permit?: () => boolean
 }
 
 /** Sends one message; calls back when it is done: written with QoS 0, acknowledged with the others. */
@@ -37,6 +39,8 @@ export interface OutgoingQueue {
   open(send: Send, window: number, packetLimit?: number): void
   /** The connection is gone: what was not acknowledged will be sent again, before all others. */
   pause(): void
+  /** Resolves when everything that was pushed before is done: sent as far as its QoS says, or lost. */
+  settled(): Promise<void>
   /** Resolves when few messages wait to be sent, or the connection is gone; undefined when that is so now. */
   congested(): Promise<void> | undefined
   readonly waiting: number
@@ -68,6 +72,17 @@ export function createOutgoingQueue(
   let transmitting = false
   let caughtUp: (() => void)[] = []
   let connection: Connection | undefined
+  /** What is waited for to be done. */
+  const awaited = new Set<{ rest: Set<Entry>; resolve: () => void }>()
+
+  function finish(entry: Entry): void {
+    entry.onSettled()
+    for (const one of awaited) {
+      if (!one.rest.delete(entry) || one.rest.size > 0) continue
+      awaited.delete(one)
+      one.resolve()
+    }
+  }
 
   function transmit(current: Connection): void {
     // A message may be done before the call that sends it returns.
@@ -81,11 +96,15 @@ export function createOutgoingQueue(
       if (isSuspected()) break
       waiting.shift()
       waitingBytes -= message.payload.length
+      if (message.permit?.() === false) {
+        finish(entry)
+        continue
+      }
       const size = message.payload.length + Buffer.byteLength(message.topic) + packetOverhead
       if (size > current.packetLimit) {
         const limit = current.packetLimit
         onRefused(message.topic, new Error(`it has ${size} bytes, and the broker takes ${limit} at most`))
-        entry.onSettled()
+        finish(entry)
         continue
       }
       sent.add(entry)
@@ -113,7 +132,7 @@ export function createOutgoingQueue(
     if (connection !== current || !sent.delete(entry)) return
     if (entry.message.qos > 0) handshakes -= 1
     if (error) onRefused(entry.message.topic, error)
-    entry.onSettled()
+    finish(entry)
     transmit(current)
   }
 
@@ -127,7 +146,7 @@ export function createOutgoingQueue(
       waitingBytes -= entry?.message.payload.length ?? 0
       dropped += 1
       onDropped()
-      entry?.onSettled()
+      if (entry !== undefined) finish(entry)
     }
     if (dropped > 0) waiting = waiting.slice(dropped)
   }
@@ -147,9 +166,9 @@ export function createOutgoingQueue(
       connection = undefined
       release()
       // QoS 0 means at most once: what has been written is not written again.
-      const again = [...sent].filter(({ message, onSettled }) => {
-        if (message.qos === 0) onSettled()
-        return message.qos > 0
+      const again = [...sent].filter((entry) => {
+        if (entry.message.qos === 0) finish(entry)
+        return entry.message.qos > 0
       })
       sent = new Set()
       handshakes = 0
@@ -158,11 +177,16 @@ export function createOutgoingQueue(
       if (first !== undefined && first.breaks >= breaksLimit) {
         again.shift()
         onRefused(first.message.topic, new Error(`the connection broke ${breaksLimit} times with it`))
-        first.onSettled()
+        finish(first)
       }
       waiting = [...again, ...waiting]
       for (const { message } of again) waitingBytes += message.payload.length
       shorten()
+    },
+    settled() {
+      const rest = new Set([...sent, ...waiting])
+      if (rest.size === 0) return Promise.resolve()
+      return new Promise((resolve) => awaited.add({ rest, resolve }))
     },
     congested() {
       if (connection === undefined || waiting.length <= backlogLimit) return undefined

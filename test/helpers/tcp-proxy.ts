@@ -15,6 +15,8 @@ export interface TcpProxy {
 export async function createTcpProxy(context: TestContext, target: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(target)
   const sockets = new Set<Socket>()
+  /** What one end is to be told of the other, once the way is up again. */
+  const ends = new Set<() => void>()
   let mode: 'pass' | 'hold' | 'refuse' = 'pass'
 
   function keep(socket: Socket): Socket {
@@ -37,7 +39,8 @@ export async function createTcpProxy(context: TestContext, target: string): Prom
       from.setNoDelay(true)
       from.on('data', (bytes) => to.write(bytes))
       // A way that is down does not tell either end that the other is gone.
-      from.on('close', () => mode !== 'hold' && to.destroy())
+      const end = (): void => void to.destroy()
+      from.on('close', () => (mode === 'hold' ? ends.add(end) : end()))
       if (mode === 'hold') from.pause()
     }
   })
@@ -54,6 +57,8 @@ export async function createTcpProxy(context: TestContext, target: string): Prom
     },
     pass() {
       mode = 'pass'
+      for (const end of ends) end()
+      ends.clear()
       for (const socket of sockets) socket.resume()
     },
     refuse() {

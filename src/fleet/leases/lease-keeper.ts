@@ -89,6 +89,8 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
   let isDone = false
   let withdrawn = (): void => undefined
   let farewell: ScheduledCall | undefined
+  /** Plugins for which the broker is being asked. */
+  const flushing = new Set<string>()
   /** Fences under way, by session, and when they began. */
   const fences = new Map<string, number>()
   const store = createLeaseStore({
@@ -132,7 +134,8 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
         return void whenDone(stopped, { type: 'stopped', plugin, epoch })
       }
       case 'flush':
-        return void whenDone(actions.flush(), { type: 'flushed', plugin: effect.plugin, epoch: effect.epoch })
+        flush(effect.plugin, effect.epoch)
+        return
       case 'fence':
         return void fence(effect.host, effect.session)
       case 'refuse':
@@ -152,6 +155,15 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
       (error: unknown) =>
         logger.debug('A step of a lease failed', { step: event.type, error: messageOf(error) }),
     )
+  }
+
+  /** Asked for again and again, as long as the broker has not answered. */
+  function flush(plugin: string, epoch: number): void {
+    const key = `${plugin} ${epoch}`
+    if (flushing.has(key)) return
+    flushing.add(key)
+    const done = actions.flush().finally(() => flushing.delete(key))
+    whenDone(done, { type: 'flushed', plugin, epoch })
   }
 
   function fence(of: string, session: string): void {

@@ -34,6 +34,11 @@ export function sessionName(after: number, process: string, count: number): stri
 
 export const sessionPattern = /^([0-9a-z]{1,11})-([0-9A-Za-z]{1,32})-[0-9a-z]{1,11}$/
 
+/** The client id of a session at the broker: who takes over connects once with it. */
+export function sessionClientId(fleet: string, host: string, session: string): string {
+  return `lupine-${fleet}-${host}-${session}`
+}
+
 /** Whether a process with this name began the session. */
 export function isSessionOf(session: string, process: string | null): boolean {
   return process !== null && sessionPattern.exec(session)?.[2] === process
