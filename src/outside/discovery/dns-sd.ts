@@ -70,7 +70,7 @@ export function createDnsSd({ clock, send, set, warn }: FinderContext): FinderPr
       askedAt = clock.monotonic()
       const messages = writeQueries(questions.values())
       questions.clear()
-      for (const message of messages) send(message)
+      for (const message of messages) send(() => message)
     })
   }
 

@@ -4,7 +4,12 @@ import type { Clock, ScheduledCall } from '../../base/clock.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { FoundService } from '../../schema/discovery.ts'
 import type { ListNetworks } from '../networks.ts'
-import { type MulticastPlace, type MulticastSockets, openMulticastSockets } from './multicast-sockets.ts'
+import {
+  type ComposeMessage,
+  type MulticastPlace,
+  type MulticastSockets,
+  openMulticastSockets,
+} from './multicast-sockets.ts'
 import { createTimeBudget } from './time-budget.ts'
 
 /** Milliseconds between two looks at the networks of this machine. */
@@ -18,7 +23,7 @@ const messageBurst = 100
 const leftOutLimit = 500
 /** Milliseconds of that while. */
 const restTime = 1_000
-const resting: MulticastSockets = { send: (_message, done) => done(undefined), close: () => undefined }
+const resting: MulticastSockets = { send: (_compose, done) => done(undefined), close: () => undefined }
 /** Milliseconds between two complaints about the same. */
 const complainAgain = 60_000
 
@@ -44,7 +49,7 @@ export interface Finder {
 /** What a protocol is given. */
 export interface FinderContext {
   clock: Clock
-  send(message: Uint8Array): void
+  send(compose: ComposeMessage): void
   /** Tells those who look for it; undefined: it is gone. */
   set(wanted: string, key: string, service: FoundService | undefined): void
   /** Tells those who look for it that something is left out. */
@@ -98,8 +103,8 @@ export function createFinder({
 
   const protocol = settings.protocol({
     clock,
-    send(message) {
-      sockets?.send(message, (failure) => {
+    send(compose) {
+      sockets?.send(compose, (failure) => {
         if (failure !== undefined) complain([...searches.values()], `nothing can be sent: ${failure}`)
       })
     },

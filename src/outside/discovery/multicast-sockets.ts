@@ -13,12 +13,15 @@ export interface MulticastPlace {
 
 export interface MulticastSockets {
   /** On every network. `done`: why it could not be sent on any of them; undefined: it was sent. */
-  send(message: Uint8Array, done: (failure: string | undefined) => void): void
+  send(compose: ComposeMessage, done: (failure: string | undefined) => void): void
   close(): void
 }
 
+/** What is said to the group of a family. */
+export type ComposeMessage = (family: AddressFamily) => Uint8Array
+
 /** Sends on one network. */
-type Sender = (message: Uint8Array, done: (error: Error | null) => void) => void
+type Sender = (compose: ComposeMessage, done: (error: Error | null) => void) => void
 
 /** Multicast reaches one network alone, so that more than one router is never needed; RFC 6762, section 11. */
 const timeToLive = 255
@@ -90,9 +93,9 @@ export async function openMulticastSockets(
         const socket = shared ?? (await bind(family, { address: to, port }))
         socket.addMembership(group, name)
         const from = asker ?? socket
-        senders.push((message, done) => {
+        senders.push((compose, done) => {
           from.setMulticastInterface(name)
-          from.send(message, port, to, done)
+          from.send(compose(family), port, to, done)
         })
       } catch (error) {
         failure = `${group} cannot be joined on any network: ${bindFailure(error, port)}`
@@ -113,7 +116,7 @@ export async function openMulticastSockets(
   }
 
   return {
-    send(message, done) {
+    send(compose, done) {
       let left = senders.length
       let sent = false
       const settled = (error: Error | null): void => {
@@ -123,7 +126,7 @@ export async function openMulticastSockets(
       }
       for (const send of senders) {
         try {
-          send(message, settled)
+          send(compose, settled)
         } catch (error) {
           settled(error instanceof Error ? error : new Error(messageOf(error)))
         }

@@ -75,7 +75,7 @@ export function writeSearch(target: string, group: string, port: number, seconds
   const lines = [
     ...[
       'M-SEARCH * HTTP/1.1',
-      `HOST: ${group}:${port}`,
+      `HOST: ${group.includes(':') ? `[${group}]` : group}:${port}`,
       'MAN: "ssdp:discover"',
       `MX: ${seconds}`,
       `ST: ${target}`,

@@ -37,7 +37,7 @@ export function createSsdp({ clock, send, set, warn }: FinderContext, place: Mul
 
   function ask(target: string): void {
     askedAt.set(target, clock.monotonic())
-    send(writeSearch(target, place.groups.IPv4, place.port, answerSeconds))
+    send((family) => writeSearch(target, place.groups[family], place.port, answerSeconds))
   }
 
   function heard(message: Buffer, from: RemoteInfo): void {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { decode, encode } from 'dns-packet'
 import fc from 'fast-check'
 import { readAnswer, writeQueries } from '../../../src/outside/discovery/dns-message.ts'
-import { readSsdp } from '../../../src/outside/discovery/ssdp-message.ts'
+import { readSsdp, writeSearch } from '../../../src/outside/discovery/ssdp-message.ts'
 import { readTexts } from '../../../src/outside/discovery/txt-record.ts'
 import { readSearchTarget, readServiceType } from '../../../src/schema/discovery.ts'
 
@@ -177,3 +177,13 @@ for (const [text, expected] of [
   test(`as a search target ${JSON.stringify(text)} is ${expected ?? 'nothing'}`, () => {
     assert.equal(readSearchTarget(text), expected)
   })
+
+test('a search says to which group it went; an address of IPv6 stands in brackets', () => {
+  for (const [group, host] of [
+    ['239.255.255.250', '239.255.255.250:1900'],
+    ['ff02::c', '[ff02::c]:1900'],
+  ] as const) {
+    const lines = writeSearch('ssdp:all', group, 1900, 2).toString().split('\r\n')
+    assert.deepEqual(lines.slice(0, 2), ['M-SEARCH * HTTP/1.1', `HOST: ${host}`])
+  }
+})
