@@ -38,12 +38,22 @@ export async function lockDirectory(
   return remove === undefined ? undefined : { release: remove }
 }
 
+/** Whoever made the file may take it away between the two calls: then it is made again, and known to be made here. */
 async function openLockFile(path: string): Promise<{ handle: FileHandle; created: boolean }> {
+  for (;;) {
+    const made = await openUnless('EEXIST', path, 'wx+')
+    if (made !== undefined) return { handle: made, created: true }
+    const found = await openUnless('ENOENT', path, 'r+')
+    if (found !== undefined) return { handle: found, created: false }
+  }
+}
+
+async function openUnless(code: string, path: string, flags: string): Promise<FileHandle | undefined> {
   try {
-    return { handle: await open(path, 'wx+', privateFileMode), created: true }
+    return await open(path, flags, privateFileMode)
   } catch (error) {
-    if (systemErrorCode(error) !== 'EEXIST') throw error
-    return { handle: await open(path, 'a+', privateFileMode), created: false }
+    if (systemErrorCode(error) === code) return undefined
+    throw error
   }
 }
 

@@ -96,9 +96,11 @@ test('the file of a process that has ended, of an earlier one of the same number
 
 test('of many that find the file of a dead process one gets the directory', async (context) => {
   const directory = await temporaryDirectory(context)
-  await writeFile(join(directory, '.host.lock.pid'), '{"pid": 1, "started": "another boot 17"}')
-  const locks = await Promise.all(Array.from({ length: 8 }, () => lockDirectory(directory, [])))
-  assert.equal(locks.filter((lock) => lock !== undefined).length, 1)
-  await locks.find((lock) => lock !== undefined)?.release()
-  assert.deepEqual(await readdir(directory), [])
+  for (let round = 0; round < 20; round += 1) {
+    await writeFile(join(directory, '.host.lock.pid'), '{"pid": 1, "started": "another boot 17"}')
+    const locks = await Promise.all(Array.from({ length: 8 }, () => lockDirectory(directory, [])))
+    assert.equal(locks.filter((lock) => lock !== undefined).length, 1)
+    await locks.find((lock) => lock !== undefined)?.release()
+    assert.deepEqual(await readdir(directory), [])
+  }
 })
