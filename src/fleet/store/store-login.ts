@@ -1,4 +1,4 @@
-import { isLoopback } from '../../base/loopback.ts'
+import { hostOfAddress, isLoopback } from '../../base/loopback.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import type { FileSystem } from '../../base/file-system.ts'
 import { StoreRefusedError } from './store-errors.ts'
@@ -71,12 +71,7 @@ async function readText(files: Pick<FileSystem, 'readFile'>, setting: string, pa
 
 /** Whether every address leads to this machine alone. */
 export function areLoopback(servers: readonly string[]): boolean {
-  return servers.every((server) => URL.canParse(server) && isLoopback(hostOf(server)))
-}
-
-function hostOf(server: string): string {
-  // Only of addresses that a browser knows does `URL` take a host apart.
-  return new URL(server.replace(/^[a-z]+:/, 'http:')).hostname.replace(/^\[|\]$/g, '')
+  return servers.every((server) => isLoopback(hostOfAddress(server)))
 }
 
 /** What the store says of itself to whoever connects. */
