@@ -64,7 +64,7 @@ const allowed: Record<string, string[]> = {
     ...['lifecycle', 'http', 'mqtt-api', 'home-assistant', 'settings'],
   ],
   // Commands that are run while the host is stopped.
-  maintenance: ['base', 'schema', 'journal', 'repository', 'lifecycle'],
+  maintenance: ['base', 'schema', 'journal', 'fleet', 'repository', 'lifecycle'],
   main: ['base', 'host', 'journal', 'maintenance', 'settings'],
 }
 
@@ -160,6 +160,24 @@ test('no file loads itself by way of others', () => {
   }
   for (const file of sources) follow(file, [])
   assert.deepEqual(circles, [])
+})
+
+test('a host without a fleet loads nothing of it', () => {
+  const loaded = new Set<string>()
+  function load(file: string): void {
+    if (loaded.has(file)) return
+    loaded.add(file)
+    for (const { target, typeOnly } of inside.filter((one) => one.file === file)) if (!typeOnly) load(target)
+  }
+  load(join('src', 'main.ts'))
+  assert.ok(loaded.size > 100, 'the import lines were followed')
+  const packages = imports
+    .filter(({ file, typeOnly }) => loaded.has(file) && !typeOnly)
+    .map(({ from }) => from)
+  assert.deepEqual(
+    [...loaded, ...packages].filter((name) => name.includes('fleet') || name.startsWith('@nats-io')),
+    [],
+  )
 })
 
 test('docs/architecture.md tells what each room is for', () => {

@@ -4,20 +4,19 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../base/clock.ts'
 import { type FileSystem, writeFileAtomically } from '../base/file-system.ts'
 import type { JsonObject } from '../base/json.ts'
-import { createKeyRing, type KeyRing, SecretKeyError } from '../base/key-ring.ts'
+import { createKeyRing, type KeyRing } from '../base/key-ring.ts'
 import { silentLogger } from '../base/log.ts'
-import { messageOf } from '../base/problem.ts'
 import { openJournal } from '../journal/journal.ts'
 import { privateFileMode } from '../base/private-files.ts'
 import { rewriteJournal } from '../journal/rewrite.ts'
 import { readSnapshot, snapshotFileName } from '../journal/snapshot.ts'
 import { changeStoredState } from '../journal/stored-state.ts'
 import { changeEvent, changeHostFile, type Vault } from '../journal/vault.ts'
-import { decodeStore, encodeStore, storeFiles, storesFolderIn } from '../lifecycle/stores/key-value-file.ts'
+import { encodeStore, storesFolderIn } from '../lifecycle/stores/key-value-file.ts'
 import { createManifests } from '../lifecycle/manifests/manifests.ts'
 import { createSecretVault } from '../lifecycle/secrets/secret-vault.ts'
 import { createPluginDirectory } from '../repository/plugin-directory.ts'
-import { parseFullId } from '../schema/identifier.ts'
+import { readStores } from './read-stores.ts'
 
 export interface RewriteSettings {
   /** The data directory; its lock is held by the caller. */
@@ -86,26 +85,6 @@ export async function rewriteSecrets(settings: RewriteSettings): Promise<Rewritt
     await writeFileAtomically(files, join(directory, snapshotFileName), content, privateFileMode)
   }
   return { events, stores: stores.read.length, leftOut: [...stores.leftOut, ...(await copies(directory))] }
-}
-
-async function readStores({ files, directory, ring }: RewriteSettings) {
-  const read: { path: string; plugin: string; entries: ReturnType<typeof decodeStore> }[] = []
-  const leftOut: Rewritten['leftOut'] = []
-  for (const name of await storeFiles(files, directory)) {
-    const path = join(storesFolderIn(directory), name)
-    const plugin = parseFullId(`@${name.replace(/\.json$/, '').replace('--', '/')}`)?.fullId
-    if (plugin === undefined) {
-      leftOut.push({ file: path, reason: 'its name is no plugin' })
-      continue
-    }
-    try {
-      read.push({ path, plugin, entries: decodeStore(plugin, await files.readFile(path), ring) })
-    } catch (error) {
-      if (error instanceof SecretKeyError) throw error
-      leftOut.push({ file: path, reason: messageOf(error) })
-    }
-  }
-  return { read, leftOut }
 }
 
 /** What was put aside as damaged may hold secrets, too, and cannot be changed: its owner decides. */

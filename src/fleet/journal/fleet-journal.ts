@@ -20,6 +20,8 @@ export interface FleetJournal extends Journal {
 export interface FleetJournalSettings extends Omit<JournalSettings, 'createQueue' | 'acknowledged'> {
   connection: NatsConnection
   fleet: string
+  /** A fleet that is not there is refused, and not founded. */
+  mustExist?: boolean
   /** Told once, when the journal cannot be followed any further: nothing is taken from then on. */
   failed?: (error: Error) => void
 }
@@ -28,7 +30,7 @@ export interface FleetJournalSettings extends Omit<JournalSettings, 'createQueue
 export async function openFleetJournal(settings: FleetJournalSettings): Promise<FleetJournal> {
   const { connection, fleet, clock, directory, logger } = settings
   const vault = settings.vault ?? noVault
-  const stream = await openJournalStream(connection, fleet)
+  const stream = await openJournalStream(connection, fleet, { mustExist: settings.mustExist ?? false })
   let queue: StreamQueue | undefined
   const journal = await openJournal({
     ...settings,

@@ -1,6 +1,6 @@
 import type { ConsumerMessages, StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { StoreRefusedError } from '../store/store-errors.ts'
+import { StoreRefusedError, StoreReplacedError } from '../store/store-errors.ts'
 import {
   openStoreStream,
   type Published,
@@ -18,6 +18,8 @@ export interface JournalStream {
   /** Numbers of the first message that is there, and of the last there was; 1 and 0 when there was none. */
   readonly first: number
   readonly last: number
+  /** Bytes that one message may have. */
+  room(): number
   /** As that of a `StoreStream`. */
   publish(subject: string, data: string, options: PublishOptions): Promise<Published>
   /** The message with this number, or the last one of a subject. */
@@ -45,15 +47,24 @@ export interface Following {
 const heartbeat = 1_000
 const askingAgain = 5_000
 
-/** Opens the stream, and makes it when there is none. Throws `StoreRefusedError` at one that could lose events. */
-export async function openJournalStream(connection: NatsConnection, fleet: string): Promise<JournalStream> {
+/** Opens the stream, and makes it when there is none, unless it has to be there. Throws `StoreRefusedError` at one that could lose events. */
+export async function openJournalStream(
+  connection: NatsConnection,
+  fleet: string,
+  { mustExist = false } = {},
+): Promise<JournalStream> {
   const { DeliverPolicy, RetentionPolicy } = await import('@nats-io/jetstream')
   const name = journalStreamName(fleet)
   const subjects = journalSubjects(fleet)
-  const { info, client, publish, get } = await openStoreStream(connection, {
+  const { info, client, publish, get, room } = await openStoreStream(connection, {
     name,
-    config: { subjects: [subjects], deny_delete: true, deny_purge: true },
+    config: mustExist ? undefined : { subjects: [subjects], deny_delete: true, deny_purge: true },
     check,
+  }).catch((error: unknown) => {
+    if (!(error instanceof StoreReplacedError)) throw error
+    throw new StoreRefusedError(`The fleet's store has no stream ${name}; correct the name of the fleet.`, {
+      cause: error,
+    })
   })
 
   function check({ config }: StreamInfo): void {
@@ -79,6 +90,7 @@ export async function openJournalStream(connection: NatsConnection, fleet: strin
     last: info.state.last_seq,
     publish,
     get,
+    room,
     async follow(after, { take, alive, ended }) {
       const messages = await consume(after)
       let isClosed = false

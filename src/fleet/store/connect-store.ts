@@ -5,6 +5,9 @@ import { keepNothing } from './keep-nothing.ts'
 import { StoreRefusedError, StoreUnreachableError } from './store-errors.ts'
 import { openStoreFault, type ReadLogin, readLogin, type StoreLogin } from './store-login.ts'
 
+/** As whoever brings it from here to there names it. */
+export type StoreConnection = NatsConnection
+
 /** How the fleet's store is reached. */
 export interface StoreAddress extends StoreLogin {
   /** Name of this client, for whoever looks at the store. */

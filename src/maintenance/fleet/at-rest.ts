@@ -1,0 +1,37 @@
+import { resolve } from 'node:path'
+import { type FleetFiles, openFleetFiles } from '../../fleet/files/fleet-files.ts'
+import type { StoreConnection } from '../../fleet/store/connect-store.ts'
+import { openValueBucket, type ValueBucket } from '../../fleet/values/value-bucket.ts'
+import { lockDirectory } from '../../journal/lock.ts'
+import { defaultRepositoryLimits } from '../../repository/limits.ts'
+import type { DirectorySettings } from './read-host.ts'
+
+/** What `lupine fleet join` and `lupine fleet leave` have in common. */
+
+export interface MembershipSettings extends DirectorySettings {
+  connection: StoreConnection
+  fleet: string
+}
+
+/** Holds the directory meanwhile. Throws one sentence when a host is running in it. */
+export async function whileAtRest<T>(directory: string, task: () => Promise<T>): Promise<T> {
+  const lock = await lockDirectory(directory)
+  if (lock === undefined) throw new Error(`A host is running in ${resolve(directory)}; stop it first.`)
+  try {
+    return await task()
+  } finally {
+    await lock.release({ withFile: true })
+  }
+}
+
+/** Where plugin files and stored values of the fleet are. */
+export async function openFleetStores(
+  settings: MembershipSettings,
+): Promise<{ files: FleetFiles; values: ValueBucket }> {
+  const { connection, fleet, ring, clock } = settings
+  return {
+    // Refuses to go on without a key.
+    values: await openValueBucket(connection, fleet, ring),
+    files: await openFleetFiles(connection, fleet, { clock, limits: defaultRepositoryLimits }),
+  }
+}

@@ -1,0 +1,62 @@
+import { resolve } from 'node:path'
+import { systemClock } from '../../base/clock.ts'
+import { systemFileSystem } from '../../base/file-system.ts'
+import { keyFileFault, readKeyFile } from '../../base/key-file.ts'
+import { connectStore } from '../../fleet/store/connect-store.ts'
+import type { StoreLogin } from '../../fleet/store/store-login.ts'
+import { joinFleet } from './join-fleet.ts'
+import { leaveFleet } from './leave-fleet.ts'
+
+/** `lupine fleet join` and `lupine fleet leave`: each answers what to tell its user. Nothing calls them yet. */
+
+export interface FleetCommandSettings extends StoreLogin {
+  fleet: string
+  dataDirectory: string
+  secretKeyFile: string
+}
+
+async function connected<T>(
+  settings: FleetCommandSettings,
+  task: (parts: Parameters<typeof joinFleet>[0]) => Promise<T>,
+): Promise<T> {
+  const ring = await readKeyFile(systemFileSystem, settings.secretKeyFile).catch((error: unknown) => {
+    throw new Error(keyFileFault(error), { cause: error })
+  })
+  const connection = await connectStore({ ...settings, name: 'lupine fleet' })
+  try {
+    const directory = resolve(settings.dataDirectory)
+    const { fleet } = settings
+    return await task({ connection, fleet, directory, ring, files: systemFileSystem, clock: systemClock })
+  } finally {
+    await connection.close()
+  }
+}
+
+const count = (plugins: readonly string[]): string =>
+  `${plugins.length} plugin${plugins.length === 1 ? '' : 's'}`
+
+export async function joinCommand(settings: FleetCommandSettings): Promise<string> {
+  const { as, plugins, refused, withoutFiles } = await connected(settings, joinFleet)
+  const done = {
+    first: `The fleet ${settings.fleet} begins with the journal of ${settings.dataDirectory}: ${count(plugins)}.`,
+    later: `The fleet ${settings.fleet} has taken ${count(plugins)} of ${settings.dataDirectory}.`,
+    already: `The fleet ${settings.fleet} goes on from ${settings.dataDirectory} already; nothing was changed.`,
+  }[as]
+  return [
+    done,
+    ...refused.map(({ what, reason }) => `Not taken: ${what} (${reason}).`),
+    ...withoutFiles.map((plugin) => `Without files: ${plugin}; they are fetched when it is loaded.`),
+    `${settings.dataDirectory} is as it was. Keep it as a copy; start no host in it while the fleet runs.`,
+    '',
+  ].join('\n')
+}
+
+export async function leaveCommand(settings: FleetCommandSettings): Promise<string> {
+  const { seq, plugins, values, leftOut } = await connected(settings, leaveFleet)
+  return [
+    `${settings.dataDirectory} holds all of the fleet ${settings.fleet} up to event ${seq}: ${count(plugins)}, stored values of ${values.length}.`,
+    ...leftOut.map(({ what, reason }) => `Left out: ${what} (${reason}).`),
+    'The fleet is as it was: stop its hosts before a host is started there, so that no plugin runs twice.',
+    '',
+  ].join('\n')
+}

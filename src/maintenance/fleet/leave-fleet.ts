@@ -1,0 +1,194 @@
+import { randomUUID } from 'node:crypto'
+import { dirname, join, resolve } from 'node:path'
+import { type FileSystem, syncDirectory, writeFileAtomically } from '../../base/file-system.ts'
+import { SecretKeyError } from '../../base/key-ring.ts'
+import { silentLogger } from '../../base/log.ts'
+import { makePrivateDirectory, privateFileMode } from '../../base/private-files.ts'
+import { messageOf, systemErrorCode } from '../../base/problem.ts'
+import type { FleetFiles } from '../../fleet/files/fleet-files.ts'
+import { openFleetJournal } from '../../fleet/journal/fleet-journal.ts'
+import { retrying } from '../../fleet/store/retrying.ts'
+import { StoreRefusedError, StoreUnreachableError } from '../../fleet/store/store-errors.ts'
+import type { ValueBucket } from '../../fleet/values/value-bucket.ts'
+import type { HostState } from '../../journal/evolve.ts'
+import { openJournal } from '../../journal/journal.ts'
+import { lockDirectory } from '../../journal/lock.ts'
+import { isInstalled } from '../../journal/snapshot.ts'
+import { createSnapshotWriter } from '../../journal/snapshot-writer.ts'
+import { createSecretVault } from '../../lifecycle/secrets/secret-vault.ts'
+import { encodeStore, storePath, storesFolderIn } from '../../lifecycle/stores/key-value-file.ts'
+import { isContainedPath } from '../../repository/contained-file.ts'
+import { pluginPlaces } from '../../repository/plugin-swap.ts'
+import { writeDurably } from '../../repository/storage.ts'
+import { directoryName, identifierOf } from '../../schema/identifier.ts'
+import type { Integrity } from '../../schema/journal-event.ts'
+import { type MembershipSettings, openFleetStores } from './at-rest.ts'
+
+/** What `lupine fleet leave` has made. The fleet is as it was. */
+export interface Left {
+  /** The number of the last event. */
+  seq: number
+  plugins: string[]
+  /** Plugins with stored values. */
+  values: string[]
+  /** What could not be taken along, and why; it stays in the fleet. */
+  leftOut: { what: string; reason: string }[]
+}
+
+export interface LeaveSettings extends MembershipSettings {
+  /** Hosts that are still at work in the fleet. */
+  liveHosts?: () => Promise<string[]>
+}
+
+/** What the directory is called until it is whole, and how it is known that it is one of those. */
+const unfinished = '.leaving'
+const markerFile = '.host.leaving'
+
+/**
+ * Makes a data directory of a single host out of a fleet: journal with its numbers, files and values. It is built beside
+ * the place and put there as a whole, so what is interrupted is done again. Throws one sentence.
+ */
+export async function leaveFleet(settings: LeaveSettings): Promise<Left> {
+  const { files } = settings
+  const directory = resolve(settings.directory)
+  await requireFree(directory, files)
+  const live = (await settings.liveHosts?.()) ?? []
+  if (live.length > 0) {
+    throw new Error(
+      `${live.join(', ')} still at work in the fleet ${settings.fleet}: stop all its hosts first.`,
+    )
+  }
+  const building = directory + unfinished
+  await removeUnfinished(building, files)
+  await makePrivateDirectory(files, building)
+  await writeFileAtomically(files, join(building, markerFile), '', privateFileMode)
+  const left = await build({ ...settings, directory: building })
+  await files.rm(join(building, markerFile))
+  await syncDirectory(files, building)
+  await files.rename(building, directory)
+  await syncDirectory(files, dirname(directory))
+  return left
+}
+
+async function requireFree(directory: string, files: FileSystem): Promise<void> {
+  const names = await files.readdir(directory).catch((error: unknown) => {
+    if (systemErrorCode(error) === 'ENOENT') return []
+    throw error
+  })
+  if (names.length === 0) return
+  const lock = await lockDirectory(directory)
+  await lock?.release({ withFile: true })
+  if (lock === undefined) throw new Error(`A host is running in ${directory}; stop it first.`)
+  throw new Error(`${directory} is not empty; name a new directory, where the single host is to be.`)
+}
+
+async function removeUnfinished(building: string, files: FileSystem): Promise<void> {
+  const names = await files.readdir(building).catch((): string[] => [])
+  if (names.length > 0 && !names.includes(markerFile)) {
+    throw new Error(`${building} is in the way; move it away.`)
+  }
+  await files.rm(building, { recursive: true, force: true })
+}
+
+async function build(settings: LeaveSettings): Promise<Left> {
+  const { directory, connection, fleet, files, clock, ring } = settings
+  // Which of the fields are secret is not known yet: then every text may be.
+  const vault = createSecretVault(ring, () => undefined)
+  const journal = await openFleetJournal({
+    ...{ connection, fleet, directory, files, clock, vault, logger: silentLogger, mustExist: true },
+  })
+  let left: Left
+  try {
+    const stores = await openFleetStores(settings)
+    const { state } = journal
+    left = {
+      seq: state.seq,
+      ...(await takeFiles(settings, stores.files, state)),
+      values: [],
+    }
+    const { values, leftOut } = await takeValues(settings, stores.values)
+    left.values = values
+    left.leftOut.push(...leftOut)
+    const snapshots = createSnapshotWriter({
+      ...{ directory, files, clock, logger: silentLogger, kept: undefined, vault },
+      state: () => journal.state,
+      eventId: (seq) => journal.eventId(seq),
+    })
+    await snapshots.flush()
+    await snapshots.close()
+    if (snapshots.failure !== undefined) throw new Error(snapshots.failure)
+  } finally {
+    await journal.close()
+  }
+  // As the single host will read it.
+  const check = await openJournal({
+    ...{ directory, files, clock, logger: silentLogger, acknowledged: left.seq, vault, whole: true },
+  })
+  await check.close()
+  return { ...left, seq: check.state.seq }
+}
+
+/** Present and kept versions, in the places where a single host has them. */
+async function takeFiles(
+  { directory, files }: LeaveSettings,
+  fleetFiles: FleetFiles,
+  state: HostState,
+): Promise<Pick<Left, 'plugins' | 'leftOut'>> {
+  const places = pluginPlaces(directory, files)
+  const plugins: string[] = []
+  const leftOut: Left['leftOut'] = []
+  async function take(what: string, id: string, integrity: Integrity, root: string): Promise<void> {
+    let contents: ReadonlyMap<string, Uint8Array>
+    try {
+      contents = await fleetFiles.fetch(id, integrity)
+    } catch (error) {
+      if (!(error instanceof StoreRefusedError)) throw error
+      leftOut.push({ what, reason: messageOf(error) })
+      return
+    }
+    for (const [file, content] of contents) {
+      if (isContainedPath(file)) await writeDurably(files, root, file, content)
+      else
+        leftOut.push({ what: `${file} of ${id}`, reason: 'it is not a path inside the folder of the plugin' })
+    }
+  }
+  for (const { context, value } of state.plugins.values()) {
+    if (!isInstalled(value)) continue
+    const { id, integrity, kept } = context
+    const name = directoryName(identifierOf(id))
+    plugins.push(id)
+    await take(`the files of ${id}`, id, integrity, join(places.plugins, name))
+    for (const [index, release] of kept.entries()) {
+      const root = index === 0 ? join(places.previous, name) : join(places.older, name, randomUUID())
+      await take(`the files of ${id} ${release.version}, which was replaced`, id, release.integrity, root)
+    }
+  }
+  return { plugins, leftOut }
+}
+
+async function takeValues(
+  { directory, files, clock, ring }: LeaveSettings,
+  bucket: ValueBucket,
+): Promise<Pick<Left, 'values' | 'leftOut'>> {
+  const values: string[] = []
+  const leftOut: Left['leftOut'] = []
+  await makePrivateDirectory(files, storesFolderIn(directory))
+  for (const plugin of await retrying(clock, () => bucket.plugins())) {
+    const found = await retrying(clock, () => bucket.record(plugin))
+    try {
+      if (found === undefined) continue
+      if (found.record === undefined) throw new Error(found.reason)
+      const { record } = found
+      const entries = await retrying(clock, () => bucket.entries(plugin, record))
+      if (entries.size === 0) continue
+      const content = encodeStore(plugin, Object.fromEntries(entries), ring)
+      await writeFileAtomically(files, storePath(directory, plugin), content, privateFileMode)
+      values.push(plugin)
+    } catch (error) {
+      const isElsewhere = error instanceof SecretKeyError || error instanceof StoreUnreachableError
+      if (isElsewhere || systemErrorCode(error) !== undefined) throw error
+      leftOut.push({ what: `the stored values of ${plugin}`, reason: messageOf(error) })
+    }
+  }
+  return { values, leftOut }
+}

@@ -1,0 +1,128 @@
+import { join } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import type { Clock } from '../../base/clock.ts'
+import type { FileSystem } from '../../base/file-system.ts'
+import type { KeyRing } from '../../base/key-ring.ts'
+import { silentLogger } from '../../base/log.ts'
+import { type PluginSnapshot, stateOf } from '../../journal/evolve.ts'
+import { type Journal, openJournal } from '../../journal/journal.ts'
+import { handEdits, isInstalled, readSnapshot, snapshotFileName } from '../../journal/snapshot.ts'
+import type { Vault } from '../../journal/vault.ts'
+import { writtenSnapshot } from '../../journal/written-snapshot.ts'
+import { createManifests } from '../../lifecycle/manifests/manifests.ts'
+import { createSecretVault } from '../../lifecycle/secrets/secret-vault.ts'
+import { readContainedFile } from '../../repository/contained-file.ts'
+import { defaultRepositoryLimits } from '../../repository/limits.ts'
+import { createPluginDirectory, integrityOf } from '../../repository/plugin-directory.ts'
+import { keptPlaces, pluginPlaces } from '../../repository/plugin-swap.ts'
+import type { HostFile } from '../../schema/host-file.ts'
+import { directoryName, identifierOf } from '../../schema/identifier.ts'
+import type { Integrity } from '../../schema/journal-event.ts'
+import type { KeyValueEntry } from '../../schema/key-value-file.ts'
+import { readStores } from '../read-stores.ts'
+
+/** What the data directory of a single host holds, for a fleet that it joins. Nothing of it is changed. */
+export interface SingleHost {
+  journal: Journal
+  vault: Vault
+  plugins: HostPlugin[]
+  /** Stored values by plugin, also of those that are not installed any more. */
+  values: Map<string, ReadonlyMap<string, KeyValueEntry>>
+  /** What cannot be read, and why: it stays where it is. */
+  leftOut: { file: string; reason: string }[]
+}
+
+export interface HostPlugin {
+  id: string
+  snapshot: PluginSnapshot
+  /** As its files are now; undefined: they are not there, or cannot be used. */
+  present: { version: string; integrity: Integrity } | undefined
+  /** Contents of the files that are there, those of kept versions included. */
+  contents: Uint8Array[]
+}
+
+export interface DirectorySettings {
+  /** Held by the caller. */
+  directory: string
+  files: FileSystem
+  clock: Clock
+  ring: KeyRing
+}
+
+/** Throws one sentence when the directory is not at rest, or cannot be read. */
+export async function readSingleHost(settings: DirectorySettings): Promise<SingleHost> {
+  const { directory, files, clock, ring } = settings
+  const pluginDirectory = createPluginDirectory({ directory, files, logger: silentLogger })
+  const manifests = createManifests(pluginDirectory, silentLogger)
+  const vault = createSecretVault(ring, manifests.knownFields)
+  const file = await readSnapshot(files, directory, vault)
+  const acknowledged = file?.journal?.seq ?? 0
+  const journal = await openJournal({
+    ...{ directory, files, clock, logger: silentLogger, acknowledged, vault, whole: true },
+  })
+  try {
+    if (file !== undefined && wasChanged(file)) {
+      throw new Error(
+        `${join(directory, snapshotFileName)} was changed by hand since the host ran. Start the host there once, so that it ` +
+          'takes that over, stop it, and try again.',
+      )
+    }
+    const snapshots = [...journal.state.plugins.values()]
+    const restless = snapshots.find((snapshot) => unrest.has(stateOf(snapshot)))
+    if (restless !== undefined) {
+      throw new Error(
+        `The host in ${directory} was not stopped in order: ${restless.context.id} is ${stateOf(restless)}. Start it there ` +
+          'once, stop it, and try again.',
+      )
+    }
+    const installed = snapshots.filter((snapshot) => isInstalled(stateOf(snapshot)))
+    await Promise.all(installed.map(({ context }) => manifests.refresh(context.id)))
+    const plugins: HostPlugin[] = []
+    for (const snapshot of installed) plugins.push(await readPlugin(snapshot))
+    const stores = await readStores(settings)
+    const values = new Map(stores.read.map(({ plugin, entries }) => [plugin, entries]))
+    return { journal, vault, plugins, values, leftOut: stores.leftOut }
+  } catch (error) {
+    await journal.close()
+    throw error
+  }
+
+  /** Whether the host that starts here next would write something down because of it. */
+  function wasChanged(file: HostFile): boolean {
+    if (acknowledged > journal.state.seq) return true
+    return handEdits(writtenSnapshot(directory, journal, acknowledged), file).length > 0
+  }
+
+  async function readPlugin(snapshot: PluginSnapshot): Promise<HostPlugin> {
+    const { id, kept } = snapshot.context
+    const identifier = identifierOf(id)
+    const places = pluginPlaces(directory, files)
+    const root = join(places.plugins, directoryName(identifier))
+    const found = await pluginDirectory.read(identifier).catch(() => undefined)
+    const contents = found === undefined ? new Map<string, Uint8Array>() : await read(root, found.integrity)
+    const keptContents: Uint8Array[] = []
+    const folders = await keptPlaces(places, identifier)
+    for (const release of kept) {
+      for (const folder of folders) {
+        const content = await read(folder, release.integrity).catch(() => undefined)
+        if (content === undefined || !isDeepStrictEqual(integrityOf(content), release.integrity)) continue
+        keptContents.push(...content.values())
+        break
+      }
+    }
+    const present =
+      found === undefined ? undefined : { version: found.manifest.version, integrity: integrityOf(contents) }
+    return { id, snapshot, present, contents: [...contents.values(), ...keptContents] }
+  }
+}
+
+/** States in which something was going on. */
+const unrest: ReadonlySet<string> = new Set(['installing', 'loading', 'running', 'unloading'])
+
+async function read(root: string, integrity: Integrity): Promise<Map<string, Uint8Array>> {
+  const contents = new Map<string, Uint8Array>()
+  for (const file of Object.keys(integrity).sort()) {
+    contents.set(file, await readContainedFile(root, file, defaultRepositoryLimits.fileBytes))
+  }
+  return contents
+}

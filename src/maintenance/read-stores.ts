@@ -1,0 +1,35 @@
+import { join } from 'node:path'
+import type { FileSystem } from '../base/file-system.ts'
+import { type KeyRing, SecretKeyError } from '../base/key-ring.ts'
+import { messageOf } from '../base/problem.ts'
+import { decodeStore, storeFiles, storesFolderIn } from '../lifecycle/stores/key-value-file.ts'
+import { parseFullId } from '../schema/identifier.ts'
+
+/** The stored values of a data directory. Throws `SecretKeyError` without the right key. */
+export async function readStores({
+  files,
+  directory,
+  ring,
+}: {
+  files: FileSystem
+  directory: string
+  ring: KeyRing
+}) {
+  const read: { path: string; plugin: string; entries: ReturnType<typeof decodeStore> }[] = []
+  const leftOut: { file: string; reason: string }[] = []
+  for (const name of await storeFiles(files, directory)) {
+    const path = join(storesFolderIn(directory), name)
+    const plugin = parseFullId(`@${name.replace(/\.json$/, '').replace('--', '/')}`)?.fullId
+    if (plugin === undefined) {
+      leftOut.push({ file: path, reason: 'its name is no plugin' })
+      continue
+    }
+    try {
+      read.push({ path, plugin, entries: decodeStore(plugin, await files.readFile(path), ring) })
+    } catch (error) {
+      if (error instanceof SecretKeyError) throw error
+      leftOut.push({ file: path, reason: messageOf(error) })
+    }
+  }
+  return { read, leftOut }
+}

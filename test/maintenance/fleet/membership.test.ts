@@ -1,0 +1,432 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { jetstreamManager } from '@nats-io/jetstream'
+import type { NatsConnection } from '@nats-io/transport-node'
+import { type Clock, systemClock } from '../../../src/base/clock.ts'
+import { systemFileSystem } from '../../../src/base/file-system.ts'
+import { readKeyFile } from '../../../src/base/key-file.ts'
+import { createKeyRing, type KeyRing } from '../../../src/base/key-ring.ts'
+import { silentLogger } from '../../../src/base/log.ts'
+import { StoreUnreachableError } from '../../../src/fleet/store/store-errors.ts'
+import { createHost } from '../../../src/host/host.ts'
+import { pluginIn } from '../../../src/journal/evolve.ts'
+import { findSegments } from '../../../src/journal/segment.ts'
+import { createSecretVault } from '../../../src/lifecycle/secrets/secret-vault.ts'
+import { joinCommand, leaveCommand } from '../../../src/maintenance/fleet/commands.ts'
+import { joinFleet } from '../../../src/maintenance/fleet/join-fleet.ts'
+import { leaveFleet } from '../../../src/maintenance/fleet/leave-fleet.ts'
+import { configured, id, installation } from '../../helpers/any-fact.ts'
+import { type FixturePlugin, writeFixtureRepository } from '../../helpers/fixture-repository.ts'
+import { everythingOf, openTestJournal } from '../../helpers/journal-stage.ts'
+import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { hostVersion, startTestHost, type TestHost, testSettings } from '../../helpers/test-host.ts'
+import { createFleetStage } from '../../fleet/fleet-stage.ts'
+
+const stage = createFleetStage()
+
+/** A plugin that counts its starts in its stored values, and shows what it knows. */
+function keeper(id: string, version = '1.0.0'): FixturePlugin {
+  return {
+    ...{ id, version },
+    lua: `
+local plugin = Plugin:new("${id}")
+plugin:onInit(function(config)
+  local starts = plugin:kvGet("starts", 0) + 1
+  plugin:kvSet("starts", starts)
+  plugin:upsertObject("state", { starts = starts, apiKey = config.apiKey, version = "${version}" })
+end)
+return plugin
+`,
+    manifest: { configSchema: [{ key: 'apiKey', type: 'string', secret: true }] },
+  }
+}
+
+interface Stopped {
+  directory: string
+  repository: string
+}
+
+const post = (host: TestHost, path: string, body: object = {}) =>
+  host.request('POST', path, { body }).then(({ status, body: answer }) => {
+    assert.ok(status < 300, JSON.stringify(answer))
+    return answer
+  })
+
+async function keyFile(context: TestContext): Promise<{ secretKeyFile: string; ring: KeyRing }> {
+  const secretKeyFile = join(await temporaryDirectory(context), 'key')
+  await writeFile(secretKeyFile, `${randomBytes(32).toString('hex')}\n`, { mode: 0o600 })
+  return { secretKeyFile, ring: await readKeyFile(systemFileSystem, secretKeyFile) }
+}
+
+/** A host that has run these plugins, and was stopped. */
+async function stoppedHost(
+  context: TestContext,
+  secretKeyFile: string,
+  ids: readonly string[],
+  repository?: string,
+): Promise<Stopped> {
+  const host = await startTestHost({
+    settings: { secretKeyFile },
+    plugins: ids.map((id) => keeper(id)),
+    ...(repository === undefined
+      ? {}
+      : { hostFile: { repositories: [{ name: 'fixtures', url: repository }] } }),
+  })
+  context.after(() => rm(join(host.directory, '..'), { recursive: true, force: true }))
+  for (const id of ids) {
+    await post(host, '/api/plugins/install', { fullId: `@fixtures/${id}` })
+    await post(host, `/api/plugins/${id}/config`, { config: { apiKey: `pearl-${id}` } })
+    await post(host, `/api/plugins/${id}/toggle`, { enabled: true })
+  }
+  await host.host.close()
+  return { directory: host.directory, repository: host.repository }
+}
+
+/** Starts a host in a directory, and answers what its plugins show. */
+async function shownBy(
+  context: TestContext,
+  directory: string,
+  secretKeyFile: string,
+  ids: readonly string[],
+) {
+  const host = await createHost({
+    settings: testSettings(directory, { secretKeyFile }),
+    ...{
+      logger: silentLogger,
+      programDirectory: directory,
+      hostVersion,
+      environment: {},
+      clock: systemClock,
+    },
+    ...{ files: systemFileSystem, discovery: { networks: () => ({}) } },
+  })
+  const shown: Record<string, unknown> = {}
+  for (const id of ids) {
+    const answer = await fetch(new URL(`/api/plugins/${id}/objects`, host.http))
+    shown[id] = ((await answer.json()) as { objects: Record<string, unknown> }).objects.state
+  }
+  await host.close()
+  return shown
+}
+
+/** Every file below a folder, as it is. */
+async function contentOf(directory: string): Promise<Record<string, string>> {
+  const found: Record<string, string> = {}
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name)
+    if (entry.isFile()) found[relative(directory, path)] = await readFile(path, 'hex')
+  }
+  return found
+}
+
+async function membership(context: TestContext, ring: KeyRing, fleet: string, directory: string) {
+  return {
+    connection: await stage.connection(context),
+    ...{ fleet, directory, ring, files: systemFileSystem, clock: systemClock },
+  }
+}
+
+async function newPlace(context: TestContext): Promise<string> {
+  return join(await temporaryDirectory(context), 'data')
+}
+
+async function everythingIn(context: TestContext, directory: string, ring: KeyRing) {
+  const journal = await openTestJournal(directory, {
+    vault: createSecretVault(ring, () => undefined),
+    whole: true,
+  })
+  context.after(() => journal.close())
+  return everythingOf(journal)
+}
+
+test('the first host brings all it has into a fleet, and gets all of it back; its directory stays as it was', async (context) => {
+  const { secretKeyFile, ring } = await keyFile(context)
+  const ids = ['one', 'two']
+  const { directory } = await stoppedHost(context, secretKeyFile, ids)
+  const before = await contentOf(directory)
+  const fleet = stage.newFleet()
+  const joined = await joinFleet(await membership(context, ring, fleet, directory))
+  assert.deepEqual(joined, {
+    ...{ as: 'first', plugins: ['@fixtures/one', '@fixtures/two'], refused: [], withoutFiles: [] },
+  })
+  assert.deepEqual(await contentOf(directory), before)
+
+  const place = await newPlace(context)
+  const left = await leaveFleet(await membership(context, ring, fleet, place))
+  assert.deepEqual(
+    { ...left, seq: 0 },
+    {
+      ...{ seq: 0, plugins: joined.plugins, values: joined.plugins, leftOut: [] },
+    },
+  )
+  assert.deepEqual(await everythingIn(context, place, ring), await everythingIn(context, directory, ring))
+  const whole = Object.values(await contentOf(place)).map((hex) => Buffer.from(hex, 'hex').toString())
+  assert.doesNotMatch(whole.join('\n'), /pearl-/)
+  const files = (content: Record<string, string>) =>
+    Object.fromEntries(Object.entries(content).filter(([name]) => name.startsWith('plugins')))
+  assert.deepEqual(files(await contentOf(place)), files(before))
+  assert.deepEqual(await shownBy(context, place, secretKeyFile, ids), {
+    one: { starts: 2, apiKey: 'pearl-one', version: '1.0.0' },
+    two: { starts: 2, apiKey: 'pearl-two', version: '1.0.0' },
+  })
+})
+
+test('a further host brings plugins, settings and values; a plugin that is there already is refused by name', async (context) => {
+  const { secretKeyFile, ring } = await keyFile(context)
+  const first = await stoppedHost(context, secretKeyFile, ['one', 'two'])
+  const host = await startTestHost({
+    settings: { secretKeyFile },
+    hostFile: { repositories: [{ name: 'fixtures', url: first.repository }] },
+  })
+  context.after(() => rm(join(host.directory, '..'), { recursive: true, force: true }))
+  const offer = (version: string) => [keeper('two'), keeper('three', version), keeper('four')]
+  await writeFixtureRepository(first.repository, offer('1.0.0'))
+  for (const id of ['two', 'three', 'four'])
+    await post(host, '/api/plugins/install', { fullId: `@fixtures/${id}` })
+  await post(host, '/api/plugins/three/config', { config: { apiKey: 'old' } })
+  await writeFixtureRepository(first.repository, offer('2.0.0'))
+  await post(host, '/api/plugins/three/update')
+  await post(host, '/api/plugins/three/config', { config: { apiKey: 'new' } })
+  await host.request('PUT', '/api/plugins/three/limits', { body: { timers: 50 } })
+  await post(host, '/api/plugins/three/toggle', { enabled: true })
+  await host.host.close()
+  const before = await contentOf(host.directory)
+
+  const fleet = stage.newFleet()
+  await joinFleet(await membership(context, ring, fleet, first.directory))
+  const joined = await joinFleet(await membership(context, ring, fleet, host.directory))
+  assert.deepEqual(joined, {
+    ...{ as: 'later', plugins: ['@fixtures/three', '@fixtures/four'], withoutFiles: [] },
+    refused: [{ what: '@fixtures/two', reason: 'the fleet has this plugin already' }],
+  })
+  assert.deepEqual(await contentOf(host.directory), before)
+
+  const place = await newPlace(context)
+  const left = await leaveFleet(await membership(context, ring, fleet, place))
+  assert.deepEqual([left.plugins.length, left.leftOut], [4, []])
+  const own = await openTestJournal(host.directory, { vault: createSecretVault(ring, () => undefined) })
+  const back = await openTestJournal(place, { vault: createSecretVault(ring, () => undefined) })
+  context.after(() => Promise.all([own.close(), back.close()]))
+  for (const id of ['@fixtures/three', '@fixtures/four']) {
+    const [was, is] = [own, back].map((journal) => {
+      const { config, enabled, version, integrity, limits, kept, repository } = pluginIn(
+        journal.state,
+        id,
+      ).context
+      const releases = kept.map((release) => ({ ...release, keptAt: '' }))
+      return { config, enabled, version, integrity, limits, repository, kept: releases }
+    })
+    assert.deepEqual(is, was)
+  }
+  assert.equal(pluginIn(back.state, '@fixtures/three').context.kept.length, 1)
+  await Promise.all([own.close(), back.close()])
+  assert.deepEqual(await shownBy(context, place, secretKeyFile, ['one', 'two', 'three']), {
+    one: { starts: 2, apiKey: 'pearl-one', version: '1.0.0' },
+    two: { starts: 2, apiKey: 'pearl-two', version: '1.0.0' },
+    three: { starts: 2, apiKey: 'new', version: '2.0.0' },
+  })
+
+  // Once more: nothing is there twice.
+  const again = await joinFleet(await membership(context, ring, fleet, host.directory))
+  assert.deepEqual(again, joined)
+  const manager = await jetstreamManager(await stage.connection(context))
+  assert.equal((await manager.streams.info(`LUPINE_${fleet}_JOURNAL`)).state.last_seq, left.seq)
+})
+
+/** A connection that is cut after so many questions. */
+async function cutAfter(context: TestContext, questions: number): Promise<NatsConnection> {
+  const connection = await stage.connection(context)
+  const { request } = connection
+  let asked = 0
+  connection.request = (...given) => {
+    asked += 1
+    if (asked > questions) return Promise.reject(new Error('cut'))
+    return request.apply(connection, given)
+  }
+  return connection
+}
+
+/** Tries with connections that are cut later and later, until it is done. */
+async function persistently<T>(
+  context: TestContext,
+  task: (connection: NatsConnection) => Promise<T>,
+): Promise<T> {
+  let cuts = 0
+  // The patience of a person is not what is tried here.
+  for (let questions = 3; questions < 1_000; questions += 5) {
+    try {
+      const done = await task(await cutAfter(context, questions))
+      assert.ok(cuts > 1, 'it was interrupted')
+      return done
+    } catch (error) {
+      if (!(error instanceof StoreUnreachableError)) throw error
+      cuts += 1
+    }
+  }
+  throw new Error('It never came to an end')
+}
+
+/** Where somebody waits to try again, time passes quickly. */
+function hurriedClock(): Clock {
+  let skipped = 0
+  return {
+    ...systemClock,
+    monotonic: () => systemClock.monotonic() + skipped,
+    schedule(milliseconds, callback) {
+      if (milliseconds !== 100) return systemClock.schedule(milliseconds, callback)
+      skipped += 2_000
+      return systemClock.schedule(1, callback)
+    },
+  }
+}
+
+test('what is interrupted anywhere can be run again, and nothing is lost or there twice', async (context) => {
+  const { secretKeyFile, ring } = await keyFile(context)
+  const first = await stoppedHost(context, secretKeyFile, ['one'])
+  await writeFixtureRepository(first.repository, [keeper('one'), keeper('three')])
+  const second = await stoppedHost(context, secretKeyFile, ['three'], first.repository)
+  const fleet = stage.newFleet()
+  const place = await newPlace(context)
+  const settings = { ...(await membership(context, ring, fleet, place)), clock: hurriedClock() }
+  const run = (directory: string) =>
+    persistently(context, (connection) => joinFleet({ ...settings, connection, directory }))
+  assert.equal((await run(first.directory)).as, 'first')
+  const joined = await run(second.directory)
+  assert.deepEqual([joined.as, joined.plugins, joined.refused], ['later', ['@fixtures/three'], []])
+  const left = await persistently(context, (connection) => leaveFleet({ ...settings, connection }))
+  assert.deepEqual(
+    [left.plugins, left.values, left.leftOut],
+    [['@fixtures/one', '@fixtures/three'], ['@fixtures/one', '@fixtures/three'], []],
+  )
+  assert.deepEqual(await shownBy(context, place, secretKeyFile, ['one', 'three']), {
+    one: { starts: 2, apiKey: 'pearl-one', version: '1.0.0' },
+    three: { starts: 2, apiKey: 'pearl-three', version: '1.0.0' },
+  })
+  await assert.rejects(stat(`${place}.leaving`), { code: 'ENOENT' })
+})
+
+test('files that were changed by hand, and values of a plugin that is gone, come along as they are', async (context) => {
+  const { secretKeyFile, ring } = await keyFile(context)
+  const ids = ['one', 'two']
+  const { directory } = await stoppedHost(context, secretKeyFile, ids)
+  const path = join(directory, 'plugins', 'fixtures--one', 'init.lua')
+  await writeFile(path, (await readFile(path, 'utf8')).replace('"1.0.0"', '"by hand"'))
+  await rm(join(directory, 'plugins', 'fixtures--two'), { recursive: true })
+  const fleet = stage.newFleet()
+  const joined = await joinFleet(await membership(context, ring, fleet, directory))
+  assert.deepEqual(joined.withoutFiles, ['@fixtures/two'])
+  assert.equal((await joinFleet(await membership(context, ring, fleet, directory))).as, 'already')
+  const place = await newPlace(context)
+  const left = await leaveFleet(await membership(context, ring, fleet, place))
+  assert.deepEqual(
+    left.leftOut.map(({ what, reason }) => [what, reason.split(' (')[0]]),
+    [['the files of @fixtures/two', 'The file init.lua of @fixtures/two']],
+  )
+  assert.deepEqual((await shownBy(context, place, secretKeyFile, ['one'])).one, {
+    ...{ starts: 2, apiKey: 'pearl-one', version: 'by hand' },
+  })
+})
+
+test('what is not at rest, or no fleet, or in the way, is refused with one line, and nothing is changed', async (context) => {
+  const { secretKeyFile, ring } = await keyFile(context)
+  const running = await startTestHost({ settings: { secretKeyFile }, plugins: [keeper('one')] })
+  context.after(() => running.close())
+  const fleet = stage.newFleet()
+  const { directory } = await stoppedHost(context, secretKeyFile, ['one'])
+  const at = async (place: string, keys = ring) => membership(context, keys, fleet, place)
+  const line = (message: RegExp) => (error: Error) => {
+    assert.match(error.message, message)
+    assert.doesNotMatch(error.message, /\n/)
+    return true
+  }
+  await assert.rejects(
+    joinFleet(await at(running.directory)),
+    line(/^A host is running in .*; stop it first\.$/),
+  )
+  await assert.rejects(
+    leaveFleet(await at(running.directory)),
+    line(/^A host is running in .*; stop it first\.$/),
+  )
+  await assert.rejects(leaveFleet(await at(directory)), line(/ is not empty; name a new directory/))
+  const place = await newPlace(context)
+  await assert.rejects(
+    leaveFleet(await at(place)),
+    line(/has no stream LUPINE_.*_JOURNAL; correct the name of the fleet/),
+  )
+  await assert.rejects(stat(place), { code: 'ENOENT' })
+  await assert.rejects(
+    leaveFleet({ ...(await at(place)), liveHosts: async () => ['a', 'b'] }),
+    line(/^a, b still at work in the fleet .*: stop all its hosts first\.$/),
+  )
+  const before = await contentOf(directory)
+  await assert.rejects(joinFleet(await at(directory, createKeyRing([]))), line(/HOST_SECRET_KEY_FILE/))
+  await assert.rejects(joinFleet(await at(directory, createKeyRing([randomBytes(32)]))), line(/key/))
+  assert.deepEqual(await contentOf(directory), before)
+
+  const hostFile = join(directory, '.host.json')
+  const text = await readFile(hostFile, 'utf8')
+  await writeFile(hostFile, text.replace('"enabled": true', '"enabled": false'))
+  await assert.rejects(
+    joinFleet(await at(directory)),
+    line(/ was changed by hand since the host ran\. Start the host/),
+  )
+  await writeFile(hostFile, text)
+
+  const manager = await jetstreamManager(await stage.connection(context))
+  await assert.rejects(manager.streams.info(`LUPINE_${fleet}_JOURNAL`), /not found/)
+})
+
+test('the first host has to bring its journal from the beginning, and one that was stopped in order', async (context) => {
+  const { ring } = await keyFile(context)
+  const directory = await temporaryDirectory(context)
+  const journal = await openTestJournal(directory, { segmentBytes: 1_000 })
+  await journal.append(installation(id), 'http')
+  for (let n = 0; n < 40; n += 1) await journal.append([configured(id, { n })], 'http')
+  await journal.append([{ type: 'PluginEnabled', plugin: id, data: {} }], 'http')
+  await journal.close()
+  const fleet = stage.newFleet()
+  await assert.rejects(joinFleet(await membership(context, ring, fleet, directory)), {
+    message:
+      /^The host in .* was not stopped in order: @fixtures\/hello is loading\. Start it there once, stop it/,
+  })
+  const again = await openTestJournal(directory)
+  await again.append([{ type: 'PluginUnloaded', plugin: id, data: {} }], 'shutdown')
+  await again.close()
+  const [oldest] = await findSegments(systemFileSystem, directory)
+  assert.ok(oldest !== undefined)
+  const bytes = await readFile(oldest.path)
+  await rm(oldest.path)
+  await assert.rejects(joinFleet(await membership(context, ring, fleet, directory)), {
+    message:
+      /^The journal in .* begins with event \d+: older files of it were moved away\. .*: put them back for this\.$/,
+  })
+  await writeFile(oldest.path, bytes)
+  assert.equal((await joinFleet(await membership(context, ring, fleet, directory))).as, 'first')
+})
+
+test('the commands say what was done, and nothing of them is called for a bad key file or store', async (context) => {
+  const { secretKeyFile } = await keyFile(context)
+  const { directory } = await stoppedHost(context, secretKeyFile, ['one'])
+  const place = await newPlace(context)
+  const settings = { servers: [stage.url()], fleet: stage.newFleet(), secretKeyFile }
+  const { fleet } = settings
+  assert.equal(
+    await joinCommand({ ...settings, dataDirectory: directory }),
+    `The fleet ${fleet} begins with the journal of ${directory}: 1 plugin.\n` +
+      `${directory} is as it was. Keep it as a copy; start no host in it while the fleet runs.\n`,
+  )
+  assert.match(
+    await leaveCommand({ ...settings, dataDirectory: place }),
+    /^.* holds all of the fleet .* up to event \d+: 1 plugin, stored values of 1\.\nThe fleet is as it was: stop its hosts/,
+  )
+  const other = { ...settings, dataDirectory: directory }
+  await assert.rejects(joinCommand({ ...other, secretKeyFile: `${secretKeyFile}-none` }), {
+    message: /^HOST_SECRET_KEY_FILE cannot be used: /,
+  })
+  await assert.rejects(joinCommand({ ...other, servers: ['nats://127.0.0.1:1'] }), {
+    message: /^The fleet's store at nats:\/\/127\.0\.0\.1:1 cannot be reached/,
+  })
+})
