@@ -39,8 +39,15 @@ export async function createTcpProxy(context: TestContext, target: string): Prom
       from.setNoDelay(true)
       from.on('data', (bytes) => to.write(bytes))
       // A way that is down does not tell either end that the other is gone.
+      // As on a network: the end comes after the bytes before it. One that is cut off at once waits for nothing.
+      from.on('end', () => to.end())
       const end = (): void => void to.destroy()
-      from.on('close', () => (mode === 'hold' ? ends.add(end) : end()))
+      from.on('close', (isBroken) => {
+        if (isBroken || !from.readableEnded) {
+          if (mode === 'hold') ends.add(end)
+          else end()
+        }
+      })
       if (mode === 'hold') from.pause()
     }
   })
