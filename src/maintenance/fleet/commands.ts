@@ -56,7 +56,7 @@ export async function leaveCommand(settings: FleetCommandSettings): Promise<stri
   return [
     `${settings.dataDirectory} holds all of the fleet ${settings.fleet} up to event ${seq}: ${count(plugins)}, stored values of ${values.length}.`,
     ...leftOut.map(({ what, reason }) => `Left out: ${what} (${reason}).`),
-    'The fleet is as it was: stop its hosts before a host is started there, so that no plugin runs twice.',
+    'The fleet is as it was: start no host of it any more once one is started there, so that no plugin runs twice.',
     '',
   ].join('\n')
 }

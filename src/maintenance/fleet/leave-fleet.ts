@@ -7,6 +7,7 @@ import { makePrivateDirectory, privateFileMode } from '../../base/private-files.
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import type { FleetFiles } from '../../fleet/files/fleet-files.ts'
 import { openFleetJournal } from '../../fleet/journal/fleet-journal.ts'
+import { liveHosts } from '../../fleet/leases/live-hosts.ts'
 import { retrying } from '../../fleet/store/retrying.ts'
 import { StoreRefusedError, StoreUnreachableError } from '../../fleet/store/store-errors.ts'
 import type { ValueBucket } from '../../fleet/values/value-bucket.ts'
@@ -35,11 +36,6 @@ export interface Left {
   leftOut: { what: string; reason: string }[]
 }
 
-export interface LeaveSettings extends MembershipSettings {
-  /** Hosts that are still at work in the fleet. */
-  liveHosts?: () => Promise<string[]>
-}
-
 /** What the directory is called until it is whole, and how it is known that it is one of those. */
 const unfinished = '.leaving'
 const markerFile = '.host.leaving'
@@ -48,14 +44,14 @@ const markerFile = '.host.leaving'
  * Makes a data directory of a single host out of a fleet: journal with its numbers, files and values. It is built beside
  * the place and put there as a whole, so what is interrupted is done again. Throws one sentence.
  */
-export async function leaveFleet(settings: LeaveSettings): Promise<Left> {
+export async function leaveFleet(settings: MembershipSettings): Promise<Left> {
   const { files } = settings
   const directory = resolve(settings.directory)
   await requireFree(directory, files)
-  const live = (await settings.liveHosts?.()) ?? []
+  const live = await liveHosts(settings.connection, settings.fleet, settings.clock)
   if (live.length > 0) {
     throw new Error(
-      `${live.join(', ')} still at work in the fleet ${settings.fleet}: stop all its hosts first.`,
+      `Hosts are at work in the fleet ${settings.fleet} (${live.join(', ')}); stop them first, so that nothing is missing.`,
     )
   }
   const building = directory + unfinished
@@ -90,7 +86,7 @@ async function removeUnfinished(building: string, files: FileSystem): Promise<vo
   await files.rm(building, { recursive: true, force: true })
 }
 
-async function build(settings: LeaveSettings): Promise<Left> {
+async function build(settings: MembershipSettings): Promise<Left> {
   const { directory, connection, fleet, files, clock, ring } = settings
   // Which of the fields are secret is not known yet: then every text may be.
   const vault = createSecretVault(ring, () => undefined)
@@ -130,7 +126,7 @@ async function build(settings: LeaveSettings): Promise<Left> {
 
 /** Present and kept versions, in the places where a single host has them. */
 async function takeFiles(
-  { directory, files }: LeaveSettings,
+  { directory, files }: MembershipSettings,
   fleetFiles: FleetFiles,
   state: HostState,
 ): Promise<Pick<Left, 'plugins' | 'leftOut'>> {
@@ -167,7 +163,7 @@ async function takeFiles(
 }
 
 async function takeValues(
-  { directory, files, clock, ring }: LeaveSettings,
+  { directory, files, clock, ring }: MembershipSettings,
   bucket: ValueBucket,
 ): Promise<Pick<Left, 'values' | 'leftOut'>> {
   const values: string[] = []
