@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { defaultLimits } from '../../src/sandbox/limits.ts'
+import type { ThreadTimes } from '../../src/sandbox/threads/thread-times.ts'
 import { createTurnWatchdog } from '../../src/sandbox/threads/turn-watchdog.ts'
 import { createTurns, type Excess, type MemoryInUse } from '../../src/sandbox/worker/turns.ts'
 import { turnCells } from '../../src/schema/turn-cells.ts'
@@ -10,14 +11,18 @@ import { createManualClock } from '../helpers/manual-clock.ts'
 function stage() {
   const manual = createManualClock()
   let share = 1
-  let waiting: number | undefined
+  let ofThread: ThreadTimes | undefined
   const clock = { ...manual, processorTime: () => manual.monotonic() * share }
   const limits = { ...defaultLimits, beatInterval: 50, stretchBeats: 8, loadBeats: 16, hangBeats: 8 }
   const hung: number[] = []
   const watch = createTurnWatchdog({
     clock,
     limits,
-    waitingTime: (thread) => (waiting === undefined ? undefined : manual.monotonic() * waiting * thread),
+    threadTimes: (thread) =>
+      ofThread && {
+        ran: manual.monotonic() * ofThread.ran * thread,
+        waited: manual.monotonic() * ofThread.waited * thread,
+      },
     hung: (isolate) => hung.push(isolate),
   })
   Atomics.store(new Int32Array(watch.rules.cells), turnCells.thread, 1)
@@ -46,8 +51,8 @@ function stage() {
     beats,
     /** The processor is this process's for a share of the time. */
     hasProcessorFor: (wanted: number) => void (share = wanted),
-    /** The worker's thread waits for a processor for a share of the time. */
-    waitsFor: (wanted: number) => void (waiting = wanted),
+    /** The worker's thread runs, and waits for a processor, for a share of the time each. */
+    threadHas: (shares: ThreadTimes) => void (ofThread = shares),
     /** A collection takes so many beats. */
     collectsFor: (count: number) => void (collecting = count),
     ...{ clock, watch, hung, used, told, turns },
@@ -213,17 +218,21 @@ test('§6 a beat is longer where other processes have the processor, and three t
   })
 })
 
-test('§6 a beat is longer while the thread waits for a processor, and ten times as long at most', () => {
+test('§6 a beat is longer while the thread has no processor, and ten times as long at most', () => {
   // The process as a whole has all the time that it wants: other threads of it take it.
-  for (const [share, beatsOfOne] of [
-    [0.5, 2],
-    [1, 10],
-  ] as const) {
-    const { turns, hung, beats, waitsFor } = stage()
-    waitsFor(share)
+  for (const { ticks, ...shares } of [
+    { ran: 1, waited: 0, ticks: 1 },
+    { ran: 0.5, waited: 0.5, ticks: 2 },
+    { ran: 0, waited: 1, ticks: 10 },
+    // It waits for something else: for V8's other threads, or for the host.
+    { ran: 0.5, waited: 0, ticks: 2 },
+    { ran: 0, waited: 0.1, ticks: 3 },
+  ]) {
+    const { turns, hung, beats, threadHas } = stage()
+    threadHas(shares)
     turns.run(3, () => {
       // The first one sees that it has begun.
-      beats(1 + 8 * beatsOfOne - 1)
+      beats(1 + 8 * ticks - 1)
       assert.deepEqual(hung, [])
       beats(1)
       assert.deepEqual(hung, [3])

@@ -3,7 +3,7 @@ import type { Logger } from '../../base/log.ts'
 import { IsolateError } from '../isolate.ts'
 import type { SandboxLimits } from '../limits.ts'
 import { createTurnWatchdog } from './turn-watchdog.ts'
-import { waitingTimeOf } from './waiting-time.ts'
+import { threadTimesOf } from './thread-times.ts'
 import { createWorkerThread, type WorkerThread } from './worker-thread.ts'
 
 /** One worker for several isolates, with what tells the culprit when it hangs or dies. */
@@ -39,7 +39,7 @@ export function createSharedWorker(settings: SharedWorkerSettings): SharedWorker
   const watch = createTurnWatchdog({
     clock,
     limits,
-    waitingTime: waitingTimeOf,
+    threadTimes: threadTimesOf,
     hung: (isolate) =>
       fail(
         isolate,

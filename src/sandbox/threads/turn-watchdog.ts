@@ -1,6 +1,7 @@
 import type { Clock, ScheduledCall } from '../../base/clock.ts'
 import { type TurnRules, turnCells } from '../../schema/turn-cells.ts'
 import type { SandboxLimits } from '../limits.ts'
+import type { ThreadTimes } from './thread-times.ts'
 
 /** The host's end of the cells in which a shared worker shows whose turn it is. */
 export interface TurnWatchdog {
@@ -15,26 +16,46 @@ export interface TurnWatchdog {
 export interface TurnWatchdogSettings {
   clock: Clock
   limits: SandboxLimits
-  /** Milliseconds that the worker's thread has waited for a processor; undefined: nobody knows. */
-  waitingTime(thread: number): number | undefined
+  /** Undefined: nobody knows. */
+  threadTimes(thread: number): ThreadTimes | undefined
   /** This isolate runs, and cannot be asked to stop: only the end of the worker stops it. */
   hung(isolate: number): void
 }
 
-/** Share of a beat for which there has to have been a processor, or else the beat is made longer. */
+/** Share of a beat for which the worker has to have had a processor, or else the beat is made longer. */
 const busyShare = 0.8
-/**
- * So many times as long at most where only the processor time of the whole process is known: who waits for something else
- * takes none. Others wait for it all the same, so there is an end where it is known of the thread, too.
- */
-const longestBeat = { ofProcess: 3, ofThread: 10 }
+/** So many times as long at most: who waits for something else takes no processor time, and others wait for it all the same. */
+const longestBeat = 3
+/** The same while others have the processors. */
+const longestStarvedBeat = 10
+/** Share of the time that a thread waits for a processor from which on it counts as starved. */
+const starvedShare = 0.2
+
+interface Times {
+  elapsed: number
+  /** Processor time of all threads. */
+  ofProcess: number
+  ofThread: ThreadTimes | undefined
+}
+
+/** The processor time that there was for the worker, and how often its beat may be made longer for want of it. */
+function since(before: Times, now: Times): { had: number; longest: number } {
+  if (before.ofThread === undefined || now.ofThread === undefined)
+    return { had: now.ofProcess - before.ofProcess, longest: longestBeat }
+  const waited = now.ofThread.waited - before.ofThread.waited
+  const isStarved = waited > (now.elapsed - before.elapsed) * starvedShare
+  return {
+    had: now.ofThread.ran - before.ofThread.ran,
+    longest: isStarved ? longestStarvedBeat : longestBeat,
+  }
+}
 
 /**
  * Beats the time for a shared worker, and looks whether it still takes turns. Silence is counted in beats, not
  * by the clock: a host that was asleep, or busy, or on a machine with other things to do, does not blame a plugin for it.
  */
 export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog {
-  const { clock, limits, waitingTime, hung } = settings
+  const { clock, limits, threadTimes, hung } = settings
   const buffer = new SharedArrayBuffer(turnCells.count * Int32Array.BYTES_PER_ELEMENT)
   const cells = new Int32Array(buffer)
   const megabyte = 1024 * 1024
@@ -45,14 +66,14 @@ export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog
   /** When the last beat was, on clocks of their own. */
   let last = times()
 
-  function times() {
+  function times(): Times {
     const thread = Atomics.load(cells, turnCells.thread)
     // Nobody is looked at between two turns.
     const isWatched = thread !== 0 && Atomics.load(cells, turnCells.running) !== 0
     return {
       elapsed: clock.monotonic(),
       ofProcess: clock.processorTime(),
-      waiting: isWatched ? waitingTime(thread) : undefined,
+      ofThread: isWatched ? threadTimes(thread) : undefined,
     }
   }
 
@@ -60,11 +81,7 @@ export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog
     next = clock.schedule(limits.beatInterval, tick)
     ticks += 1
     const now = times()
-    const before = last.waiting
-    const [had, longest] =
-      now.waiting !== undefined && before !== undefined
-        ? [now.elapsed - last.elapsed - (now.waiting - before), longestBeat.ofThread]
-        : [now.ofProcess - last.ofProcess, longestBeat.ofProcess]
+    const { had, longest } = since(last, now)
     if (had < limits.beatInterval * busyShare && ticks < longest) return
     ticks = 0
     last = now
