@@ -5,7 +5,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { systemFileSystem } from '../../src/base/file-system.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { openFleetJournal } from '../../src/fleet/journal/fleet-journal.ts'
-import { journalStreamName } from '../../src/fleet/journal/subjects.ts'
+import { journalStreamName, journalSubjects } from '../../src/fleet/journal/subjects.ts'
 import { connectStore } from '../../src/fleet/store/connect-store.ts'
 import { StoreUnreachableError } from '../../src/fleet/store/store-errors.ts'
 import { pluginIn } from '../../src/journal/evolve.ts'
@@ -29,11 +29,28 @@ test('with three servers three copies are kept, and what was acknowledged surviv
     return { connection, journal }
   }
 
+  // While the servers had not found each other a host got one copy.
+  const subjects = [journalSubjects('home')]
+  const early = { name: journalStreamName('home'), subjects, deny_delete: true, deny_purge: true }
+  const administrator = await connectStore({ servers: servers.map(({ url }) => url), name: 'administrator' })
+  context.after(() => administrator.close())
+  await until('JetStream', async () => {
+    const manager = await jetstreamManager(administrator).catch(() => undefined)
+    return await manager?.streams.add({ ...early, num_replicas: 1 }).catch(() => undefined)
+  })
   // The servers have to find each other first, also again.
-  const whenReady = () => until('the servers', () => openHost().catch(() => undefined))
+  const whenReady = () =>
+    until('the servers', async () => {
+      const opened = await openHost().catch(() => undefined)
+      if (opened === undefined || opened.journal.replicas === 3) return opened
+      await opened.journal.close()
+      return undefined
+    })
   const { connection, journal } = await whenReady()
-  assert.equal(journal.replicas, 3)
-  await journal.append(installation(id), 'http')
+  // While copies are made nothing may be answered.
+  await until('the copies', () =>
+    journal.append(installation(id), 'http', 'installed').catch(() => undefined),
+  )
 
   const acknowledged: number[] = []
   /** Tries until it is done, as a client with an Idempotency-Key does. */

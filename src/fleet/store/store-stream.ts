@@ -107,7 +107,7 @@ export async function openStoreStream(
 
   async function existingOrNew(found: JetStreamManager): Promise<StreamInfo> {
     try {
-      return await found.streams.info(name)
+      return await withCopies(found, await found.streams.info(name))
     } catch (error) {
       if (!(error instanceof Error) || error.name !== 'StreamNotFoundError') throw error
     }
@@ -125,6 +125,17 @@ export async function openStoreStream(
       }
     }
     throw new Error('One copy is kept by any server')
+  }
+
+  /** One copy is what a stream got while the servers had not found each other yet, or while there was one. */
+  async function withCopies(found: JetStreamManager, existing: StreamInfo): Promise<StreamInfo> {
+    if (config === undefined || existing.config.num_replicas > 1) return existing
+    try {
+      return await found.streams.update(name, { num_replicas: copiesWanted })
+    } catch (error) {
+      if (error instanceof JetStreamApiError) return existing
+      throw error
+    }
   }
 
   function headersOf(values: Record<string, string>): MsgHdrs {

@@ -27,7 +27,7 @@ const busyShare = 0.8
 /** So many times as long at most: who waits for something else takes no processor time, and others wait for it all the same. */
 const longestBeat = 3
 /** The same while others have the processors. */
-const longestStarvedBeat = 10
+const longestStarvedBeat = 5
 /** Share of the time that a thread waits for a processor from which on it counts as starved. */
 const starvedShare = 0.2
 
