@@ -129,7 +129,9 @@ export async function openStoreStream(
 
   /** One copy is what a stream got while the servers had not found each other yet, or while there was one. */
   async function withCopies(found: JetStreamManager, existing: StreamInfo): Promise<StreamInfo> {
-    if (config === undefined || existing.config.num_replicas > 1) return existing
+    // A server by itself takes the number, and keeps one copy.
+    const isClustered = connection.info?.cluster !== undefined
+    if (config === undefined || !isClustered || existing.config.num_replicas > 1) return existing
     try {
       return await found.streams.update(name, { num_replicas: copiesWanted })
     } catch (error) {
