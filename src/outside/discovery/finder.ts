@@ -19,6 +19,10 @@ const firstPause = 1_000
 /** Share of the processor that messages of strangers may take in the long run, and milliseconds of it at once. */
 const messageShare = 0.1
 const messageBurst = 100
+/** Milliseconds of it in one turn of the event loop: sockets are looked at in between. */
+const messageSlice = 5
+/** Messages that wait for their turn. */
+const waitingLimit = 100
 /** Messages that are left out until nothing is listened to for a while: to take them off the network costs time, too. */
 const leftOutLimit = 500
 /** Milliseconds of that while. */
@@ -100,6 +104,8 @@ export function createFinder({
   let opening = 0
   let seen = ''
   let look: ScheduledCall | undefined
+  let waiting: { message: Buffer; from: RemoteInfo }[] = []
+  let turn: NodeJS.Immediate | undefined
 
   const protocol = settings.protocol({
     clock,
@@ -130,7 +136,34 @@ export function createFinder({
   }
 
   function heard(message: Buffer, from: RemoteInfo): void {
-    if (budget.spend(() => protocol.heard(message, from))) return
+    if (waiting.length >= waitingLimit) {
+      leaveOut()
+      return
+    }
+    waiting.push({ message, from })
+    turn ??= setImmediate(takeSome)
+  }
+
+  function takeSome(): void {
+    turn = undefined
+    const end = clock.monotonic() + messageSlice
+    let next = waiting.shift()
+    while (next !== undefined) {
+      const { message, from } = next
+      if (!budget.spend(() => protocol.heard(message, from))) leaveOut()
+      if (clock.monotonic() >= end) break
+      next = waiting.shift()
+    }
+    if (waiting.length > 0) turn = setImmediate(takeSome)
+  }
+
+  function forgetWaiting(): void {
+    waiting = []
+    if (turn !== undefined) clearImmediate(turn)
+    turn = undefined
+  }
+
+  function leaveOut(): void {
     complain(
       [...searches.values()],
       'more is said on the network than can be listened to: some of it is left out',
@@ -141,6 +174,7 @@ export function createFinder({
     look?.cancel()
     sockets?.close()
     sockets = resting
+    forgetWaiting()
     look = clock.schedule(restTime, () => void open())
   }
 
@@ -156,6 +190,7 @@ export function createFinder({
     look?.cancel()
     sockets?.close()
     sockets = undefined
+    forgetWaiting()
     complaints.clear()
   }
 
