@@ -68,9 +68,15 @@ for (const [title, skip, start] of stages) {
     async (context) => {
       const stage = await start(context)
       await enableDemo(stage)
+      const topics = ['host/status', `${plugin}/#`]
+      // Whoever hears of it before has heard all of it: the first values come right after the plugin runs.
+      const witness = await connect(context, stage.host.mqttUrl)
+      const heard = collect(witness)
+      await witness.subscribeAsync(topics)
+      await heard.take(5)
       const client = await connect(context, stage.host.mqttUrl)
       const received = collect(client)
-      await client.subscribeAsync(['host/status', `${plugin}/#`])
+      await client.subscribeAsync(topics)
       const first = await received.take(5)
       assert.deepEqual(
         first
