@@ -20,6 +20,8 @@
 ---@field name string
 ---@field version string
 ---@field description string?
+---@field host string? The host of the fleet that it runs on; nil without a fleet.
+---@field epoch integer? Goes up each time that a host of the fleet takes it; nil without a fleet.
 ---@field meta table What was given to `Plugin:new`.
 ---@field config table<string, any> The configuration; the table that `onInit` gets.
 ---@field [string] any

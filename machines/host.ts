@@ -24,6 +24,20 @@ export interface HostContext {
   unfinishedStarts: number
   /** Why and since when (ISO 8601) no plugin is loaded; null in ordinary operation. */
   safeMode: { since: string; reason: SafeModeReason; unfinishedStarts: number } | null
+  /** Hosts that were ever started in this fleet, by name; absent where there is none. */
+  members?: Record<string, FleetMember>
+}
+
+/** A host of a fleet, as it said of itself when it was started last. */
+export interface FleetMember {
+  version: string
+  /** Base URL of its HTTP API. */
+  address: string
+  labels: string[]
+  /** When it was started, ISO 8601. */
+  since: string
+  /** It is to run nothing. */
+  draining: boolean
 }
 
 /** Another address with the same key goes on from what was signed last. */
@@ -81,6 +95,22 @@ const machine = setup({
         ? { namespaces: { ...context.namespaces, [event.data.namespace]: event.data.repository } }
         : {},
     ),
+    recordMember: assign(({ context, event }) => {
+      if (event.type !== 'HostJoined') return {}
+      const { host: id, hostVersion: version, address, labels } = event.data
+      const draining = context.members?.[id]?.draining ?? false
+      return {
+        members: { ...context.members, [id]: { version, address, labels, since: event.at, draining } },
+      }
+    }),
+    recordDrain: assign(({ context, event }) => {
+      if (event.type !== 'HostDrainRequested' && event.type !== 'HostDrainEnded') return {}
+      const { host: id } = event.data
+      const member = context.members?.[id]
+      if (member === undefined) return {}
+      const draining = event.type === 'HostDrainRequested'
+      return { members: { ...context.members, [id]: { ...member, draining } } }
+    }),
     removeRepository: assign(({ context, event }) =>
       event.type === 'RepositoryRemoved'
         ? { repositories: context.repositories.filter(({ name }) => name !== event.data.name) }
@@ -101,6 +131,10 @@ export const host = machine.createMachine({
     RepositoryIndexAccepted: { actions: 'recordSignature' },
     RepositoryRemoved: { actions: 'removeRepository' },
     NamespaceClaimed: { actions: 'recordClaim' },
+    // Of a fleet, whose hosts share one journal.
+    HostJoined: { actions: 'recordMember' },
+    HostDrainRequested: { actions: 'recordDrain' },
+    HostDrainEnded: { actions: 'recordDrain' },
   },
   states: {
     stopped: { description: 'No process is running' },

@@ -1,5 +1,6 @@
 import { assign, setup } from 'xstate'
 import type { Integrity, PendingRestart, PluginFact, Release } from '../src/schema/journal-event.ts'
+import type { Placement } from '../src/schema/fleet-host.ts'
 import type { Config, PluginError } from '../src/schema/plugin.ts'
 import type { ChosenLimits, ReachedLimit } from '../src/schema/plugin-limits.ts'
 
@@ -53,6 +54,11 @@ export interface PluginLifecycleContext {
   revision: number
   installedAt: string | null
   updatedAt: string | null
+  /** On which hosts of a fleet it may run; absent: on any. */
+  placement?: Placement | undefined
+  /** The host of a fleet that has taken it last, and under which epoch. They stay when it is removed: epochs only go up. */
+  host?: string
+  epoch?: number
 }
 
 const machine = setup({
@@ -67,6 +73,8 @@ const machine = setup({
     isKept: ({ context, event }) =>
       event.type === 'PluginRolledBack' && keptRelease(context, event.data.version) !== undefined,
     isDeferred: ({ event }) => event.type === 'PluginEnabled' && event.data.deferred === true,
+    isNewerEpoch: ({ context, event }) =>
+      event.type === 'PluginMoved' && event.data.epoch > (context.epoch ?? 0),
     wasNeverInstalled: ({ context }) => context.installedAt === null,
   },
   actions: {
@@ -136,6 +144,12 @@ const machine = setup({
           }
         : {},
     ),
+    place: assign(({ event }) =>
+      event.type === 'PluginPlaced' ? { placement: event.data.placement, updatedAt: event.at } : {},
+    ),
+    recordMove: assign(({ event }) =>
+      event.type === 'PluginMoved' ? { host: event.data.to, epoch: event.data.epoch } : {},
+    ),
     forgetReachedLimits: assign({ limitsReached: [] }),
     replaceRelease: assign(({ context, event }) =>
       event.type === 'PluginUpdated'
@@ -184,6 +198,7 @@ const machine = setup({
       config: {},
       limits: {},
       hookSecret: undefined,
+      placement: undefined,
       limitsReached: [],
       integrity: {},
       kept: [],
@@ -270,6 +285,8 @@ export const pluginLifecycle = machine.createMachine({
         PluginVersionConfirmed: { actions: ['countUnlessKept', 'recordIndexVersion'] },
         PluginRolledBack: { guard: 'isKept', actions: ['count', 'returnToRelease'] },
         PluginUninstalled: { target: 'uninstalled', actions: ['count', 'forgetInstallation'] },
+        PluginPlaced: { actions: ['countUnlessKept', 'place'] },
+        PluginMoved: { guard: 'isNewerEpoch', actions: ['countUnlessKept', 'recordMove'] },
       },
     },
     loading: {
@@ -281,6 +298,8 @@ export const pluginLifecycle = machine.createMachine({
         PluginLoaded: { target: 'running', actions: ['count', 'recordLoad'] },
         PluginLoadFailed: { target: 'failed', actions: ['count', 'recordError'] },
         PluginUnloaded: { target: 'unloaded', actions: 'count' },
+        PluginPlaced: { actions: ['countUnlessKept', 'place'] },
+        PluginMoved: { guard: 'isNewerEpoch', actions: ['countUnlessKept', 'recordMove'] },
       },
     },
     running: {
@@ -296,6 +315,8 @@ export const pluginLifecycle = machine.createMachine({
         PluginStabilized: { actions: ['countUnlessKept', 'recordStability'] },
         PluginVersionConfirmed: { actions: ['countUnlessKept', 'recordIndexVersion'] },
         PluginUnloaded: { target: 'unloaded', actions: 'count' },
+        PluginPlaced: { actions: ['countUnlessKept', 'place'] },
+        PluginMoved: { guard: 'isNewerEpoch', actions: ['countUnlessKept', 'recordMove'] },
       },
     },
     unloading: {
@@ -304,6 +325,8 @@ export const pluginLifecycle = machine.createMachine({
         PluginHookSecretChanged: { actions: ['countUnlessKept', 'recordHookSecret'] },
         PluginLimitReached: { actions: ['countUnlessKept', 'recordLimit'] },
         PluginUnloaded: { target: 'unloaded', actions: 'count' },
+        PluginPlaced: { actions: ['countUnlessKept', 'place'] },
+        PluginMoved: { guard: 'isNewerEpoch', actions: ['countUnlessKept', 'recordMove'] },
       },
     },
     unloaded: {
@@ -327,6 +350,8 @@ export const pluginLifecycle = machine.createMachine({
         PluginVersionConfirmed: { actions: ['countUnlessKept', 'recordIndexVersion'] },
         PluginRolledBack: { guard: 'isKept', actions: ['count', 'returnToRelease'] },
         PluginUninstalled: { target: 'uninstalled', actions: ['count', 'forgetInstallation'] },
+        PluginPlaced: { actions: ['countUnlessKept', 'place'] },
+        PluginMoved: { guard: 'isNewerEpoch', actions: ['countUnlessKept', 'recordMove'] },
       },
     },
     failed: {
@@ -342,6 +367,8 @@ export const pluginLifecycle = machine.createMachine({
         PluginVersionConfirmed: { actions: ['countUnlessKept', 'recordIndexVersion'] },
         PluginRolledBack: { guard: 'isKept', actions: ['count', 'returnToRelease'] },
         PluginUninstalled: { target: 'uninstalled', actions: ['count', 'forgetInstallation'] },
+        PluginPlaced: { actions: ['countUnlessKept', 'place'] },
+        PluginMoved: { guard: 'isNewerEpoch', actions: ['countUnlessKept', 'recordMove'] },
       },
     },
     uninstalled: {

@@ -1,10 +1,13 @@
-// Takes the pictures of every page in docs/screenshots/: `node --import tsx scripts/screenshots.mjs`.
+// Takes the pictures of every page in docs/screenshots/: `node --import tsx scripts/screenshots.mjs`. Named pages are
+// taken alone.
 // Started by hand after a change of the user interface; needs a browser at /usr/bin/chromium.
 import { mkdir } from 'node:fs/promises'
 import { launchBrowser, openPage } from '../test/helpers/browser.ts'
+import { createFakeFleet, fleetHostNamed } from '../test/helpers/fake-fleet.ts'
 import { standardFixtures } from '../test/helpers/fixture-repository.ts'
 import { lampPlugin } from '../test/helpers/lamp-plugin.ts'
 import { startTestHost } from '../test/helpers/test-host.ts'
+import { startHttp } from '../test/http/http-over.ts'
 
 const folder = 'docs/screenshots'
 const pages = {
@@ -27,6 +30,9 @@ const pages = {
   repositories: '/repositories',
   system: '/system',
 }
+/** The same host, shown as one of a fleet. */
+const pagesOfFleet = { hosts: '/hosts' }
+const named = new Set(process.argv.slice(2))
 /** Keeps connections open, can be asked from outside, and has a list among its settings. */
 const doorbell = {
   id: 'doorbell',
@@ -86,11 +92,26 @@ try {
     manifest: { ...manifest, permissions, configSchema: fields },
   }
   await host.publish([next, doorbell, ...standardFixtures])
+  const now = new Date().toISOString()
+  const of = { version: '0.1.0', since: now, seen: now }
+  const fleet = createFakeFleet(host.host.lifecycle, [
+    fleetHostNamed('attic', { ...of, address: 'http://attic.home.example:3000', labels: ['serial'] }),
+    fleetHostNamed('cellar', { ...of, address: 'http://cellar.home.example:3000', draining: true }),
+    fleetHostNamed('garage', { ...of, address: 'http://garage.home.example:3000' }),
+  ])
+  for (const [id, name] of Object.entries({ lamp: 'attic', doorbell: 'attic', demo: 'garage' }))
+    fleet.put(`@fixtures/${id}`, { host: name, epoch: 3 })
+  const face = await startHttp(fleet.facade, {
+    ...{ fleet: fleet.fleet, fleetName: 'home', hostId: () => 'garage' },
+  })
+  context.after(() => face.close())
   const browser = await launchBrowser()
   context.after(() => browser.close())
   for (const { name: suffix, ...view } of views) {
-    const { page } = await openPage(context, browser, host.url, { ...view, reducedMotion: true })
-    for (const [name, path] of Object.entries(pages)) {
+    const shown = Object.entries({ ...pages, ...pagesOfFleet })
+    for (const [name, path] of shown.filter(([page]) => named.size === 0 || named.has(page))) {
+      const { url } = name in pagesOfFleet ? face : host
+      const { page } = await openPage(context, browser, url, { ...view, reducedMotion: true })
       await page.goto(path)
       await page.getByText('Live', { exact: true }).waitFor()
       if (name === 'update') {

@@ -17,6 +17,7 @@ import { makeSecretKey, rewriteDirectory, vaultOf } from './maintenance/commands
 import { makeTokenFile } from './maintenance/token-file.ts'
 import { makeSigningKey, signRepository } from './maintenance/publishing.ts'
 import {
+  type FleetCommand,
   helpText,
   parseCommandLine,
   type PublishingCommand,
@@ -78,6 +79,12 @@ async function start(settings: Settings): Promise<void> {
     process.exit(exitCode.ok)
   }
   if (life.stopping) await end(life.host)
+  const { host } = life
+  void host.failed.then(async (error) => {
+    logger.error('The host ends: it cannot work in its fleet any more', { error: error.message })
+    await host.close().catch(() => undefined)
+    fail(error.message, exitCode.failed)
+  })
 }
 
 /** Holds the directory meanwhile: nothing offline may be done beside a running host. */
@@ -143,6 +150,16 @@ async function runSecretCommand(command: SecretCommand, settings: Settings): Pro
   }
 }
 
+async function runFleetCommand({ command, membership }: FleetCommand): Promise<void> {
+  // No other command needs the store's client.
+  const { joinCommand, leaveCommand } = await import('./maintenance/fleet/commands.ts')
+  try {
+    process.stdout.write(await (command === 'fleet join' ? joinCommand : leaveCommand)(membership))
+  } catch (error) {
+    fail(messageOf(error), exitCode.failed)
+  }
+}
+
 async function runPublishingCommand(line: PublishingCommand): Promise<void> {
   try {
     process.stdout.write(
@@ -164,6 +181,7 @@ try {
   else if (line.command === 'version') process.stdout.write(`${hostVersion}\n`)
   else if (isPublishing) await runPublishingCommand(line)
   else if (line.command === 'start') await start(line.settings)
+  else if ('membership' in line) await runFleetCommand(line)
   else if (line.command === 'repair') {
     await whileStopped(line.settings, (directory) =>
       repair(line.settings, directory).catch((error: unknown) => fail(messageOf(error), exitCode.failed)),

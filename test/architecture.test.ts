@@ -12,6 +12,8 @@ interface Import {
   from: string
   /** The import is of types alone and leaves no trace when the program runs. */
   typeOnly: boolean
+  /** It is loaded when somebody asks for it. */
+  late: boolean
 }
 
 const sources = ['src', 'machines'].flatMap((folder) =>
@@ -24,9 +26,9 @@ const imports: Import[] = sources.flatMap((file) => {
   const text = readFileSync(join(root, file), 'utf8')
   const loaded = [
     ...text.matchAll(/^(?:import|export)\s+(type\s)?(?:[^'"]*?\sfrom\s)?['"]([^'"]+)['"]/gm),
-  ].map(([, typeOnly, from = '']) => ({ file, from, typeOnly: typeOnly !== undefined }))
+  ].map(([, typeOnly, from = '']) => ({ file, from, typeOnly: typeOnly !== undefined, late: false }))
   const loadedLate = [...text.matchAll(/\bawait import\('([^']+)'\)/g)].map(([, from = '']) => ({
-    ...{ file, from, typeOnly: false },
+    ...{ file, from, typeOnly: false, late: true },
   }))
   return [...loaded, ...loadedLate]
 })
@@ -45,7 +47,6 @@ const allowed: Record<string, string[]> = {
   schema: ['base'],
   machines: ['schema'],
   journal: ['base', 'schema', 'machines'],
-  // Nothing of the program imports it yet: docs/fleet.md.
   fleet: ['base', 'schema', 'journal'],
   repository: ['base', 'schema'],
   sandbox: ['base', 'schema'],
@@ -61,7 +62,7 @@ const allowed: Record<string, string[]> = {
   settings: ['base', 'schema'],
   host: [
     ...['base', 'schema', 'machines', 'journal', 'repository', 'sandbox', 'bus', 'outside'],
-    ...['lifecycle', 'http', 'mqtt-api', 'home-assistant', 'settings'],
+    ...['lifecycle', 'http', 'mqtt-api', 'home-assistant', 'settings', 'fleet'],
   ],
   // Commands that are run while the host is stopped.
   maintenance: ['base', 'schema', 'journal', 'fleet', 'repository', 'lifecycle'],
@@ -83,26 +84,29 @@ const allowedInside: Record<string, Record<string, string[]>> = {
   lifecycle: {
     permissions: [],
     'lifecycle.ts': ['permissions'],
+    'facade.ts': ['lifecycle.ts'],
+    'ownership.ts': [],
     secrets: [],
     stores: [],
     manifests: ['permissions'],
     trust: [],
     triggers: [],
     running: ['lifecycle.ts', 'permissions', 'stores', 'triggers'],
-    'context.ts': ['permissions', 'stores', 'manifests', 'trust', 'running'],
-    queries: ['lifecycle.ts', 'context.ts', 'permissions', 'secrets', 'manifests', 'running'],
+    'context.ts': ['ownership.ts', 'permissions', 'stores', 'manifests', 'trust', 'running'],
+    queries: ['lifecycle.ts', 'context.ts', 'ownership.ts', 'permissions', 'secrets', 'manifests', 'running'],
     sources: ['lifecycle.ts', 'context.ts'],
     loading: ['lifecycle.ts', 'context.ts', 'secrets', 'manifests', 'running', 'sources'],
     installing: [
       ...['lifecycle.ts', 'context.ts', 'permissions', 'secrets', 'manifests', 'sources', 'loading'],
     ],
-    supervision: ['lifecycle.ts', 'context.ts', 'manifests', 'sources', 'loading', 'installing'],
+    supervision: ['lifecycle.ts', 'context.ts', 'manifests', 'running', 'sources', 'loading', 'installing'],
     commands: [
       ...['lifecycle.ts', 'context.ts', 'secrets', 'manifests', 'running', 'queries'],
       ...['loading', 'installing', 'supervision'],
     ],
     'create-lifecycle.ts': [
-      ...['lifecycle.ts', 'context.ts', 'permissions', 'stores', 'manifests', 'trust', 'running', 'queries'],
+      ...['lifecycle.ts', 'context.ts', 'ownership.ts', 'permissions', 'stores', 'manifests', 'trust'],
+      ...['running', 'queries'],
       ...['loading', 'installing', 'supervision', 'commands'],
     ],
   },
@@ -111,9 +115,10 @@ const allowedInside: Record<string, Record<string, string[]>> = {
 /** The imports between files of this program. */
 const inside = imports
   .filter(({ from }) => from.startsWith('.'))
-  .map(({ file, from, typeOnly }) => ({
+  .map(({ file, from, typeOnly, late }) => ({
     file,
     typeOnly,
+    late,
     target: relative(root, join(root, dirname(file), from)),
   }))
   .filter(({ target }) => target.startsWith('src') || target.startsWith('machines'))
@@ -167,15 +172,16 @@ test('a host without a fleet loads nothing of it', () => {
   function load(file: string): void {
     if (loaded.has(file)) return
     loaded.add(file)
-    for (const { target, typeOnly } of inside.filter((one) => one.file === file)) if (!typeOnly) load(target)
+    const loads = inside.filter((one) => one.file === file && !one.typeOnly && !one.late)
+    for (const { target } of loads) load(target)
   }
   load(join('src', 'main.ts'))
   assert.ok(loaded.size > 100, 'the import lines were followed')
   const packages = imports
-    .filter(({ file, typeOnly }) => loaded.has(file) && !typeOnly)
+    .filter(({ file, typeOnly, late }) => loaded.has(file) && !typeOnly && !late)
     .map(({ from }) => from)
   assert.deepEqual(
-    [...loaded, ...packages].filter((name) => name.includes('fleet') || name.startsWith('@nats-io')),
+    [...loaded, ...packages].filter((name) => name.startsWith('src/fleet/') || name.startsWith('@nats-io')),
     [],
   )
 })
@@ -202,15 +208,14 @@ test('docs/architecture.md tells what each room is for', () => {
   )
 })
 
-/** Rooms through which the outside reaches the lifecycle. */
+/** Rooms through which the outside reaches the lifecycle, and what they may know of it. */
 const apis = ['http', 'mqtt-api', 'home-assistant']
+const interfaces = ['src/lifecycle/lifecycle.ts', 'src/lifecycle/facade.ts']
 
-test('what reaches the lifecycle from outside knows its interface alone', () => {
+test('what reaches the lifecycle from outside knows its interfaces alone', () => {
   const offences = inside.filter(
     ({ file, target }) =>
-      apis.includes(roomOf(file)) &&
-      roomOf(target) === 'lifecycle' &&
-      target !== 'src/lifecycle/lifecycle.ts',
+      apis.includes(roomOf(file)) && roomOf(target) === 'lifecycle' && !interfaces.includes(target),
   )
   assert.deepEqual(offences, [])
 })

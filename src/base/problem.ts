@@ -1,5 +1,12 @@
 import { cutText, cutTexts } from './cut-text.ts'
 
+interface ProblemKind {
+  status: number
+  title: string
+  /** Seconds after which it may be tried again, unless whoever raises it knows better. */
+  retryAfter?: number
+}
+
 /**
  * The one table of errors that callers can see. The HTTP layer and the MQTT responses are generated from
  * it, and a test checks that every code is documented and can be raised.
@@ -11,6 +18,7 @@ export const problemTable = {
   plugin_not_installed: { status: 404, title: 'No such plugin is installed' },
   plugin_not_in_repository: { status: 404, title: 'No repository offers this plugin' },
   repository_unknown: { status: 404, title: 'No repository has this name' },
+  host_unknown: { status: 404, title: 'No live host of the fleet has this name' },
   doc_not_found: { status: 404, title: 'The manifest lists no such document' },
   control_unknown: { status: 404, title: 'The plugin has no such control' },
   not_found: { status: 404, title: 'There is nothing at this address' },
@@ -19,6 +27,7 @@ export const problemTable = {
   ambiguous_id: { status: 409, title: 'Several installed plugins have this short id' },
   ambiguous_repository: { status: 409, title: 'Several repositories offer this plugin' },
   invalid_transition: { status: 409, title: 'The plugin cannot do this in its present state' },
+  no_other_host: { status: 409, title: 'No other host can take the plugins' },
   repository_pinned: { status: 409, title: 'The repository is pinned to another key' },
   revision_conflict: { status: 412, title: 'The plugin has changed since it was read' },
   body_too_large: { status: 413, title: 'The request body is too large' },
@@ -36,12 +45,22 @@ export const problemTable = {
   internal: { status: 500, title: 'The host made a mistake' },
   repository_unreachable: { status: 502, title: 'The repository could not be read' },
   hook_unavailable: { status: 503, title: 'The plugin cannot take the request now' },
+  plugin_moving: { status: 503, title: 'The plugin is moving to another host', retryAfter: 1 },
+  fleet_unreachable: {
+    status: 503,
+    title: 'What the fleet shares cannot be reached',
+    retryAfter: 2,
+  },
   shutting_down: { status: 503, title: 'The host is shutting down' },
   hook_timeout: { status: 504, title: 'The plugin did not answer in time' },
   storage_full: { status: 507, title: 'The data directory cannot be written' },
-} as const satisfies Record<string, { status: number; title: string }>
+} as const satisfies Record<string, ProblemKind>
 
 export type ProblemCode = keyof typeof problemTable
+
+function kindOf(code: ProblemCode): ProblemKind {
+  return problemTable[code]
+}
 
 /** One thing wrong with an input; `path` is a JSON pointer into it. */
 export interface ProblemDetail {
@@ -65,7 +84,7 @@ export class Problem extends Error {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause })
     this.code = code
     this.errors = options.errors
-    this.retryAfter = options.retryAfter
+    this.retryAfter = options.retryAfter ?? kindOf(code).retryAfter
   }
 
   get status(): number {

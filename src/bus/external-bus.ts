@@ -44,7 +44,7 @@ export interface BusSession {
    * For a message of a plugin (its full id), or of the host: what is asked when it goes out, on the connection that it goes
    * over, and again on each other one. False: it is lost.
    */
-  permit(publisher: string | undefined): () => boolean
+  permit(publisher: string | undefined, topic: string): () => boolean
 }
 
 export interface ExternalBus extends StartableBus {
@@ -108,7 +108,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
   }
 
   /** Whether the host may say something in its own name. */
-  const maySpeak = (): boolean => session?.permit(undefined)() ?? true
+  const maySpeak = (): boolean => session?.permit(undefined, statusTopic)() ?? true
 
   function sayOnline(through: MqttClient): void {
     if (!maySpeak()) return
@@ -145,7 +145,9 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
 
   function publishNow(message: OutgoingMessage, publisher: string | undefined): void {
     messages.published += 1
-    queue.push(session === undefined ? message : { ...message, permit: session.permit(publisher) })
+    queue.push(
+      session === undefined ? message : { ...message, permit: session.permit(publisher, message.topic) },
+    )
   }
 
   async function startAll(): Promise<void> {

@@ -17,6 +17,8 @@ export interface DiscoveryContext {
   hostVersion: string
   /** First levels of the host's topics. */
   root: string
+  /** Whether several hosts speak with one voice. */
+  isFleet?: boolean
 }
 
 export type DiscoveredPlugin = Pick<
@@ -138,7 +140,8 @@ export function discoveryOf(
   const topics = createTopics(context.root)
   const node = discoveryNode(context.hostId, plugin)
   const availability = [
-    { topic: topics.status },
+    // Of a fleet any host may run it, so the state of one says nothing.
+    ...(context.isFleet === true ? [] : [{ topic: topics.status }]),
     { topic: topics.state(plugin.id), value_template: availableWhenRunning },
   ]
   const components = new Map<string, Json>()

@@ -24,12 +24,18 @@ export interface HomeAssistantSettings {
   hostId: string
   hostVersion: string
   logger: Logger
+  /** Absent: this host speaks for all its plugins. In a fleet, whether it does for this one. */
+  speaksFor?: (plugin: string) => boolean
 }
 
 /** Tells Home Assistant of everything that plugins expose, by its device discovery. */
 export interface HomeAssistant {
   /** Publishes how things are, clears what is retained of things that are no more, and follows from there. */
   start(): Promise<void>
+  /** This host speaks for the plugin from now on. */
+  take(plugin: string): void
+  /** Another host does; nothing is taken back. */
+  drop(plugin: string): void
   /**
    * Stops, and leaves the retained messages: that the host is not there is a matter of availability, and
    * Home Assistant would forget the devices. Idempotent.
@@ -50,12 +56,14 @@ interface Published {
 const passingStates: ReadonlySet<Plugin['state']> = new Set(['loading', 'unloading', 'installing'])
 
 export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssistant {
-  const { lifecycle, bus, root, prefix, hostId, hostVersion, logger } = settings
+  const { lifecycle, bus, root, prefix, hostId, hostVersion, logger, speaksFor = () => true } = settings
   /** By plugin, or plugin and device. */
   const published = new Map<string, Published>()
   /** The keys of those, by topic. */
   const keyOfTopic = new Map<string, string>()
   const waiting = new Set<string>()
+  /** What other hosts of the fleet have published, by topic: whoever takes a plugin over goes on from there. */
+  const foreign = new Map<string, Published & { address: DeviceAddress }>()
   const subscriptions: BusSubscription[] = []
   const cleanUps: (() => void)[] = []
   let starting: Promise<void> | undefined
@@ -131,7 +139,12 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     const sources = sourcesOf(plugin, exposures, bridged)
     // Of hundreds of devices mostly one has changed.
     if (present?.sources !== undefined && isSameList(present.sources, sources)) return
-    const discovery = discoveryOf({ hostId, hostVersion, root }, plugin, exposures, bridged)
+    const discovery = discoveryOf(
+      { hostId, hostVersion, root, isFleet: settings.speaksFor !== undefined },
+      plugin,
+      exposures,
+      bridged,
+    )
     if (discovery.leftOut > 0)
       logger.warn('Home Assistant is not told of everything that a plugin exposes: it is too much', {
         plugin: plugin.id,
@@ -149,6 +162,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   }
 
   function reconcile(id: string): void {
+    if (!speaksFor(id)) return
     const state = lifecycle.status(id)?.state
     if (state === 'running') show(lifecycle.get(id))
     else if (state === undefined || !passingStates.has(state)) clear(id)
@@ -183,8 +197,16 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
 
   /** What this host once published: it is still true, or is replaced, or belongs to nothing any more. */
   function onRetained({ topic, payload, retained }: BusMessage): void {
-    const before = closed || !retained ? undefined : readOwn(payload, hostId)
+    if (settings.speaksFor !== undefined) foreign.delete(topic)
+    const before = closed ? undefined : readOwn(payload, hostId)
     if (before === undefined) return
+    if (!speaksFor(before.plugin)) {
+      const { plugin, device, platforms } = before
+      const address = { plugin, device }
+      foreign.set(topic, { plugin, topic, text: Buffer.from(payload).toString(), platforms, address })
+      return
+    }
+    if (!retained) return
     const plugin = installed(before.plugin)
     if (plugin === undefined || discoveryTopic(prefix, hostId, plugin, before.device) !== topic) {
       publish(topic, '')
@@ -216,6 +238,18 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
 
   return {
     start: () => (starting ??= closed ? Promise.resolve() : startAll()),
+    take(plugin) {
+      if (closed) return
+      for (const [topic, entry] of [...foreign]) {
+        if (entry.plugin !== plugin) continue
+        foreign.delete(topic)
+        keep(keyOf(entry.address), entry)
+      }
+      schedule(plugin)
+    },
+    drop(plugin) {
+      for (const [key, entry] of [...published]) if (entry.plugin === plugin) forget(key)
+    },
     async close() {
       if (closed) return
       closed = true

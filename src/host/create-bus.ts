@@ -1,3 +1,4 @@
+import type { BusSession, ExternalBus } from '../bus/external-bus.ts'
 import type { StartableBus } from '../bus/bus.ts'
 import { createEmbeddedBus, type EmbeddedBusSettings } from '../bus/embedded-bus.ts'
 import type { Settings } from '../settings/settings.ts'
@@ -24,4 +25,14 @@ export async function createBus(
       connectionsPerAddress: settings.mqttConnectionsPerAddress,
     },
   })
+}
+
+/** The bus of a host of a fleet: it speaks only while its session lives. */
+export async function createFleetBus(
+  { mqttUrl: url = '', mqttRoot: root }: Settings,
+  parts: Pick<EmbeddedBusSettings, 'logger' | 'clock'> & { host: string; session: BusSession },
+): Promise<ExternalBus> {
+  const { host, session, logger, clock } = parts
+  const { createExternalBus } = await import('../bus/external-bus.ts')
+  return createExternalBus({ url, root, logger, clock, session, statusTopic: `${root}/hosts/${host}/status` })
 }

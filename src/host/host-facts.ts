@@ -11,7 +11,7 @@ import type { Settings } from '../settings/settings.ts'
 /** What the journal says of the host's own start and end. */
 
 /** The repository that comes with the program; relative to the data directory or else to the program. */
-const starterRepository = { name: 'starter', url: './repository' }
+export const starterRepository = { name: 'starter', url: './repository' }
 
 export interface StartFacts {
   settings: Pick<Settings, 'hostId' | 'safeMode'>
@@ -24,12 +24,16 @@ export interface StartFacts {
   logger: Logger
 }
 
+export function newHostId(): string {
+  return randomBytes(6).toString('hex')
+}
+
 /** Writes down that the host has started, and how; answers its id. */
 export async function recordStart(start: StartFacts): Promise<string> {
   const { settings, hostVersion, journal, lifecycle, file, patiently, logger } = start
   const { seq } = journal.state
   const { id: knownId, unfinishedStarts } = journal.state.host.context
-  const id = settings.hostId ?? file?.host?.id ?? knownId ?? randomBytes(6).toString('hex')
+  const id = settings.hostId ?? file?.host?.id ?? knownId ?? newHostId()
   await patiently(() =>
     lifecycle.record([{ type: 'HostStarted', plugin: null, data: { host: id, hostVersion } }], 'startup'),
   )
@@ -56,6 +60,9 @@ export interface EndFacts {
   stopping(failed: boolean): Promise<void>
   stopped(): Promise<void>
 }
+
+/** Of a host whose end is told otherwise. */
+export const noEndFacts: EndFacts = { stopping: async () => undefined, stopped: async () => undefined }
 
 export function createEndFacts(lifecycle: RunningLifecycle, logger: Logger): EndFacts {
   let said: Promise<void> | undefined

@@ -13,7 +13,7 @@ import { createScope } from '../base/scope.ts'
 import { storageFault } from '../base/storage-fault.ts'
 import { trimEndOf } from '../base/trim-end.ts'
 import { createWarner } from '../base/warning.ts'
-import { createHomeAssistant } from '../home-assistant/home-assistant.ts'
+import { createHomeAssistant, type HomeAssistant } from '../home-assistant/home-assistant.ts'
 import { createHttp } from '../http/http.ts'
 import { createStartGate } from '../http/start-gate.ts'
 import { createLifecycle, type RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
@@ -28,9 +28,10 @@ import { createRepositoryCatalog } from '../repository/catalog.ts'
 import { defaultLimits, type SandboxLimits, withChosen } from '../sandbox/limits.ts'
 import { createSandbox } from '../sandbox/sandbox.ts'
 import type { Settings } from '../settings/settings.ts'
-import { createBus } from './create-bus.ts'
-import { createEndFacts, recordStart } from './host-facts.ts'
-import { refuseWhenInterrupted } from './interrupted-start.ts'
+import { createBus, createFleetBus } from './create-bus.ts'
+import type { OpenFleet, OpenFleetSettings } from './fleet/open-fleet.ts'
+import { createEndFacts, noEndFacts, recordStart, starterRepository } from './host-facts.ts'
+import { refuseWhenInterrupted, StartInterrupted } from './interrupted-start.ts'
 import { openState } from './open-state.ts'
 import { createPatiently } from './patient-start.ts'
 import { createReadiness } from './readiness.ts'
@@ -73,6 +74,8 @@ export interface Host {
   readonly mqtt: string
   readonly id: string
   readonly lifecycle: RunningLifecycle
+  /** Settles when the host has to end, in a fleet that it cannot work in any more: with why. Never settles without one. */
+  readonly failed: Promise<Error>
   /** Unloads every plugin, writes the final snapshot, and leaves nothing behind. Idempotent. */
   close(): Promise<void>
 }
@@ -105,24 +108,36 @@ export async function createHost(options: HostOptions): Promise<Host> {
     let started = false
     scope.add(() => lock.release({ withFile: !started }))
 
+    const fleet = await openFleetOf(settings, { directory, ring, files, clock, logger, interrupt })
+    scope.add(() => fleet?.close())
+    const { segmentBytes } = options
     const state = await openState(
-      { directory, files, clock, logger, ring, segmentBytes: options.segmentBytes },
+      { directory, files, clock, logger, ring, segmentBytes, fleet, hostId: settings.hostId },
       scope,
     )
-    const { pluginDirectory, manifests, journal, snapshots, file } = state
+    const { pluginDirectory, manifests, journal, snapshots, file, shared } = state
+    const member = shared?.member
 
-    const bus = await createBus(settings, { ...access, tls, disk: { directory, files }, logger, clock })
+    const sharedBus =
+      member &&
+      (await createFleetBus(settings, { host: member.id, session: member.busSession, logger, clock }))
+    const bus =
+      sharedBus ?? (await createBus(settings, { ...access, tls, disk: { directory, files }, logger, clock }))
     scope.add(() => bus.close())
     await asStartError(bus.start())
     /** Known only now, where any free port was asked for. */
     const ownPorts = new Set(bus.kind === 'embedded' ? [portOf(bus.url)] : [])
 
+    const closed = fleet?.closedListeners(() => journal.state)
+    scope.add(() => closed?.close())
     const outside = createOutside({
       clock,
       hostVersion,
       environment: options.environment,
       rewrite: settings.httpRewrite,
-      ownPorts: () => ownPorts,
+      ownPorts: closed === undefined ? () => ownPorts : () => [...ownPorts, ...closed.ports()],
+      ownAddresses: closed?.addresses,
+      mayAct: member && member.ownership.owns,
       discovery: options.discovery,
     })
     scope.add(() => outside.close())
@@ -162,14 +177,34 @@ export async function createHost(options: HostOptions): Promise<Host> {
       hostVersion,
       hookBase: () => trimEndOf(settings.publicUrl ?? http.url, '/'),
       environment: createHostEnvironment(options.environment, settings.pluginEnvironment),
+      ...(member === undefined || fleet === undefined
+        ? {}
+        : {
+            ownership: member.ownership,
+            sharedFiles: member.sharedFiles,
+            stores: member.stores,
+            announcedAs: fleet.name,
+          }),
       ...(options.restartPolicy === undefined ? {} : { restartPolicy: options.restartPolicy }),
     })
 
     const gate = createStartGate()
-    const readiness = createReadiness(bus, () => snapshots.failure)
+    const readiness = createReadiness(
+      bus,
+      () => snapshots.failure,
+      () => member?.isLive ?? true,
+    )
+    const face = shared?.member.face({
+      lifecycle,
+      journal: shared.journal,
+      watches: () => http.listeners > 0,
+    })
+    const answering = face?.lifecycle ?? lifecycle
     readiness.hinder('starting')
     const http = createHttp({
-      lifecycle,
+      lifecycle: answering,
+      fleet: face?.fleet,
+      fleetName: fleet?.name,
       bus,
       logger,
       clock,
@@ -183,7 +218,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       readiness: readiness.now,
       isolates: () => sandbox.usage(),
       logLines: logger.counts,
-      hostId: () => journal.state.host.context.id,
+      hostId: () => member?.id ?? journal.state.host.context.id,
       machines: { [pluginLifecycle.id]: pluginLifecycle, [hostMachine.id]: hostMachine },
     })
     scope.add(() => http.close())
@@ -203,17 +238,22 @@ export async function createHost(options: HostOptions): Promise<Host> {
       answerQuestions: (refusal) => void lifecycle.readManifests().then(() => gate.openForQuestions(refusal)),
       http: http.url,
     })
-    const projection = createMqttProjection({ lifecycle, bus, root, logger })
+    const voice = member === undefined ? {} : { voice: member.voice }
+    const projection = createMqttProjection({ lifecycle, bus, root, logger, ...voice })
     scope.add(() => projection.close())
     projection.follow()
-    const id = await recordStart({ settings, hostVersion, journal, lifecycle, file, patiently, logger })
+    const id =
+      member?.id ??
+      (await recordStart({ settings, hostVersion, journal, lifecycle, file, patiently, logger }))
     await lifecycle.prepare(file, patiently)
     await snapshots.flush()
     await projection.start()
-    const end = createEndFacts(lifecycle, logger)
+    // In a fleet the host's own life is told by its session.
+    const end = member === undefined ? createEndFacts(lifecycle, logger) : noEndFacts
     scope.add(async () => {
       readiness.hinder('stopping')
       await end.stopping(failed)
+      await member?.stop()
       await lifecycle.stop()
       await end.stopped()
       await snapshots.flush()
@@ -223,27 +263,34 @@ export async function createHost(options: HostOptions): Promise<Host> {
     scope.add(() => interrupt?.removeEventListener('abort', stopLoading))
     refuseWhenInterrupted(interrupt)
     // A plugin that takes its time to load can be switched off meanwhile.
-    const commands = createMqttCommands({ lifecycle, bus, root, logger })
+    const commands = createMqttCommands({ lifecycle: answering, bus, root, logger, ...voice })
     scope.add(() => commands.close())
     await commands.start()
     gate.open()
     await lifecycle.start()
     refuseWhenInterrupted(interrupt)
+    let homeAssistant: HomeAssistant | undefined
     if (settings.discoveryPrefix !== '') {
-      const homeAssistant = createHomeAssistant({
-        lifecycle,
-        bus,
-        root,
-        prefix: settings.discoveryPrefix,
-        hostId: id,
-        hostVersion,
-        logger,
+      homeAssistant = createHomeAssistant({
+        ...{ lifecycle, bus, root, prefix: settings.discoveryPrefix, hostVersion, logger },
+        hostId: fleet?.name ?? id,
+        ...(member === undefined ? {} : { speaksFor: member.voice.knows }),
       })
-      scope.add(() => homeAssistant.close())
+      scope.add(() => homeAssistant?.close())
       await homeAssistant.start()
     }
     refuseWhenInterrupted(interrupt)
-    await patiently(() => lifecycle.record([{ type: 'HostReady', plugin: null, data: {} }], 'startup'))
+    if (shared === undefined || sharedBus === undefined) {
+      await patiently(() => lifecycle.record([{ type: 'HostReady', plugin: null, data: {} }], 'startup'))
+    } else {
+      const address = trimEndOf(settings.publicUrl ?? http.url, '/')
+      await asStartError(
+        shared.member.start({
+          ...{ lifecycle, journal: shared.journal, manifests, bus: sharedBus, projection, root },
+          ...{ address, hostVersion, starterRepository, homeAssistant: () => homeAssistant },
+        }),
+      )
+    }
     await snapshots.flush()
     readiness.settle('starting')
     logger.info('ready', {
@@ -254,7 +301,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
       startupMs: Math.round(clock.monotonic() - startedAt),
     })
 
-    return { http: http.url, mqtt: bus.url, id, lifecycle, close: () => scope.close() }
+    return {
+      ...{ http: http.url, mqtt: bus.url, id, lifecycle },
+      failed: fleet?.failed ?? new Promise<Error>(() => undefined),
+      close: () => scope.close(),
+    }
   } catch (error) {
     failed = interrupt?.aborted !== true
     // A disk that refuses is for the person who starts the host to mend.
@@ -266,6 +317,19 @@ export async function createHost(options: HostOptions): Promise<Host> {
     if (reason === undefined || error instanceof StartError) throw error
     throw new StartError(`The host cannot start in ${directory}: ${reason}`, { cause: error })
   }
+}
+
+/** Its libraries are loaded only where there is one. */
+async function openFleetOf(
+  settings: Settings,
+  parts: Pick<OpenFleetSettings, 'directory' | 'ring' | 'files' | 'clock' | 'logger' | 'interrupt'>,
+): Promise<OpenFleet | undefined> {
+  const { fleet, mqttUrl = '', mqttRoot: root } = settings
+  if (fleet === undefined) return undefined
+  const { openFleet } = await import('./fleet/open-fleet.ts')
+  return openFleet({ ...parts, settings: fleet, mqttUrl, root }).catch((error: unknown) => {
+    throw error instanceof StartInterrupted ? error : new StartError(messageOf(error), { cause: error })
+  })
 }
 
 function portOf(url: string): number {

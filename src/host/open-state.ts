@@ -14,6 +14,9 @@ import { requireKeysOfStores } from '../lifecycle/stores/key-value-file.ts'
 import { createPluginDirectory } from '../repository/plugin-directory.ts'
 import type { PluginDirectory } from '../repository/repository.ts'
 import type { HostFile } from '../schema/host-file.ts'
+import type { FleetJournal } from '../fleet/journal/fleet-journal.ts'
+import type { MemberOfFleet, OpenFleet } from './fleet/open-fleet.ts'
+import { newHostId } from './host-facts.ts'
 import { asStartError, StartError } from './start-conditions.ts'
 
 /** What a data directory holds of the runs before. */
@@ -24,6 +27,8 @@ export interface OpenState {
   snapshots: SnapshotWriter
   /** `.host.json` as it was found; absent: there was none. */
   file: HostFile | undefined
+  /** In a fleet: the same journal, and this host as one of its hosts. */
+  shared: { journal: FleetJournal; member: MemberOfFleet } | undefined
 }
 
 export interface OpenStateSettings {
@@ -34,27 +39,41 @@ export interface OpenStateSettings {
   ring: KeyRing
   /** As in `openJournal`. */
   segmentBytes: number | undefined
+  /** Absent: the journal is in the data directory alone. */
+  fleet?: OpenFleet | undefined
+  /** The name that the settings give this host. */
+  hostId: string | undefined
 }
 
 /** Reads and checks it; changes nothing yet. What `scope` gets closes it. Throws `StartError`. */
 export async function openState(settings: OpenStateSettings, scope: Scope): Promise<OpenState> {
-  const { directory, files, clock, logger, ring, segmentBytes } = settings
+  const { directory, files, clock, logger, ring, segmentBytes, fleet } = settings
   const pluginDirectory = createPluginDirectory({ directory, files, logger })
   const manifests = createManifests(pluginDirectory, logger)
   const vault = createSecretVault(ring, manifests.knownFields)
   const file = await asStartError(readSnapshot(files, directory, vault))
   const acknowledged = file?.journal?.seq ?? 0
-  const journal = await asStartError(
-    openJournal({ directory, files, clock, logger, acknowledged, vault, segmentBytes }),
-  )
+  const parts = { directory, files, clock, logger, vault, segmentBytes }
+  const shared = fleet && (await asStartError(fleet.openJournal(parts)))
+  const journal = shared ?? (await asStartError(openJournal({ ...parts, acknowledged })))
   scope.add(() => journal.close())
+  if (shared?.replicas === 1) {
+    logger.warn(
+      "The fleet's store is one NATS server: what is acknowledged survives the end of its process, but not the loss of its " +
+        'disk, and a power cut may cost the last two minutes. With three servers there are three copies',
+    )
+  }
   await asStartError(requireKeysOfStores(files, directory, ring))
   if (journal.first > 1) {
     logger.info('Older events have been moved away; the journal here begins later', {
       first: journal.first,
     })
   }
-  if (file !== undefined && journal.state.seq > 0) {
+  const hostId = settings.hostId ?? file?.host?.id
+  const member = shared && (await fleet.become(hostId ?? newHostId()))
+  if (member !== undefined) {
+    // What counts is in the journal that all hosts share.
+  } else if (file !== undefined && journal.state.seq > 0) {
     try {
       refuseDoubtfulEdits(directory, writtenSnapshot(directory, journal, acknowledged), file)
     } catch (error) {
@@ -74,7 +93,12 @@ export async function openState(settings: OpenStateSettings, scope: Scope): Prom
     state: () => journal.state,
     eventId: (seq) => journal.eventId(seq),
     vault,
+    // The fold is that of all hosts, which have it in their journal, and knows no name of this one.
+    ...(member === undefined ? {} : { hostId: member.id, isCache: true }),
   })
   scope.add(() => snapshots.close())
-  return { pluginDirectory, manifests, journal, snapshots, file }
+  return {
+    ...{ pluginDirectory, manifests, journal, snapshots, file },
+    shared: shared && member && { journal: shared, member },
+  }
 }

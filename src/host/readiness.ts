@@ -13,6 +13,8 @@ export interface Readiness {
 export function createReadiness(
   bus: Pick<Bus, 'connected' | 'memoryOnly'>,
   snapshotFailure: () => string | undefined,
+  /** In a fleet, whether its store knows this host to live. */
+  isLive: () => boolean = () => true,
 ): Readiness {
   const hindrances = new Set<string>()
   return {
@@ -21,6 +23,7 @@ export function createReadiness(
     now() {
       const reasons = [...hindrances]
       if (!bus.connected) reasons.push('the broker is not connected')
+      if (!isLive()) reasons.push("the fleet's store does not know this host to live")
       const { memoryOnly } = bus
       if (memoryOnly?.lasting === false)
         reasons.push(`what the broker keeps cannot be written: ${memoryOnly.reason}`)

@@ -13,6 +13,7 @@ import { openTlsFiles, type TlsFiles } from '../base/tls-files.ts'
 import { type DirectoryLock, lockDirectory } from '../journal/lock.ts'
 import { SettingsError } from '../settings/definitions.ts'
 import type { Settings } from '../settings/settings.ts'
+import { StartInterrupted } from './interrupted-start.ts'
 import { isTokenText } from '../settings/values.ts'
 
 /** What has to be right before a host starts. Whatever is not becomes a `StartError`. */
@@ -128,6 +129,7 @@ export async function asStartError<T>(promise: Promise<T>): Promise<T> {
   try {
     return await promise
   } catch (error) {
+    if (error instanceof StartInterrupted) throw error
     throw new StartError(messageOf(error), { cause: error })
   }
 }

@@ -4,20 +4,20 @@ import type { Clock } from '../base/clock.ts'
 import { jsonText } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
-import type { Lifecycle } from '../lifecycle/lifecycle.ts'
+import type { LifecycleFacade } from '../lifecycle/facade.ts'
 import type { Access } from './access.ts'
 import { readJsonBody } from './body.ts'
 import { createIdempotency } from './idempotency.ts'
 import type { HandledRequest } from './metrics/metrics.ts'
 import { canonicalPath } from './path.ts'
 import { createProblemAnswers } from './problem-answer.ts'
-import type { Answer, PreparedRequest, Route } from './route.ts'
+import { type Answer, type PreparedRequest, type Route, takesKey } from './route.ts'
 import type { StartGate } from './start-gate.ts'
 import { securityHeaders } from '../base/security-headers.ts'
 
 export interface AppSettings {
   routes: readonly Route[]
-  lifecycle: Lifecycle
+  lifecycle: LifecycleFacade
   access: Access
   clock: Clock
   logger: Logger
@@ -94,12 +94,11 @@ export function createApp({
 
   function act(route: Route, context: Context, request: PreparedRequest): Promise<Answer | undefined> {
     const key = context.headers['idempotency-key']
-    // What anybody may ask must not push the answers of others out of memory.
-    if (route.method !== 'POST' || key === undefined || route.open === true) return request.run(undefined)
+    if (key === undefined || !takesKey(route)) return request.run(undefined)
     const target = `${route.method} ${targetOf(route, context)}`
     return idempotency.run({ key: String(key), target, body: request.body }, async (requestKey) => {
       const done = route.recall === undefined ? undefined : lifecycle.recallRequest(requestKey)
-      const recalled = done === undefined ? undefined : route.recall?.(done.plugin)
+      const recalled = done === undefined ? undefined : await route.recall?.(done.plugin)
       return recalled ?? request.run(requestKey)
     })
   }

@@ -4,9 +4,10 @@ import type { Clock, ScheduledCall } from '../base/clock.ts'
 import { jsonText } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
-import type { Announcement, Lifecycle } from '../lifecycle/lifecycle.ts'
+import type { LifecycleFacade } from '../lifecycle/facade.ts'
+import type { Announcement } from '../lifecycle/lifecycle.ts'
 import { exposedState } from '../schema/exposure.ts'
-import type { JournalEvent } from '../schema/journal-event.ts'
+import type { JournalEventView } from '../schema/journal-event.ts'
 import { type Backlog, createBacklog } from './backlog.ts'
 
 /** How often a line is sent when nothing happens, in milliseconds, so that proxies keep the connection. */
@@ -39,7 +40,7 @@ interface Client {
 }
 
 export function createEventStream(settings: {
-  lifecycle: Lifecycle
+  lifecycle: LifecycleFacade
   clock: Clock
   logger: Logger
 }): EventStream {
@@ -173,7 +174,7 @@ function drained(response: ServerResponse): Promise<void> {
   })
 }
 
-function lifecycleText(event: JournalEvent): string {
+function lifecycleText(event: JournalEventView): string {
   return `id: ${event.seq}\nevent: lifecycle\ndata: ${jsonText(event)}\n\n`
 }
 

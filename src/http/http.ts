@@ -8,7 +8,7 @@ import { Problem } from '../base/problem.ts'
 import type { TlsFiles } from '../base/tls-files.ts'
 import { createWarner } from '../base/warning.ts'
 import type { Bus } from '../bus/bus.ts'
-import type { Lifecycle } from '../lifecycle/lifecycle.ts'
+import type { Fleet, LifecycleFacade } from '../lifecycle/facade.ts'
 import type { IsolateUsage } from '../schema/system.ts'
 import { createAccess } from './access.ts'
 import { createApp } from './app.ts'
@@ -30,7 +30,11 @@ export interface Readiness {
 }
 
 export interface HttpSettings {
-  lifecycle: Lifecycle
+  lifecycle: LifecycleFacade
+  /** The hosts that this one works with; undefined: it works by itself. */
+  fleet?: Fleet | undefined
+  /** What they are called together. */
+  fleetName?: string | undefined
   /** Takes MQTT over WebSocket. */
   bus?: Bus
   logger: Logger
@@ -62,6 +66,8 @@ export interface HttpSettings {
 export interface Http {
   /** Base URL; only after `start`. */
   readonly url: string
+  /** Event streams and inspectors that are open. */
+  readonly listeners: number
   /** Resolves when it listens. Throws an Error that says what to do. */
   start(): Promise<void>
   /** Ends every stream and connection. Idempotent. */
@@ -106,6 +112,7 @@ export function createHttp(settings: HttpSettings): Http {
     ...shared,
     url: baseUrl,
     hostId: settings.hostId ?? (() => null),
+    fleetName: settings.fleetName ?? null,
   })
   const gate = settings.gate ?? createStartGate()
   if (settings.gate === undefined) gate.open()
@@ -144,6 +151,9 @@ export function createHttp(settings: HttpSettings): Http {
   return {
     get url() {
       return baseUrl()
+    },
+    get listeners() {
+      return events.clients + (inspector?.clients ?? 0)
     },
     async start() {
       await server.start()

@@ -23,15 +23,15 @@ export function parseIfMatch(header: string | undefined): '*' | string[] | undef
  * The revision that a command must find, from `If-Match`. `current` gives the present one, or undefined when
  * the plugin is not installed. Throws `revision_conflict` when none of the tags can be met.
  */
-export function expectedRevision(
+export async function expectedRevision(
   header: string | undefined,
-  current: () => number | undefined,
-): number | undefined {
+  current: () => Promise<number | undefined>,
+): Promise<number | undefined> {
   const tags = parseIfMatch(header)
   if (tags === undefined || tags === '*') return undefined
   const [only] = tags
   if (tags.length === 1 && only !== undefined && /^\d{1,15}$/.test(only)) return Number(only)
-  const revision = current()
+  const revision = await current()
   if (revision !== undefined && tags.includes(String(revision))) return revision
   throw new Problem(
     'revision_conflict',

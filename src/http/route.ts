@@ -51,7 +51,13 @@ export interface RouteDefinition<Body extends TSchema, Query extends TObject> {
   /** Undefined when it has taken the connection over itself. */
   handle(request: RouteRequest<Static<Body>, Static<Query>>): Answer | Promise<Answer> | undefined
   /** The answer to a command that was done before this start; undefined to do it again. */
-  recall?(plugin: string): Answer | undefined
+  recall?(plugin: string): Promise<Answer | undefined>
+}
+
+/** Whether its requests may be sent again under one `Idempotency-Key`, and act once. */
+export function takesKey({ method, open, recall }: Pick<Route, 'method' | 'open' | 'recall'>): boolean {
+  // What anybody may ask must not push the answers of others out of memory.
+  return (method === 'POST' && open !== true) || recall !== undefined
 }
 
 export interface PreparedRequest {

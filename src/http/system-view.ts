@@ -2,12 +2,13 @@ import { arch, platform } from 'node:os'
 import type { Clock } from '../base/clock.ts'
 import type { TlsFiles, TlsStatus } from '../base/tls-files.ts'
 import type { Bus } from '../bus/bus.ts'
-import type { Lifecycle } from '../lifecycle/lifecycle.ts'
+import type { LifecycleFacade } from '../lifecycle/facade.ts'
+import type { Plugin } from '../schema/plugin.ts'
 import type { Certificate, IsolateUsage, System } from '../schema/system.ts'
 import type { ProcessUsage } from './process-usage.ts'
 
 export interface SystemViewSettings {
-  lifecycle: Lifecycle
+  lifecycle: LifecycleFacade
   bus: Bus | undefined
   clock: Clock
   tls?: TlsFiles | undefined
@@ -15,17 +16,20 @@ export interface SystemViewSettings {
   processUsage: ProcessUsage
   url: () => string
   hostId: () => string | null
+  /** Null: this host works by itself. */
+  fleetName: string | null
   isolates: () => IsolateUsage[]
   readiness: () => { ready: boolean; reasons: string[] }
   clients: () => { eventStreams: number; inspectors: number }
 }
 
 /** `GET /api/system`. Its uptime counts from the call. */
-export function createSystemView(settings: SystemViewSettings): () => System {
+export function createSystemView(settings: SystemViewSettings): () => Promise<System> {
   const { lifecycle, bus, clock, tls, hostVersion, processUsage } = settings
   const startedAt = new Date(clock.now()).toISOString()
   const start = clock.monotonic()
-  return () => {
+  return async () => {
+    const plugins = countByState(await lifecycle.list())
     const usage = processUsage.read()
     const isEmbedded = bus?.kind !== 'external'
     return {
@@ -35,6 +39,7 @@ export function createSystemView(settings: SystemViewSettings): () => System {
         uptime: Math.round(clock.monotonic() - start) / 1_000,
         safeMode: lifecycle.safeMode,
       },
+      fleet: settings.fleetName === null ? null : { name: settings.fleetName },
       versions: {
         host: hostVersion,
         node: process.versions.node,
@@ -58,7 +63,7 @@ export function createSystemView(settings: SystemViewSettings): () => System {
       http: { url: settings.url(), ...settings.clients() },
       certificate: tls === undefined ? null : certificateOf(tls.status),
       journal: { seq: lifecycle.lastSeq },
-      plugins: countByState(lifecycle),
+      plugins,
       isolates: settings.isolates(),
       health: settings.readiness(),
     }
@@ -70,8 +75,8 @@ function certificateOf({ from, until, loadedAt, fault }: TlsStatus): Certificate
   return { validFrom: text(from), validUntil: text(until), loadedAt: text(loadedAt), fault }
 }
 
-function countByState(lifecycle: Lifecycle): Record<string, number> {
+function countByState(plugins: readonly Plugin[]): Record<string, number> {
   const counts: Record<string, number> = {}
-  for (const { state } of lifecycle.list()) counts[state] = (counts[state] ?? 0) + 1
+  for (const { state } of plugins) counts[state] = (counts[state] ?? 0) + 1
   return counts
 }

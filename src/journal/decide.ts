@@ -1,5 +1,6 @@
 import { keptRelease } from '../../machines/plugin-lifecycle.ts'
 import { Problem } from '../base/problem.ts'
+import type { Placement } from '../schema/fleet-host.ts'
 import type { PluginFact } from '../schema/journal-event.ts'
 import type { Config } from '../schema/plugin.ts'
 import type { ChosenLimits } from '../schema/plugin-limits.ts'
@@ -15,6 +16,7 @@ export type Command =
   | { type: 'configure'; config: Config }
   | { type: 'limit'; limits: ChosenLimits }
   | { type: 'changeHookSecret'; hookSecret: string }
+  | { type: 'place'; placement: Placement }
   | { type: 'reload' }
   | { type: 'unload'; reason: string }
   /** `automatic`: nobody asked for it. */
@@ -76,6 +78,8 @@ export function decide(snapshot: PluginSnapshot, command: Command): PluginFact[]
       return possible(snapshot, { type: 'PluginConfigured', plugin: id, data: { config: command.config } })
     case 'limit':
       return possible(snapshot, { type: 'PluginLimitsChanged', plugin: id, data: { limits: command.limits } })
+    case 'place':
+      return possible(snapshot, { type: 'PluginPlaced', plugin: id, data: { placement: command.placement } })
     case 'changeHookSecret': {
       const { hookSecret } = command
       return possible(snapshot, { type: 'PluginHookSecretChanged', plugin: id, data: { hookSecret } })

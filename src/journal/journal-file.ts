@@ -17,7 +17,7 @@ export interface WrittenLine {
 
 /** The segment that is written to: lines appended as a whole or not at all. Knows nothing of what they say. */
 export interface JournalFile {
-  /** Writes the lines and waits until they are on disk. When it fails, the file is as it was before. */
+  /** Writes the lines and waits until they are on disk, unless it is a copy. When it fails, the file is as it was before. */
   append(lines: readonly WrittenLine[]): Promise<void>
   /**
    * Ends the segment and begins the next one with `base`, the state after its last event. When it fails, the
@@ -33,14 +33,20 @@ export interface JournalFile {
   close(): Promise<void>
 }
 
-/** `segments` is kept up to date; `read`: what is there of the last of them, undefined for a new journal. */
-export function createJournalFile(
-  files: FileSystem,
-  directory: string,
-  segments: Segment[],
-  lines: SegmentLines,
-  read: ReadSegments | undefined,
-): JournalFile {
+export interface JournalFileSettings {
+  files: FileSystem
+  directory: string
+  /** Is kept up to date. */
+  segments: Segment[]
+  lines: SegmentLines
+  /** What is there of the last segment; undefined for a new journal. */
+  read: ReadSegments | undefined
+  /** What is lost of it is somewhere else too: nobody waits for the disk, which gets it soon after. */
+  isCopy: boolean
+}
+
+export function createJournalFile(settings: JournalFileSettings): JournalFile {
+  const { files, directory, segments, lines, read, isCopy } = settings
   const path = join(directory, journalFileName)
   let handle = read?.handle
   let hash: Hash = read?.hash ?? createHash('sha256')
@@ -50,6 +56,10 @@ export function createJournalFile(
   let dirty = read?.torn ?? false
   let current = segments.at(-1)
   let isTidy = false
+  /** Of a copy: what brings the last lines to the disk, and what it said. */
+  let syncing: Promise<void> | undefined
+  let isSyncDue = false
+  let syncFault: unknown
   if (current !== undefined) lines.follow(current, offsets, handle?.fd)
 
   /** The segment to append to; undefined when that has to be made ready first. */
@@ -86,6 +96,28 @@ export function createJournalFile(
     dirty = false
   }
 
+  function syncSoon(file: FileHandle): void {
+    isSyncDue = true
+    syncing ??= sync(file).finally(() => (syncing = undefined))
+  }
+
+  async function sync(file: FileHandle): Promise<void> {
+    while (isSyncDue) {
+      isSyncDue = false
+      try {
+        await file.datasync()
+      } catch (error) {
+        syncFault = error
+      }
+    }
+  }
+
+  function throwSyncFault(): void {
+    const fault = syncFault
+    syncFault = undefined
+    if (fault !== undefined) throw fault as Error
+  }
+
   return {
     get size() {
       return atHand()?.segment.bytes
@@ -94,12 +126,14 @@ export function createJournalFile(
       return total
     },
     async append(written) {
+      throwSyncFault()
       // Without a turn in between, so that the disk has it at once.
       const { file, segment } = atHand() ?? (await ready())
       const bytes = Buffer.from(written.map(({ text }) => `${text}\n`).join(''))
       try {
         await writeAll(file, bytes, segment.bytes)
-        await file.datasync()
+        if (isCopy) syncSoon(file)
+        else await file.datasync()
       } catch (error) {
         await cutOff(file, segment.bytes).catch(() => undefined)
         throw error
@@ -116,6 +150,8 @@ export function createJournalFile(
     async begin(base) {
       const ended = current
       if (handle === undefined || ended === undefined) return
+      await syncing
+      throwSyncFault()
       const name = join(directory, segmentName(ended.first))
       await files.rename(path, name)
       ended.path = name
@@ -148,6 +184,7 @@ export function createJournalFile(
     },
     sha256: () => hash.copy().digest('hex'),
     async close() {
+      await syncing
       await handle?.close()
     },
   }

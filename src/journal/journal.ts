@@ -60,6 +60,8 @@ export interface JournalSettings {
   whole?: boolean
   /** From how many bytes on a segment ends, at least. */
   segmentBytes?: number | undefined
+  /** The events are kept elsewhere, too: whoever appends does not wait for the disk. */
+  isCopy?: boolean
   /** How facts become events of this journal; default: they are numbered and written here. */
   createQueue?: (parts: AppendQueueParts) => AppendQueue
 }
@@ -78,6 +80,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
     ...settings,
     acknowledged: settings.acknowledged ?? 0,
     whole: settings.whole ?? false,
+    isCopy: settings.isCopy ?? false,
     vault,
     segmentBytes,
     checkpoints,

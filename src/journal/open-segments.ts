@@ -40,13 +40,15 @@ export interface OpenSettings {
   whole: boolean
   vault: Vault
   segmentBytes: number
+  /** As in `JournalFileSettings`. */
+  isCopy: boolean
   /** Gets some of the folds on the way. */
   checkpoints: Checkpoints
   parse(line: Uint8Array): JournalEvent
 }
 
 export async function openSegments(settings: OpenSettings): Promise<OpenedSegments> {
-  const { directory, files, logger, vault, segmentBytes, checkpoints, parse } = settings
+  const { directory, files, logger, vault, segmentBytes, isCopy, checkpoints, parse } = settings
   const open = (stored: StoredState): StoredState => changeStoredState(vault, 'open', stored)
   const found = await findSegments(files, directory)
   const running = createRunningFold()
@@ -54,7 +56,7 @@ export async function openSegments(settings: OpenSettings): Promise<OpenedSegmen
   const [oldest] = found
   if (oldest === undefined) {
     const segments: Segment[] = []
-    const file = createJournalFile(files, directory, segments, lines, undefined)
+    const file = createJournalFile({ files, directory, segments, lines, read: undefined, isCopy })
     return { segments, lines, running, file, folded: 0, cuts: new Map() }
   }
 
@@ -131,7 +133,7 @@ export async function openSegments(settings: OpenSettings): Promise<OpenedSegmen
     if (inside.length > 0) cuts.set(segment, inside)
     else cuts.delete(segment)
   }
-  const file = createJournalFile(files, directory, segments, lines, read)
+  const file = createJournalFile({ files, directory, segments, lines, read, isCopy })
   return { segments, lines, running, file, folded, cuts }
 }
 

@@ -13,10 +13,13 @@ import { changeHostFile, noVault, type Vault } from './vault.ts'
 /** How long after a failure it is tried again, in milliseconds; doubles with each further failure. */
 export const snapshotRetryDelay = 10_000
 const longestDelay = 60_000
+/** Milliseconds until what is only a cache is written: it has what happens until then, too. */
+const cacheDelay = 1_000
 
 export interface SnapshotWriter {
   /**
-   * Resolves when a snapshot that has the present state is on disk. Never rejects: the journal has every
+   * Resolves when a snapshot that has the present state is on disk; at once, when it is only to help with the next start: then
+   * it is written some time later, or by `close`. Never rejects: the journal has every
    * fact, so a snapshot that cannot be written is logged and tried again, at the next change or by itself.
    */
   flush(): Promise<void>
@@ -39,20 +42,39 @@ export function createSnapshotWriter(settings: {
   eventId?: (seq: number) => string | undefined
   /** As in `openJournal`. */
   vault?: Vault
+  /** Name of this host, where the fold does not say it. */
+  hostId?: string
+  /** What it says is kept elsewhere, and nobody waits for it. */
+  isCache?: boolean
 }): SnapshotWriter {
-  const { directory, files, clock, logger, kept, state, eventId, vault = noVault } = settings
+  const {
+    directory,
+    files,
+    clock,
+    logger,
+    kept,
+    state,
+    eventId,
+    vault = noVault,
+    hostId,
+    isCache = false,
+  } = settings
   const path = join(directory, snapshotFileName)
   let writtenSeq = -1
   let failure: string | undefined
   let running: Promise<void> = Promise.resolve()
+  /** The one that begins when what runs is over. */
+  let waiting: Promise<void> | undefined
   let retry: ScheduledCall | undefined
+  let due: ScheduledCall | undefined
   let delay = snapshotRetryDelay
   let closed = false
 
   async function write(): Promise<void> {
     const current = state()
     if (current.seq === writtenSeq) return
-    const snapshot = snapshotOf(current, kept, eventId?.(current.seq))
+    const folded = snapshotOf(current, kept, eventId?.(current.seq))
+    const snapshot = hostId === undefined ? folded : { ...folded, host: { ...folded.host, id: hostId } }
     const content = `${JSON.stringify(changeHostFile(vault, 'seal', snapshot), null, 2)}\n`
     await writeFileAtomically(files, path, content, privateFileMode)
     writtenSeq = current.seq
@@ -87,11 +109,26 @@ export function createSnapshotWriter(settings: {
     })
   }
 
+  function writeSoon(): Promise<void> {
+    due ??= clock.schedule(cacheDelay, () => {
+      due = undefined
+      void writeNow()
+    })
+    return Promise.resolve()
+  }
+
+  function writeNow(): Promise<void> {
+    // One that has not begun has the state of everybody who asks until it does.
+    if (waiting !== undefined) return waiting
+    waiting = running.then(() => {
+      waiting = undefined
+      return attempt(false)
+    })
+    return (running = waiting)
+  }
+
   return {
-    flush() {
-      running = running.then(() => attempt(false))
-      return running
-    },
+    flush: () => (isCache && !closed ? writeSoon() : writeNow()),
     get failure() {
       return failure
     },
@@ -100,7 +137,10 @@ export function createSnapshotWriter(settings: {
       closed = true
       retry?.cancel()
       retry = undefined
-      return running
+      if (due === undefined) return running
+      due.cancel()
+      due = undefined
+      return writeNow()
     },
   }
 }

@@ -9,6 +9,14 @@ export interface Stamp {
   /** Milliseconds since 1970. */
   now: number
   requestKey: string | undefined
+  /** Of facts of a plugin, in a fleet; one that moves it speaks for itself. */
+  author?: Author | undefined
+}
+
+/** A host of a fleet, and the epoch under which it holds a plugin. */
+export interface Author {
+  host: string
+  epoch: number
 }
 
 export interface Stamped {
@@ -22,7 +30,7 @@ export interface Stamped {
 export function stampFacts(
   state: Applicable & { readonly seq: number },
   facts: readonly Fact[],
-  { by, now, requestKey }: Stamp,
+  { by, now, requestKey, author }: Stamp,
 ): Stamped | string {
   const at = new Date(now).toISOString()
   const draft = new Map<string, PluginSnapshot>()
@@ -48,8 +56,14 @@ export function stampFacts(
       by,
       state: applied.value,
       ...(requestKey === undefined ? {} : { requestKey }),
+      ...authorOf(fact, author),
     }
     steps.push({ event, applied })
   }
   return { steps, host, plugins: draft }
+}
+
+function authorOf(fact: Fact, author: Author | undefined): Partial<Author> {
+  if (fact.type === 'PluginMoved') return { host: fact.data.to, epoch: fact.data.epoch }
+  return fact.plugin === null || author === undefined ? {} : author
 }

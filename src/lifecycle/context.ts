@@ -14,6 +14,7 @@ import type { PluginError } from '../schema/plugin.ts'
 import type { DependentPlugin } from './manifests/dependencies.ts'
 import type { KeyValueStores } from './stores/key-value-stores.ts'
 import type { LoadStops } from './running/load-stops.ts'
+import type { Ownership, SharedFiles } from './ownership.ts'
 import type { Manifests } from './manifests/manifests.ts'
 import type { Namespaces } from './trust/namespaces.ts'
 import type { HostEnvironment } from './permissions/plugin-environment.ts'
@@ -34,6 +35,9 @@ export interface LifecycleContext {
   readAtStart: Map<string, InstalledFiles | undefined>
   stores: KeyValueStores
   retained: RetainedTopics
+  ownership: Ownership
+  /** Absent: this host works by itself. */
+  sharedFiles: SharedFiles | undefined
   /** One command a plugin at a time. */
   mutex: KeyedMutex
   loads: LoadStops

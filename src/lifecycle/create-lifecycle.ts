@@ -12,8 +12,10 @@ import type { SnapshotWriter } from '../journal/snapshot-writer.ts'
 import type { Outside } from '../outside/outside.ts'
 import type { PluginDirectory, RepositoryCatalog } from '../repository/repository.ts'
 import type { Sandbox } from '../sandbox/isolate.ts'
+import type { Placement } from '../schema/fleet-host.ts'
 import type { HostFile } from '../schema/host-file.ts'
 import type { HostFact, Origin, PluginFact } from '../schema/journal-event.ts'
+import type { Plugin } from '../schema/plugin.ts'
 import { createAnnouncements } from './running/announcements.ts'
 import { createReconciler } from './supervision/reconciler.ts'
 import { createChangeChecker } from './installing/change-checker.ts'
@@ -22,21 +24,23 @@ import { createConfiguration } from './commands/configuration.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from './context.ts'
 import { createCrashReport } from './loading/crash-report.ts'
 import { createEvictions } from './supervision/evictions.ts'
-import { createEventHub } from './running/event-hub.ts'
+import { createEventHub, type EventHub } from './running/event-hub.ts'
 import { createHookRegistry } from './running/hook-registry.ts'
 import { createExposureRegistry } from './running/exposure-registry.ts'
 import { createHistory } from './queries/history.ts'
 import { createInstaller } from './installing/installer.ts'
-import { createKeyValueStores } from './stores/key-value-stores.ts'
-import type { Lifecycle } from './lifecycle.ts'
+import { createKeyValueStores, type KeyValueStores } from './stores/key-value-stores.ts'
+import type { CommandContext, Lifecycle } from './lifecycle.ts'
 import { createLoadStops } from './running/load-stops.ts'
 import { createLoader } from './loading/loader.ts'
 import type { Manifests } from './manifests/manifests.ts'
 import { createNamespaces } from './trust/namespaces.ts'
 import type { HostEnvironment } from './permissions/plugin-environment.ts'
 import { createObjectRegistry } from './running/object-registry.ts'
+import { type Ownership, ownsAll, type SharedFiles } from './ownership.ts'
 import { createPluginCommands } from './commands/plugin-commands.ts'
 import { createPluginEffects } from './running/plugin-effects.ts'
+import { createPlacing } from './commands/placing.ts'
 import { createPluginHooks } from './commands/plugin-hooks.ts'
 import { createPluginLogs } from './running/plugin-logs.ts'
 import { createPluginPoints } from './commands/plugin-points.ts'
@@ -53,6 +57,7 @@ import {
   unloadAllPlugins,
 } from './supervision/startup.ts'
 import { createRetainedTopics } from './stores/retained-topics.ts'
+import { createHandover, type Handover } from './supervision/handover.ts'
 import { createSupervisor } from './supervision/supervisor.ts'
 import { createSuggestions } from './queries/suggestions.ts'
 import { eventView } from './queries/views.ts'
@@ -83,6 +88,13 @@ export interface LifecycleSettings {
   /** What plugins may read of the host's environment. */
   environment: HostEnvironment
   restartPolicy?: RestartPolicy
+  /** Absent: this host works by itself. */
+  ownership?: Ownership
+  sharedFiles?: SharedFiles
+  /** How Home Assistant knows this host; absent: by its own name. */
+  announcedAs?: string
+  /** Absent: each plugin's in a file of the data directory. */
+  stores?: KeyValueStores
   /** 0 up to 1. */
   random?: () => number
 }
@@ -96,6 +108,12 @@ export interface RunningLifecycle extends Lifecycle {
   prepare(file: HostFile | undefined, patiently?: Patiently): Promise<void>
   /** Loads every enabled plugin, unless the host is in safe mode. */
   start(): Promise<void>
+  /** How plugins come from other hosts of a fleet, and go to them. */
+  readonly handover: Handover
+  /** Replaces where a plugin may run. Also where no host has it. */
+  place(id: string, placement: Placement, command: CommandContext): Promise<Plugin>
+  /** Carries what a plugin of another host has emitted to those that listen here. */
+  readonly events: EventHub
   /** Ends the loads that are under way: the start is not to be finished. */
   stopLoading(): void
   /** Refuses further commands, waits for those under way, unloads every plugin. Idempotent. */
@@ -107,17 +125,18 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const { journal, snapshots, manifests, clock, logger, discoveryPrefix } = settings
   const { pluginDirectory: directory } = settings
   const announcements = createAnnouncements(logger)
+  const events = createEventHub()
   const registry = createObjectRegistry()
   const exposures = createExposureRegistry()
   const hooks = createHookRegistry()
   const logs = createPluginLogs()
-  const stores = createKeyValueStores(settings)
+  const stores = settings.stores ?? createKeyValueStores(settings)
   const retained = createRetainedTopics(settings)
   const mutex = createKeyedMutex()
   const loads = createLoadStops()
   const effects = createPluginEffects({
     ...settings,
-    events: createEventHub(),
+    events,
     registry,
     exposures,
     hooks,
@@ -144,10 +163,11 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
         })
       })
     },
+    owns: (id) => context.ownership.owns(id),
     installedIds: () => queries.installedIds(),
     listPlugins: () => queries.summaries(),
     announces() {
-      const { id } = journal.state.host.context
+      const id = settings.announcedAs ?? journal.state.host.context.id
       return discoveryPrefix === '' || id === null ? undefined : { prefix: discoveryPrefix, host: id }
     },
   })
@@ -160,6 +180,8 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     readAtStart: new Map(),
     stores,
     retained,
+    ownership: settings.ownership ?? ownsAll,
+    sharedFiles: settings.sharedFiles,
     mutex,
     loads,
     clock,
@@ -188,6 +210,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const pluginHooks = createPluginHooks(context, { get, commands, hooks, hookBase: settings.hookBase })
   const evictions = createEvictions({ context, loader, snapshots, reconciler, commands, reload })
   const configuration = createConfiguration(context, { get, reload })
+  const handover = createHandover(context, { loader, installer, reconciler, snapshots })
   // To the end of the journal: that the host has stopped is an event, too.
   journal.subscribe((event) => {
     announcements.announce({ kind: 'lifecycle', event: eventView(event, manifests.knownFields) })
@@ -284,6 +307,9 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
           .map(manifests.refresh),
       )
     },
+    handover,
+    place: createPlacing(context, { get, requireRunning, snapshots }),
+    events,
     async start() {
       await clearRetainedOfRemoved()
       if (isSafeMode(context)) {

@@ -6,7 +6,7 @@ import type { ChangeCheck } from '../schema/change-check.ts'
 import type { ConnectionTraffic, ConnectionView } from '../schema/connection.ts'
 import type { ExposedState, Exposure } from '../schema/exposure.ts'
 import type { HookAuth, HookOutcome, HookRequest, HookView } from '../schema/hook.ts'
-import type { JournalEvent, Origin } from '../schema/journal-event.ts'
+import type { JournalEventView, Origin } from '../schema/journal-event.ts'
 import type { Config, LogEntry, Plugin, PluginError, PluginState } from '../schema/plugin.ts'
 import type { SuggestionKind } from '../schema/field-definition.ts'
 import type { Suggestion } from '../schema/suggestion.ts'
@@ -116,7 +116,7 @@ export interface PluginDocument {
 
 /** What the host tells whoever listens: the event stream, MQTT, the inspector. Secrets are hidden. */
 export type Announcement =
-  | { kind: 'lifecycle'; event: JournalEvent }
+  | { kind: 'lifecycle'; event: JournalEventView }
   | { kind: 'log'; plugin: string; line: SerializedJson<LogEntry> }
   | {
       kind: 'event'
@@ -154,7 +154,7 @@ export interface FoundHook {
   take(request: HookRequest, signal: AbortSignal): Promise<HookOutcome>
 }
 
-export type PluginStatus = Pick<Plugin, 'state' | 'enabled' | 'version' | 'error'>
+export type PluginStatus = Pick<Plugin, 'state' | 'enabled' | 'version' | 'error' | 'host' | 'epoch'>
 
 export interface Lifecycle {
   /** The full id of any accepted form. Throws `plugin_not_installed`, `ambiguous_id`. */
@@ -215,7 +215,7 @@ export interface Lifecycle {
    * Events of one plugin (also one that was uninstalled), or of the host and all plugins. Oldest first. Large ones
    * may be fewer than asked for: read on after the last one until there is none.
    */
-  history(filter: { plugin?: string; after?: number; limit?: number }): JournalEvent[]
+  history(filter: { plugin?: string; after?: number; limit?: number }): JournalEventView[]
   /** State of every plugin right after the event with this number. Throws `not_found`. */
   stateAt(seq: number): { seq: number; plugins: PluginStateAt[] }
   /** `nextEvents`: facts that the machine would take now. */

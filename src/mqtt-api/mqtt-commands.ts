@@ -12,8 +12,10 @@ import {
   parseMqttRequest,
 } from '../schema/mqtt-request.ts'
 import type { Parser } from '../schema/parser.ts'
+import type { Voice } from './voice.ts'
 import { controlValueFromText, exposedValueFromText } from './value-from-text.ts'
-import type { Lifecycle } from '../lifecycle/lifecycle.ts'
+import type { LifecycleFacade } from '../lifecycle/facade.ts'
+import type { CommandContext } from '../lifecycle/lifecycle.ts'
 
 /** Requests that may be under way at a time; each may fetch files. More are not even answered. */
 export const pendingRequestsLimit = 1_000
@@ -27,10 +29,12 @@ export interface MqttResponse {
 }
 
 export interface MqttCommandsSettings {
-  lifecycle: Lifecycle
+  lifecycle: LifecycleFacade
   bus: Bus
   root: string
   logger: Logger
+  /** Absent: this host answers for all. In a fleet one host answers requests, and the one that has a plugin sets its values. */
+  voice?: Voice
 }
 
 /** Commands over MQTT: `R/request/<verb>` with an answer; `P/controls/<id>/set` and `P/exposed/…/set` without. */
@@ -39,8 +43,6 @@ export interface MqttCommands {
   /** Takes no more commands; those under way are the lifecycle's to finish. Idempotent. */
   close(): Promise<void>
 }
-
-const by = { by: 'mqtt' } as const
 
 function parse<T>(parser: Parser<T>, request: unknown): T {
   const parsed = parser(request)
@@ -81,11 +83,16 @@ function installation(request: MqttRequest<'install'>) {
 }
 
 /** Carries out a request; answers what the same command answers over HTTP. */
-async function carryOut(lifecycle: Lifecycle, verb: MqttVerb, body: unknown): Promise<unknown> {
+async function carryOut(
+  lifecycle: LifecycleFacade,
+  verb: MqttVerb,
+  body: unknown,
+  by: CommandContext,
+): Promise<unknown> {
   switch (verb) {
     case 'list':
       parse(parseMqttRequest.list, body)
-      return { plugins: lifecycle.list() }
+      return { plugins: await lifecycle.list() }
     case 'install':
       return lifecycle.install(installation(parse(parseMqttRequest.install, body)), by)
     case 'toggle': {
@@ -112,12 +119,23 @@ async function carryOut(lifecycle: Lifecycle, verb: MqttVerb, body: unknown): Pr
 }
 
 export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands {
-  const { lifecycle, bus, root, logger } = settings
+  const { lifecycle, bus, root, logger, voice } = settings
   const topics = createTopics(root)
   let subscriptions: BusSubscription[] = []
   let starting: Promise<void> | undefined
   let closed = false
   let pending = 0
+
+  /** Of a fleet: after a fail-over the same request may come to another host. What was done is not done again. */
+  async function answerOnce(verb: MqttVerb, body: Record<string, unknown>): Promise<unknown> {
+    const { transaction } = body
+    if (voice === undefined || transaction === undefined || verb === 'list')
+      return carryOut(lifecycle, verb, body, { by: 'mqtt' })
+    const requestKey = `mqtt ${verb} ${JSON.stringify(transaction)}`
+    const known = lifecycle.recallRequest(requestKey)
+    if (known === undefined) return carryOut(lifecycle, verb, body, { by: 'mqtt', requestKey })
+    return verb === 'uninstall' ? { id: known.plugin, state: 'uninstalled' } : lifecycle.get(known.plugin)
+  }
 
   async function answer(verb: string, { payload, publisher }: BusMessage): Promise<MqttResponse> {
     let transaction: { transaction?: unknown } = {}
@@ -131,7 +149,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
       if (!isMqttVerb(verb)) {
         throw new Problem('not_found', `There is no request of this name; there are ${mqttVerbs.join(', ')}.`)
       }
-      return { status: 'ok', data: await carryOut(lifecycle, verb, body), ...transaction }
+      return { status: 'ok', data: await answerOnce(verb, body), ...transaction }
     } catch (error) {
       if (!(error instanceof Problem))
         logger.error('An MQTT request failed', { verb, error: messageOf(error) })
@@ -145,7 +163,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
    */
   async function onRequest(message: BusMessage): Promise<void> {
     const verb = topics.parseRequest(message.topic)
-    if (verb === undefined || message.retained) return
+    if (verb === undefined || message.retained || voice?.speaksForAll() === false) return
     if (pending >= pendingRequestsLimit) {
       logger.warn('An MQTT request was dropped: too many are under way', { verb })
       return
@@ -160,7 +178,8 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
     const command = topics.parseControlSet(topic)
     if (command === undefined || retained) return
     const { plugin, control } = command
-    const type = lifecycle.controlType(plugin, control)
+    if (voice?.knows(plugin) === false) return
+    const type = await lifecycle.controlType(plugin, control)
     const value: Json = controlValueFromText(Buffer.from(payload).toString(), type)
     await lifecycle.setControl(plugin, control, value)
   }
@@ -169,7 +188,8 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
     const command = topics.parseExposedSet(topic)
     if (command === undefined || retained) return
     const { plugin, exposure: id, feature } = command
-    const found = lifecycle.exposures(plugin).find((view) => view.id === id)
+    if (voice?.knows(plugin) === false) return
+    const found = (await lifecycle.exposures(plugin)).find((view) => view.id === id)
     const text = Buffer.from(payload).toString()
     const value = found === undefined ? text : exposedValueFromText(text, found.exposure, feature)
     await lifecycle.setExposed(plugin, id, feature, value)

@@ -5,8 +5,9 @@ import { serializeJson } from '../base/serialized-json.ts'
 import type { Bus, BusMessage, BusSubscription, PublishOptions, Sender } from '../bus/bus.ts'
 import type { ValueKind } from '../schema/message-frames.ts'
 import { createTopics } from '../schema/topics.ts'
-import type { JournalEvent, PluginJournalEvent } from '../schema/journal-event.ts'
+import type { JournalEventView, PluginEventView } from '../schema/journal-event.ts'
 import type { Plugin } from '../schema/plugin.ts'
+import { speaksAlone, type Voice } from './voice.ts'
 import { createValueTopics, type ValueTopics } from './value-topics.ts'
 import type { Announcement, Lifecycle } from '../lifecycle/lifecycle.ts'
 
@@ -15,6 +16,8 @@ export interface MqttProjectionSettings {
   bus: Bus
   root: string
   logger: Logger
+  /** Absent: this host speaks for all its plugins, and for itself. */
+  voice?: Voice
 }
 
 /** Shows the plugins on MQTT: all outgoing topics of the contract's section 4. */
@@ -23,6 +26,12 @@ export interface MqttProjection {
   follow(): void
   /** Publishes how things are, and clears what is retained of things that are no more. */
   start(): Promise<void>
+  /** This host speaks for the plugin from now on: what the host before has left there is replaced, or goes. */
+  take(plugin: string): void
+  /** Another host does. */
+  drop(plugin: string): void
+  /** Publishes the state of a plugin that has changed without an event. */
+  show(plugin: string): void
   close(): Promise<void>
 }
 
@@ -50,7 +59,7 @@ const unloadedStates: ReadonlySet<string> = new Set([
   'uninstalled',
 ])
 
-function isPluginEvent(event: JournalEvent): event is PluginJournalEvent {
+function isPluginEvent(event: JournalEventView): event is PluginEventView {
   return event.plugin !== null
 }
 
@@ -59,11 +68,15 @@ export function createMqttProjection({
   bus,
   root,
   logger,
+  voice = speaksAlone,
 }: MqttProjectionSettings): MqttProjection {
   const topics = createTopics(root)
   const topicsByPlugin = new Map<string, PluginTopics>()
   const cleanUps: (() => unknown)[] = []
   let stopInspection = (): void => undefined
+  let inspecting: Promise<void> | undefined
+  /** Those that came from other hosts, and have been loaded here. */
+  const taken = new Set<string>()
   let starting: Promise<void> | undefined
   let closed = false
 
@@ -92,12 +105,14 @@ export function createMqttProjection({
 
   function publishState(
     plugin: string,
-    shown: Pick<Plugin, 'state' | 'enabled' | 'error'> & { version: string | null },
+    shown: Pick<Plugin, 'state' | 'enabled' | 'error' | 'host' | 'epoch'> & { version: string | null },
     seq: number,
   ): void {
-    const { state, enabled, version, error } = shown
+    const { state, enabled, version, error, host, epoch } = shown
     topicsOf(plugin).state = true
-    publish(topics.state(plugin), JSON.stringify({ state, enabled, version, error, seq }), { retain: true })
+    publish(topics.state(plugin), JSON.stringify({ state, enabled, version, error, host, epoch, seq }), {
+      retain: true,
+    })
   }
 
   function forget(plugin: string): void {
@@ -106,11 +121,17 @@ export function createMqttProjection({
     topicsByPlugin.delete(plugin)
   }
 
-  function followLifecycle(event: JournalEvent): void {
-    publish(topics.lifecycle, jsonText(event), { qos: 1 })
+  function followLifecycle(event: JournalEventView): void {
+    if (voice === speaksAlone) publish(topics.lifecycle, jsonText(event), { qos: 1 })
     if (!isPluginEvent(event)) return
     const state = event.state as Plugin['state']
-    if (state === 'uninstalled' || state === 'notInstalled') {
+    const isGone = state === 'uninstalled' || state === 'notInstalled'
+    if (!voice.speaksFor(event.plugin)) {
+      // Whoever has it may be cut off just now, and nobody takes it over who would find what is left.
+      if (isGone && voice.speaksForAll()) inspectSoon()
+      return
+    }
+    if (isGone) {
       forget(event.plugin)
       return
     }
@@ -120,7 +141,8 @@ export function createMqttProjection({
       known?.events.clear()
     }
     const { enabled = false, version = null, error = null } = lifecycle.status(event.plugin) ?? {}
-    publishState(event.plugin, { state, enabled, version, error }, event.seq)
+    const { host, epoch } = event
+    publishState(event.plugin, { state, enabled, version, error, host, epoch }, event.seq)
   }
 
   /** Whether there is room for it, if it is to be retained, has been looked at; it goes when the plugin is uninstalled. */
@@ -177,6 +199,7 @@ export function createMqttProjection({
 
   /** Retained: whoever comes later wants to know why nothing is loaded. */
   function publishSafeMode(): void {
+    if (!voice.speaksForAll()) return
     const { safeMode } = lifecycle
     publish(topics.safeMode, safeMode === null ? '' : JSON.stringify(safeMode), { retain: true })
   }
@@ -184,6 +207,7 @@ export function createMqttProjection({
   function publishAll(): void {
     publishSafeMode()
     for (const plugin of lifecycle.list()) {
+      if (!voice.speaksFor(plugin.id)) continue
       publishState(plugin.id, plugin, lifecycle.lastSeq)
       const { values } = topicsOf(plugin.id)
       const publishValue = (kind: ValueKind, id: string, value: Json): void =>
@@ -198,14 +222,21 @@ export function createMqttProjection({
     }
   }
 
+  /** Whether all that this plugin shows has been published: one that was just taken over is being loaded. */
+  function isSettled(plugin: string): boolean {
+    return voice === speaksAlone || (taken.has(plugin) && voice.knows(plugin))
+  }
+
   /** A retained message below `R/plugins/` that this host, in this run, has not published: is it still true? */
   function clearIfStale({ topic, payload, retained }: BusMessage): void {
     const parsed = topics.parsePlugin(topic)
     if (!retained || payload.length === 0 || parsed === undefined) return
     const { plugin, rest } = parsed
+    const isThere = lifecycle.status(plugin) !== undefined
+    if (isThere ? !isSettled(plugin) : !voice.speaksForAll()) return
     const known = topicsByPlugin.get(plugin)
     if (known?.values.has(topic) || (rest === 'state' && known?.state)) return
-    if (lifecycle.status(plugin) !== undefined) {
+    if (isThere) {
       // An event that a plugin wanted to be retained outlives the host.
       if (rest.startsWith('events/')) return
       // Somebody else's; it is not carried out, but not the host's to remove either.
@@ -236,6 +267,23 @@ export function createMqttProjection({
     publish(marker, '', { qos: 1 })
   }
 
+  /** All that are taken in one go are looked at together. */
+  function inspectSoon(): void {
+    inspecting ??= Promise.resolve()
+      .then(() => {
+        inspecting = undefined
+        return clearStale()
+      })
+      .catch((error: unknown) => {
+        if (!closed) logger.error('MQTT could not be brought up to date', { reason: messageOf(error) })
+      })
+  }
+
+  function show(plugin: string): void {
+    const status = lifecycle.status(plugin)
+    if (status !== undefined) publishState(plugin, status, lifecycle.lastSeq)
+  }
+
   async function reconcile(): Promise<void> {
     publishAll()
     await clearStale()
@@ -255,6 +303,17 @@ export function createMqttProjection({
   return {
     follow: () => void cleanUps.push(lifecycle.subscribe(follow)),
     start: () => (starting ??= closed ? Promise.resolve() : startAll()),
+    take(plugin) {
+      if (closed) return
+      taken.add(plugin)
+      show(plugin)
+      inspectSoon()
+    },
+    drop(plugin) {
+      taken.delete(plugin)
+      topicsByPlugin.delete(plugin)
+    },
+    show,
     async close() {
       closed = true
       await starting?.catch(() => undefined)

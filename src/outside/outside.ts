@@ -4,13 +4,14 @@ import { lazily } from '../base/lazily.ts'
 import { failedAnswer } from '../schema/failed-answer.ts'
 import type { OutsideAnswer, OutsideCall, SerialPortView } from '../schema/outside.ts'
 import { type ConnectionAllowance, type Connections, createConnections } from './connections/connections.ts'
+import { createCuttableRequests } from './cuttable-requests.ts'
 import { createCookieJars } from './cookie-jars.ts'
 import type { Finders, FindersSettings } from './discovery/finders.ts'
 import { createFoundLookup } from './discovery/found-lookup.ts'
 import type { Environment } from './http-agents.ts'
 import { createHttpClient, type HttpAllowance } from './http-client.ts'
 import { createModbusGateways } from './modbus-gateways.ts'
-import { createOwnListeners } from './own-listeners.ts'
+import { createOwnListeners, interfaceAddresses } from './own-listeners.ts'
 import { listSerialPorts } from './serial/serial-library.ts'
 
 /** What one plugin may do with a request. */
@@ -41,6 +42,8 @@ export interface Outside {
   connections: Connections['of']
   /** Bytes that they have carried, of all plugins. */
   traffic: Connections['traffic']
+  /** Ends what a plugin has under way, at once. */
+  cut(plugin: string): void
   /** A plugin has been unloaded: its cookies are gone. */
   forget(plugin: string): void
   /** Ends what is under way, and every connection. */
@@ -58,14 +61,23 @@ export interface OutsideSettings {
   rewrite: Readonly<Record<string, string>>
   /** Ports that this process listens at: nothing of a plugin's gets there. */
   ownPorts(): Iterable<number>
+  /** Other addresses than this machine's at which those ports are closed, too. */
+  ownAddresses?: (() => Iterable<string>) | undefined
+  /** Asked before each request and each write; absent: there is nobody else who could be the plugin. */
+  mayAct?: ((plugin: string) => boolean) | undefined
   /** Where the network is looked at; default: as the protocols say. */
   discovery?: FindersSettings | undefined
 }
 
+/** Why a request is refused that nobody but the plugin's present host may make. */
+const elsewhere = 'another host of the fleet has this plugin now'
+
 export function createOutside(settings: OutsideSettings): Outside {
+  const { ownAddresses } = settings
   let found: Finders | undefined
   const own = createOwnListeners({
     ports: () => settings.ownPorts(),
+    ...(ownAddresses === undefined ? {} : { addresses: () => [...interfaceAddresses(), ...ownAddresses()] }),
     lookup: createFoundLookup({
       addressesOf: (name) => found?.discovery.addressesOf(name) ?? [],
       otherwise: systemLookup,
@@ -80,23 +92,42 @@ export function createOutside(settings: OutsideSettings): Outside {
     return found
   })
   const connections = createConnections({ ...settings, own, http, finders })
+  const requests = createCuttableRequests(settings.mayAct)
+
+  async function request(
+    plugin: string,
+    call: OutsideCall,
+    signal: AbortSignal,
+    allowed: OutsideAllowance,
+  ): Promise<OutsideAnswer> {
+    if (call.service === 'http')
+      return { service: 'http', answer: await http.request(plugin, call.request, signal, allowed) }
+    if (call.service === 'serialPorts') {
+      const ports = await listSerialPorts()
+      return { service: 'serialPorts', answer: { ok: true, ports: ports.filter(allowed.seesSerial) } }
+    }
+    const { host, port, serial } = call.request
+    const refusal = serial === undefined ? allowed.connect(host, port) : allowed.serial(serial.path)
+    if (refusal !== undefined) return failedAnswer('modbus', refusal)
+    return { service: 'modbus', answer: await modbus.request(plugin, call.request, signal) }
+  }
+
   return {
     connect: connections.open,
     connections: connections.of,
     traffic: connections.traffic,
     forget: jars.forget,
     serialPorts: listSerialPorts,
-    async request(plugin, call, signal, allowed) {
-      if (call.service === 'http')
-        return { service: 'http', answer: await http.request(plugin, call.request, signal, allowed) }
-      if (call.service === 'serialPorts') {
-        const ports = await listSerialPorts()
-        return { service: 'serialPorts', answer: { ok: true, ports: ports.filter(allowed.seesSerial) } }
-      }
-      const { host, port, serial } = call.request
-      const refusal = serial === undefined ? allowed.connect(host, port) : allowed.serial(serial.path)
-      if (refusal !== undefined) return failedAnswer('modbus', refusal)
-      return { service: 'modbus', answer: await modbus.request(plugin, call.request, signal) }
+    request: (plugin, call, signal, allowed) =>
+      requests.run(
+        plugin,
+        signal,
+        () => failedAnswer(call.service, elsewhere),
+        (cuttable) => request(plugin, call, cuttable, allowed),
+      ),
+    cut(plugin) {
+      requests.cut(plugin)
+      connections.cut(plugin)
     },
     async close() {
       await Promise.all([http.close(), modbus.close(), connections.close()])

@@ -125,6 +125,6 @@ export function isRefusal(error: unknown): error is Error {
   return error instanceof Error && refusals.has(error)
 }
 
-function interfaceAddresses(): string[] {
+export function interfaceAddresses(): string[] {
   return Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address))
 }

@@ -142,6 +142,7 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     let swap: Swap | undefined
     return {
       manifest,
+      contents,
       integrity: integrityOf(contents),
       repository: repository.name,
       indexVersion: entry.version,

@@ -10,6 +10,7 @@ import { allFiles, luaFiles, type Manifest, manifestFile, parseManifest } from '
 import { FileRefused, readContainedFile } from './contained-file.ts'
 import { defaultRepositoryLimits } from './limits.ts'
 import {
+  keepStaged,
   keptPlaces,
   pluginPlaces,
   pruneKept,
@@ -18,8 +19,10 @@ import {
   replacedPlugins,
   restoreKept,
   settleSwap,
+  swapIn,
 } from './plugin-swap.ts'
 import type { InstalledFiles, KeptFiles, PluginDirectory } from './repository.ts'
+import { writeStaged } from './staging.ts'
 import { sha256 } from './storage.ts'
 
 /** Whether `read` failed because files are not there, rather than because they are no good. */
@@ -60,6 +63,18 @@ export function createPluginDirectory(options: {
   }
 
   async function readIn(root: string, plugin: PluginIdentifier): Promise<InstalledFiles> {
+    const { manifest, lua, contents } = await contentsIn(root, plugin)
+    return {
+      manifest,
+      files: Object.fromEntries([...contents].filter(([file]) => lua.has(file))),
+      integrity: integrityOf(contents),
+    }
+  }
+
+  async function contentsIn(
+    root: string,
+    plugin: PluginIdentifier,
+  ): Promise<{ manifest: Manifest; lua: ReadonlySet<string>; contents: Map<string, Uint8Array> }> {
     const [manifest, manifestBytes] = await manifestIn(root, plugin)
     const lua = new Set(luaFiles(manifest))
     const contents = new Map<string, Uint8Array>([[manifestFile, manifestBytes]])
@@ -85,11 +100,7 @@ export function createPluginDirectory(options: {
         `The files of ${plugin.fullId} are larger than ${pluginBytes} bytes together; make them smaller.`,
       )
     }
-    return {
-      manifest,
-      files: Object.fromEntries([...contents].filter(([file]) => lua.has(file))),
-      integrity: integrityOf(contents),
-    }
+    return { manifest, lua, contents }
   }
 
   /** Where a version that was replaced is; undefined when it is not there any more. */
@@ -167,12 +178,7 @@ export function createPluginDirectory(options: {
     settle: (plugin) => settleSwap(places, plugin),
     async restore(plugin, release) {
       const path = await findKept(plugin, release)
-      if (path === undefined) {
-        throw new Problem(
-          'invalid_transition',
-          `The files of ${plugin.fullId} ${release.version} are not on this host any more; update to that version instead.`,
-        )
-      }
+      if (path === undefined) throw filesGone(plugin, release.version)
       await restoreKept(places, plugin, path)
     },
     async prune(plugin, releases) {
@@ -188,10 +194,24 @@ export function createPluginDirectory(options: {
         })
       }
     },
+    place: async (plugin, contents) => swapIn(places, plugin, await writeStaged(places, plugin, contents)),
+    keep: async (plugin, contents) => keepStaged(places, plugin, await writeStaged(places, plugin, contents)),
+    async contents(plugin, release) {
+      const root = release === undefined ? folderOf(plugin) : await findKept(plugin, release)
+      if (root === undefined) throw filesGone(plugin, release?.version ?? '')
+      return (await contentsIn(root, plugin)).contents
+    },
     replaced: () => replacedPlugins(places),
     remove: (plugin) => removePlugin(places, plugin),
     recover: () => recoverSwaps(places, logger),
   }
+}
+
+function filesGone(plugin: PluginIdentifier, version: string): Problem {
+  return new Problem(
+    'invalid_transition',
+    `The files of ${plugin.fullId} ${version} are not on this host any more; update to that version instead.`,
+  )
 }
 
 /** Hashes by file name, in the order of the names, so that equal contents give equal JSON. */

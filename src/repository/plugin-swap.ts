@@ -181,6 +181,15 @@ export function settleSwap(places: PluginPlaces, plugin: PluginIdentifier): Prom
   })
 }
 
+/** Makes what was staged a version that was replaced. */
+export function keepStaged(places: PluginPlaces, plugin: PluginIdentifier, staged: string): Promise<void> {
+  const { older } = pathsOf(places, directoryName(plugin))
+  return writing(async () => {
+    await makePrivateDirectory(places.files, older)
+    await move(places, staged, join(older, randomUUID()))
+  })
+}
+
 /** Where versions that were replaced are, the one before the present first. */
 export async function keptPlaces(places: PluginPlaces, plugin: PluginIdentifier): Promise<string[]> {
   const { previous, older } = pathsOf(places, directoryName(plugin))

@@ -48,6 +48,8 @@ export interface Offer {
 /** A plugin that has been fetched and checked, in a staging directory beside the plugins. */
 export interface StagedPlugin {
   manifest: Manifest
+  /** All its files, by their paths. */
+  contents: ReadonlyMap<string, Uint8Array>
   integrity: Integrity
   repository: string
   /** Version that the index named; the manifest's counts. */
@@ -136,6 +138,12 @@ export interface PluginDirectory {
   settle(plugin: PluginIdentifier): Promise<void>
   /** Puts a version that was replaced back in place, whole; the present one is kept. Throws `invalid_transition`. */
   restore(plugin: PluginIdentifier, release: KeptFiles): Promise<void>
+  /** Puts these files in place as a whole, by their paths; what was there is kept. */
+  place(plugin: PluginIdentifier, contents: ReadonlyMap<string, Uint8Array>): Promise<void>
+  /** Puts these files where a version that was replaced is looked for. */
+  keep(plugin: PluginIdentifier, contents: ReadonlyMap<string, Uint8Array>): Promise<void>
+  /** All files of the present version (undefined), or of a kept one, as they are. Throws `Problem` when they are not there. */
+  contents(plugin: PluginIdentifier, release?: KeptFiles): Promise<Map<string, Uint8Array>>
   /** Names of the folders (`directoryName`) of plugins of which another version is kept. */
   replaced(): Promise<Set<string>>
   /** Removes the files of versions that are none of these. Never rejects. */

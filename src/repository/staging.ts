@@ -6,6 +6,7 @@ import { allFiles, luaFiles, type Manifest, manifestFile, parseManifest } from '
 import { escapePointer } from '../schema/parser.ts'
 import type { RepositoryEntry } from '../schema/repository-index.ts'
 import type { RepositoryLimits } from './limits.ts'
+import { isContainedPath } from './contained-file.ts'
 import { makeStagingDirectory, type PluginPlaces } from './plugin-swap.ts'
 import { MissingFileError, type Source, SourceError } from './source.ts'
 import { sha256, syncDirectory, writeDurably } from './storage.ts'
@@ -125,6 +126,9 @@ export async function writeStaged(
   { fullId }: PluginIdentifier,
   contents: ReadonlyMap<string, Uint8Array>,
 ): Promise<string> {
+  const outside = [...contents.keys()].find((file) => !isContainedPath(file))
+  if (outside !== undefined)
+    throw new Problem('manifest_invalid', `${fullId} has a file at ${outside}, which is outside its folder.`)
   const root = await makeStagingDirectory(places)
   try {
     await writing(async () => {

@@ -40,6 +40,9 @@ export interface IsolateSource {
   publicHooks: boolean
   /** What counts as retained by it, for the same: topics, with the bytes of their payloads. */
   retained: [topic: string, payload: number][]
+  /** The host of the fleet that it runs on, and under which epoch; absent without a fleet. */
+  host?: string | undefined
+  epoch?: number | undefined
   /** What the host's owner has set for it; the rest is as for every plugin. */
   limits?: ChosenLimits
 }

@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { type ProblemCode, problemTable } from '../base/problem.ts'
 import { ExposedState, Exposure } from './exposure.ts'
+import { FleetHost } from './fleet-host.ts'
 import { FullId } from './identifier-schema.ts'
 import { Origin } from './journal-event.ts'
 import { HookView } from './hook.ts'
@@ -121,6 +122,8 @@ export const JournalEventAnswer = Type.Object({
   by: Origin,
   data: Type.Record(Type.String(), Type.Unknown()),
   state: Type.String({ description: 'State of the plugin, or of the host, after the event' }),
+  host: Type.Union([Type.String(), Type.Null()], { description: 'The host of the fleet that wrote it' }),
+  epoch: Type.Union([Type.Integer(), Type.Null()], { description: 'Under which that host had the plugin' }),
 })
 export const HistoryAnswer = Type.Object({ events: Type.Array(JournalEventAnswer) })
 export const StateAtAnswer = Type.Object({
@@ -246,6 +249,7 @@ export const ProblemAnswer = Type.Object({
     ),
   ),
 })
+export const HostsAnswer = Type.Object({ hosts: Type.Array(FleetHost) })
 export const DescriptionAnswer = Type.Object({
   openapi: Type.Literal('3.1.0'),
   info: Type.Record(Type.String(), Type.Unknown()),
@@ -255,6 +259,7 @@ export const DescriptionAnswer = Type.Object({
 
 export { ChangeCheck as ChangeCheckAnswer } from './change-check.ts'
 export { Field as FieldAnswer } from './field.ts'
+export { FleetHost as HostAnswer, Placement as PlacementBody } from './fleet-host.ts'
 export {
   LogEntry as LogEntryAnswer,
   Plugin as PluginAnswer,

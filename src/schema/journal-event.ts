@@ -1,4 +1,5 @@
 import Type, { type Static, type TObject } from 'typebox'
+import { Placement } from './fleet-host.ts'
 import { Config, PluginError } from './plugin.ts'
 import { PermissionEntry } from './permissions.ts'
 import { ChosenLimits } from './plugin-limits.ts'
@@ -114,6 +115,16 @@ export const pluginFacts = {
   /** `version`: which of the kept ones; without it the one before. */
   PluginRolledBack: Type.Object({ reason: Type.String(), version: Type.Optional(Type.String()) }),
   PluginUninstalled: Type.Object({ purged: Type.Array(Type.String()) }),
+  /** On which hosts of the fleet it may run; all of it. */
+  PluginPlaced: Type.Object({ placement: Placement }),
+  /** Another session of a host of the fleet runs it from now on. `from`: null where nobody had it yet. */
+  PluginMoved: Type.Object({
+    from: Type.Union([Type.String(), Type.Null()]),
+    to: Type.String(),
+    epoch: Type.Integer({ minimum: 1 }),
+    reason: Type.String(),
+    ...keepsRevision,
+  }),
 } as const satisfies Record<string, TObject>
 
 export const hostFacts = {
@@ -141,6 +152,16 @@ export const hostFacts = {
   RepositoryRemoved: Type.Object({ name: Type.String() }),
   /** The first repository that had it, or the one that has it now that the first is gone. */
   NamespaceClaimed: Type.Object({ namespace: Type.String(), repository: Type.String() }),
+  /** A host of the fleet has started. `address`: base URL of its HTTP API. */
+  HostJoined: Type.Object({
+    host: Type.String(),
+    hostVersion: Type.String(),
+    address: Type.String(),
+    labels: Type.Array(Type.String()),
+  }),
+  /** It is to run nothing any more, until that is taken back. */
+  HostDrainRequested: Type.Object({ host: Type.String() }),
+  HostDrainEnded: Type.Object({ host: Type.String() }),
 } as const satisfies Record<string, TObject>
 
 export type PluginFactType = keyof typeof pluginFacts
@@ -172,8 +193,18 @@ interface Envelope {
   state: string
   /** `Idempotency-Key` of the request that caused it. */
   requestKey?: string
+  /** Of a plugin of a fleet: the host that wrote it, and the epoch under which that held the plugin. */
+  host?: string
+  epoch?: number
 }
 
 export type JournalEvent = Fact & Envelope
+/** As callers see it; null: no fleet, or of no plugin. */
+export type JournalEventView = Fact & ShownEnvelope
+export type PluginEventView = PluginFact & ShownEnvelope
+type ShownEnvelope = Omit<Envelope, 'requestKey' | 'host' | 'epoch'> & {
+  host: string | null
+  epoch: number | null
+}
 export type PluginJournalEvent = PluginFact & Envelope
 export type HostJournalEvent = HostFact & Envelope

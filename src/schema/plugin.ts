@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { ConnectionView } from './connection.ts'
+import { Placement } from './fleet-host.ts'
 import { Field } from './field.ts'
 import { Dependency, Document, Exports } from './manifest.ts'
 import { Permissions } from './permissions.ts'
@@ -137,6 +138,14 @@ export const Plugin = Type.Object({
   ),
   limits: PluginLimitsView,
   limitsReached: Type.Array(ReachedLimit, { description: 'Since it was loaded last' }),
+  host: Type.Union([Type.String(), Type.Null()], { description: 'The host of the fleet that runs it' }),
+  epoch: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+    description: 'Goes up each time that another session of a host of the fleet takes it',
+  }),
+  placement: Placement,
+  stale: Type.Optional(
+    Type.Boolean({ description: 'true: the fleet cannot be reached, and this is what was known last' }),
+  ),
 })
 export type Plugin = Static<typeof Plugin>
 

@@ -14,6 +14,8 @@ const envelope = {
   revision: Type.Integer({ minimum: 0 }),
   state: Type.String(),
   requestKey: Type.Optional(Type.String()),
+  host: Type.Optional(Type.String()),
+  epoch: Type.Optional(Type.Integer({ minimum: 1 })),
 }
 
 const parsers = new Map<string, Parser<unknown>>()

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { Placement } from './fleet-host.ts'
 import { FullId } from './identifier-schema.ts'
 import { Integrity, PendingRestart, Release, SafeModeReason } from './journal-event.ts'
 import { createParser } from './parser.ts'
@@ -21,6 +22,9 @@ const PluginContext = Type.Object({
   config: Config,
   limits: ChosenLimits,
   hookSecret: Type.Optional(Type.Unsafe<string | undefined>(Type.String())),
+  placement: Type.Optional(Type.Unsafe<Placement | undefined>(Placement)),
+  host: Type.Optional(Type.String()),
+  epoch: Type.Optional(Type.Integer({ minimum: 1 })),
   limitsReached: Type.Array(ReachedLimit),
   integrity: Integrity,
   kept: Type.Array(Type.Intersect([Release, Type.Object({ keptAt: Type.String() })])),
@@ -51,6 +55,18 @@ const HostContext = Type.Object({
     Type.Object({ since: Type.String(), reason: SafeModeReason, unfinishedStarts: Count }),
     Type.Null(),
   ]),
+  members: Type.Optional(
+    Type.Record(
+      Type.String(),
+      Type.Object({
+        version: Type.String(),
+        address: Type.String(),
+        labels: Type.Array(Type.String()),
+        since: Type.String(),
+        draining: Type.Boolean(),
+      }),
+    ),
+  ),
 })
 
 const hostStates = ['stopped', 'starting', 'ready', 'stopping'] as const

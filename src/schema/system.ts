@@ -48,6 +48,9 @@ export const System = Type.Object({
     uptime: Type.Number({ description: 'Seconds' }),
     safeMode: orNull(SafeMode),
   }),
+  fleet: orNull(
+    Type.Object({ name: Type.String() }, { description: 'The hosts that this one works with; null: none' }),
+  ),
   versions: Type.Object({
     host: Type.String(),
     node: Type.String(),

@@ -125,6 +125,9 @@ export interface LoadSource {
   publicHooks: boolean
   /** What it has retained: topics, with the bytes of their payloads. The worker counts on from there, like the host. */
   retained: [topic: string, payload: number][]
+  /** The host of the fleet that it runs on, and under which epoch; absent without a fleet. */
+  host?: string | undefined
+  epoch?: number | undefined
 }
 
 /** What one isolate may have: bytes of one Lua string and of the key-value store, and counts of things. */

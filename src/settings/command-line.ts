@@ -8,6 +8,7 @@ import {
   settingNames,
   SettingsError,
 } from './definitions.ts'
+import { type FleetSettings, requireForMember } from './fleet-settings.ts'
 import { readSettings, type Settings } from './settings.ts'
 
 /** The command `lupine`, as it is typed. */
@@ -23,8 +24,15 @@ export type PublishingCommand =
   /** `keyFile`: undefined for minisign's own place. */
   | { command: 'sign'; folder: string; keyFile: string | undefined; hashesOnly: boolean }
 
+/** To take a data directory into a fleet, and to make one out of it. */
+export interface FleetCommand {
+  command: 'fleet join' | 'fleet leave'
+  membership: FleetSettings & { dataDirectory: string; secretKeyFile: string }
+}
+
 export type CommandLine =
   | { command: 'start'; settings: Settings }
+  | FleetCommand
   | { command: 'repair' | 'token' | SecretCommand; settings: Settings }
   | PublishingCommand
   | { command: 'help' }
@@ -44,7 +52,7 @@ export function parseCommandLine(
   const stray = ['key', 'hashes-only'].find((flag) => values[flag] !== undefined)
   if (stray !== undefined) throw new SettingsError(`--${stray} belongs to "lupine sign"; see lupine --help.`)
   const command = commands.find((name) => name === given)
-  if (command === undefined || rest.length > 0) {
+  if (given !== 'fleet' && (command === undefined || rest.length > 0)) {
     throw new SettingsError(`Unknown command ${JSON.stringify(positionals.join(' '))}; see lupine --help.`)
   }
   const text = (name: SettingName): string | undefined => {
@@ -53,11 +61,30 @@ export function parseCommandLine(
     return typeof value === 'string' ? value : (environment[variable] ?? fallback)
   }
   const settings = readSettings(text, isTerminal)
+  if (command === undefined) return readFleetCommand(rest, settings)
+  if (command === 'start' && settings.fleet !== undefined) requireForMember(settings)
   const needsKey = command === 'secret-key' || command === 'rotate-key' || command === 'decrypt'
   if (needsKey && settings.secretKeyFile === undefined) {
     throw bad('secretKeyFile', undefined, 'set for this command')
   }
   return { command, settings }
+}
+
+function readFleetCommand(operands: readonly string[], settings: Settings): FleetCommand {
+  const [action, place = '', ...rest] = operands
+  const isJoining = action === 'join' && operands.length === 1
+  const isLeaving = action === 'leave' && place !== '' && rest.length === 0
+  if (!isJoining && !isLeaving) {
+    throw new SettingsError(
+      'The commands are: lupine fleet join, and lupine fleet leave DIRECTORY; see lupine --help.',
+    )
+  }
+  const { fleet, secretKeyFile, dataDirectory } = settings
+  if (fleet === undefined) throw bad('fleetUrl', undefined, 'set for this command')
+  if (secretKeyFile === undefined) throw bad('secretKeyFile', undefined, 'set for this command')
+  return isJoining
+    ? { command: 'fleet join', membership: { ...fleet, secretKeyFile, dataDirectory } }
+    : { command: 'fleet leave', membership: { ...fleet, secretKeyFile, dataDirectory: place } }
 }
 
 function readPublishingCommand(
@@ -128,6 +155,8 @@ export function helpText(): string {
     '       lupine secret-key --secret-key-file FILE   make a key for secrets, or put a new one on top',
     '       lupine rotate-key [flags] encrypt all secrets with the first key of the file',
     '       lupine decrypt [flags]    write all secrets in plain text again',
+    '       lupine fleet join [flags]   take the stopped host in --data-dir into a fleet; the directory stays as it is',
+    '       lupine fleet leave DIRECTORY [flags]   make a data directory out of a fleet whose hosts are stopped',
     '       lupine keygen FILE        make a key to sign a repository with, and show its public half',
     '       lupine sign FOLDER [--key FILE] [--hashes-only]   fill in the hashes of its index, and sign it',
     '       lupine --help | --version',

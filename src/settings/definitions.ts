@@ -166,6 +166,43 @@ export const definitions = {
     fallback: undefined,
     meaning: "JSON map from origin to origin for the plugins' own HTTP requests",
   },
+  fleetUrl: {
+    flag: 'fleet-url',
+    variable: 'HOST_FLEET_URL',
+    fallback: undefined,
+    meaning:
+      'work as one with other hosts: addresses of their store (NATS with JetStream): nats, tls, ws or wss, comma separated',
+  },
+  fleet: {
+    flag: 'fleet',
+    variable: 'HOST_FLEET',
+    fallback: 'lupine',
+    meaning: 'name of the fleet',
+  },
+  labels: {
+    flag: 'labels',
+    variable: 'HOST_LABELS',
+    fallback: undefined,
+    meaning: 'what this host has, for plugins that ask for it: serial,cellar',
+  },
+  fleetCredentialsFile: {
+    flag: 'fleet-credentials-file',
+    variable: 'HOST_FLEET_CREDENTIALS_FILE',
+    fallback: undefined,
+    meaning: 'login at the store: credentials of NATS',
+  },
+  fleetPasswordFile: {
+    flag: 'fleet-password-file',
+    variable: 'HOST_FLEET_PASSWORD_FILE',
+    fallback: undefined,
+    meaning: 'login at the store: a line user:password',
+  },
+  fleetCaFile: {
+    flag: 'fleet-ca-file',
+    variable: 'HOST_FLEET_CA_FILE',
+    fallback: undefined,
+    meaning: "certificates (PEM) that may sign the store's",
+  },
 } as const satisfies Record<string, Definition>
 
 export type SettingName = keyof typeof definitions

@@ -1,6 +1,7 @@
 import { type LogLevel, logLevels } from '../base/log.ts'
 import type { ChosenLimits } from '../schema/plugin-limits.ts'
 import { bad, type SettingName } from './definitions.ts'
+import { type FleetSettings, readFleetSettings, readMemberId } from './fleet-settings.ts'
 import {
   oneOf,
   readBind,
@@ -62,6 +63,8 @@ export interface Settings {
   pluginLimits: ChosenLimits
   /** Variables that the manifests of plugins may read; undefined: it is not set, and each says for itself. */
   pluginEnvironment: readonly string[] | undefined
+  /** undefined: the host works by itself. */
+  fleet: FleetSettings | undefined
 }
 
 /** `text`: what is given for a setting, or its default. Throws `SettingsError`. */
@@ -71,9 +74,10 @@ export function readSettings(text: (name: SettingName) => string | undefined, is
     if (value === undefined || value === '') throw bad(name, value, 'a value')
     return value
   }
+  const fleet = readFleetSettings(text)
   return {
     dataDirectory: required('dataDirectory'),
-    hostId: readHostId(text('hostId')),
+    hostId: (fleet === undefined ? readHostId : readMemberId)(text('hostId')),
     httpBind: readBind('httpBind', required('httpBind')),
     httpPort: readPort('httpPort', required('httpPort')),
     publicUrl: readPublicUrl(text('publicUrl')),
@@ -96,5 +100,6 @@ export function readSettings(text: (name: SettingName) => string | undefined, is
     httpRewrite: readRewrite(text('httpRewrite')),
     pluginLimits: readPluginLimits(text('pluginLimits')),
     pluginEnvironment: readPluginEnvironment(text('pluginEnvironment')),
+    fleet,
   }
 }

@@ -8,6 +8,14 @@ import { bad, type SettingName, SettingsError } from './definitions.ts'
 
 /** What the text of a setting may be. Each throws `SettingsError`. */
 
+/** The parts of a list with commas; none is empty. */
+export function partsOfList(list: string): string[] {
+  return list
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '')
+}
+
 /** Whether this text fits into an `Authorization` header as it is. */
 export function isTokenText(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text)
@@ -126,10 +134,7 @@ export function readPublicUrl(value: string | undefined): string | undefined {
 }
 
 export function readTrustedProxies(value = ''): readonly string[] {
-  const networks = value
-    .split(',')
-    .map((text) => text.trim())
-    .filter((text) => text !== '')
+  const networks = partsOfList(value)
   if (networks.some((text) => parseNetwork(text) === undefined)) {
     throw bad('trustedProxies', value, 'IP addresses or networks such as 10.0.0.0/8, comma separated')
   }
@@ -154,10 +159,7 @@ export function readPluginLimits(value: string | undefined): ChosenLimits {
 /** An empty text is a list, too: of nothing. */
 export function readPluginEnvironment(value: string | undefined): string[] | undefined {
   if (value === undefined) return undefined
-  const patterns = value
-    .split(',')
-    .map((part) => part.trim())
-    .filter((part) => part !== '')
+  const patterns = partsOfList(value)
   if (patterns.every((pattern) => variablePattern.test(pattern))) return patterns
   throw bad('pluginEnvironment', value, 'names of variables, or beginnings of names ending in *, with commas')
 }

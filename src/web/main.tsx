@@ -6,6 +6,7 @@ import { connections, openStream } from './base/stream.ts'
 import { applyTheme } from './base/theme.ts'
 import { CatalogPage } from './pages/catalog-page.tsx'
 import { HistoryPage } from './pages/history-page.tsx'
+import { HostsPage } from './pages/hosts-page.tsx'
 import { LoginPage } from './pages/login-page.tsx'
 import { MachinesPage } from './pages/machines-page.tsx'
 import { PluginPage } from './pages/plugin-page.tsx'
@@ -50,6 +51,8 @@ function Current() {
       return <MachinesPage key={rest[0]} name={rest[0] ?? 'plugin-lifecycle'} />
     case 'history':
       return <HistoryPage />
+    case 'hosts':
+      return <HostsPage />
     case 'repositories':
       return <RepositoriesPage />
     case 'system':

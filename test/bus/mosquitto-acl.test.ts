@@ -26,16 +26,18 @@ test(
       'host/response/config',
       'host/plugins/@a/b/state',
       'host/status',
+      'host/hosts/cellar/status',
     ]) {
       await host.publishAsync(topic, 'host', { qos: 1 })
     }
     await host.publishAsync('home/end', 'x', { qos: 1 })
-    const seen = await atHost.take(6)
+    const seen = await atHost.take(7)
     assert.deepEqual(lines(seen.slice(0, 2)), ['host/request/config client', `${set} client`])
     while (!atClient.all.some(({ topic }) => topic === 'home/end'))
       await atClient.take(atClient.all.length + 1)
     assert.deepEqual([...new Set(lines(atClient.all))].sort(), [
       'home/end x',
+      'host/hosts/cellar/status host',
       'host/plugins/@a/b/exposed/lamp/state/set client',
       'host/plugins/@a/b/state host',
       'host/response/config host',

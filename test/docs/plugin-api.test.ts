@@ -64,7 +64,7 @@ before(async () => {
   const server = await startWebServer((_seen, response) => response.writeHead(404).end('{"message":"gone"}'))
   try {
     await withOutside(
-      pluginSource(probe, { config: { url: server.url } }),
+      pluginSource(probe, { config: { url: server.url }, host: 'cellar', epoch: 1 }),
       async ({ recorder }) => {
         await recorder.logged('done')
         await recorder.logged('found stats')

@@ -86,6 +86,18 @@ const usage: [title: string, flags: string[], environment: Record<string, string
   ['a bad port', [], { HOST_HTTP_PORT: 'x' }, /HOST_HTTP_PORT/],
   ['a token file that is not there', free, { HOST_TOKEN_FILE: '/no/such/file' }, /HOST_TOKEN_FILE/],
   [
+    'a fleet without a broker for all',
+    [...free, '--fleet-url', 'nats://127.0.0.1:1', '--secret-key-file', '/no/such/key'],
+    {},
+    /HOST_MQTT_URL .* is missing; a fleet/,
+  ],
+  [
+    'a fleet without a key file',
+    [...free, '--fleet-url', 'nats://127.0.0.1:1'],
+    { HOST_MQTT_URL: 'mqtt://127.0.0.1:1' },
+    /HOST_SECRET_KEY_FILE .* is missing; a fleet/,
+  ],
+  [
     'a certificate that is not there',
     [...free, '--tls-cert-file', '/no/such/certificate', '--tls-key-file', '/no/such/key'],
     {},

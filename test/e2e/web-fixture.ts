@@ -17,7 +17,11 @@ export const views: View[] = [
 export const nameOf = ({ theme, width }: View): string => `${theme}, ${width} pixels wide`
 
 /** One browser for all tests of a file; answers how to open a page of a host. */
-export function useBrowser(): (context: TestContext, host: TestHost, view?: View) => Promise<WatchedPage> {
+export function useBrowser(): (
+  context: TestContext,
+  host: Pick<TestHost, 'url'>,
+  view?: View,
+) => Promise<WatchedPage> {
   let browser: Browser | undefined
   before(async () => {
     if (browserMissing === false) browser = await launchBrowser()

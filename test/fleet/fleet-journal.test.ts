@@ -8,6 +8,7 @@ import { journalSubject } from '../../src/fleet/journal/subjects.ts'
 import { decide, requireRevision } from '../../src/journal/decide.ts'
 import { pluginIn } from '../../src/journal/evolve.ts'
 import type { Journal } from '../../src/journal/journal.ts'
+import { StaleDecisionError } from '../../src/journal/stale-decision.ts'
 import { stampFacts } from '../../src/journal/stamp.ts'
 import { noVault } from '../../src/journal/vault.ts'
 import { createSecretVault } from '../../src/lifecycle/secrets/secret-vault.ts'
@@ -141,6 +142,29 @@ test('the same Idempotency-Key on several hosts acts once, and all get the same 
   const late = await stage.openHost(context, fleet)
   assert.equal(late.state.seq, 3)
   assert.deepEqual([late.recallRequest('key-1'), pluginIn(late.state, id).context.enabled], [id, true])
+})
+
+test('a request whose first answer got lost has what it wrote then, although its facts are no longer possible', async (context) => {
+  const journal = await stage.openHost(context, stage.newFleet())
+  await journal.append(installation(id), 'http')
+  const facts = decide(pluginIn(journal.state, id), { type: 'toggle', enabled: true })
+  // The second time they are decided before the first events are known here.
+  const [first, again] = await Promise.all([
+    journal.append(facts, 'http', 'key-2'),
+    journal.append(facts, 'http', 'key-2'),
+  ])
+  assert.deepEqual(again, first)
+  await assert.rejects(journal.append(facts, 'http', 'key-3'), { code: 'invalid_transition' })
+})
+
+test('facts that were decided before the last ones were known are to be decided once more', async (context) => {
+  const journal = await stage.openHost(context, stage.newFleet())
+  await journal.append(installation(id), 'http')
+  const facts = decide(pluginIn(journal.state, id), { type: 'toggle', enabled: true })
+  const [, again] = await Promise.allSettled([journal.append(facts, 'http'), journal.append(facts, 'http')])
+  assert.ok(again.status === 'rejected' && again.reason instanceof StaleDecisionError)
+  // Now they are known, and it is the caller's mistake.
+  await assert.rejects(journal.append(facts, 'http'), { code: 'invalid_transition' })
 })
 
 test('an append that broke off half-way is finished by whoever writes next', async (context) => {

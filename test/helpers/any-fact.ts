@@ -79,6 +79,14 @@ export function pluginFactsOf(plugin: string): PluginFact[] {
     { type: 'PluginVersionConfirmed', plugin, data: { indexVersion: '2.0.1' } },
     { type: 'PluginVersionConfirmed', plugin, data: { indexVersion: '2.0.1', keepsRevision: true } },
     { type: 'PluginUninstalled', plugin, data: { purged: [] } },
+    { type: 'PluginPlaced', plugin, data: { placement: { host: 'a', labels: ['serial'] } } },
+    { type: 'PluginPlaced', plugin, data: { placement: {} } },
+    { type: 'PluginMoved', plugin, data: { from: null, to: 'a', epoch: 1, reason: 'start' } },
+    {
+      type: 'PluginMoved',
+      plugin,
+      data: { from: 'a', to: 'b', epoch: 2, reason: 'host lost', keepsRevision: true },
+    },
   ]
 }
 
@@ -102,6 +110,14 @@ export const hostFactsOfAll: Fact[] = [
   { type: 'RepositoryIndexAccepted', plugin: null, data: { name: 'unknown', signedAt: 6 } },
   { type: 'RepositoryRemoved', plugin: null, data: { name: 'r' } },
   { type: 'NamespaceClaimed', plugin: null, data: { namespace: 'fixtures', repository: 'r' } },
+  {
+    type: 'HostJoined',
+    plugin: null,
+    data: { host: 'a', hostVersion: '1.0.0', address: 'http://a', labels: ['serial'] },
+  },
+  { type: 'HostDrainRequested', plugin: null, data: { host: 'a' } },
+  { type: 'HostDrainEnded', plugin: null, data: { host: 'a' } },
+  { type: 'HostDrainRequested', plugin: null, data: { host: 'unknown' } },
 ]
 
 /** Any facts at all: most are refused by the machine, which is part of the law. */

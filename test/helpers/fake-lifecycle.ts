@@ -40,6 +40,9 @@ export function pluginNamed(id: string, rest: Partial<Plugin> = {}): Plugin {
     resources: { ...noResources },
     limits: { effective: shownLimits(defaultPluginLimits), set: {} },
     limitsReached: [],
+    host: null,
+    epoch: null,
+    placement: {},
     ...rest,
   }
 }

@@ -21,6 +21,8 @@ export interface NatsServerOptions {
   /** Lines of its configuration beside port and store. */
   lines?: string[]
   jetStream?: boolean
+  /** Program and arguments before its own command. */
+  within?: readonly string[]
   /** As one of several: its name, and where another one is. */
   cluster?: { name: string; routes: string[] }
 }
@@ -29,7 +31,7 @@ export async function startNatsServer(
   directory: string,
   options: NatsServerOptions = {},
 ): Promise<NatsServer> {
-  const { lines = [], jetStream = true, cluster } = options
+  const { lines = [], jetStream = true, within = [], cluster } = options
   const home = join(directory, 'nats-server')
   const portsFolder = join(home, 'ports')
   const file = join(home, 'nats.conf')
@@ -50,7 +52,8 @@ export async function startNatsServer(
           ]
     await writeFile(file, [`listen: "127.0.0.1:${port}"`, ...store, ...member, ...lines].join('\n'))
     for (const name of await readdir(portsFolder)) await rm(join(portsFolder, name))
-    child = spawn('nats-server', ['--config', file, '--ports_file_dir', portsFolder], {
+    const command = [...within, 'nats-server', '--config', file, '--ports_file_dir', portsFolder]
+    child = spawn(command[0] ?? '', command.slice(1), {
       env: { ...process.env, PATH: `${process.env.PATH ?? ''}:/usr/sbin` },
       stdio: 'ignore',
     })

@@ -112,8 +112,18 @@ export function testSettings(dataDirectory: string, changes: Partial<Settings> =
     httpRewrite: {},
     pluginLimits: {},
     pluginEnvironment: undefined,
+    fleet: undefined,
     ...changes,
   }
+}
+
+/** A real host in a directory that is there; its end leaves that as it is. */
+export function openTestHost(
+  directory: string,
+  repository: string,
+  options: TestHostOptions,
+): Promise<TestHost> {
+  return start(directory, repository, options, async () => undefined)
 }
 
 async function start(

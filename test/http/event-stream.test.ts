@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { Json } from '../../src/base/json.ts'
 import { serializeJson } from '../../src/base/serialized-json.ts'
 import type { Announcement } from '../../src/lifecycle/lifecycle.ts'
-import type { JournalEvent } from '../../src/schema/journal-event.ts'
+import type { JournalEventView } from '../../src/schema/journal-event.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 import { startTestHost } from '../helpers/test-host.ts'
 import { readEvents, type ServerSentEvent } from './clients.ts'
@@ -28,7 +28,7 @@ test('the stream tells what happens: lifecycle with its number, log, event, obje
     await host.request('PUT', '/api/plugins/demo/controls/level', { body: { value: 7 } })
     await host.request('DELETE', '/api/plugins/demo')
     const events = await reader.until(last)
-    const history = (await host.request('GET', '/api/history')).body.events as JournalEvent[]
+    const history = (await host.request('GET', '/api/history')).body.events as JournalEventView[]
     const enabled = history.findIndex(({ type }) => type === 'PluginEnabled')
     assert.deepEqual(
       lifecycleOnly(events),
@@ -100,8 +100,8 @@ test('a client that comes back gets what it missed and what follows, each event 
     ])
     const streams = await Promise.all(readers.map(async (reader) => lifecycleOnly(await reader.until(last))))
     await commands
-    const history = (await host.request('GET', '/api/history')).body.events as JournalEvent[]
-    const numbers = (events: JournalEvent[]) => events.map(({ seq }) => String(seq))
+    const history = (await host.request('GET', '/api/history')).body.events as JournalEventView[]
+    const numbers = (events: JournalEventView[]) => events.map(({ seq }) => String(seq))
     assert.deepEqual(
       streams.map((events) => events.map(({ id }) => id)),
       [
@@ -124,7 +124,7 @@ test('a client that comes back gets what it missed and what follows, each event 
 /** The HTTP side with announcements and a journal that the test makes. */
 async function streamOf(clock = createManualClock()) {
   const listeners = new Set<(announcement: Announcement) => void>()
-  const journal: JournalEvent[] = []
+  const journal: JournalEventView[] = []
   const http = await startHttp(
     {
       subscribe(listener) {
@@ -141,8 +141,8 @@ async function streamOf(clock = createManualClock()) {
     },
     { clock },
   )
-  const append = (plugin = '@a/b'): JournalEvent => {
-    const event = { seq: journal.length + 1, type: 'PluginLoaded', plugin, data: {} } as JournalEvent
+  const append = (plugin = '@a/b'): JournalEventView => {
+    const event = { seq: journal.length + 1, type: 'PluginLoaded', plugin, data: {} } as JournalEventView
     journal.push(event)
     return event
   }

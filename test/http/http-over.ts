@@ -3,15 +3,15 @@ import { pluginLifecycle } from '../../machines/plugin-lifecycle.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { createHttp, type Http, type HttpSettings } from '../../src/http/http.ts'
-import type { Lifecycle } from '../../src/lifecycle/lifecycle.ts'
+import type { LifecycleFacade } from '../../src/lifecycle/facade.ts'
 import { defaultPluginLimits } from '../../src/schema/plugin-limits.ts'
 
 /** A lifecycle of which only the members that a test is about do something. */
-export function lifecycleWith(members: Partial<Lifecycle>): Lifecycle {
+export function lifecycleWith(members: Partial<LifecycleFacade>): LifecycleFacade {
   const missing = (name: string) => (): never => {
     throw new Error(`The test does not expect ${name}`)
   }
-  const base: Lifecycle = {
+  const base: LifecycleFacade = {
     resolveId: (text) => text,
     list: missing('list'),
     get: missing('get'),
@@ -65,7 +65,7 @@ export function lifecycleWith(members: Partial<Lifecycle>): Lifecycle {
 
 /** The HTTP side alone, listening on a free port. */
 export async function startHttp(
-  members: Partial<Lifecycle>,
+  members: Partial<LifecycleFacade>,
   settings: Partial<HttpSettings> = {},
 ): Promise<Http> {
   const http = createHttp({

@@ -21,6 +21,7 @@ GET /api/events
 GET /api/history
 GET /api/history/{seq}/state
 GET /api/inspect
+GET /api/hosts
 GET /api/machines
 GET /api/machines/{name}
 GET /api/openapi.json
@@ -39,6 +40,7 @@ GET /api/repositories
 GET /livez
 GET /mqtt
 GET /readyz
+POST /api/hosts/{host}/drain
 POST /api/plugins/install
 POST /api/plugins/{id}/config
 POST /api/plugins/{id}/config/check
@@ -53,6 +55,8 @@ POST /plugins/{id}/config
 POST /plugins/{id}/toggle
 PUT /api/plugins/{id}/controls/{control}
 PUT /api/plugins/{id}/exposures/{exposure}/{feature}
+PUT /api/plugins/{id}/placement
+DELETE /api/hosts/{host}/drain
 DELETE /api/plugins/{id}
 DELETE /api/repositories/{name}
 DELETE /plugins/{id}
@@ -162,6 +166,10 @@ const requests: [name: string, path: string, body?: unknown][] = [
   ['GET /api/machines/{name}', '/api/machines/host'],
   ['GET /api/machines/{name}', '/api/machines/host?format=mermaid'],
   ['GET /api/repositories', '/api/repositories'],
+  ['GET /api/hosts', '/api/hosts'],
+  ['POST /api/hosts/{host}/drain', '/api/hosts/attic/drain'],
+  ['DELETE /api/hosts/{host}/drain', '/api/hosts/attic/drain'],
+  ['PUT /api/plugins/{id}/placement', '/api/plugins/demo/placement', { labels: ['serial'] }],
   ['POST /api/repositories', '/api/repositories', { name: 'x', url: '/nowhere/at/all' }],
   ['DELETE /api/repositories/{name}', '/api/repositories/nobody'],
   ['DELETE /api/plugins/{id}', '/api/plugins/faulty'],

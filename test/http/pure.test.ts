@@ -58,16 +58,16 @@ test('If-Match takes revisions in quotes, weak ones, lists and *', () => {
   }
 })
 
-test('the revision to expect is the one tag, or that of a list which is the present one', () => {
-  const at = (revision: number | undefined) => () => revision
+test('the revision to expect is the one tag, or that of a list which is the present one', async () => {
+  const at = (revision: number | undefined) => () => Promise.resolve(revision)
   assert.deepEqual(
-    [
+    await Promise.all([
       expectedRevision(undefined, at(7)),
       expectedRevision('*', at(7)),
       // Left to the command, which compares when its turn comes.
       expectedRevision('"5"', at(7)),
       expectedRevision('"5", "7"', at(7)),
-    ],
+    ]),
     [undefined, undefined, 5, 7],
   )
   for (const [header, revision] of [
@@ -75,7 +75,7 @@ test('the revision to expect is the one tag, or that of a list which is the pres
     ['"abc"', 7],
     ['"5", "6"', undefined],
   ] as const) {
-    assert.equal(problemOf(() => expectedRevision(header, at(revision))).code, 'revision_conflict', header)
+    await assert.rejects(expectedRevision(header, at(revision)), { code: 'revision_conflict' }, header)
   }
 })
 

@@ -20,6 +20,7 @@ test('the host says what it is, how it is, and what its plugins take', async () 
   assert.deepEqual(known, { id: host.host.id, safeMode: null })
   assert.deepEqual(
     {
+      fleet: body.fleet,
       versions: [body.versions.host, body.versions.node],
       broker: { ...body.broker, messages: undefined },
       http: body.http,
@@ -31,6 +32,7 @@ test('the host says what it is, how it is, and what its plugins take', async () 
       health: body.health,
     },
     {
+      fleet: null,
       versions: [hostVersion, process.versions.node],
       broker: { kind: 'embedded', url: host.mqttUrl, connected: true, clients: 0, messages: undefined },
       http: { url: host.url, eventStreams: 0, inspectors: 0 },

@@ -112,6 +112,29 @@ for (const operation of ['write', 'datasync', 'open'] as const) {
   })
 }
 
+test('an append to a copy does not wait for the disk; what the disk refuses is told with the next one', async (context) => {
+  const directory = await temporaryDirectory(context)
+  let full = true
+  let syncs = 0
+  const files = failingFileSystem((name, path) => {
+    const isSync = name === 'datasync' && path.endsWith(journalFileName)
+    syncs += isSync ? 1 : 0
+    return full && isSync
+  })
+  const journal = await openTestJournal(directory, { files, isCopy: true })
+  await journal.append(installation(id), 'http')
+  assert.equal(syncs, 1)
+  await assert.rejects(journal.append(installation(other), 'http'), { code: 'storage_full' })
+  full = false
+  await journal.append(installation(other), 'http')
+  const after = plainState(journal.state)
+  await journal.close()
+  assert.equal(syncs, 2)
+  const again = await openTestJournal(directory)
+  context.after(() => again.close())
+  assert.deepEqual(plainState(again.state), after)
+})
+
 test('bytes that a failed write left are cut off before the next append, even when cutting failed at first', async (context) => {
   const directory = await temporaryDirectory(context)
   let full = false

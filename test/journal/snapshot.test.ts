@@ -197,3 +197,32 @@ test('a closed writer tries no more by itself', async (context) => {
   await writer.close()
   assert.equal(clock.waiting, 0)
 })
+
+test('all who ask while the file is being written share the next one, which has what they changed', async (context) => {
+  const directory = await temporaryDirectory(context)
+  let seq = 1
+  let writes = 0
+  let begun = (): void => undefined
+  const isBegun = new Promise<void>((resolve) => (begun = resolve))
+  const writer = createSnapshotWriter({
+    directory,
+    files: failingFileSystem((name) => {
+      writes += name === 'writeFile' ? 1 : 0
+      // What changes from then on is for whoever asks from then on.
+      if (writes === 2) seq = 9
+      begun()
+      return false
+    }),
+    clock: createManualClock(),
+    logger: silentLogger,
+    kept: undefined,
+    state: () => ({ ...initialState(), seq }),
+  })
+  const first = writer.flush()
+  await isBegun
+  seq = 4
+  const others = [1, 2, 3].map(() => writer.flush())
+  await Promise.all([first, ...others])
+  assert.equal(writes, 2)
+  assert.equal(JSON.parse(await readFile(join(directory, snapshotFileName), 'utf8')).journal.seq, 4)
+})

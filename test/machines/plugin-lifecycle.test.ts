@@ -57,6 +57,12 @@ const facts: { [T in PluginFact['type']]: Extract<PluginFact, { type: T }> } = {
   PluginVersionConfirmed: { type: 'PluginVersionConfirmed', plugin: id, data: { indexVersion: '3.0.0' } },
   PluginRolledBack: { type: 'PluginRolledBack', plugin: id, data: { reason: 'asked for' } },
   PluginUninstalled: { type: 'PluginUninstalled', plugin: id, data: { purged: [] } },
+  PluginPlaced: { type: 'PluginPlaced', plugin: id, data: { placement: { labels: ['serial'] } } },
+  PluginMoved: {
+    type: 'PluginMoved',
+    plugin: id,
+    data: { from: null, to: 'a', epoch: 1, reason: 'start', keepsRevision: true },
+  },
 }
 
 type Type = PluginFact['type']
@@ -90,6 +96,8 @@ const transitions: Record<PluginState, Partial<Record<Type, PluginState>>> = {
   notInstalled: { PluginInstallRequested: 'installing' },
   installing: { PluginInstalled: 'installed', PluginInstallFailed: 'notInstalled' },
   installed: {
+    PluginPlaced: 'installed',
+    PluginMoved: 'installed',
     PluginConfigured: 'installed',
     PluginLimitsChanged: 'installed',
     PluginHookSecretChanged: 'installed',
@@ -100,6 +108,8 @@ const transitions: Record<PluginState, Partial<Record<Type, PluginState>>> = {
     PluginUninstalled: 'uninstalled',
   },
   loading: {
+    PluginPlaced: 'loading',
+    PluginMoved: 'loading',
     PluginHookSecretChanged: 'loading',
     PluginLimitReached: 'loading',
     PluginFilesRestored: 'loading',
@@ -108,6 +118,8 @@ const transitions: Record<PluginState, Partial<Record<Type, PluginState>>> = {
     PluginUnloaded: 'unloaded',
   },
   running: {
+    PluginPlaced: 'running',
+    PluginMoved: 'running',
     PluginConfigured: 'running',
     PluginLimitsChanged: 'running',
     PluginHookSecretChanged: 'running',
@@ -120,11 +132,15 @@ const transitions: Record<PluginState, Partial<Record<Type, PluginState>>> = {
     PluginUnloaded: 'unloaded',
   },
   unloading: {
+    PluginPlaced: 'unloading',
+    PluginMoved: 'unloading',
     PluginHookSecretChanged: 'unloading',
     PluginLimitReached: 'unloading',
     PluginUnloaded: 'unloaded',
   },
   unloaded: {
+    PluginPlaced: 'unloaded',
+    PluginMoved: 'unloaded',
     PluginConfigured: 'unloaded',
     PluginLimitsChanged: 'unloaded',
     PluginHookSecretChanged: 'unloaded',
@@ -135,6 +151,8 @@ const transitions: Record<PluginState, Partial<Record<Type, PluginState>>> = {
     PluginUninstalled: 'uninstalled',
   },
   failed: {
+    PluginPlaced: 'failed',
+    PluginMoved: 'failed',
     PluginConfigured: 'failed',
     PluginLimitsChanged: 'failed',
     PluginHookSecretChanged: 'failed',

@@ -83,6 +83,8 @@ for (const transport of ['tcp', 'websocket'] as const) {
       enabled: true,
       version: '1.0.0',
       error: null,
+      host: null,
+      epoch: null,
       seq: state.seq,
     })
 

@@ -2,7 +2,8 @@ import { serializeJson } from '../../src/base/serialized-json.ts'
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createMqttProjection } from '../../src/mqtt-api/mqtt-projection.ts'
-import type { JournalEvent } from '../../src/schema/journal-event.ts'
+import type { Voice } from '../../src/mqtt-api/voice.ts'
+import type { JournalEventView } from '../../src/schema/journal-event.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'
 import { collectFromBus, createRecordingLogger, startBus, textOf } from '../bus/bus-fixture.ts'
 import { createFakeLifecycle, pluginNamed, type FakePlugin } from '../helpers/fake-lifecycle.ts'
@@ -10,12 +11,15 @@ import { createFakeLifecycle, pluginNamed, type FakePlugin } from '../helpers/fa
 const clock = '@starter/clock'
 const base = `host/plugins/${clock}`
 
-async function start(t: TestContext, plugin: Partial<FakePlugin> = {}) {
+async function start(t: TestContext, plugin: Partial<FakePlugin> = {}, voice?: Voice) {
   const bus = await startBus(t)
   const logger = createRecordingLogger()
   const plugins = new Map<string, FakePlugin>([[clock, { plugin: pluginNamed(clock), ...plugin }]])
   const fake = createFakeLifecycle(plugins)
-  const projection = createMqttProjection({ lifecycle: fake.lifecycle, bus, root: 'host', logger })
+  const projection = createMqttProjection({
+    ...{ lifecycle: fake.lifecycle, bus, root: 'host', logger },
+    ...(voice === undefined ? {} : { voice }),
+  })
   t.after(() => projection.close())
   projection.follow()
 
@@ -34,7 +38,7 @@ async function start(t: TestContext, plugin: Partial<FakePlugin> = {}) {
   return { bus, logger, plugins, projection, retained, ...fake }
 }
 
-function lifecycleEvent(type: string, state: Plugin['state'], seq: number): JournalEvent {
+function lifecycleEvent(type: string, state: Plugin['state'], seq: number): JournalEventView {
   return {
     seq,
     id: `event-${seq}`,
@@ -45,12 +49,14 @@ function lifecycleEvent(type: string, state: Plugin['state'], seq: number): Jour
     by: 'http',
     data: {},
     state,
-  } as JournalEvent
+    host: null,
+    epoch: null,
+  } as JournalEventView
 }
 
 const stateText = (state: string, seq: number, rest: Partial<Plugin> = {}): string => {
-  const { enabled = true, version = '1.0.0', error = null } = rest
-  return `${base}/state ${JSON.stringify({ state, enabled, version, error, seq })}`
+  const { enabled = true, version = '1.0.0', error = null, host = null, epoch = null } = rest
+  return `${base}/state ${JSON.stringify({ state, enabled, version, error, host, epoch, seq })}`
 }
 
 test('At the start everything that is true is retained, and what is not true any more is cleared', async (t) => {
@@ -161,6 +167,23 @@ test('None of the host’s words about a plugin is left retained when it is unin
   plugins.delete(clock)
   announce({ kind: 'lifecycle', event: lifecycleEvent('PluginUninstalled', 'uninstalled', 8) })
   assert.deepEqual(await retained(), [])
+})
+
+test('In a fleet, what a host that is cut off leaves of a plugin goes all the same when the plugin is uninstalled', async (t) => {
+  const voice: Voice = { knows: () => false, speaksFor: () => false, speaksForAll: () => true }
+  const { bus, projection, announce, plugins } = await start(t, {}, voice)
+  await projection.start()
+  const left = [`${base}/sensors/temperature`, `${base}/state`]
+  for (const topic of left) await bus.publish(topic, '1', { retain: true })
+  const received = await collectFromBus(bus, `${base}/#`)
+  await received.take(left.length)
+  plugins.delete(clock)
+  announce({ kind: 'lifecycle', event: lifecycleEvent('PluginUninstalled', 'uninstalled', 9) })
+  const cleared = (await received.take(2 * left.length)).slice(left.length)
+  assert.deepEqual(
+    cleared.map(({ topic, payload }) => [topic, payload.length]),
+    left.map((topic) => [topic, 0]),
+  )
 })
 
 test('After closing nothing is listened to any more', async (t) => {

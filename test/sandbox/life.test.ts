@@ -68,6 +68,16 @@ test('§2.3 the instance has the fields of the manifest, and its own meta', asyn
   ])
 })
 
+test('a plugin of a fleet knows its host and its epoch at each load, and any other one has neither', async () => {
+  const lua = 'print(plugin.host, plugin.epoch, math.type(plugin.epoch))'
+  for (const [overrides, line] of [
+    [{ host: 'cellar', epoch: 1 }, 'cellar\t1\tinteger'],
+    [{ host: 'attic-2', epoch: 70_000_000_000 }, 'attic-2\t70000000000\tinteger'],
+    [{}, 'nil\tnil\tnil'],
+  ] as const)
+    assert.deepEqual(await linesOf(pluginSource(lua, overrides)), [line])
+})
+
 test('§2.4 plugin.config is there before init, and is the table that init receives', async () => {
   const lines = await linesOf(
     pluginSource(

@@ -37,6 +37,7 @@ test('without flags and variables the defaults of the contract hold', () => {
     httpRewrite: {},
     pluginLimits: {},
     pluginEnvironment: undefined,
+    fleet: undefined,
   })
 })
 

@@ -1,86 +1,114 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  type FleetNeeds,
-  type FleetSettingName,
-  readFleetSettings,
-} from '../../src/settings/fleet-settings.ts'
+import { parseCommandLine } from '../../src/settings/command-line.ts'
 import { SettingsError } from '../../src/settings/definitions.ts'
+import type { Settings } from '../../src/settings/settings.ts'
 
-type Given = Partial<Record<FleetSettingName, string>>
+type Variables = Record<string, string>
 
-const needs: FleetNeeds = { hostId: undefined, mqttUrl: 'mqtt://broker', secretKeyFile: 'key' }
+/** What a host of a fleet needs besides the store's address. */
+const needs: Variables = { HOST_MQTT_URL: 'mqtt://broker', HOST_SECRET_KEY_FILE: 'key' }
 
-const read = (given: Given, changes: Partial<FleetNeeds> = {}, options = {}) =>
-  readFleetSettings((name) => given[name], { ...needs, ...changes }, options)
+function read(commandLine: string[], given: Variables): Settings {
+  const line = parseCommandLine(commandLine, given, false)
+  assert.ok('settings' in line)
+  return line.settings
+}
 
 test('without an address there is no fleet, whatever else is set', () => {
-  assert.equal(read({}), undefined)
-  assert.equal(read({ fleetUrl: '', fleet: '?' }, { secretKeyFile: undefined }), undefined)
+  assert.equal(read([], {}).fleet, undefined)
+  assert.equal(read([], { HOST_FLEET_URL: '', HOST_FLEET: '?', HOST_LABELS: '?' }).fleet, undefined)
+  assert.equal(read([], { HOST_ID: 'x'.repeat(64) }).hostId, 'x'.repeat(64))
 })
 
-test('addresses, names and files are taken as they are given', () => {
+test('addresses, names, labels and files are taken as they are given', () => {
+  const { fleet, hostId } = read([], {
+    ...needs,
+    HOST_ID: '_box-1',
+    HOST_FLEET_URL: 'tls://a.example:4222, tls://b.example',
+    HOST_FLEET: 'Site_1-x',
+    HOST_LABELS: 'serial, cellar,serial',
+    HOST_FLEET_PASSWORD_FILE: 'p',
+    HOST_FLEET_CA_FILE: 'ca',
+  })
   assert.deepEqual(
-    read(
+    [hostId, fleet],
+    [
+      '_box-1',
       {
-        fleetUrl: 'tls://a.example:4222, tls://b.example',
+        servers: ['tls://a.example:4222', 'tls://b.example'],
         fleet: 'Site_1-x',
-        fleetPasswordFile: 'p',
-        fleetCaFile: 'ca',
+        labels: ['serial', 'cellar'],
+        credentialsFile: undefined,
+        passwordFile: 'p',
+        caFile: 'ca',
       },
-      { hostId: 'box-1' },
-    ),
-    {
-      ...{ servers: ['tls://a.example:4222', 'tls://b.example'], fleet: 'Site_1-x', hostId: 'box-1' },
-      ...{ credentialsFile: undefined, passwordFile: 'p', caFile: 'ca' },
-    },
+    ],
   )
-  assert.equal(read({ fleetUrl: 'nats://127.0.0.1:4222' })?.fleet, 'lupine')
-  assert.ok(read({ fleetUrl: 'nats://localhost' }, { mqttUrl: undefined }, { isMember: false }))
 })
 
-const local = 'nats://127.0.0.1'
-const refusals: { given: Given; changes?: Partial<FleetNeeds>; says: RegExp }[] = [
+test('what is not set has its default, and a flag wins over its variable', () => {
+  const flags = ['--fleet-url', 'nats://127.0.0.1:4222', '--labels', 'roof', '--id', 'box']
+  const { fleet, hostId } = read(flags, { ...needs, HOST_LABELS: 'cellar', HOST_FLEET_URL: 'nats://store' })
+  assert.deepEqual(
+    [hostId, fleet?.servers, fleet?.fleet, fleet?.labels],
+    ['box', ['nats://127.0.0.1:4222'], 'lupine', ['roof']],
+  )
+  assert.deepEqual(read([], { ...needs, HOST_FLEET_URL: 'nats://[::1]' }).fleet?.labels, [])
+})
+
+test('a command for a stopped host needs neither broker nor key because of the fleet', () => {
+  assert.ok(read(['token'], { HOST_FLEET_URL: 'nats://localhost' }).fleet)
+})
+
+const local = { ...needs, HOST_FLEET_URL: 'nats://127.0.0.1' }
+const refusals: { given: Variables; says: RegExp }[] = [
   {
-    given: { fleetUrl: 'http://a' },
+    given: { ...needs, HOST_FLEET_URL: 'http://a' },
     says: /^HOST_FLEET_URL .* cannot be used; it must be nats:\/\/, tls:\/\/, ws/,
   },
-  { given: { fleetUrl: 'nats:4222' }, says: /^HOST_FLEET_URL .* cannot be used/ },
-  { given: { fleetUrl: ' , ' }, says: /^HOST_FLEET_URL .* is empty/ },
+  { given: { ...needs, HOST_FLEET_URL: 'nats:4222' }, says: /^HOST_FLEET_URL .* cannot be used/ },
+  { given: { ...needs, HOST_FLEET_URL: ' , ' }, says: /^HOST_FLEET_URL .* is empty/ },
   {
-    given: { fleetUrl: 'nats://me:pearl@127.0.0.1' },
+    given: { ...needs, HOST_FLEET_URL: 'nats://me:pearl@127.0.0.1' },
     says: /has a login in it; put user:password into a file/,
   },
-  { given: { fleetUrl: `${local},ws://127.0.0.1` }, says: /mixes WebSocket/ },
+  { given: { ...needs, HOST_FLEET_URL: 'nats://127.0.0.1,ws://127.0.0.1' }, says: /mixes WebSocket/ },
   {
-    given: { fleetUrl: local, fleet: 'a.b' },
-    says: /^HOST_FLEET \(--fleet\) is "a\.b"; in a fleet it must be 1 to 32 letters/,
+    given: { ...local, HOST_FLEET: 'a.b' },
+    says: /^HOST_FLEET \(--fleet\) is "a\.b"; it must be 1 to 32 letters/,
   },
-  { given: { fleetUrl: local, fleet: '' }, says: /^HOST_FLEET \(--fleet\) is ""/ },
-  { given: { fleetUrl: local, fleet: 'x'.repeat(33) }, says: /^HOST_FLEET \(--fleet\) is "x+"/ },
-  { given: { fleetUrl: local }, changes: { hostId: 'x'.repeat(33) }, says: /^HOST_ID \(--id\) is "x+"/ },
+  { given: { ...local, HOST_FLEET: '' }, says: /^HOST_FLEET \(--fleet\) is ""/ },
+  { given: { ...local, HOST_FLEET: 'x'.repeat(33) }, says: /^HOST_FLEET \(--fleet\) is "x+"/ },
+  { given: { ...local, HOST_ID: 'x'.repeat(33) }, says: /^HOST_ID \(--id\) is "x+".* in a fleet/ },
+  { given: { ...local, HOST_LABELS: 'a b' }, says: /^HOST_LABELS \(--labels\) is "a b"; it must be labels/ },
+  { given: { ...local, HOST_LABELS: 'x'.repeat(33) }, says: /^HOST_LABELS \(--labels\)/ },
   {
-    given: { fleetUrl: local },
-    changes: { mqttUrl: undefined },
+    given: { ...local, HOST_MQTT_URL: '' },
     says: /^HOST_MQTT_URL \(--mqtt-url\) is missing; a fleet/,
   },
   {
-    given: { fleetUrl: local },
-    changes: { secretKeyFile: undefined },
+    given: { ...local, HOST_SECRET_KEY_FILE: '' },
     says: /^HOST_SECRET_KEY_FILE .* is missing; a fleet/,
   },
   {
-    given: { fleetUrl: local, fleetPasswordFile: 'p', fleetCredentialsFile: 'c' },
+    given: { ...local, HOST_FLEET_PASSWORD_FILE: 'p', HOST_FLEET_CREDENTIALS_FILE: 'c' },
     says: /are two logins; give one of them/,
   },
-  { given: { fleetUrl: 'nats://192.168.1.2' }, says: /leads to another machine; that needs a login/ },
-  { given: { fleetUrl: `${local},nats://store` }, says: /leads to another machine; that needs a login/ },
+  {
+    given: { ...needs, HOST_FLEET_URL: 'nats://192.168.1.2' },
+    says: /leads to another machine; that needs a login/,
+  },
+  {
+    given: { ...needs, HOST_FLEET_URL: 'nats://127.0.0.1,nats://store' },
+    says: /leads to another machine; that needs a login/,
+  },
 ]
 
-for (const { given, changes = {}, says } of refusals) {
-  test(`refused with one line: ${JSON.stringify({ ...given, ...changes })}`, () => {
+for (const { given, says } of refusals) {
+  test(`refused with one line: ${JSON.stringify(given)}`, () => {
     assert.throws(
-      () => read(given, changes),
+      () => parseCommandLine([], given, false),
       (error: Error) => {
         assert.ok(error instanceof SettingsError)
         assert.match(error.message, says)
@@ -90,3 +118,26 @@ for (const { given, changes = {}, says } of refusals) {
     )
   })
 }
+
+test('the commands that join and leave take what they need of the settings, and no broker', () => {
+  const given = { HOST_FLEET_URL: 'nats://localhost', HOST_SECRET_KEY_FILE: 'key', HOST_DATA_DIR: 'own' }
+  const read = (...words: string[]) => parseCommandLine(['fleet', ...words], given, false)
+  const joining = read('join', '--fleet', 'site')
+  assert.ok('membership' in joining)
+  assert.deepEqual(
+    [joining.command, joining.membership.fleet, joining.membership.dataDirectory],
+    ['fleet join', 'site', 'own'],
+  )
+  const leaving = read('leave', 'place')
+  assert.ok('membership' in leaving)
+  assert.deepEqual(
+    [leaving.command, leaving.membership.secretKeyFile, leaving.membership.dataDirectory],
+    ['fleet leave', 'key', 'place'],
+  )
+  for (const words of [[], ['join', 'x'], ['leave'], ['leave', ''], ['leave', 'a', 'b'], ['stay']]) {
+    assert.throws(() => read(...words), /^SettingsError: The commands are: lupine fleet join, and lupine/)
+  }
+  const without = (name: string) => () => parseCommandLine(['fleet', 'join'], { ...given, [name]: '' }, false)
+  assert.throws(without('HOST_FLEET_URL'), /HOST_FLEET_URL .* must be set for this command/)
+  assert.throws(without('HOST_SECRET_KEY_FILE'), /HOST_SECRET_KEY_FILE .* must be set for this command/)
+})

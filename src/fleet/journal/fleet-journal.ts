@@ -6,7 +6,7 @@ import { noVault } from '../../journal/vault.ts'
 import type { JournalEvent } from '../../schema/journal-event.ts'
 import { StoreRefusedError } from '../store/store-errors.ts'
 import { type JournalStream, openJournalStream } from './journal-stream.ts'
-import { createStreamQueue, type StreamQueue } from './stream-queue.ts'
+import { createStreamQueue, type StreamQueue, type StreamQueueSettings } from './stream-queue.ts'
 import { decodeMessage } from './stream-message.ts'
 
 /** The journal of a fleet: as that of one host, in a stream that all hosts share. `directory` has this host's copy. */
@@ -22,6 +22,8 @@ export interface FleetJournalSettings extends Omit<JournalSettings, 'createQueue
   fleet: string
   /** A fleet that is not there is refused, and not founded. */
   mustExist?: boolean
+  /** As in `StreamQueueSettings`. */
+  author?: StreamQueueSettings['author']
   /** Told once, when the journal cannot be followed any further: nothing is taken from then on. */
   failed?: (error: Error) => void
 }
@@ -34,9 +36,13 @@ export async function openFleetJournal(settings: FleetJournalSettings): Promise<
   let queue: StreamQueue | undefined
   const journal = await openJournal({
     ...settings,
+    isCopy: settings.isCopy ?? true,
     createQueue(parts) {
       queue = createStreamQueue(
-        { fleet, stream, clock, vault, logger, recall, failed: settings.failed ?? told },
+        {
+          ...{ fleet, stream, clock, vault, logger, recall, author: settings.author },
+          failed: settings.failed ?? told,
+        },
         parts,
       )
       return queue

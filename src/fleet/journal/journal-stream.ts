@@ -1,4 +1,4 @@
-import type { ConsumerMessages, StreamInfo } from '@nats-io/jetstream'
+import { type ConsumerMessages, DeliverPolicy, RetentionPolicy, type StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { StoreRefusedError, StoreReplacedError } from '../store/store-errors.ts'
 import {
@@ -20,8 +20,9 @@ export interface JournalStream {
   readonly last: number
   /** Bytes that one message may have. */
   room(): number
-  /** As that of a `StoreStream`. */
+  /** As those of a `StoreStream`. */
   publish(subject: string, data: string, options: PublishOptions): Promise<Published>
+  isStillThere(): Promise<boolean>
   /** The message with this number, or the last one of a subject. */
   get(which: { seq: number } | { last_by_subj: string }): Promise<StoredMessage | undefined>
   /**
@@ -53,10 +54,9 @@ export async function openJournalStream(
   fleet: string,
   { mustExist = false } = {},
 ): Promise<JournalStream> {
-  const { DeliverPolicy, RetentionPolicy } = await import('@nats-io/jetstream')
   const name = journalStreamName(fleet)
   const subjects = journalSubjects(fleet)
-  const { info, client, publish, get, room } = await openStoreStream(connection, {
+  const { info, client, publish, get, room, isStillThere } = await openStoreStream(connection, {
     name,
     config: mustExist ? undefined : { subjects: [subjects], deny_delete: true, deny_purge: true },
     check,
@@ -91,6 +91,7 @@ export async function openJournalStream(
     publish,
     get,
     room,
+    isStillThere,
     async follow(after, { take, alive, ended }) {
       const messages = await consume(after)
       let isClosed = false

@@ -4,10 +4,11 @@ import { createKeyedMutex } from '../../base/mutex.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
 import type { AppendQueue, AppendQueueParts } from '../../journal/append-queue.ts'
 import type { HostState } from '../../journal/evolve.ts'
-import { stampFacts } from '../../journal/stamp.ts'
+import { StaleDecisionError } from '../../journal/stale-decision.ts'
+import { type Author, stampFacts } from '../../journal/stamp.ts'
 import type { Vault } from '../../journal/vault.ts'
 import type { Fact, JournalEvent, Origin } from '../../schema/journal-event.ts'
-import { StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
+import { behindLimit, StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
 import { createCopy } from './copy.ts'
 import type { JournalStream } from './journal-stream.ts'
 import { encodeMessage } from './stream-message.ts'
@@ -22,7 +23,10 @@ import { journalSubject } from './subjects.ts'
 export type Decision = (state: HostState) => readonly Fact[]
 
 export interface StreamQueue extends AppendQueue {
-  /** As `append`, for facts of one plugin (null: of the fleet) that follow from its state. */
+  /**
+   * As `append`, for facts of one plugin (null: of the fleet) that follow from its state. What a request has written down once
+   * is not written down again: both answer the events of that time.
+   */
   decide(plugin: string | null, decision: Decision, by: Origin, requestKey?: string): Promise<JournalEvent[]>
   /** Follows the stream. Resolves when all that was there is in the fold. */
   start(): Promise<void>
@@ -39,6 +43,11 @@ export interface StreamQueueSettings {
   failed(error: Error): void
   /** Events that a remembered request has led to. */
   recall(requestKey: string): JournalEvent[] | undefined
+  /**
+   * In whose name facts of a plugin are written down, going by the state on top of which they will be. Throws when this host
+   * may not write about it (any more).
+   */
+  author?: ((plugin: string, state: HostState) => Author | undefined) | undefined
 }
 
 /** Milliseconds until an append whose fate is not known is given up, and between two tries. */
@@ -49,6 +58,8 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
   const { fleet, stream, clock, vault, recall } = settings
   const copy = createCopy({ ...settings, parts })
   const mutex = createKeyedMutex()
+  /** Since when the stream is answered for with less than was seen in it, on the monotonic clock. */
+  let behindSince: number | undefined
 
   /** One after another for each subject; those of several wait for all of them, always in the same order. */
   function holding<T>(subjects: readonly string[], task: () => Promise<T>): Promise<T> {
@@ -58,8 +69,10 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
 
   function stamp(facts: readonly Fact[], by: Origin, requestKey: string | undefined): JournalEvent[] {
     let stamped: ReturnType<typeof stampFacts>
+    const plugin = facts[0]?.plugin ?? null
+    const author = plugin === null ? undefined : settings.author?.(plugin, parts.state())
     try {
-      stamped = stampFacts(parts.state(), facts, { by, now: parts.now(), requestKey })
+      stamped = stampFacts(parts.state(), facts, { by, now: parts.now(), requestKey, author })
     } catch (error) {
       stamped = `The change cannot be written down: ${messageOf(error)}.`
     }
@@ -109,8 +122,9 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
       for (const end = until(); ;) {
         try {
           const published = await stream.publish(subject, data, { id: event.id, expected })
+          if (!('refusedAfter' in published) || published.refusedAfter >= expected) behindSince = undefined
           if ('seq' in published) await copy.reach(published.seq, end)
-          else if (published.refusedAfter < expected) throw copy.fail(gone())
+          else if (published.refusedAfter < expected) await refuseBehind(expected)
           else await copy.reach(published.refusedAfter, end)
           return arrival.event()
         } catch (error) {
@@ -123,6 +137,16 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
     } finally {
       arrival.forget()
     }
+  }
+
+  /** The stream has less than was seen in it: it is another one, or the server that answers has missed the last events. */
+  async function refuseBehind(expected: number): Promise<never> {
+    behindSince ??= clock.monotonic()
+    const isGone = clock.monotonic() - behindSince >= behindLimit || !(await stream.isStillThere())
+    if (isGone) throw copy.fail(gone())
+    throw new StoreUnreachableError(
+      `The server of the fleet's store that answers does not have event ${expected} yet.`,
+    )
   }
 
   function gone(): StoreRefusedError {
@@ -166,17 +190,30 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
     return isBehind
   }
 
+  /** For facts that are refused: throws `StaleDecisionError` when it is because their plugin is not as it is now. */
+  function freshnessOf(facts: readonly Fact[]): (refusal: unknown) => void {
+    const asked = new Map(facts.map(({ plugin }) => [plugin, plugin && parts.state().plugins.get(plugin)]))
+    return (refusal) => {
+      if (!(refusal instanceof Problem) || refusal.code !== 'invalid_transition') return
+      for (const [plugin, snapshot] of asked) {
+        const hasChanged = plugin !== null && parts.state().plugins.get(plugin) !== snapshot
+        if (hasChanged) throw new StaleDecisionError(plugin, refusal)
+      }
+    }
+  }
+
   async function appendGroup(
     subject: string,
     decision: Decision,
     by: Origin,
     requestKey: string | undefined,
   ): Promise<JournalEvent[]> {
-    for (let isFirst = true; ; isFirst = false) {
+    for (;;) {
       let done: JournalEvent[] | undefined
       const { decided, expected } = await freshly([subject], () => {
-        // The same request may have come to another host, and was first there.
-        done = isFirst || requestKey === undefined ? undefined : recall(requestKey)
+        // The same request may have come to another host, and was first there; or it was taken when it came first, and
+        // nobody here knew.
+        done = requestKey === undefined ? undefined : recall(requestKey)
         return done ?? stamp(decision(parts.state()), by, requestKey)
       })
       if (done !== undefined || decided.length === 0) return decided
@@ -193,6 +230,7 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
         groups.set(subject, [...(groups.get(subject) ?? []), fact])
       }
       const subjects = [...groups.keys()]
+      const requireFresh = freshnessOf(facts)
       return holding(subjects, async () => {
         // All of them or none.
         if (groups.size > 1) await freshly(subjects, () => stamp(facts, by, requestKey))
@@ -201,6 +239,9 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
           events.push(...(await appendGroup(subject, () => group, by, requestKey)))
         }
         return events
+      }).catch((error: unknown) => {
+        requireFresh(error)
+        throw error
       })
     },
     decide(plugin, decision, by, requestKey) {

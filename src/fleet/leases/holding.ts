@@ -1,7 +1,7 @@
 import { isEligible } from './placement.ts'
 import type { LeaseRecord, Seen } from './records.ts'
 import { endOfSession, type Held, isFresh, type LeaseEffect, type LeaseState } from './state.ts'
-import { candidatesOf } from './views.ts'
+import { candidatesOf, homesOf } from './views.ts'
 
 /** Leases that the own session has: their plugins run, unload, and go. */
 
@@ -65,6 +65,7 @@ export function markLeaving(state: LeaseState, plugin: string): LeaseState {
 export function markThoseThatGo(state: LeaseState, now: number): LeaseState {
   const { host, wanted } = state
   let candidates: ReturnType<typeof candidatesOf> | undefined
+  let homes: ReturnType<typeof homesOf> | undefined
   let next = state
   for (const [plugin, { isLeaving }] of state.held) {
     if (isLeaving) continue
@@ -72,8 +73,14 @@ export function markThoseThatGo(state: LeaseState, now: number): LeaseState {
     if (placement !== undefined) {
       candidates ??= candidatesOf(state, now)
       const own = candidates.find(({ id }) => id === host)
-      if (own === undefined || isEligible(placement, own)) continue
-      if (!candidates.some((other) => isEligible(placement, other))) continue
+      if (own === undefined) continue
+      if (placement.together !== undefined) homes ??= homesOf(state)
+      const home = candidates.find(({ id }) => id === homes?.get(placement.together ?? ''))
+      const belongsElsewhere = home !== undefined && home.id !== host && isEligible(placement, home)
+      if (isEligible(placement, own) && !belongsElsewhere) continue
+      // One that is being drained goes on until another may take the plugin; one that may not run it does not.
+      const mayStay = isEligible(placement, { ...own, draining: false })
+      if (mayStay && !candidates.some((other) => isEligible(placement, other))) continue
     }
     next = markLeaving(next, plugin)
   }

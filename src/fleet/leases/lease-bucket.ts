@@ -1,5 +1,6 @@
+import { DeliverPolicy, DiscardPolicy } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { StoreRefusedError, StoreReplacedError } from '../store/store-errors.ts'
+import { StoreBehindError, StoreRefusedError, StoreReplacedError } from '../store/store-errors.ts'
 import { openStoreStream, operationHeader } from '../store/store-stream.ts'
 
 /** A bucket of keys with a record each, as the store's own tools know it. Knows nothing of what the records say. */
@@ -30,13 +31,14 @@ export interface BucketEntry {
 const heartbeat = 2_000
 const askingAgain = 30_000
 
+const whatToDo = 'start this host again, when no host runs that knows the one before.'
+
 /** `created`: as it was before; another one is refused, and none is made. Undefined: this process has not seen it. */
 export async function openLeaseBucket(
   connection: NatsConnection,
   bucket: string,
   before: { created: string; last: number } | undefined,
 ): Promise<LeaseBucket> {
-  const { DeliverPolicy, DiscardPolicy } = await import('@nats-io/jetstream')
   const prefix = `$KV.${bucket}.`
   const { name, info, client, publish } = await openStoreStream(connection, {
     name: `KV_${bucket}`,
@@ -58,10 +60,15 @@ export async function openLeaseBucket(
             'Give the fleet another name, or the stream.',
         )
       }
-      if (before !== undefined && (created !== before.created || state.last_seq < before.last)) {
+      if (before !== undefined && created !== before.created) {
         throw new StoreReplacedError(
-          `The bucket ${bucket} was emptied or replaced while this host was running; start it again, when no host runs that ` +
-            'knows the one before.',
+          `The bucket ${bucket} was replaced while this host was running; ${whatToDo}`,
+        )
+      }
+      if (before !== undefined && state.last_seq < before.last) {
+        throw new StoreBehindError(
+          `The bucket ${bucket} ends with revision ${state.last_seq}, and this host has seen revision ${before.last} in it; ` +
+            `if it was put back from a backup, ${whatToDo}`,
         )
       }
     },

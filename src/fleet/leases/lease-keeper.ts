@@ -21,8 +21,11 @@ import type { LeaseTiming } from './timing.ts'
 
 /** Keeps this host's session and leases: does what the protocol wants done, and tells it what comes of that. */
 export interface LeaseKeeper {
-  /** Resolves when what is in the store has been seen. Rejects with one line when the store is not there, or not fit. */
-  open(): Promise<void>
+  /**
+   * Resolves when what is in the store has been seen. Rejects with one line when the store is not there, or not fit;
+   * `patiently` does it again for as long as it is not there.
+   */
+  open(patiently?: (task: () => Promise<void>) => Promise<void>): Promise<void>
   /** What is to run, and what is known of hosts; from the journal. */
   want(wanted: ReadonlyMap<string, Placement>): void
   describe(descriptions: ReadonlyMap<string, HostDescription>): void
@@ -217,9 +220,9 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
   }
 
   return {
-    async open() {
+    async open(patiently = (task) => task()) {
       try {
-        await store.open()
+        await patiently(store.open)
       } catch (error) {
         isDone = true
         await store.close()

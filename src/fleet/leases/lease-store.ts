@@ -7,7 +7,13 @@ import { createWarner } from '../../base/warning.ts'
 import { createParser, type Parser } from '../../schema/parser.ts'
 import { connectStore, type StoreAddress } from '../store/connect-store.ts'
 import { pluginKey, pluginOfKey } from '../store/plugin-key.ts'
-import { StoreReplacedError } from '../store/store-errors.ts'
+import {
+  behindLimit,
+  StoreBehindError,
+  StoreReplacedError,
+  StoreUnreachableError,
+} from '../store/store-errors.ts'
+import { unreachable } from '../store/store-stream.ts'
 import { type BucketEntry, type LeaseBucket, openLeaseBucket } from './lease-bucket.ts'
 import { type LeaseRecord, sessionPattern, type SessionRecord } from './records.ts'
 
@@ -17,7 +23,7 @@ import { type LeaseRecord, sessionPattern, type SessionRecord } from './records.
  * could not send is never sent later.
  */
 export interface LeaseStore {
-  /** Resolves when all that is there was handed out. Rejects with one line. */
+  /** Resolves when all that is there was handed out. Rejects with one line; it may be tried again. */
   open(): Promise<void>
   /**
    * Sends a write; what is taken is handed out. It is not sent while there is no connection, and nothing is tried again
@@ -74,6 +80,8 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
   let line: Line | undefined
   /** Since when an answer is owed, on the monotonic clock. */
   let askedAt: number | undefined
+  /** Since when the store answers with less than was there, on the monotonic clock. */
+  let behindSince: number | undefined
   let retry: ScheduledCall | undefined
   let connecting: Promise<void> | undefined
   let isClosed = false
@@ -121,6 +129,7 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
       const opened: Line = { connection, hosts, leases }
       line = opened
       askedAt = undefined
+      behindSince = undefined
       void connection.closed().then(() => lost(opened))
       await Promise.all([following(opened, hosts, takeHost), following(opened, leases, takeLease)])
     } catch (error) {
@@ -141,11 +150,11 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
             if (entry.revision >= bucket.last) resolve()
           },
           () => {
-            reject(new Error('the connection was closed'))
+            reject(new StoreUnreachableError("The connection to the fleet's store was lost."))
             lost(of)
           },
         )
-        .catch(reject)
+        .catch((error: unknown) => reject(unreachable(error)))
     })
   }
 
@@ -169,7 +178,7 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
       connecting = dial().catch((error: unknown) => {
         if (isClosed) return
         // Whatever else it says may be different when it has found its feet again.
-        if (error instanceof StoreReplacedError) {
+        if (error instanceof StoreReplacedError || isBehindForGood(error)) {
           failed(error)
           return
         }
@@ -177,6 +186,15 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
         reconnect()
       })
     })
+  }
+
+  function isBehindForGood(error: unknown): error is StoreBehindError {
+    if (!(error instanceof StoreBehindError)) {
+      behindSince = undefined
+      return false
+    }
+    behindSince ??= clock.monotonic()
+    return clock.monotonic() - behindSince >= behindLimit
   }
 
   function write(

@@ -4,6 +4,10 @@
 export interface Placement {
   readonly host?: string
   readonly labels?: readonly string[]
+  /** Plugins with the same name here share a host. */
+  readonly together?: string
+  /** The last epoch that the journal knows: the next one is above it, whatever the lease says. */
+  readonly after?: number
 }
 
 /** What a host has to offer; `plugins` is how many it runs. */
@@ -35,15 +39,23 @@ function isBefore(left: Candidate, right: Candidate): boolean {
   return left.plugins < right.plugins || (left.plugins === right.plugins && left.id < right.id)
 }
 
-/** Hosts for all of these plugins, each as if those before it ran there already. */
+/**
+ * Hosts for all of these plugins, each as if those before it ran there already. `homes`: where those that share a host are
+ * already, by the name of their group.
+ */
 export function chooseHosts(
   plugins: Iterable<readonly [string, Placement]>,
   candidates: readonly Candidate[],
+  homes: ReadonlyMap<string, string> = new Map(),
 ): Map<string, string> {
   const offers = candidates.map((candidate) => ({ ...candidate }))
   const chosen = new Map<string, string>()
+  const found = new Map(homes)
   for (const [plugin, placement] of plugins) {
-    const host = chooseHost(placement, offers)
+    const { together } = placement
+    const home = together === undefined ? undefined : offers.filter(({ id }) => id === found.get(together))
+    const host = (home && chooseHost(placement, home)) ?? chooseHost(placement, offers)
+    if (together !== undefined && host !== undefined && !found.has(together)) found.set(together, host)
     const offer = offers.find(({ id }) => id === host)
     if (offer === undefined) continue
     chosen.set(plugin, offer.id)

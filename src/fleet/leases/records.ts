@@ -53,3 +53,6 @@ export function hasEnded(session: string, seen: Seen<SessionRecord> | undefined)
   const after = sessionPattern.exec(session)?.[1]
   return after !== undefined && seen.revision > Number.parseInt(after, 36)
 }
+
+/** The lease of whoever speaks for the whole fleet, beside those of the plugins. */
+export const coordinatorLease = '@_fleet'

@@ -1,7 +1,7 @@
 import { chooseHosts, type Placement } from './placement.ts'
 import { hasEnded } from './records.ts'
 import { isFresh, type LeaseEffect, type LeaseState } from './state.ts'
-import { candidatesOf } from './views.ts'
+import { candidatesOf, homesOf } from './views.ts'
 
 /** Sessions of others that are over, and plugins that nobody runs. */
 
@@ -28,7 +28,7 @@ export function takeFreeLeases(state: LeaseState, now: number): Result {
   if (!isFresh(state, now) || state.own === null) return [state, []]
   const free = freeLeases(state)
   if (free.length === 0) return [state, []]
-  const chosen = chooseHosts(free, candidatesOf(state, now))
+  const chosen = chooseHosts(free, candidatesOf(state, now), homesOf(state))
   const asking = createAsking(state, now)
   const effects: LeaseEffect[] = []
   for (const [plugin, host] of chosen) {
@@ -38,7 +38,8 @@ export function takeFreeLeases(state: LeaseState, now: number): Result {
     if (before !== null && session !== null && !state.fenced.has(session)) {
       if (asking.again(`fence ${session}`)) effects.push({ type: 'fence', host: before, session })
     } else if (asking.again(`take ${plugin}`)) {
-      const record = { host, session: state.own.session, epoch: epoch + 1 }
+      const last = Math.max(epoch, state.wanted.get(plugin)?.after ?? 0)
+      const record = { host, session: state.own.session, epoch: last + 1 }
       effects.push({ type: 'writeLease', plugin, record, expected: seen?.revision ?? 0 })
     }
   }

@@ -1,4 +1,10 @@
-import type { ConnectionOptions, NatsConnection } from '@nats-io/transport-node'
+import {
+  connect as connectOverTcp,
+  type ConnectionOptions,
+  credsAuthenticator,
+  type NatsConnection,
+  wsconnect,
+} from '@nats-io/transport-node'
 import { type FileSystem, systemFileSystem } from '../../base/file-system.ts'
 import { messageOf } from '../../base/problem.ts'
 import { keepNothing } from './keep-nothing.ts'
@@ -36,7 +42,6 @@ export async function connectStore(
   const { servers, name, files = systemFileSystem } = address
   const where = servers.join(', ')
   const login = await readLogin(files, address)
-  const { credsAuthenticator } = await import('@nats-io/transport-node')
   const connect = await connectorFor(servers, login)
   let connection: NatsConnection
   try {
@@ -47,6 +52,8 @@ export async function connectStore(
       reconnect: reconnects,
       reconnectTimeWait: reconnectPause,
       maxReconnectAttempts: -1,
+      // What servers tell of each other would be tried for ever where no login fits, and need not be reachable from here.
+      ignoreClusterUpdates: true,
       // Whoever looks after the store may be changing the logins just now.
       ignoreAuthErrorAbort: true,
       pingInterval,
@@ -67,12 +74,11 @@ type Connector = (options: ConnectionOptions) => Promise<NatsConnection>
 
 /** By the addresses: over TCP, with TLS where one of them or a certificate asks for it, or over WebSocket. */
 async function connectorFor(servers: readonly string[], { ca }: ReadLogin): Promise<Connector> {
-  const { connect, wsconnect } = await import('@nats-io/transport-node')
   const overWebSocket = servers.filter((server) => /^wss?:/.test(server))
   if (overWebSocket.length === 0) {
     const isSecure = ca !== undefined || servers.some((server) => server.startsWith('tls:'))
     const tls = ca === undefined ? {} : { ca }
-    return (options) => connect({ ...options, ...(isSecure ? { tls } : {}) })
+    return (options) => connectOverTcp({ ...options, ...(isSecure ? { tls } : {}) })
   }
   if (overWebSocket.length < servers.length) {
     throw new StoreRefusedError(

@@ -6,7 +6,7 @@ import { StoreRefusedError } from './store-errors.ts'
 /** How the fleet's store is reached, and who this host is there: as the settings say it. */
 
 export interface StoreLogin {
-  /** `nats://`, `tls://`, `ws://` or `wss://` addresses; any of them leads to the whole. */
+  /** `nats://`, `tls://`, `ws://` or `wss://` addresses of servers of one cluster. No other server is asked. */
   servers: readonly string[]
   /** A file of NATS (`.creds`); or one with a line `user:password`. At most one of them. */
   credentialsFile?: string | undefined

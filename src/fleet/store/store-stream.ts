@@ -1,7 +1,20 @@
-import type { JetStreamClient, JetStreamManager, StreamConfig, StreamInfo } from '@nats-io/jetstream'
-import type { MsgHdrs, NatsConnection } from '@nats-io/transport-node'
+import {
+  jetstream,
+  JetStreamApiError,
+  type JetStreamClient,
+  type JetStreamManager,
+  jetstreamManager,
+  type StreamConfig,
+  type StreamInfo,
+} from '@nats-io/jetstream'
+import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
 import { messageOf, Problem } from '../../base/problem.ts'
-import { StoreRefusedError, StoreReplacedError, StoreUnreachableError } from './store-errors.ts'
+import {
+  StoreBehindError,
+  StoreRefusedError,
+  StoreReplacedError,
+  StoreUnreachableError,
+} from './store-errors.ts'
 
 /** A stream of the fleet's store, as JetStream has it: the journal, or what keys and objects are kept in. */
 export interface StoreStream {
@@ -25,6 +38,8 @@ export interface StoreStream {
   purge(subject: string): Promise<void>
   /** Takes the message with this number away, and no other. */
   remove(seq: number): Promise<void>
+  /** Whether it is the stream that was opened, and not another one that was made in its place. */
+  isStillThere(): Promise<boolean>
 }
 
 export interface PublishOptions {
@@ -60,6 +75,10 @@ const wrongLastSequence = 10_071
 /** Answers of a server that cannot keep so many copies. */
 const tooFewServers: ReadonlySet<number> = new Set([10_005, 10_052, 10_074])
 const copiesWanted = 3
+/** HTTP status of what a server answers while it has not found the others. */
+const temporarilyAway = 503
+/** What says already what is the matter. */
+const ownErrors = [StoreRefusedError, StoreReplacedError, StoreBehindError, StoreUnreachableError]
 /** Bytes that the headers of a message take, at most; the store counts them. */
 const bytesOfHeaders = 512
 
@@ -76,8 +95,6 @@ export async function openStoreStream(
   connection: NatsConnection,
   { name, config, check }: StoreStreamSettings,
 ): Promise<StoreStream> {
-  const { jetstream, jetstreamManager, JetStreamApiError } = await import('@nats-io/jetstream')
-  const { headers } = await import('@nats-io/transport-node')
   const { manager, info } = await openOrCreate()
   const client = jetstream(connection, { timeout: answerTimeout })
 
@@ -89,14 +106,14 @@ export async function openStoreStream(
       check(existing)
       return { manager: found, info: existing }
     } catch (error) {
-      if (error instanceof StoreRefusedError || error instanceof StoreReplacedError) throw error
+      if (ownErrors.some((own) => error instanceof own)) throw error
       if (error instanceof Error && error.name === 'JetStreamNotEnabled') {
         throw new StoreRefusedError(
           "The fleet's store has no JetStream; start nats-server with --jetstream and a --store_dir.",
           { cause: error },
         )
       }
-      if (error instanceof JetStreamApiError) {
+      if (error instanceof JetStreamApiError && error.status !== temporarilyAway) {
         throw new StoreRefusedError(`The fleet's store refuses the stream ${name}: ${error.message}.`, {
           cause: error,
         })
@@ -106,11 +123,8 @@ export async function openStoreStream(
   }
 
   async function existingOrNew(found: JetStreamManager): Promise<StreamInfo> {
-    try {
-      return await withCopies(found, await found.streams.info(name))
-    } catch (error) {
-      if (!(error instanceof Error) || error.name !== 'StreamNotFoundError') throw error
-    }
+    const existing = await infoOf(found)
+    if (existing !== undefined) return withCopies(found, existing)
     if (config === undefined) {
       throw new StoreReplacedError(
         `The stream ${name} was deleted while this host was running; put it back and start again.`,
@@ -125,6 +139,19 @@ export async function openStoreStream(
       }
     }
     throw new Error('One copy is kept by any server')
+  }
+
+  /** From the leader of the stream: while there is none, any server answers, also one that has missed the last writes. */
+  async function infoOf(found: JetStreamManager): Promise<StreamInfo | undefined> {
+    try {
+      const existing = await found.streams.info(name)
+      const hasLeader = existing.cluster === undefined || (existing.cluster.leader ?? '') !== ''
+      if (!hasLeader) throw new StoreUnreachableError(`The stream ${name} has no leader just now.`)
+      return existing
+    } catch (error) {
+      if (error instanceof Error && error.name === 'StreamNotFoundError') return undefined
+      throw error
+    }
   }
 
   /** One copy is what a stream got while the servers had not found each other yet, or while there was one. */
@@ -155,7 +182,7 @@ export async function openStoreStream(
     try {
       return await question()
     } catch (error) {
-      throw unreachable(error)
+      throw error instanceof StoreUnreachableError ? error : unreachable(error)
     }
   }
 
@@ -208,6 +235,7 @@ export async function openStoreStream(
       asking(async () => {
         await manager.streams.deleteMessage(name, seq, false)
       }),
+    isStillThere: () => asking(async () => (await infoOf(manager))?.created === info.created),
   }
 }
 

@@ -3,7 +3,8 @@ import type { Context, Middleware } from 'koa'
 import type { ClientAddresses } from '../../base/client-address.ts'
 import { type Clock, withDeadline } from '../../base/clock.ts'
 import { Problem } from '../../base/problem.ts'
-import type { FoundHook, Lifecycle } from '../../lifecycle/lifecycle.ts'
+import type { LifecycleFacade } from '../../lifecycle/facade.ts'
+import type { FoundHook } from '../../lifecycle/lifecycle.ts'
 import { type HookOutcome, isHookAnswerHeader } from '../../schema/hook.ts'
 import type { Access } from '../access.ts'
 import type { StartGate } from '../start-gate.ts'
@@ -29,7 +30,7 @@ const sandboxed = {
 }
 
 export interface HookRequestSettings {
-  lifecycle: Pick<Lifecycle, 'findHook'>
+  lifecycle: Pick<LifecycleFacade, 'findHook'>
   access: Pick<Access, 'checkToken' | 'harmlessHeaders'>
   addresses: ClientAddresses
   clock: Clock
@@ -50,7 +51,7 @@ export function createHookRequests(settings: HookRequestSettings): Middleware {
     const hook =
       target === undefined || target === 'undecodable'
         ? undefined
-        : lifecycle.findHook(target.namespace, target.shortId, target.rest)
+        : await lifecycle.findHook(target.namespace, target.shortId, target.rest)
     if (hook === undefined) throw new Problem('not_found', 'No plugin answers at this address.')
     return hook
   }

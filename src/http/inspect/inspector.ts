@@ -5,8 +5,9 @@ import type { AnyStateMachine } from 'xstate'
 import type { Clock, ScheduledCall } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { Problem } from '../../base/problem.ts'
-import type { Lifecycle, PluginStateAt } from '../../lifecycle/lifecycle.ts'
-import type { JournalEvent } from '../../schema/journal-event.ts'
+import type { LifecycleFacade } from '../../lifecycle/facade.ts'
+import type { PluginStateAt } from '../../lifecycle/lifecycle.ts'
+import type { JournalEventView } from '../../schema/journal-event.ts'
 import { type Backlog, createBacklog } from '../backlog.ts'
 import {
   actorMessage,
@@ -41,7 +42,7 @@ export interface Inspector {
 }
 
 export interface InspectorSettings {
-  lifecycle: Lifecycle
+  lifecycle: LifecycleFacade
   /** The machines `host` and `plugin`. */
   machines: { host: AnyStateMachine; plugin: AnyStateMachine }
   clock: Clock
@@ -76,7 +77,7 @@ export function createInspector({ lifecycle, machines, clock, logger }: Inspecto
     if (clients.size > 0) tell(messagesOf(event))
   })
 
-  function messagesOf(fact: JournalEvent): InspectionMessage[] {
+  function messagesOf(fact: JournalEventView): InspectionMessage[] {
     const subject = subjectOf(fact)
     const event = eventOf(fact)
     if (fact.plugin === null) {

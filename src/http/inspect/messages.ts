@@ -2,7 +2,7 @@ import type { AnyStateMachine } from 'xstate'
 import { isJsonObject, type Json } from '../../base/json.ts'
 import { isSecretName } from '../../base/secret-names.ts'
 import type { PluginStateAt } from '../../lifecycle/lifecycle.ts'
-import type { JournalEvent } from '../../schema/journal-event.ts'
+import type { JournalEventView } from '../../schema/journal-event.ts'
 import { machineToJson } from '../machine-formats.ts'
 
 /** The message shapes of `@statelyai/inspect`, which inspectors of state machines read. Pure. */
@@ -92,13 +92,13 @@ export function snapshotMessage(
 }
 
 /** A fact as it reaches its machine; whoever asked for it is in the event, because the host passes all on. */
-export function eventMessage(fact: JournalEvent): InspectionMessage {
+export function eventMessage(fact: JournalEventView): InspectionMessage {
   const subject = subjectOf(fact)
   const sourceId = fact.plugin === null ? undefined : hostSession
   return { type: '@xstate.event', ...common(subject, 'event'), sourceId, event: eventOf(fact) }
 }
 
-export function subjectOf({ plugin, at, seq }: JournalEvent): Subject {
+export function subjectOf({ plugin, at, seq }: JournalEventView): Subject {
   return { plugin, at: Date.parse(at), seq }
 }
 
@@ -109,7 +109,7 @@ export function eventOf({
   by,
   at,
   seq,
-}: JournalEvent): { type: string } & Record<string, unknown> {
+}: JournalEventView): { type: string } & Record<string, unknown> {
   return { type, seq, at, by, data: withoutSecrets(data) }
 }
 

@@ -2,7 +2,8 @@ import type { Clock } from '../../base/clock.ts'
 import type { LogLevel } from '../../base/log.ts'
 import type { TlsFiles } from '../../base/tls-files.ts'
 import type { Bus } from '../../bus/bus.ts'
-import type { Announcement, Lifecycle } from '../../lifecycle/lifecycle.ts'
+import type { LifecycleFacade } from '../../lifecycle/facade.ts'
+import type { Announcement } from '../../lifecycle/lifecycle.ts'
 import { type Plugin, pluginStates, type Resources } from '../../schema/plugin.ts'
 import type { IsolateUsage } from '../../schema/system.ts'
 import type { ProcessUsage } from '../process-usage.ts'
@@ -24,13 +25,13 @@ export interface HandledRequest {
 export interface Metrics {
   requestHandled(request: HandledRequest): void
   /** Everything, in the format of Prometheus. */
-  text(): string
+  text(): Promise<string>
   /** Stops counting. Idempotent. */
   close(): void
 }
 
 export interface MetricsSettings {
-  lifecycle: Lifecycle
+  lifecycle: LifecycleFacade
   bus: Bus | undefined
   clock: Clock
   tls?: TlsFiles | undefined
@@ -82,8 +83,8 @@ export function createMetrics(settings: MetricsSettings): Metrics {
     }
   }
 
-  function families(): Family[] {
-    const plugins = lifecycle.list()
+  async function families(): Promise<Family[]> {
+    const plugins = await lifecycle.list()
     const used = isolates()
     const { eventStreams, inspectors } = clients()
     return [
@@ -188,7 +189,7 @@ export function createMetrics(settings: MetricsSettings): Metrics {
       requests.add({ method, route, status: String(status) })
       if (duration !== undefined) durations.observe({ method, route }, duration)
     },
-    text: () => exposition(families()),
+    text: async () => exposition(await families()),
     close: stopListening,
   }
 }

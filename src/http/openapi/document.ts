@@ -3,13 +3,14 @@ import { type ProblemCode, problemTable } from '../../base/problem.ts'
 import {
   ChangeCheckAnswer,
   FieldAnswer,
+  HostAnswer,
   JournalEventAnswer,
   LogEntryAnswer,
   PluginAnswer,
   PluginStateAnswer,
   ProblemAnswer,
 } from '../../schema/api.ts'
-import type { Route } from '../route.ts'
+import { type Route, takesKey } from '../route.ts'
 import { createSchemaTranslator, type SchemaTranslator } from './schema-translator.ts'
 
 /** Described once, whatever answers hold them. */
@@ -21,12 +22,14 @@ const namedSchemas: Readonly<Record<string, TSchema>> = {
   ChangeCheck: ChangeCheckAnswer,
   Problem: ProblemAnswer,
   Field: FieldAnswer,
+  Host: HostAnswer,
 }
 
 /** What the named parts of the addresses are. */
 const parameterMeanings: Readonly<Record<string, string>> = {
   id: 'A full id, @namespace/shortId, as one percent-encoded segment or as two raw ones; or a short id that only one plugin has',
   control: 'Id of the control',
+  host: 'Id of a host of the fleet',
   name: 'Name, as the list has it',
   namespace: 'Namespace of the plugin, without @',
   plugin: 'Short id of the plugin',
@@ -38,6 +41,9 @@ const parameterMeanings: Readonly<Record<string, string>> = {
 const commonProblems: readonly ProblemCode[] = ['forbidden', 'internal']
 /** Codes of requests that carry something to check. */
 const inputProblems: readonly ProblemCode[] = ['body_invalid']
+/** Codes of what is asked of one plugin, and of changes, where several hosts work as one. */
+const pluginProblems: readonly ProblemCode[] = ['plugin_moving', 'fleet_unreachable']
+const changeProblems: readonly ProblemCode[] = ['fleet_unreachable']
 const bodyProblems: readonly ProblemCode[] = ['body_invalid', 'body_too_large', 'unsupported_media_type']
 
 /** The description of the API (OpenAPI 3.1), from the routes and the schemas that check them. */
@@ -139,7 +145,8 @@ function queryParameters(query: NonNullable<Route['query']>, schemas: SchemaTran
   }))
 }
 
-function headerParameters({ method, problems, produces }: Route): object[] {
+function headerParameters(route: Route): object[] {
+  const { problems, produces } = route
   const header = (name: string, description: string): object => ({
     name,
     in: 'header',
@@ -151,7 +158,7 @@ function headerParameters({ method, problems, produces }: Route): object[] {
     ...(problems?.includes('revision_conflict') === true
       ? [header('If-Match', 'The revision that the caller has seen, in double quotes; else 412')]
       : []),
-    ...(method === 'POST'
+    ...(takesKey(route)
       ? [header('Idempotency-Key', 'The same key answers the same result and acts once')]
       : []),
     ...(produces?.includes('text/event-stream') === true
@@ -191,6 +198,8 @@ function failures(route: Route, schemas: SchemaTranslator): Record<string, objec
     ...(route.open === true ? [] : (['unauthorized', 'too_many_requests'] as const)),
     ...(route.query === undefined ? [] : inputProblems),
     ...(route.body === undefined ? [] : bodyProblems),
+    ...(route.path.includes('/plugins/:id') ? pluginProblems : []),
+    ...(route.method === 'GET' || route.open === true ? [] : changeProblems),
     ...(route.problems ?? []),
   ])
   const byStatus = new Map<number, ProblemCode[]>()

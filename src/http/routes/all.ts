@@ -1,5 +1,5 @@
 import type { AnyStateMachine } from 'xstate'
-import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import type { Fleet, LifecycleFacade } from '../../lifecycle/facade.ts'
 import type { System } from '../../schema/system.ts'
 import type { Access } from '../access.ts'
 import type { EventStream } from '../event-stream.ts'
@@ -10,6 +10,7 @@ import { documentRoutes } from './documents.ts'
 import { eventRoutes } from './events.ts'
 import { healthRoutes } from './health.ts'
 import { hookRoutes } from './hooks.ts'
+import { hostRoutes } from './hosts.ts'
 import { historyRoutes } from './history.ts'
 import { machineRoutes } from './machines.ts'
 import { metricsRoutes } from './metrics.ts'
@@ -25,11 +26,12 @@ import { webRoutes } from './web.ts'
 import { webSocketRoutes } from './web-sockets.ts'
 
 export interface RouteSettings {
-  lifecycle: Lifecycle
+  lifecycle: LifecycleFacade
+  fleet?: Fleet | undefined
   events: EventStream
   metrics: Metrics
   access: Access
-  system: () => System
+  system: () => Promise<System>
   machines: Readonly<Record<string, AnyStateMachine>>
   hostVersion: string
   readiness: () => { ready: boolean; reasons: string[] }
@@ -42,6 +44,7 @@ export function allRoutes(settings: RouteSettings): Route[] {
     ...pluginRoutes(lifecycle),
     ...pluginCommandRoutes(lifecycle),
     ...pluginViewRoutes(lifecycle),
+    ...hostRoutes(lifecycle, settings.fleet),
     ...hookRoutes(lifecycle),
     ...documentRoutes(lifecycle),
     ...historyRoutes(lifecycle),

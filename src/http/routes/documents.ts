@@ -1,11 +1,11 @@
 import { extname } from 'node:path'
-import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import { DocumentQuery } from '../../schema/api.ts'
 import { plainDocument } from '../document-answer.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { pluginIdOf } from './plugin-id.ts'
 
-export function documentRoutes(lifecycle: Lifecycle): Route[] {
+export function documentRoutes(lifecycle: LifecycleFacade): Route[] {
   return [
     defineRoute({
       method: 'GET',

@@ -1,11 +1,11 @@
 import { Problem } from '../../base/problem.ts'
-import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import { EventsQuery } from '../../schema/api.ts'
 import type { EventStream } from '../event-stream.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { pluginIdOf } from './plugin-id.ts'
 
-export function eventRoutes(lifecycle: Lifecycle, events: EventStream): Route[] {
+export function eventRoutes(lifecycle: LifecycleFacade, events: EventStream): Route[] {
   return [
     defineRoute({
       method: 'GET',

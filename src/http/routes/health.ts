@@ -1,4 +1,4 @@
-import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import { LivenessAnswer, ReadinessAnswer } from '../../schema/api.ts'
 import { defineRoute, type Route } from '../route.ts'
 
@@ -7,7 +7,7 @@ export function healthRoutes({
   hostVersion,
   readiness,
 }: {
-  lifecycle: Lifecycle
+  lifecycle: LifecycleFacade
   hostVersion: string
   readiness: () => { ready: boolean; reasons: string[] }
 }): Route[] {

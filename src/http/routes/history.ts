@@ -1,11 +1,11 @@
 import { Problem } from '../../base/problem.ts'
-import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import { HistoryAnswer, HistoryQuery, StateAtAnswer } from '../../schema/api.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { pluginIdOf } from './plugin-id.ts'
 
 /** What has happened, and how things stood at any moment. */
-export function historyRoutes(lifecycle: Lifecycle): Route[] {
+export function historyRoutes(lifecycle: LifecycleFacade): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -15,9 +15,9 @@ export function historyRoutes(lifecycle: Lifecycle): Route[] {
       query: HistoryQuery,
       answers: { 200: HistoryAnswer },
       problems: ['plugin_not_installed', 'ambiguous_id'],
-      handle({ parameters, query }) {
+      async handle({ parameters, query }) {
         const plugin = pluginIdOf(lifecycle, parameters)
-        if (lifecycle.history({ plugin, limit: 1 }).length === 0) lifecycle.get(plugin)
+        if (lifecycle.history({ plugin, limit: 1 }).length === 0) await lifecycle.get(plugin)
         return { body: { events: lifecycle.history({ plugin, ...filterOf(query) }) } }
       },
     }),

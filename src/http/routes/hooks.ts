@@ -1,12 +1,12 @@
 import { Problem } from '../../base/problem.ts'
-import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import { EmptyBody, HooksAnswer, PluginAnswer } from '../../schema/api.ts'
 import { hookRoute } from '../hooks/hook-requests.ts'
 import { defineRoute, type Route } from '../route.ts'
-import { commandContext, pluginAnswer, pluginIdOf } from './plugin-id.ts'
+import { commandContext, commandProblems, pluginAnswer, pluginIdOf } from './plugin-id.ts'
 
 /** The addresses at which plugins are asked from outside: what their owner does with them, and what they are. */
-export function hookRoutes(lifecycle: Lifecycle): Route[] {
+export function hookRoutes(lifecycle: LifecycleFacade): Route[] {
   const answered = (method: 'GET' | 'POST'): Route =>
     defineRoute({
       method,
@@ -32,7 +32,9 @@ export function hookRoutes(lifecycle: Lifecycle): Route[] {
       summary: 'Where a running plugin can be asked from outside, with the secret parts of the addresses',
       answers: { 200: HooksAnswer },
       problems: ['plugin_not_installed', 'ambiguous_id'],
-      handle: ({ parameters }) => ({ body: { hooks: lifecycle.hooks(pluginIdOf(lifecycle, parameters)) } }),
+      handle: async ({ parameters }) => ({
+        body: { hooks: await lifecycle.hooks(pluginIdOf(lifecycle, parameters)) },
+      }),
     }),
     defineRoute({
       method: 'POST',
@@ -40,18 +42,11 @@ export function hookRoutes(lifecycle: Lifecycle): Route[] {
       summary: 'Renews the secret part of the addresses; the old addresses are gone, and nothing is reloaded',
       body: EmptyBody,
       answers: { 200: PluginAnswer },
-      problems: [
-        'plugin_not_installed',
-        'ambiguous_id',
-        'invalid_transition',
-        'revision_conflict',
-        'shutting_down',
-        'storage_full',
-      ],
-      recall: (plugin) => pluginAnswer(lifecycle.get(plugin)),
+      problems: commandProblems,
+      recall: async (plugin) => pluginAnswer(await lifecycle.get(plugin)),
       async handle(request) {
         const id = pluginIdOf(lifecycle, request.parameters)
-        return pluginAnswer(await lifecycle.renewHookSecret(id, commandContext(lifecycle, id, request)))
+        return pluginAnswer(await lifecycle.renewHookSecret(id, await commandContext(lifecycle, id, request)))
       },
     }),
     answered('GET'),

@@ -11,7 +11,7 @@ export function metricsRoutes(metrics: Metrics): Route[] {
       early: true,
       answers: { 200: null },
       produces: ['text/plain'],
-      handle: () => ({ body: metrics.text(), type: expositionType }),
+      handle: async () => ({ body: await metrics.text(), type: expositionType }),
     }),
   ]
 }

@@ -1,5 +1,4 @@
-import type { ProblemCode } from '../../base/problem.ts'
-import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import {
   ConfigBody,
   ConfigCheckAnswer,
@@ -13,20 +12,11 @@ import {
 } from '../../schema/api.ts'
 import { limitDefinitions, limitNames, shownLimits } from '../../schema/plugin-limits.ts'
 import { defineRoute, type Route } from '../route.ts'
-import { commandContext, fetchProblems, pluginAnswer, pluginIdOf } from './plugin-id.ts'
-
-const commandProblems: readonly ProblemCode[] = [
-  'plugin_not_installed',
-  'ambiguous_id',
-  'invalid_transition',
-  'revision_conflict',
-  'shutting_down',
-  'storage_full',
-]
+import { commandContext, commandProblems, fetchProblems, pluginAnswer, pluginIdOf } from './plugin-id.ts'
 
 /** What a plugin can be told to do. */
-export function pluginCommandRoutes(lifecycle: Lifecycle): Route[] {
-  const recall = (plugin: string) => pluginAnswer(lifecycle.get(plugin))
+export function pluginCommandRoutes(lifecycle: LifecycleFacade): Route[] {
+  const recall = async (plugin: string) => pluginAnswer(await lifecycle.get(plugin))
   const common = { method: 'POST', answers: { 200: PluginAnswer }, recall } as const
   return [
     defineRoute({
@@ -38,7 +28,7 @@ export function pluginCommandRoutes(lifecycle: Lifecycle): Route[] {
       problems: commandProblems,
       async handle(request) {
         const id = pluginIdOf(lifecycle, request.parameters)
-        const by = commandContext(lifecycle, id, request)
+        const by = await commandContext(lifecycle, id, request)
         return pluginAnswer(await lifecycle.toggle(id, request.body.enabled, by))
       },
     }),
@@ -51,7 +41,7 @@ export function pluginCommandRoutes(lifecycle: Lifecycle): Route[] {
       problems: [...commandProblems, 'config_invalid'],
       async handle(request) {
         const id = pluginIdOf(lifecycle, request.parameters)
-        const by = commandContext(lifecycle, id, request)
+        const by = await commandContext(lifecycle, id, request)
         return pluginAnswer(await lifecycle.configure(id, request.body.config, by))
       },
     }),
@@ -65,7 +55,7 @@ export function pluginCommandRoutes(lifecycle: Lifecycle): Route[] {
       problems: [...commandProblems, 'limits_invalid'],
       async handle(request) {
         const id = pluginIdOf(lifecycle, request.parameters)
-        const by = commandContext(lifecycle, id, request)
+        const by = await commandContext(lifecycle, id, request)
         return pluginAnswer(await lifecycle.limit(id, request.body.limits, by))
       },
     }),
@@ -90,8 +80,8 @@ export function pluginCommandRoutes(lifecycle: Lifecycle): Route[] {
       body: ConfigBody,
       answers: { 200: ConfigCheckAnswer },
       problems: ['plugin_not_installed', 'ambiguous_id'],
-      handle: ({ parameters, body }) => ({
-        body: lifecycle.checkConfig(pluginIdOf(lifecycle, parameters), body.config),
+      handle: async ({ parameters, body }) => ({
+        body: await lifecycle.checkConfig(pluginIdOf(lifecycle, parameters), body.config),
       }),
     }),
     defineRoute({
@@ -102,7 +92,7 @@ export function pluginCommandRoutes(lifecycle: Lifecycle): Route[] {
       problems: commandProblems,
       async handle(request) {
         const id = pluginIdOf(lifecycle, request.parameters)
-        return pluginAnswer(await lifecycle.reload(id, commandContext(lifecycle, id, request)))
+        return pluginAnswer(await lifecycle.reload(id, await commandContext(lifecycle, id, request)))
       },
     }),
     defineRoute({
@@ -113,7 +103,7 @@ export function pluginCommandRoutes(lifecycle: Lifecycle): Route[] {
       problems: [...commandProblems, 'dependency_unmet', 'host_version_unsupported', ...fetchProblems],
       async handle(request) {
         const id = pluginIdOf(lifecycle, request.parameters)
-        const by = commandContext(lifecycle, id, request)
+        const by = await commandContext(lifecycle, id, request)
         return pluginAnswer(await lifecycle.update(id, request.body.version ?? undefined, by))
       },
     }),
@@ -125,7 +115,7 @@ export function pluginCommandRoutes(lifecycle: Lifecycle): Route[] {
       problems: commandProblems,
       async handle(request) {
         const id = pluginIdOf(lifecycle, request.parameters)
-        const by = commandContext(lifecycle, id, request)
+        const by = await commandContext(lifecycle, id, request)
         return pluginAnswer(await lifecycle.rollback(id, request.body.version ?? undefined, by))
       },
     }),

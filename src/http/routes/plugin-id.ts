@@ -1,6 +1,7 @@
 import type { Context } from 'koa'
 import { Problem, type ProblemCode } from '../../base/problem.ts'
-import type { CommandContext, Lifecycle } from '../../lifecycle/lifecycle.ts'
+import type { LifecycleFacade } from '../../lifecycle/facade.ts'
+import type { CommandContext } from '../../lifecycle/lifecycle.ts'
 import { isIdentifierPart, parseFullId } from '../../schema/identifier.ts'
 import type { Plugin } from '../../schema/plugin.ts'
 import { expectedRevision } from '../if-match.ts'
@@ -8,6 +9,16 @@ import type { Answer, RouteRequest } from '../route.ts'
 
 /** Longest part of a wrong id that is repeated in an answer, in characters. */
 const shownLength = 80
+
+/** Codes of what may go wrong when a plugin is told to do something. */
+export const commandProblems: readonly ProblemCode[] = [
+  'plugin_not_installed',
+  'ambiguous_id',
+  'invalid_transition',
+  'revision_conflict',
+  'shutting_down',
+  'storage_full',
+]
 
 /** Codes of what may go wrong when a version of a plugin is fetched from its repository. */
 export const fetchProblems: readonly ProblemCode[] = [
@@ -22,7 +33,7 @@ export const fetchProblems: readonly ProblemCode[] = [
 ]
 
 /** The full id that a path names. Throws `plugin_not_installed`, `ambiguous_id`. */
-export function pluginIdOf(lifecycle: Lifecycle, parameters: Readonly<Record<string, string>>): string {
+export function pluginIdOf(lifecycle: LifecycleFacade, parameters: Readonly<Record<string, string>>): string {
   const text = parameters.id ?? ''
   if (parseFullId(text) === undefined && !isIdentifierPart(text)) {
     const shown = text.length > shownLength ? `${text.slice(0, shownLength)}…` : text
@@ -35,12 +46,12 @@ export function pluginIdOf(lifecycle: Lifecycle, parameters: Readonly<Record<str
 }
 
 /** Who asks for a change to a plugin, and under which conditions. Throws `revision_conflict`. */
-export function commandContext(
-  lifecycle: Lifecycle,
+export async function commandContext(
+  lifecycle: LifecycleFacade,
   plugin: string,
   { context, requestKey }: Pick<RouteRequest<unknown, unknown>, 'context' | 'requestKey'>,
-): CommandContext {
-  const revision = askedRevision(lifecycle, plugin, context)
+): Promise<CommandContext> {
+  const revision = await askedRevision(lifecycle, plugin, context)
   return {
     by: 'http',
     ...(revision === undefined ? {} : { expectedRevision: revision }),
@@ -49,20 +60,28 @@ export function commandContext(
 }
 
 /** For a change that leaves no fact behind: checks `If-Match` at once. Throws `revision_conflict`. */
-export function requireRevision(lifecycle: Lifecycle, plugin: string, context: Context): void {
-  const asked = askedRevision(lifecycle, plugin, context)
-  const { revision } = lifecycle.get(plugin)
+export async function requireRevision(
+  lifecycle: LifecycleFacade,
+  plugin: string,
+  context: Context,
+): Promise<void> {
+  const asked = await askedRevision(lifecycle, plugin, context)
+  const { revision } = await lifecycle.get(plugin)
   if (asked === undefined || asked === revision) return
   throw new Problem('revision_conflict', `${plugin} is at revision ${revision}, not ${asked}; read it again.`)
 }
 
-function askedRevision(lifecycle: Lifecycle, plugin: string, context: Context): number | undefined {
+function askedRevision(
+  lifecycle: LifecycleFacade,
+  plugin: string,
+  context: Context,
+): Promise<number | undefined> {
   return expectedRevision(context.get('If-Match') || undefined, () => revisionOf(lifecycle, plugin))
 }
 
-function revisionOf(lifecycle: Lifecycle, plugin: string): number | undefined {
+async function revisionOf(lifecycle: LifecycleFacade, plugin: string): Promise<number | undefined> {
   try {
-    return lifecycle.get(plugin).revision
+    return (await lifecycle.get(plugin)).revision
   } catch (error) {
     if (error instanceof Problem && error.code === 'plugin_not_installed') return undefined
     throw error

@@ -1,5 +1,5 @@
 import type { Json } from '../../base/json.ts'
-import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import {
   ControlAnswer,
   ControlBody,
@@ -17,7 +17,7 @@ import { defineRoute, type Route } from '../route.ts'
 import { pluginIdOf, requireRevision } from './plugin-id.ts'
 
 /** What a plugin shows of itself: log, objects, sensors, controls, place in its life. */
-export function pluginViewRoutes(lifecycle: Lifecycle): Route[] {
+export function pluginViewRoutes(lifecycle: LifecycleFacade): Route[] {
   const common = { method: 'GET', problems: ['plugin_not_installed', 'ambiguous_id'] } as const
   const setting = {
     method: 'PUT',
@@ -37,12 +37,12 @@ export function pluginViewRoutes(lifecycle: Lifecycle): Route[] {
       summary: "The latest lines of a plugin's log, oldest first",
       query: LogsQuery,
       answers: { 200: LogsAnswer },
-      handle({ parameters, query: { limit, level } }) {
+      async handle({ parameters, query: { limit, level } }) {
         const filter = {
           ...(limit === undefined ? {} : { limit }),
           ...(level === undefined ? {} : { level }),
         }
-        return { body: { logs: lifecycle.logs(pluginIdOf(lifecycle, parameters), filter) } }
+        return { body: { logs: await lifecycle.logs(pluginIdOf(lifecycle, parameters), filter) } }
       },
     }),
     defineRoute({
@@ -59,8 +59,8 @@ export function pluginViewRoutes(lifecycle: Lifecycle): Route[] {
       path: '/api/plugins/:id/objects',
       summary: 'The objects that a plugin has in the registry',
       answers: { 200: ObjectsAnswer },
-      handle: ({ parameters }) => ({
-        body: { objects: lifecycle.objects(pluginIdOf(lifecycle, parameters)) },
+      handle: async ({ parameters }) => ({
+        body: { objects: await lifecycle.objects(pluginIdOf(lifecycle, parameters)) },
       }),
     }),
     defineRoute({
@@ -68,8 +68,8 @@ export function pluginViewRoutes(lifecycle: Lifecycle): Route[] {
       path: '/api/plugins/:id/sensors',
       summary: 'The sensors of a plugin and their values',
       answers: { 200: SensorsAnswer },
-      handle: ({ parameters }) => ({
-        body: { sensors: lifecycle.sensors(pluginIdOf(lifecycle, parameters)) },
+      handle: async ({ parameters }) => ({
+        body: { sensors: await lifecycle.sensors(pluginIdOf(lifecycle, parameters)) },
       }),
     }),
     defineRoute({
@@ -77,8 +77,8 @@ export function pluginViewRoutes(lifecycle: Lifecycle): Route[] {
       path: '/api/plugins/:id/controls',
       summary: 'The controls of a plugin and their values',
       answers: { 200: ControlsAnswer },
-      handle: ({ parameters }) => ({
-        body: { controls: lifecycle.controls(pluginIdOf(lifecycle, parameters)) },
+      handle: async ({ parameters }) => ({
+        body: { controls: await lifecycle.controls(pluginIdOf(lifecycle, parameters)) },
       }),
     }),
     defineRoute({
@@ -88,7 +88,7 @@ export function pluginViewRoutes(lifecycle: Lifecycle): Route[] {
       answers: { 200: ControlAnswer },
       async handle(request) {
         const id = pluginIdOf(lifecycle, request.parameters)
-        requireRevision(lifecycle, id, request.context)
+        await requireRevision(lifecycle, id, request.context)
         // The body is JSON, so what is in it is too.
         const value = request.body.value as Json
         return { body: await lifecycle.setControl(id, request.parameters.control ?? '', value) }
@@ -99,8 +99,8 @@ export function pluginViewRoutes(lifecycle: Lifecycle): Route[] {
       path: '/api/plugins/:id/exposures',
       summary: 'What a plugin shows with expose(), and the values of its features',
       answers: { 200: ExposuresAnswer },
-      handle: ({ parameters }) => ({
-        body: { exposures: lifecycle.exposures(pluginIdOf(lifecycle, parameters)) },
+      handle: async ({ parameters }) => ({
+        body: { exposures: await lifecycle.exposures(pluginIdOf(lifecycle, parameters)) },
       }),
     }),
     defineRoute({
@@ -110,10 +110,10 @@ export function pluginViewRoutes(lifecycle: Lifecycle): Route[] {
       answers: { 200: ExposedAnswer },
       async handle(request) {
         const id = pluginIdOf(lifecycle, request.parameters)
-        requireRevision(lifecycle, id, request.context)
+        await requireRevision(lifecycle, id, request.context)
         const { exposure = '', feature = '' } = request.parameters
         await lifecycle.setExposed(id, exposure, feature, request.body.value as Json)
-        const after = lifecycle.exposures(id).find((shown) => shown.id === exposure)
+        const after = (await lifecycle.exposures(id)).find((shown) => shown.id === exposure)
         return { body: { id: exposure, feature, value: after?.state[feature] ?? null } }
       },
     }),
@@ -122,9 +122,9 @@ export function pluginViewRoutes(lifecycle: Lifecycle): Route[] {
       path: '/api/plugins/:id/machine',
       summary: 'The state of a plugin and the events that it would take now',
       answers: { 200: MachineStateAnswer },
-      handle({ parameters }) {
+      async handle({ parameters }) {
         const id = pluginIdOf(lifecycle, parameters)
-        lifecycle.get(id)
+        await lifecycle.get(id)
         return { body: lifecycle.machineState(id) }
       },
     }),

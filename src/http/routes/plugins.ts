@@ -1,5 +1,5 @@
 import { Problem } from '../../base/problem.ts'
-import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import {
   ChangeCheckAnswer,
   InstallBody,
@@ -14,10 +14,10 @@ import { parseFullId } from '../../schema/identifier.ts'
 import type { Plugin } from '../../schema/plugin.ts'
 import { createPluginList } from '../plugin-list.ts'
 import { type Answer, defineRoute, type Route } from '../route.ts'
-import { commandContext, fetchProblems, pluginAnswer, pluginIdOf } from './plugin-id.ts'
+import { commandContext, commandProblems, fetchProblems, pluginAnswer, pluginIdOf } from './plugin-id.ts'
 
 /** Plugins as things: list, read, install, uninstall. */
-export function pluginRoutes(lifecycle: Lifecycle): Route[] {
+export function pluginRoutes(lifecycle: LifecycleFacade): Route[] {
   const list = createPluginList()
   return [
     defineRoute({
@@ -26,7 +26,7 @@ export function pluginRoutes(lifecycle: Lifecycle): Route[] {
       summary: 'Lists the installed plugins',
       query: PluginsQuery,
       answers: { 200: PluginsAnswer },
-      handle: ({ query }) => list(lifecycle.list().filter((plugin) => matches(plugin, query))),
+      handle: async ({ query }) => list((await lifecycle.list()).filter((plugin) => matches(plugin, query))),
     }),
     defineRoute({
       method: 'POST',
@@ -46,11 +46,11 @@ export function pluginRoutes(lifecycle: Lifecycle): Route[] {
       async handle(request) {
         const { fullId } = request.body
         requireSameId(request.body)
-        const by = commandContext(lifecycle, fullId, request)
+        const by = await commandContext(lifecycle, fullId, request)
         return installed(await lifecycle.install(withoutNulls(request.body), by))
       },
-      recall(plugin) {
-        const found = lifecycle.list().find(({ id }) => id === plugin)
+      async recall(plugin) {
+        const found = (await lifecycle.list()).find(({ id }) => id === plugin)
         return found === undefined ? undefined : installed(found)
       },
     }),
@@ -84,10 +84,10 @@ export function pluginRoutes(lifecycle: Lifecycle): Route[] {
       summary: 'One installed plugin',
       answers: { 200: PluginAnswer },
       problems: ['plugin_not_installed', 'ambiguous_id'],
-      handle({ parameters }) {
+      async handle({ parameters }) {
         const id = pluginIdOf(lifecycle, parameters)
-        const connections = lifecycle.connections(id)
-        return pluginAnswer({ ...lifecycle.get(id), ...(connections.length === 0 ? {} : { connections }) })
+        const [connections, plugin] = await Promise.all([lifecycle.connections(id), lifecycle.get(id)])
+        return pluginAnswer({ ...plugin, ...(connections.length === 0 ? {} : { connections }) })
       },
     }),
     defineRoute({
@@ -97,19 +97,12 @@ export function pluginRoutes(lifecycle: Lifecycle): Route[] {
       summary: 'Uninstalls a plugin; its files and its key-value store stay unless purge names them',
       query: UninstallQuery,
       answers: { 200: UninstallAnswer },
-      problems: [
-        'plugin_not_installed',
-        'ambiguous_id',
-        'invalid_transition',
-        'revision_conflict',
-        'shutting_down',
-        'storage_full',
-      ],
+      problems: commandProblems,
       async handle(request) {
         const id = pluginIdOf(lifecycle, request.parameters)
         const asked = request.query.purge?.split(',') ?? []
         const purge = (['kv', 'files'] as const).filter((target) => asked.includes(target))
-        return { body: await lifecycle.uninstall(id, purge, commandContext(lifecycle, id, request)) }
+        return { body: await lifecycle.uninstall(id, purge, await commandContext(lifecycle, id, request)) }
       },
     }),
   ]

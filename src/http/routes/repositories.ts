@@ -1,9 +1,9 @@
-import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import { CatalogAnswer, CatalogQuery, RepositoriesAnswer, RepositoryBody } from '../../schema/api.ts'
 import { type Answer, defineRoute, type Route } from '../route.ts'
 
 /** Where plugins come from, and what is offered there. */
-export function repositoryRoutes(lifecycle: Lifecycle): Route[] {
+export function repositoryRoutes(lifecycle: LifecycleFacade): Route[] {
   const path = '/api/repositories'
   const all = async (): Promise<Answer> => ({ body: { repositories: await lifecycle.repositories() } })
   return [

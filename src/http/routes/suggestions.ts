@@ -1,8 +1,8 @@
-import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import { SuggestionsAnswer, SuggestionsQuery } from '../../schema/suggestion.ts'
 import { defineRoute, type Route } from '../route.ts'
 
-export function suggestionRoutes(lifecycle: Lifecycle): Route[] {
+export function suggestionRoutes(lifecycle: LifecycleFacade): Route[] {
   return [
     defineRoute({
       method: 'GET',

@@ -1,17 +1,17 @@
-import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import { SafeModeAnswer, SafeModeBody } from '../../schema/api.ts'
 import { System } from '../../schema/system.ts'
 import { defineRoute, type Route } from '../route.ts'
 
 /** The host as a program: versions, broker, isolates, health, safe mode. */
-export function systemRoutes(lifecycle: Lifecycle, system: () => System): Route[] {
+export function systemRoutes(lifecycle: LifecycleFacade, system: () => Promise<System>): Route[] {
   return [
     defineRoute({
       method: 'GET',
       path: '/api/system',
       summary: 'Versions, broker, isolates with memory and load, health',
       answers: { 200: System },
-      handle: () => ({ body: system() }),
+      handle: async () => ({ body: await system() }),
     }),
     defineRoute({
       method: 'POST',

@@ -15,6 +15,7 @@ const pagePaths = [
   '/machines/:name',
   '/catalog',
   '/history',
+  '/hosts',
   '/repositories',
   '/system',
 ] as const

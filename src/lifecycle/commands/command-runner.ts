@@ -1,18 +1,22 @@
 import { Problem } from '../../base/problem.ts'
 import { requireRevision } from '../../journal/decide.ts'
 import { stateOf } from '../../journal/evolve.ts'
+import { StaleDecisionError } from '../../journal/stale-decision.ts'
+import { isInstalled } from '../../journal/snapshot.ts'
 import type { SnapshotWriter } from '../../journal/snapshot-writer.ts'
 import type { Reconciler } from '../supervision/reconciler.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { CommandContext } from '../lifecycle.ts'
 import type { Loader } from '../loading/loader.ts'
+import { moveToAnotherHost } from '../running/load-stops.ts'
 
 /** Runs commands one after another for each plugin, and answers each when all it did is on disk. */
 export interface CommandRunner {
   /**
    * Runs a command for one plugin after those before it; answers its outcome when all is on disk. Throws
    * `invalid_transition` when a load that belongs to it was interrupted by another command. `interrupting`: the
-   * name of a command that ends a load which is under way rather than wait for it.
+   * name of a command that ends a load which is under way rather than wait for it. A request that comes again, also by way
+   * of another host, is not carried out again.
    */
   run<T>(
     command: CommandContext,
@@ -28,11 +32,18 @@ export interface CommandRunner {
   refuseFurther(): void
 }
 
+/** How often a command is decided, while what its host did before becomes known only then. */
+const mostDecisions = 5
+
+type CommandOf<T> = [id: string, task: () => Promise<void>, outcome: () => T, interrupting?: string]
+
 export function createCommandRunner(
   context: LifecycleContext,
   { loader, snapshots, reconciler }: { loader: Loader; snapshots: SnapshotWriter; reconciler: Reconciler },
 ): CommandRunner {
-  const { loads } = context
+  const { loads, journal } = context
+  /** Outcomes of requests that have a key. */
+  const underWay = new Map<string, Promise<unknown>>()
   let stopping = false
 
   function requireRunning(): void {
@@ -43,24 +54,38 @@ export function createCommandRunner(
 
   function requireWholeLoad(id: string): void {
     const command = loads.takeInterruption(id)
-    if (command === undefined) return
+    // What was asked for is written down: the next host loads it.
+    if (command === undefined || command === moveToAnotherHost) return
     throw new Problem(
       'invalid_transition',
       `${id} was not loaded: ${command} interrupted that. What was asked for besides has been done; ask again if it is still to run.`,
     )
   }
 
-  return {
-    async run({ by, expectedRevision }, id, task, outcome, interrupting) {
+  /** A plugin that is installed is changed by the host that has it, and by no other. */
+  function requireOwnership(id: string): void {
+    if (!isInstalled(stateOf(snapshotOfPlugin(context, id))) || context.ownership.owns(id)) return
+    throw new Problem('plugin_moving', `${id} is moving to another host; try again in a second.`)
+  }
+
+  const isDone = ({ requestKey }: CommandContext): boolean =>
+    requestKey !== undefined && journal.recallRequest(requestKey) !== undefined
+
+  const carryOut: CommandRunner['run'] = async (command, id, task, outcome, interrupting) => {
+    const { by, expectedRevision } = command
+    requireRunning()
+    const seen = snapshotOfPlugin(context, id)
+    const isInterrupting = interrupting !== undefined && !isDone(command)
+    if (isInterrupting) requireRevision(seen, expectedRevision)
+    const takeTurn = isInterrupting ? loads.hold(id, `${interrupting} (${by})`) : undefined
+    const result = await context.mutex.run(id, async () => {
+      takeTurn?.()
+      requireOwnership(id)
+      if (isDone(command)) return outcome()
+      loads.takeInterruption(id)
       requireRunning()
-      const seen = snapshotOfPlugin(context, id)
-      if (interrupting !== undefined) requireRevision(seen, expectedRevision)
-      const takeTurn = interrupting === undefined ? undefined : loads.hold(id, `${interrupting} (${by})`)
-      const result = await context.mutex.run(id, async () => {
-        takeTurn?.()
-        loads.takeInterruption(id)
-        requireRunning()
-        try {
+      try {
+        for (let tries = 1; tries === 1 || !isDone(command); tries += 1) {
           const present = snapshotOfPlugin(context, id)
           // What came of the load that the command has ended is no change by somebody else.
           const isOutcome =
@@ -68,18 +93,41 @@ export function createCommandRunner(
             stateOf(seen) === 'loading' &&
             present.context.revision === seen.context.revision + 1
           if (!isOutcome) requireRevision(present, expectedRevision)
-          await loader.settle(id)
-          await task()
-          requireWholeLoad(id)
-        } catch (error) {
-          reconciler.later(id)
-          throw error
+          if (await isDecided(id, task, tries)) break
         }
-        // Before the next command changes it again.
-        return outcome()
-      })
-      await snapshots.flush()
-      return result
+        requireWholeLoad(id)
+      } catch (error) {
+        reconciler.later(id)
+        throw error
+      }
+      // Before the next command changes it again.
+      return outcome()
+    })
+    await snapshots.flush()
+    return result
+  }
+
+  /** False: the plugin has changed meanwhile, so the command is to be decided once more. */
+  async function isDecided(id: string, task: () => Promise<void>, tries: number): Promise<boolean> {
+    try {
+      await loader.settle(id)
+      await task()
+      return true
+    } catch (error) {
+      if (!(error instanceof StaleDecisionError) || tries === mostDecisions) throw error
+      return false
+    }
+  }
+
+  return {
+    run<T>(command: CommandContext, ...given: CommandOf<T>): Promise<T> {
+      const { requestKey } = command
+      if (requestKey === undefined) return carryOut(command, ...given)
+      const same = underWay.get(requestKey) as Promise<T> | undefined
+      if (same !== undefined) return same
+      const outcome = carryOut(command, ...given).finally(() => underWay.delete(requestKey))
+      underWay.set(requestKey, outcome)
+      return outcome
     },
     requireRunning,
     get stopping() {

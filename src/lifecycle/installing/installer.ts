@@ -33,7 +33,7 @@ export interface Installer {
 }
 
 export function createInstaller(context: LifecycleContext, loader: Loader): Installer {
-  const { journal, directory, repositories, manifests, stores, retained, logger } = context
+  const { journal, directory, repositories, manifests, stores, retained, sharedFiles, logger } = context
 
   async function requireDependencies(id: string, manifest: Manifest): Promise<void> {
     const { unmet } = await checkDependencies(context, id, manifest)
@@ -72,6 +72,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
   ): Promise<void> {
     requireHost({ fullId: id }, manifest.minHostVersion, context.hostVersion)
     await requireDependencies(id, manifest)
+    await sharedFiles?.put((await directory.contents(identifierOf(id))).values())
     const { repository, version } = release
     const requested = decide(snapshotOfPlugin(context, id), { type: 'install', repository, version })
     const data = { ...release, source: 'folder' } as const
@@ -187,6 +188,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
       const { staged, heldBy } = fetched
       try {
         await requireDependencies(id, staged.manifest)
+        await sharedFiles?.put(staged.contents.values())
         const { repository } = staged
         const version = staged.manifest.version
         await journal.append(decide(snapshot, { type: 'install', repository, version }), by)
@@ -230,6 +232,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
           return
         }
         await requireDependencies(id, staged.manifest)
+        await sharedFiles?.put(staged.contents.values())
         await unloadIfRunning(id, 'update', by)
         try {
           await staged.swapIn()

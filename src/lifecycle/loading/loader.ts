@@ -1,4 +1,5 @@
 import { messageOf, Problem } from '../../base/problem.ts'
+import { isPassing } from '../../journal/stale-decision.ts'
 import { stateOf } from '../../journal/evolve.ts'
 import type { InstalledFiles } from '../../repository/repository.ts'
 import { requireHost } from '../../repository/require-host.ts'
@@ -29,6 +30,11 @@ export interface Loader {
    * somebody has begun to read them.
    */
   finishLoading(id: string, by: Origin, ahead?: FilesAhead): Promise<void>
+  /**
+   * Loads a plugin that another host has left in `running`: as far as anybody sees it has run all the time. Only that it cannot
+   * is written down.
+   */
+  resume(id: string): Promise<void>
   /** `unloading` → `unloaded`, followed in the same write by `next`. */
   finishUnloading(id: string, by: Origin, next?: readonly PluginFact[]): Promise<void>
   /** Takes a state that nothing works on any more (a crash, a full disk) to one that commands start from. */
@@ -72,7 +78,11 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
       })
     }
     for (const { path, message } of warnings) effects.say(id, 'warn', `The setting ${path} ${message}`)
-    const request = { id, installed, config: effective, secrets: secretValues(fields, effective), limits }
+    const { host, epoch } = context.ownership.whereabouts(id)
+    const request: LoadRequest = {
+      ...{ id, installed, config: effective, secrets: secretValues(fields, effective), limits },
+      ...(host === null || epoch === null ? {} : { host, epoch }),
+    }
     return { request, changed }
   }
 
@@ -112,8 +122,48 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     return pluginError(context, 'internal', messageOf(error))
   }
 
+  async function settle(id: string): Promise<void> {
+    const state = stateOf(snapshotOfPlugin(context, id))
+    if (state === 'installing') {
+      const error = pluginError(
+        context,
+        'internal',
+        'The host stopped while the files were being put in place.',
+      )
+      await journal.append([{ type: 'PluginInstallFailed', plugin: id, data: { error } }], 'supervisor')
+    } else if (
+      state === 'loading' ||
+      state === 'unloading' ||
+      (state === 'running' && !effects.isLoaded(id))
+    ) {
+      await effects.unload(id)
+      const crash = crashes.get(id)
+      const fact: PluginFact =
+        crash !== undefined && state === 'running'
+          ? describeCrash(id, crash)
+          : { type: 'PluginUnloaded', plugin: id, data: { reason: 'interrupted' } }
+      await journal.append([fact], 'supervisor')
+    }
+    crashes.delete(id)
+  }
+
   return {
     readAhead: (id) => readAhead(context, id),
+    async resume(id) {
+      const { signal, finish } = loads.begin(id)
+      try {
+        const { request } = await prepare(id, 'supervisor', signal, undefined)
+        await effects.load(request, signal)
+        loadedAt.set(id, context.clock.monotonic())
+      } catch (error) {
+        if (signal.aborted) return
+        if (isPassing(error)) throw error
+        crashes.set(id, { error: asPluginError(id, error), ranFor: 0 })
+        await settle(id)
+      } finally {
+        finish()
+      }
+    },
     async finishLoading(id, by, ahead) {
       let outcome: PluginFact
       const { signal, finish } = loads.begin(id)
@@ -130,6 +180,8 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
         if (signal.aborted) {
           // It says nothing about the plugin.
           outcome = { type: 'PluginUnloaded', plugin: id, data: { reason: String(signal.reason) } }
+        } else if (isPassing(error)) {
+          throw error
         } else {
           outcome = { type: 'PluginLoadFailed', plugin: id, data: { error: asPluginError(id, error) } }
           logger.warn('A plugin did not load', { plugin: id, error: outcome.data.error })
@@ -149,30 +201,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
       await effects.unload(id)
       await journal.append([{ type: 'PluginUnloaded', plugin: id, data: {} }, ...next], by)
     },
-    async settle(id) {
-      const state = stateOf(snapshotOfPlugin(context, id))
-      if (state === 'installing') {
-        const error = pluginError(
-          context,
-          'internal',
-          'The host stopped while the files were being put in place.',
-        )
-        await journal.append([{ type: 'PluginInstallFailed', plugin: id, data: { error } }], 'supervisor')
-      } else if (
-        state === 'loading' ||
-        state === 'unloading' ||
-        (state === 'running' && !effects.isLoaded(id))
-      ) {
-        await effects.unload(id)
-        const crash = crashes.get(id)
-        const fact: PluginFact =
-          crash !== undefined && state === 'running'
-            ? describeCrash(id, crash)
-            : { type: 'PluginUnloaded', plugin: id, data: { reason: 'interrupted' } }
-        await journal.append([fact], 'supervisor')
-      }
-      crashes.delete(id)
-    },
+    settle,
     recordCrash(id, error) {
       const now = context.clock.monotonic()
       crashes.set(id, { error, ranFor: now - (loadedAt.get(id) ?? now) })

@@ -3,7 +3,7 @@ import type { Plugin, Resources } from '../../schema/plugin.ts'
 import type { PluginSurroundings } from './views.ts'
 
 /** What may change of a plugin's surroundings while its fold stays as it is. The fields come with the manifest. */
-export type Changing = Pick<PluginSurroundings, 'manifest' | 'resources' | 'isolation'>
+export type Changing = Pick<PluginSurroundings, 'manifest' | 'resources' | 'isolation' | 'whereabouts'>
 
 /** Views of plugins for as long as what they show stays the same: whoever asks again and again gets the same object. */
 export interface KnownViews {
@@ -17,12 +17,13 @@ export function createKnownViews(
   const known = new WeakMap<PluginSnapshot, Changing & { view: Plugin }>()
   return {
     of(snapshot, surroundings) {
-      const { manifest, resources, isolation } = surroundings
+      const { manifest, resources, isolation, whereabouts } = surroundings
       const last = known.get(snapshot)
       const isSame =
-        last?.manifest === manifest &&
-        last?.isolation === isolation &&
         last !== undefined &&
+        last.manifest === manifest &&
+        last.isolation === isolation &&
+        last.whereabouts === whereabouts &&
         haveSameCounts(last.resources, resources)
       if (isSame) return last.view
       const view = Object.freeze(make(snapshot, surroundings))

@@ -25,7 +25,7 @@ export interface PluginQueries extends Pick<
 }
 
 export function createPluginQueries(context: LifecycleContext, logs: PluginLogs): PluginQueries {
-  const { journal, manifests, effects } = context
+  const { journal, manifests, effects, ownership } = context
   const views = createKnownViews((snapshot, surroundings) => {
     const fields = manifests.fields(snapshot.context.id)
     const environment = environmentUse(allFields(fields), context.environment(surroundings.manifest ?? {}))
@@ -54,6 +54,7 @@ export function createPluginQueries(context: LifecycleContext, logs: PluginLogs)
       manifest: manifests.get(id),
       resources: effects.resources(id),
       isolation: effects.isolation(id),
+      whereabouts: ownership.whereabouts(id),
     })
   }
 
@@ -81,7 +82,9 @@ export function createPluginQueries(context: LifecycleContext, logs: PluginLogs)
     get,
     status(id) {
       const snapshot = snapshotOfPlugin(context, id)
-      return isInstalled(stateOf(snapshot)) ? statusView(snapshot, manifests.get(id)) : undefined
+      return isInstalled(stateOf(snapshot))
+        ? statusView(snapshot, manifests.get(id), ownership.whereabouts(id))
+        : undefined
     },
     async document(id, file) {
       const plugin = get(id)

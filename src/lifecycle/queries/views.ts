@@ -3,13 +3,14 @@ import type { HostState, PluginSnapshot } from '../../journal/evolve.ts'
 import { stateOf } from '../../journal/evolve.ts'
 import { type Field, mapFields } from '../../schema/field.ts'
 import { identifierOf } from '../../schema/identifier.ts'
-import type { JournalEvent } from '../../schema/journal-event.ts'
+import type { JournalEvent, JournalEventView } from '../../schema/journal-event.ts'
 import type { Manifest } from '../../schema/manifest.ts'
-import type { Config, Plugin, Resources } from '../../schema/plugin.ts'
+import type { Config, Plugin, PluginState, Resources } from '../../schema/plugin.ts'
 import { type PluginLimits, shownLimits, workersOwnLimits } from '../../schema/plugin-limits.ts'
 import type { EnvironmentUse } from '../../schema/variable-pattern.ts'
 import { withoutCredentials } from '../secrets/address.ts'
 import type { PluginStateAt, PluginStatus, PluginVersion } from '../lifecycle.ts'
+import type { Whereabouts } from '../ownership.ts'
 import { withRows } from '../manifests/rows-of-text.ts'
 import { hiddenValue, hideSecrets, openDefault } from '../secrets/secrets.ts'
 
@@ -26,21 +27,37 @@ export interface PluginSurroundings {
   limits: PluginLimits
   /** Undefined while it is not loaded. */
   isolation: 'dedicated' | 'shared' | undefined
+  whereabouts: Whereabouts
 }
 
-export function statusView({ context, value }: PluginSnapshot, manifest: Manifest | undefined): PluginStatus {
-  const { enabled, version, error } = context
-  return { state: value, enabled, version: version ?? manifest?.version ?? '', error }
+/** In these it takes a host: where there is none, it is not loaded. */
+const statesOfHosts: ReadonlySet<PluginState> = new Set(['loading', 'running', 'unloading', 'unloaded'])
+
+export function statusView(
+  { context, value }: PluginSnapshot,
+  manifest: Manifest | undefined,
+  { host, epoch, absence }: Whereabouts,
+): PluginStatus {
+  const { enabled, version } = context
+  const isAbsent = absence !== null && enabled && statesOfHosts.has(value)
+  return {
+    state: isAbsent ? 'unloaded' : value,
+    enabled,
+    version: version ?? manifest?.version ?? '',
+    error: isAbsent ? absence : context.error,
+    host,
+    epoch,
+  }
 }
 
 export function pluginView(
   snapshot: PluginSnapshot,
-  { manifest, fields, environment, resources, limits, isolation }: PluginSurroundings,
+  { manifest, fields, environment, resources, limits, isolation, whereabouts }: PluginSurroundings,
 ): Plugin {
   const unread = new Set(environment.refused.map(({ key }) => key))
   const { context } = snapshot
   const { fullId, namespace, shortId } = identifierOf(context.id)
-  const { state, enabled, version, error } = statusView(snapshot, manifest)
+  const { state, enabled, version, error, host, epoch } = statusView(snapshot, manifest, whereabouts)
   return {
     id: fullId,
     shortId,
@@ -82,6 +99,10 @@ export function pluginView(
       ...(isolation === 'shared' ? { notOwn: [...workersOwnLimits] } : {}),
     },
     limitsReached: context.limitsReached,
+    host,
+    epoch,
+    placement: context.placement ?? {},
+    ...(whereabouts.stale ? { stale: true } : {}),
   }
 }
 
@@ -120,8 +141,9 @@ function shownConfig(config: Config, fields: Field[] | undefined): Config {
 export function eventView(
   event: JournalEvent,
   fieldsOf: (plugin: string) => Field[] | undefined,
-): JournalEvent {
-  const { requestKey: _requestKey, ...shown } = event
+): JournalEventView {
+  const { requestKey: _requestKey, host = null, epoch = null, ...rest } = event
+  const shown = { ...rest, host, epoch }
   if (shown.type === 'RepositoryAdded') {
     return { ...shown, data: { ...shown.data, url: withoutCredentials(shown.data.url) } }
   }

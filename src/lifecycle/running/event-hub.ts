@@ -15,6 +15,10 @@ export interface EventHub {
   unsubscribeAll(plugin: string): void
   /** Answers how many plugins it has reached, each once. */
   emit(name: string, data: SerializedJson, from: string): number
+  /** Names and patterns that somebody listens to. */
+  names(): string[]
+  /** Called when those have changed; one listener. */
+  onNames(listener: () => void): void
   /** Event names that this plugin listens to. */
   count(plugin: string): number
 }
@@ -22,6 +26,7 @@ export interface EventHub {
 export function createEventHub(): EventHub {
   /** By event name, then by plugin. */
   const listeners = new Map<string, Map<string, Deliver>>()
+  let namesChanged = (): void => undefined
   const patterns = new Map<string, (name: string) => boolean>()
   let matching = findMatching()
 
@@ -36,13 +41,16 @@ export function createEventHub(): EventHub {
     const ofName = listeners.get(name)
     if (!ofName?.delete(plugin) || ofName.size > 0) return
     listeners.delete(name)
+    namesChanged()
     if (patterns.delete(name)) matching = findMatching()
   }
 
   return {
     subscribe(plugin, name, deliver) {
       const ofName = listeners.get(name) ?? new Map<string, Deliver>()
+      const isNew = !listeners.has(name)
       listeners.set(name, ofName.set(plugin, deliver))
+      if (isNew) namesChanged()
       if (patterns.has(name) || !hasWildcard(name, ':')) return
       patterns.set(name, partPattern(name, ':'))
       matching = findMatching()
@@ -62,6 +70,8 @@ export function createEventHub(): EventHub {
       for (const deliver of reached.values()) deliver(name, data, from)
       return reached.size
     },
+    names: () => [...listeners.keys()],
+    onNames: (listener) => void (namesChanged = listener),
     count: (plugin) => [...listeners.values()].filter((ofName) => ofName.has(plugin)).length,
   }
 }

@@ -1,6 +1,9 @@
 /** Why a load is to end before it is through; it goes into the fact. */
 type StopReason = string
 
+/** Ends a load as a command does. Whoever has the plugin next begins another. */
+export const moveToAnotherHost = 'its move to another host'
+
 /** A load that is under way. */
 export interface StoppableLoad {
   /** Aborted when the load is to end; `reason` of it says why. */

@@ -22,6 +22,8 @@ export interface LoadedPlugin {
   charged: IsolateError | undefined
   /** Set when the end of the isolate has been asked for. */
   unloading: boolean
+  /** What it shows of itself stays when it is unloaded: another host runs it next. */
+  staysShown: boolean
   /** Set when what it had is being cleaned up; once, or what is loaded after it would be cleaned up, too. */
   released: Promise<void> | undefined
 }

@@ -18,8 +18,13 @@ import { createPluginServices, type PluginServicesSettings } from './plugin-serv
 export interface PluginEffects {
   /** Runs the load steps, until `signal` ends them. Rejects with an `IsolateError`; then nothing of the plugin is left. */
   load(request: LoadRequest, signal: AbortSignal): Promise<void>
-  /** Runs the unload steps to their end, whatever fails on the way. */
-  unload(id: string): Promise<void>
+  /**
+   * Runs the unload steps to their end, whatever fails on the way. `staysShown`: what it shows of itself is not taken back,
+   * because another host runs it next.
+   */
+  unload(id: string, how?: { staysShown: boolean }): Promise<void>
+  /** Nothing that it has under way goes on: another host has it. It is unloaded besides. */
+  cut(id: string): void
   isLoaded(id: string): boolean
   /** Adds a line of the host's to the plugin's log. */
   say(id: string, level: LogEntry['level'], message: string): void
@@ -43,6 +48,9 @@ export interface LoadRequest {
   config: Config
   secrets: string[]
   limits: ChosenLimits
+  /** The host of the fleet that it runs on, and under which epoch; absent without a fleet. */
+  host?: string | undefined
+  epoch?: number | undefined
 }
 
 /** A plugin that ended without being asked; everything of it has been cleaned up. */
@@ -71,7 +79,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
   }
 
   async function cleanUp(id: string, plugin: LoadedPlugin): Promise<void> {
-    await services.withdraw(id, plugin)
+    await services.withdraw(id, plugin, { shown: plugin.staysShown })
     await stores.release(id)
     await retained.release(id)
     if (loaded.get(id) === plugin) loaded.delete(id)
@@ -97,7 +105,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
   }
 
   return {
-    async load({ id, installed, config, secrets, limits }, signal) {
+    async load({ id, installed, config, secrets, limits, host, epoch }, signal) {
       const { manifest, files } = installed
       const { namespace, shortId } = identifierOf(id)
       refusals.forgive(id)
@@ -126,6 +134,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         crowded: false,
         charged: undefined,
         unloading: false,
+        staysShown: false,
         released: undefined,
       }
       loaded.set(id, plugin)
@@ -147,6 +156,8 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
             topics: plugin.guard.topics,
             publicHooks: plugin.guard.publicHooks,
             retained: retained.entries(id),
+            host,
+            epoch,
           },
           services.servicesFor(id, plugin),
           signal,
@@ -170,10 +181,14 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         throw error
       }
     },
-    async unload(id) {
+    cut(id) {
+      settings.outside.cut(id)
+    },
+    async unload(id, { staysShown } = { staysShown: false }) {
       const plugin = loaded.get(id)
       if (plugin === undefined) return
       plugin.unloading = true
+      plugin.staysShown ||= staysShown
       try {
         await plugin.isolate?.unload()
       } catch (error) {

@@ -64,6 +64,8 @@ export interface PluginServicesSettings {
   stores: KeyValueStores
   retained: RetainedTopics
   announcements: Announcements
+  /** Whether this host may act as the plugin. */
+  owns(id: string): boolean
   /** A plugin has to be unloaded and loaded again to get another worker. `wanted`: whether that is still so. */
   onMoveAway(id: string, reason: string, wanted: () => boolean): void
   /** A plugin has met one of its limits; once for each limit and load. */
@@ -77,8 +79,11 @@ export interface PluginServicesSettings {
 /** What a plugin that runs gets of the host, and what the host takes back afterwards. */
 export interface PluginServices {
   servicesFor(id: string, plugin: LoadedPlugin): IsolateServices
-  /** Everything that others could still see or hear of it, in the specification's order. */
-  withdraw(id: string, plugin: LoadedPlugin): Promise<void>
+  /**
+   * Everything that others could still see or hear of it, in the specification's order. `kept.shown`: another host runs it
+   * next, so what it shows of itself stays until that has something else to show.
+   */
+  withdraw(id: string, plugin: LoadedPlugin, kept?: { shown: boolean }): Promise<void>
   /** Adds a line of the host's to the plugin's log. */
   say(id: string, level: LogEntry['level'], message: string): void
 }
@@ -150,7 +155,9 @@ export function createPluginServices(
         bus.causedBy(plugin.fanOut.cause, () => service(...args))
     const allowance: ConnectionAllowance = {
       connect: (host, port, foreignCaller) =>
-        plugin.guard.connect(host, port) ?? refusedTo(foreignCaller, ({ connect }) => connect(host, port)),
+        (settings.owns(id) ? undefined : 'another host of the fleet has this plugin now') ??
+        plugin.guard.connect(host, port) ??
+        refusedTo(foreignCaller, ({ connect }) => connect(host, port)),
       serial: (path, foreignCaller) =>
         plugin.guard.serial(path) ?? refusedTo(foreignCaller, ({ serial }) => serial(path)),
       discover: (service, foreignCaller) =>
@@ -192,9 +199,13 @@ export function createPluginServices(
       setValue: charged((kind: ValueKind, name: string, value: SerializedJson | undefined) => {
         for (let told = shown.setValue(id, kind, name, value); told > 0; told -= 1) plugin.fanOut.reached()
       }),
-      removeValue: (kind, name) => shown.removeValue(id, kind, name),
+      removeValue(kind, name) {
+        if (!plugin.staysShown) shown.removeValue(id, kind, name)
+      },
       setExposure: (exposed, exposure) => shown.setExposure(id, exposed, exposure),
-      removeExposure: (exposed) => shown.removeExposure(id, exposed),
+      removeExposure(exposed) {
+        if (!plugin.staysShown) shown.removeExposure(id, exposed)
+      },
       congested: () => bus.congested(),
       charged(error) {
         if (plugin.charged !== undefined || plugin.unloading) return
@@ -297,14 +308,14 @@ export function createPluginServices(
 
   return {
     servicesFor,
-    async withdraw(id, plugin) {
+    async withdraw(id, plugin, { shown: staysShown } = { shown: false }) {
       events.unsubscribeAll(id)
       settings.hooks.clear(id)
       outside.forget(id)
       schedules.clear(id)
       watches.clear(id)
       await subscriptions.closeAll(id, plugin)
-      shown.clear(id)
+      shown.clear(id, { silently: staysShown })
     },
     say: hostLine,
   }

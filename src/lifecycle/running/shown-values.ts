@@ -13,8 +13,8 @@ export interface ShownValues {
   removeValue(plugin: string, kind: RegisteredKind, id: string): void
   setExposure(plugin: string, id: string, exposure: Exposure): void
   removeExposure(plugin: string, id: string): void
-  /** Everything of this plugin. */
-  clear(plugin: string): void
+  /** Everything of this plugin. `silently`: nobody outside is told. */
+  clear(plugin: string, how: { silently: boolean }): void
 }
 
 export function createShownValues(
@@ -33,7 +33,6 @@ export function createShownValues(
   function announceRemoval(plugin: string, kind: RegisteredKind, id: string): void {
     if (kind === 'object') announcements.announce({ kind, plugin, path: id, value: undefined })
     else announcements.announce({ kind, plugin, id, value: undefined, removed: true })
-    watched(plugin, kind, id, undefined)
   }
 
   function removeExposure(plugin: string, id: string): void {
@@ -57,15 +56,21 @@ export function createShownValues(
     removeValue(plugin, kind, id) {
       registry.remove(plugin, kind, id)
       announceRemoval(plugin, kind, id)
+      watched(plugin, kind, id, undefined)
     },
     setExposure(plugin, id, exposure) {
       exposures.set(plugin, id, exposure)
       announcements.announce({ kind: 'exposure', plugin, id, exposure })
     },
     removeExposure,
-    clear(plugin) {
-      registry.clear(plugin, (kind, id) => announceRemoval(plugin, kind, id))
-      for (const { id } of exposures.list(plugin)) removeExposure(plugin, id)
+    clear(plugin, { silently }) {
+      registry.clear(plugin, (kind, id) => {
+        if (!silently) announceRemoval(plugin, kind, id)
+        watched(plugin, kind, id, undefined)
+      })
+      for (const { id } of exposures.list(plugin))
+        if (silently) exposures.remove(plugin, id)
+        else removeExposure(plugin, id)
     },
   }
 }

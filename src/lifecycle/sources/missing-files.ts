@@ -19,7 +19,7 @@ export async function restoreMissingFiles(
   by: Origin,
   signal: AbortSignal,
 ): Promise<void> {
-  const { journal, directory, logger } = context
+  const { journal, directory, sharedFiles, logger } = context
   const identifier = identifierOf(id)
   const wanted = snapshotOfPlugin(context, id).context
   const isKnown = Object.keys(wanted.integrity).length > 0
@@ -50,6 +50,7 @@ export async function restoreMissingFiles(
     if (isKnown) return
     // Somebody has put them there since.
     const { manifest, integrity } = await directory.read(identifier)
+    await sharedFiles?.put((await directory.contents(identifier)).values())
     await writeDown('folder', { version: manifest.version, indexVersion: manifest.version, integrity })
     return
   }
@@ -63,6 +64,7 @@ export async function restoreMissingFiles(
   const staged = await unlessAborted(signal, fetchFiles(context, id, version))
   try {
     const { manifest, indexVersion, repository, integrity } = staged
+    await sharedFiles?.put(staged.contents.values())
     // The fact first: after a crash between the two, these files are fetched again.
     await writeDown('repository', { version: manifest.version, indexVersion, repository, integrity })
     await staged.swapIn()

@@ -41,6 +41,7 @@ export function createEvictions(settings: EvictionsSettings): Evictions {
     const snapshot = snapshotOfPlugin(context, id)
     const state = stateOf(snapshot)
     const facts: PluginFact[] = []
+    if (!context.ownership.owns(id)) return
     if (state === 'running' && !effects.isLoaded(id))
       facts.push({ type: 'PluginUnloaded', plugin: id, data: { reason } })
     // Unloaded: a command came first, and wrote that down.

@@ -26,12 +26,13 @@ export function createReconciler(
   context: LifecycleContext,
   { loader, installer, snapshots }: { loader: Loader; installer: Installer; snapshots: SnapshotWriter },
 ): Reconciler {
-  const { clock, effects, journal, logger, mutex } = context
+  const { clock, effects, journal, logger, mutex, ownership } = context
   const waiting = new Map<string, ScheduledCall>()
   let stopped = false
 
   /** What its state is but should not stay. A plugin that failed is up to its restart, or to a person. */
   function isUnfinished(id: string): boolean {
+    if (!ownership.owns(id)) return false
     const snapshot = snapshotOfPlugin(context, id)
     switch (stateOf(snapshot)) {
       case 'installing':
@@ -65,6 +66,8 @@ export function createReconciler(
       const state = stateOf(snapshotOfPlugin(context, id))
       logger.info('What had been left undone for a plugin is done', { plugin: id, state })
     } catch (error) {
+      // Another host has it by now.
+      if (!ownership.owns(id)) return
       logger.warn('What had been left undone for a plugin still cannot be done', {
         plugin: id,
         error: messageOf(error),

@@ -14,6 +14,7 @@ import type { Installer } from '../installing/installer.ts'
 import type { PurgeTarget } from '../lifecycle.ts'
 import type { Loader } from '../loading/loader.ts'
 import { matchFilesToJournal } from '../sources/match-files.ts'
+import { mirrorFiles } from '../sources/mirror.ts'
 import { unknownVersion } from '../sources/missing-files.ts'
 
 /** What happens between opening the journal and `ready`, and between the signal and the end. */
@@ -27,14 +28,16 @@ export async function recoverPlugins(
   loader: Loader,
   installer: Installer,
 ): Promise<void> {
-  const { journal, directory, logger } = context
+  const { journal, directory, ownership, logger } = context
   await directory.recover()
   const replaced = await directory.replaced()
   const slot = createSlots(concurrency)
   const recover = async (id: string, before: PluginState): Promise<void> => {
-    await loader.settle(id)
-    if (before === 'running' || before === 'loading' || before === 'unloading') {
-      logger.info('The last run ended without unloading a plugin', { plugin: id, was: before })
+    if (ownership.owns(id)) {
+      await loader.settle(id)
+      if (before === 'running' || before === 'loading' || before === 'unloading') {
+        logger.info('The last run ended without unloading a plugin', { plugin: id, was: before })
+      }
     }
     if (before === 'uninstalled') await repeatPurge(context, installer, id)
     if (isInstalled(before)) await tryToMatchFiles(context, id)
@@ -69,6 +72,10 @@ async function repeatPurge(
 
 async function tryToMatchFiles(context: LifecycleContext, id: string): Promise<void> {
   try {
+    if (context.sharedFiles !== undefined) {
+      await mirrorFiles(context, id)
+      return
+    }
     const { matches, installed } = await matchFilesToJournal(context, id)
     if (!matches) return
     const isLoadedNext = snapshotOfPlugin(context, id).context.enabled
@@ -92,6 +99,10 @@ export async function applyHandEdits(
 ): Promise<void> {
   if (file === undefined) return
   const { journal, logger } = context
+  if (context.sharedFiles !== undefined) {
+    warnOfIgnoredEdits(context, file)
+    return
+  }
   const seq = file.journal?.seq
   const writtenAt = seq === undefined || seq > journal.state.seq ? journal.state : journal.stateAt(seq)
   const isImport = journal.state.seq === 0
@@ -111,6 +122,18 @@ export async function applyHandEdits(
       })
     }
   }
+}
+
+/** In a fleet the file is a copy: what counts is in the journal that all hosts share. */
+function warnOfIgnoredEdits({ journal, logger }: LifecycleContext, file: HostFile): void {
+  const seq = file.journal?.seq
+  if (seq === undefined || seq > journal.state.seq || seq < journal.first - 1) return
+  const edits = handEdits(snapshotOf(journal.stateAt(seq)), file)
+  for (const edit of edits)
+    logger.warn('A change made in .host.json is ignored: this host works in a fleet; change it over HTTP', {
+      change: edit.kind,
+      ...editSubject(edit),
+    })
 }
 
 function editSubject(edit: HandEdit): { plugin?: string; repository?: string } {
@@ -225,10 +248,11 @@ export async function unloadAllPlugins(context: LifecycleContext, loader: Loader
   )
 }
 
-function enabledPlugins({ journal }: LifecycleContext): string[] {
+function enabledPlugins({ journal, ownership }: LifecycleContext): string[] {
   return [...journal.state.plugins.values()]
     .filter((snapshot) => isInstalled(stateOf(snapshot)) && snapshot.context.enabled)
     .map((snapshot) => snapshot.context.id)
+    .filter((id) => ownership.owns(id))
 }
 
 /** Each task starts when those of the plugins before it in a chain of dependencies have ended. */

@@ -35,7 +35,7 @@ export function createSupervisor(
     stableAfter: number
   },
 ): Supervisor {
-  const { clock, logger, journal, mutex } = context
+  const { clock, logger, journal, mutex, ownership } = context
   const timers = new Map<string, ScheduledCall>()
   let stopped = false
 
@@ -46,7 +46,7 @@ export function createSupervisor(
   function arrange(id: string): void {
     timers.get(id)?.cancel()
     timers.delete(id)
-    if (stopped) return
+    if (stopped || !ownership.owns(id)) return
     const snapshot = snapshotOfPlugin(context, id)
     const { restart, crashes, trial } = snapshot.context
     const state = stateOf(snapshot)
@@ -68,7 +68,9 @@ export function createSupervisor(
   /** Under the plugin's mutex, with the snapshot written afterwards. */
   async function quietly(id: string, failure: string, task: () => Promise<void>): Promise<void> {
     try {
-      await mutex.run(id, task)
+      await mutex.run(id, async () => {
+        if (ownership.owns(id)) await task()
+      })
       await snapshots.flush()
     } catch (error) {
       logger.error(failure, { plugin: id, error: messageOf(error) })

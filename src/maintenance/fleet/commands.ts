@@ -7,7 +7,7 @@ import type { StoreLogin } from '../../fleet/store/store-login.ts'
 import { joinFleet } from './join-fleet.ts'
 import { leaveFleet } from './leave-fleet.ts'
 
-/** `lupine fleet join` and `lupine fleet leave`: each answers what to tell its user. Nothing calls them yet. */
+/** `lupine fleet join` and `lupine fleet leave`: each answers what to tell its user. */
 
 export interface FleetCommandSettings extends StoreLogin {
   fleet: string

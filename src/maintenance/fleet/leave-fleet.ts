@@ -58,7 +58,13 @@ export async function leaveFleet(settings: MembershipSettings): Promise<Left> {
   await removeUnfinished(building, files)
   await makePrivateDirectory(files, building)
   await writeFileAtomically(files, join(building, markerFile), '', privateFileMode)
-  const left = await build({ ...settings, directory: building })
+  let left: Left
+  try {
+    left = await build({ ...settings, directory: building })
+  } catch (error) {
+    await files.rm(building, { recursive: true, force: true }).catch(() => undefined)
+    throw error
+  }
   await files.rm(join(building, markerFile))
   await syncDirectory(files, building)
   await files.rename(building, directory)
@@ -92,6 +98,8 @@ async function build(settings: MembershipSettings): Promise<Left> {
   const vault = createSecretVault(ring, () => undefined)
   const journal = await openFleetJournal({
     ...{ connection, fleet, directory, files, clock, vault, logger: silentLogger, mustExist: true },
+    // From here on it is the only one.
+    isCopy: false,
   })
   let left: Left
   try {

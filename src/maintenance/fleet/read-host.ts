@@ -61,6 +61,11 @@ export async function readSingleHost(settings: DirectorySettings): Promise<Singl
     ...{ directory, files, clock, logger: silentLogger, acknowledged, vault, whole: true },
   })
   try {
+    if (file === undefined && journal.state.seq === 0) {
+      throw new Error(
+        `No host has run in ${directory}; name the data directory of one with HOST_DATA_DIR (--data-dir).`,
+      )
+    }
     if (file !== undefined && wasChanged(file)) {
       throw new Error(
         `${join(directory, snapshotFileName)} was changed by hand since the host ran. Start the host there once, so that it ` +

@@ -45,6 +45,8 @@ export interface ConnectionSettings {
   listener: ConnectionListener
   /** A stream goes on where the last one has ended: no attempt is made before that is known. */
   goOnFrom?(lastEventId: string): void
+  /** Asked before each write; false: another host has the plugin, so it is cut. Absent: always. */
+  mayWrite?: (() => boolean) | undefined
   /** It is over, and nothing is left of it. */
   ended(): void
 }
@@ -223,6 +225,10 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
       if (state !== 'open' || link === undefined) return
       const addressed = settings.addressed(name, session, foreignCaller)
       if (addressed === undefined) return
+      if (settings.mayWrite?.() === false) {
+        finish()
+        return
+      }
       const bytes = payload.byteLength + messageOverhead
       if (unsent + bytes > 2 * (unsentLimit + messageOverhead)) {
         cutOff({ reason: 'more was written to it than a connection takes', refused: true })

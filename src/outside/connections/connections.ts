@@ -21,6 +21,8 @@ export interface Connections {
   ): Connection
   /** Those of a plugin, by the order in which they were asked for. */
   of(plugin: string): ConnectionView[]
+  /** Ends all of a plugin at once; what has not gone yet is not sent. */
+  cut(plugin: string): void
   /** What all of them have carried since the start, by plugin. */
   traffic(): ConnectionTraffic[]
   close(): Promise<void>
@@ -29,11 +31,17 @@ export interface Connections {
 export interface ConnectionsSettings extends LinkContext {
   clock: Clock
   random?: () => number
+  /** Asked before each write; absent: there is nobody else who could be the plugin. */
+  mayAct?: ((plugin: string) => boolean) | undefined
 }
 
 export type { ConnectionAllowance }
 
-export function createConnections({ random = Math.random, ...context }: ConnectionsSettings): Connections {
+export function createConnections({
+  random = Math.random,
+  mayAct,
+  ...context
+}: ConnectionsSettings): Connections {
   const open = new Map<string, Set<OwnedConnection>>()
   /** Of those that are over. */
   const carried = new Map<string, ConnectionTraffic>()
@@ -63,6 +71,7 @@ export function createConnections({ random = Math.random, ...context }: Connecti
       const connection = createConnection({
         ...{ clock: context.clock, random, kind: target.kind, listener },
         ...kind,
+        mayWrite: mayAct && (() => mayAct(plugin)),
         ended() {
           const { bytesIn, bytesOut } = connection.view()
           const before = carried.get(plugin)
@@ -77,6 +86,9 @@ export function createConnections({ random = Math.random, ...context }: Connecti
       })
       mine.add(connection)
       return connection
+    },
+    cut(plugin) {
+      for (const connection of [...(open.get(plugin) ?? [])]) connection.destroy()
     },
     of: (plugin) => [...(open.get(plugin) ?? [])].map((connection) => connection.view()),
     traffic: () => [...new Set([...carried.keys(), ...open.keys()])].map(trafficOf),

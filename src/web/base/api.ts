@@ -5,6 +5,12 @@ import { signal } from '@preact/signals'
 /** Longest wait for an answer, in milliseconds: an installation over a slow line takes its time. */
 const requestTime = 120_000
 
+/**
+ * How long a plugin may be between two hosts, in milliseconds. Meanwhile nothing that is asked of it is done, and it is
+ * asked again.
+ */
+const movingTime = 10_000
+
 /** The host wants a token that this browser has not given. */
 export const needsToken = signal(false)
 
@@ -14,12 +20,20 @@ export class ApiError extends Error {
   readonly status: number
   readonly code: string
   readonly errors: readonly { path: string; message: string }[]
+  /** Milliseconds after which it may be tried again, where the host says so. */
+  readonly retryAfter: number | undefined
 
-  constructor(status: number, code: string, message: string, errors: ApiError['errors'] = []) {
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    { errors = [], retryAfter }: { errors?: ApiError['errors']; retryAfter?: number | undefined } = {},
+  ) {
     super(message)
     this.status = status
     this.code = code
     this.errors = errors
+    this.retryAfter = retryAfter
   }
 }
 
@@ -36,7 +50,29 @@ export interface ApiAnswer<T> {
 export async function request<T>(
   method: string,
   path: string,
-  { body, signal: abort }: RequestOptions = {},
+  options: RequestOptions = {},
+): Promise<ApiAnswer<T>> {
+  const end = performance.now() + movingTime
+  for (;;) {
+    try {
+      return await ask<T>(method, path, options)
+    } catch (error) {
+      const isMoving = error instanceof ApiError && error.code === 'plugin_moving'
+      if (!isMoving || performance.now() > end) throw error
+      await pause(error.retryAfter ?? 1_000)
+      options.signal?.throwIfAborted()
+    }
+  }
+}
+
+function pause(time: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, time))
+}
+
+async function ask<T>(
+  method: string,
+  path: string,
+  { body, signal: abort }: RequestOptions,
 ): Promise<ApiAnswer<T>> {
   const deadline = AbortSignal.timeout(requestTime)
   let answer: Response
@@ -63,7 +99,11 @@ export async function request<T>(
   }>
   if (answer.status === 401) needsToken.value = true
   const text = problem.detail ?? problem.title ?? `The host answered ${answer.status}.`
-  throw new ApiError(answer.status, problem.code ?? 'unknown', text, problem.errors)
+  const seconds = Number(answer.headers.get('retry-after') ?? NaN)
+  throw new ApiError(answer.status, problem.code ?? 'unknown', text, {
+    ...(problem.errors === undefined ? {} : { errors: problem.errors }),
+    ...(Number.isNaN(seconds) ? {} : { retryAfter: seconds * 1_000 }),
+  })
 }
 
 export async function get<T>(path: string, abort?: AbortSignal): Promise<T> {
@@ -77,6 +117,13 @@ export async function send<T>(method: 'POST' | 'PUT' | 'DELETE', path: string, b
 /** `/api/plugins/@ns/short`, with what follows. */
 export function pluginApi(id: string, rest = ''): string {
   return `/api/plugins/${id.split('/').map(encodeURIComponent).join('/').replaceAll('%40', '@')}${rest}`
+}
+
+/** The same, with each thing that is wrong in what was sent. */
+export function wordsWithDetails(error: unknown): string {
+  const details =
+    error instanceof ApiError ? error.errors.map(({ path, message }) => `${path} ${message}`) : []
+  return [wordsOf(error), ...details].join(' ')
 }
 
 /** What went wrong, as a sentence for people. */

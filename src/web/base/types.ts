@@ -1,10 +1,11 @@
 import type { Field } from '../../schema/field.ts'
+import type { FleetHost, Placement } from '../../schema/fleet-host.ts'
 import type { Permissions } from '../../schema/permissions.ts'
 import type { LogEntry, Plugin, PluginError, PluginState } from '../../schema/plugin.ts'
 
 /** What the API answers, as the pages use it. */
 
-export type { Field, LogEntry, Plugin, PluginError, PluginState }
+export type { Field, FleetHost, LogEntry, Placement, Plugin, PluginError, PluginState }
 
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json }
 
@@ -20,6 +21,9 @@ export interface JournalEvent {
   by: string
   data: Record<string, unknown>
   state: string
+  /** The host of a fleet that wrote it, and under which epoch it had the plugin; null without a fleet. */
+  host: string | null
+  epoch: number | null
 }
 
 export interface CatalogEntry {

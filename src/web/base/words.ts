@@ -1,5 +1,6 @@
 import { jsonText } from '../../base/json.ts'
 import type { PermissionEntry } from '../../schema/permissions.ts'
+import { fleetDetailOf } from './fleet-words.ts'
 import { permissionsInWords } from './permission-words.ts'
 import type { JournalEvent } from './types.ts'
 
@@ -66,6 +67,11 @@ const eventWords: Readonly<Record<string, string>> = {
   PluginStabilized: 'Has run long enough to count as stable',
   HostSafeModeEntered: 'Safe mode begun',
   HostSafeModeLeft: 'Safe mode ended',
+  PluginMoved: 'Taken by a host',
+  PluginPlaced: 'Told where it may run',
+  HostJoined: 'Host joined the fleet',
+  HostDrainRequested: 'Drain of a host begun',
+  HostDrainEnded: 'Drain of a host ended',
   HostStarted: 'Host started',
   HostReady: 'Host ready',
   HostStopping: 'Host is stopping',
@@ -81,7 +87,10 @@ export function eventInWords(type: string): string {
 }
 
 /** Why it happened or what came with it, as far as the event says. */
-export function detailOf({ data }: JournalEvent): string {
+export function detailOf(event: JournalEvent): string {
+  const ofFleet = fleetDetailOf(event)
+  if (ofFleet !== undefined) return ofFleet
+  const { data } = event
   const { error, reason, version, name, namespace, repository } = data
   if (typeof error === 'object' && error !== null && 'message' in error) return String(error.message)
   if (typeof reason === 'string') return `because of: ${reason}`

@@ -6,6 +6,7 @@ import { eventInWords } from '../base/words.ts'
 import { ChangeDialog } from '../plugin/change-dialog.tsx'
 import { UninstallDialog } from '../plugin/uninstall-dialog.tsx'
 import { busy, reload, rollback, toggle } from '../store/commands.ts'
+import { fleet } from '../store/host.ts'
 import { useRemote } from '../store/remote.ts'
 
 type Action = (id: string) => Promise<boolean>
@@ -19,6 +20,9 @@ const commands: Readonly<Record<string, { label: string; run: Action } | undefin
   PluginRolledBack: { label: 'Back to the version before', run: (id) => rollback(id) },
 }
 
+/** What happens only where several hosts work as one. */
+const ofFleet: ReadonlySet<string> = new Set(['PluginMoved', 'PluginPlaced'])
+
 /** What may happen to a plugin now. */
 export function PossibleEvents({ plugin }: { plugin: Plugin }) {
   // The address changes with the plugin, so that it is read again.
@@ -28,7 +32,8 @@ export function PossibleEvents({ plugin }: { plugin: Plugin }) {
   const [removing, setRemoving] = useState(false)
   const [updating, setUpdating] = useState(false)
   const doing = busy.value.get(plugin.id)
-  const events = value?.nextEvents ?? []
+  const inFleet = (fleet.value ?? null) !== null
+  const events = (value?.nextEvents ?? []).filter((event) => inFleet || !ofFleet.has(event))
   return (
     <div class="possible">
       <h3>Possible now</h3>
@@ -40,6 +45,10 @@ export function PossibleEvents({ plugin }: { plugin: Plugin }) {
               {event === 'PluginConfigured' ? (
                 <a class="button" href={pluginPath(plugin.id, 'settings')}>
                   Change the settings <small>{event}</small>
+                </a>
+              ) : event === 'PluginPlaced' ? (
+                <a class="button" href={pluginPath(plugin.id)}>
+                  Change where it may run <small>{event}</small>
                 </a>
               ) : event === 'PluginUpdated' ? (
                 <button type="button" disabled={doing !== undefined} onClick={() => setUpdating(true)}>

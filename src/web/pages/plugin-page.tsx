@@ -4,7 +4,7 @@ import type { Plugin } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Empty, Loading } from '../parts/feedback.tsx'
 import { Page } from '../parts/page.tsx'
-import { StateChip } from '../parts/state-chip.tsx'
+import { PluginChip } from '../parts/state-chip.tsx'
 import { Switch } from '../parts/switch.tsx'
 import { Condition } from '../plugin/condition.tsx'
 import { ControlsTab } from '../plugin/controls-tab.tsx'
@@ -64,7 +64,7 @@ export function PluginPage({ id, tab }: { id: string; tab: string }) {
       title={plugin.name}
       aside={
         <div class="page-state">
-          {doing === '' ? <StateChip state={plugin.state} /> : <span class="chip tone-busy">{doing}</span>}
+          {doing === '' ? <PluginChip plugin={plugin} /> : <span class="chip tone-busy">{doing}</span>}
           <Switch
             label={`${plugin.name} enabled`}
             on={plugin.enabled}
@@ -76,6 +76,7 @@ export function PluginPage({ id, tab }: { id: string; tab: string }) {
     >
       <p class="id">
         {breakable(plugin.id)} · {plugin.version}
+        {plugin.host === null ? null : ` · on ${plugin.host}`}
       </p>
       <Condition plugin={plugin} />
       <nav class="tabs" ref={tabList} aria-label={`Parts of ${plugin.name}`}>

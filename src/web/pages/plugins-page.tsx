@@ -7,7 +7,7 @@ import { Empty, Failure, Loading } from '../parts/feedback.tsx'
 import { useGrowing } from '../parts/growing.tsx'
 import { Page } from '../parts/page.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
-import { StateChip } from '../parts/state-chip.tsx'
+import { PluginChip } from '../parts/state-chip.tsx'
 import { Switch } from '../parts/switch.tsx'
 import { TagFilter, tagsOf } from '../parts/tag-filter.tsx'
 import { busy, toggle } from '../store/commands.ts'
@@ -79,7 +79,7 @@ function PluginList({ items }: { items: readonly Plugin[] }) {
 }
 
 function PluginRow({ plugin, doing }: { plugin: Plugin; doing: string }) {
-  const { id, name, version, description, error, enabled, state, fields } = plugin
+  const { id, name, version, description, error, enabled, state, fields, host, stale } = plugin
   return (
     <li class="row">
       <span class={`light light-${state}`} aria-hidden="true" />
@@ -89,6 +89,8 @@ function PluginRow({ plugin, doing }: { plugin: Plugin; doing: string }) {
         </a>
         <span class="id">
           {breakable(id)} · {version}
+          {host === null ? null : breakable(` · on ${host}`)}
+          {stale === true ? ' · as last known' : null}
           {fields.length === 0 ? null : (
             <>
               {' · '}
@@ -104,7 +106,7 @@ function PluginRow({ plugin, doing }: { plugin: Plugin; doing: string }) {
           <p class="row-error">{breakable(error.message)}</p>
         )}
       </div>
-      {doing === '' ? <StateChip state={state} /> : <span class="chip tone-busy">{doing}</span>}
+      {doing === '' ? <PluginChip plugin={plugin} /> : <span class="chip tone-busy">{doing}</span>}
       <Switch
         label={`${name} enabled`}
         on={enabled}

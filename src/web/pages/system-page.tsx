@@ -1,4 +1,3 @@
-import { useEffect } from 'preact/hooks'
 import type { System } from '../../schema/system.ts'
 import { countOf, dateTimeOf, megabytes } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
@@ -6,20 +5,14 @@ import { Failure, Loading } from '../parts/feedback.tsx'
 import { NoTokenNote } from '../parts/no-token-note.tsx'
 import { Note } from '../parts/note.tsx'
 import { Page } from '../parts/page.tsx'
-import { useRemote } from '../store/remote.ts'
+import { usePolled } from '../store/remote.ts'
 import { IsolatesPanel } from '../system/isolates-panel.tsx'
 
 /** How often the numbers are read again, in milliseconds. */
 const readInterval = 3_000
 
 export function SystemPage() {
-  const { value, error, reload } = useRemote<System>('/api/system')
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') reload()
-    }, readInterval)
-    return () => clearInterval(timer)
-  }, [])
+  const { value, error, reload } = usePolled<System>('/api/system', readInterval)
   return (
     <Page title="System">
       <NoTokenNote />
@@ -30,7 +23,7 @@ export function SystemPage() {
 }
 
 function Details({ system }: { system: System }) {
-  const { host, versions, process, broker, http, certificate, journal, isolates, health } = system
+  const { host, fleet, versions, process, broker, http, certificate, journal, isolates, health } = system
   return (
     <>
       <div class="columns">
@@ -51,6 +44,14 @@ function Details({ system }: { system: System }) {
           <dl class="facts">
             <dt>Host</dt>
             <dd>{breakable(host.id ?? 'starting')}</dd>
+            {fleet === null ? null : (
+              <>
+                <dt>Fleet</dt>
+                <dd>
+                  <a href="/hosts">{breakable(fleet.name)}</a>
+                </dd>
+              </>
+            )}
             <dt>Started</dt>
             <dd>
               {dateTimeOf(host.startedAt)}, {duration(host.uptime)} ago

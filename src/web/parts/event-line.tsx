@@ -5,7 +5,7 @@ import { StateChip } from './state-chip.tsx'
 
 /** A line of the journal, with the way to the picture of that moment. */
 export function EventLine({ event, withPlugin }: { event: JournalEvent; withPlugin: boolean }) {
-  const { seq, plugin, type, by, at, state } = event
+  const { seq, plugin, type, by, at, state, host } = event
   const machine =
     plugin === null ? `/machines/host?seq=${seq}` : `/machines/plugin-lifecycle?plugin=${plugin}&seq=${seq}`
   const detail = detailOf(event)
@@ -22,6 +22,7 @@ export function EventLine({ event, withPlugin }: { event: JournalEvent; withPlug
       <StateChip state={state} />
       <span class="event-when">
         <time dateTime={at}>{dateTimeOf(at)}</time>, {originInWords(by)}
+        {host === null ? null : breakable(`, on ${host}`)}
       </span>
     </li>
   )

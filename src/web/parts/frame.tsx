@@ -2,18 +2,28 @@ import type { ComponentChildren } from 'preact'
 import { place } from '../base/router.ts'
 import { connection } from '../base/stream.ts'
 import { nextTheme, theme } from '../base/theme.ts'
+import { fleet } from '../store/host.ts'
 import { canLogOut, logOut } from '../store/session.ts'
 import { HealthBanner } from './health-banner.tsx'
 import { Icon, type IconName } from './icon.tsx'
 import { Notices } from './notices.tsx'
 import { SafeModeBanner } from './safe-mode-banner.tsx'
 
-const links: readonly { path: string; label: string; icon: IconName }[] = [
+interface Link {
+  path: string
+  label: string
+  icon: IconName
+  /** Only where several hosts work as one. */
+  ofFleet?: boolean
+}
+
+const links: readonly Link[] = [
   { path: '/plugins', label: 'Plugins', icon: 'plugins' },
   { path: '/catalog', label: 'Catalog', icon: 'catalog' },
   { path: '/machines', label: 'Machines', icon: 'machines' },
   { path: '/history', label: 'History', icon: 'history' },
   { path: '/repositories', label: 'Repositories', icon: 'repositories' },
+  { path: '/hosts', label: 'Hosts', icon: 'hosts', ofFleet: true },
   { path: '/system', label: 'System', icon: 'system' },
 ]
 
@@ -28,6 +38,7 @@ const connectionWords = {
 /** What is around every page. */
 export function Frame({ children }: { children: ComponentChildren }) {
   const { path } = place.value
+  const isInFleet = (fleet.value ?? null) !== null
   return (
     <>
       <a class="skip" href="#content">
@@ -54,7 +65,8 @@ export function Frame({ children }: { children: ComponentChildren }) {
         ) : null}
       </header>
       <nav class="main-nav" aria-label="Pages">
-        {links.map(({ path: target, label, icon }) => {
+        {links.map(({ path: target, label, icon, ofFleet = false }) => {
+          if (ofFleet && !isInFleet) return null
           const current = path === target || path.startsWith(`${target}/`)
           return (
             <a key={target} href={target} aria-current={current ? 'page' : undefined}>

@@ -5,6 +5,7 @@ const paths = {
   machines: 'M5 5h6v4H5zM13 15h6v4h-6zM8 9v4h8v2',
   history: 'M12 7v5l3 2M4.6 9A8 8 0 1 1 4 12M4 5v4h4',
   repositories: 'M4 6h6l2 2h8v11H4z',
+  hosts: 'M4 5h16v6H4zM4 13h16v6H4zM7.5 8h.01M7.5 16h.01',
   system: 'M3 13h4l3-8 4 14 3-6h4',
   theme: 'M12 4v16a8 8 0 0 0 0-16a8 8 0 0 0 0 16',
   leave: 'M14 5H5v14h9M10 12h10M16 8l4 4-4 4',

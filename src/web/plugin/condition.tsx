@@ -1,3 +1,4 @@
+import { absenceInWords, placementInWords } from '../base/fleet-words.ts'
 import type { Plugin } from '../base/types.ts'
 import { dateTimeOf, timeOf, valueText } from '../base/words.ts'
 import { pluginPath } from '../base/router.ts'
@@ -9,10 +10,22 @@ import { limitName } from './limit-words.ts'
 
 /** What is to be said of a plugin whatever part of its page one looks at. */
 export function Condition({ plugin }: { plugin: Plugin }) {
-  const { id, name, error, restart, trial, integrity, limitsReached } = plugin
+  const { id, name, error, restart, trial, integrity, limitsReached, stale, placement } = plugin
+  const absence = absenceInWords(plugin)
   return (
     <>
-      {error === null ? null : (
+      {stale === true ? (
+        <Note>
+          The rest of the fleet cannot be reached from here: this is what was known of {name} last, and it may
+          be otherwise by now.
+        </Note>
+      ) : null}
+      {absence === '' ? null : (
+        <Note>
+          {absence} It may run {placementInWords(placement)}. <a href={pluginPath(id)}>Change that</a>.
+        </Note>
+      )}
+      {error === null || absence !== '' ? null : (
         <>
           <Failure text={error.message} onRetry={() => void readPlugin(id)} />
           {error.log === undefined || error.log.length === 0 ? null : (

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { ApiError, pluginApi, send, wordsOf } from '../base/api.ts'
+import { pluginApi, send, wordsWithDetails } from '../base/api.ts'
 import type { LimitDescription, Plugin } from '../base/types.ts'
 import { timeOf } from '../base/words.ts'
 import { Failure, Loading } from '../parts/feedback.tsx'
@@ -60,7 +60,7 @@ export function LimitsTab({ plugin }: { plugin: Plugin }) {
           />
         ))}
       </div>
-      {failure === undefined ? null : <Failure text={failureText(failure)} />}
+      {failure === undefined ? null : <Failure text={wordsWithDetails(failure)} />}
       <p class="hint" id="limits-hint" role="status">
         {wrong.length > 0
           ? `Cannot be saved yet: ${wrong.map(({ name }) => limitName(name)).join(', ')}.`
@@ -134,10 +134,4 @@ function problemOf({ min, max }: LimitDescription, text: string): string {
   return Number.isInteger(number) && number >= min && number <= max
     ? ''
     : `must be a whole number from ${min} to ${max}`
-}
-
-function failureText(reason: unknown): string {
-  const details =
-    reason instanceof ApiError ? reason.errors.map(({ path, message }) => `${path} ${message}`) : []
-  return [wordsOf(reason), ...details].join(' ')
 }

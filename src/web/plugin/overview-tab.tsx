@@ -5,11 +5,13 @@ import type { PermissionSettings } from '../base/permission-words.ts'
 import type { Plugin } from '../base/types.ts'
 import { dateTimeOf } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
+import { fleet } from '../store/host.ts'
 import { busy, reload } from '../store/commands.ts'
 import { ChangeDialog } from './change-dialog.tsx'
 import { ConnectionsPanel } from './connections-panel.tsx'
 import { HooksPanel } from './hooks-panel.tsx'
 import { Allowed } from './permission-list.tsx'
+import { PlacementPanel } from './placement-panel.tsx'
 import { labelOfPath } from './setting-places.ts'
 import { VersionsPanel } from './versions-panel.tsx'
 
@@ -94,6 +96,7 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
         </div>
       </section>
       <div class="stack">
+        {(fleet.value ?? null) === null ? null : <PlacementPanel key={plugin.id} plugin={plugin} />}
         {resources.httpHandlers === 0 ? null : <HooksPanel plugin={plugin} />}
         {resources.sockets + resources.serialPorts + resources.discoveries === 0 ? null : (
           <ConnectionsPanel plugin={plugin} />

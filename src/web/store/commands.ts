@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import { pluginApi, send } from '../base/api.ts'
-import type { Plugin } from '../base/types.ts'
+import { absenceInWords, placementInWords } from '../base/fleet-words.ts'
+import type { Placement, Plugin } from '../base/types.ts'
 import { tell, tellFailure } from '../parts/notices.tsx'
 import { putPlugin, removePlugin } from './plugins.ts'
 
@@ -32,8 +33,10 @@ async function command(id: string, path: string, body?: unknown): Promise<Plugin
 }
 
 /** What a plugin is up to after a command, in words. */
-function outcome({ name, state, error }: Plugin): string {
+function outcome({ name, state, enabled, error }: Plugin): string {
   if (state === 'failed') return `${name} could not start: ${error?.message ?? 'the reason is not known'}`
+  const absence = absenceInWords({ enabled, error })
+  if (absence !== '') return `${name} is on, but no host runs it. ${absence}`
   return state === 'running' ? `${name} is running.` : `${name} is off.`
 }
 
@@ -64,6 +67,13 @@ export function rollback(id: string, version?: string): Promise<boolean> {
     const plugin = await command(id, '/rollback', version === undefined ? {} : { version })
     return `${plugin.name} is back at version ${plugin.version}.`
   })
+}
+
+/** Throws what the host refused. */
+export async function changePlacement(id: string, placement: Placement): Promise<void> {
+  const plugin = await send<Plugin>('PUT', pluginApi(id, '/placement'), placement)
+  putPlugin(plugin)
+  tell(`${plugin.name} may run ${placementInWords(plugin.placement)}.`)
 }
 
 export function renewHookSecret(id: string): Promise<boolean> {

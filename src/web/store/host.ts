@@ -11,6 +11,8 @@ export interface SafeMode {
 
 /** null in ordinary operation. */
 export const safeMode = signal<SafeMode | null>(null)
+/** The fleet that the host is one of, and its name there; null: it works by itself, undefined: not known yet. */
+export const fleet = signal<{ name: string; host: string | null } | null | undefined>(undefined)
 /** What keeps the host from being in order, a sentence each. */
 export const faults = signal<string[]>([])
 
@@ -22,19 +24,26 @@ const passing: ReadonlySet<string> = new Set(['starting', 'stopping'])
 let nextLook: ReturnType<typeof setTimeout> | undefined
 
 interface System {
-  host: { safeMode: SafeMode | null }
+  host: { id: string | null; safeMode: SafeMode | null }
+  fleet: { name: string } | null
   health: { reasons: string[] }
 }
 
 /** Reads what concerns the host as a whole, now and from time to time. */
 export async function loadHost(): Promise<void> {
-  const { host, health } = await get<System>('/api/system')
+  const { host, health, fleet: joined } = await get<System>('/api/system')
   safeMode.value = host.safeMode
+  setFleet(joined === null ? null : { name: joined.name, host: host.id })
   faults.value = health.reasons.filter((reason) => !passing.has(reason))
   clearTimeout(nextLook)
   const interval = faults.value.length > 0 ? shortLookInterval : lookInterval
   // Whether the host can be reached is shown by the stream.
   nextLook = setTimeout(() => void loadHost().catch(() => undefined), interval)
+}
+
+/** Whoever shows it is drawn anew only when it has changed. */
+function setFleet(next: { name: string; host: string | null } | null): void {
+  if (JSON.stringify(fleet.peek()) !== JSON.stringify(next)) fleet.value = next
 }
 
 /** Follows what the journal says of it. */

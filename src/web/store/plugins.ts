@@ -2,6 +2,7 @@ import { signal } from '@preact/signals'
 import { ApiError, get, pluginApi } from '../base/api.ts'
 import { onAnnouncements } from '../base/stream.ts'
 import type { JournalEvent, Plugin, PluginState } from '../base/types.ts'
+import { fleet } from './host.ts'
 
 /** The installed plugins, kept up to date by the lifecycle events of the stream. */
 
@@ -15,6 +16,9 @@ export const pluginsError = signal('')
 
 /** In these there is nothing to read of a plugin. */
 const absentStates: ReadonlySet<string> = new Set(['notInstalled', 'installing', 'uninstalled'])
+
+/** How often the list is read again where there is a fleet, in milliseconds: that a host is gone is no fact of a plugin. */
+const lookInterval = 5_000
 
 const changed = new Set<string>()
 let planned = false
@@ -48,6 +52,10 @@ export async function readPlugin(id: string): Promise<void> {
 }
 
 export function followPlugins(): void {
+  setInterval(() => {
+    const isInFleet = (fleet.peek() ?? null) !== null
+    if (isInFleet && !planned && document.visibilityState === 'visible') void loadPlugins()
+  }, lookInterval)
   onAnnouncements((announcements) => {
     const events = announcements.flatMap((announcement) =>
       announcement.kind === 'lifecycle' && announcement.event.plugin !== null ? [announcement.event] : [],

@@ -12,6 +12,18 @@ export interface Remote<T> {
   set(value: T): void
 }
 
+/** The same, read again every `interval` milliseconds while somebody can see it. */
+export function usePolled<T>(path: string, interval: number): Remote<T> {
+  const remote = useRemote<T>(path)
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') remote.reload()
+    }, interval)
+    return () => clearInterval(timer)
+  }, [])
+  return remote
+}
+
 /** What an address of the API answers; read again after every break of the connection. */
 export function useRemote<T>(path: string): Remote<T> {
   const [value, set] = useState<{ path: string; value: T } | undefined>(undefined)

@@ -97,26 +97,34 @@ for (const isolation of ['dedicated', 'shared'] as const) {
   })
 }
 
-test('a removal that names the revision of the load that it interrupts is carried out', async (context) => {
+/** A host whose plugin is being loaded, and what whoever switched it on will be answered. */
+async function startLoading(context: TestContext) {
   const host = await startTestHost({ plugins: [endless] })
   context.after(() => host.close())
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/endless' } })
   const atIt = busy(host)
   const waiting = host.request('POST', '/api/plugins/endless/toggle', on)
   await atIt
+  return { host, waiting }
+}
+
+test('a removal that names the revision of the load that it interrupts is carried out', async (context) => {
+  const { host, waiting } = await startLoading(context)
   const { revision } = (await host.request('GET', '/api/plugins/endless')).body
   const headers = { 'if-match': `"${revision}"` }
   const answer = await host.request('DELETE', '/api/plugins/endless', { headers })
   assert.deepEqual([answer.status, (await waiting).status], [200, 409])
 })
 
+test('a command whose load is ended by a move to another host is done: the next one loads it', async (context) => {
+  const { host, waiting } = await startLoading(context)
+  await host.host.lifecycle.handover.giveUp('@fixtures/endless')
+  const { status, body } = await waiting
+  assert.deepEqual([status, body.enabled, body.state, body.error], [200, true, 'unloaded', null])
+})
+
 test('a load ends at once when its owner removes the plugin over MQTT', async (context) => {
-  const host = await startTestHost({ plugins: [endless] })
-  context.after(() => host.close())
-  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/endless' } })
-  const atIt = busy(host)
-  const waiting = host.request('POST', '/api/plugins/endless/toggle', on)
-  await atIt
+  const { host, waiting } = await startLoading(context)
   const client = await connect(context, host.mqttUrl)
   const received = collect(client)
   await client.subscribeAsync('host/response/#')

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { initialPlugin } from '../../../src/journal/evolve.ts'
 import { createKnownViews } from '../../../src/lifecycle/queries/known-views.ts'
+import { ownsAll } from '../../../src/lifecycle/ownership.ts'
 import type { Manifest } from '../../../src/schema/manifest.ts'
 import { noResources, type Plugin } from '../../../src/schema/plugin.ts'
 
@@ -9,7 +10,8 @@ test('a view stays the same object until something that it shows is another', ()
   const views = createKnownViews(() => ({}) as Plugin)
   const snapshot = initialPlugin('@a/b')
   const manifest = {} as Manifest
-  const surroundings = { manifest, resources: noResources, isolation: undefined }
+  const whereabouts = ownsAll.whereabouts('@a/b')
+  const surroundings = { manifest, resources: noResources, isolation: undefined, whereabouts }
   const first = views.of(snapshot, surroundings)
   assert.equal(views.of(snapshot, { ...surroundings, resources: { ...noResources } }), first)
   const others = [
@@ -17,6 +19,7 @@ test('a view stays the same object until something that it shows is another', ()
     [snapshot, { ...surroundings, manifest: {} as Manifest }],
     [snapshot, { ...surroundings, resources: { ...noResources, timers: 1 } }],
     [snapshot, { ...surroundings, isolation: 'shared' as const }],
+    [snapshot, { ...surroundings, whereabouts: { ...whereabouts, host: 'a' } }],
   ] as const
   for (const [of, now] of others) assert.notEqual(views.of(of, now), first)
 })

@@ -3,11 +3,13 @@ import { test } from 'node:test'
 import { withoutCredentials } from '../../../src/lifecycle/secrets/address.ts'
 import { eventView, pluginView, statusView } from '../../../src/lifecycle/queries/views.ts'
 import { initialPlugin } from '../../../src/journal/evolve.ts'
+import { ownsAll } from '../../../src/lifecycle/ownership.ts'
 import type { JournalEvent } from '../../../src/schema/journal-event.ts'
 import type { Manifest } from '../../../src/schema/manifest.ts'
 import { noResources } from '../../../src/schema/plugin.ts'
 import { defaultPluginLimits } from '../../../src/schema/plugin-limits.ts'
 
+const nowhere = ownsAll.whereabouts('@a/b')
 const envelope = { seq: 1, id: 'x', at: '', by: 'http', revision: 0, state: 'ready' } as const
 
 test('an address is shown without user and password, and otherwise as it is', () => {
@@ -59,14 +61,32 @@ test('the status of a plugin is what its whole view says', () => {
   }
   const found = [undefined, { id: 'b', name: 'B', version: '1.0.0' } as Manifest].flatMap((manifest) =>
     [fresh, failed].map((snapshot) => {
-      const { state, enabled, version, error } = pluginView(snapshot, {
+      const { state, enabled, version, error, host, epoch } = pluginView(snapshot, {
         ...{ manifest, fields: [], environment: { read: [], refused: [] }, isolation: undefined },
-        ...{ resources: noResources, limits: defaultPluginLimits },
+        ...{ resources: noResources, limits: defaultPluginLimits, whereabouts: nowhere },
       })
-      const status = statusView(snapshot, manifest)
-      assert.deepEqual(status, { state, enabled, version, error })
+      const status = statusView(snapshot, manifest, nowhere)
+      assert.deepEqual(status, { state, enabled, version, error, host, epoch })
       return `${status.state} ${status.version}`
     }),
   )
   assert.deepEqual(found, ['notInstalled ', 'failed 2.0.0', 'notInstalled 1.0.0', 'failed 2.0.0'])
+})
+
+test('what no host of the fleet runs, although one should, is shown as unloaded, with the reason', () => {
+  const fresh = initialPlugin('@a/b')
+  const absence = { code: 'no_host', message: 'none', at: '2026-01-01T00:00:00.000Z' }
+  const shown = (['running', 'failed', 'installed', 'unloaded'] as const).map((value) =>
+    [true, false].map((enabled) => {
+      const snapshot = { ...fresh, value, context: { ...fresh.context, enabled } }
+      const { state, error } = statusView(snapshot, undefined, { ...nowhere, absence })
+      return `${state} ${error?.code}`
+    }),
+  )
+  assert.deepEqual(shown, [
+    ['unloaded no_host', 'running undefined'],
+    ['failed undefined', 'failed undefined'],
+    ['installed undefined', 'installed undefined'],
+    ['unloaded no_host', 'unloaded undefined'],
+  ])
 })

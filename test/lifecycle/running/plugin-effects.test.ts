@@ -77,6 +77,7 @@ async function loaded() {
     onMoveAway: never,
     onLimit: never,
     installedIds: never,
+    owns: () => true,
     listPlugins: never,
   })
   const manifest = { id, name: 'Probe', version: '1.0.0' }

@@ -49,6 +49,8 @@ export function installPlugin(context: PluginContext): PluginInstances {
     created.set('name', bytesOf(source.name))
     created.set('version', bytesOf(source.version))
     if (source.description !== null) created.set('description', bytesOf(source.description))
+    if (source.host !== undefined) created.set('host', bytesOf(source.host))
+    created.set('epoch', source.epoch)
     created.set('meta', isTable(meta) ? meta : runtime.newTable())
     created.set('config', config)
     created.metatable = metatable

@@ -1,0 +1,298 @@
+import type { Clock } from '../../base/clock.ts'
+import { Problem } from '../../base/problem.ts'
+import type { Journal } from '../../journal/journal.ts'
+import { isInstalled } from '../../journal/snapshot.ts'
+import { pluginIn, stateOf } from '../../journal/evolve.ts'
+import type { RunningLifecycle } from '../../lifecycle/create-lifecycle.ts'
+import type { Fleet, LifecycleFacade } from '../../lifecycle/facade.ts'
+import type { FoundHook } from '../../lifecycle/lifecycle.ts'
+import type { HookOutcome, HookRequest } from '../../schema/hook.ts'
+import type { Plugin } from '../../schema/plugin.ts'
+import type { FleetMember } from './fleet-member.ts'
+import type { HostCalls } from './host-calls.ts'
+
+/**
+ * Any host answers for all: commands and questions about a plugin reach the host that has it. What the journal knows is answered
+ * here.
+ */
+export interface FleetFacade {
+  lifecycle: LifecycleFacade
+  place: Fleet['place']
+  /** Answers what another host asks of this one. */
+  answer(method: string, given: readonly unknown[]): Promise<unknown>
+}
+
+export interface FleetFacadeSettings {
+  lifecycle: RunningLifecycle
+  member: FleetMember
+  journal: Journal
+  calls: () => HostCalls
+  clock: Clock
+  subscribe: LifecycleFacade['subscribe']
+}
+
+/** Milliseconds for a question, and for a command: a plugin may take its time to load. */
+const questionTimeout = 3_000
+const commandTimeout = 300_000
+/** Milliseconds that a plugin which just moves is waited for. */
+const moveWait = 2_000
+/** Milliseconds until what another host has written is here, too. */
+const followWait = 1_000
+
+const questions = [
+  ...['get', 'connections', 'logs', 'objects', 'sensors', 'controls', 'controlType'],
+  ...['exposures', 'hooks', 'checkConfig'],
+] as const
+const commands = [
+  ...['toggle', 'configure', 'limit', 'reload', 'update', 'rollback', 'uninstall'],
+  ...['setControl', 'setExposed', 'renewHookSecret', 'place', 'install'],
+] as const
+
+/** Of a question that another host does not answer: what is known here is better than nothing. */
+const goesWithout: ReadonlySet<string> = new Set(['fleet_unreachable', 'plugin_moving'])
+
+type Forwarded = (id: string, ...rest: unknown[]) => unknown
+
+export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
+  const { lifecycle, member, journal, clock } = settings
+  const { ownership, keeper } = member
+  /** What is asked of this host, by the name of the method; each takes the id of the plugin first. */
+  const own = lifecycle as unknown as Record<string, Forwarded>
+  const perform = (method: string, given: readonly unknown[]): unknown => {
+    const [id, ...rest] = given
+    const task = own[method]
+    if (task === undefined) throw new Problem('not_found', `This host does not know the question ${method}.`)
+    return task.call(lifecycle, id as string, ...rest)
+  }
+
+  const installed = (id: string): boolean => isInstalled(stateOf(pluginIn(journal.state, id)))
+
+  function unreachable(): Problem {
+    return new Problem(
+      'fleet_unreachable',
+      "The fleet's store cannot be reached from this host, so nothing can be changed; ask another host, or try again.",
+    )
+  }
+
+  /** The host that has a plugin, if need be after it has moved. Throws `plugin_moving`, `fleet_unreachable`. */
+  async function holderSoon(id: string): Promise<string> {
+    if (!keeper.maySpeak()) throw unreachable()
+    const present = member.holderOf(id)
+    if (present !== undefined) return present.host
+    const found = await new Promise<string | undefined>((resolve) => {
+      const timer = clock.schedule(moveWait, () => end(undefined))
+      const stop = member.onChange(look)
+      function end(host: string | undefined): void {
+        timer.cancel()
+        stop()
+        resolve(host)
+      }
+      function look(): void {
+        const holder = member.holderOf(id)
+        if (holder !== undefined) end(holder.host)
+      }
+    })
+    if (found !== undefined) return found
+    throw new Problem('plugin_moving', `No host has ${id} just now; try again in a second.`)
+  }
+
+  /** Resolves when the fold has that event, or after a moment: what is read here next is to show it. */
+  async function reach(seq: number): Promise<void> {
+    if (journal.state.seq >= seq) return
+    await new Promise<void>((resolve) => {
+      const timer = clock.schedule(followWait, end)
+      const stop = journal.subscribe((event) => {
+        if (event.seq >= seq) end()
+      })
+      function end(): void {
+        timer.cancel()
+        stop()
+        resolve()
+      }
+    })
+  }
+
+  async function ask(
+    host: string,
+    method: string,
+    given: readonly unknown[],
+    timeout: number,
+  ): Promise<unknown> {
+    const [id] = given
+    // A host whose session has ended was away: what was asked before may never have reached it.
+    const session = keeper.state.hosts.get(host)?.record?.session
+    const answer = await settings.calls().call(host, method, given, {
+      timeout,
+      stillAsked: () => typeof id !== 'string' || keeper.state.hosts.get(host)?.record?.session === session,
+    })
+    const { seq, value } = answer as { seq: number; value: unknown }
+    await reach(seq)
+    return value
+  }
+
+  async function command(method: string, id: string, ...rest: unknown[]): Promise<unknown> {
+    if (!ownership.owns(id) && installed(id)) {
+      const host = await holderSoon(id)
+      if (host !== member.id) return ask(host, method, [id, ...rest], commandTimeout)
+    }
+    return perform(method, [id, ...rest])
+  }
+
+  async function question(method: string, id: string, ...rest: unknown[]): Promise<unknown> {
+    const holder = ownership.owns(id) ? undefined : member.holderOf(id)
+    if (holder === undefined || holder.host === member.id || !keeper.maySpeak())
+      return perform(method, [id, ...rest])
+    try {
+      return await ask(holder.host, method, [id, ...rest], questionTimeout)
+    } catch (error) {
+      // What is known here is better than nothing.
+      if (error instanceof Problem && goesWithout.has(error.code)) return perform(method, [id, ...rest])
+      throw error
+    }
+  }
+
+  /** Each host tells of its own plugins. */
+  async function list(): Promise<Plugin[]> {
+    const here = lifecycle.list()
+    if (!keeper.maySpeak()) return here
+    const others = new Set<string>()
+    for (const { id } of here) {
+      const host = ownership.owns(id) ? undefined : member.holderOf(id)?.host
+      if (host !== undefined && host !== member.id) others.add(host)
+    }
+    const told = new Map<string, Plugin>()
+    await Promise.all(
+      [...others].map(async (host) => {
+        const plugins = await ask(host, 'ownPlugins', [], questionTimeout).catch(() => [])
+        for (const plugin of plugins as Plugin[]) told.set(plugin.id, plugin)
+      }),
+    )
+    return lifecycle
+      .list()
+      .map((plugin) => (ownership.owns(plugin.id) ? plugin : (told.get(plugin.id) ?? plugin)))
+  }
+
+  async function findHook(namespace: string, shortId: string, rest: string): Promise<FoundHook | undefined> {
+    const id = `@${namespace}/${shortId}`
+    const holder = ownership.owns(id) ? undefined : member.holderOf(id)
+    if (holder === undefined || holder.host === member.id) return lifecycle.findHook(namespace, shortId, rest)
+    const { host } = holder
+    const found = (await ask(host, 'findHook', [namespace, shortId, rest], questionTimeout)) as Omit<
+      FoundHook,
+      'take'
+    > | null
+    if (found === null) return undefined
+    return {
+      ...found,
+      methods: found.methods ?? undefined,
+      async take(request) {
+        try {
+          const given = [namespace, shortId, rest, { ...request, body: toText(request.body) }]
+          const outcome = (await ask(host, 'takeHook', given, questionTimeout * 20)) as
+            HookOutcome | SentOutcome
+          return 'body' in outcome && typeof outcome.body === 'string'
+            ? { ...outcome, body: fromText(outcome.body) }
+            : (outcome as HookOutcome)
+        } catch {
+          return { ok: false, reason: 'ended' }
+        }
+      },
+    }
+  }
+
+  async function takeHook(
+    namespace: string,
+    shortId: string,
+    rest: string,
+    request: Omit<HookRequest, 'body'> & { body: string },
+  ): Promise<unknown> {
+    const found = lifecycle.findHook(namespace, shortId, rest)
+    if (found === undefined) return { ok: false, reason: 'ended' }
+    const outcome = await found.take(
+      { ...request, body: fromText(request.body) },
+      new AbortController().signal,
+    )
+    return outcome.ok && outcome.body !== undefined ? { ...outcome, body: toText(outcome.body) } : outcome
+  }
+
+  async function answerOwn(method: string, given: readonly unknown[]): Promise<unknown> {
+    if (method === 'ownPlugins') return lifecycle.list().filter(({ id }) => ownership.owns(id))
+    if (method === 'findHook') {
+      const found = lifecycle.findHook(...(given as [string, string, string]))
+      return found === undefined ? null : { ...found, take: undefined, methods: found.methods ?? null }
+    }
+    if (method === 'takeHook') return takeHook(...(given as Parameters<typeof takeHook>))
+    const known: readonly string[] = [...questions, ...commands]
+    if (!known.includes(method))
+      throw new Problem('not_found', `This host does not know the question ${method}.`)
+    // What JSON has no word for was left out by whoever asks.
+    return perform(
+      method,
+      given.map((value, index) => (value === null && mayBeLeftOut(method, index) ? undefined : value)),
+    )
+  }
+
+  const forwarding = Object.fromEntries([
+    ...questions.map((method) => [method, (id: string, ...rest: unknown[]) => question(method, id, ...rest)]),
+    ...commands.map((method) => [method, (id: string, ...rest: unknown[]) => command(method, id, ...rest)]),
+  ]) as unknown as Pick<
+    LifecycleFacade,
+    Exclude<(typeof questions)[number] | (typeof commands)[number], 'place'>
+  > & {
+    place: Fleet['place']
+  }
+
+  async function install(...[request, by]: Parameters<LifecycleFacade['install']>): Promise<Plugin> {
+    if (!keeper.maySpeak()) throw unreachable()
+    if (installed(request.fullId)) {
+      throw new Problem(
+        'already_installed',
+        `${request.fullId} is installed; to get another version, update it.`,
+      )
+    }
+    await lifecycle.install(request, by)
+    // Whatever comes next is for the host that has it.
+    await holderSoon(request.fullId).catch(() => undefined)
+    // Its files are here already, whoever has it.
+    return lifecycle.get(request.fullId)
+  }
+
+  const { place, ...forwarded } = forwarding
+  return {
+    place: async (id, placement, by) =>
+      member.holderOf(id) === undefined && keeper.maySpeak()
+        ? lifecycle.place(id, placement, by)
+        : place(id, placement, by),
+    lifecycle: Object.create(lifecycle, {
+      ...Object.fromEntries(
+        Object.entries({ ...forwarded, install, list, findHook, subscribe: settings.subscribe }).map(
+          ([name, value]) => [name, { value }],
+        ),
+      ),
+    }) as LifecycleFacade,
+    async answer(method, given) {
+      const [id] = given
+      if (typeof id === 'string' && (commands as readonly string[]).includes(method) && !ownership.owns(id))
+        throw new Problem('plugin_moving', `${id} is moving to another host; try again in a second.`)
+      const value = await answerOwn(method, given)
+      return { seq: journal.state.seq, value }
+    },
+  }
+}
+
+interface SentOutcome {
+  ok: true
+  status: number
+  headers: [string, string][]
+  body: string
+}
+
+/** Of these methods so many members before it are always given. */
+const alwaysGiven: Readonly<Record<string, number>> = { toggle: 1, update: 1, rollback: 1 }
+
+function mayBeLeftOut(method: string, index: number): boolean {
+  return index >= (alwaysGiven[method] ?? Infinity)
+}
+
+const toText = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
+const fromText = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.from(Buffer.from(text, 'base64'))

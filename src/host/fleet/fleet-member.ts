@@ -1,0 +1,306 @@
+import type { Clock, ScheduledCall } from '../../base/clock.ts'
+import { createElapsedClock } from '../../base/elapsed-clock.ts'
+import type { FileSystem } from '../../base/file-system.ts'
+import type { Logger } from '../../base/log.ts'
+import { messageOf, Problem } from '../../base/problem.ts'
+import type { BusSession, ExternalBus } from '../../bus/external-bus.ts'
+import { takeOverClient } from '../../bus/take-over.ts'
+import type { FleetJournal } from '../../fleet/journal/fleet-journal.ts'
+import { createLeaseKeeper, type LeaseKeeper } from '../../fleet/leases/lease-keeper.ts'
+import { nameProcess } from '../../fleet/leases/process-name.ts'
+import { coordinatorLease, sessionClientId } from '../../fleet/leases/records.ts'
+import { StoreUnreachableError } from '../../fleet/store/store-errors.ts'
+import { createFleetValues } from '../../fleet/values/fleet-values.ts'
+import { type HostState, stateOf } from '../../journal/evolve.ts'
+import { isInstalled } from '../../journal/snapshot.ts'
+import type { Manifests } from '../../lifecycle/manifests/manifests.ts'
+import type { Ownership } from '../../lifecycle/ownership.ts'
+import type { KeyValueStores } from '../../lifecycle/stores/key-value-stores.ts'
+import type { Handover } from '../../lifecycle/supervision/handover.ts'
+import type { JournalEvent } from '../../schema/journal-event.ts'
+import { createTopics } from '../../schema/topics.ts'
+import type { ConnectedFleet } from './connect-fleet.ts'
+import { type Holder, holderOf, hostsFor, pluginCounts } from './holders.ts'
+import { createInterruptedInstallations } from './interrupted-installations.ts'
+import { describedHosts, wantedPlugins } from './wanted.ts'
+import { createWhereabouts } from './whereabouts.ts'
+
+/** This host as one of a fleet: its session, what it has leases of, and what it knows of the others. */
+export interface FleetMember {
+  /** Name of this host. */
+  readonly id: string
+  readonly keeper: Pick<LeaseKeeper, 'state' | 'maySpeak'>
+  readonly ownership: Ownership
+  readonly stores: KeyValueStores
+  readonly busSession: BusSession
+  /** Whether this host speaks for the whole fleet. */
+  readonly isCoordinator: boolean
+  holderOf(plugin: string): Holder | undefined
+  /** Elapsed time on the clock of the leases. */
+  elapsed(): number
+  /** Called when it is known that sessions or leases have changed. Returns the way to stop. */
+  onChange(listener: () => void): () => void
+  /** Begins to take part. Rejects with one line when the store is not fit. */
+  start(parts: MemberParts): Promise<void>
+  /** Gives everything back, and ends the session. */
+  close(): Promise<void>
+}
+
+export interface MemberParts {
+  journal: FleetJournal
+  manifests: Pick<Manifests, 'get'>
+  bus: ExternalBus
+  handover: Handover
+  /** A plugin is there, or has gone to another host; nothing of it is taken back outside. */
+  taken(plugin: string): void
+  gone(plugin: string): void
+  coordinating(begins: boolean): void
+  /** Plugins that are shown otherwise than before, because nobody has them, or somebody does again. */
+  absencesChanged(plugins: readonly string[]): void
+  /** This host has to end. */
+  failed(error: Error): void
+}
+
+export interface FleetMemberSettings {
+  fleet: ConnectedFleet
+  id: string
+  directory: string
+  files: FileSystem
+  clock: Clock
+  logger: Logger
+  mqttUrl: string
+  root: string
+}
+
+/** Milliseconds between two looks at what nobody has, and between two plugins that go for balance. */
+const reviewEvery = 1_000
+/** After these a plugin has other files. */
+const bringsFiles: ReadonlySet<JournalEvent['type']> = new Set([
+  'PluginInstalled',
+  'PluginUpdated',
+  'PluginRolledBack',
+  'PluginFilesRestored',
+])
+/** Plugins by which two hosts may differ. */
+const toleratedDifference = 2
+
+/** Milliseconds that a start waits for its session: the store may go away just then. */
+const sessionPatience = 5_000
+
+export async function createFleetMember(settings: FleetMemberSettings): Promise<FleetMember> {
+  const { fleet, id, clock, logger, mqttUrl } = settings
+  const topics = createTopics(settings.root)
+  const elapsed = createElapsedClock()
+  const listeners = new Set<() => void>()
+  let session: string | undefined
+  /** Told when this host has its session, or will have none. */
+  let sessionKnown = (): void => undefined
+  let parts: MemberParts | undefined
+  let isCoordinator = false
+  let timer: ScheduledCall | undefined
+  let stopFollowing = (): void => undefined
+  /** Plugins whose files are being fetched, and how often. */
+  const fetching = new Map<string, number>()
+  const installations = createInterruptedInstallations(clock, logger)
+
+  const keeper = createLeaseKeeper({
+    address: fleet.address,
+    fleet: fleet.name,
+    ...{ host: id, clock, elapsed, logger },
+    name: await nameProcess(settings.files, settings.directory, logger),
+    actions: {
+      sessionBegan(name) {
+        session = name
+        sessionKnown()
+        parts?.bus.renew()
+      },
+      sessionOver() {
+        session = undefined
+        parts?.bus.renew()
+      },
+      start(plugin, epoch) {
+        if (plugin === coordinatorLease) coordinate(true)
+        else void take(plugin, epoch)
+      },
+      async stop(plugin) {
+        if (plugin === coordinatorLease) coordinate(false)
+        else {
+          await parts?.handover.giveUp(plugin)
+          parts?.gone(plugin)
+        }
+      },
+      kill(plugin) {
+        if (plugin === coordinatorLease) coordinate(false)
+        else {
+          parts?.handover.cut(plugin)
+          parts?.gone(plugin)
+        }
+      },
+      fence: (host, ended) => takeOverClient(mqttUrl, sessionClientId(fleet.name, host, ended), clock),
+      flush: () => parts?.bus.flush() ?? Promise.resolve(),
+      changed() {
+        for (const listener of listeners) listener()
+      },
+      failed(error) {
+        sessionKnown()
+        parts?.failed(error)
+      },
+    },
+  })
+  const whereabouts = createWhereabouts(keeper, clock, () => elapsed.elapsed())
+  const epochOf = (plugin: string): number | undefined => keeper.state.held.get(plugin)?.epoch
+
+  function owns(plugin: string): boolean {
+    const epoch = epochOf(plugin)
+    return epoch !== undefined && keeper.mayAct(plugin, epoch)
+  }
+
+  function coordinate(begins: boolean): void {
+    if (isCoordinator === begins) return
+    isCoordinator = begins
+    parts?.coordinating(begins)
+  }
+
+  async function take(plugin: string, epoch: number): Promise<void> {
+    if (parts === undefined) return
+    const { host: before } = parts.journal.state.plugins.get(plugin)?.context ?? {}
+    const reason =
+      before === undefined ? 'it was installed' : before === id ? 'its host is back' : reasonTo(before)
+    await parts.handover.take(plugin, { host: id, epoch, reason })
+    if (owns(plugin)) parts.taken(plugin)
+  }
+
+  /** Whether the host before gave it up, or was not heard of any more. */
+  function reasonTo(before: string): string {
+    const record = keeper.state.hosts.get(before)?.record ?? null
+    return record === null ? `${before} is gone` : `${before} gave it up`
+  }
+
+  function installed(state: HostState): string[] {
+    return [...state.plugins.values()]
+      .filter((snapshot) => isInstalled(stateOf(snapshot)))
+      .map(({ context }) => context.id)
+  }
+
+  function tellKeeper({ journal, manifests }: MemberParts): void {
+    keeper.describe(describedHosts(journal.state))
+    keeper.want(wantedPlugins(journal.state, manifests, (plugin) => owns(plugin) || !fetching.has(plugin)))
+  }
+
+  /** What a plugin depends on, and so where it belongs, is known when its files are here. */
+  function fetch(plugin: string, given: MemberParts): void {
+    fetching.set(plugin, (fetching.get(plugin) ?? 0) + 1)
+    void given.handover.mirror(plugin).then(() => {
+      const left = (fetching.get(plugin) ?? 1) - 1
+      if (left === 0) fetching.delete(plugin)
+      else fetching.set(plugin, left)
+      tellKeeper(given)
+    })
+  }
+
+  function review(): void {
+    if (parts === undefined) return
+    const { state } = parts.journal
+    const changed = whereabouts.review(installed(state))
+    if (changed.length > 0) parts.absencesChanged(changed)
+    balance()
+    if (isCoordinator) installations.review(parts.journal)
+    timer = clock.schedule(reviewEvery, review)
+  }
+
+  /** One plugin goes from the host that has most, while another may take it that has fewer by more than is tolerated. */
+  function balance(): void {
+    const { state } = keeper
+    const counts = pluginCounts(state, (plugin) => plugin !== coordinatorLease)
+    const own = counts.get(id) ?? 0
+    const isFullest = [...counts].every(([host, count]) => count < own || (count === own && id <= host))
+    if (!isFullest || !keeper.maySpeak()) return
+    for (const [plugin, { phase, isLeaving }] of state.held) {
+      if (isLeaving) return
+      // Those that share a host go together or not at all.
+      if (phase !== 'running' || plugin === coordinatorLease || state.wanted.get(plugin)?.together) continue
+      const others = hostsFor(state, plugin, elapsed.elapsed(), id)
+      const fewest = Math.min(...others.map((host) => counts.get(host) ?? 0))
+      if (own - fewest <= toleratedDifference) continue
+      keeper.giveBack(plugin)
+      return
+    }
+  }
+
+  return {
+    id,
+    keeper,
+    ownership: { owns, whereabouts: whereabouts.of },
+    stores: withProblems(createFleetValues({ bucket: fleet.values, clock, logger, epochOf })),
+    busSession: {
+      clientId: () =>
+        session !== undefined && keeper.maySpeak() ? sessionClientId(fleet.name, id, session) : undefined,
+      permit(publisher, topic) {
+        const plugin = publisher ?? topics.parsePlugin(topic)?.plugin
+        const epoch = plugin === undefined ? undefined : epochOf(plugin)
+        if (plugin !== undefined && epoch !== undefined) return () => keeper.mayAct(plugin, epoch)
+        if (publisher !== undefined) return () => false
+        // Of a plugin that nobody has, one host speaks.
+        return plugin === undefined ? () => keeper.maySpeak() : () => isCoordinator && keeper.maySpeak()
+      },
+    },
+    get isCoordinator() {
+      return isCoordinator
+    },
+    holderOf: (plugin) => holderOf(keeper.state, plugin),
+    elapsed: () => elapsed.elapsed(),
+    onChange(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    async start(given) {
+      parts = given
+      const { journal, handover } = given
+      tellKeeper(given)
+      let isTold = true
+      stopFollowing = journal.subscribe((event) => {
+        const { plugin, type } = event
+        if (plugin !== null && bringsFiles.has(type) && !owns(plugin)) fetch(plugin, given)
+        if (type === 'PluginUninstalled' && !owns(event.plugin))
+          void handover.removed(event.plugin, event.data.purged)
+        if (!isTold) return
+        isTold = false
+        // What is written down together is told once.
+        queueMicrotask(() => {
+          isTold = true
+          tellKeeper(given)
+        })
+      })
+      const isKnown = new Promise<void>((resolve) => (sessionKnown = resolve))
+      await keeper.open(fleet.patiently)
+      review()
+      const patience = clock.schedule(sessionPatience, sessionKnown)
+      // Whoever is told that this host is ready finds it among the hosts.
+      await isKnown
+      patience.cancel()
+    },
+    async close() {
+      stopFollowing()
+      timer?.cancel()
+      sessionKnown()
+      await keeper.close()
+      listeners.clear()
+      parts = undefined
+    },
+  }
+}
+
+/** The same stores, whose refusals the lifecycle understands. */
+function withProblems(stores: KeyValueStores): KeyValueStores {
+  return {
+    ...stores,
+    async open(plugin, report) {
+      try {
+        return await stores.open(plugin, report)
+      } catch (error) {
+        if (!(error instanceof StoreUnreachableError)) throw error
+        throw new Problem('fleet_unreachable', messageOf(error), { cause: error })
+      }
+    },
+  }
+}

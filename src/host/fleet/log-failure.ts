@@ -1,0 +1,7 @@
+import type { Logger } from '../../base/log.ts'
+import { messageOf } from '../../base/problem.ts'
+
+/** Tells of a failure of something that nobody waits for. */
+export function logFailure(logger: Logger, what: string): (error: unknown) => void {
+  return (error) => logger.warn(what, { error: messageOf(error) })
+}

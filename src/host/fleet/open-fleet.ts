@@ -1,0 +1,237 @@
+import type { Clock } from '../../base/clock.ts'
+import type { FileSystem } from '../../base/file-system.ts'
+import type { KeyRing } from '../../base/key-ring.ts'
+import type { Logger } from '../../base/log.ts'
+import { messageOf } from '../../base/problem.ts'
+import type { BusSession, ExternalBus } from '../../bus/external-bus.ts'
+import type { FleetJournal } from '../../fleet/journal/fleet-journal.ts'
+import { coordinatorLease } from '../../fleet/leases/records.ts'
+import type { HomeAssistant } from '../../home-assistant/home-assistant.ts'
+import type { HostState } from '../../journal/evolve.ts'
+import type { RunningLifecycle } from '../../lifecycle/create-lifecycle.ts'
+import type { Fleet, LifecycleFacade } from '../../lifecycle/facade.ts'
+import type { Announcement } from '../../lifecycle/lifecycle.ts'
+import type { Manifests } from '../../lifecycle/manifests/manifests.ts'
+import type { Ownership, SharedFiles } from '../../lifecycle/ownership.ts'
+import type { KeyValueStores } from '../../lifecycle/stores/key-value-stores.ts'
+import type { MqttProjection } from '../../mqtt-api/mqtt-projection.ts'
+import type { Voice } from '../../mqtt-api/voice.ts'
+import type { FleetSettings } from '../../settings/fleet-settings.ts'
+import { createAuthor } from './author.ts'
+import { type ClosedListeners, createClosedListeners } from './closed-listeners.ts'
+import { connectFleet, type JournalParts } from './connect-fleet.ts'
+import { createCoordinator } from './coordinator.ts'
+import { createFleetFacade } from './fleet-facade.ts'
+import { createFleetHosts } from './fleet-hosts.ts'
+import { createFleetMember, type FleetMember } from './fleet-member.ts'
+import { createHostCalls, type HostCalls } from './host-calls.ts'
+import { createHostMessages } from './host-messages.ts'
+
+/** The fleet that a host is to work in, from the connection to its store to the last lease that is given back. */
+export interface OpenFleet {
+  readonly name: string
+  /** Where no plugin may connect to. */
+  closedListeners(state: () => HostState): ClosedListeners
+  openJournal(parts: Omit<JournalParts, 'author' | 'failed'>): Promise<FleetJournal>
+  /** Gives this host its name in the fleet. */
+  become(id: string): Promise<MemberOfFleet>
+  /** Settles when this host has to end: with why. */
+  readonly failed: Promise<Error>
+  close(): Promise<void>
+}
+
+export interface MemberOfFleet {
+  readonly id: string
+  readonly ownership: Ownership
+  readonly sharedFiles: SharedFiles
+  readonly stores: KeyValueStores
+  readonly busSession: BusSession
+  readonly voice: Voice
+  /** Whether the session of this host lives. */
+  readonly isLive: boolean
+  /** What answers for all hosts; `watches`: whether somebody listens to its announcements. */
+  face(parts: { lifecycle: RunningLifecycle; journal: FleetJournal; watches: () => boolean }): FleetFace
+  /** Takes part from now on. Rejects with one line when the store is not fit. */
+  start(parts: StartParts): Promise<void>
+  /** Gives everything back, and ends the session. */
+  stop(): Promise<void>
+}
+
+export interface FleetFace {
+  lifecycle: LifecycleFacade
+  fleet: Fleet
+}
+
+export interface StartParts {
+  lifecycle: RunningLifecycle
+  journal: FleetJournal
+  manifests: Pick<Manifests, 'get'>
+  bus: ExternalBus
+  projection: MqttProjection
+  homeAssistant: () => HomeAssistant | undefined
+  root: string
+  /** Base URL at which others reach this host, and what it is. */
+  address: string
+  hostVersion: string
+  /** The repository that comes with the program, for a fleet in which nothing has happened yet. */
+  starterRepository: { name: string; url: string }
+}
+
+export interface OpenFleetSettings {
+  settings: FleetSettings
+  directory: string
+  mqttUrl: string
+  root: string
+  ring: KeyRing
+  files: FileSystem
+  clock: Clock
+  logger: Logger
+  interrupt: AbortSignal | undefined
+}
+
+export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> {
+  const { settings, directory, mqttUrl, root, ring, files, clock, logger } = options
+  const connected = await connectFleet(options)
+  let fail = (_error: Error): void => undefined
+  const failed = new Promise<Error>((resolve) => {
+    fail = resolve
+  })
+  let member: FleetMember | undefined
+
+  async function become(id: string): Promise<MemberOfFleet> {
+    const known = await createFleetMember({
+      ...{ fleet: connected, id, directory, files, clock, logger, mqttUrl, root },
+    })
+    member = known
+    const watching = new Set<(announcement: Announcement) => void>()
+    const cleanUps: (() => unknown)[] = []
+    let calls: HostCalls | undefined
+    let watches = (): boolean => false
+
+    return {
+      id,
+      ownership: known.ownership,
+      sharedFiles: connected.files,
+      stores: known.stores,
+      busSession: known.busSession,
+      voice: {
+        knows: known.ownership.owns,
+        speaksFor: (plugin) =>
+          known.ownership.owns(plugin) || (known.isCoordinator && known.holderOf(plugin) === undefined),
+        speaksForAll: () => known.isCoordinator,
+      },
+      get isLive() {
+        return known.keeper.maySpeak()
+      },
+      face({ lifecycle, journal, watches: isWatched }) {
+        watches = isWatched
+        const facade = createFleetFacade({
+          ...{ lifecycle, member: known, journal, clock },
+          calls: () => {
+            if (calls === undefined) throw new Error('No host is asked before this one has started')
+            return calls
+          },
+          subscribe(listener) {
+            watching.add(listener)
+            const stop = lifecycle.subscribe(listener)
+            return () => {
+              watching.delete(listener)
+              stop()
+            }
+          },
+        })
+        calls = createHostCalls({
+          ...{ connection: connected.connection, fleet: connected.name, host: id, ring, clock, logger },
+          answer: facade.answer,
+        })
+        cleanUps.push(() => calls?.close())
+        const hosts = createFleetHosts({ member: known, journal, clock })
+        return { lifecycle: facade.lifecycle, fleet: { ...hosts, place: facade.place } }
+      },
+      async start(parts) {
+        const { lifecycle, journal, bus, projection, homeAssistant } = parts
+        const coordinator = createCoordinator({ ...parts, stores: known.stores, logger })
+        const messages = createHostMessages({
+          ...{ connection: connected.connection, fleet: connected.name, host: id, clock },
+          events: lifecycle.events,
+          watches: () => watches(),
+          maySpeak: () => known.keeper.maySpeak(),
+          take(announcement) {
+            for (const listener of watching) listener(announcement)
+          },
+        })
+        const stopTelling = lifecycle.subscribe((announcement) => {
+          if (announcement.kind === 'lifecycle') coordinator.follow(announcement.event)
+          else messages.tell(announcement)
+        })
+        cleanUps.push(stopTelling, () => messages.close())
+        // In a cluster that has just begun, a new stream has nobody yet who writes to it.
+        await connected.patiently(() => enter(parts))
+        await known.start({
+          ...{ journal, manifests: parts.manifests, bus, handover: lifecycle.handover },
+          taken(plugin) {
+            projection.take(plugin)
+            homeAssistant()?.take(plugin)
+          },
+          gone(plugin) {
+            projection.drop(plugin)
+            homeAssistant()?.drop(plugin)
+          },
+          coordinating(begins) {
+            if (!begins) coordinator.end()
+            else {
+              void coordinator.begin()
+              projection.take(coordinatorLease)
+            }
+          },
+          absencesChanged(plugins) {
+            if (!known.isCoordinator) return
+            for (const plugin of plugins) if (known.holderOf(plugin) === undefined) projection.show(plugin)
+          },
+          failed: fail,
+        })
+      },
+      async stop() {
+        await known.close()
+        for (const cleanUp of cleanUps.splice(0)) cleanUp()
+        await known.stores.close()
+      },
+    }
+
+    /** Says what this host is. */
+    async function enter({ journal, address, hostVersion, starterRepository }: StartParts): Promise<void> {
+      await journal.decide(
+        null,
+        ({ seq, host }) => {
+          const isNew = seq === 0 && host.context.repositories.length === 0
+          return [
+            ...(isNew ? [{ type: 'RepositoryAdded', plugin: null, data: starterRepository } as const] : []),
+            {
+              type: 'HostJoined',
+              plugin: null,
+              data: { host: id, hostVersion, address, labels: [...settings.labels] },
+            },
+          ]
+        },
+        'startup',
+      )
+    }
+  }
+
+  return {
+    name: connected.name,
+    closedListeners: (state) => createClosedListeners({ servers: settings.servers, state, clock }),
+    openJournal: (parts) =>
+      connected.openJournal({
+        ...parts,
+        author: createAuthor(() => member),
+        failed(error) {
+          logger.error("The fleet's journal cannot be followed any further", { error: messageOf(error) })
+          fail(error)
+        },
+      }),
+    become,
+    failed,
+    close: () => connected.close(),
+  }
+}

@@ -1,0 +1,189 @@
+import type { ScheduledCall } from '../../base/clock.ts'
+import { messageOf } from '../../base/problem.ts'
+import { decide } from '../../journal/decide.ts'
+import { stateOf } from '../../journal/evolve.ts'
+import { isInstalled } from '../../journal/snapshot.ts'
+import type { SnapshotWriter } from '../../journal/snapshot-writer.ts'
+import { identifierOf } from '../../schema/identifier.ts'
+import { isPassing } from '../../journal/stale-decision.ts'
+import type { PluginFact } from '../../schema/journal-event.ts'
+import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import type { Installer } from '../installing/installer.ts'
+import type { Loader } from '../loading/loader.ts'
+import { moveToAnotherHost } from '../running/load-stops.ts'
+import { mirrorFiles } from '../sources/mirror.ts'
+import type { Reconciler } from './reconciler.ts'
+import { inDependencyOrder } from './startup.ts'
+
+/** How plugins come from other hosts of a fleet, and go to them: nobody outside sees them stop. */
+export interface Handover {
+  /**
+   * This host has the plugin from now on: that is written down, and the plugin is loaded if it is enabled. Several that are
+   * taken in one turn come in the order of their dependencies. Resolves when it is there, or has failed. Never rejects.
+   */
+  take(id: string, move: Move): Promise<void>
+  /** Unloads it; what it shows of itself stays. Resolves when nothing of it is left here. */
+  giveUp(id: string): Promise<void>
+  /** Somebody else has it already: nothing of it acts any more from now on. */
+  cut(id: string): void
+  /** Gets the files of a plugin that another host has changed. Never rejects. */
+  mirror(id: string): Promise<void>
+  /** Takes away what is left here of a plugin that another host has uninstalled. Never rejects. */
+  removed(id: string, purged: readonly string[]): Promise<void>
+}
+
+export interface Move {
+  /** Name of this host. */
+  host: string
+  epoch: number
+  reason: string
+}
+
+/** Milliseconds until a plugin that could not be taken over is tried again. */
+const retryPause = 500
+
+export function createHandover(
+  context: LifecycleContext,
+  parts: { loader: Loader; installer: Installer; reconciler: Reconciler; snapshots: SnapshotWriter },
+): Handover {
+  const { journal, ownership, effects, loads, mutex, retained, directory, manifests, clock, logger } = context
+  const { loader, installer, reconciler, snapshots } = parts
+  /** Those that this host is to have. */
+  const held = new Map<string, Move>()
+  const retries = new Map<string, ScheduledCall>()
+  let taken = new Map<string, Move>()
+  let taking: Promise<void> | undefined
+
+  async function recordMove(id: string, { host, epoch, reason }: Move): Promise<void> {
+    const { context: before } = snapshotOfPlugin(context, id)
+    // The same lease again, after the store was away for a moment.
+    if (before.host === host && before.epoch === epoch) return
+    const from = before.host ?? null
+    const data = { from, to: host, epoch, reason, keepsRevision: true } as const
+    const fact: PluginFact = { type: 'PluginMoved', plugin: id, data }
+    await journal.append([fact], 'supervisor')
+  }
+
+  async function takeOne(id: string, move: Move): Promise<void> {
+    try {
+      if (!ownership.owns(id) || !isInstalled(stateOf(snapshotOfPlugin(context, id)))) return
+      // It may have been cut a moment ago.
+      await effects.unload(id, { staysShown: true })
+      await recordMove(id, move)
+      await mirrorFiles(context, id).catch((error: unknown) =>
+        // What is here may do; the load says so if it does not.
+        logger.warn('The files of a plugin could not be fetched', { plugin: id, error: messageOf(error) }),
+      )
+      await load(id)
+    } catch (error) {
+      if (!ownership.owns(id) || held.get(id) !== move) return
+      logger.error('A plugin could not be taken over', { plugin: id, error: messageOf(error) })
+      // What the hosts share was away for a moment: nobody else does what is to be done.
+      if (isPassing(error)) takeLater(id, move)
+      else reconciler.later(id)
+    }
+  }
+
+  function takeLater(id: string, move: Move): void {
+    retries.get(id)?.cancel()
+    const timer = clock.schedule(retryPause, () => {
+      retries.delete(id)
+      if (held.get(id) === move) void take(id, move)
+    })
+    retries.set(id, timer)
+  }
+
+  /** Another host has it, or is to have it. */
+  function letGo(id: string): void {
+    held.delete(id)
+    retries.get(id)?.cancel()
+    retries.delete(id)
+  }
+
+  function take(id: string, move: Move): Promise<void> {
+    held.set(id, move)
+    taken.set(id, move)
+    return (taking ??= takeTogether())
+  }
+
+  async function load(id: string): Promise<void> {
+    const before = snapshotOfPlugin(context, id)
+    if (!before.context.enabled || isSafeMode(context)) {
+      await loader.settle(id)
+      return
+    }
+    const state = stateOf(before)
+    if (state === 'running') {
+      await loader.resume(id)
+      return
+    }
+    // It starts again when its time has come.
+    if (state === 'failed' && before.context.restart !== null) return
+    if (state === 'unloading') await loader.settle(id)
+    if (state !== 'loading') {
+      const command = { type: 'load', reason: 'taken over', automatic: true } as const
+      await journal.append(decide(snapshotOfPlugin(context, id), command), 'supervisor')
+    }
+    await loader.finishLoading(id, 'supervisor')
+    await installer.returnFromTrial(id)
+  }
+
+  async function takeTogether(): Promise<void> {
+    // All of one turn.
+    await Promise.resolve()
+    const group = taken
+    taken = new Map()
+    taking = undefined
+    await inDependencyOrder(context, [...group.keys()], (id) => {
+      const move = group.get(id)
+      return move === undefined ? Promise.resolve() : takeOne(id, move)
+    })
+    await snapshots.flush()
+  }
+
+  return {
+    take,
+    async giveUp(id) {
+      letGo(id)
+      const go = loads.hold(id, moveToAnotherHost)
+      try {
+        await mutex.run(id, () => effects.unload(id, { staysShown: true }))
+      } finally {
+        go()
+      }
+    },
+    cut(id) {
+      letGo(id)
+      effects.cut(id)
+      void effects.unload(id, { staysShown: true })
+    },
+    async removed(id, purged) {
+      try {
+        await mutex.run(id, async () => {
+          if (isInstalled(stateOf(snapshotOfPlugin(context, id)))) return
+          await retained.clear(id)
+          if (purged.includes('files')) await directory.remove(identifierOf(id))
+          manifests.forget(id)
+        })
+      } catch (error) {
+        logger.warn('What is left of an uninstalled plugin could not be removed', {
+          plugin: id,
+          error: messageOf(error),
+        })
+      }
+    },
+    async mirror(id) {
+      try {
+        await mutex.run(id, async () => {
+          if (!ownership.owns(id) && isInstalled(stateOf(snapshotOfPlugin(context, id))))
+            await mirrorFiles(context, id)
+        })
+      } catch (error) {
+        logger.warn('The files of a plugin could not be fetched; whoever takes it over tries again', {
+          plugin: id,
+          error: messageOf(error),
+        })
+      }
+    },
+  }
+}

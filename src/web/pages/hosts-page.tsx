@@ -1,0 +1,96 @@
+import { useState } from 'preact/hooks'
+import { send, wordsOf } from '../base/api.ts'
+import { absenceInWords } from '../base/fleet-words.ts'
+import type { FleetHost, Plugin } from '../base/types.ts'
+import { countOf, compareText } from '../base/words.ts'
+import { Empty, Failure, Loading } from '../parts/feedback.tsx'
+import { tell } from '../parts/notices.tsx'
+import { Page } from '../parts/page.tsx'
+import { fleet } from '../store/host.ts'
+import { plugins } from '../store/plugins.ts'
+import { usePolled } from '../store/remote.ts'
+import { HostPanel, PluginLinks } from '../system/host-panel.tsx'
+
+/** How often the hosts are read again, in milliseconds. */
+const readInterval = 3_000
+
+/** Who runs what, and the way to take a host out of it. */
+export function HostsPage() {
+  const known = fleet.value
+  if (known === undefined) return <Loading what="the hosts" />
+  if (known === null) {
+    return (
+      <Page title="Hosts">
+        <Empty>This host works by itself. A fleet is several hosts that work as one.</Empty>
+      </Page>
+    )
+  }
+  return <Hosts name={known.name} self={known.host} />
+}
+
+function Hosts({ name, self }: { name: string; self: string | null }) {
+  const { value, error, reload } = usePolled<{ hosts: FleetHost[] }>('/api/hosts', readInterval)
+  const [doing, setDoing] = useState<ReadonlyMap<string, string>>(new Map())
+  const [failures, setFailures] = useState<ReadonlyMap<string, string>>(new Map())
+  const hosts = [...(value?.hosts ?? [])].sort((one, other) => compareText(one.id, other.id))
+  const all = [...(plugins.value?.values() ?? [])].sort((one, other) => compareText(one.id, other.id))
+  const waiting = all.filter((plugin) => absenceInWords(plugin) !== '')
+
+  async function change({ id, draining }: FleetHost): Promise<void> {
+    setDoing((before) => new Map(before).set(id, draining ? 'Ending its drain…' : 'Giving its plugins away…'))
+    setFailures((before) => without(before, id))
+    try {
+      await send<FleetHost>(draining ? 'DELETE' : 'POST', `/api/hosts/${encodeURIComponent(id)}/drain`)
+      tell(draining ? `${id} takes plugins again.` : `${id} runs no plugin any more, and takes none.`)
+    } catch (reason) {
+      setFailures((before) => new Map(before).set(id, wordsOf(reason)))
+    } finally {
+      setDoing((before) => without(before, id))
+      reload()
+    }
+  }
+
+  return (
+    <Page
+      title="Hosts"
+      aside={
+        value === undefined ? null : (
+          <span class="count">{`${countOf(hosts.length, 'live host')} of ${name}`}</span>
+        )
+      }
+    >
+      <p class="hint">
+        To drain a host gives its plugins to the others, for an update or a repair. It takes none until the
+        drain is ended.
+      </p>
+      {error === '' ? null : <Failure text={error} onRetry={reload} />}
+      {value === undefined && error === '' ? <Loading what="the hosts" /> : null}
+      {waiting.length === 0 ? null : (
+        <section class="panel">
+          <h2>Without a host</h2>
+          <p class="hint">These are on, and no host runs them at present. Each says on its page why.</p>
+          <PluginLinks label="Plugins without a host" plugins={waiting} />
+        </section>
+      )}
+      <div class="columns">
+        {hosts.map((host) => (
+          <HostPanel
+            key={host.id}
+            host={host}
+            isSelf={host.id === self}
+            plugins={all.filter((plugin: Plugin) => plugin.host === host.id)}
+            doing={doing.get(host.id) ?? ''}
+            failure={failures.get(host.id) ?? ''}
+            onChange={() => void change(host)}
+          />
+        ))}
+      </div>
+    </Page>
+  )
+}
+
+function without(map: ReadonlyMap<string, string>, key: string): Map<string, string> {
+  const rest = new Map(map)
+  rest.delete(key)
+  return rest
+}

@@ -1,0 +1,102 @@
+import { useId, useState } from 'preact/hooks'
+import { wordsWithDetails } from '../base/api.ts'
+import { placementInWords } from '../base/fleet-words.ts'
+import type { FleetHost, Plugin } from '../base/types.ts'
+import { breakable } from '../parts/breakable.tsx'
+import { Failure } from '../parts/feedback.tsx'
+import { changePlacement } from '../store/commands.ts'
+import { useRemote } from '../store/remote.ts'
+
+/** Where in the fleet the plugin runs, and where it may. */
+export function PlacementPanel({ plugin }: { plugin: Plugin }) {
+  const { host, epoch, placement } = plugin
+  const { value, error } = useRemote<{ hosts: FleetHost[] }>('/api/hosts')
+  // Undefined: as it is stored.
+  const [typedHost, setHost] = useState<string | undefined>(undefined)
+  const [typedLabels, setLabels] = useState<string | undefined>(undefined)
+  const [failure, setFailure] = useState<unknown>(undefined)
+  const [saving, setSaving] = useState(false)
+  const id = useId()
+  const live = (value?.hosts ?? []).map((one) => one.id).sort()
+  const known = [...new Set((value?.hosts ?? []).flatMap(({ labels }) => labels))].sort()
+  const stored = placement.host ?? ''
+  const chosen = typedHost ?? stored
+  const storedLabels = (placement.labels ?? []).join(', ')
+  const labels = (typedLabels ?? storedLabels).split(/[\s,]+/).filter((label) => label !== '')
+  const changed = chosen !== stored || labels.join(', ') !== storedLabels
+
+  async function save(event: Event): Promise<void> {
+    event.preventDefault()
+    if (saving || !changed) return
+    setSaving(true)
+    try {
+      const hosts = chosen === '' ? {} : { host: chosen }
+      await changePlacement(plugin.id, { ...hosts, ...(labels.length === 0 ? {} : { labels }) })
+      setHost(undefined)
+      setLabels(undefined)
+      setFailure(undefined)
+    } catch (reason) {
+      setFailure(reason)
+    } finally {
+      setSaving(false)
+    }
+  }
+
+  return (
+    <form class="panel" onSubmit={(event) => void save(event)}>
+      <h2>Where it runs</h2>
+      <dl class="facts">
+        <dt>Host</dt>
+        <dd>{host === null ? 'none at present' : <a href="/hosts">{breakable(host)}</a>}</dd>
+        <dt>Epoch</dt>
+        <dd class="number">{epoch ?? '–'}</dd>
+        <dt>May run</dt>
+        <dd>{placementInWords(placement)}</dd>
+      </dl>
+      {error === '' ? null : <Failure text={error} />}
+      <div class="field">
+        <label class="label" for={`${id}-host`}>
+          Host
+        </label>
+        <select
+          id={`${id}-host`}
+          value={chosen}
+          onChange={({ currentTarget }) => setHost(currentTarget.value)}
+        >
+          <option value="">Any</option>
+          {live.map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+          {stored === '' || live.includes(stored) ? null : (
+            <option value={stored}>{stored} (not there now)</option>
+          )}
+        </select>
+      </div>
+      <div class="field">
+        <label class="label" for={`${id}-labels`}>
+          Labels that it must have, with commas
+        </label>
+        <input
+          id={`${id}-labels`}
+          value={typedLabels ?? storedLabels}
+          autocomplete="off"
+          spellcheck={false}
+          aria-describedby={`${id}-hint`}
+          onInput={({ currentTarget }) => setLabels(currentTarget.value)}
+        />
+      </div>
+      <p class="hint" id={`${id}-hint`}>
+        {known.length === 0 ? 'No live host has a label.' : `Live hosts have: ${known.join(', ')}.`} If it may
+        not stay where it is, it moves at once.
+      </p>
+      {failure === undefined ? null : <Failure text={wordsWithDetails(failure)} />}
+      <div class="actions">
+        <button type="submit" class="primary" disabled={saving || !changed}>
+          {saving ? 'Saving…' : 'Save where it may run'}
+        </button>
+      </div>
+    </form>
+  )
+}

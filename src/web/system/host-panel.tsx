@@ -1,0 +1,110 @@
+import { useId } from 'preact/hooks'
+import { pluginPath } from '../base/router.ts'
+import type { FleetHost, Plugin } from '../base/types.ts'
+import { countOf, dateTimeOf, timeOf } from '../base/words.ts'
+import { breakable } from '../parts/breakable.tsx'
+import { Failure } from '../parts/feedback.tsx'
+import { PluginChip } from '../parts/state-chip.tsx'
+
+interface HostPanelProps {
+  host: FleetHost
+  /** The one that this page comes from. */
+  isSelf: boolean
+  /** Those that it runs. */
+  plugins: readonly Plugin[]
+  /** What is being done with it now; empty: nothing. */
+  doing: string
+  /** What went wrong last; empty: nothing. */
+  failure: string
+  /** Drains it, or ends that. */
+  onChange(): void
+}
+
+/** So many plugins are shown without being asked for. */
+const shownPlugins = 20
+
+/** A live host of the fleet: what it is, what it runs, and whether it is to give that away. */
+export function HostPanel({ host, isSelf, plugins, doing, failure, onChange }: HostPanelProps) {
+  const { id, address, labels, version, since, seen, draining } = host
+  const heading = useId()
+  return (
+    <section class="panel" aria-labelledby={heading}>
+      <div class="host-head">
+        <h2 id={heading}>{breakable(id)}</h2>
+        {isSelf ? <span class="chip">This one</span> : null}
+        {draining ? (
+          <span class="chip tone-busy">{host.plugins === 0 ? 'Drained' : 'Draining'}</span>
+        ) : (
+          <span class="chip tone-good">Takes plugins</span>
+        )}
+      </div>
+      <dl class="facts">
+        <dt>Address</dt>
+        <dd>
+          {/^https?:/i.test(address) ? (
+            <a href={address} rel="noreferrer noopener" target="_blank">
+              {breakable(address)}
+            </a>
+          ) : (
+            breakable(address)
+          )}
+        </dd>
+        <dt>Labels</dt>
+        <dd class="tag-line">
+          {labels.length === 0
+            ? 'none'
+            : labels.map((label) => (
+                <span key={label} class="tag">
+                  {label}
+                </span>
+              ))}
+        </dd>
+        <dt>Runs</dt>
+        <dd>{countOf(host.plugins, 'plugin')}</dd>
+        <dt>Version</dt>
+        <dd>{version}</dd>
+        <dt>Here since</dt>
+        <dd>{dateTimeOf(since)}</dd>
+        <dt>Heard of last</dt>
+        <dd class="number">
+          <time dateTime={seen}>{timeOf(seen)}</time>
+        </dd>
+      </dl>
+      {plugins.length === 0 ? null : (
+        <details open={plugins.length <= shownPlugins}>
+          <summary>Its plugins</summary>
+          <PluginLinks label={`Plugins of ${id}`} plugins={plugins} />
+        </details>
+      )}
+      {failure === '' ? null : <Failure text={failure} />}
+      <div class="actions">
+        <button
+          type="button"
+          disabled={doing !== ''}
+          aria-label={draining ? `End drain of ${id}` : `Drain ${id}`}
+          onClick={onChange}
+        >
+          {draining ? 'End drain' : 'Drain'}
+        </button>
+        <span class="hint" role="status">
+          {doing}
+        </span>
+      </div>
+    </section>
+  )
+}
+
+export function PluginLinks({ label, plugins }: { label: string; plugins: readonly Plugin[] }) {
+  return (
+    <ul class="plugin-links" aria-label={label}>
+      {plugins.map((plugin) => (
+        <li key={plugin.id}>
+          <a class="id" href={pluginPath(plugin.id)}>
+            {breakable(plugin.id)}
+          </a>
+          <PluginChip plugin={plugin} />
+        </li>
+      ))}
+    </ul>
+  )
+}

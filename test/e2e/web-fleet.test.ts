@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { Problem } from '../../src/base/problem.ts'
+import type { LifecycleFacade } from '../../src/lifecycle/facade.ts'
+import { assertAccessible, assertFitsWidth, type View } from '../helpers/browser.ts'
+import { createFakeFleet, fleetHostNamed } from '../helpers/fake-fleet.ts'
+import { startHttp } from '../http/http-over.ts'
+import { heading, lamp, lampHost, nameOf, options, runningLamp, useBrowser } from './web-fixture.ts'
+
+/** The pages of a host of a fleet, in a real browser. The plugins are real; the other hosts are a table of the test. */
+
+const open = useBrowser()
+const demo = '@fixtures/demo'
+const hello = '@fixtures/hello'
+const views: View[] = [
+  { theme: 'light', width: 1280 },
+  { theme: 'dark', width: 320, reducedMotion: true },
+]
+
+async function fleetOf(context: TestContext) {
+  const host = await lampHost(context)
+  await runningLamp(host)
+  for (const fullId of [demo, hello])
+    assert.equal((await host.request('POST', '/api/plugins/install', { body: { fullId } })).status, 201)
+  await host.request('POST', '/api/plugins/demo/toggle', { body: { enabled: true } })
+  const { lifecycle } = host.host
+  const hosts = [
+    fleetHostNamed('attic', { labels: ['serial', 'zigbee-dongle'] }),
+    fleetHostNamed('cellar', { address: 'https://cellar.house-in-the-northern-part-of-town.example:3000' }),
+  ]
+  const stage = createFakeFleet(lifecycle, hosts)
+  stage.put(lamp, { host: 'attic', epoch: 3 })
+  stage.put(demo, { host: 'cellar', epoch: 1, stale: true })
+  stage.put(hello, {
+    ...{ enabled: true, state: 'unloaded', host: null, epoch: 2, placement: { labels: ['camera'] } },
+    error: { code: 'no_host', message: 'No live host has camera.', at: '2024-01-01T00:00:00.000Z' },
+  })
+  const http = await startHttp(stage.facade, {
+    ...{ fleet: stage.fleet, fleetName: 'house', hostId: () => 'cellar' },
+  })
+  context.after(() => http.close())
+  return { ...stage, http, host }
+}
+
+test('the page of hosts tells who runs what, and drains a host', options, async (context) => {
+  const { http, calls } = await fleetOf(context)
+  const { page, faults } = await open(context, http)
+  await page.goto('/plugins')
+  await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Hosts' }).click()
+  await heading(page, 'Hosts').waitFor()
+  await page.getByText('2 live hosts of house').waitFor()
+  const attic = page.getByRole('region', { name: 'attic' })
+  const cellar = page.getByRole('region', { name: 'cellar' })
+  await attic.getByText('zigbee-dongle').waitFor()
+  await attic.getByRole('list', { name: 'Plugins of attic' }).getByRole('link', { name: lamp }).waitFor()
+  await cellar.getByText('This one').waitFor()
+  await page
+    .getByRole('list', { name: 'Plugins without a host' })
+    .getByRole('link', { name: hello })
+    .waitFor()
+
+  await attic.getByRole('button', { name: 'Drain attic' }).click()
+  await page.getByText('attic runs no plugin any more, and takes none.').waitFor()
+  await attic.getByText('Drained').waitFor()
+  await cellar.getByRole('link', { name: lamp }).waitFor()
+  assert.equal(await attic.getByRole('link', { name: lamp }).count(), 0)
+
+  // The last one cannot be emptied; why is said where it was asked.
+  await cellar.getByRole('button', { name: 'Drain cellar' }).click()
+  await cellar.getByRole('alert').getByText('No other host can take the plugins of cellar.').waitFor()
+  await attic.getByRole('button', { name: 'End drain of attic' }).click()
+  await attic.getByText('Takes plugins').waitFor()
+  await cellar.getByRole('button', { name: 'Drain cellar' }).click()
+  await cellar.getByText('Drained').waitFor()
+  assert.equal(await cellar.getByRole('alert').count(), 0)
+  assert.deepEqual(
+    calls.map(([what, id]) => `${String(what)} ${String(id)}`),
+    ['drain attic', 'drain cellar', 'endDrain attic', 'drain cellar'],
+  )
+  // The browser itself writes the refusal down.
+  assert.deepEqual(
+    faults.filter((fault) => !fault.includes('409')),
+    [],
+  )
+
+  await page.goto('/history')
+  await page.getByText('from cellar to attic, epoch 5: cellar gave it up').waitFor()
+  await page.getByText('Drain of a host begun').first().waitFor()
+  await page.goto(`/machines/plugin-lifecycle?plugin=${lamp}`)
+  await page.getByText('Taken by a host').first().waitFor()
+})
+
+test('a plugin says where it runs, and is told where it may', options, async (context) => {
+  const { http, calls } = await fleetOf(context)
+  const { page, faults } = await open(context, http)
+  await page.goto(`/plugins/${lamp}`)
+  const form = page.locator('form').filter({ has: page.getByRole('heading', { name: 'Where it runs' }) })
+  await form.getByRole('link', { name: 'attic' }).waitFor()
+  await form.getByText('on any host').waitFor()
+  const save = form.getByRole('button', { name: 'Save where it may run' })
+  assert.ok(await save.isDisabled())
+
+  await form.getByLabel('Labels that it must have, with commas').fill('no label, a/b')
+  await save.click()
+  await form.getByRole('alert').getByText('/labels/2').waitFor()
+  await form.getByLabel('Labels that it must have, with commas').fill('serial')
+  await form.getByLabel('Host', { exact: true }).selectOption('cellar')
+  await save.click()
+  await form.getByText('only on cellar, while it has serial', { exact: true }).waitFor()
+  await form.getByText('4', { exact: true }).waitFor()
+  assert.deepEqual(calls.at(-1)?.slice(0, 3), ['place', lamp, { host: 'cellar', labels: ['serial'] }])
+  await page.goto(`/plugins/${lamp}/history`)
+  await page.getByText('it runs only on cellar, while it has serial').waitFor()
+  await page.getByText('from attic to cellar, epoch 4: it may not stay').waitFor()
+  assert.deepEqual(
+    faults.filter((fault) => !fault.includes('400')),
+    [],
+  )
+})
+
+test('what has no host, and what is old, is said as such', options, async (context) => {
+  const { http, put } = await fleetOf(context)
+  const { page } = await open(context, http)
+  await page.goto('/plugins')
+  const row = (id: string) => page.getByRole('listitem').filter({ hasText: id })
+  await row(hello).getByText('Waiting for a host').waitFor()
+  await row(demo).getByText('on cellar').waitFor()
+  await row(demo).getByText('as last known').waitFor()
+  await page.goto(`/plugins/${hello}`)
+  await page.getByText('No live host is one that it may run on.').waitFor()
+  await page.getByText('It may run only on hosts with camera.').waitFor()
+  await page.goto(`/plugins/${demo}`)
+  await page.getByText('The rest of the fleet cannot be reached from here').waitFor()
+  put(demo, {
+    ...{ enabled: true, state: 'unloaded', host: null, epoch: 1 },
+    error: { code: 'lease_lost', message: 'The store is away.', at: '2024-01-01T00:00:00.000Z' },
+  })
+  // No fact tells of this; the page looks by itself.
+  await page.getByText('The host that ran it is gone, or had lost touch with the rest of the fleet').waitFor()
+})
+
+test('what is asked of a plugin while it moves is asked again', options, async (context) => {
+  const { facade, fleet, host } = await fleetOf(context)
+  const asked: string[] = []
+  /** The first time it is between two hosts. */
+  const atFirst = (what: string): void => {
+    asked.push(what)
+    if (asked.filter((one) => one === what).length === 1)
+      throw new Problem('plugin_moving', `${lamp} is moving to another host.`)
+  }
+  const moving: Partial<LifecycleFacade> = {
+    objects(id) {
+      atFirst('objects')
+      return facade.objects(id)
+    },
+    async toggle(id, enabled, by) {
+      atFirst('toggle')
+      return facade.toggle(id, enabled, by)
+    },
+  }
+  const members = { ...Object.getOwnPropertyDescriptors(facade), ...Object.getOwnPropertyDescriptors(moving) }
+  const http = await startHttp(Object.defineProperties({}, members), { fleet, fleetName: 'house' })
+  context.after(() => http.close())
+  const { page } = await open(context, http)
+  await page.goto(`/plugins/${lamp}/objects`)
+  await page.locator('main').getByText('kitchen').first().waitFor()
+  assert.equal(await page.getByText('is moving to another host').count(), 0)
+  await page.getByRole('switch', { name: 'Lamp enabled' }).click()
+  await page.getByText('Lamp is off.').waitFor()
+  assert.deepEqual(
+    [...new Set(asked)].map((what) => asked.filter((one) => one === what).length > 1),
+    [true, true],
+  )
+  assert.equal(host.host.lifecycle.get(lamp).enabled, false)
+})
+
+test('a host that works by itself shows nothing of a fleet', options, async (context) => {
+  const host = await lampHost(context)
+  await runningLamp(host)
+  const { page, faults } = await open(context, host)
+  await page.goto(`/plugins/${lamp}`)
+  await page.getByRole('heading', { name: 'What it holds now' }).waitFor()
+  assert.equal(await page.getByRole('link', { name: 'Hosts' }).count(), 0)
+  assert.equal(await page.getByText('Where it runs').count(), 0)
+  await page.goto(`/machines/plugin-lifecycle?plugin=${lamp}`)
+  const possible = page.getByRole('list', { name: 'Events that are possible now' })
+  await possible.getByText('PluginDisabled').waitFor()
+  assert.equal(await possible.getByText(/PluginPlaced|Taken by a host/).count(), 0)
+  await page.goto('/hosts')
+  await page.getByText('This host works by itself.').waitFor()
+  assert.deepEqual(faults, [])
+})
+
+for (const view of views) {
+  test(`the pages of a fleet are for everybody: ${nameOf(view)}`, options, async (context) => {
+    const { http } = await fleetOf(context)
+    const { page, faults } = await open(context, http, view)
+    /** Pages, and what each shows of it. */
+    const pages = {
+      '/hosts': 'zigbee-dongle',
+      [`/plugins/${lamp}`]: 'Where it runs',
+      [`/plugins/${hello}`]: 'It may run only on hosts with camera.',
+      '/plugins': 'Waiting for a host',
+      '/system': 'house',
+    }
+    for (const [address, text] of Object.entries(pages)) {
+      await page.goto(address)
+      await page.locator('main').getByText(text).first().waitFor()
+      await assertAccessible(page, address)
+      await assertFitsWidth(page, address)
+      const picture = process.env.SCREENSHOTS
+      if (picture !== undefined) {
+        const name = address.slice(1).replaceAll('/', '-')
+        await page.screenshot({ path: `${picture}/${name}-${view.width}.png`, fullPage: true })
+      }
+    }
+    assert.deepEqual(faults, [])
+  })
+}

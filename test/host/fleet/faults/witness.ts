@@ -1,0 +1,90 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { TestContext } from 'node:test'
+import mqtt from 'mqtt'
+
+/** What a counting plugin says of itself with each act. */
+export interface Act {
+  plugin: string
+  host: string
+  epoch: number
+  n: number
+}
+
+/** Somebody outside who sees each act of the counting plugins, over MQTT and over HTTP, and holds them against the law. */
+export interface Witness {
+  /** Where the plugins send their requests. */
+  readonly http: string
+  /** Sentences about what must not be. */
+  readonly breaches: string[]
+  /** Acts that were seen over MQTT and over HTTP. */
+  readonly counts: { mqtt: number; http: number }
+  /** The last act of a plugin that was seen. */
+  last(plugin: string): Act | undefined
+}
+
+/** Topics on which the plugins act: one level below. */
+const topic = 'witness'
+
+export async function startWitness(context: TestContext, broker: string): Promise<Witness> {
+  const seen = new Map<string, Act>()
+  const owners = new Map<string, string>()
+  const breaches: string[] = []
+  const counts = { mqtt: 0, http: 0 }
+
+  function look(act: Act, way: keyof typeof counts): void {
+    const { plugin, host, epoch } = act
+    counts[way] += 1
+    const known = seen.get(plugin)
+    if (known !== undefined && epoch < known.epoch) {
+      const after = `after ${known.host} under ${known.epoch}`
+      breaches.push(`${host} acts as ${plugin} under epoch ${epoch} over ${way}, ${after}`)
+      return
+    }
+    seen.set(plugin, act)
+    const owner = owners.get(`${plugin} ${epoch}`) ?? host
+    owners.set(`${plugin} ${epoch}`, owner)
+    if (owner !== host)
+      breaches.push(`${owner} and ${host} act as ${plugin} under epoch ${epoch} over ${way}`)
+  }
+
+  const server = createServer((request, response) => {
+    const { searchParams } = new URL(request.url ?? '', 'http://witness')
+    look(JSON.parse(searchParams.get('act') ?? ''), 'http')
+    response.end()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const client = await mqtt.connectAsync(broker, { reconnectPeriod: 100 }, false)
+  client.on('error', () => undefined)
+  client.on('message', (_topic, payload) => look(JSON.parse(payload.toString()), 'mqtt'))
+  await client.subscribeAsync(`${topic}/#`, { qos: 1 })
+  context.after(async () => {
+    await client.endAsync(true)
+    server.closeAllConnections()
+    server.close()
+  })
+  return {
+    http: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    ...{ breaches, counts },
+    last: (plugin) => seen.get(plugin),
+  }
+}
+
+/** A plugin that publishes on each act, ten times a second, and makes a request with each fifth one. */
+export function countingLua(id: string, witness: Witness): string {
+  return `
+local plugin = Plugin:new("${id}", {})
+local n = 0
+plugin:onInit(function()
+  plugin:setInterval(100, function()
+    n = n + 1
+    local act = plugin:jsonEncode({ plugin = plugin.id, host = plugin.host, epoch = plugin.epoch, n = n })
+    plugin:mqttPublish("${topic}/${id}", act, { qos = n % 2 })
+    if n % 5 == 0 then
+      plugin:httpRequest({ url = plugin:url("${witness.http}", { act = act }) }, function() end)
+    end
+  end)
+end)
+return plugin
+`
+}

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { standardFixtures } from '../../helpers/fixture-repository.ts'
+import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
+
+test('of two live hosts with one name the second ends, with one line; the first goes on', async (t) => {
+  const stage = await startFleetStage(t, standardFixtures)
+  const a = await stage.start('a')
+  await install(a, '@fixtures/demo')
+  const other = await stage.start('a', { directory: 'another' })
+  const { message } = await other.host.failed
+  assert.match(
+    message,
+    /^Another live host of the fleet test is called a .*give this one another HOST_ID, or stop the other\.$/,
+  )
+  const { state, host } = await untilPlugin(a, '@fixtures/demo', 'to run', (plugin) => plugin.host === 'a')
+  assert.deepEqual([state, host], ['running', 'a'])
+  await other.host.close()
+})
+
+test('a host with another key than the fleet is refused with one line, and changes nothing', async (t) => {
+  const stage = await startFleetStage(t, standardFixtures)
+  const a = await stage.start('a')
+  await install(a, '@fixtures/hello')
+  await a.request('POST', '/api/plugins/hello/config', { body: { config: { apiKey: 'canary' } } })
+  const key = join(a.directory, '..', 'other-key')
+  await writeFile(key, randomBytes(32).toString('base64'), { mode: 0o600 })
+  const { lastSeq } = a.host.lifecycle
+  await assert.rejects(
+    stage.start('b', { settings: { secretKeyFile: key } }),
+    /^StartError: .*HOST_SECRET_KEY_FILE/,
+  )
+  assert.equal(a.host.lifecycle.lastSeq, lastSeq)
+})
+
+test('a host that was closed leaves its plugins to the others, and comes back to the fleet', async (t) => {
+  const stage = await startFleetStage(t, standardFixtures)
+  const a = await stage.start('a')
+  await install(a, '@fixtures/demo')
+  const b = await stage.start('b')
+  await a.host.close()
+  await untilPlugin(
+    b,
+    '@fixtures/demo',
+    'to run on b',
+    ({ host, state }) => host === 'b' && state === 'running',
+  )
+  const again = await stage.start('a')
+  const { hosts } = (await again.request('GET', '/api/hosts')).body
+  assert.deepEqual(
+    hosts.map(({ id }: { id: string }) => id),
+    ['a', 'b'],
+  )
+  const { plugins } = (await again.request('GET', '/api/plugins')).body
+  assert.deepEqual([plugins[0].state, plugins[0].host], ['running', 'b'])
+})
+
+test('while the store is away a host shows what it knew, changes nothing, and its plugins come back by themselves', async (t) => {
+  const stage = await startFleetStage(t, standardFixtures)
+  const a = await stage.start('a')
+  await install(a, '@fixtures/demo')
+  await stage.nats.stop()
+  const lost = await untilPlugin(a, '@fixtures/demo', 'to be unloaded', ({ state }) => state === 'unloaded')
+  assert.equal(lost.error?.code, 'lease_lost')
+  const refused = await a.request('POST', '/api/plugins/demo/toggle', { body: { enabled: false } })
+  assert.deepEqual([refused.status, refused.body.code], [503, 'fleet_unreachable'])
+  assert.ok(Number(refused.headers.get('retry-after')) > 0)
+  await stage.nats.start()
+  const back = await untilPlugin(a, '@fixtures/demo', 'to run again', ({ state }) => state === 'running')
+  assert.deepEqual([back.host, back.error], ['a', null])
+})

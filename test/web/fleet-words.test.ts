@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hostFacts, pluginFacts } from '../../src/schema/journal-event.ts'
+import { absenceInWords, placementInWords } from '../../src/web/base/fleet-words.ts'
+import type { JournalEvent } from '../../src/web/base/types.ts'
+import { detailOf, eventInWords } from '../../src/web/base/words.ts'
+
+test('each fact that can be in the journal is called by plain words', () => {
+  const types = [...Object.keys(pluginFacts), ...Object.keys(hostFacts)]
+  assert.deepEqual(
+    types.filter((type) => eventInWords(type) === type),
+    [],
+  )
+})
+
+const placements: [placement: Parameters<typeof placementInWords>[0], words: string][] = [
+  [{}, 'on any host'],
+  [{ labels: [] }, 'on any host'],
+  [{ host: 'attic' }, 'only on attic'],
+  [{ labels: ['serial'] }, 'only on hosts with serial'],
+  [{ labels: ['serial', 'camera', 'gpu'] }, 'only on hosts with serial, camera, and gpu'],
+  [{ host: 'attic', labels: ['serial'] }, 'only on attic, while it has serial'],
+]
+
+for (const [placement, words] of placements)
+  test(`where a plugin may run: ${words}`, () => {
+    assert.equal(placementInWords(placement), words)
+  })
+
+const details: [type: string, data: JournalEvent['data'], detail: string][] = [
+  [
+    'PluginMoved',
+    { from: null, to: 'attic', epoch: 1, reason: 'it was installed' },
+    'to attic, epoch 1: it was installed',
+  ],
+  [
+    'PluginMoved',
+    { from: 'attic', to: 'cellar', epoch: 2, reason: 'attic gave it up' },
+    'from attic to cellar, epoch 2: attic gave it up',
+  ],
+  [
+    'PluginMoved',
+    { from: 'attic', to: 'attic', epoch: 3, reason: 'its host is back' },
+    'again on attic, epoch 3: its host is back',
+  ],
+  ['PluginPlaced', { placement: { host: 'attic' } }, 'it runs only on attic'],
+  [
+    'HostJoined',
+    { host: 'attic', hostVersion: '1.0.0', address: 'http://attic', labels: ['serial', 'gpu'] },
+    'attic, version 1.0.0, with serial and gpu',
+  ],
+  [
+    'HostJoined',
+    { host: 'attic', hostVersion: '1.0.0', address: 'http://attic', labels: [] },
+    'attic, version 1.0.0',
+  ],
+  ['HostDrainRequested', { host: 'attic' }, 'attic'],
+  ['HostDrainEnded', { host: 'attic' }, 'attic'],
+  ['RepositoryRemoved', { name: 'r' }, 'r'],
+]
+
+for (const [type, data, detail] of details)
+  test(`what came with ${type}: ${detail}`, () => {
+    const event = {
+      seq: 1,
+      id: '',
+      at: '',
+      plugin: null,
+      revision: 0,
+      by: '',
+      state: '',
+      host: null,
+      epoch: null,
+    }
+    assert.equal(detailOf({ ...event, type, data }), detail)
+  })
+
+test('a plugin without a host is told apart from one that is off, or failed', () => {
+  const error = (code: string) => ({ code, message: '', at: '' })
+  assert.match(absenceInWords({ enabled: true, error: error('no_host') }), /^No live host /)
+  assert.match(absenceInWords({ enabled: true, error: error('lease_lost') }), /lost touch/)
+  assert.equal(absenceInWords({ enabled: false, error: error('no_host') }), '')
+  assert.equal(absenceInWords({ enabled: true, error: error('lua_error') }), '')
+  assert.equal(absenceInWords({ enabled: true, error: null }), '')
+})
