@@ -1,10 +1,15 @@
 // A reporter for node:test that writes the path of every file with a test that failed, a line each.
+// Of a test that has begun and does not end nothing is said by others: its name goes to the standard error.
 export default async function* failedFiles(events) {
   const told = new Set()
+  const running = new Map()
   for await (const { type, data } of events) {
+    if (type === 'test:dequeue') running.set(`${data.file}\n${data.name}`, data)
+    if (type === 'test:pass' || type === 'test:fail') running.delete(`${data.file}\n${data.name}`)
     if (type !== 'test:fail' || data.todo !== undefined || data.file === undefined || told.has(data.file))
       continue
     told.add(data.file)
     yield `${data.file}\n`
   }
+  for (const { file, name } of running.values()) console.error(`Begun and not ended: "${name}" (${file})`)
 }

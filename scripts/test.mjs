@@ -89,6 +89,10 @@ function run(files, concurrency) {
       { stdio: 'inherit', env: { ...process.env, ...memoryEnvironment } },
     )
     const failed = readFileSync(join(folder, 'failed'), 'utf8').split('\n').filter(Boolean)
+    for (const module of failed.filter((file) => dirname(file) === folder))
+      console.log(
+        `\n${basename(module)}, which did not end or could not be loaded, is\n${readFileSync(module, 'utf8')}`,
+      )
     return { status: status ?? 1, failed: [...new Set(failed)].map((file) => relative('.', resolve(file))) }
   } finally {
     rmSync(folder, { recursive: true, force: true })

@@ -73,6 +73,17 @@ export function collect(client: MqttClient): Collector<Received> {
   return collector
 }
 
+/**
+ * A client that hears from its first packet on. What has waited for its session comes right behind the broker's
+ * answer: whoever listens only when it is connected may be too late.
+ */
+export function connectListening(context: TestContext, url: string, options: IClientOptions = {}) {
+  const client = mqtt.connect(url, { reconnectPeriod: 0, ...options })
+  client.on('error', () => undefined)
+  context.after(() => client.endAsync(true))
+  return { client, received: collect(client) }
+}
+
 /** All that the host receives by a subscription of its own. */
 export async function collectFromBus(bus: Bus, filter: string) {
   const collector = createCollector<BusMessage>()

@@ -12,6 +12,7 @@ import {
   collect,
   collectFromBus,
   connect,
+  connectListening,
   createRecordingLogger,
   lines,
   startBus,
@@ -264,9 +265,7 @@ test('A session with clean off gets what it missed, in order, and only with QoS'
   await bus.publish('news/1', 'one', { qos: 1 })
   await bus.publish('news/0', 'lost', { qos: 0 })
   await bus.publish('news/2', 'two', { qos: 1 })
-  const second = mqtt.connect(bus.url, { ...options, reconnectPeriod: 0 })
-  t.after(() => second.endAsync(true))
-  const received = collect(second)
+  const { received } = connectListening(t, bus.url, options)
   await received.take(2)
   await bus.publish('news/3', 'three', { qos: 1 })
   assert.deepEqual(lines(await received.take(3)), ['news/1 one', 'news/2 two', 'news/3 three'])

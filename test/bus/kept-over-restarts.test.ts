@@ -7,7 +7,15 @@ import { sessionQueueLimit } from '../../src/bus/broker-sessions.ts'
 import { pluginRetainedLimits } from '../../src/schema/retained-account.ts'
 import { createRandom } from '../helpers/random.ts'
 import { until } from '../helpers/until.ts'
-import { collect, collectFromBus, connect, createRecordingLogger, lines, textOf } from './bus-fixture.ts'
+import {
+  collect,
+  collectFromBus,
+  connect,
+  connectListening,
+  createRecordingLogger,
+  lines,
+  textOf,
+} from './bus-fixture.ts'
 import { bytesOnDisk, createKeptBus, untilOnDisk } from './kept-bus.ts'
 import {
   acknowledgePacket,
@@ -199,8 +207,8 @@ test('What a killed process had taken is there, and the wills of those that were
 
   const second = await kept.start({}, directory)
   assert.deepEqual(await retainedAt(second), ['host/status online', 'last word', 'watched/state gone'])
-  const awake = await connect(context, second.url, { clientId: 'sleeper', clean: false })
-  assert.deepEqual(lines(await collect(awake).take(4)), [
+  const awake = connectListening(context, second.url, { clientId: 'sleeper', clean: false })
+  assert.deepEqual(lines(await awake.received.take(4)), [
     'watched/state online',
     'last word',
     'watched/state gone',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { collect, connect, startBus } from './bus-fixture.ts'
+import { collect, connect, connectListening, startBus } from './bus-fixture.ts'
 import {
   acknowledgePacket,
   connectPacket,
@@ -313,14 +313,13 @@ test('A client that is let in with clean on begins anew; one that is not changes
   await first.endAsync()
   await publisher.publishAsync('x', 'one', { qos: 1 })
   await assert.rejects(connect(context, bus.url, { ...options, clean: true, password: 'wrong' }))
-  const second = await connect(context, bus.url, options)
-  assert.equal((await collect(second).take(1))[0]?.text, 'one')
-  await second.endAsync()
+  const second = connectListening(context, bus.url, options)
+  assert.equal((await second.received.take(1))[0]?.text, 'one')
+  await second.client.endAsync()
   await publisher.publishAsync('x', 'two', { qos: 1 })
   const clean = await connect(context, bus.url, { ...options, clean: true })
   await clean.endAsync()
-  const last = await connect(context, bus.url, options)
-  const received = collect(last)
+  const { client: last, received } = connectListening(context, bus.url, options)
   await last.subscribeAsync('mark', { qos: 1 })
   await publisher.publishAsync('mark', 'mark', { qos: 1 })
   assert.equal((await received.take(1))[0]?.text, 'mark')

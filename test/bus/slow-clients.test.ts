@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import mqtt from 'mqtt'
 import { WebSocket } from 'ws'
 import { sessionQueueLimit } from '../../src/bus/broker-sessions.ts'
 import { inflightLimit, outgoingBytesLimit } from '../../src/bus/broker-limits.ts'
 import {
   collect,
   connect,
+  connectListening,
   createRecordingLogger,
   lines,
   startBus,
@@ -151,9 +151,7 @@ for (const way of ways) {
       await sender.publishAsync('x', String(number), { qos: 1 })
     }
     assert.equal((await heard.take(count)).length, count)
-    const again = mqtt.connect(urls[way], { ...session, reconnectPeriod: 0 })
-    context.after(() => again.endAsync(true))
-    const missed = await collect(again).take(sessionQueueLimit)
+    const missed = await connectListening(context, urls[way], session).received.take(sessionQueueLimit)
     assert.deepEqual([missed[0]?.text, missed.at(-1)?.text], ['5', String(count - 1)])
   })
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { connectAsync } from 'mqtt'
-import { collect, lines } from '../bus/bus-fixture.ts'
+import { collect, connectListening, lines } from '../bus/bus-fixture.ts'
 import { untilOnDisk } from '../bus/kept-bus.ts'
 import { launchHostProcess } from '../helpers/host-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -25,9 +25,8 @@ test('kill -9 of a host: what its broker had acknowledged is there again, for ne
   const second = launchHostProcess(directory)
   context.after(() => second.stop('SIGKILL'))
   const url = String((await second.ready).mqtt)
-  const back = await connectAsync(url, { clientId: 'away', clean: false, reconnectPeriod: 0 })
-  context.after(() => back.endAsync(true))
-  assert.deepEqual(lines(await collect(back).take(2)), ['house/one 1', 'house/two 2'])
+  const back = connectListening(context, url, { clientId: 'away', clean: false })
+  assert.deepEqual(lines(await back.received.take(2)), ['house/one 1', 'house/two 2'])
   const fresh = await connectAsync(url, { reconnectPeriod: 0 })
   context.after(() => fresh.endAsync(true))
   const received = collect(fresh)
