@@ -4,7 +4,8 @@ export default async function* failedFiles(events) {
   const told = new Set()
   const running = new Map()
   for await (const { type, data } of events) {
-    if (type === 'test:dequeue') running.set(`${data.file}\n${data.name}`, data)
+    // A file stands for itself, too, and its end is told only when it failed.
+    if (type === 'test:dequeue' && data.name !== data.file) running.set(`${data.file}\n${data.name}`, data)
     if (type === 'test:pass' || type === 'test:fail') running.delete(`${data.file}\n${data.name}`)
     if (type !== 'test:fail' || data.todo !== undefined || data.file === undefined || told.has(data.file))
       continue

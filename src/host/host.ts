@@ -29,6 +29,7 @@ import { defaultLimits, type SandboxLimits, withChosen } from '../sandbox/limits
 import { createSandbox } from '../sandbox/sandbox.ts'
 import type { Settings } from '../settings/settings.ts'
 import { createBus, createFleetBus } from './create-bus.ts'
+import type { LastKnownSettings } from './fleet/last-known.ts'
 import type { OpenFleet, OpenFleetSettings } from './fleet/open-fleet.ts'
 import { createEndFacts, noEndFacts, recordStart, starterRepository } from './host-facts.ts'
 import { refuseWhenInterrupted, StartInterrupted } from './interrupted-start.ts'
@@ -108,7 +109,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
     let started = false
     scope.add(() => lock.release({ withFile: !started }))
 
-    const fleet = await openFleetOf(settings, { directory, ring, files, clock, logger, interrupt })
+    const { environment } = options
+    const fleet = await openFleetOf(settings, {
+      ...{ directory, ring, files, clock, logger, interrupt },
+      ...{ programDirectory, hostVersion, environment, access: { ...access, tls } },
+    })
     scope.add(() => fleet?.close())
     const { segmentBytes } = options
     const state = await openState(
@@ -209,7 +214,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       logger,
       clock,
       bind: settings.httpBind,
-      port: settings.httpPort,
+      port: fleet?.port ?? settings.httpPort,
       ...access,
       publicUrl: settings.publicUrl,
       tls,
@@ -322,12 +327,14 @@ export async function createHost(options: HostOptions): Promise<Host> {
 /** Its libraries are loaded only where there is one. */
 async function openFleetOf(
   settings: Settings,
-  parts: Pick<OpenFleetSettings, 'directory' | 'ring' | 'files' | 'clock' | 'logger' | 'interrupt'>,
+  parts: Pick<OpenFleetSettings, 'interrupt'> & Omit<LastKnownSettings, 'settings'>,
 ): Promise<OpenFleet | undefined> {
   const { fleet, mqttUrl = '', mqttRoot: root } = settings
   if (fleet === undefined) return undefined
   const { openFleet } = await import('./fleet/open-fleet.ts')
-  return openFleet({ ...parts, settings: fleet, mqttUrl, root }).catch((error: unknown) => {
+  const showLastKnown: OpenFleetSettings['showLastKnown'] = async (reason) =>
+    (await import('./fleet/last-known.ts')).showLastKnown({ ...parts, settings }, reason)
+  return openFleet({ ...parts, settings: fleet, mqttUrl, root, showLastKnown }).catch((error: unknown) => {
     throw error instanceof StartInterrupted ? error : new StartError(messageOf(error), { cause: error })
   })
 }

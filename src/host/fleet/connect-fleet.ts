@@ -44,6 +44,8 @@ export interface ConnectFleetSettings {
   clock: Clock
   logger: Logger
   interrupt: AbortSignal | undefined
+  /** Told once, before the next try, when the store is away: with why. What it rejects with ends the tries. */
+  away(reason: string): Promise<void>
 }
 
 /** Milliseconds between two tries to reach a store that is away at the start. */
@@ -60,11 +62,13 @@ export async function connectFleet(parts: ConnectFleetSettings): Promise<Connect
     ...{ servers, credentialsFile, passwordFile, caFile, files },
     name: `lupine ${name}`,
   }
-  const patiently = createPatience(clock, logger, interrupt)
+  const patience = { clock, logger, interrupt }
+  const patiently = createPatience({ ...patience, away: parts.away })
   const connection = await patiently(() => connectStore(address))
   try {
     return {
-      ...{ name, address, connection, labels, patiently },
+      ...{ name, address, connection, labels },
+      patiently: createPatience(patience),
       values: await patiently(() => openValueBucket(connection, name, ring)),
       files: await patiently(() =>
         openFleetFiles(connection, name, { clock, limits: defaultRepositoryLimits }),
@@ -79,7 +83,13 @@ export async function connectFleet(parts: ConnectFleetSettings): Promise<Connect
   }
 }
 
-function createPatience(clock: Clock, logger: Logger, interrupt: AbortSignal | undefined) {
+function createPatience({
+  clock,
+  logger,
+  interrupt,
+  away,
+}: Pick<ConnectFleetSettings, 'clock' | 'logger' | 'interrupt'> &
+  Partial<Pick<ConnectFleetSettings, 'away'>>) {
   let isTold = false
   return async <T>(task: () => Promise<T>): Promise<T> => {
     for (;;) {
@@ -91,11 +101,11 @@ function createPatience(clock: Clock, logger: Logger, interrupt: AbortSignal | u
           (error instanceof Problem && error.code === 'fleet_unreachable')
         if (!isAway) throw error
         refuseWhenInterrupted(interrupt)
-        if (!isTold)
-          logger.error("The start waits for the fleet's store", {
-            error: messageOf(error),
-          })
-        isTold = true
+        if (!isTold) {
+          isTold = true
+          logger.error("The start waits for the fleet's store", { error: messageOf(error) })
+          await away?.(messageOf(error))
+        }
         await pause(clock, interrupt)
         refuseWhenInterrupted(interrupt)
       }

@@ -17,6 +17,7 @@ import type { KeyValueStores } from '../../lifecycle/stores/key-value-stores.ts'
 import type { MqttProjection } from '../../mqtt-api/mqtt-projection.ts'
 import type { Voice } from '../../mqtt-api/voice.ts'
 import type { FleetSettings } from '../../settings/fleet-settings.ts'
+import { StartError } from '../start-conditions.ts'
 import { createAuthor } from './author.ts'
 import { type ClosedListeners, createClosedListeners } from './closed-listeners.ts'
 import { connectFleet, type JournalParts } from './connect-fleet.ts'
@@ -26,10 +27,13 @@ import { createFleetHosts } from './fleet-hosts.ts'
 import { createFleetMember, type FleetMember } from './fleet-member.ts'
 import { createHostCalls, type HostCalls } from './host-calls.ts'
 import { createHostMessages } from './host-messages.ts'
+import type { LastKnown } from './last-known.ts'
 
 /** The fleet that a host is to work in, from the connection to its store to the last lease that is given back. */
 export interface OpenFleet {
   readonly name: string
+  /** Port at which questions were answered while the store was away; undefined: it was there. */
+  readonly port: number | undefined
   /** Where no plugin may connect to. */
   closedListeners(state: () => HostState): ClosedListeners
   openJournal(parts: Omit<JournalParts, 'author' | 'failed'>): Promise<FleetJournal>
@@ -87,11 +91,25 @@ export interface OpenFleetSettings {
   clock: Clock
   logger: Logger
   interrupt: AbortSignal | undefined
+  /** Answers questions while the store is away, for which the reason is given. Rejects with `StartError` when it may not. */
+  showLastKnown(reason: string): Promise<LastKnown>
 }
 
 export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> {
   const { settings, directory, mqttUrl, root, ring, files, clock, logger } = options
-  const connected = await connectFleet(options)
+  let shown: LastKnown | undefined
+  const connected = await connectFleet({
+    ...options,
+    async away(reason) {
+      shown = await options.showLastKnown(reason).catch((error: unknown) => {
+        if (error instanceof StartError) throw error
+        logger.error('What this host knew when it was last there cannot be shown', {
+          error: messageOf(error),
+        })
+        return undefined
+      })
+    },
+  }).finally(() => shown?.close())
   let fail = (_error: Error): void => undefined
   const failed = new Promise<Error>((resolve) => {
     fail = resolve
@@ -220,6 +238,7 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
 
   return {
     name: connected.name,
+    port: shown?.port,
     closedListeners: (state) => createClosedListeners({ servers: settings.servers, state, clock }),
     openJournal: (parts) =>
       connected.openJournal({

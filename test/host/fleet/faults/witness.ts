@@ -70,20 +70,25 @@ export async function startWitness(context: TestContext, broker: string): Promis
   }
 }
 
-/** A plugin that publishes on each act, ten times a second, and makes a request with each fifth one. */
+/**
+ * A plugin that publishes on each act, when it is loaded and ten times a second, and makes a request with each fifth one. Who
+ * configures it without a pause has it loaded again and again, sooner than an interval is over.
+ */
 export function countingLua(id: string, witness: Witness): string {
   return `
 local plugin = Plugin:new("${id}", {})
 local n = 0
+local function act()
+  n = n + 1
+  local act = plugin:jsonEncode({ plugin = plugin.id, host = plugin.host, epoch = plugin.epoch, n = n })
+  plugin:mqttPublish("${topic}/${id}", act, { qos = n % 2 })
+  if n % 5 == 0 then
+    plugin:httpRequest({ url = plugin:url("${witness.http}", { act = act }) }, function() end)
+  end
+end
 plugin:onInit(function()
-  plugin:setInterval(100, function()
-    n = n + 1
-    local act = plugin:jsonEncode({ plugin = plugin.id, host = plugin.host, epoch = plugin.epoch, n = n })
-    plugin:mqttPublish("${topic}/${id}", act, { qos = n % 2 })
-    if n % 5 == 0 then
-      plugin:httpRequest({ url = plugin:url("${witness.http}", { act = act }) }, function() end)
-    end
-  end)
+  act()
+  plugin:setInterval(100, act)
 end)
 return plugin
 `
