@@ -103,8 +103,10 @@ function createPatience({
         refuseWhenInterrupted(interrupt)
         if (!isTold) {
           isTold = true
-          logger.error("The start waits for the fleet's store", { error: messageOf(error) })
-          await away?.(messageOf(error))
+          // What a caller should do about it is nothing to whoever starts the host.
+          const reason = messageOf(error instanceof Problem ? (error.cause ?? error) : error)
+          logger.error("The start waits for the fleet's store", { error: reason })
+          await away?.(reason)
         }
         await pause(clock, interrupt)
         refuseWhenInterrupted(interrupt)

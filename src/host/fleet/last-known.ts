@@ -61,8 +61,7 @@ export async function showLastKnown(parts: LastKnownSettings, reason: string): P
   try {
     const refusal = new Problem(
       'fleet_unreachable',
-      `This host has just started, and the fleet's store cannot be reached from it (${reason}), so nothing can be changed; ` +
-        'ask another host, or try again.',
+      `This host has just started without the fleet's store, so nothing can be changed. ${reason} Ask another host, or try again.`,
     )
     const { lifecycle, id } = await openLastKnown(parts, refusal, scope, () => http.url)
     const gate = createStartGate()
@@ -74,7 +73,7 @@ export async function showLastKnown(parts: LastKnownSettings, reason: string): P
       bind: settings.httpBind,
       port: settings.httpPort,
       publicUrl: settings.publicUrl,
-      readiness: () => ({ ready: false, reasons: [`the start waits for the fleet's store: ${reason}`] }),
+      readiness: () => ({ ready: false, reasons: [`the start waits. ${reason}`] }),
       hostId: () => id,
       machines: { [pluginLifecycle.id]: pluginLifecycle, [hostMachine.id]: hostMachine },
     })

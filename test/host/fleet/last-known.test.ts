@@ -70,7 +70,7 @@ test('a host that is started while the store is away shows what it last knew, ch
   assert.equal((await fetch(`${url}/livez`)).status, 200)
   const readiness = await ask('GET', '/readyz')
   assert.equal(readiness.status, 503)
-  assert.match(readiness.body.reasons[0], /^the start waits for the fleet's store: /)
+  assert.match(readiness.body.reasons[0], /^the start waits\. The fleet's store at /)
   for (const [method, where, body] of [
     ['POST', path(demo, '/toggle'), { enabled: false }],
     ['POST', path(hello, '/config'), { config: { apiKey: 'other' } }],
