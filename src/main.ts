@@ -154,7 +154,10 @@ async function runFleetCommand({ command, membership }: FleetCommand): Promise<v
   // No other command needs the store's client.
   const { joinCommand, leaveCommand } = await import('./maintenance/fleet/commands.ts')
   try {
-    process.stdout.write(await (command === 'fleet join' ? joinCommand : leaveCommand)(membership))
+    const { text, isWhole } = await (command === 'fleet join' ? joinCommand : leaveCommand)(membership)
+    process.stdout.write(text)
+    // Who runs it from a script does not read what was left out.
+    if (!isWhole) process.exitCode = exitCode.failed
   } catch (error) {
     fail(messageOf(error), exitCode.failed)
   }

@@ -329,14 +329,16 @@ async function openFleetOf(
   settings: Settings,
   parts: Pick<OpenFleetSettings, 'interrupt'> & Omit<LastKnownSettings, 'settings'>,
 ): Promise<OpenFleet | undefined> {
-  const { fleet, mqttUrl = '', mqttRoot: root } = settings
+  const { fleet, mqttUrl = '', mqttRoot: root, safeMode } = settings
   if (fleet === undefined) return undefined
   const { openFleet } = await import('./fleet/open-fleet.ts')
   const showLastKnown: OpenFleetSettings['showLastKnown'] = async (reason) =>
     (await import('./fleet/last-known.ts')).showLastKnown({ ...parts, settings }, reason)
-  return openFleet({ ...parts, settings: fleet, mqttUrl, root, showLastKnown }).catch((error: unknown) => {
-    throw error instanceof StartInterrupted ? error : new StartError(messageOf(error), { cause: error })
-  })
+  return openFleet({ ...parts, settings: fleet, mqttUrl, root, safeMode, showLastKnown }).catch(
+    (error: unknown) => {
+      throw error instanceof StartInterrupted ? error : new StartError(messageOf(error), { cause: error })
+    },
+  )
 }
 
 function portOf(url: string): number {

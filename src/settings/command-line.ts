@@ -67,6 +67,13 @@ export function parseCommandLine(
   if (needsKey && settings.secretKeyFile === undefined) {
     throw bad('secretKeyFile', undefined, 'set for this command')
   }
+  if ((command === 'rotate-key' || command === 'decrypt') && settings.fleet !== undefined) {
+    throw new SettingsError(
+      `"lupine ${command}" changes the data directory of a single host, and HOST_FLEET_URL (--fleet-url) is set: a fleet keeps what ` +
+        'it has in its store, with the keys by which it was written, whose lines stay in the key file. "lupine fleet leave" ' +
+        'makes a data directory of it.',
+    )
+  }
   return { command, settings }
 }
 

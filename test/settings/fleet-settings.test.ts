@@ -119,6 +119,17 @@ for (const { given, says } of refusals) {
   })
 }
 
+test('what encrypts a data directory anew is refused in a fleet, which has its secrets elsewhere; a new key is made', () => {
+  const given = { HOST_FLEET_URL: 'nats://localhost', HOST_SECRET_KEY_FILE: 'key' }
+  for (const command of ['rotate-key', 'decrypt']) {
+    assert.throws(
+      () => parseCommandLine([command], given, false),
+      /^SettingsError: "lupine .*" changes the data directory of a single host, and HOST_FLEET_URL .* stay in the key file/,
+    )
+  }
+  assert.equal(parseCommandLine(['secret-key'], given, false).command, 'secret-key')
+})
+
 test('the commands that join and leave take what they need of the settings, and no broker', () => {
   const given = { HOST_FLEET_URL: 'nats://localhost', HOST_SECRET_KEY_FILE: 'key', HOST_DATA_DIR: 'own' }
   const read = (...words: string[]) => parseCommandLine(['fleet', ...words], given, false)

@@ -6,8 +6,11 @@ import { pluginIn, stateOf } from '../../journal/evolve.ts'
 import type { RunningLifecycle } from '../../lifecycle/create-lifecycle.ts'
 import type { Fleet, LifecycleFacade } from '../../lifecycle/facade.ts'
 import type { FoundHook } from '../../lifecycle/lifecycle.ts'
+import { joinSuggestions } from '../../lifecycle/queries/suggestions.ts'
+import type { SuggestionKind } from '../../schema/field-definition.ts'
 import type { HookOutcome, HookRequest } from '../../schema/hook.ts'
 import type { Plugin } from '../../schema/plugin.ts'
+import type { Suggestion } from '../../schema/suggestion.ts'
 import type { FleetMember } from './fleet-member.ts'
 import type { HostCalls } from './host-calls.ts'
 
@@ -151,26 +154,34 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
     }
   }
 
-  /** Each host tells of its own plugins. */
-  async function list(): Promise<Plugin[]> {
-    const here = lifecycle.list()
-    if (!keeper.maySpeak()) return here
+  /** What all others that have plugins answer. Who does not answer has told of nothing. */
+  async function askOthers<T>(method: string, given: readonly unknown[]): Promise<T[]> {
+    if (!keeper.maySpeak()) return []
     const others = new Set<string>()
-    for (const { id } of here) {
+    for (const { id } of lifecycle.list()) {
       const host = ownership.owns(id) ? undefined : member.holderOf(id)?.host
       if (host !== undefined && host !== member.id) others.add(host)
     }
-    const told = new Map<string, Plugin>()
-    await Promise.all(
-      [...others].map(async (host) => {
-        const plugins = await ask(host, 'ownPlugins', [], questionTimeout).catch(() => [])
-        for (const plugin of plugins as Plugin[]) told.set(plugin.id, plugin)
-      }),
+    const answers = await Promise.all(
+      [...others].map((host) => ask(host, method, given, questionTimeout).catch(() => [])),
     )
+    return answers as T[]
+  }
+
+  /** Each host tells of its own plugins. */
+  async function list(): Promise<Plugin[]> {
+    const answers = await askOthers<Plugin[]>('ownPlugins', [])
+    const told = new Map(answers.flat().map((plugin) => [plugin.id, plugin]))
     return lifecycle
       .list()
       .map((plugin) => (ownership.owns(plugin.id) ? plugin : (told.get(plugin.id) ?? plugin)))
   }
+
+  const suggestions: LifecycleFacade['suggestions'] = async (kind) =>
+    joinSuggestions([
+      await lifecycle.suggestions(kind),
+      ...(await askOthers<Suggestion[]>('suggestions', [kind])),
+    ])
 
   async function findHook(namespace: string, shortId: string, rest: string): Promise<FoundHook | undefined> {
     const id = `@${namespace}/${shortId}`
@@ -217,6 +228,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
 
   async function answerOwn(method: string, given: readonly unknown[]): Promise<unknown> {
     if (method === 'ownPlugins') return lifecycle.list().filter(({ id }) => ownership.owns(id))
+    if (method === 'suggestions') return lifecycle.suggestions(given[0] as SuggestionKind)
     if (method === 'findHook') {
       const found = lifecycle.findHook(...(given as [string, string, string]))
       return found === undefined ? null : { ...found, take: undefined, methods: found.methods ?? null }
@@ -265,9 +277,14 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
         : place(id, placement, by),
     lifecycle: Object.create(lifecycle, {
       ...Object.fromEntries(
-        Object.entries({ ...forwarded, install, list, findHook, subscribe: settings.subscribe }).map(
-          ([name, value]) => [name, { value }],
-        ),
+        Object.entries({
+          ...forwarded,
+          install,
+          list,
+          suggestions,
+          findHook,
+          subscribe: settings.subscribe,
+        }).map(([name, value]) => [name, { value }]),
       ),
     }) as LifecycleFacade,
     async answer(method, given) {

@@ -91,6 +91,8 @@ export interface OpenFleetSettings {
   clock: Clock
   logger: Logger
   interrupt: AbortSignal | undefined
+  /** This host takes no plugin, as one that is drained. */
+  safeMode: boolean
   /** Answers questions while the store is away, for which the reason is given. Rejects with `StartError` when it may not. */
   showLastKnown(reason: string): Promise<LastKnown>
 }
@@ -229,10 +231,17 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
               plugin: null,
               data: { host: id, hostVersion, address, labels: [...settings.labels] },
             },
+            ...(options.safeMode
+              ? [{ type: 'HostDrainRequested', plugin: null, data: { host: id } } as const]
+              : []),
           ]
         },
         'startup',
       )
+      if (options.safeMode)
+        logger.warn('Safe mode: this host takes no plugin until its drain is ended; the others run them', {
+          host: id,
+        })
     }
   }
 

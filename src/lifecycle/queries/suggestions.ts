@@ -79,10 +79,13 @@ export function createSuggestions(
     }
   }
 
-  return async (kind) => {
-    const unique = new Map((await all(kind)).map((suggestion) => [suggestion.value, suggestion]))
-    return [...unique.values()]
-      .sort((one, other) => (one.value < other.value ? -1 : 1))
-      .slice(0, suggestionLimit)
-  }
+  return async (kind) => joinSuggestions([await all(kind)])
+}
+
+/** Each value once, in order, and no more of them than anybody reads. */
+export function joinSuggestions(lists: readonly (readonly Suggestion[])[]): Suggestion[] {
+  const unique = new Map(lists.flat().map((suggestion) => [suggestion.value, suggestion]))
+  return [...unique.values()]
+    .sort((one, other) => (one.value < other.value ? -1 : 1))
+    .slice(0, suggestionLimit)
 }

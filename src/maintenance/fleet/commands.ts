@@ -7,7 +7,13 @@ import type { StoreLogin } from '../../fleet/store/store-login.ts'
 import { joinFleet } from './join-fleet.ts'
 import { leaveFleet } from './leave-fleet.ts'
 
-/** `lupine fleet join` and `lupine fleet leave`: each answers what to tell its user. */
+/** What to tell whoever ran the command; `isWhole`: nothing was left out. */
+export interface Told {
+  text: string
+  isWhole: boolean
+}
+
+/** `lupine fleet join` and `lupine fleet leave`. */
 
 export interface FleetCommandSettings extends StoreLogin {
   fleet: string
@@ -35,28 +41,30 @@ async function connected<T>(
 const count = (plugins: readonly string[]): string =>
   `${plugins.length} plugin${plugins.length === 1 ? '' : 's'}`
 
-export async function joinCommand(settings: FleetCommandSettings): Promise<string> {
+export async function joinCommand(settings: FleetCommandSettings): Promise<Told> {
   const { as, plugins, refused, withoutFiles } = await connected(settings, joinFleet)
   const done = {
     first: `The fleet ${settings.fleet} begins with the journal of ${settings.dataDirectory}: ${count(plugins)}.`,
     later: `The fleet ${settings.fleet} has taken ${count(plugins)} of ${settings.dataDirectory}.`,
     already: `The fleet ${settings.fleet} goes on from ${settings.dataDirectory} already; nothing was changed.`,
   }[as]
-  return [
+  const text = [
     done,
     ...refused.map(({ what, reason }) => `Not taken: ${what} (${reason}).`),
     ...withoutFiles.map((plugin) => `Without files: ${plugin}; they are fetched when it is loaded.`),
     `${settings.dataDirectory} is as it was. Keep it as a copy; start no host in it while the fleet runs.`,
     '',
   ].join('\n')
+  return { text, isWhole: refused.length === 0 }
 }
 
-export async function leaveCommand(settings: FleetCommandSettings): Promise<string> {
+export async function leaveCommand(settings: FleetCommandSettings): Promise<Told> {
   const { seq, plugins, values, leftOut } = await connected(settings, leaveFleet)
-  return [
+  const text = [
     `${settings.dataDirectory} holds all of the fleet ${settings.fleet} up to event ${seq}: ${count(plugins)}, stored values of ${values.length}.`,
     ...leftOut.map(({ what, reason }) => `Left out: ${what} (${reason}).`),
     'The fleet is as it was: start no host of it any more once one is started there, so that no plugin runs twice.',
     '',
   ].join('\n')
+  return { text, isWhole: leftOut.length === 0 }
 }

@@ -106,6 +106,12 @@ test('any host answers for the plugins of all, and takes commands for them', asy
     const { sensors } = (await hasOne.request('GET', path(two, '/sensors'))).body
     return sensors[0].value === 7
   })
+  for (const kind of ['object', 'sensor', 'control']) {
+    const own = (await hasOne.request('GET', `/api/suggestions?kind=${kind}`)).body.suggestions
+    const others = (await hasTwo.request('GET', `/api/suggestions?kind=${kind}`)).body.suggestions
+    assert.equal(own.length, 2, kind)
+    assert.deepEqual(own, others)
+  }
   const { events } = (await hasTwo.request('GET', '/api/history?limit=1000')).body
   const configured = events.find(({ type }: { type: string }) => type === 'PluginConfigured')
   assert.deepEqual([configured.host, configured.epoch], [id, 1])

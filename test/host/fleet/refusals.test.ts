@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { createRecordingLogger } from '../../bus/bus-fixture.ts'
 import { standardFixtures } from '../../helpers/fixture-repository.ts'
 import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
 
@@ -34,6 +35,31 @@ test('a host with another key than the fleet is refused with one line, and chang
     /^StartError: .*HOST_SECRET_KEY_FILE/,
   )
   assert.equal(a.host.lifecycle.lastSeq, lastSeq)
+})
+
+test('a host that is started safely takes no plugin, also none that it had, until its drain is ended', async (t) => {
+  const stage = await startFleetStage(t, standardFixtures)
+  const a = await stage.start('a')
+  await install(a, '@fixtures/demo')
+  await a.host.close()
+  const logger = createRecordingLogger()
+  const safe = await stage.start('a', { logger, settings: { safeMode: true } })
+  const { error, state } = await untilPlugin(
+    safe,
+    '@fixtures/demo',
+    'to be without a host',
+    (plugin) => plugin.error?.code === 'no_host',
+  )
+  assert.deepEqual([state, error?.code], ['unloaded', 'no_host'])
+  const loads = (await safe.request('GET', '/api/history?limit=1000')).body.events.filter(
+    ({ type }: { type: string }) => type === 'PluginLoaded',
+  )
+  assert.equal(loads.length, 1, 'it was loaded before alone')
+  assert.ok(logger.lines.some(({ message }) => message.startsWith('Safe mode: this host takes no plugin')))
+  const { hosts } = (await safe.request('GET', '/api/hosts')).body
+  assert.deepEqual([hosts[0].id, hosts[0].draining], ['a', true])
+  await safe.request('DELETE', '/api/hosts/a/drain')
+  await untilPlugin(safe, '@fixtures/demo', 'to run', (plugin) => plugin.state === 'running')
 })
 
 test('a host that was closed leaves its plugins to the others, and comes back to the fleet', async (t) => {
