@@ -86,9 +86,24 @@ before(async () => {
             plugin:httpHandler("b", function() return "b" end, { auth = "none" })
           end)`,
       },
+      {
+        id: 'gate',
+        lua: `local plugin = Plugin:new("gate")
+          plugin:onInit(function()
+            plugin:control("open", function() return true end, function() plugin:upsertObject("open", { yes = true }) end)
+          end)`,
+      },
+      {
+        id: 'slow',
+        lua: `local plugin = Plugin:new("slow")
+          plugin:onInit(function()
+            while plugin:getObject("plugins.fixtures.gate.open") == nil do end
+            plugin:httpHandler("late", function() return "late" end, { auth = "none" })
+          end)`,
+      },
     ],
   })
-  for (const id of ['probe', 'shy', 'public']) {
+  for (const id of ['probe', 'shy', 'public', 'gate']) {
     await host.request('POST', '/api/plugins/install', { body: { fullId: `@fixtures/${id}` } })
     const answer = await host.request('POST', `/api/plugins/${id}/toggle`)
     assert.equal(answer.body.state, 'running', JSON.stringify(answer.body.error))
@@ -381,6 +396,28 @@ test('§14 one who has unloaded answers 404, and has the same addresses when it 
   assert.deepEqual(await hooksOf(), [])
   await host.request('POST', '/api/plugins/probe/toggle', { body: { enabled: true } })
   assert.equal((await ask(echo)).status, 200)
+})
+
+test('§14 while a plugin is being loaded it may be asked again, and is not said to be gone', async () => {
+  const path = '/hooks/fixtures/slow/late'
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/slow' } })
+  assert.equal((await ask(path)).status, 404)
+  const loading = host.request('POST', '/api/plugins/slow/toggle', { body: { enabled: true } })
+  await until(
+    'the plugin to be loading',
+    async () => (await host.request('GET', '/api/plugins/slow')).body.state === 'loading',
+  )
+  const early = await ask(path)
+  assert.deepEqual(
+    [early.status, early.body.code, early.headers.get('retry-after')],
+    [503, 'hook_unavailable', '1'],
+  )
+  await host.request('PUT', '/api/plugins/gate/controls/open', { body: { value: true } })
+  assert.equal((await loading).body.state, 'running')
+  assert.equal((await ask(path)).body, 'late')
+  assert.equal((await ask('/hooks/fixtures/slow/other')).status, 404)
+  await host.request('POST', '/api/plugins/slow/toggle', { body: { enabled: false } })
+  assert.equal((await ask(path)).status, 404)
 })
 
 test('§14 a request under way when its plugin ends is told so at once', async () => {

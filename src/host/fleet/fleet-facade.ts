@@ -39,6 +39,8 @@ const questionTimeout = 3_000
 const commandTimeout = 300_000
 /** Milliseconds that a plugin which just moves is waited for. */
 const moveWait = 2_000
+/** Milliseconds after which the host that is known to have it is asked again. */
+const movePause = 100
 /** Milliseconds until what another host has written is here, too. */
 const followWait = 1_000
 
@@ -69,6 +71,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
   }
 
   const installed = (id: string): boolean => isInstalled(stateOf(pluginIn(journal.state, id)))
+  const isOn = (id: string): boolean => installed(id) && pluginIn(journal.state, id).context.enabled
 
   function unreachable(): Problem {
     return new Problem(
@@ -80,23 +83,30 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
   /** The host that has a plugin, if need be after it has moved. Throws `plugin_moving`, `fleet_unreachable`. */
   async function holderSoon(id: string): Promise<string> {
     if (!keeper.maySpeak()) throw unreachable()
-    const present = member.holderOf(id)
-    if (present !== undefined) return present.host
-    const found = await new Promise<string | undefined>((resolve) => {
-      const timer = clock.schedule(moveWait, () => end(undefined))
-      const stop = member.onChange(look)
-      function end(host: string | undefined): void {
+    const deadline = clock.monotonic() + moveWait
+    for (;;) {
+      const holder = member.holderOf(id)
+      if (holder !== undefined) return holder.host
+      if (clock.monotonic() >= deadline) throw moving(id)
+      await changeUntil(deadline)
+    }
+  }
+
+  /** Resolves when something is known to have changed about hosts and leases, or at that time of the monotonic clock. */
+  function changeUntil(deadline: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = clock.schedule(Math.max(1, deadline - clock.monotonic()), end)
+      const stop = member.onChange(end)
+      function end(): void {
         timer.cancel()
         stop()
-        resolve(host)
-      }
-      function look(): void {
-        const holder = member.holderOf(id)
-        if (holder !== undefined) end(holder.host)
+        resolve()
       }
     })
-    if (found !== undefined) return found
-    throw new Problem('plugin_moving', `No host has ${id} just now; try again in a second.`)
+  }
+
+  function moving(id: string): Problem {
+    return new Problem('plugin_moving', `No host has ${id} just now; try again in a second.`)
   }
 
   /** Resolves when the fold has that event, or after a moment: what is read here next is to show it. */
@@ -134,11 +144,20 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
   }
 
   async function command(method: string, id: string, ...rest: unknown[]): Promise<unknown> {
-    if (!ownership.owns(id) && installed(id)) {
+    const deadline = clock.monotonic() + moveWait
+    for (;;) {
+      if (ownership.owns(id) || !installed(id)) return perform(method, [id, ...rest])
       const host = await holderSoon(id)
-      if (host !== member.id) return ask(host, method, [id, ...rest], commandTimeout)
+      if (host === member.id) return perform(method, [id, ...rest])
+      try {
+        return await ask(host, method, [id, ...rest], commandTimeout)
+      } catch (error) {
+        // It does not have it any more, or not yet, and has done nothing.
+        const isMoving = error instanceof Problem && error.code === 'plugin_moving'
+        if (!isMoving || clock.monotonic() >= deadline) throw error
+        await changeUntil(Math.min(deadline, clock.monotonic() + movePause))
+      }
     }
-    return perform(method, [id, ...rest])
   }
 
   async function question(method: string, id: string, ...rest: unknown[]): Promise<unknown> {
@@ -185,9 +204,10 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
 
   async function findHook(namespace: string, shortId: string, rest: string): Promise<FoundHook | undefined> {
     const id = `@${namespace}/${shortId}`
-    const holder = ownership.owns(id) ? undefined : member.holderOf(id)
-    if (holder === undefined || holder.host === member.id) return lifecycle.findHook(namespace, shortId, rest)
-    const { host } = holder
+    const host = ownership.owns(id) ? member.id : member.holderOf(id)?.host
+    // Whoever calls from outside is not kept waiting for it.
+    if (host === undefined && isOn(id)) throw moving(id)
+    if (host === undefined || host === member.id) return lifecycle.findHook(namespace, shortId, rest)
     const found = (await ask(host, 'findHook', [namespace, shortId, rest], questionTimeout)) as Omit<
       FoundHook,
       'take'

@@ -1,6 +1,9 @@
 import { createSecretCheck } from '../../base/secret-check.ts'
+import { Problem } from '../../base/problem.ts'
 import { decide } from '../../journal/decide.ts'
+import { stateOf } from '../../journal/evolve.ts'
 import type { PluginFact } from '../../schema/journal-event.ts'
+import type { PluginState } from '../../schema/plugin.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { FoundHook, Lifecycle } from '../lifecycle.ts'
 import type { PluginQueries } from '../queries/plugin-queries.ts'
@@ -13,6 +16,9 @@ export interface PluginHooks extends Pick<Lifecycle, 'hooks' | 'findHook' | 'ren
   /** The secret part of a plugin's addresses; made when it has none, and on disk when this resolves. */
   secret(id: string): Promise<string>
 }
+
+/** States of a plugin that is switched on in which it runs, or is about to. */
+const runsSoon: ReadonlySet<PluginState> = new Set(['loading', 'running', 'unloading', 'unloaded'])
 
 export function createPluginHooks(
   context: LifecycleContext,
@@ -33,6 +39,15 @@ export function createPluginHooks(
   function isSecret(id: string, given: string): boolean {
     const secret = present(id)
     return secret !== undefined && createSecretCheck(secret)(given)
+  }
+
+  /** Throws `hook_unavailable` for a plugin that is to have handlers in a moment: who sends takes "not found" for good. */
+  function requireNoLoad(id: string): void {
+    const snapshot = snapshotOfPlugin(context, id)
+    if (!snapshot.context.enabled || !runsSoon.has(stateOf(snapshot)) || effects.isSettled(id)) return
+    throw new Problem('hook_unavailable', 'The plugin is being loaded; try again in a moment.', {
+      retryAfter: 1,
+    })
   }
 
   const foundHook = (plugin: string, { handler, auth, methods }: RegisteredHook): FoundHook => ({
@@ -70,7 +85,9 @@ export function createPluginHooks(
       if (open !== undefined && open.auth !== 'secret') return foundHook(id, open)
       const [given = '', ...path] = rest.split('/')
       const guarded = hooks.find(id, path.join('/'))
-      return guarded?.auth === 'secret' && isSecret(id, given) ? foundHook(id, guarded) : undefined
+      if (guarded?.auth === 'secret' && isSecret(id, given)) return foundHook(id, guarded)
+      if (open === undefined && guarded === undefined) requireNoLoad(id)
+      return undefined
     },
     renewHookSecret: (id, by) =>
       commands.run(

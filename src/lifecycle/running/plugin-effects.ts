@@ -26,6 +26,8 @@ export interface PluginEffects {
   /** Nothing that it has under way goes on: another host has it. It is unloaded besides. */
   cut(id: string): void
   isLoaded(id: string): boolean
+  /** Whether it is loaded, and not about to end: it has the handlers that it is going to have. */
+  isSettled(id: string): boolean
   /** Adds a line of the host's to the plugin's log. */
   say(id: string, level: LogEntry['level'], message: string): void
   resources(id: string): Resources
@@ -199,6 +201,10 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
     say,
     limits: sandbox.limits,
     isLoaded: (id) => loaded.get(id)?.isolate !== undefined,
+    isSettled(id) {
+      const plugin = loaded.get(id)
+      return plugin?.isolate !== undefined && !plugin.unloading
+    },
     isolation: (id) => loaded.get(id)?.isolate?.isolation,
     resources(id) {
       const plugin = loaded.get(id)

@@ -173,6 +173,29 @@ test('a request over MQTT is answered once, whichever host has the plugin, and t
   await until('both facts', async () => facts.filter((type) => type === 'PluginConfigured').length === 2)
 })
 
+test('whoever calls a plugin from outside while it moves is told to try again, and never that there is none', async (t) => {
+  const { a, b, hasOne, hasTwo } = await startTwo(t)
+  const statuses = new Set<number>()
+  let isMoving = true
+  const calling = [a, b].map(async (host) => {
+    while (isMoving) {
+      const { status } = await fetch(`${host.url}/hooks/fixtures/one/ask`, { method: 'POST', body: 'you' })
+      statuses.add(status)
+    }
+  })
+  const from = hasOne === a ? 'a' : 'b'
+  await hasTwo.request('POST', `/api/hosts/${from}/drain`)
+  await untilPlugin(hasTwo, one, 'to have moved', ({ host, state }) => host !== from && state === 'running')
+  await until('its handler to answer', async () => {
+    const { status } = await fetch(`${hasOne.url}/hooks/fixtures/one/ask`, { method: 'POST', body: 'you' })
+    statuses.add(status)
+    return status === 200
+  })
+  isMoving = false
+  await Promise.all(calling)
+  assert.deepEqual([...statuses].sort(), [200, 503])
+})
+
 test('a plugin that moves keeps what it shows and stores; what the next host does not set goes', async (t) => {
   const stage = await startFleetStage(t, [
     {
