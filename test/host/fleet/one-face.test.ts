@@ -306,7 +306,10 @@ test('a plugin that one host uninstalls is gone from all, and can be installed a
   const client = await mqtt.connectAsync(stage.broker)
   t.after(() => client.endAsync(true))
   const retained = new Map<string, string>()
-  client.on('message', (topic, payload) => retained.set(topic, payload.toString()))
+  client.on('message', (topic, payload) => {
+    // Lines of the log are told once, and not retained.
+    if (!topic.endsWith('/log')) retained.set(topic, payload.toString())
+  })
   await client.subscribeAsync('host/plugins/+/+/#', { qos: 1 })
   await until('what it shows', async () => retained.has(`host/plugins/${one}/objects/state`))
   const removed = await b.request('DELETE', path(one))
