@@ -210,7 +210,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const pluginHooks = createPluginHooks(context, { get, commands, hooks, hookBase: settings.hookBase })
   const evictions = createEvictions({ context, loader, snapshots, reconciler, commands, reload })
   const configuration = createConfiguration(context, { get, reload })
-  const handover = createHandover(context, { loader, installer, reconciler, snapshots })
+  const handover = createHandover(context, { loader, installer, reconciler, snapshots, forgetLog: logs.forget })
   // To the end of the journal: that the host has stopped is an event, too.
   journal.subscribe((event) => {
     announcements.announce({ kind: 'lifecycle', event: eventView(event, manifests.knownFields) })

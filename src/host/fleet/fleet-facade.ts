@@ -1,16 +1,16 @@
 import type { Clock } from '../../base/clock.ts'
 import { Problem } from '../../base/problem.ts'
+import { candidatesOf } from '../../fleet/leases/views.ts'
 import type { Journal } from '../../journal/journal.ts'
 import { isInstalled } from '../../journal/snapshot.ts'
 import { pluginIn, stateOf } from '../../journal/evolve.ts'
 import type { RunningLifecycle } from '../../lifecycle/create-lifecycle.ts'
 import type { Fleet, LifecycleFacade } from '../../lifecycle/facade.ts'
-import type { FoundHook } from '../../lifecycle/lifecycle.ts'
 import { joinSuggestions } from '../../lifecycle/queries/suggestions.ts'
 import type { SuggestionKind } from '../../schema/field-definition.ts'
-import type { HookOutcome, HookRequest } from '../../schema/hook.ts'
-import type { Plugin } from '../../schema/plugin.ts'
+import type { LogEntry, Plugin } from '../../schema/plugin.ts'
 import type { Suggestion } from '../../schema/suggestion.ts'
+import { createFleetHooks, type HookPlace, type SentHook } from './fleet-hooks.ts'
 import type { FleetMember } from './fleet-member.ts'
 import type { HostCalls } from './host-calls.ts'
 
@@ -37,6 +37,8 @@ export interface FleetFacadeSettings {
 /** Milliseconds for a question, and for a command: a plugin may take its time to load. */
 const questionTimeout = 3_000
 const commandTimeout = 300_000
+/** Milliseconds for what is asked about a request from outside. */
+const hookTimeouts = { findHook: questionTimeout, takeHook: 60_000 } as const
 /** Milliseconds that a plugin which just moves is waited for. */
 const moveWait = 2_000
 /** Milliseconds after which the host that is known to have it is asked again. */
@@ -45,7 +47,7 @@ const movePause = 100
 const followWait = 1_000
 
 const questions = [
-  ...['get', 'connections', 'logs', 'objects', 'sensors', 'controls', 'controlType'],
+  ...['get', 'connections', 'objects', 'sensors', 'controls', 'controlType'],
   ...['exposures', 'hooks', 'checkConfig'],
 ] as const
 const commands = [
@@ -173,23 +175,19 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
     }
   }
 
-  /** What all others that have plugins answer. Who does not answer has told of nothing. */
-  async function askOthers<T>(method: string, given: readonly unknown[]): Promise<T[]> {
+  /** What all others that live answer. Who does not answer has told of nothing. */
+  async function askOthers<T>(method: string, given: readonly unknown[]): Promise<T[][]> {
     if (!keeper.maySpeak()) return []
-    const others = new Set<string>()
-    for (const { id } of lifecycle.list()) {
-      const host = ownership.owns(id) ? undefined : member.holderOf(id)?.host
-      if (host !== undefined && host !== member.id) others.add(host)
-    }
+    const others = candidatesOf(keeper.state, member.elapsed()).filter(({ id }) => id !== member.id)
     const answers = await Promise.all(
-      [...others].map((host) => ask(host, method, given, questionTimeout).catch(() => [])),
+      others.map(({ id }) => ask(id, method, given, questionTimeout).catch(() => [])),
     )
-    return answers as T[]
+    return answers as T[][]
   }
 
   /** Each host tells of its own plugins. */
   async function list(): Promise<Plugin[]> {
-    const answers = await askOthers<Plugin[]>('ownPlugins', [])
+    const answers = await askOthers<Plugin>('ownPlugins', [])
     const told = new Map(answers.flat().map((plugin) => [plugin.id, plugin]))
     return lifecycle
       .list()
@@ -199,61 +197,34 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
   const suggestions: LifecycleFacade['suggestions'] = async (kind) =>
     joinSuggestions([
       await lifecycle.suggestions(kind),
-      ...(await askOthers<Suggestion[]>('suggestions', [kind])),
+      ...(await askOthers<Suggestion>('suggestions', [kind])),
     ])
 
-  async function findHook(namespace: string, shortId: string, rest: string): Promise<FoundHook | undefined> {
-    const id = `@${namespace}/${shortId}`
-    const host = ownership.owns(id) ? member.id : member.holderOf(id)?.host
-    // Whoever calls from outside is not kept waiting for it.
-    if (host === undefined && isOn(id)) throw moving(id)
-    if (host === undefined || host === member.id) return lifecycle.findHook(namespace, shortId, rest)
-    const found = (await ask(host, 'findHook', [namespace, shortId, rest], questionTimeout)) as Omit<
-      FoundHook,
-      'take'
-    > | null
-    if (found === null) return undefined
-    return {
-      ...found,
-      methods: found.methods ?? undefined,
-      async take(request) {
-        try {
-          const given = [namespace, shortId, rest, { ...request, body: toText(request.body) }]
-          const outcome = (await ask(host, 'takeHook', given, questionTimeout * 20)) as
-            HookOutcome | SentOutcome
-          return 'body' in outcome && typeof outcome.body === 'string'
-            ? { ...outcome, body: fromText(outcome.body) }
-            : (outcome as HookOutcome)
-        } catch {
-          return { ok: false, reason: 'ended' }
-        }
-      },
-    }
+  /** Each host has the lines of the time in which the plugin was there. */
+  const logs: LifecycleFacade['logs'] = async (id, filter) => {
+    const own = lifecycle.logs(id, filter)
+    const all = [own, ...(await askOthers<LogEntry>('logs', [id, filter]))].flat()
+    all.sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0))
+    return all.slice(Math.max(0, all.length - (filter.limit ?? all.length)))
   }
 
-  async function takeHook(
-    namespace: string,
-    shortId: string,
-    rest: string,
-    request: Omit<HookRequest, 'body'> & { body: string },
-  ): Promise<unknown> {
-    const found = lifecycle.findHook(namespace, shortId, rest)
-    if (found === undefined) return { ok: false, reason: 'ended' }
-    const outcome = await found.take(
-      { ...request, body: fromText(request.body) },
-      new AbortController().signal,
-    )
-    return outcome.ok && outcome.body !== undefined ? { ...outcome, body: toText(outcome.body) } : outcome
-  }
+  const hooks = createFleetHooks({
+    lifecycle,
+    ask: (host, method, given) => ask(host, method, given, hookTimeouts[method]),
+    hostOf(id) {
+      const host = ownership.owns(id) ? member.id : member.holderOf(id)?.host
+      // Whoever calls from outside is not kept waiting for it.
+      if (host === undefined && isOn(id)) throw moving(id)
+      return host === member.id ? undefined : host
+    },
+  })
 
   async function answerOwn(method: string, given: readonly unknown[]): Promise<unknown> {
     if (method === 'ownPlugins') return lifecycle.list().filter(({ id }) => ownership.owns(id))
     if (method === 'suggestions') return lifecycle.suggestions(given[0] as SuggestionKind)
-    if (method === 'findHook') {
-      const found = lifecycle.findHook(...(given as [string, string, string]))
-      return found === undefined ? null : { ...found, take: undefined, methods: found.methods ?? null }
-    }
-    if (method === 'takeHook') return takeHook(...(given as Parameters<typeof takeHook>))
+    if (method === 'logs') return lifecycle.logs(...(given as Parameters<RunningLifecycle['logs']>))
+    if (method === 'findHook') return hooks.answerFind(given as HookPlace)
+    if (method === 'takeHook') return hooks.answerTake(given as SentHook)
     const known: readonly string[] = [...questions, ...commands]
     if (!known.includes(method))
       throw new Problem('not_found', `This host does not know the question ${method}.`)
@@ -302,7 +273,8 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
           install,
           list,
           suggestions,
-          findHook,
+          findHook: hooks.find,
+          logs,
           subscribe: settings.subscribe,
         }).map(([name, value]) => [name, { value }]),
       ),
@@ -317,19 +289,9 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
   }
 }
 
-interface SentOutcome {
-  ok: true
-  status: number
-  headers: [string, string][]
-  body: string
-}
-
 /** Of these methods so many members before it are always given. */
 const alwaysGiven: Readonly<Record<string, number>> = { toggle: 1, update: 1, rollback: 1 }
 
 function mayBeLeftOut(method: string, index: number): boolean {
   return index >= (alwaysGiven[method] ?? Infinity)
 }
-
-const toText = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64')
-const fromText = (text: string): Uint8Array<ArrayBuffer> => Uint8Array.from(Buffer.from(text, 'base64'))

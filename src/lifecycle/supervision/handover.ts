@@ -44,7 +44,13 @@ const retryPause = 500
 
 export function createHandover(
   context: LifecycleContext,
-  parts: { loader: Loader; installer: Installer; reconciler: Reconciler; snapshots: SnapshotWriter },
+  parts: {
+    loader: Loader
+    installer: Installer
+    reconciler: Reconciler
+    snapshots: SnapshotWriter
+    forgetLog(id: string): void
+  },
 ): Handover {
   const { journal, ownership, effects, loads, mutex, retained, directory, manifests, clock, logger } = context
   const { loader, installer, reconciler, snapshots } = parts
@@ -164,6 +170,7 @@ export function createHandover(
           await retained.clear(id)
           if (purged.includes('files')) await directory.remove(identifierOf(id))
           manifests.forget(id)
+          parts.forgetLog(id)
         })
       } catch (error) {
         logger.warn('What is left of an uninstalled plugin could not be removed', {

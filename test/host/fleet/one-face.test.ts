@@ -196,6 +196,28 @@ test('whoever calls a plugin from outside while it moves is told to try again, a
   assert.deepEqual([...statuses].sort(), [200, 503])
 })
 
+test('the log of a plugin has the lines of all hosts that it was on, in their order', async (t) => {
+  const { hasOne, hasTwo, a } = await startTwo(t)
+  const [from, to] = hasOne === a ? ['a', 'b'] : ['b', 'a']
+  await hasTwo.request('POST', `/api/hosts/${from}/drain`)
+  await untilPlugin(hasTwo, one, 'to have moved', ({ host, state }) => host === to && state === 'running')
+  const said = [`runs on ${from} under 1`, `runs on ${to} under 2`]
+  await until('both lines', async () => {
+    const { logs } = (await hasOne.request('GET', path(one, '/logs'))).body
+    return logs.some(({ message }: { message: string }) => message === said[1])
+  })
+  for (const host of [hasOne, hasTwo]) {
+    const { logs } = (await host.request('GET', path(one, '/logs'))).body
+    const lines = logs.map(({ message }: { message: string }) => message)
+    assert.deepEqual(
+      lines.filter((line: string) => said.includes(line)),
+      said,
+    )
+    const { logs: last } = (await host.request('GET', path(one, '/logs?limit=1'))).body
+    assert.deepEqual(last, logs.slice(-1))
+  }
+})
+
 test('a plugin that moves keeps what it shows and stores; what the next host does not set goes', async (t) => {
   const stage = await startFleetStage(t, [
     {
