@@ -154,6 +154,27 @@ test('§6 when memory is short the isolate has to go for which it has grown most
   assert.equal(cell('largest'), 0)
 })
 
+test('§6 who takes its time to go is to blame for what it keeps, and nobody goes in its place', () => {
+  const { turns, told, used, beats, endTurn, watch } = stage()
+  turns.run(1, () => void (used.heap += 1_000))
+  turns.run(2, () => void (used.heap += 9_000))
+  endTurn()
+  assert.deepEqual(told, [[2, 'memory']])
+  for (let second = 0; second < 20; second += 1) {
+    beats(20)
+    turns.run(1, () => void (used.heap += 100))
+    endTurn()
+  }
+  assert.deepEqual(told, [[2, 'memory']])
+  assert.equal(watch.culprit('memory'), 2)
+  beats(100)
+  turns.run(1, () => void (used.heap += 8_000))
+  assert.deepEqual(told, [
+    [2, 'memory'],
+    [1, 'memory'],
+  ])
+})
+
 test('§6 nobody has to go for garbage, and it is not collected for each byte more', () => {
   const { turns, told, used, leave, collections } = stage()
   turns.run(1, () => void (used.outside += 4_000))

@@ -112,12 +112,21 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     exceeded(isolate, excess)
   }
 
-  function largest(): number | undefined {
+  /** The one for which memory has grown most, of all or of those that stay. */
+  function largest(of: 'all' | 'staying'): number | undefined {
     let found: [isolate: number, grown: number] | undefined
     for (const [isolate, { grown }] of accounts) {
-      if (!told.has(isolate) && grown > (found?.[1] ?? 0)) found = [isolate, grown]
+      const counts = of === 'all' || !told.has(isolate)
+      if (counts && grown > (found?.[1] ?? 0)) found = [isolate, grown]
     }
     return found?.[0]
+  }
+
+  /** Bytes that go with those that have been told to. */
+  function leaving(): number {
+    let sum = 0
+    for (const isolate of told) sum += Math.max(0, accounts.get(isolate)?.grown ?? 0)
+    return sum
   }
 
   function judge({ heap, outside }: MemoryInUse): void {
@@ -134,8 +143,9 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
       heap: Math.max(room.heap, kept.heap + room.heap * doubtfulShare),
       outside: Math.max(room.outside, kept.outside + room.outside * doubtfulShare),
     }
-    if (kept.heap < room.heap && kept.outside < room.outside) return
-    const grower = largest()
+    const less = leaving()
+    if (kept.heap - less < room.heap && kept.outside - less < room.outside) return
+    const grower = largest('staying')
     if (grower === undefined) return
     evicted = { isolate: grower, at: beat() }
     blame(grower, 'memory')
@@ -162,7 +172,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     awaitingTurn = false
     settle()
     for (const account of accounts.values()) account.stretch = 0
-    Atomics.store(cells, turnCells.largest, largest() ?? 0)
+    Atomics.store(cells, turnCells.largest, largest('all') ?? 0)
   }
 
   return {
