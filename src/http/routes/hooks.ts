@@ -19,6 +19,7 @@ export function hookRoutes(lifecycle: LifecycleFacade): Route[] {
       problems: [
         ...(['unauthorized', 'not_found', 'method_not_allowed', 'body_invalid', 'body_too_large'] as const),
         ...(['too_many_requests', 'hook_failed', 'hook_unavailable', 'hook_timeout'] as const),
+        ...(['plugin_moving', 'fleet_unreachable'] as const),
       ],
       handle() {
         // Such a request never gets here: it is answered before anything else is asked of it.
