@@ -1,15 +1,14 @@
 import { toBytes, toUnicode } from './bytes.ts'
 import { guardConcatenations } from './concat-guard.ts'
 import { auxiliary, lua, objects, opcodes, states, tags, whileCompiling } from './engine.ts'
-import { describeException, errorText, exceptionText, protectedText } from './error-value.ts'
+import { describeException, errorText, protectedText } from './error-value.ts'
 import type { LuaState, Prototype, RawFunction } from './fengari-types.ts'
+import { createHostFunctions, type Execution, spareSlots } from './host-functions.ts'
 import { createInterrupt } from './interrupt.ts'
 import { openLibraries } from './library/open-libraries.ts'
 import { createReferences } from './lua-reference.ts'
 import {
   type Activation,
-  type HostFunction,
-  type HostSteps,
   LuaError,
   type LuaFunction,
   type LuaRuntime,
@@ -19,9 +18,8 @@ import {
 import { numberText } from './number-text.ts'
 import { createPreemption } from './preemption.ts'
 import { createProvidedFunctions } from './provided-functions.ts'
-import { raise } from './raw-function.ts'
 import { nameOfShared } from './shared-functions.ts'
-import type { LuaCall, Step, Steps, Waiting } from './steps.ts'
+import type { Steps, Waiting } from './steps.ts'
 import { defaultOutsideLimit, defaultStringLimit, limitStrings } from './string-limit.ts'
 import { joinTracebacks, type Traceback, takeTraceback } from './traceback.ts'
 
@@ -52,10 +50,6 @@ const byteOrderMark = [0xef, 0xbb, 0xbf]
 const hash = 0x23
 const newline = 0x0a
 const textOnly = toBytes('t')
-/** Slots on the Lua stack besides the arguments of a call. */
-const spareSlots = 20
-/** Functions that have called each other in JavaScript: with more of them on the stack others do not run on top of it. */
-const shallow = 8
 
 export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
   /** Runs nothing; the threads that do are made from it. */
@@ -64,23 +58,19 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
   const free: LuaState[] = []
   /** All of those, also the ones in use: for Lua none of them is a coroutine. */
   const entryThreads = new WeakSet<LuaState>()
-  /** The thread that runs now: calls from within a host function belong to the coroutine that called it. */
-  let running: LuaState | undefined
+  const execution: Execution = { thread: undefined, trace: undefined, innerTrace: undefined }
   const stringLimit = options.stringLimitBytes ?? defaultStringLimit
   const excuse = options.excuse ?? ((task: () => void) => task())
   const references = createReferences(main, stringLimit, options.working ?? (() => undefined))
   const names = new WeakMap<RawFunction, string>()
   const chunkNames = new Set<string>()
-  let trace: Traceback | undefined
-  /** Of a coroutine whose error is on its way through the thread that resumed it. */
-  let innerTrace: Traceback | undefined
 
   const tracebackOf = (L: LuaState, level: number): Traceback =>
     takeTraceback(L, level, (implementation) => names.get(implementation) ?? nameOfShared(implementation))
   const takeTrace = (L: LuaState, level: number): Traceback => {
-    const taken = joinTracebacks(innerTrace, tracebackOf(L, level))
-    trace = taken
-    innerTrace = undefined
+    const taken = joinTracebacks(execution.innerTrace, tracebackOf(L, level))
+    execution.trace = taken
+    execution.innerTrace = undefined
     return taken
   }
   const preemption = createPreemption(options.sliceIsOver ?? (() => false))
@@ -104,13 +94,13 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     threads: {
       isEntry: (thread) => entryThreads.has(thread),
       enter(thread) {
-        running = thread
+        execution.thread = thread
       },
       failed(thread) {
-        innerTrace = joinTracebacks(innerTrace, tracebackOf(thread, 0))
+        execution.innerTrace = joinTracebacks(execution.innerTrace, tracebackOf(thread, 0))
       },
       caught() {
-        innerTrace = undefined
+        execution.innerTrace = undefined
       },
     },
   })
@@ -160,22 +150,22 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
 
   /** Runs what `prepare` pushed: a function and its arguments, whose number it answers. */
   function enter(slots: number, prepare: (L: LuaState) => number): LuaValue[] {
-    const outer = running
+    const outer = execution.thread
     const L = outer ?? takeThread()
     const top = lua.lua_gettop(L)
     if (!lua.lua_checkstack(L, slots + spareSlots)) throw new LuaError('stack overflow')
     interrupt.enter()
-    running = L
+    execution.thread = L
     try {
       lua.lua_pushcfunction(L, messageHandler)
       const argumentCount = prepare(L)
-      trace = undefined
-      innerTrace = undefined
+      execution.trace = undefined
+      execution.innerTrace = undefined
       const status = lua.lua_pcall(L, argumentCount, lua.LUA_MULTRET, top + 1)
-      if (status !== lua.LUA_OK) throw luaError(L, trace)
+      if (status !== lua.LUA_OK) throw luaError(L, execution.trace)
       return take(L, top + 2)
     } finally {
-      running = outer
+      execution.thread = outer
       lua.lua_settop(L, top)
       interrupt.leave()
       if (outer === undefined) free.push(L)
@@ -196,8 +186,8 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     lua.lua_xmove(L, other, 1)
     // Its stack ends at the error, and to look at what is on it takes some slots.
     lua.lua_checkstack(L, spareSlots)
-    const found = trace ?? joinTracebacks(innerTrace, tracebackOf(L, 0))
-    running = other
+    const found = execution.trace ?? joinTracebacks(execution.innerTrace, tracebackOf(L, 0))
+    execution.thread = other
     try {
       return luaError(other, found)
     } finally {
@@ -215,10 +205,10 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     for (const value of values) push(L, value)
 
     function resume(): ReturnType<Activation['resume']> {
-      const outer = running
-      running = L
-      trace = undefined
-      innerTrace = undefined
+      const outer = execution.thread
+      execution.thread = L
+      execution.trace = undefined
+      execution.innerTrace = undefined
       try {
         const status = lua.lua_resume(L, null, argumentCount)
         argumentCount = 0
@@ -229,7 +219,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
         free.push(L)
         return { done: true, values: results }
       } finally {
-        running = outer
+        execution.thread = outer
       }
     }
     return { resume: () => interrupt.within(scope, resume) }
@@ -263,7 +253,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
       const slot = main.stack[main.top - 1]
       if (slot === undefined) throw new Error('nothing was compiled')
       guardConcatenations((slot.value as { p: Prototype }).p, {
-        thread: () => running ?? main,
+        thread: () => execution.thread ?? main,
         stringLimit,
       })
       return references.fromTagged(slot) as LuaFunction
@@ -272,178 +262,28 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     }
   }
 
-  /** Raises what a host function has thrown. */
-  function raiseThrown(L: LuaState, error: unknown): never {
-    interrupt.rethrow(L)
-    // An error that came out of Lua says already where it happened.
-    if (!(error instanceof LuaError)) return raise(L, exceptionText(error))
-    lua.lua_pushstring(L, toBytes(error.message))
-    return lua.lua_error(L)
-  }
-
-  function pushResults(L: LuaState, results: LuaValue | readonly LuaValue[]): number {
-    interrupt.rethrow(L)
-    const list = Array.isArray(results) ? (results as readonly LuaValue[]) : [results as LuaValue]
-    if (!lua.lua_checkstack(L, list.length + spareSlots)) return raise(L, 'too many results')
-    try {
-      for (const value of list) push(L, value)
-    } catch (error) {
-      return raise(L, exceptionText(error))
-    }
-    return list.length
-  }
-
-  function named(name: string, raw: RawFunction): LuaFunction {
-    names.set(raw, name)
-    return references.fromTagged(new objects.TValue(tags.jsFunction, raw)) as LuaFunction
-  }
-
-  function wrap(name: string, implementation: HostFunction): LuaFunction {
-    return named(name, (L) => {
-      const outer = running
-      running = L
-      let results: LuaValue | readonly LuaValue[]
-      try {
-        results = implementation(...take(L, 1))
-      } catch (error) {
-        return raiseThrown(L, error)
-      } finally {
-        running = outer
-      }
-      const count = pushResults(L, results)
-      const waiting = options.pause?.()
-      if (waiting === undefined || !preemption.possible(L)) return count
-      return preemption.setAsideFor(L, waiting, () => count)
-    })
-  }
-
-  function wrapSteps(name: string, implementation: HostSteps): LuaFunction {
-    return named(name, (L) => {
-      const steps = implementation(...take(L, 1))
-      lua.lua_settop(L, 0)
-      return proceed(L, steps, () => steps.next())
-    })
-  }
-
-  type Advance = () => IteratorResult<Step, LuaValue | readonly LuaValue[]>
-
-  /** Goes on with a host function's steps to its end, or until its thread is set aside. */
-  function proceed(L: LuaState, steps: ReturnType<HostSteps>, first: Advance): number {
-    let advance = first
-    for (;;) {
-      const step = oneStep(L, advance)
-      if (step.done === true) return pushResults(L, step.value)
-      const { value } = step
-      if (value.kind === 'call') advance = called(L, steps, value)
-      else if (value.kind === 'pause') {
-        advance = () => steps.next()
-        interruptBetween(L, steps)
-        if (preemption.due(L)) return preemption.setAsideFor(L, 'slice', () => proceed(L, steps, advance))
-      } else if (preemption.possible(L)) {
-        const waiting = value.begin()
-        if (waiting.start !== undefined && L.nCcalls <= shallow) startAtOnce(waiting)
-        advance = answered(steps, waiting.take)
-        if (!waiting.settled) return preemption.setAsideFor(L, waiting, () => proceed(L, steps, advance))
-        // To call others takes few instructions, after which nobody would ask for long.
-        if (preemption.due(L)) {
-          interruptBetween(L, steps)
-          return preemption.setAsideFor(L, 'slice', () => proceed(L, steps, advance))
-        }
-      } else advance = answered(steps, value.now)
-    }
-  }
-
-  /**
-   * Most of what others in this worker do for a plugin has been done before its thread could be set aside. The rest goes
-   * on by itself, and the thread is set aside then.
-   */
-  function startAtOnce(waiting: Waiting): void {
-    const { start } = waiting
-    waiting.start = undefined
-    if (start !== undefined) excuse(start)
-  }
-
-  function interruptBetween(L: LuaState, steps: ReturnType<HostSteps>): void {
-    try {
-      interrupt.poll(L)
-    } catch (error) {
-      steps.return(undefined)
-      throw error
-    }
-  }
-
-  function oneStep(L: LuaState, advance: Advance): ReturnType<Advance> {
-    const outer = running
-    running = L
-    try {
-      return advance()
-    } catch (error) {
-      return raiseThrown(L, error)
-    } finally {
-      running = outer
-    }
-  }
-
-  /** How to go on with what `take` answers, or throws. */
-  function answered(steps: ReturnType<HostSteps>, take: () => unknown): Advance {
-    return () => {
-      let answer: unknown
-      try {
-        answer = take()
-      } catch (error) {
-        return steps.throw(error)
-      }
-      return steps.next(answer)
-    }
-  }
-
-  /** Has Lua called; when that is set aside, what is on the stack here is gone, and its continuation goes on. */
-  function called(L: LuaState, steps: ReturnType<HostSteps>, { callee, args }: LuaCall): Advance {
-    if (!lua.lua_checkstack(L, args.length + spareSlots)) return raise(L, 'stack overflow')
-    lua.lua_pushcfunction(L, messageHandler)
-    push(L, callee)
-    for (const value of args) push(L, value)
-    const finish = (status: number): Advance => {
-      const error = status === lua.LUA_OK || status === lua.LUA_YIELD ? undefined : luaError(L, trace)
-      if (error !== undefined) {
-        lua.lua_settop(L, 0)
-        return () => {
-          // The plugin's error is the caller's to handle, an interrupt is not.
-          if (interrupt.pending) steps.return(undefined)
-          interrupt.rethrow(L)
-          return steps.throw(error)
-        }
-      }
-      const values = take(L, 2)
-      lua.lua_settop(L, 0)
-      return () => steps.next(values)
-    }
-    trace = undefined
-    innerTrace = undefined
-    L.ci.callstatus |= states.CIST_OAH
-    const status = lua.lua_pcallk(L, args.length, lua.LUA_MULTRET, 1, 0, (_state, later) =>
-      proceed(L, steps, finish(later)),
-    )
-    return finish(status)
-  }
-
+  const { wrap, wrapSteps } = createHostFunctions({
+    ...{ references, interrupt, preemption, execution, push, take, luaError, messageHandler, excuse },
+    pause: options.pause,
+    named: (raw, name) => void names.set(raw, name),
+  })
   const { provide, provideLibrary } = createProvidedFunctions(main, references)
 
   function toText(value: LuaValue): string {
     if (typeof value === 'number') return numberText(value)
     if (value instanceof Uint8Array) return toUnicode(value)
     if (typeof value !== 'object') return value === undefined ? 'nil' : String(value)
-    const outer = running
+    const outer = execution.thread
     const L = outer ?? takeThread()
     const top = lua.lua_gettop(L)
     if (!lua.lua_checkstack(L, spareSlots)) return value.kind
     interrupt.enter()
-    running = L
+    execution.thread = L
     try {
       push(L, value)
       return protectedText(L) ?? value.kind
     } finally {
-      running = outer
+      execution.thread = outer
       lua.lua_settop(L, top)
       interrupt.leave()
       if (outer === undefined) free.push(L)
@@ -463,7 +303,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     complete,
     activate,
     get inside() {
-      return running !== undefined
+      return execution.thread !== undefined
     },
     newTable: references.newTable,
     wrap,
@@ -473,7 +313,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     wrapSteps,
     apart: (task) => interrupt.within({ pending: undefined, depth: 0 }, task),
     get selectsMethod() {
-      const caller = running?.ci.previous ?? null
+      const caller = execution.thread?.ci.previous ?? null
       if (caller === null || (caller.callstatus & states.CIST_LUA) === 0) return false
       return caller.l_code[caller.l_savedpc - 1]?.opcode === opcodes.OpCodesI.OP_SELF
     },

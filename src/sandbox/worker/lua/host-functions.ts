@@ -1,0 +1,216 @@
+import { toBytes } from './bytes.ts'
+import { lua, objects, states, tags } from './engine.ts'
+import { exceptionText } from './error-value.ts'
+import type { LuaState, RawFunction } from './fengari-types.ts'
+import type { Interrupt } from './interrupt.ts'
+import type { References } from './lua-reference.ts'
+import {
+  type HostFunction,
+  type HostSteps,
+  LuaError,
+  type LuaFunction,
+  type LuaRuntime,
+  type LuaValue,
+} from './lua-value.ts'
+import type { Preemption } from './preemption.ts'
+import { raise } from './raw-function.ts'
+import type { LuaCall, Step, Waiting } from './steps.ts'
+import type { Traceback } from './traceback.ts'
+
+/** What runs in a Lua runtime just now. */
+export interface Execution {
+  /** Calls from within a host function belong to the coroutine that called it. */
+  thread: LuaState | undefined
+  /** Where the error was raised that is on its way. */
+  trace: Traceback | undefined
+  /** Of a coroutine whose error is on its way through the thread that resumed it. */
+  innerTrace: Traceback | undefined
+}
+
+export interface HostFunctionParts {
+  references: References
+  interrupt: Interrupt
+  preemption: Preemption
+  execution: Execution
+  push(L: LuaState, value: LuaValue): void
+  /** All that is on the stack from this index on. */
+  take(L: LuaState, first: number): LuaValue[]
+  /** The error value at the top of the stack as an exception. */
+  luaError(L: LuaState, found: Traceback | undefined): LuaError
+  messageHandler: RawFunction
+  /** Runs `task`, which others do for this plugin, off its clock. */
+  excuse(task: () => void): void
+  /** What to wait for before Lua goes on. */
+  pause: (() => Waiting | undefined) | undefined
+  /** What it is called in a traceback. */
+  named(raw: RawFunction, name: string): void
+}
+
+/** Slots on the Lua stack besides the arguments of a call. */
+export const spareSlots = 20
+/** Functions that have called each other in JavaScript: with more of them on the stack others do not run on top of it. */
+const shallow = 8
+
+/** Makes functions of the host callable from Lua: such as answer at once, and such as take steps between which Lua runs. */
+export function createHostFunctions(parts: HostFunctionParts): Pick<LuaRuntime, 'wrap' | 'wrapSteps'> {
+  const { references, interrupt, preemption, execution, push, take, luaError, messageHandler } = parts
+  const { excuse, pause } = parts
+
+  /** Raises what a host function has thrown. */
+  function raiseThrown(L: LuaState, error: unknown): never {
+    interrupt.rethrow(L)
+    // An error that came out of Lua says already where it happened.
+    if (!(error instanceof LuaError)) return raise(L, exceptionText(error))
+    lua.lua_pushstring(L, toBytes(error.message))
+    return lua.lua_error(L)
+  }
+
+  function pushResults(L: LuaState, results: LuaValue | readonly LuaValue[]): number {
+    interrupt.rethrow(L)
+    const list = Array.isArray(results) ? (results as readonly LuaValue[]) : [results as LuaValue]
+    if (!lua.lua_checkstack(L, list.length + spareSlots)) return raise(L, 'too many results')
+    try {
+      for (const value of list) push(L, value)
+    } catch (error) {
+      return raise(L, exceptionText(error))
+    }
+    return list.length
+  }
+
+  function named(name: string, raw: RawFunction): LuaFunction {
+    parts.named(raw, name)
+    return references.fromTagged(new objects.TValue(tags.jsFunction, raw)) as LuaFunction
+  }
+
+  function wrap(name: string, implementation: HostFunction): LuaFunction {
+    return named(name, (L) => {
+      const outer = execution.thread
+      execution.thread = L
+      let results: LuaValue | readonly LuaValue[]
+      try {
+        results = implementation(...take(L, 1))
+      } catch (error) {
+        return raiseThrown(L, error)
+      } finally {
+        execution.thread = outer
+      }
+      const count = pushResults(L, results)
+      const waiting = pause?.()
+      if (waiting === undefined || !preemption.possible(L)) return count
+      return preemption.setAsideFor(L, waiting, () => count)
+    })
+  }
+
+  function wrapSteps(name: string, implementation: HostSteps): LuaFunction {
+    return named(name, (L) => {
+      const steps = implementation(...take(L, 1))
+      lua.lua_settop(L, 0)
+      return proceed(L, steps, () => steps.next())
+    })
+  }
+
+  type Advance = () => IteratorResult<Step, LuaValue | readonly LuaValue[]>
+
+  /** Goes on with a host function's steps to its end, or until its thread is set aside. */
+  function proceed(L: LuaState, steps: ReturnType<HostSteps>, first: Advance): number {
+    let advance = first
+    for (;;) {
+      const step = oneStep(L, advance)
+      if (step.done === true) return pushResults(L, step.value)
+      const { value } = step
+      if (value.kind === 'call') advance = called(L, steps, value)
+      else if (value.kind === 'pause') {
+        advance = () => steps.next()
+        interruptBetween(L, steps)
+        if (preemption.due(L)) return preemption.setAsideFor(L, 'slice', () => proceed(L, steps, advance))
+      } else if (preemption.possible(L)) {
+        const waiting = value.begin()
+        if (waiting.start !== undefined && L.nCcalls <= shallow) startAtOnce(waiting)
+        advance = answered(steps, waiting.take)
+        if (!waiting.settled) return preemption.setAsideFor(L, waiting, () => proceed(L, steps, advance))
+        // To call others takes few instructions, after which nobody would ask for long.
+        if (preemption.due(L)) {
+          interruptBetween(L, steps)
+          return preemption.setAsideFor(L, 'slice', () => proceed(L, steps, advance))
+        }
+      } else advance = answered(steps, value.now)
+    }
+  }
+
+  /**
+   * Most of what others in this worker do for a plugin has been done before its thread could be set aside. The rest goes
+   * on by itself, and the thread is set aside then.
+   */
+  function startAtOnce(waiting: Waiting): void {
+    const { start } = waiting
+    waiting.start = undefined
+    if (start !== undefined) excuse(start)
+  }
+
+  function interruptBetween(L: LuaState, steps: ReturnType<HostSteps>): void {
+    try {
+      interrupt.poll(L)
+    } catch (error) {
+      steps.return(undefined)
+      throw error
+    }
+  }
+
+  function oneStep(L: LuaState, advance: Advance): ReturnType<Advance> {
+    const outer = execution.thread
+    execution.thread = L
+    try {
+      return advance()
+    } catch (error) {
+      return raiseThrown(L, error)
+    } finally {
+      execution.thread = outer
+    }
+  }
+
+  /** How to go on with what `take` answers, or throws. */
+  function answered(steps: ReturnType<HostSteps>, take: () => unknown): Advance {
+    return () => {
+      let answer: unknown
+      try {
+        answer = take()
+      } catch (error) {
+        return steps.throw(error)
+      }
+      return steps.next(answer)
+    }
+  }
+
+  /** Has Lua called; when that is set aside, what is on the stack here is gone, and its continuation goes on. */
+  function called(L: LuaState, steps: ReturnType<HostSteps>, { callee, args }: LuaCall): Advance {
+    if (!lua.lua_checkstack(L, args.length + spareSlots)) return raise(L, 'stack overflow')
+    lua.lua_pushcfunction(L, messageHandler)
+    push(L, callee)
+    for (const value of args) push(L, value)
+    const finish = (status: number): Advance => {
+      const error =
+        status === lua.LUA_OK || status === lua.LUA_YIELD ? undefined : luaError(L, execution.trace)
+      if (error !== undefined) {
+        lua.lua_settop(L, 0)
+        return () => {
+          // The plugin's error is the caller's to handle, an interrupt is not.
+          if (interrupt.pending) steps.return(undefined)
+          interrupt.rethrow(L)
+          return steps.throw(error)
+        }
+      }
+      const values = take(L, 2)
+      lua.lua_settop(L, 0)
+      return () => steps.next(values)
+    }
+    execution.trace = undefined
+    execution.innerTrace = undefined
+    L.ci.callstatus |= states.CIST_OAH
+    const status = lua.lua_pcallk(L, args.length, lua.LUA_MULTRET, 1, 0, (_state, later) =>
+      proceed(L, steps, finish(later)),
+    )
+    return finish(status)
+  }
+
+  return { wrap, wrapSteps }
+}
