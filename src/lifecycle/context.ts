@@ -12,7 +12,7 @@ import type {
 } from '../repository/repository.ts'
 import type { PluginError } from '../schema/plugin.ts'
 import type { DependentPlugin } from './manifests/dependencies.ts'
-import type { KeyValueStores } from './stores/key-value-stores.ts'
+import type { KeyValueStores } from '../schema/key-value-stores.ts'
 import type { LoadStops } from './running/load-stops.ts'
 import type { Ownership, SharedFiles } from './ownership.ts'
 import type { Manifests } from './manifests/manifests.ts'

@@ -29,7 +29,8 @@ import { createHookRegistry } from './running/hook-registry.ts'
 import { createExposureRegistry } from './running/exposure-registry.ts'
 import { createHistory } from './queries/history.ts'
 import { createInstaller } from './installing/installer.ts'
-import { createKeyValueStores, type KeyValueStores } from './stores/key-value-stores.ts'
+import type { KeyValueStores } from '../schema/key-value-stores.ts'
+import { createKeyValueStores } from './stores/key-value-stores.ts'
 import type { CommandContext, Lifecycle } from './lifecycle.ts'
 import { createLoadStops } from './running/load-stops.ts'
 import { createLoader } from './loading/loader.ts'
@@ -210,7 +211,13 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const pluginHooks = createPluginHooks(context, { get, commands, hooks, hookBase: settings.hookBase })
   const evictions = createEvictions({ context, loader, snapshots, reconciler, commands, reload })
   const configuration = createConfiguration(context, { get, reload })
-  const handover = createHandover(context, { loader, installer, reconciler, snapshots, forgetLog: logs.forget })
+  const handover = createHandover(context, {
+    loader,
+    installer,
+    reconciler,
+    snapshots,
+    forgetLog: logs.forget,
+  })
   // To the end of the journal: that the host has stopped is an event, too.
   journal.subscribe((event) => {
     announcements.announce({ kind: 'lifecycle', event: eventView(event, manifests.knownFields) })

@@ -5,41 +5,26 @@ import { SecretKeyError } from '../../base/key-ring.ts'
 import type { Logger } from '../../base/log.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { KeyValueEntry } from '../../schema/key-value-file.ts'
+import type { KeyValueStores } from '../../schema/key-value-stores.ts'
 import { retrying } from '../store/retrying.ts'
 import { StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
 import { createHeldValues, type HeldRecord, type HeldValues } from './held-values.ts'
 import type { FoundRecord, ValueBucket } from './value-bucket.ts'
 import { epochOfPart } from './value-names.ts'
 
-/**
- * The plugins' key-value stores in a fleet: as those of a single host, in memory while a plugin is loaded, and kept in the
- * store of the fleet. docs/fleet.md tells why a host that has lost a plugin writes nothing any more.
- */
-export interface FleetValueStores {
-  /** Takes the plugin's values over, and reads them. Entries that have expired are left out. */
-  open(plugin: string, report?: (sentence: string) => void): Promise<Record<string, KeyValueEntry>>
-  /** Takes over a change; the store has it within a second, while it is there. */
-  set(plugin: string, key: string, entry: KeyValueEntry | undefined): void
-  /** Writes what is waiting, and forgets the values until they are opened again. */
-  release(plugin: string): Promise<void>
-  /** Removes the plugin's values; its epoch stays, so that nobody brings them back. */
-  remove(plugin: string): Promise<void>
-  recover(): Promise<void>
-  close(): Promise<void>
-}
-
 interface Store {
   held: HeldValues
   file: DelayedWrite
 }
 
+/** In the store of the fleet. docs/fleet.md tells why a host that has lost a plugin writes nothing any more. */
 export function createFleetValues(settings: {
   bucket: ValueBucket
   clock: Clock
   logger: Logger
   /** The epoch under which this host holds a plugin now; undefined: it does not. Asked before each write. */
   epochOf: (plugin: string) => number | undefined
-}): FleetValueStores {
+}): KeyValueStores {
   const { bucket, clock, logger, epochOf } = settings
   const stores = new Map<string, Store>()
   const tidying = new Set<Promise<void>>()

@@ -7,32 +7,16 @@ import type { Logger } from '../../base/log.ts'
 import { makePrivateDirectory, privateFileMode } from '../../base/private-files.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import type { KeyValueEntry } from '../../schema/key-value-file.ts'
+import type { KeyValueStores } from '../../schema/key-value-stores.ts'
 import { createDelayedWrite, type DelayedWrite } from '../../base/delayed-write.ts'
 import { decodeStore, encodeStore, storeFiles, storePath, storesFolderIn } from './key-value-file.ts'
-
-/** The plugins' key-value stores: in memory while a plugin is loaded, each in a file that is replaced whole. */
-export interface KeyValueStores {
-  /**
-   * Reads the plugin's store. Entries that have expired are left out. A damaged file is put aside, and `report`
-   * gets a sentence for whoever looks after the plugin.
-   */
-  open(plugin: string, report?: (sentence: string) => void): Promise<Record<string, KeyValueEntry>>
-  /** Takes over a change; it is on disk within a second. */
-  set(plugin: string, key: string, entry: KeyValueEntry | undefined): void
-  /** Writes what is waiting, and forgets the store until it is opened again. */
-  release(plugin: string): Promise<void>
-  /** Removes the plugin's file, and what an interrupted write left of it. */
-  remove(plugin: string): Promise<void>
-  /** Removes what writes left that a crash interrupted. Only for the start. Never rejects. */
-  recover(): Promise<void>
-  close(): Promise<void>
-}
 
 interface Store {
   entries: Map<string, KeyValueEntry>
   file: DelayedWrite
 }
 
+/** Each plugin's in a file that is replaced whole. */
 export function createKeyValueStores(settings: {
   directory: string
   files: FileSystem

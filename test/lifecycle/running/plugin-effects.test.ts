@@ -7,7 +7,7 @@ import { createAnnouncements } from '../../../src/lifecycle/running/announcement
 import { createEventHub } from '../../../src/lifecycle/running/event-hub.ts'
 import { createHookRegistry } from '../../../src/lifecycle/running/hook-registry.ts'
 import { createExposureRegistry } from '../../../src/lifecycle/running/exposure-registry.ts'
-import type { KeyValueStores } from '../../../src/lifecycle/stores/key-value-stores.ts'
+import type { KeyValueStores } from '../../../src/schema/key-value-stores.ts'
 import type { RetainedTopics } from '../../../src/lifecycle/stores/retained-topics.ts'
 import { createObjectRegistry } from '../../../src/lifecycle/running/object-registry.ts'
 import { createPluginEffects } from '../../../src/lifecycle/running/plugin-effects.ts'
