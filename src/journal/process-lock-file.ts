@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { link, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import Type from 'typebox'
 import { privateFileMode } from '../base/private-files.ts'
 import { systemErrorCode } from '../base/problem.ts'
@@ -8,8 +8,8 @@ import { createParser } from '../schema/parser.ts'
 /** `started` tells the process from a later one of the same number; empty where the system does not say. */
 const parseHolder = createParser(Type.Object({ pid: Type.Integer({ minimum: 1 }), started: Type.String() }))
 
-/** Each time round, somebody else has just removed the file of a process that has ended. */
-const mostTries = 5
+/** Each time round, somebody else removes the file of a process that has ended, or has just done so. */
+const mostTries = 50
 
 /**
  * A lock for systems without one of the kernel's within reach: a file that names the process that made it. One whose
@@ -19,7 +19,7 @@ const mostTries = 5
 export async function takeLockFile(path: string): Promise<(() => Promise<void>) | undefined> {
   for (let tries = 0; tries < mostTries; tries += 1) {
     if (await createWhole(path)) return () => rm(path, { force: true })
-    if ((await isHeld(path)) || !(await removeStale(path))) return undefined
+    if ((await holderOf(path)) === 'living' || !(await removeStale(path))) return undefined
   }
   return undefined
 }
@@ -40,28 +40,37 @@ async function createWhole(path: string): Promise<boolean> {
   }
 }
 
-async function isHeld(path: string): Promise<boolean> {
-  const text = await readFile(path, 'utf8').catch(() => '')
+/** What has become of the process that made the file; undefined: there is no file. */
+async function holderOf(path: string): Promise<'living' | 'ended' | undefined> {
+  let text: string
+  try {
+    text = await readFile(path, 'utf8')
+  } catch (error) {
+    return systemErrorCode(error) === 'ENOENT' ? undefined : 'ended'
+  }
   const holder = parseHolder(jsonOf(text))
-  if (!holder.ok) return false
-  return isAlive(holder.value.pid) && (await startOf(holder.value.pid)) === holder.value.started
+  if (!holder.ok || !isAlive(holder.value.pid)) return 'ended'
+  return (await startOf(holder.value.pid)) === holder.value.started ? 'living' : 'ended'
 }
 
-/** Two that find the same stale file: the second may have moved away the first one's new one, and puts it back. */
+/**
+ * Removes the file, unless somebody living has it by now. One at a time does that, and looks again: another could have taken
+ * the place of the file that was looked at before, and would lose it.
+ */
 async function removeStale(path: string): Promise<boolean> {
-  const aside = `${path}.${randomUUID()}.tmp`
+  const guard = `${path}.removal`
+  if (!(await createWhole(guard))) {
+    // It was there, and its process has ended between these few lines. One that has just gone may be another's by now.
+    if ((await holderOf(guard)) === 'ended') await rm(guard, { force: true })
+    return true
+  }
   try {
-    await rename(path, aside)
-  } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return true
-    throw error
+    if ((await holderOf(path)) === 'living') return false
+    await rm(path, { force: true })
+    return true
+  } finally {
+    await rm(guard, { force: true })
   }
-  if (await isHeld(aside)) {
-    await rename(aside, path)
-    return false
-  }
-  await rm(aside, { force: true })
-  return true
 }
 
 function jsonOf(text: string): unknown {

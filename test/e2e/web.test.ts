@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts'
-import { assertAccessible, assertFitsWidth } from '../helpers/browser.ts'
+import { assertAccessible, assertFitsWidth, showTheme } from '../helpers/browser.ts'
 import { writeFixtureRepository } from '../helpers/fixture-repository.ts'
 import { lampPlugin } from '../helpers/lamp-plugin.ts'
 import type { TestHost, TestHostOptions } from '../helpers/test-host.ts'
@@ -186,7 +186,7 @@ test('what an installation or an update brings is told before it is done', optio
     'Everything\nRead the variable LAMP_PLACE of the host',
   ])
   await assertAccessible(page, 'an update')
-  await page.emulateMedia({ colorScheme: 'dark' })
+  await showTheme(page, 'dark')
   await assertAccessible(page, 'an update, dark')
   await update.getByRole('button', { name: 'Update', exact: true }).click()
   // A required setting is missing: it cannot start, and the version before is back.
@@ -240,7 +240,7 @@ for (const view of views) {
           .waitFor({ state: 'detached' })
         await assertFitsWidth(page, path)
         for (const colorScheme of ['light', 'dark'] as const) {
-          await page.emulateMedia({ colorScheme })
+          await showTheme(page, colorScheme)
           await assertAccessible(page, `${path}, ${colorScheme}`)
         }
       }

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { TestContext } from 'node:test'
 import { type Browser, chromium, type Page } from 'playwright-core'
+import { until } from './until.ts'
 
 /** A real browser for the tests of the pages. */
 
@@ -78,6 +79,16 @@ export async function openPage(
     if (!url.startsWith(baseURL) && !url.startsWith('data:')) elsewhere.push(url)
   })
   return { page, faults, elsewhere }
+}
+
+/** As if the system's theme changed. Resolves when the page has taken it up. */
+export async function showTheme(page: Page, colorScheme: 'light' | 'dark'): Promise<void> {
+  await page.emulateMedia({ colorScheme })
+  await until(`the ${colorScheme} theme`, async () => {
+    const color = await page.evaluate<string>('getComputedStyle(document.body).color')
+    const brightness = (color.match(/\d+/g) ?? []).slice(0, 3).reduce((sum, part) => sum + Number(part), 0)
+    return brightness > (3 * 255) / 2 === (colorScheme === 'dark')
+  })
 }
 
 /** Throws when somebody would be kept from using the page as it is now. */

@@ -98,6 +98,9 @@ test('of many that find the file of a dead process one gets the directory', asyn
   const directory = await temporaryDirectory(context)
   for (let round = 0; round < 20; round += 1) {
     await writeFile(join(directory, '.host.lock.pid'), '{"pid": 1, "started": "another boot 17"}')
+    // Somebody was killed while he removed such a file.
+    if (round === 0)
+      await writeFile(join(directory, '.host.lock.pid.removal'), '{"pid": 1, "started": "another boot 17"}')
     const locks = await Promise.all(Array.from({ length: 8 }, () => lockDirectory(directory, [])))
     assert.equal(locks.filter((lock) => lock !== undefined).length, 1)
     await locks.find((lock) => lock !== undefined)?.release()
