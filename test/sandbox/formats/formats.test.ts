@@ -346,6 +346,13 @@ test('§16 what would be larger than a string may be is refused', () =>
     { stringBytes: 700_000 },
   ))
 
+test('§16 a text as long as a string may be is encoded in the memory that a plugin has', () =>
+  withPlugin(
+    pluginSource('local big = ("x"):rep(16e6) for round = 1, 3 do print(#url.encode(big)) end'),
+    ({ recorder }) => assert.deepEqual(recorder.logs(), ['info 16000000', 'info 16000000', 'info 16000000']),
+    { oldGenerationMegabytes: 64, luaCallback: 60_000, luaLoad: 60_000 },
+  ))
+
 test('§16 more values than a plugin has room for are refused while they are read', async () => {
   assert.deepEqual(
     await linesOf(

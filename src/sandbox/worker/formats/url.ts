@@ -1,7 +1,7 @@
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import { pause, type Steps } from '../lua/steps.ts'
 import { bytesOf, isTable, optionalNumber, optionalText, textOf, typeName } from '../plugin-api/arguments.ts'
-import { percentEncode } from '../plugin-api/web-helpers.ts'
+import { percentEncode, percentEncoded } from '../plugin-api/web-helpers.ts'
 import { bytesArgument, eachPiece, type FormatLibrary } from './format-function.ts'
 
 const percent = 0x25
@@ -51,14 +51,14 @@ export const url: FormatLibrary = {
 }
 
 function* encode(budget: { spend(bytes: number): void }, bytes: Uint8Array): Steps<LuaValue> {
-  const pieces: string[] = []
+  const pieces: Buffer[] = []
   yield* eachPiece(bytes, (piece) => {
-    const text = percentEncode(piece)
-    budget.spend(text.length)
-    pieces.push(text)
+    const encoded = percentEncoded(piece)
+    budget.spend(encoded.length)
+    pieces.push(encoded)
   })
   yield pause
-  return Buffer.from(pieces.join(''), 'latin1')
+  return Buffer.concat(pieces)
 }
 
 function* decode(bytes: Uint8Array): Steps<LuaValue> {

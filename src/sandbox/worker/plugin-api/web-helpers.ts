@@ -3,6 +3,8 @@ import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, textArgument } from './arguments.ts'
 
+const percent = 0x25
+
 /** `plugin:url`, `plugin:basicAuth`, `plugin:bearerAuth` (plugin API, section 4). */
 export function installWebHelpers(context: PluginContext): void {
   const { runtime } = context
@@ -42,14 +44,27 @@ export function appendQuery(address: string, query: string): string {
   return [`${base}${separator}${query}`, ...fragment].join('#')
 }
 
+/** 1 for each byte that is an unreserved character of RFC 3986. */
+const unreserved = Uint8Array.from({ length: 256 }, (_, byte) =>
+  /[A-Za-z0-9._~-]/.test(String.fromCharCode(byte)) ? 1 : 0,
+)
+const digits = Buffer.from('0123456789ABCDEF')
+
 /** Everything but the unreserved characters of RFC 3986, byte by byte. */
-export function percentEncode(bytes: Uint8Array): string {
-  let encoded = ''
+export function percentEncoded(bytes: Uint8Array): Buffer {
+  let length = 0
+  for (const byte of bytes) length += unreserved[byte] === 1 ? 1 : 3
+  const encoded = Buffer.allocUnsafe(length)
+  let at = 0
   for (const byte of bytes) {
-    const character = String.fromCharCode(byte)
-    encoded += /[A-Za-z0-9._~-]/.test(character)
-      ? character
-      : `%${byte.toString(16).toUpperCase().padStart(2, '0')}`
+    if (unreserved[byte] === 1) encoded[at++] = byte
+    else {
+      encoded[at++] = percent
+      encoded[at++] = digits[byte >> 4] ?? 0
+      encoded[at++] = digits[byte & 15] ?? 0
+    }
   }
   return encoded
 }
+
+export const percentEncode = (bytes: Uint8Array): string => percentEncoded(bytes).toString('latin1')
