@@ -15,6 +15,8 @@ export interface NatsServer {
   stop(signal?: 'SIGKILL' | 'SIGTERM'): Promise<void>
   /** Starts it again on the same port and files. */
   start(): Promise<void>
+  /** Of one of a cluster: whether it has all that the others have. */
+  isCurrent(): Promise<boolean>
 }
 
 export interface NatsServerOptions {
@@ -40,6 +42,7 @@ export async function startNatsServer(
   let port = -1
   let clusterPort = -1
   let webSocketUrl = ''
+  let monitoringUrl = ''
 
   async function start(): Promise<void> {
     const store = jetStream ? [`jetstream { store_dir: ${JSON.stringify(join(home, 'store'))} }`] : []
@@ -48,6 +51,7 @@ export async function startNatsServer(
         ? []
         : [
             `server_name: ${cluster.name}`,
+            'http: "127.0.0.1:-1"',
             `cluster { name: test, listen: "127.0.0.1:${clusterPort}", routes: ${JSON.stringify(cluster.routes)} }`,
           ]
     await writeFile(file, [`listen: "127.0.0.1:${port}"`, ...store, ...member, ...lines].join('\n'))
@@ -63,6 +67,7 @@ export async function startNatsServer(
     const ports = await Promise.race([portsOf(child), failed])
     port = portIn(ports.nats)
     webSocketUrl = ports.websocket?.[0] ?? ''
+    monitoringUrl = ports.monitoring?.[0] ?? ''
     if (cluster !== undefined) clusterPort = portIn(ports.cluster)
   }
 
@@ -89,6 +94,7 @@ export async function startNatsServer(
       return `nats://127.0.0.1:${clusterPort}`
     },
     start,
+    isCurrent: async () => (await fetch(`${monitoringUrl}/healthz`)).ok,
     async stop(signal = 'SIGKILL') {
       const ending = child
       child = undefined
@@ -105,6 +111,7 @@ interface Ports {
   nats?: string[]
   cluster?: string[]
   websocket?: string[]
+  monitoring?: string[]
 }
 
 function portIn(urls: string[] | undefined): number {

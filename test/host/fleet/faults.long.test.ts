@@ -131,6 +131,8 @@ test('of three servers of a store one after another is killed: nobody acts twice
     await stage.allAct()
     await until('a command to be acknowledged', acknowledged())
     await server.start()
+    // Until then two of three would be away with the next one, for which nothing is promised.
+    await until('the server to have what the others have', () => server.isCurrent())
     await until('another one', acknowledged())
   }
   await stage.requireAllWell()

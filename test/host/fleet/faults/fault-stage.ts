@@ -53,6 +53,8 @@ export interface FaultHost {
   /** Whether it says that it is ready. */
   isReady(): Promise<boolean>
   output(): string
+  /** What it said last when it ended without having been told to. */
+  readonly ended: string | undefined
 }
 
 const ids = ['h0', 'h1', 'h2']
@@ -90,6 +92,7 @@ export async function createFaultStage(
     let launched: LaunchedProcess | undefined
     let http: string | undefined
     let output = ''
+    let ended: string | undefined
 
     async function end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
       const ending = launched
@@ -111,8 +114,11 @@ export async function createFaultStage(
       get http() {
         return http
       },
+      get ended() {
+        return ended
+      },
       async start() {
-        launched = launchHostProcess(join(folder, id), {
+        const started = launchHostProcess(join(folder, id), {
           environment: {
             HOST_ID: id,
             HOST_FLEET: 'faults',
@@ -121,7 +127,11 @@ export async function createFaultStage(
             HOST_SECRET_KEY_FILE: key,
           },
         })
-        http = String((await launched.ready).http)
+        launched = started
+        started.process.once('exit', () => {
+          if (launched === started) ended = started.output().split('\n').slice(-5).join('\n')
+        })
+        http = String((await started.ready).http)
       },
       signal: (signal) => void launched?.process.kill(signal),
       async request(method, path) {
@@ -198,6 +208,11 @@ export async function createFaultStage(
       return performance.now() - begin
     },
     async requireAllWell() {
+      assert.deepEqual(
+        hosts.flatMap((host) => host.ended ?? []),
+        [],
+        'hosts that ended by themselves',
+      )
       await callers.finish()
       await allAct()
       for (const host of addresses()) {
