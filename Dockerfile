@@ -26,7 +26,7 @@ COPY repository repository
 # A fresh volume takes over owner and mode of this directory.
 RUN install --directory --owner=node --group=node --mode=0700 /data
 # Buffers of plugins that are freed go back to the machine at once: glibc keeps up to 64 MB in each arena otherwise.
-ENV MALLOC_MMAP_THRESHOLD_=1048576
+ENV MALLOC_MMAP_THRESHOLD_=262144
 USER node
 VOLUME /data
 EXPOSE 3000 1883

@@ -19,7 +19,7 @@ const mostFilesAgain = 3
  * As the container and the systemd unit of the operation page set it. Without it glibc takes a freed buffer of 16 MB as
  * a reason to keep as much in each of its arenas from then on, and what a test measures is what glibc keeps.
  */
-const memoryEnvironment = { MALLOC_MMAP_THRESHOLD_: String(1024 * 1024) }
+const memoryEnvironment = { MALLOC_MMAP_THRESHOLD_: String(256 * 1024) }
 
 function testFiles(path) {
   if (!existsSync(path)) {
