@@ -12,6 +12,7 @@ import { messageOf, Problem } from '../base/problem.ts'
 import { createScope } from '../base/scope.ts'
 import { storageFault } from '../base/storage-fault.ts'
 import { trimEndOf } from '../base/trim-end.ts'
+import { portOf } from '../base/url-port.ts'
 import { createWarner } from '../base/warning.ts'
 import { createHomeAssistant, type HomeAssistant } from '../home-assistant/home-assistant.ts'
 import { createHttp } from '../http/http.ts'
@@ -339,12 +340,6 @@ async function openFleetOf(
       throw error instanceof StartInterrupted ? error : new StartError(messageOf(error), { cause: error })
     },
   )
-}
-
-function portOf(url: string): number {
-  const { port, protocol } = new URL(url)
-  if (port !== '') return Number(port)
-  return protocol === 'https:' ? 443 : 80
 }
 
 function countByState(lifecycle: RunningLifecycle): Record<string, number> {

@@ -6,6 +6,7 @@ import type { KeyRing } from '../../base/key-ring.ts'
 import type { Logger } from '../../base/log.ts'
 import { Problem } from '../../base/problem.ts'
 import { createScope, type Scope } from '../../base/scope.ts'
+import { portOf } from '../../base/url-port.ts'
 import { createHttp, type Http, type HttpSettings } from '../../http/http.ts'
 import { createStartGate } from '../../http/start-gate.ts'
 import { pluginIn } from '../../journal/evolve.ts'
@@ -83,11 +84,7 @@ export async function showLastKnown(parts: LastKnownSettings, reason: string): P
     logger.info('Questions are answered meanwhile with what this host knew when it was last there', {
       http: http.url,
     })
-    const { port, protocol } = new URL(http.url)
-    return {
-      port: port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port),
-      close: () => scope.close(),
-    }
+    return { port: portOf(http.url), close: () => scope.close() }
   } catch (error) {
     await scope.close()
     throw error
