@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
-import { systemClock } from '../../src/base/clock.ts'
+import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { systemFileSystem } from '../../src/base/file-system.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { openFleetJournal } from '../../src/fleet/journal/fleet-journal.ts'
@@ -81,4 +81,36 @@ test('with three servers three copies are kept, and what was acknowledged surviv
   )
   assert.deepEqual(numbers, acknowledged)
   assert.equal(pluginIn(late.journal.state, id).context.config.n, 59)
+})
+
+test('that the stream is not there is believed of three servers when it has lasted', async (context) => {
+  const servers = await startNatsCluster(await temporaryDirectory(context))
+  context.after(() => Promise.all(servers.map((server) => server.stop())))
+  const connection = await connectStore({ servers: servers.map(({ url }) => url), name: 'test' })
+  context.after(() => connection.close())
+  let later = 0
+  const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + later }
+  const told: string[] = []
+  const failures: string[] = []
+  const opening = {
+    ...{ connection, fleet: 'home', directory: await temporaryDirectory(context), clock },
+    ...{ files: systemFileSystem, logger: { ...silentLogger, warn: (text: string) => void told.push(text) } },
+    failed: ({ message }: Error) => void failures.push(message),
+  }
+  const journal = await until('the servers', () => openFleetJournal(opening).catch(() => undefined))
+  context.after(() => journal.close())
+  await until('the first events', () =>
+    journal.append(installation(id), 'http', 'installed').catch(() => undefined),
+  )
+  const manager = await jetstreamManager(connection)
+  await until('the deletion', () => manager.streams.delete(journalStreamName('home')).catch(() => undefined))
+  later += 5_000
+  await until('another try to follow', async () =>
+    told.includes("The fleet's journal cannot be followed; it is tried again"),
+  )
+  assert.deepEqual(failures, [])
+  later += 15_000
+  await until('the end', async () => failures.length > 0)
+  assert.deepEqual(failures, ['The stream LUPINE_home_JOURNAL was deleted; put it back and start again.'])
+  assert.equal(readAll(journal).length, 2)
 })

@@ -6,7 +6,8 @@ import type { AppendQueueParts } from '../../journal/append-queue.ts'
 import { type Applied, foldEvent, type PluginSnapshot } from '../../journal/evolve.ts'
 import type { Vault } from '../../journal/vault.ts'
 import type { JournalEvent } from '../../schema/journal-event.ts'
-import { StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
+import { createDoubt } from '../store/doubt.ts'
+import { StoreMissingError, StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
 import type { StoredMessage } from '../store/store-stream.ts'
 import type { Following, JournalStream } from './journal-stream.ts'
 import { decodeMessage } from './stream-message.ts'
@@ -74,6 +75,7 @@ export function createCopy({ stream, clock, vault, logger, failed, parts }: Copy
   let watching: ScheduledCall | undefined
   /** The stream could not be followed when that was tried last: it is told once. */
   let isCutOff = false
+  const doubt = createDoubt(clock)
   let failure: Error | undefined
   /** What the disk said last; whoever waits is told. */
   let diskProblem: Problem | undefined
@@ -231,9 +233,10 @@ export function createCopy({ stream, clock, vault, logger, failed, parts }: Copy
     refollowing = follow()
       .then(() => {
         isCutOff = false
+        doubt.forget()
       })
       .catch((error: unknown) => {
-        if (error instanceof StoreRefusedError) fail(error)
+        if (isGone(error)) fail(error)
         else if (!isCutOff) {
           isCutOff = true
           logger.warn("The fleet's journal cannot be followed; it is tried again", {
@@ -242,6 +245,12 @@ export function createCopy({ stream, clock, vault, logger, failed, parts }: Copy
         }
       })
       .finally(() => (refollowing = undefined))
+  }
+
+  function isGone(error: unknown): error is StoreRefusedError {
+    if (error instanceof StoreMissingError && !error.isCertain) return doubt.isOver()
+    doubt.forget()
+    return error instanceof StoreRefusedError
   }
 
   function watch(): void {

@@ -1,7 +1,8 @@
 import { type ConsumerMessages, DeliverPolicy, RetentionPolicy, type StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { StoreRefusedError, StoreReplacedError } from '../store/store-errors.ts'
+import { StoreMissingError, StoreRefusedError } from '../store/store-errors.ts'
 import {
+  isClustered,
   openStoreStream,
   type Published,
   type PublishOptions,
@@ -22,11 +23,11 @@ export interface JournalStream {
   room(): number
   /** As those of a `StoreStream`. */
   publish(subject: string, data: string, options: PublishOptions): Promise<Published>
-  isStillThere(): Promise<boolean>
+  isReplaced(): Promise<boolean>
   /** The message with this number, or the last one of a subject. */
   get(which: { seq: number } | { last_by_subj: string }): Promise<StoredMessage | undefined>
   /**
-   * Hands out all messages behind `after`, in order, those to come included. Throws `StoreRefusedError` when the stream is
+   * Hands out all messages behind `after`, in order, those to come included. Throws `StoreMissingError` when the stream is
    * gone, and `StoreUnreachableError`. What hands them out may die with its server, and is silent then.
    */
   follow(after: number, follower: Follower): Promise<Following>
@@ -56,12 +57,12 @@ export async function openJournalStream(
 ): Promise<JournalStream> {
   const name = journalStreamName(fleet)
   const subjects = journalSubjects(fleet)
-  const { info, client, publish, get, room, isStillThere } = await openStoreStream(connection, {
+  const { info, client, publish, get, room, isReplaced } = await openStoreStream(connection, {
     name,
     config: mustExist ? undefined : { subjects: [subjects], deny_delete: true, deny_purge: true },
     check,
   }).catch((error: unknown) => {
-    if (!(error instanceof StoreReplacedError)) throw error
+    if (!(error instanceof StoreMissingError)) throw error
     throw new StoreRefusedError(`The fleet's store has no stream ${name}; correct the name of the fleet.`, {
       cause: error,
     })
@@ -91,7 +92,7 @@ export async function openJournalStream(
     publish,
     get,
     room,
-    isStillThere,
+    isReplaced,
     async follow(after, { take, alive, ended }) {
       const messages = await consume(after)
       let isClosed = false
@@ -125,9 +126,11 @@ export async function openJournalStream(
       return await consumer.consume({ expires: askingAgain, idle_heartbeat: heartbeat })
     } catch (error) {
       if (error instanceof Error && error.name === 'StreamNotFoundError') {
-        throw new StoreRefusedError(`The stream ${name} was deleted; put it back and start again.`, {
-          cause: error,
-        })
+        throw new StoreMissingError(
+          `The stream ${name} was deleted; put it back and start again.`,
+          !isClustered(connection),
+          { cause: error },
+        )
       }
       throw unreachable(error)
     }

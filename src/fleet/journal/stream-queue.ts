@@ -8,7 +8,8 @@ import { StaleDecisionError } from '../../journal/stale-decision.ts'
 import { type Author, stampFacts } from '../../journal/stamp.ts'
 import type { Vault } from '../../journal/vault.ts'
 import type { Fact, JournalEvent, Origin } from '../../schema/journal-event.ts'
-import { behindLimit, StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
+import { createDoubt } from '../store/doubt.ts'
+import { StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
 import { createCopy } from './copy.ts'
 import type { JournalStream } from './journal-stream.ts'
 import { encodeMessage } from './stream-message.ts'
@@ -58,8 +59,7 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
   const { fleet, stream, clock, vault, recall } = settings
   const copy = createCopy({ ...settings, parts })
   const mutex = createKeyedMutex()
-  /** Since when the stream is answered for with less than was seen in it, on the monotonic clock. */
-  let behindSince: number | undefined
+  const doubt = createDoubt(clock)
 
   /** One after another for each subject; those of several wait for all of them, always in the same order. */
   function holding<T>(subjects: readonly string[], task: () => Promise<T>): Promise<T> {
@@ -122,7 +122,7 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
       for (const end = until(); ;) {
         try {
           const published = await stream.publish(subject, data, { id: event.id, expected })
-          if (!('refusedAfter' in published) || published.refusedAfter >= expected) behindSince = undefined
+          if (!('refusedAfter' in published) || published.refusedAfter >= expected) doubt.forget()
           if ('seq' in published) await copy.reach(published.seq, end)
           else if (published.refusedAfter < expected) await refuseBehind(expected)
           else await copy.reach(published.refusedAfter, end)
@@ -141,9 +141,7 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
 
   /** The stream has less than was seen in it: it is another one, or the server that answers has missed the last events. */
   async function refuseBehind(expected: number): Promise<never> {
-    behindSince ??= clock.monotonic()
-    const isGone = clock.monotonic() - behindSince >= behindLimit || !(await stream.isStillThere())
-    if (isGone) throw copy.fail(gone())
+    if (doubt.isOver() || (await stream.isReplaced())) throw copy.fail(gone())
     throw new StoreUnreachableError(
       `The server of the fleet's store that answers does not have event ${expected} yet.`,
     )

@@ -7,9 +7,10 @@ import { createWarner } from '../../base/warning.ts'
 import { createParser, type Parser } from '../../schema/parser.ts'
 import { connectStore, type StoreAddress } from '../store/connect-store.ts'
 import { pluginKey, pluginOfKey } from '../store/plugin-key.ts'
+import { createDoubt } from '../store/doubt.ts'
 import {
-  behindLimit,
   StoreBehindError,
+  StoreMissingError,
   StoreReplacedError,
   StoreUnreachableError,
 } from '../store/store-errors.ts'
@@ -80,8 +81,7 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
   let line: Line | undefined
   /** Since when an answer is owed, on the monotonic clock. */
   let askedAt: number | undefined
-  /** Since when the store answers with less than was there, on the monotonic clock. */
-  let behindSince: number | undefined
+  const doubt = createDoubt(clock)
   let retry: ScheduledCall | undefined
   let connecting: Promise<void> | undefined
   let isClosed = false
@@ -129,7 +129,7 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
       const opened: Line = { connection, hosts, leases }
       line = opened
       askedAt = undefined
-      behindSince = undefined
+      doubt.forget()
       void connection.closed().then(() => lost(opened))
       await Promise.all([following(opened, hosts, takeHost), following(opened, leases, takeLease)])
     } catch (error) {
@@ -178,7 +178,7 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
       connecting = dial().catch((error: unknown) => {
         if (isClosed) return
         // Whatever else it says may be different when it has found its feet again.
-        if (error instanceof StoreReplacedError || isBehindForGood(error)) {
+        if (isGone(error)) {
           failed(error)
           return
         }
@@ -188,13 +188,12 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
     })
   }
 
-  function isBehindForGood(error: unknown): error is StoreBehindError {
-    if (!(error instanceof StoreBehindError)) {
-      behindSince = undefined
-      return false
-    }
-    behindSince ??= clock.monotonic()
-    return clock.monotonic() - behindSince >= behindLimit
+  function isGone(error: unknown): error is Error {
+    if (error instanceof StoreReplacedError) return true
+    if (error instanceof StoreMissingError && error.isCertain) return true
+    if (error instanceof StoreMissingError || error instanceof StoreBehindError) return doubt.isOver()
+    doubt.forget()
+    return false
   }
 
   function write(

@@ -1,7 +1,7 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '../../base/clock.ts'
 import { retrying } from '../store/retrying.ts'
-import { StoreReplacedError } from '../store/store-errors.ts'
+import { StoreMissingError } from '../store/store-errors.ts'
 import { openStoreStream, type StoreStream } from '../store/store-stream.ts'
 import { leaseBuckets } from './lease-store.ts'
 import { leaseTiming } from './timing.ts'
@@ -19,7 +19,7 @@ export async function liveHosts(connection: NatsConnection, fleet: string, clock
       ...{ name: `KV_${bucket}`, config: undefined, check: () => undefined },
     })
   } catch (error) {
-    if (error instanceof StoreReplacedError) return []
+    if (error instanceof StoreMissingError) return []
     throw error
   }
   /** The last revision of each host's key. */

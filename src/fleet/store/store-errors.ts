@@ -1,25 +1,35 @@
-/** The fleet's store did not answer: what was asked for is not known to be done. It may be tried again. */
+/** The store did not answer: what was asked for is not known to be done. It may be tried again. */
 export class StoreUnreachableError extends Error {
-  override readonly name = 'StoreUnreachableError'
-}
-
-/** Something about the store or what is in it is not as it must be. One sentence that says what to do. */
-export class StoreRefusedError extends Error {
-  override readonly name = 'StoreRefusedError'
+  override readonly name: string = 'StoreUnreachableError'
 }
 
 /**
  * The store answers with less than this process has seen there. A server that was cut off from the others does so until it
  * knows that it leads no more, and one that has lost its last writes for ever.
  */
-export class StoreBehindError extends Error {
+export class StoreBehindError extends StoreUnreachableError {
   override readonly name = 'StoreBehindError'
 }
 
-/** Milliseconds after which a server that was cut off knows it: then what is missing is gone. */
-export const behindLimit = 15_000
+/** Something about the store or what is in it is not as it must be. One sentence that says what to do. */
+export class StoreRefusedError extends Error {
+  override readonly name: string = 'StoreRefusedError'
+}
+
+/** What was to be there is not there. `isCertain`: a store of one server says so, and no other can know better. */
+export class StoreMissingError extends StoreRefusedError {
+  override readonly name = 'StoreMissingError'
+
+  constructor(
+    message: string,
+    readonly isCertain: boolean,
+    options?: ErrorOptions,
+  ) {
+    super(message, options)
+  }
+}
 
 /** What is in the store is not what this process has seen there: it was emptied, or is another one. */
-export class StoreReplacedError extends Error {
+export class StoreReplacedError extends StoreRefusedError {
   override readonly name = 'StoreReplacedError'
 }

@@ -9,12 +9,7 @@ import {
 } from '@nats-io/jetstream'
 import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
 import { messageOf, Problem } from '../../base/problem.ts'
-import {
-  StoreBehindError,
-  StoreRefusedError,
-  StoreReplacedError,
-  StoreUnreachableError,
-} from './store-errors.ts'
+import { StoreMissingError, StoreRefusedError, StoreUnreachableError } from './store-errors.ts'
 
 /** A stream of the fleet's store, as JetStream has it: the journal, or what keys and objects are kept in. */
 export interface StoreStream {
@@ -38,8 +33,8 @@ export interface StoreStream {
   purge(subject: string): Promise<void>
   /** Takes the message with this number away, and no other. */
   remove(seq: number): Promise<void>
-  /** Whether it is the stream that was opened, and not another one that was made in its place. */
-  isStillThere(): Promise<boolean>
+  /** Whether another one was made in the place of the stream that was opened. */
+  isReplaced(): Promise<boolean>
 }
 
 export interface PublishOptions {
@@ -78,7 +73,7 @@ const copiesWanted = 3
 /** HTTP status of what a server answers while it has not found the others. */
 const temporarilyAway = 503
 /** What says already what is the matter. */
-const ownErrors = [StoreRefusedError, StoreReplacedError, StoreBehindError, StoreUnreachableError]
+const ownErrors = [StoreRefusedError, StoreUnreachableError]
 /** Bytes that the headers of a message take, at most; the store counts them. */
 const bytesOfHeaders = 512
 
@@ -126,8 +121,9 @@ export async function openStoreStream(
     const existing = await infoOf(found)
     if (existing !== undefined) return withCopies(found, existing)
     if (config === undefined) {
-      throw new StoreReplacedError(
+      throw new StoreMissingError(
         `The stream ${name} was deleted while this host was running; put it back and start again.`,
+        !isClustered(connection),
       )
     }
     for (const copies of [copiesWanted, 1]) {
@@ -157,8 +153,7 @@ export async function openStoreStream(
   /** One copy is what a stream got while the servers had not found each other yet, or while there was one. */
   async function withCopies(found: JetStreamManager, existing: StreamInfo): Promise<StreamInfo> {
     // A server by itself takes the number, and keeps one copy.
-    const isClustered = connection.info?.cluster !== undefined
-    if (config === undefined || !isClustered || existing.config.num_replicas > 1) return existing
+    if (config === undefined || !isClustered(connection) || existing.config.num_replicas > 1) return existing
     try {
       return await found.streams.update(name, { num_replicas: copiesWanted })
     } catch (error) {
@@ -235,8 +230,16 @@ export async function openStoreStream(
       asking(async () => {
         await manager.streams.deleteMessage(name, seq, false)
       }),
-    isStillThere: () => asking(async () => (await infoOf(manager))?.created === info.created),
+    isReplaced: () =>
+      asking(async () => {
+        const found = await infoOf(manager)
+        return found !== undefined && found.created !== info.created
+      }),
   }
+}
+
+export function isClustered(connection: NatsConnection): boolean {
+  return connection.info?.cluster !== undefined
 }
 
 export function unreachable(error: unknown): StoreUnreachableError {
