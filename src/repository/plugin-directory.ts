@@ -6,7 +6,14 @@ import type { Logger } from '../base/log.ts'
 import { messageOf, Problem, systemErrorCode } from '../base/problem.ts'
 import { directoryName, type PluginIdentifier } from '../schema/identifier.ts'
 import type { Integrity } from '../schema/journal-event.ts'
-import { allFiles, luaFiles, type Manifest, manifestFile, parseManifest } from '../schema/manifest.ts'
+import {
+  allFiles,
+  entryFile,
+  luaFiles,
+  type Manifest,
+  manifestFile,
+  parseManifest,
+} from '../schema/manifest.ts'
 import { FileRefused, readContainedFile } from './contained-file.ts'
 import { defaultRepositoryLimits } from './limits.ts'
 import {
@@ -75,6 +82,9 @@ export function createPluginDirectory(options: {
     root: string,
     plugin: PluginIdentifier,
   ): Promise<{ manifest: Manifest; lua: ReadonlySet<string>; contents: Map<string, Uint8Array> }> {
+    // Every plugin has it, whatever else its manifest names.
+    const entry = readFile(root, plugin, entryFile)
+    entry.catch(() => undefined)
     const [manifest, manifestBytes] = await manifestIn(root, plugin)
     const lua = new Set(luaFiles(manifest))
     const contents = new Map<string, Uint8Array>([[manifestFile, manifestBytes]])
@@ -82,7 +92,9 @@ export function createPluginDirectory(options: {
     const left = [...allFiles(manifest)].filter((file) => file !== manifestFile)
     while (left.length > 0 && size <= pluginBytes) {
       const files = left.splice(0, readAtOnce)
-      const found = await Promise.allSettled(files.map((file) => readFile(root, plugin, file)))
+      const found = await Promise.allSettled(
+        files.map((file) => (file === entryFile ? entry : readFile(root, plugin, file))),
+      )
       for (const [index, file] of files.entries()) {
         const outcome = found[index]
         if (outcome?.status === 'fulfilled') {
