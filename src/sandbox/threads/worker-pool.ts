@@ -91,8 +91,10 @@ export function createWorkerPool({
     }
     worker.isolates.delete(isolate)
     if (worker.isolates.size > 0 || !workers.delete(worker.number)) return
-    if (spare === undefined && !closing) spare = worker
-    else await worker.close()
+    // Its code is warm: whoever comes next is loaded in half the time.
+    const leftOver = closing ? worker : spare
+    if (!closing) spare = worker
+    await leftOver?.close()
   }
 
   return {
