@@ -7,7 +7,11 @@ import { type FleetFiles, openFleetFiles } from '../../fleet/files/fleet-files.t
 import { type FleetJournal, openFleetJournal } from '../../fleet/journal/fleet-journal.ts'
 import type { StreamQueueSettings } from '../../fleet/journal/stream-queue.ts'
 import { connectStore, type StoreAddress, type StoreConnection } from '../../fleet/store/connect-store.ts'
-import { StoreMissingError, StoreRefusedError, StoreUnreachableError } from '../../fleet/store/store-errors.ts'
+import {
+  StoreMissingError,
+  StoreRefusedError,
+  StoreUnreachableError,
+} from '../../fleet/store/store-errors.ts'
 import { openValueBucket, type ValueBucket } from '../../fleet/values/value-bucket.ts'
 import type { JournalSettings } from '../../journal/journal.ts'
 import { defaultRepositoryLimits } from '../../repository/limits.ts'

@@ -12,6 +12,7 @@ import type { RunningLifecycle } from '../../lifecycle/create-lifecycle.ts'
 import type { Fleet, LifecycleFacade } from '../../lifecycle/facade.ts'
 import type { Announcement } from '../../lifecycle/lifecycle.ts'
 import type { Manifests } from '../../lifecycle/manifests/manifests.ts'
+import { unfinishedStartsLimit } from '../../lifecycle/supervision/safe-mode.ts'
 import type { Ownership, SharedFiles } from '../../lifecycle/ownership.ts'
 import type { KeyValueStores } from '../../schema/key-value-stores.ts'
 import type { MqttProjection } from '../../mqtt-api/mqtt-projection.ts'
@@ -28,6 +29,7 @@ import { createFleetMember, type FleetMember } from './fleet-member.ts'
 import { createHostCalls, type HostCalls } from './host-calls.ts'
 import { createHostMessages } from './host-messages.ts'
 import type { LastKnown } from './last-known.ts'
+import { createShortRuns } from './short-runs.ts'
 
 /** The fleet that a host is to work in, from the connection to its store to the last lease that is given back. */
 export interface OpenFleet {
@@ -125,6 +127,7 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
     member = known
     const watching = new Set<(announcement: Announcement) => void>()
     const cleanUps: (() => unknown)[] = []
+    const runs = createShortRuns({ files, directory, clock, logger })
     let calls: HostCalls | undefined
     let watches = (): boolean => false
 
@@ -187,6 +190,9 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
         cleanUps.push(stopTelling, () => messages.close())
         // In a cluster that has just begun, a new stream has nobody yet who writes to it.
         await connected.patiently(() => enter(parts))
+        const short = await runs.begin()
+        if (options.safeMode || short >= unfinishedStartsLimit)
+          await connected.patiently(() => drain(parts.journal, short))
         await known.start({
           ...{ journal, manifests: parts.manifests, bus, handover: lifecycle.handover },
           taken(plugin) {
@@ -213,6 +219,7 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
       },
       async stop() {
         await known.close()
+        await runs.end()
         for (const cleanUp of cleanUps.splice(0)) cleanUp()
         await known.stores.close()
       },
@@ -231,17 +238,20 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
               plugin: null,
               data: { host: id, hostVersion, address, labels: [...settings.labels] },
             },
-            ...(options.safeMode
-              ? [{ type: 'HostDrainRequested', plugin: null, data: { host: id } } as const]
-              : []),
           ]
         },
         'startup',
       )
-      if (options.safeMode)
-        logger.warn('Safe mode: this host takes no plugin until its drain is ended; the others run them', {
-          host: id,
-        })
+    }
+
+    /** Asked for, or the last runs of this host, as many as `short`, have not lasted. */
+    async function drain(journal: FleetJournal, short: number): Promise<void> {
+      const by = options.safeMode ? 'startup' : 'supervisor'
+      await journal.decide(null, () => [{ type: 'HostDrainRequested', plugin: null, data: { host: id } }], by)
+      logger.warn(
+        'Safe mode: this host takes no plugin until its drain is ended; the others run them',
+        options.safeMode ? { host: id } : { host: id, shortRuns: short },
+      )
     }
   }
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { shortRunsFile } from '../../../src/host/fleet/short-runs.ts'
 import { createRecordingLogger } from '../../bus/bus-fixture.ts'
 import { standardFixtures } from '../../helpers/fixture-repository.ts'
 import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
@@ -60,6 +61,27 @@ test('a host that is started safely takes no plugin, also none that it had, unti
   assert.deepEqual([hosts[0].id, hosts[0].draining], ['a', true])
   await safe.request('DELETE', '/api/hosts/a/drain')
   await untilPlugin(safe, '@fixtures/demo', 'to run', (plugin) => plugin.state === 'running')
+})
+
+test('a host whose last three runs did not last takes no plugin, and says why', async (t) => {
+  const stage = await startFleetStage(t, standardFixtures)
+  const a = await stage.start('a')
+  await install(a, '@fixtures/demo')
+  await a.host.close()
+  await writeFile(join(a.directory, shortRunsFile), '{"short":3}')
+  const logger = createRecordingLogger()
+  const safe = await stage.start('a', { logger })
+  await untilPlugin(safe, '@fixtures/demo', 'to be without a host', ({ error }) => error?.code === 'no_host')
+  const { events } = (await safe.request('GET', '/api/history?limit=1000')).body
+  const { data, by } = events.find(({ type }: { type: string }) => type === 'HostDrainRequested')
+  assert.deepEqual([data, by], [{ host: 'a' }, 'supervisor'])
+  const [told] = logger.lines.filter(({ message }) => message.startsWith('Safe mode: this host takes no'))
+  assert.equal(told?.fields?.shortRuns, 3)
+  await safe.request('DELETE', '/api/hosts/a/drain')
+  await untilPlugin(safe, '@fixtures/demo', 'to run', ({ state }) => state === 'running')
+  await safe.host.close()
+  // It ended in order.
+  assert.equal(await readFile(join(a.directory, shortRunsFile), 'utf8'), '{"short":0}')
 })
 
 test('a host that was closed leaves its plugins to the others, and comes back to the fleet', async (t) => {
