@@ -1,3 +1,4 @@
+import { lazily } from '../../../base/lazily.ts'
 import type { Steps } from '../lua/steps.ts'
 import { eachPiece } from './format-function.ts'
 
@@ -13,7 +14,11 @@ function tableOf(polynomial: number): Uint32Array {
   })
 }
 
-const tables = { modbus: tableOf(modbusPolynomial), iso: tableOf(isoPolynomial) }
+/** Few plugins use them, and every worker would wait for them. */
+const tables = {
+  modbus: lazily(() => tableOf(modbusPolynomial)),
+  iso: lazily(() => tableOf(isoPolynomial)),
+}
 
 function* remainder(table: Uint32Array, initial: number, bytes: Uint8Array): Steps<number> {
   let rest = initial
@@ -23,8 +28,8 @@ function* remainder(table: Uint32Array, initial: number, bytes: Uint8Array): Ste
   return rest
 }
 
-export const crc16 = (bytes: Uint8Array): Steps<number> => remainder(tables.modbus, 0xffff, bytes)
+export const crc16 = (bytes: Uint8Array): Steps<number> => remainder(tables.modbus(), 0xffff, bytes)
 
 export function* crc32(bytes: Uint8Array): Steps<number> {
-  return ~(yield* remainder(tables.iso, -1, bytes)) >>> 0
+  return ~(yield* remainder(tables.iso(), -1, bytes)) >>> 0
 }

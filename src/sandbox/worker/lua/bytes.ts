@@ -31,9 +31,19 @@ export function toUnicode(bytes: Uint8Array): string {
   return text
 }
 
+/** What `toString('latin1')` calls; it takes any bytes, and no buffer has to be made around them, for twice the time. */
+const { latin1Slice } = Buffer.prototype as unknown as {
+  latin1Slice(this: Uint8Array, start: number, end: number): string
+}
+
 /** One character a byte. */
-export const toLatin1 = (bytes: Uint8Array): string =>
-  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1')
+export const toLatin1 = (bytes: Uint8Array): string => latin1Slice.call(bytes, 0, bytes.length)
 
 /** One byte a character; for text that is known to be ASCII, or that `toLatin1` made. */
-export const fromLatin1 = (text: string): Uint8Array => new Uint8Array(Buffer.from(text, 'latin1'))
+export function fromLatin1(text: string): Uint8Array {
+  const { length } = text
+  if (length > shortText) return new Uint8Array(Buffer.from(text, 'latin1'))
+  const bytes = new Uint8Array(length)
+  for (let index = 0; index < length; index += 1) bytes[index] = text.charCodeAt(index)
+  return bytes
+}

@@ -4,7 +4,7 @@ const isLetter = (c: number): boolean => (c >= 65 && c <= 90) || (c >= 97 && c <
 export const isDigit = (c: number): boolean => c >= 48 && c <= 57
 const isVisible = (c: number): boolean => c > 32 && c < 127
 
-const classes: Record<string, (c: number) => boolean> = {
+const classes: Readonly<Record<string, (c: number) => boolean>> = {
   a: isLetter,
   c: (c) => c < 32 || c === 127,
   d: isDigit,
@@ -18,19 +18,23 @@ const classes: Record<string, (c: number) => boolean> = {
   z: (c) => c === 0,
 }
 
-/** What a letter behind `%` matches: 256 answers. */
-const classTables = new Map<number, Uint8Array>()
-for (const [letter, holds] of Object.entries(classes)) {
-  const table = Uint8Array.from({ length: 256 }, (_unused, c) => (holds(c) ? 1 : 0))
-  classTables.set(letter.charCodeAt(0), table)
-  classTables.set(
-    letter.toUpperCase().charCodeAt(0),
-    table.map((bit) => 1 - bit),
-  )
+/** What a character behind `%` matches, 256 answers each, of those that were asked for. */
+const tables: (Uint8Array | undefined)[] = Array.from({ length: 256 })
+
+/** An upper-case letter is the opposite of its class; any other character stands for itself. */
+function tableOf(character: number): Uint8Array {
+  const letter = String.fromCharCode(character)
+  const found = classes[letter.toLowerCase()]
+  const holds =
+    found === undefined
+      ? (c: number) => c === character
+      : letter in classes
+        ? found
+        : (c: number) => !found(c)
+  return (tables[character] = Uint8Array.from({ length: 256 }, (_, c) => (holds(c) ? 1 : 0)))
 }
 
-/** Whether the class of `letter` has the byte; any other character stands for itself. */
+/** Whether the class of `letter` has the byte. */
 export function inClass(c: number, letter: number): boolean {
-  const table = classTables.get(letter)
-  return table === undefined ? letter === c : table[c] === 1
+  return (tables[letter] ?? tableOf(letter))[c] === 1
 }
