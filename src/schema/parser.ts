@@ -1,6 +1,7 @@
 import type { Static, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Settings } from 'typebox/system'
+import { lazily } from '../base/lazily.ts'
 import type { ProblemDetail } from '../base/problem.ts'
 
 export type Parsed<T> = { ok: true; value: T } | { ok: false; errors: ProblemDetail[] }
@@ -91,8 +92,10 @@ export function escapePointer(token: string): string {
 }
 
 export function createParser<S extends TSchema>(schema: S): Parser<Static<S>> {
-  const validator = Compile(schema)
+  // Compiled when it is first asked: most are of requests that never come, and a start would wait for all of them.
+  const validatorOf = lazily(() => Compile(schema))
   return (value) => {
+    const validator = validatorOf()
     if (validator.Check(value)) return { ok: true, value: value }
     const seen = new Set<string>()
     const errors = withoutBranches(validator.Errors(value), schema)
