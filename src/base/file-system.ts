@@ -14,9 +14,6 @@ export type FileSystem = Pick<
 
 export const systemFileSystem: FileSystem = promises
 
-/** Whether a file that somebody has open can be given no other name. */
-const renamesClosedOnly = platform() === 'win32'
-
 /** Makes a rename or a new file in `directory` survive a power cut. Windows syncs no directories: NTFS logs names. */
 export async function syncDirectory(files: Pick<FileSystem, 'open'>, directory: string): Promise<void> {
   if (platform() === 'win32') return
@@ -66,22 +63,11 @@ export function temporaryOf(path: string): string {
 }
 
 /**
- * Replaces a file as a whole: a reader sees the old content or the new, also after a power cut, and it is the new one for
- * good. When it fails, the old file is untouched and the temporary one is removed as far as possible. `content`: also in
- * pieces, of which only one need be in memory at a time.
+ * Replaces a file as a whole: a reader sees the old content or the new, also after a power cut. When it
+ * fails, the old file is untouched and the temporary one is removed as far as possible. `content`: also in pieces, of
+ * which only one need be in memory at a time.
  */
 export async function writeFileAtomically(
-  files: FileSystem,
-  path: string,
-  content: string | Uint8Array | AsyncIterable<string>,
-  mode: number,
-): Promise<void> {
-  await replaceFile(files, path, content, mode)
-  await syncDirectory(files, dirname(path))
-}
-
-/** As `writeFileAtomically`, but a power cut may bring the old content back until the directory is synced. */
-export async function replaceFile(
   files: FileSystem,
   path: string,
   content: string | Uint8Array | AsyncIterable<string>,
@@ -95,13 +81,12 @@ export async function replaceFile(
       for await (const piece of pieces) await handle.writeFile(piece)
       await handle.sync()
     } finally {
-      const closed = handle.close().catch(() => undefined)
-      // Nobody else need wait for that: what was to be on disk is there, or is known not to be.
-      if (renamesClosedOnly) await closed
+      await handle.close()
     }
     await files.rename(temporary, path)
   } catch (error) {
     await files.rm(temporary, { force: true }).catch(() => undefined)
     throw error
   }
+  await syncDirectory(files, dirname(path))
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Clock, ScheduledCall } from '../base/clock.ts'
-import { type FileSystem, replaceFile, syncDirectory } from '../base/file-system.ts'
+import { type FileSystem, writeFileAtomically } from '../base/file-system.ts'
 import type { Logger } from '../base/log.ts'
 import { privateFileMode } from '../base/private-files.ts'
 import { messageOf } from '../base/problem.ts'
@@ -18,8 +18,7 @@ const cacheDelay = 1_000
 
 export interface SnapshotWriter {
   /**
-   * Resolves when a snapshot that has the present state is there; a power cut may bring the one before it back for a moment
-   * yet, which is as good a beginning for the journal's last events. At once, when it is only to help with the next start: then
+   * Resolves when a snapshot that has the present state is on disk; at once, when it is only to help with the next start: then
    * it is written some time later, or by `close`. Never rejects: the journal has every
    * fact, so a snapshot that cannot be written is logged and tried again, at the next change or by itself.
    */
@@ -62,8 +61,6 @@ export function createSnapshotWriter(settings: {
   } = settings
   const path = join(directory, snapshotFileName)
   let writtenSeq = -1
-  /** The directory does not have the last one for good yet. */
-  let isNameDue = false
   let failure: string | undefined
   let running: Promise<void> = Promise.resolve()
   /** The one that begins when what runs is over. */
@@ -79,20 +76,8 @@ export function createSnapshotWriter(settings: {
     const folded = snapshotOf(current, kept, eventId?.(current.seq))
     const snapshot = hostId === undefined ? folded : { ...folded, host: { ...folded.host, id: hostId } }
     const content = `${JSON.stringify(changeHostFile(vault, 'seal', snapshot), null, 2)}\n`
-    await replaceFile(files, path, content, privateFileMode)
+    await writeFileAtomically(files, path, content, privateFileMode)
     writtenSeq = current.seq
-    isNameDue = true
-  }
-
-  async function makeLasting(): Promise<void> {
-    if (!isNameDue) return
-    try {
-      await syncDirectory(files, directory)
-      isNameDue = false
-    } catch (error) {
-      writtenSeq = -1
-      failed(error, false)
-    }
   }
 
   async function attempt(isRetry: boolean): Promise<void> {
@@ -104,18 +89,14 @@ export function createSnapshotWriter(settings: {
       retry?.cancel()
       retry = undefined
     } catch (error) {
-      failed(error, isRetry)
+      failure = storageFault(error) ?? messageOf(error)
+      const level = isRetry ? 'debug' : 'error'
+      logger[level]('The snapshot could not be written; the journal still has everything', {
+        path,
+        error: messageOf(error),
+      })
+      tryLater()
     }
-  }
-
-  function failed(error: unknown, isRetry: boolean): void {
-    failure = storageFault(error) ?? messageOf(error)
-    const level = isRetry ? 'debug' : 'error'
-    logger[level]('The snapshot could not be written; the journal still has everything', {
-      path,
-      error: messageOf(error),
-    })
-    tryLater()
   }
 
   /** Nobody may change anything for a long time, and until then the host would say that it is not in order. */
@@ -124,7 +105,7 @@ export function createSnapshotWriter(settings: {
     retry = clock.schedule(delay, () => {
       retry = undefined
       delay = Math.min(2 * delay, longestDelay)
-      running = running.then(() => attempt(true)).then(makeLasting)
+      running = running.then(() => attempt(true))
     })
   }
 
@@ -143,8 +124,7 @@ export function createSnapshotWriter(settings: {
       waiting = undefined
       return attempt(false)
     })
-    running = waiting.then(makeLasting)
-    return waiting
+    return (running = waiting)
   }
 
   return {
@@ -160,8 +140,7 @@ export function createSnapshotWriter(settings: {
       if (due === undefined) return running
       due.cancel()
       due = undefined
-      void writeNow()
-      return running
+      return writeNow()
     },
   }
 }
