@@ -45,6 +45,21 @@ test('§6 with auto isolation few share a worker, and who asks for memory has on
   )
 })
 
+test('§6 a worker that its last plugin has left takes the next one, and not the fresh one that is kept ready', async () => {
+  await withStage(
+    async ({ load, sandbox }) => {
+      const { isolate } = await load('a', '')
+      const [before] = sandbox.usage()
+      await isolate.unload()
+      await load('b', '')
+      assert.equal(sandbox.usage()[0]?.worker, before?.worker)
+    },
+    // The fresh one is there before the first plugin is loaded.
+    { spareDelay: 0, beatInterval: 1_000 },
+    'shared',
+  )
+})
+
 test('§6 plugins in different shared workers call each other', async () => {
   await withStage(
     async ({ load, sandbox }) => {

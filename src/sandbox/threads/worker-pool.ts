@@ -91,10 +91,16 @@ export function createWorkerPool({
     }
     worker.isolates.delete(isolate)
     if (worker.isolates.size > 0 || !workers.delete(worker.number)) return
-    // Its code is warm: whoever comes next is loaded in half the time.
-    const leftOver = closing ? worker : spare
-    if (!closing) spare = worker
-    await leftOver?.close()
+    if (closing) {
+      await worker.close()
+      return
+    }
+    // It is kept ready in the place of a fresh one, as its code is warm; and none need be started.
+    const fresh = spare
+    spare = worker
+    spareDue?.cancel()
+    spareDue = undefined
+    await fresh?.close()
   }
 
   return {
