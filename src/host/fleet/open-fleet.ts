@@ -12,8 +12,9 @@ import type { RunningLifecycle } from '../../lifecycle/create-lifecycle.ts'
 import type { Fleet, LifecycleFacade } from '../../lifecycle/facade.ts'
 import type { Announcement } from '../../lifecycle/lifecycle.ts'
 import type { Manifests } from '../../lifecycle/manifests/manifests.ts'
-import { unfinishedStartsLimit } from '../../lifecycle/supervision/safe-mode.ts'
+import { decideSafeMode } from '../../lifecycle/supervision/safe-mode.ts'
 import type { Ownership, SharedFiles } from '../../lifecycle/ownership.ts'
+import type { SafeModeReason } from '../../schema/journal-event.ts'
 import type { KeyValueStores } from '../../schema/key-value-stores.ts'
 import type { MqttProjection } from '../../mqtt-api/mqtt-projection.ts'
 import type { Voice } from '../../mqtt-api/voice.ts'
@@ -191,8 +192,8 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
         // In a cluster that has just begun, a new stream has nobody yet who writes to it.
         await connected.patiently(() => enter(parts))
         const short = await runs.begin()
-        if (options.safeMode || short >= unfinishedStartsLimit)
-          await connected.patiently(() => drain(parts.journal, short))
+        const reason = decideSafeMode(options.safeMode, short)
+        if (reason !== undefined) await connected.patiently(() => drain(parts.journal, reason, short))
         await known.start({
           ...{ journal, manifests: parts.manifests, bus, handover: lifecycle.handover },
           taken(plugin) {
@@ -244,14 +245,15 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
       )
     }
 
-    /** Asked for, or the last runs of this host, as many as `short`, have not lasted. */
-    async function drain(journal: FleetJournal, short: number): Promise<void> {
-      const by = options.safeMode ? 'startup' : 'supervisor'
+    /** `short`: how many runs before this one have not lasted. */
+    async function drain(journal: FleetJournal, reason: SafeModeReason, short: number): Promise<void> {
+      const by = reason === 'asked' ? 'startup' : 'supervisor'
       await journal.decide(null, () => [{ type: 'HostDrainRequested', plugin: null, data: { host: id } }], by)
-      logger.warn(
-        'Safe mode: this host takes no plugin until its drain is ended; the others run them',
-        options.safeMode ? { host: id } : { host: id, shortRuns: short },
-      )
+      logger.warn('Safe mode: this host takes no plugin until its drain is ended; the others run them', {
+        host: id,
+        reason,
+        shortRuns: short,
+      })
     }
   }
 
