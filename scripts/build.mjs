@@ -87,8 +87,8 @@ const onlyUsedLibraries = {
     // Its sort, which is replaced, names it.
     lines.push('exports.lua_assert = () => undefined')
     build.onLoad({ filter: /fengari\/src\/lualib\.js$/ }, () => ({ contents: lines.join('\n') }))
-    // Reads chunks that are compiled: all are texts.
-    build.onLoad({ filter: /fengari\/src\/lundump\.js$/ }, () => ({ contents: '' }))
+    // They read and write chunks that are compiled: all are texts.
+    build.onLoad({ filter: /fengari\/src\/(lundump|ldump)\.js$/ }, () => ({ contents: '' }))
     // The checks of its own bookkeeping are left out of Lua itself, too.
     replaceIn(
       build,

@@ -154,3 +154,18 @@ test('others have their turn in the midst of many values, which come out the sam
     assert.ok(two !== undefined && two.pauses >= 300 / 40, `${two?.pauses} pauses`)
   }
 })
+
+test('2.4 a few values take the same bytes alone and beside a table, and are read either way', () => {
+  const values = [undefined, true, false, 21.5, bytes('lamp'), bytes('')]
+  const alone = serialized(values).body
+  const beside = serialized([...values, runtime.newTable()]).body
+  assert.deepEqual(beside.subarray(0, alone.length), alone)
+  assert.deepEqual(deserialized(alone), values)
+  assert.deepEqual(deserialized(beside).slice(0, values.length), values)
+  const ends = values.map((_value, index) => serialized(values.slice(0, index)).body.length)
+  for (let length = 0; length < alone.length; length += 1) {
+    const cut = alone.subarray(0, length)
+    if (ends.includes(length)) assert.deepEqual(deserialized(cut), values.slice(0, ends.indexOf(length)))
+    else assert.throws(() => deserialized(cut), RangeError)
+  }
+})

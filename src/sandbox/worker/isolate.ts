@@ -1,6 +1,5 @@
 import { flowCells } from '../../schema/flow-cells.ts'
 import { createRetainedAccount, pluginRetainedLimits } from '../../schema/retained-account.ts'
-import type { Resources } from '../../schema/plugin.ts'
 import type { HostMessage, WorkerMessage } from '../../schema/worker-protocol.ts'
 import type { Operation } from '../../schema/operation.ts'
 import { createAsking } from './asking.ts'
@@ -97,8 +96,6 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   })
   const afterInit: (() => Steps<void>)[] = []
   let isInitialised = false
-  /** None have been said: the first ones are sent in any case. */
-  let sentCounts: Partial<Resources> = {}
   let isLoaded = false
   let isUnloading = false
 
@@ -209,11 +206,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   resources.add('httpRequests', { count: () => calls.count('http'), release: calls.giveUp })
 
   function changedResources(): Operation[] {
-    const counts: Resources = resources.counts()
-    const kinds = Object.keys(counts) as (keyof Resources)[]
-    if (kinds.every((kind) => counts[kind] === sentCounts[kind])) return []
-    sentCounts = counts
-    return [{ kind: 'resources', resources: counts }]
+    const counts = resources.changedCounts()
+    return counts === undefined ? [] : [{ kind: 'resources', resources: counts }]
   }
 
   /** Why the plugin does not run, or undefined when it does. */

@@ -25,6 +25,7 @@ const releaseOrder = [
   'handedOver',
 ] as const
 export type ReleaseStage = (typeof releaseOrder)[number]
+const uncounted: ReadonlySet<ReleaseStage> = new Set(['exposures', 'handedOver'])
 
 /** One table of something that a plugin holds. */
 export interface ResourceCollection {
@@ -37,23 +38,22 @@ export interface ResourceRegistry {
   add(stage: ReleaseStage, collection: ResourceCollection): void
   /** Counted now, from the collections themselves. */
   counts(): Resources
+  /** The same, if it is not what it was when this was asked last. */
+  changedCounts(): Resources | undefined
   /** Releases everything, stage by stage. A failing one does not stop the others; what failed is returned. */
   releaseAll(): unknown[]
 }
 
 export function createResourceRegistry(): ResourceRegistry {
-  const collections = new Map<ReleaseStage, ResourceCollection[]>()
+  const stages = releaseOrder.map((name) => ({ name, collections: [] as ResourceCollection[], last: -1 }))
+  const counted = stages.filter(({ name }) => !uncounted.has(name))
+
   function count(stage: ReleaseStage): number {
-    let sum = 0
-    for (const collection of collections.get(stage) ?? []) sum += collection.count()
-    return sum
+    return sumOf(stages.find(({ name }) => name === stage)?.collections ?? [])
   }
 
-  return {
-    add(stage, collection) {
-      collections.set(stage, [...(collections.get(stage) ?? []), collection])
-    },
-    counts: () => ({
+  function counts(): Resources {
+    return {
       timers: count('timers'),
       pollers: count('pollers'),
       eventSubscriptions: count('eventSubscriptions'),
@@ -69,11 +69,29 @@ export function createResourceRegistry(): ResourceRegistry {
       watchers: count('watchers'),
       serialPorts: count('serialPorts'),
       discoveries: count('discoveries'),
-    }),
+    }
+  }
+
+  return {
+    add(stage, collection) {
+      stages.find(({ name }) => name === stage)?.collections.push(collection)
+    },
+    counts,
+    // Asked after each entry into Lua: nothing is made for the answer that nothing has changed.
+    changedCounts() {
+      let changed = false
+      for (const stage of counted) {
+        const now = sumOf(stage.collections)
+        if (now === stage.last) continue
+        stage.last = now
+        changed = true
+      }
+      return changed ? counts() : undefined
+    },
     releaseAll() {
       const errors: unknown[] = []
-      for (const stage of releaseOrder) {
-        for (const collection of collections.get(stage) ?? []) {
+      for (const { collections } of stages) {
+        for (const collection of collections) {
           try {
             collection.release()
           } catch (error) {
@@ -84,4 +102,10 @@ export function createResourceRegistry(): ResourceRegistry {
       return errors
     },
   }
+}
+
+function sumOf(collections: readonly ResourceCollection[]): number {
+  let sum = 0
+  for (const collection of collections) sum += collection.count()
+  return sum
 }

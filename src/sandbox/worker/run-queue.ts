@@ -48,10 +48,14 @@ export function createRunQueue(monotonic: () => number): RunQueue {
   }
 
   function next(): Runner | undefined {
-    const [first] = waiting
-    const ending = lastWasEnding ? undefined : [...waiting].find(({ isEnding }) => isEnding)
+    const ending = lastWasEnding ? undefined : firstEnding()
     lastWasEnding = ending !== undefined
-    return ending ?? first
+    return ending ?? waiting.values().next().value
+  }
+
+  function firstEnding(): Runner | undefined {
+    for (const runner of waiting) if (runner.isEnding) return runner
+    return undefined
   }
 
   function runOne(): boolean {

@@ -41,8 +41,9 @@ export interface TurnsSettings {
 }
 
 interface Account {
-  /** Beats since the event loop has turned. */
+  /** Beats since the event loop has turned, when it has turned so often. */
   stretch: number
+  turn: number
   /** Beats of the present window that it had at a stretch, when it could not be set aside. */
   kept: number
   /** Bytes. */
@@ -66,6 +67,11 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
   let windowBegun = beat()
   let bytes = total(memory())
   let awaitingTurn = false
+  /** How often the event loop has turned after somebody's turn. */
+  let turn = 0
+  /** For whom memory has grown most, and whether that has to be found out anew. */
+  let leader: { isolate: number; account: Account } | undefined
+  let isLeaderInDoubt = false
   /** Who has to go for its memory, and since when. */
   let evicted: { isolate: number; at: number } | undefined
   /** Bytes at which it is found out how many of them are garbage: not again for each byte more. */
@@ -75,10 +81,26 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
   function accountOf(isolate: number): Account {
     let account = accounts.get(isolate)
     if (account === undefined) {
-      account = { stretch: 0, kept: 0, grown: 0, allowed: rules.loadBeats }
+      account = { stretch: 0, turn, kept: 0, grown: 0, allowed: rules.loadBeats }
       accounts.set(isolate, account)
     }
     return account
+  }
+
+  /** Not set back for all of them at each turn of the event loop: there may be hundreds. */
+  function stretchOf(account: Account): number {
+    return account.turn === turn ? account.stretch : 0
+  }
+
+  function setStretch(account: Account, beats: number): void {
+    account.stretch = beats
+    account.turn = turn
+  }
+
+  function grow(isolate: number, account: Account, more: number): void {
+    account.grown += more
+    if (leader?.account === account) isLeaderInDoubt ||= more < 0
+    else if (account.grown > (leader?.account.grown ?? 0)) leader = { isolate, account }
   }
 
   /** Writes down what has passed since the last time for the isolate on top. Answers the memory in use. */
@@ -88,11 +110,10 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     const top = stack.at(-1)
     // One that has just ended has no account any more.
     const account = top === undefined ? undefined : accounts.get(top)
-    if (account !== undefined) {
+    if (top !== undefined && account !== undefined) {
       // The beats wrap around at 32 bits.
-      const beats = (now - since) | 0
-      account.stretch += beats
-      account.grown += total(used) - bytes
+      setStretch(account, stretchOf(account) + ((now - since) | 0))
+      grow(top, account, total(used) - bytes)
     }
     since = now
     bytes = total(used)
@@ -113,13 +134,21 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
   }
 
   /** The one for which memory has grown most, of all or of those that stay. */
-  function largest(of: 'all' | 'staying'): number | undefined {
-    let found: [isolate: number, grown: number] | undefined
-    for (const [isolate, { grown }] of accounts) {
+  function largest(of: 'all' | 'staying'): typeof leader {
+    let found: typeof leader
+    for (const [isolate, account] of accounts) {
       const counts = of === 'all' || !told.has(isolate)
-      if (counts && grown > (found?.[1] ?? 0)) found = [isolate, grown]
+      if (counts && account.grown > (found?.account.grown ?? 0)) found = { isolate, account }
     }
-    return found?.[0]
+    return found
+  }
+
+  function showLargest(): void {
+    if (isLeaderInDoubt) {
+      leader = largest('all')
+      isLeaderInDoubt = false
+    }
+    Atomics.store(cells, turnCells.largest, leader?.isolate ?? 0)
   }
 
   /** Bytes that go with those that have been told to. */
@@ -132,7 +161,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
   function judge({ heap, outside }: MemoryInUse): void {
     const top = stack.at(-1)
     const account = top === undefined ? undefined : accounts.get(top)
-    if (top !== undefined && account !== undefined && account.stretch >= account.allowed) blame(top, 'time')
+    if (top !== undefined && account !== undefined && stretchOf(account) >= account.allowed) blame(top, 'time')
     if (((beat() - windowBegun) | 0) >= rules.windowBeats) closeWindow()
     if (heap < doubtful.heap && outside < doubtful.outside) return
     // Time to leave: nobody else is to go for what it still keeps.
@@ -145,7 +174,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     }
     const less = leaving()
     if (kept.heap - less < room.heap && kept.outside - less < room.outside) return
-    const grower = largest('staying')
+    const grower = largest('staying')?.isolate
     if (grower === undefined) return
     evicted = { isolate: grower, at: beat() }
     blame(grower, 'memory')
@@ -171,8 +200,8 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
   function beginStretch(): void {
     awaitingTurn = false
     settle()
-    for (const account of accounts.values()) account.stretch = 0
-    Atomics.store(cells, turnCells.largest, largest('all') ?? 0)
+    turn += 1
+    showLargest()
   }
 
   return {
@@ -184,14 +213,14 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
       }
       settle()
       const account = accountOf(isolate)
-      const begun = account.stretch
+      const begun = stretchOf(account)
       stack.push(isolate)
       show(isolate)
       try {
         return task()
       } finally {
         const used = settle()
-        const beats = account.stretch - begun
+        const beats = stretchOf(account) - begun
         // A slice may well begin before a beat and end after it.
         if (beats > 1) account.kept += beats
         judge(used)
@@ -210,19 +239,23 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
       const account = accountOf(isolate)
       account.allowed = rules.stretchBeats
       // What it has had counts as its load, which was allowed.
-      account.stretch = 0
+      setStretch(account, 0)
       account.kept = 0
     },
     renew(isolate) {
       excesses.delete(isolate)
       told.add(isolate)
       const account = accountOf(isolate)
-      account.stretch = 0
+      setStretch(account, 0)
       account.kept = 0
     },
     forget(isolate) {
       const grown = accounts.get(isolate)?.grown ?? 0
       accounts.delete(isolate)
+      if (leader?.isolate === isolate) {
+        leader = undefined
+        isLeaderInDoubt = true
+      }
       excesses.delete(isolate)
       told.delete(isolate)
       if (evicted?.isolate === isolate) {

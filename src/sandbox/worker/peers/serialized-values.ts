@@ -18,6 +18,10 @@ const valuesAtOnce = 256
 
 const tag = { nil: 0, no: 1, yes: 2, number: 3, string: 4, table: 5, again: 6, reference: 7 } as const
 
+/** Of all writers: what is written is copied before the next one begins. */
+const firstBuffer = new Uint8Array(firstCapacity)
+const firstView = new DataView(firstBuffer.buffer)
+
 export interface Serialization {
   /** What the receiver is to call it by. */
   refer(value: LuaTable | LuaFunction): Reference
@@ -29,7 +33,51 @@ export interface Serialization {
  * Lua values as bytes: numbers and strings exactly, plain tables copied, one that occurs twice as one. Functions,
  * and tables with functions or a metatable, become references. Throws `Error` for what is too large or too deep.
  */
-export function* serializeValues(
+export function* serializeValues(values: readonly LuaValue[], how: Serialization): Steps<SerializedValues> {
+  return serializeFlat(values, how) ?? (yield* serializeNested(values, how))
+}
+
+/** What most calls hand over: a few values none of which is a table to be copied. Undefined: it is more than that. */
+function serializeFlat(
+  values: readonly LuaValue[],
+  { refer, withheld }: Serialization,
+): SerializedValues | undefined {
+  let size = 0
+  for (const value of values) {
+    size += flatSize(value)
+    if (size > firstCapacity) return undefined
+  }
+  const references: Reference[] = []
+  let at = 0
+  for (const value of values) {
+    if (value === undefined || withheld?.(value) === true) firstView.setUint8(at++, tag.nil)
+    else if (typeof value === 'boolean') firstView.setUint8(at++, value ? tag.yes : tag.no)
+    else if (typeof value === 'number') {
+      firstView.setUint8(at, tag.number)
+      firstView.setFloat64(at + 1, value, true)
+      at += 9
+    } else {
+      const isString = value instanceof Uint8Array
+      firstView.setUint8(at, isString ? tag.string : tag.reference)
+      firstView.setUint32(at + 1, isString ? value.length : references.length, true)
+      at += 5
+      if (isString) {
+        firstBuffer.set(value, at)
+        at += value.length
+      } else references.push(refer(value))
+    }
+  }
+  return { body: firstBuffer.slice(0, at), references }
+}
+
+/** Bytes that it takes at most; more than there may be for a table that is copied. */
+function flatSize(value: LuaValue): number {
+  if (value instanceof Uint8Array) return 5 + value.length
+  if (typeof value !== 'object') return 9
+  return value.kind === 'table' && value.metatable === undefined ? firstCapacity + 1 : 5
+}
+
+function* serializeNested(
   values: readonly LuaValue[],
   { refer, withheld }: Serialization,
 ): Steps<SerializedValues> {
@@ -103,10 +151,38 @@ export interface Deserialization {
 }
 
 /** The values that these bytes and references stand for. Throws `Error` for broken ones. */
-export function* deserializeValues(
-  body: Uint8Array,
-  { newTable, resolved }: Deserialization,
-): Steps<LuaValue[]> {
+export function* deserializeValues(body: Uint8Array, how: Deserialization): Steps<LuaValue[]> {
+  return deserializeFlat(body, how) ?? (yield* deserializeNested(body, how))
+}
+
+/** The same for few bytes without a table. Undefined: there is one, or the bytes are broken. */
+function deserializeFlat(body: Uint8Array, { resolved }: Deserialization): LuaValue[] | undefined {
+  const { length } = body
+  if (length > firstCapacity) return undefined
+  firstBuffer.set(body)
+  const values: LuaValue[] = []
+  for (let at = 0; at < length;) {
+    const kind = firstView.getUint8(at)
+    at += 1
+    if (kind === tag.nil) values.push(undefined)
+    else if (kind === tag.no || kind === tag.yes) values.push(kind === tag.yes)
+    else if (kind === tag.number && at + 8 <= length) {
+      values.push(firstView.getFloat64(at, true))
+      at += 8
+    } else if ((kind === tag.string || kind === tag.reference) && at + 4 <= length) {
+      const word = firstView.getUint32(at, true)
+      at += 4
+      if (kind === tag.reference) values.push(resolved[word])
+      else if (at + word <= length) {
+        values.push(body.slice(at, at + word))
+        at += word
+      } else return undefined
+    } else return undefined
+  }
+  return values
+}
+
+function* deserializeNested(body: Uint8Array, { newTable, resolved }: Deserialization): Steps<LuaValue[]> {
   const view = new DataView(body.buffer, body.byteOffset, body.byteLength)
   const tables: LuaTable[] = []
   /** Tables that have begun and not ended, each within the one before. `key` has been read, and its value has not. */
@@ -199,10 +275,6 @@ interface Writer {
   keep(): void
   take(): Uint8Array
 }
-
-/** Of all writers: what is written is copied before the next one begins. */
-const firstBuffer = new Uint8Array(firstCapacity)
-const firstView = new DataView(firstBuffer.buffer)
 
 function createWriter(): Writer {
   let buffer = firstBuffer
