@@ -11,7 +11,7 @@ export interface Reply {
   /** `gone`: the number of the isolate that should have answered, when it has ended. */
   fail(message: string, gone?: number): void
   /** Whether somebody still waits for it. */
-  readonly wanted: boolean
+  isWanted(): boolean
   /** Called when nobody waits for the answer any more. */
   whenAbandoned(callback: () => void): void
 }
@@ -65,9 +65,7 @@ export function createPendingRequests(): PendingRequests {
           const failure = { kind: 'answer', isolate, number, ok: false, message } as const
           post(gone === undefined ? failure : { ...failure, gone })
         },
-        get wanted() {
-          return open.has(number)
-        },
+        isWanted: () => open.has(number),
         whenAbandoned(callback) {
           if (open.has(number)) open.set(number, { waits, abandoned: callback })
         },

@@ -98,7 +98,7 @@ export function createPluginCalls(): PluginCalls {
         peers.get(holder)?.post({ kind: 'peerEnded', isolate: holder, ended: isolate })
     },
     find(caller, id, reply) {
-      if (!reply.wanted) return
+      if (!reply.isWanted()) return
       const peer = [...findable.values()].find((candidate) => candidate.id === id)
       if (peer === undefined) {
         reply.succeed(undefined)
@@ -118,7 +118,7 @@ export function createPluginCalls(): PluginCalls {
     call(caller, { owner, handle, operation, depth, serialized }, reply) {
       const callee = peers.get(owner)
       // The question may have had to wait on its way here.
-      if (!reply.wanted) {
+      if (!reply.isWanted()) {
         ledger.discard(caller, serialized.references)
         return
       }

@@ -58,9 +58,8 @@ export function createAsking(settings: AskingSettings): Asking {
     accept: (answer: Answers[K]) => T,
   ): Waiting<T> {
     let outcome: (() => T) | undefined
-    let over = false
     const end = (): void => {
-      over = true
+      waiting.settled = true
       awaited.delete(waiting)
       waiting.wake?.()
     }
@@ -80,10 +79,9 @@ export function createAsking(settings: AskingSettings): Asking {
           }),
         ),
     )
-    const waiting: Waiting<T> = {
-      get settled() {
-        return over
-      },
+    // No getter: V8 takes longer to make an object with one than for the rest of a question.
+    const waiting: Waiting<T> & { settled: boolean } = {
+      settled: false,
       wake: undefined,
       start,
       take() {
@@ -91,7 +89,7 @@ export function createAsking(settings: AskingSettings): Asking {
         return outcome()
       },
       giveUp() {
-        if (over) return
+        if (waiting.settled) return
         takeBack()
         end()
       },

@@ -1,4 +1,5 @@
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import { toLatin1 } from '../lua/bytes.ts'
 import { isFunction, isTable, optionalText, textOf, typeName } from '../plugin-api/arguments.ts'
 
 /** Fields of an instance that other plugins cannot see: its configuration, and what the host calls. */
@@ -51,7 +52,8 @@ export function createPrivacy({ providedAs, instance, config, secrets }: Privacy
 
   return {
     isHostMethod: (value) => isFunction(value) && hostMethod.test(providedAs(value) ?? ''),
-    hides: (target, key) => isInstance(target) && hiddenFields.has(optionalText(key) ?? ''),
+    hides: (target, key) =>
+      key instanceof Uint8Array && isInstance(target) && hiddenFields.has(toLatin1(key)),
     writerOf(target, key) {
       if (isTable(target) && target.writer !== undefined) return target.writer
       const writer = isTable(target) ? target.metatable?.get('__newindex') : undefined
