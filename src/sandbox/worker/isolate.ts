@@ -4,10 +4,11 @@ import type { HostMessage, WorkerMessage } from '../../schema/worker-protocol.ts
 import type { Operation } from '../../schema/operation.ts'
 import { createAsking } from './asking.ts'
 import { type ByteBudget, createByteBudget } from './byte-budget.ts'
+import { createDeliveries } from './deliveries.ts'
 import { createInbox } from './inbox.ts'
 import { createLuaRuntime } from './lua/lua-runtime.ts'
 import type { LuaRuntime } from './lua/lua-value.ts'
-import { callOn, type Steps } from './lua/steps.ts'
+import type { Steps } from './lua/steps.ts'
 import { fromPlain, toPlain, toStored } from './lua/plain.ts'
 import { createLimitGuard } from './limit-guard.ts'
 import { createLuaEntry } from './lua-entry.ts'
@@ -19,7 +20,7 @@ import { createMethods } from './plugin-api/methods.ts'
 import { createApiTables } from './plugin-api/plugin-api.ts'
 import type { SetOutcome } from './plugin-api/points.ts'
 import type { PluginContext } from './plugin-context.ts'
-import { createFrameReader, type Frame, type FrameKind } from '../../schema/message-frames.ts'
+import { startPlugin, type StartFailure } from './plugin-start.ts'
 import { createPluginLog, failureOf } from './plugin-log.ts'
 import type { ReceivedCall } from './local-calls.ts'
 import type { PeerMessage, QuestionChannel } from './question-channel.ts'
@@ -64,10 +65,6 @@ export interface WorkerIsolateSettings {
   closed(): void
 }
 
-type LoadFailure = Extract<WorkerMessage, { kind: 'loadFailed' }>
-type FailureCode = LoadFailure['code']
-
-const entryFile = 'init.lua'
 /** Milliseconds for `onCleanup` where others share the worker: they may be busy, and the host waits for its end. */
 const sharedCleanup = 2_000
 
@@ -203,6 +200,11 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   }
   const { part } = beginApi(context)
   const plugin = part('plugin')
+  const deliveryOf = createDeliveries({
+    part,
+    log,
+    handled: (cost) => void Atomics.add(flow, flowCells.handled, cost),
+  })
   resources.add('httpRequests', { count: () => calls.count('http'), release: calls.giveUp })
 
   function changedResources(): Operation[] {
@@ -210,48 +212,24 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     return counts === undefined ? [] : [{ kind: 'resources', resources: counts }]
   }
 
-  /** Why the plugin does not run, or undefined when it does. */
-  function* start(): Steps<LoadFailure | undefined> {
-    const failed = (code: FailureCode, error: unknown): LoadFailure => {
-      const { message, traceback } = failureOf(error)
-      const failure = {
-        message: redactor.redactMessage(message),
-        traceback: redactor.redactMessage(traceback),
-      }
-      return { kind: 'loadFailed', isolate, code, failure }
+  function refusalOf({ code, error }: StartFailure): WorkerMessage {
+    const { message, traceback } = failureOf(error)
+    const failure = {
+      message: redactor.redactMessage(message),
+      traceback: redactor.redactMessage(traceback),
     }
-    const chunk = source.files[entryFile]
-    if (chunk === undefined) return failed('lua_error', `the manifest's files name no ${entryFile}`)
-    const account = openAccount(budgets.load)
-    try {
-      yield* callOn(account, runtime.compile(chunk, entryFile))
-      const { claimedId } = plugin
-      if (claimedId === undefined) {
-        return failed(
-          'lua_error',
-          `${entryFile} did not call Plugin:new("${source.shortId}", …), so there is no plugin`,
-        )
-      }
-      if (claimedId !== source.id && claimedId !== source.shortId) {
-        return failed(
-          'plugin_id_mismatch',
-          `${entryFile} calls Plugin:new("${claimedId}"), but the manifest names ${source.id}; use "${source.shortId}"`,
-        )
-      }
-      yield* plugin.runInit(account)
-      return undefined
-    } catch (error) {
-      if (turns?.excess(isolate) !== undefined) return failed('overran', error)
-      if (account.exceeded) limits.reached('loadTime')
-      return failed(account.exceeded ? 'load_timeout' : 'lua_error', error)
-    }
+    return { kind: 'loadFailed', isolate, code, failure }
   }
 
   function* load(): Steps<void> {
-    const failure = yield* start()
+    const failure = yield* startPlugin({
+      ...{ source, runtime, plugin, milliseconds: budgets.load },
+      overran: () => turns?.excess(isolate) !== undefined,
+      outOfTime: () => limits.reached('loadTime'),
+    })
     if (failure !== undefined) {
       releaseEverything()
-      finish(failure)
+      finish(refusalOf(failure))
       return
     }
     isInitialised = true
@@ -287,43 +265,6 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     }
     releaseEverything()
     finish({ kind: 'unloaded', isolate, resources: resources.counts() })
-  }
-
-  function handled(cost: number): void {
-    Atomics.add(flow, flowCells.handled, cost)
-  }
-
-  /** Delivers one at a time. */
-  function deliveryTask(frames: Uint8Array): () => boolean {
-    const reader = createFrameReader(frames)
-    /** What the last frame still has: the bytes of a connection may be thousands of lines. */
-    let rest: (() => boolean) | undefined
-
-    function deliver(frame: Frame, cost: number): void {
-      const { kind, name, subscription, payload, foreignCaller } = frame
-      if (isOfConnection(kind)) {
-        rest = part('connections').deliver(frame)
-        return
-      }
-      handled(cost)
-      if (kind === 'event') part('events').deliver(name, payload, foreignCaller)
-      else if (kind === 'message') part('mqtt').deliver(subscription, name, payload)
-      else if (kind === 'schedule') part('schedules').deliver(subscription)
-      else if (kind === 'watch') part('watches').deliver(subscription, name, payload)
-    }
-
-    return () => {
-      const before = reader.left
-      const frame = rest === undefined ? reader.next() : undefined
-      try {
-        if (frame !== undefined) deliver(frame, before - reader.left)
-        if (rest?.() === true) rest = undefined
-      } catch (error) {
-        rest = undefined
-        log.failure('delivery', error)
-      }
-      return rest === undefined && reader.left === 0
-    }
   }
 
   function* answer(request: number, steps: Steps<SetOutcome>): Steps<void> {
@@ -373,7 +314,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     receive(message) {
       switch (message.kind) {
         case 'deliver':
-          inbox.add(deliveryTask(message.frames))
+          inbox.add(deliveryOf(message.frames))
           tasks.schedule()
           break
         case 'setControl':
@@ -411,7 +352,3 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     },
   }
 }
-
-/** What connections bring they account for themselves. */
-const isOfConnection = (kind: FrameKind): boolean =>
-  kind === 'connection' || kind === 'data' || kind === 'text'

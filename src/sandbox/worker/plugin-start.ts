@@ -1,0 +1,53 @@
+import type { LoadSource, WorkerMessage } from '../../schema/worker-protocol.ts'
+import type { LuaRuntime } from './lua/lua-value.ts'
+import { callOn, type Steps } from './lua/steps.ts'
+import type { PluginInstances } from './plugin-api/plugin.ts'
+import { openAccount } from './time-budget.ts'
+
+/** Why a plugin does not run. `error`: as it was thrown, or a sentence. */
+export interface StartFailure {
+  code: Extract<WorkerMessage, { kind: 'loadFailed' }>['code']
+  error: unknown
+}
+
+export interface PluginStart {
+  source: LoadSource
+  runtime: LuaRuntime
+  plugin: PluginInstances
+  /** For the chunk and the init callback together. */
+  milliseconds: number
+  /** Whether it has taken too much of the worker that it shares. */
+  overran(): boolean
+  /** It has met the limit of its time. */
+  outOfTime(): void
+}
+
+const entryFile = 'init.lua'
+
+/** Runs the chunk and the init callback. Answers why the plugin does not run, or undefined when it does. */
+export function* startPlugin(start: PluginStart): Steps<StartFailure | undefined> {
+  const { source, runtime, plugin, milliseconds } = start
+  const failed = (error: string): StartFailure => ({ code: 'lua_error', error })
+  const chunk = source.files[entryFile]
+  if (chunk === undefined) return failed(`the manifest's files name no ${entryFile}`)
+  const account = openAccount(milliseconds)
+  try {
+    yield* callOn(account, runtime.compile(chunk, entryFile))
+    const { claimedId } = plugin
+    if (claimedId === undefined) {
+      return failed(`${entryFile} did not call Plugin:new("${source.shortId}", …), so there is no plugin`)
+    }
+    if (claimedId !== source.id && claimedId !== source.shortId) {
+      return {
+        code: 'plugin_id_mismatch',
+        error: `${entryFile} calls Plugin:new("${claimedId}"), but the manifest names ${source.id}; use "${source.shortId}"`,
+      }
+    }
+    yield* plugin.runInit(account)
+    return undefined
+  } catch (error) {
+    if (start.overran()) return { code: 'overran', error }
+    if (account.exceeded) start.outOfTime()
+    return { code: account.exceeded ? 'load_timeout' : 'lua_error', error }
+  }
+}
