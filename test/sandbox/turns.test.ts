@@ -154,6 +154,37 @@ test('§6 when memory is short the isolate has to go for which it has grown most
   assert.equal(cell('largest'), 0)
 })
 
+test('§6 who has given its memory back is not the one that has grown most any more', () => {
+  const { turns, used, cell, endTurn } = stage()
+  turns.run(1, () => void (used.heap += 5_000))
+  turns.run(2, () => void (used.heap += 1_000))
+  turns.run(3, () => void (used.heap += 2_000))
+  endTurn()
+  assert.equal(cell('largest'), 1)
+  turns.run(1, () => void (used.heap -= 4_500))
+  endTurn()
+  assert.equal(cell('largest'), 3)
+  turns.forget(3)
+  turns.run(1, () => undefined)
+  endTurn()
+  assert.equal(cell('largest'), 2)
+})
+
+test('§6 a stretch ends with the turn of the event loop, also for one that is called again long after', () => {
+  const { turns, told, beats, endTurn } = stage()
+  for (const isolate of [1, 2]) turns.loaded(isolate)
+  turns.run(1, () => beats(7))
+  endTurn()
+  for (let turn = 0; turn < 5; turn += 1) {
+    turns.run(2, () => beats(1))
+    endTurn()
+  }
+  turns.run(1, () => beats(7))
+  assert.deepEqual(told, [])
+  turns.run(1, () => beats(1))
+  assert.deepEqual(told, [[1, 'time']])
+})
+
 test('§6 who takes its time to go is to blame for what it keeps, and nobody goes in its place', () => {
   const { turns, told, used, beats, endTurn, watch } = stage()
   turns.run(1, () => void (used.heap += 1_000))
