@@ -26,19 +26,29 @@ export interface Witness {
 /** Topics on which the plugins act: one level below. */
 const topic = 'witness'
 
+/** Acts of each plugin that a breach is told with: some two seconds of them. */
+const actsKept = 24
+
 export async function startWitness(context: TestContext, broker: string): Promise<Witness> {
   const seen = new Map<string, Act>()
   const owners = new Map<string, string>()
   const breaches: string[] = []
   const counts = { mqtt: 0, http: 0 }
+  /** The last acts of each plugin, for whoever reads a breach. */
+  const latest = new Map<string, string[]>()
 
   function look(act: Act, way: keyof typeof counts): void {
     const { plugin, host, epoch } = act
     counts[way] += 1
+    const acts = latest.get(plugin) ?? []
+    acts.push(`${host} ${epoch}.${act.n} ${way} at ${Math.round(performance.now())}`)
+    latest.set(plugin, acts.slice(-actsKept))
     const known = seen.get(plugin)
     if (known !== undefined && epoch < known.epoch) {
       const after = `after ${known.host} under ${known.epoch}`
-      breaches.push(`${host} acts as ${plugin} under epoch ${epoch} over ${way}, ${after}`)
+      breaches.push(
+        `${host} acts as ${plugin} under epoch ${epoch} over ${way}, ${after}; last: ${acts.slice(-actsKept).join(', ')}`,
+      )
       return
     }
     seen.set(plugin, act)
