@@ -2,9 +2,8 @@ import type { SerializedValues, Reference } from '../../../schema/plugin-call.ts
 import { serializedReferenceLimit } from '../../../schema/plugin-call-limits.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import { pause, type Steps } from '../lua/steps.ts'
+import { createValueWriter, firstBuffer, firstCapacity, firstView, tag } from './value-writer.ts'
 
-/** Bytes of the values of one call: a picture fits, and no plugin can fill the host's memory. */
-export const serializedBytesLimit = 16 * 1024 * 1024
 /**
  * Tables among the values of one call, and their entries. In Lua one takes some hundred bytes, however few it has here: more could
  * fill the receiver's memory.
@@ -12,15 +11,8 @@ export const serializedBytesLimit = 16 * 1024 * 1024
 export const serializedEntryLimit = 100_000
 /** Tables within tables; deeper ones are a mistake. */
 const deepest = 100
-const firstCapacity = 256
 /** Values after which others may have their turn: less than a millisecond of work. */
 const valuesAtOnce = 256
-
-const tag = { nil: 0, no: 1, yes: 2, number: 3, string: 4, table: 5, again: 6, reference: 7 } as const
-
-/** Of all writers: what is written is copied before the next one begins. */
-const firstBuffer = new Uint8Array(firstCapacity)
-const firstView = new DataView(firstBuffer.buffer)
 
 export interface Serialization {
   /** What the receiver is to call it by. */
@@ -81,7 +73,7 @@ function* serializeNested(
   values: readonly LuaValue[],
   { refer, withheld }: Serialization,
 ): Steps<SerializedValues> {
-  const bytes = createWriter()
+  const bytes = createValueWriter()
   const references: Reference[] = []
   /** Tables by their number, in the order in which they begin. */
   const tables = new Map<LuaTable, number>()
@@ -261,73 +253,5 @@ function createEntryCount(): (more: number) => void {
     entries += more
     if (entries > serializedEntryLimit)
       throw new RangeError(`the tables have more than ${serializedEntryLimit} entries`)
-  }
-}
-
-interface Writer {
-  byte(value: number): void
-  number(value: number): void
-  string(value: Uint8Array): void
-  table(pairs: number): void
-  again(index: number): void
-  reference(index: number): void
-  /** Another writer may begin before this one ends. */
-  keep(): void
-  take(): Uint8Array
-}
-
-function createWriter(): Writer {
-  let buffer = firstBuffer
-  let view = firstView
-  let length = 0
-
-  function move(size: number): void {
-    const other = new Uint8Array(size)
-    other.set(buffer)
-    buffer = other
-    view = new DataView(buffer.buffer)
-  }
-
-  /** Makes room, and answers where it begins. */
-  function reserve(size: number): number {
-    const at = length
-    length += size
-    if (length > serializedBytesLimit)
-      throw new Error(`the values take more than ${serializedBytesLimit} bytes`)
-    if (length > buffer.length) move(Math.max(length, buffer.length * 2))
-    return at
-  }
-
-  function counted(kind: number, count: number, size = 0): number {
-    const at = reserve(5 + size)
-    view.setUint8(at, kind)
-    view.setUint32(at + 1, count, true)
-    return at + 5
-  }
-
-  return {
-    byte(value) {
-      // First the room: the view may be another one afterwards.
-      const at = reserve(1)
-      view.setUint8(at, value)
-    },
-    number(value) {
-      const at = reserve(9)
-      view.setUint8(at, tag.number)
-      view.setFloat64(at + 1, value, true)
-    },
-    string(value) {
-      // First the room: the buffer may be another one afterwards.
-      const at = counted(tag.string, value.length, value.length)
-      buffer.set(value, at)
-    },
-    table: (pairs) => void counted(tag.table, pairs),
-    again: (index) => void counted(tag.again, index),
-    reference: (index) => void counted(tag.reference, index),
-    keep() {
-      if (buffer === firstBuffer) move(buffer.length * 2)
-    },
-    // A copy of its own size: a view would take the whole buffer along.
-    take: () => buffer.slice(0, length),
   }
 }
