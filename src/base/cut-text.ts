@@ -19,6 +19,12 @@ export function cutText(text: string, limit = messageBytesLimit, whole = text): 
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, end)) + ending
 }
 
+/** Bytes of a name that somebody asked for, where a sentence repeats it. */
+const quotedBytesLimit = 200
+
+/** What somebody asked for, in quotes, and no longer than leaves room for what the sentence says of it. */
+export const quoted = (text: string): string => JSON.stringify(cutText(text, quotedBytesLimit))
+
 /** The value with every text in it cut, at any depth. */
 export function cutTexts<T>(value: T, limit = messageBytesLimit): T {
   if (typeof value === 'string') return cutText(value, limit) as T & string

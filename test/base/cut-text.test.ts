@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { cutText, messageBytesLimit } from '../../src/base/cut-text.ts'
+import { cutText, messageBytesLimit, quoted } from '../../src/base/cut-text.ts'
 
 test('a long text is cut, and says how large it was', () => {
   const cut = cutText('x'.repeat(8_000_000))
@@ -9,6 +9,11 @@ test('a long text is cut, and says how large it was', () => {
   assert.match(cut, /^x+… \(8,000,000 bytes\)$/)
   assert.equal(cutText('é'.repeat(20), 30), `${'é'.repeat(8)}… (40 bytes)`)
   assert.equal(cutText('short'), 'short')
+})
+
+test('what somebody asked for is quoted as it is, and cut where it would fill the sentence', () => {
+  assert.equal(quoted('a "lamp"'), '"a \\"lamp\\""')
+  assert.match(quoted('x'.repeat(20_000)), /^"x{100,200}… \(20,000 bytes\)"$/)
 })
 
 test('what is cut fits, begins as the text did, ends between two characters, and is not cut again', () => {

@@ -98,7 +98,8 @@ test('every request over MQTT is answered; refused, with a sentence, and without
       assert.match(String(error.detail), /\w{2}.*\.$/s, what)
       assert.deepEqual(await stateOf(host), before, what)
     }),
-    { numRuns: runs },
+    // A name that would fill the whole sentence.
+    { numRuns: runs, examples: [[['config', Buffer.from(JSON.stringify({ plugin: 'a'.repeat(20_000) }))]]] },
   )
   assert.ok(refused > runs / 4, `${refused} of ${runs} were refused`)
   assert.deepEqual(mistakes, [])

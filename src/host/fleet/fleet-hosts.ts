@@ -1,3 +1,4 @@
+import { quoted } from '../../base/cut-text.ts'
 import type { Clock } from '../../base/clock.ts'
 import { Problem } from '../../base/problem.ts'
 import type { FleetJournal } from '../../fleet/journal/fleet-journal.ts'
@@ -44,7 +45,7 @@ export function createFleetHosts(parts: {
   function hostOf(id: string): FleetHost {
     const found = hosts().find((host) => host.id === id)
     if (found !== undefined) return found
-    throw new Problem('host_unknown', `No live host of the fleet is called ${JSON.stringify(id)}.`)
+    throw new Problem('host_unknown', `No live host of the fleet is called ${quoted(id)}.`)
   }
 
   function requireOthers(id: string): void {

@@ -1,3 +1,4 @@
+import { quoted } from '../../base/cut-text.ts'
 import { isJsonObject, type Json, type JsonObject, jsonText } from '../../base/json.ts'
 import { Problem } from '../../base/problem.ts'
 import { switchWord } from '../../schema/control-value.ts'
@@ -24,10 +25,7 @@ export function checkExposedValue(exposure: Exposure, feature: string, value: Js
   if (kind === undefined || !exposure.writable.includes(feature)) {
     const known =
       exposure.writable.length === 0 ? 'nothing of it can' : `only ${exposure.writable.join(', ')} can`
-    throw new Problem(
-      'control_unknown',
-      `${exposure.name}: ${JSON.stringify(feature)} cannot be set; ${known}.`,
-    )
+    throw new Problem('control_unknown', `${exposure.name}: ${quoted(feature)} cannot be set; ${known}.`)
   }
   return typed(kind, exposure, feature, value)
 }

@@ -1,3 +1,4 @@
+import { quoted } from '../../base/cut-text.ts'
 import type { Json } from '../../base/json.ts'
 import { Problem } from '../../base/problem.ts'
 import { requireInstalled } from '../../journal/decide.ts'
@@ -82,7 +83,7 @@ export function createPluginPoints(
       requireRunning()
       requireInstalled(snapshotOfPlugin(context, id))
       if (!registry.values(id, 'control').has(control)) {
-        throw new Problem('control_unknown', `${id} has no control ${JSON.stringify(control)} now.`)
+        throw new Problem('control_unknown', `${id} has no control ${quoted(control)} now.`)
       }
       const declared = declaredValue(id, control, value)
       const shown = exposureOf(id, control)
@@ -99,7 +100,7 @@ export function createPluginPoints(
       get(id)
       const found = exposures.get(id, exposed)
       if (found === undefined) {
-        throw new Problem('control_unknown', `${id} exposes nothing as ${JSON.stringify(exposed)} now.`)
+        throw new Problem('control_unknown', `${id} exposes nothing as ${quoted(exposed)} now.`)
       }
       await effects.setExposed(id, exposed, feature, checkExposedValue(found.exposure, feature, value))
     },

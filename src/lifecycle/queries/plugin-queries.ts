@@ -1,3 +1,4 @@
+import { quoted } from '../../base/cut-text.ts'
 import { Problem } from '../../base/problem.ts'
 import { requireInstalled } from '../../journal/decide.ts'
 import { stateOf } from '../../journal/evolve.ts'
@@ -71,7 +72,7 @@ export function createPluginQueries(context: LifecycleContext, logs: PluginLogs)
       const matching = pluginsCalled(installedIds(), text)
       const [id] = matching
       if (id === undefined) {
-        throw new Problem('plugin_not_installed', `No installed plugin is called ${JSON.stringify(text)}.`)
+        throw new Problem('plugin_not_installed', `No installed plugin is called ${quoted(text)}.`)
       }
       if (matching.length > 1) {
         throw new Problem('ambiguous_id', `${text} may be ${matching.join(' or ')}; use the full id.`)
@@ -90,7 +91,7 @@ export function createPluginQueries(context: LifecycleContext, logs: PluginLogs)
       const plugin = get(id)
       const listed = plugin.docs.find((document) => document.file === file)
       if (listed === undefined) {
-        throw new Problem('doc_not_found', `The manifest of ${id} lists no document ${JSON.stringify(file)}.`)
+        throw new Problem('doc_not_found', `The manifest of ${id} lists no document ${quoted(file)}.`)
       }
       return { ...listed, content: await context.directory.readDocument(identifierOf(id), file) }
     },
