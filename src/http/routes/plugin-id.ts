@@ -1,3 +1,4 @@
+import { quoted } from '../../base/cut-text.ts'
 import type { Context } from 'koa'
 import { Problem, type ProblemCode } from '../../base/problem.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
@@ -6,9 +7,6 @@ import { isIdentifierPart, parseFullId } from '../../schema/identifier.ts'
 import type { Plugin } from '../../schema/plugin.ts'
 import { expectedRevision } from '../if-match.ts'
 import type { Answer, RouteRequest } from '../route.ts'
-
-/** Longest part of a wrong id that is repeated in an answer, in characters. */
-const shownLength = 80
 
 /** Codes of what may go wrong when a plugin is told to do something. */
 export const commandProblems: readonly ProblemCode[] = [
@@ -36,10 +34,9 @@ export const fetchProblems: readonly ProblemCode[] = [
 export function pluginIdOf(lifecycle: LifecycleFacade, parameters: Readonly<Record<string, string>>): string {
   const text = parameters.id ?? ''
   if (parseFullId(text) === undefined && !isIdentifierPart(text)) {
-    const shown = text.length > shownLength ? `${text.slice(0, shownLength)}…` : text
     throw new Problem(
       'plugin_not_installed',
-      `${JSON.stringify(shown)} is no plugin id: it must be @namespace/shortId, or a short id.`,
+      `${quoted(text)} is no plugin id: it must be @namespace/shortId, or a short id.`,
     )
   }
   return lifecycle.resolveId(text)

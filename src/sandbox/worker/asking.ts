@@ -79,7 +79,7 @@ export function createAsking(settings: AskingSettings): Asking {
           }),
         ),
     )
-    // No getter: V8 takes longer to make an object with one than for the rest of a question.
+    // No getter: V8 makes an object with one step by step, and there is one for each question.
     const waiting: Waiting<T> & { settled: boolean } = {
       settled: false,
       wake: undefined,
