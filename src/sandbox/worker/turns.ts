@@ -161,7 +161,8 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
   function judge({ heap, outside }: MemoryInUse): void {
     const top = stack.at(-1)
     const account = top === undefined ? undefined : accounts.get(top)
-    if (top !== undefined && account !== undefined && stretchOf(account) >= account.allowed) blame(top, 'time')
+    if (top !== undefined && account !== undefined && stretchOf(account) >= account.allowed)
+      blame(top, 'time')
     if (((beat() - windowBegun) | 0) >= rules.windowBeats) closeWindow()
     if (heap < doubtful.heap && outside < doubtful.outside) return
     // Time to leave: nobody else is to go for what it still keeps.
