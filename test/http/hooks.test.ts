@@ -44,6 +44,7 @@ plugin:onInit(function()
       end)
       return
     end
+    if kind == "large" then return request.query.letter:rep(200000) end
     if kind == "both" then respond("responded") return 500 end
     if kind == "error" then error("the secret of the plugin") end
     if kind == "bad" then return 99 end
@@ -261,6 +262,20 @@ for (const [kind, status, body, type] of answers)
     const answer = await ask(`${await addressOf('answer')}?kind=${kind}`)
     assert.deepEqual([answer.status, answer.body, answer.headers.get('content-type')], [status, body, type])
   })
+
+test('§14 large answers arrive whole, many at a time and one behind the other on a connection', async () => {
+  const address = await addressOf('answer')
+  const letters = 'a b c d e f g h i j k l m n o p'.split(' ')
+  const head = (letter: string, last: boolean): string =>
+    `GET ${address}?kind=large&letter=${letter} HTTP/1.1\r\nHost: x\r\nConnection: ${last ? 'close' : 'keep-alive'}\r\n\r\n`
+  const connections = letters.map(async (letter) => {
+    const several = [letter, letter.toUpperCase(), letter]
+    const text = await exchange(host.url, several.map((one, nth) => head(one, nth === 2)).join(''))
+    const bodies = text.split(/HTTP\/1\.1 200 OK\r\n/).slice(1)
+    return bodies.map((answer, nth) => answer.endsWith(`\r\n\r\n${several[nth]?.repeat(200_000)}`))
+  })
+  for (const whole of await Promise.all(connections)) assert.deepEqual(whole, [true, true, true])
+})
 
 test('§14 a second answer is ignored', async () => {
   await ask(`${await addressOf('answer')}?kind=later`)

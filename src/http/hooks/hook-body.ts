@@ -46,7 +46,13 @@ export function createHookBodies(clock: Clock): HookBodies {
         request.on('data', take).on('end', end).on('close', breakOff)
       })
       // Of its own: small ones share their memory with others, and what goes to a worker goes as a whole.
-      return Uint8Array.from(Buffer.concat(parts))
+      const body = new Uint8Array(size)
+      let at = 0
+      for (const part of parts) {
+        body.set(part, at)
+        at += part.length
+      }
+      return body
     },
   }
 }

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import type { Context, Middleware } from 'koa'
 import type { ClientAddresses } from '../../base/client-address.ts'
 import { type Clock, withDeadline } from '../../base/clock.ts'
+import { freeMemory } from '../../base/free-memory.ts'
 import { Problem } from '../../base/problem.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import type { FoundHook } from '../../lifecycle/lifecycle.ts'
@@ -11,11 +12,17 @@ import type { StartGate } from '../start-gate.ts'
 import { hookTargetOf } from './hook-address.ts'
 import { createHookBodies } from './hook-body.ts'
 import { createHookPlaces } from './hook-places.ts'
+import { createTurnLimiter } from './turn-limiter.ts'
 
 /** Milliseconds from the call of a handler to its answer. */
 const answerTime = 10_000
 /** Milliseconds that the other side may take to read an answer: 5 MiB over a poor line. */
 const readingTime = 30_000
+
+/** Over all plugins, answers that are written in one turn of the event loop: one may have megabytes. */
+const answersInTurn = 2
+/** Why a signal says that a request is over. Without a reason V8 makes an error for each one, with its stack. */
+const over = 'over'
 
 /** What metrics and the description of the API call these addresses. */
 export const hookRoute = '/hooks/:namespace/:plugin/:path'
@@ -42,6 +49,7 @@ export function createHookRequests(settings: HookRequestSettings): Middleware {
   const { lifecycle, access, addresses, clock, gate } = settings
   const places = createHookPlaces(clock)
   const bodies = createHookBodies(clock)
+  const answers = createTurnLimiter(answersInTurn)
 
   /** Throws `not_found`: nobody learns whether there is such a plugin, or how much of an address was right. */
   async function hookOf(context: Context): Promise<FoundHook> {
@@ -68,7 +76,7 @@ export function createHookRequests(settings: HookRequestSettings): Middleware {
     const { req } = context
     const body = await bodies.read(req)
     const enough = new AbortController()
-    const giveUp = (): void => enough.abort()
+    const giveUp = (): void => enough.abort(over)
     gone.addEventListener('abort', giveUp, { once: true })
     const done = hook.take(
       {
@@ -84,7 +92,7 @@ export function createHookRequests(settings: HookRequestSettings): Middleware {
       new Problem('hook_timeout', `The plugin did not answer within ${answerTime / 1_000} s.`)
     const outcome = withDeadline(clock, answerTime, done, late).finally(() => {
       gone.removeEventListener('abort', giveUp)
-      enough.abort()
+      enough.abort(over)
     })
     return { outcome, done }
   }
@@ -107,6 +115,8 @@ export function createHookRequests(settings: HookRequestSettings): Middleware {
       if (isHookAnswerHeader(name)) several.set(name, [...(several.get(name) ?? []), value])
     for (const [name, values] of several) context.set(name, values)
     context.body = body === undefined ? null : Buffer.from(body.buffer, body.byteOffset, body.byteLength)
+    // It has been handed to the system by then. A connection that breaks off leaves it to the garbage collector.
+    if (body !== undefined) context.res.once('finish', () => freeMemory(body))
     // Koa takes an empty body for 204.
     context.status = status
   }
@@ -132,13 +142,15 @@ export function createHookRequests(settings: HookRequestSettings): Middleware {
     if (hook.auth === 'token') access.checkToken(context.req)
     checkMethod(context, hook)
     const gone = new AbortController()
-    context.res.once('close', () => gone.abort())
+    context.res.once('close', () => gone.abort(over))
     const leave = await places.take(hook.plugin, gone.signal)
     let done: Promise<unknown> = Promise.resolve()
     try {
       const asked = await ask(context, hook, gone.signal)
       ;({ done } = asked)
-      send(context, await asked.outcome)
+      const outcome = await asked.outcome
+      await answers.pass()
+      send(context, outcome)
     } finally {
       void leaveLater(context, done, leave)
     }
