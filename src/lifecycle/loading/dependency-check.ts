@@ -11,6 +11,9 @@ export async function checkDependencies(
   id: string,
   manifest: Manifest,
 ): Promise<DependencyVerdict> {
+  // Most need nothing, and there may be hundreds: each would go through all others.
+  if (manifest.dependencies === undefined || manifest.dependencies.length === 0)
+    return { unmet: [], warnings: [] }
   const plugin = { ...manifest, id }
   const installed = installedPlugins(context)
   const isClear = absentBareNames(plugin, installed).length === 0
