@@ -50,13 +50,9 @@ import { createReload } from './loading/reload.ts'
 import { createRepositories } from './commands/repositories.ts'
 import { defaultRestartPolicy, type RestartPolicy } from './loading/restart-policy.ts'
 import { describeSafeMode } from './supervision/safe-mode.ts'
-import {
-  applyHandEdits,
-  loadEnabledPlugins,
-  type Patiently,
-  recoverPlugins,
-  unloadAllPlugins,
-} from './supervision/startup.ts'
+import { applyHandEdits } from './supervision/hand-edits.ts'
+import { loadEnabledPlugins, recoverPlugins, unloadAllPlugins } from './supervision/startup.ts'
+import type { Patiently } from './supervision/patiently.ts'
 import { createRetainedTopics } from './stores/retained-topics.ts'
 import { createHandover, type Handover } from './supervision/handover.ts'
 import { createSupervisor } from './supervision/supervisor.ts'

@@ -6,7 +6,7 @@ import type { Reconciler } from './reconciler.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { Loader } from '../loading/loader.ts'
 import type { Reload } from '../loading/reload.ts'
-import { inDependencyOrder } from './startup.ts'
+import { inDependencyOrder } from './dependency-order.ts'
 
 /**
  * Plugins that get another worker: because a neighbour took theirs along, or because they take too much of one

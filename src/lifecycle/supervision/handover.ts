@@ -13,7 +13,7 @@ import type { Loader } from '../loading/loader.ts'
 import { moveToAnotherHost } from '../running/load-stops.ts'
 import { mirrorFiles } from '../sources/mirror.ts'
 import type { Reconciler } from './reconciler.ts'
-import { inDependencyOrder } from './startup.ts'
+import { inDependencyOrder } from './dependency-order.ts'
 
 /** How plugins come from other hosts of a fleet, and go to them: nobody outside sees them stop. */
 export interface Handover {

@@ -1,0 +1,68 @@
+import { identifierOf } from '../../schema/identifier.ts'
+import { installedPlugins, type LifecycleContext } from '../context.ts'
+import { loadOrder, parseDependency } from '../manifests/dependencies.ts'
+
+/** Plugins that load or unload at the same time: enough to keep the processor busy while others wait for the disk. */
+export const concurrency = 16
+
+/** Each task starts when those of the plugins before it in a chain of dependencies have ended. */
+export async function inDependencyOrder(
+  context: LifecycleContext,
+  ids: readonly string[],
+  task: (id: string) => Promise<void>,
+  direction: 'dependencies first' | 'dependents first' = 'dependencies first',
+  atOnce = concurrency,
+): Promise<void> {
+  const wanted = new Set(ids)
+  const plugins = installedPlugins(context).filter(({ id }) => wanted.has(id))
+  const { order, cycles } = loadOrder(plugins)
+  for (const cycle of cycles)
+    context.logger.warn('Plugins depend on each other in a circle', { plugins: cycle })
+  const waiting = direction === 'dependencies first' ? order : order.toReversed()
+  const needs = neighbours(plugins, direction)
+  const done = new Map<string, Promise<void>>()
+  const slot = createSlots(atOnce)
+  for (const id of waiting) {
+    // Only those that come earlier: in a circle somebody has to begin.
+    const before = (needs.get(id) ?? []).flatMap((other) => done.get(other) ?? [])
+    done.set(
+      id,
+      Promise.all(before).then(() => slot(() => context.mutex.run(id, () => task(id)))),
+    )
+  }
+  await Promise.all(done.values())
+}
+
+/** For each plugin those that have to be ready, or gone, before it. */
+function neighbours(
+  plugins: ReturnType<typeof installedPlugins>,
+  direction: 'dependencies first' | 'dependents first',
+): Map<string, string[]> {
+  const before = new Map<string, string[]>(plugins.map(({ id }) => [id, []]))
+  for (const { id, dependencies = [] } of plugins) {
+    for (const dependency of dependencies) {
+      const other = parseDependency(dependency, identifierOf(id).namespace)?.fullId
+      if (other === undefined) continue
+      if (direction === 'dependencies first') before.get(id)?.push(other)
+      else before.get(other)?.push(id)
+    }
+  }
+  return before
+}
+
+/** Lets so many tasks run at a time; the others wait in turn. */
+export function createSlots(count: number): (task: () => Promise<void>) => Promise<void> {
+  let free = count
+  const waiting: (() => void)[] = []
+  return async (task) => {
+    if (free > 0) free -= 1
+    else await new Promise<void>((resolve) => waiting.push(resolve))
+    try {
+      await task()
+    } finally {
+      const next = waiting.shift()
+      if (next === undefined) free += 1
+      else next()
+    }
+  }
+}

@@ -1,0 +1,118 @@
+import { messageOf, Problem } from '../../base/problem.ts'
+import { initialState, stateOf } from '../../journal/evolve.ts'
+import { type HandEdit, handEdits, isInstalled, snapshotOf } from '../../journal/snapshot.ts'
+import type { HostFile } from '../../schema/host-file.ts'
+import { identifierOf } from '../../schema/identifier.ts'
+import type { Fact } from '../../schema/journal-event.ts'
+import { readChosenLimits } from '../../schema/plugin-limits.ts'
+import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import type { Patiently } from './patiently.ts'
+import { unknownVersion } from '../sources/missing-files.ts'
+
+/** What a person has changed in `.host.json` while the host was stopped. */
+
+/** Turns what a person changed in `.host.json` into facts. Throws when the disk refuses: the file is all there is of them. */
+export async function applyHandEdits(
+  context: LifecycleContext,
+  file: HostFile | undefined,
+  patiently: Patiently,
+): Promise<void> {
+  if (file === undefined) return
+  const { journal, logger } = context
+  if (context.sharedFiles !== undefined) {
+    warnOfIgnoredEdits(context, file)
+    return
+  }
+  const seq = file.journal?.seq
+  const writtenAt = seq === undefined || seq > journal.state.seq ? journal.state : journal.stateAt(seq)
+  const isImport = journal.state.seq === 0
+  const edits = handEdits(snapshotOf(isImport ? initialState() : writtenAt), file)
+  for (const edit of edits) {
+    const facts = await factsOfEdit(context, edit)
+    if (facts.length === 0) continue
+    try {
+      await patiently(() => journal.append(facts, 'file'))
+      logger.info('Took over a change made in .host.json', { change: edit.kind, ...editSubject(edit) })
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'storage_full') throw error
+      logger.warn('A change made in .host.json could not be taken over', {
+        change: edit.kind,
+        ...editSubject(edit),
+        error: messageOf(error),
+      })
+    }
+  }
+}
+
+/** In a fleet the file is a copy: what counts is in the journal that all hosts share. */
+function warnOfIgnoredEdits({ journal, logger }: LifecycleContext, file: HostFile): void {
+  const seq = file.journal?.seq
+  if (seq === undefined || seq > journal.state.seq || seq < journal.first - 1) return
+  const edits = handEdits(snapshotOf(journal.stateAt(seq)), file)
+  for (const edit of edits)
+    logger.warn('A change made in .host.json is ignored: this host works in a fleet; change it over HTTP', {
+      change: edit.kind,
+      ...editSubject(edit),
+    })
+}
+
+function editSubject(edit: HandEdit): { plugin?: string; repository?: string } {
+  if (edit.kind === 'repositoryAdded') return { repository: edit.repository.name }
+  if (edit.kind === 'repositoryRemoved') return { repository: edit.name }
+  return { plugin: edit.kind === 'pluginAdded' ? edit.entry.id : edit.id }
+}
+
+async function factsOfEdit(context: LifecycleContext, edit: HandEdit): Promise<Fact[]> {
+  switch (edit.kind) {
+    case 'repositoryAdded':
+      return [{ type: 'RepositoryAdded', plugin: null, data: edit.repository }]
+    case 'repositoryRemoved':
+      return [{ type: 'RepositoryRemoved', plugin: null, data: { name: edit.name } }]
+    case 'pluginRemoved':
+      if (!isInstalled(stateOf(snapshotOfPlugin(context, edit.id)))) return []
+      return [{ type: 'PluginUninstalled', plugin: edit.id, data: { purged: [] } }]
+    case 'configured':
+      return [{ type: 'PluginConfigured', plugin: edit.id, data: { config: edit.config } }]
+    case 'limited':
+      return factsOfLimits(context, edit.id, edit.limits)
+    case 'enabled':
+      return edit.enabled
+        ? [enabledFact(context, edit.id)]
+        : [{ type: 'PluginDisabled', plugin: edit.id, data: {} }]
+    case 'pluginAdded':
+      return factsOfAddedPlugin(context, edit.entry)
+  }
+}
+
+function enabledFact(context: LifecycleContext, id: string): Fact {
+  return { type: 'PluginEnabled', plugin: id, data: isSafeMode(context) ? { deferred: true } : {} }
+}
+
+function factsOfLimits({ logger }: LifecycleContext, id: string, limits: Record<string, unknown>): Fact[] {
+  const { chosen, errors } = readChosenLimits(limits, '/limits')
+  if (errors.length === 0) return [{ type: 'PluginLimitsChanged', plugin: id, data: { limits: chosen } }]
+  logger.warn('Limits in .host.json were not taken over', { plugin: id, errors })
+  return []
+}
+
+async function factsOfAddedPlugin(
+  context: LifecycleContext,
+  entry: Extract<HandEdit, { kind: 'pluginAdded' }>['entry'],
+): Promise<Fact[]> {
+  const { id, config = {}, limits = {}, enabled = false } = entry
+  const repository = entry.repository ?? null
+  const facts: Fact[] = []
+  if (!isInstalled(stateOf(snapshotOfPlugin(context, id)))) {
+    // Files that are there count as installed; others are fetched when the plugin is loaded.
+    const found = await context.directory.read(identifierOf(id)).catch(() => undefined)
+    const version = found?.manifest.version ?? entry.version ?? unknownVersion
+    const integrity = found?.integrity ?? entry.integrity ?? {}
+    const data = { version, indexVersion: version, repository, integrity }
+    facts.push({ type: 'PluginInstallRequested', plugin: id, data: { repository, version } })
+    facts.push({ type: 'PluginInstalled', plugin: id, data })
+  }
+  if (Object.keys(config).length > 0) facts.push({ type: 'PluginConfigured', plugin: id, data: { config } })
+  if (Object.keys(limits).length > 0) facts.push(...factsOfLimits(context, id, limits))
+  if (enabled) facts.push(enabledFact(context, id))
+  return facts
+}
