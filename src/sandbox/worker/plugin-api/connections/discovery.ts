@@ -17,7 +17,8 @@ import {
   textArgument,
   textOf,
 } from '../arguments.ts'
-import type { ConnectionObject, ConnectionObjects } from './connection-objects.ts'
+import type { ConnectionObject } from './connection-object.ts'
+import type { ConnectionObjects } from './connection-objects.ts'
 import { readReconnect } from './options.ts'
 
 /** `plugin:discover` and `plugin:discoverSsdp` (plugin API, section 15). */

@@ -2,12 +2,8 @@ import { connectionMessageLimit } from '../../../../schema/connection-limits.ts'
 import type { SerialTarget, TcpTarget } from '../../../../schema/connection.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { bytesOf } from '../arguments.ts'
-import type {
-  ConnectionObject,
-  ConnectionObjects,
-  ConnectionPlan,
-  ReceivedStream,
-} from './connection-objects.ts'
+import type { ConnectionObject, ConnectionPlan, ReceivedStream } from './connection-object.ts'
+import type { ConnectionObjects } from './connection-objects.ts'
 import { createFramer, type Framing } from './framing.ts'
 import { payloadOf } from './options.ts'
 

@@ -14,7 +14,8 @@ import {
   textArgument,
   typeName,
 } from '../arguments.ts'
-import { type ConnectionObject, type ConnectionObjects, refused } from './connection-objects.ts'
+import { type ConnectionObject, refused } from './connection-object.ts'
+import type { ConnectionObjects } from './connection-objects.ts'
 import { listOf, payloadOf, readHost, readPort, readReconnect } from './options.ts'
 
 /** Peers of which is remembered whether the plugin may send to them. */

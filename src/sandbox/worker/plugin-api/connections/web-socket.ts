@@ -7,7 +7,8 @@ import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { bytesOf, isTruthy, optionalText, tableArgument, textArgument, typeName } from '../arguments.ts'
 import { readSendableHeaders } from '../http-options.ts'
-import type { ConnectionObject, ConnectionObjects } from './connection-objects.ts'
+import type { ConnectionObject } from './connection-object.ts'
+import type { ConnectionObjects } from './connection-objects.ts'
 import { listOf, milliseconds, payloadOf, readReconnect } from './options.ts'
 
 /** `plugin:webSocket` (plugin API, section 15). */
