@@ -27,6 +27,8 @@ interface Stage {
   /** Waits until the sensors and controls have these values; the others do not matter. */
   shows(values: Record<string, unknown>): Promise<void>
   ids(): Promise<string[]>
+  /** Enables or disables the plugin. */
+  toggle(enabled: boolean): Promise<void>
 }
 
 const path = '/api/plugins/@starter/zigbee2mqtt'
@@ -79,6 +81,10 @@ async function start(
       Object.keys(await values())
         .filter((id) => id !== 'online' && id !== 'read')
         .sort(),
+    async toggle(enabled) {
+      const { status } = await plugin.host.request('POST', `${path}/toggle`, { body: { enabled } })
+      assert.equal(status, 200)
+    },
   }
 }
 
@@ -493,9 +499,12 @@ test(
     await zigbee.say('front door', { contact: false })
     await stage.shows({ kitchen_plug_power: 5, front_door_contact: true })
     await zigbee.close()
+    // It asks once, and must not do so before anybody listens.
+    await stage.toggle(false)
     await plugin.restart()
     const again = await startStandIn(plugin.host.mqttUrl)
     context.after(() => again.close())
+    await stage.toggle(true)
     await stage.shows({ kitchen_plug_power: 5, front_door_contact: true })
     assert.deepEqual(await again.taken(1), ['kitchen/plug/get {"overload":""}'])
   },
