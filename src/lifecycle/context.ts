@@ -1,6 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { KeyedMutex } from '../base/mutex.ts'
+import { Problem } from '../base/problem.ts'
 import { type PluginSnapshot, pluginIn, stateOf } from '../journal/evolve.ts'
 import type { Journal } from '../journal/journal.ts'
 import { isInstalled } from '../journal/snapshot.ts'
@@ -73,4 +74,8 @@ export function configuredRepositories({ journal }: LifecycleContext): Repositor
 
 export function pluginError({ clock }: LifecycleContext, code: string, message: string): PluginError {
   return { code, message, at: new Date(clock.now()).toISOString() }
+}
+
+export function shuttingDown(): Problem {
+  return new Problem('shutting_down', 'The host is shutting down; try again when it is back.')
 }

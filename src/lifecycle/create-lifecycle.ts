@@ -49,7 +49,7 @@ import { createPluginQueries } from './queries/plugin-queries.ts'
 import { createReload } from './loading/reload.ts'
 import { createRepositories } from './commands/repositories.ts'
 import { defaultRestartPolicy, type RestartPolicy } from './loading/restart-policy.ts'
-import { describeSafeMode } from './supervision/safe-mode.ts'
+import { createSafeModeState } from './supervision/safe-mode-state.ts'
 import { applyHandEdits } from './supervision/hand-edits.ts'
 import { loadEnabledPlugins, recoverPlugins, unloadAllPlugins } from './supervision/startup.ts'
 import type { Patiently } from './supervision/patiently.ts'
@@ -218,7 +218,17 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   journal.subscribe((event) => {
     announcements.announce({ kind: 'lifecycle', event: eventView(event, manifests.knownFields) })
   })
+  const safeMode = createSafeModeState(context, {
+    requireRunning,
+    load: (by) => loadAll({ by, reason: 'safe mode left' }),
+  })
   let stopping: Promise<void> | undefined
+
+  async function loadAll(cause: { by: Origin; reason: string }): Promise<void> {
+    await loadEnabledPlugins(context, { loader, installer, reconciler }, cause)
+    context.readAtStart.clear()
+    await snapshots.flush()
+  }
 
   /** A broker may have been away when a plugin went, or the host ended in between. */
   async function clearRetainedOfRemoved(): Promise<void> {
@@ -273,18 +283,9 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     },
     subscribe: announcements.subscribe,
     get safeMode() {
-      const { safeMode } = journal.state.host.context
-      if (safeMode === null) return null
-      const { since, reason, unfinishedStarts } = safeMode
-      return { since, reason: describeSafeMode(reason, unfinishedStarts), cause: reason }
+      return safeMode.present
     },
-    async leaveSafeMode({ by, requestKey }) {
-      requireRunning()
-      if (!isSafeMode(context)) return
-      await journal.append([{ type: 'HostSafeModeLeft', plugin: null, data: {} }], by, requestKey)
-      await loadEnabledPlugins(context, { loader, installer, reconciler }, { by, reason: 'safe mode left' })
-      await snapshots.flush()
-    },
+    leaveSafeMode: safeMode.leave,
     get firstSeq() {
       return journal.first
     },
@@ -319,13 +320,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
         context.readAtStart.clear()
         return
       }
-      await loadEnabledPlugins(
-        context,
-        { loader, installer, reconciler },
-        { by: 'startup', reason: 'startup' },
-      )
-      context.readAtStart.clear()
-      await snapshots.flush()
+      await loadAll({ by: 'startup', reason: 'startup' })
     },
     stopLoading() {
       loads.stopAll()

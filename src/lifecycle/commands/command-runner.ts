@@ -5,7 +5,7 @@ import { StaleDecisionError } from '../../journal/stale-decision.ts'
 import { isInstalled } from '../../journal/snapshot.ts'
 import type { SnapshotWriter } from '../../journal/snapshot-writer.ts'
 import type { Reconciler } from '../supervision/reconciler.ts'
-import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import { type LifecycleContext, shuttingDown, snapshotOfPlugin } from '../context.ts'
 import type { CommandContext } from '../lifecycle.ts'
 import type { Loader } from '../loading/loader.ts'
 import { moveToAnotherHost } from '../running/load-stops.ts'
@@ -47,9 +47,7 @@ export function createCommandRunner(
   let stopping = false
 
   function requireRunning(): void {
-    if (stopping) {
-      throw new Problem('shutting_down', 'The host is shutting down; try again when it is back.')
-    }
+    if (stopping) throw shuttingDown()
   }
 
   function requireWholeLoad(id: string): void {

@@ -226,6 +226,29 @@ test('in safe mode everything can be changed and nothing is loaded; leaving it l
   assert.equal(host.host.lifecycle.lastSeq, before)
 })
 
+test('two who leave safe mode at once have both done so', async (context) => {
+  const host = await start(context, {
+    plugins: [{ id: 'x', lua: lua('x', '') }],
+    settings: { safeMode: true },
+  })
+  await running(host, 'x')
+  const leave = () => host.request('POST', '/api/system/safe-mode', { body: { enabled: false } })
+  const both = await Promise.all([leave(), leave()])
+  assert.deepEqual(
+    both.map(({ status }) => status),
+    [200, 200],
+  )
+  assert.equal((await plugin(host, 'x')).state, 'running')
+})
+
+test('who leaves safe mode while the end of the host is being written down is told that it stops', async (context) => {
+  const host = await start(context, { settings: { safeMode: true } })
+  const { lifecycle } = host.host
+  const ending = lifecycle.record([{ type: 'HostStopping', plugin: null, data: {} }], 'shutdown')
+  await assert.rejects(lifecycle.leaveSafeMode({ by: 'http' }), { code: 'shutting_down' })
+  await ending
+})
+
 test('three starts that did not reach ready make the next one safe, and the one after that is ordinary', async (context) => {
   const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
   await running(host, 'x')
