@@ -3,7 +3,7 @@ import { installedPlugins, type LifecycleContext } from '../context.ts'
 import { loadOrder, parseDependency } from '../manifests/dependencies.ts'
 
 /** Plugins that load or unload at the same time: enough to keep the processor busy while others wait for the disk. */
-export const concurrency = 16
+export const pluginsAtOnce = 16
 
 /** Each task starts when those of the plugins before it in a chain of dependencies have ended. */
 export async function inDependencyOrder(
@@ -11,7 +11,7 @@ export async function inDependencyOrder(
   ids: readonly string[],
   task: (id: string) => Promise<void>,
   direction: 'dependencies first' | 'dependents first' = 'dependencies first',
-  atOnce = concurrency,
+  atOnce = pluginsAtOnce,
 ): Promise<void> {
   const wanted = new Set(ids)
   const plugins = installedPlugins(context).filter(({ id }) => wanted.has(id))

@@ -11,7 +11,7 @@ import type { PurgeTarget } from '../lifecycle.ts'
 import type { Loader } from '../loading/loader.ts'
 import { matchFilesToJournal } from '../sources/match-files.ts'
 import { mirrorFiles } from '../sources/mirror.ts'
-import { concurrency, createSlots, inDependencyOrder } from './dependency-order.ts'
+import { createSlots, inDependencyOrder, pluginsAtOnce } from './dependency-order.ts'
 import type { Reconciler } from './reconciler.ts'
 
 /** What happens between opening the journal and `ready`, and between the signal and the end. */
@@ -25,7 +25,7 @@ export async function recoverPlugins(
   const { journal, directory, ownership, logger } = context
   await directory.recover()
   const replaced = await directory.replaced()
-  const slot = createSlots(concurrency)
+  const slot = createSlots(pluginsAtOnce)
   const recover = async (id: string, before: PluginState): Promise<void> => {
     if (ownership.owns(id)) {
       await loader.settle(id)
