@@ -32,7 +32,7 @@ export function newHostId(): string {
 export async function recordStart(start: StartFacts): Promise<string> {
   const { settings, hostVersion, journal, lifecycle, file, patiently, logger } = start
   const { seq } = journal.state
-  const { id: knownId, unfinishedStarts } = journal.state.host.context
+  const { id: knownId, unfinishedStarts } = journal.live.host.context
   const id = settings.hostId ?? file?.host?.id ?? knownId ?? newHostId()
   await patiently(() =>
     lifecycle.record([{ type: 'HostStarted', plugin: null, data: { host: id, hostVersion } }], 'startup'),

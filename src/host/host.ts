@@ -224,7 +224,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       readiness: readiness.now,
       isolates: () => sandbox.usage(),
       logLines: logger.counts,
-      hostId: () => member?.id ?? journal.state.host.context.id,
+      hostId: () => member?.id ?? journal.live.host.context.id,
       machines: { [pluginLifecycle.id]: pluginLifecycle, [hostMachine.id]: hostMachine },
     })
     scope.add(() => http.close())

@@ -73,7 +73,7 @@ export async function openState(settings: OpenStateSettings, scope: Scope): Prom
   const member = shared && (await fleet.become(hostId ?? newHostId()))
   if (member !== undefined) {
     // What counts is in the journal that all hosts share.
-  } else if (file !== undefined && journal.state.seq > 0) {
+  } else if (file !== undefined && journal.live.seq > 0) {
     try {
       refuseDoubtfulEdits(directory, writtenSnapshot(directory, journal, acknowledged), file)
     } catch (error) {

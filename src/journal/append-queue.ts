@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises'
 import { messageOf, Problem } from '../base/problem.ts'
 import type { Fact, JournalEvent, Origin } from '../schema/journal-event.ts'
-import type { Applied, HostState, PluginSnapshot } from './evolve.ts'
+import type { Applied, HostState, LiveState, PluginSnapshot } from './evolve.ts'
 import type { WrittenLine } from './journal-file.ts'
 import { stampFacts } from './stamp.ts'
 
@@ -24,6 +24,7 @@ export interface AppendQueueParts {
   monotonic(): number
   /** The fold of all that is on disk. */
   state(): HostState
+  readonly live: LiveState
   encode(event: JournalEvent): string
   write(lines: readonly WrittenLine[]): Promise<void>
   /** Told of each event once it is on disk, in order. */
@@ -58,7 +59,8 @@ export function createAppendQueue(parts: AppendQueueParts): AppendQueue {
   let ahead = nothingAhead()
 
   function nothingAhead() {
-    const { seq, host, plugins } = parts.state()
+    // What is committed from now on is in `changed`, too, until nothing is ahead.
+    const { seq, host, plugins } = parts.live
     return { seq, host, base: plugins, changed: new Map<string, PluginSnapshot>() }
   }
 

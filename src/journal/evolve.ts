@@ -28,7 +28,7 @@ export function initialState(): HostState {
   return { seq: 0, host: initialTransition(host)[0], plugins: new Map() }
 }
 
-export function pluginIn(state: HostState, id: string): PluginSnapshot {
+export function pluginIn(state: Pick<Applicable, 'plugins'>, id: string): PluginSnapshot {
   return state.plugins.get(id) ?? initialPlugin(id)
 }
 
@@ -65,6 +65,11 @@ export interface Applied {
 export interface Applicable {
   readonly host: HostSnapshot
   readonly plugins: Pick<ReadonlyMap<string, PluginSnapshot>, 'get'>
+}
+
+/** A state that goes on with each event: for whoever looks at it at once, and keeps only what was found there. */
+export interface LiveState extends Applicable {
+  readonly seq: number
 }
 
 /** Applies a fact that the host is about to write down. `undefined`: the machine refuses it. */

@@ -7,7 +7,7 @@ import { storageFault } from '../base/storage-fault.ts'
 import { type Fact, type JournalEvent, journalFormatVersion, type Origin } from '../schema/journal-event.ts'
 import { type AppendQueue, type AppendQueueParts, createAppendQueue } from './append-queue.ts'
 import { createCheckpoints } from './checkpoints.ts'
-import { fold, type HostState } from './evolve.ts'
+import { fold, type HostState, type LiveState } from './evolve.ts'
 import { createEventReader, goneProblem } from './event-reader.ts'
 import { encodeLine } from './journal-line.ts'
 import { openSegments } from './open-segments.ts'
@@ -20,6 +20,8 @@ import { changeEvent, noVault, type Vault } from './vault.ts'
 export interface Journal {
   /** Fold of all that is on disk. */
   readonly state: HostState
+  /** The same as it goes on: what one plugin is, say, without a copy of all the others for the next event. */
+  readonly live: LiveState
   /** Number of the first event that is here: more than 1 when older segments were moved away. */
   readonly first: number
   /**
@@ -98,6 +100,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
     now: () => clock.now(),
     monotonic: () => clock.monotonic(),
     state: () => running.state,
+    live: running.live,
     encode: (event) => encodeLine(changeEvent(vault, 'seal', asStored(event))),
     write: (written) => file.append(written),
     commit(event, applied) {
@@ -155,7 +158,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
     const from = Math.max(0, after, first - 1)
     const events =
       plugin === undefined
-        ? reader.read(from + 1, Math.min(running.seq, from + limit))
+        ? reader.read(from + 1, Math.min(running.live.seq, from + limit))
         : reader.ofPlugin(plugin, from, limit)
     // Files were moved away just now: what was asked for begins later.
     return events.length === 0 && reader.first !== first ? readEvents({ plugin, after, limit }) : events
@@ -165,6 +168,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
     get state() {
       return running.state
     },
+    live: running.live,
     get first() {
       return reader.first
     },
@@ -181,7 +185,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
     },
     stateAt,
     eventId(seq) {
-      if (seq === running.seq) return running.folded.event ?? undefined
+      if (seq === running.live.seq) return running.folded.event ?? undefined
       if (seq === reader.first - 1) return reader.base(seq)?.event ?? undefined
       return reader.read(seq, seq).find((event) => event.seq === seq)?.id
     },

@@ -74,7 +74,7 @@ export async function openSegments(settings: OpenSettings): Promise<OpenedSegmen
   let folded = 0
   const receiver: LineReceiver = {
     get seq() {
-      return running.seq
+      return running.live.seq
     },
     event(line) {
       const event = parse(line)

@@ -1,5 +1,12 @@
 import type { JournalEvent } from '../schema/journal-event.ts'
-import { type Applied, foldEvent, type HostState, initialState, type PluginSnapshot } from './evolve.ts'
+import {
+  type Applied,
+  foldEvent,
+  type HostState,
+  initialState,
+  type LiveState,
+  type PluginSnapshot,
+} from './evolve.ts'
 import type { FoldedEvents } from './stored-state.ts'
 
 /** How many request keys are remembered across a restart. */
@@ -7,11 +14,12 @@ const rememberedRequests = 1_000
 
 /** The fold as it goes on, event by event. */
 export interface RunningFold {
-  /** As it is now; what it says does not change afterwards. */
+  /** As it is now; what it says does not change afterwards. The next event has to copy the map of all plugins for that. */
   readonly state: HostState
+  /** The same object all the time; nothing is copied for who looks at it. */
+  readonly live: LiveState
   /** The same, with all that a start needs. To be used before the next event. */
   readonly folded: FoldedEvents
-  readonly seq: number
   /** Number of the plugin's latest event. */
   lastOf(plugin: string): number | undefined
   /** Goes on from a state that was stored. */
@@ -33,6 +41,16 @@ export function createRunningFold(): RunningFold {
   let event: string | null = null
   let lastOf = new Map<string, number>()
   let requests = new Map<string, string>()
+
+  const live: LiveState = {
+    get seq() {
+      return seq
+    },
+    get host() {
+      return host
+    },
+    plugins: { get: (id) => plugins.get(id) },
+  }
 
   function seen(): HostState {
     own = undefined
@@ -65,9 +83,7 @@ export function createRunningFold(): RunningFold {
     get folded() {
       return { state: seen(), event, lastOf, requests }
     },
-    get seq() {
-      return seq
-    },
+    live,
     lastOf: (plugin) => lastOf.get(plugin),
     resume(folded) {
       ;({ seq, host, plugins } = folded.state)

@@ -52,7 +52,7 @@ export function createUpkeep(settings: UpkeepSettings): Upkeep {
   if (last !== undefined && cuts.has(last)) largeEnough = 0
   const eventsBetween = Math.ceil(segmentBytes / bytesOfEvent)
   /** The last event that a checkpoint has, and the bytes that were written up to then. */
-  let known = { seq: running.seq - opened.folded, written: 0, size: 0 }
+  let known = { seq: running.live.seq - opened.folded, written: 0, size: 0 }
   let failing = false
   let checkpointing: Promise<void> | undefined
   const closing = new AbortController()
@@ -75,7 +75,7 @@ export function createUpkeep(settings: UpkeepSettings): Upkeep {
   const isCut = (): boolean => cuts.size === 0
 
   async function checkpoint(): Promise<void> {
-    const { seq } = running
+    const { seq } = running.live
     try {
       const content = encodeCheckpoint(running.folded, segments, {
         sha256: file.sha256(),
@@ -117,7 +117,7 @@ export function createUpkeep(settings: UpkeepSettings): Upkeep {
     committed() {
       if (mayBeCut) startSplit()
       const enough =
-        running.seq - known.seq >= eventsBetween && file.written - known.written >= known.size && isCut()
+        running.live.seq - known.seq >= eventsBetween && file.written - known.written >= known.size && isCut()
       if (enough) checkpointing ??= checkpoint().finally(() => (checkpointing = undefined))
     },
     isDue: () => (file.size ?? 0) >= largeEnough,
@@ -136,7 +136,7 @@ export function createUpkeep(settings: UpkeepSettings): Upkeep {
       closing.abort()
       await splitting
       await checkpointing
-      if (file.written > 0 && running.seq !== known.seq && isCut()) await checkpoint()
+      if (file.written > 0 && running.live.seq !== known.seq && isCut()) await checkpoint()
     },
   }
 }

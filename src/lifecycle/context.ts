@@ -51,11 +51,11 @@ export interface LifecycleContext {
 
 /** Whether plugins are only changed now, and not loaded. */
 export function isSafeMode({ journal }: LifecycleContext): boolean {
-  return journal.state.host.context.safeMode !== null
+  return journal.live.host.context.safeMode !== null
 }
 
 export function snapshotOfPlugin({ journal }: LifecycleContext, id: string): PluginSnapshot {
-  return pluginIn(journal.state, id)
+  return pluginIn(journal.live, id)
 }
 
 /** Installed plugins with what they need, by what is known of their manifests. */
@@ -69,7 +69,7 @@ export function installedPlugins({ journal, manifests }: LifecycleContext): Depe
 }
 
 export function configuredRepositories({ journal }: LifecycleContext): RepositorySettings[] {
-  return journal.state.host.context.repositories
+  return journal.live.host.context.repositories
 }
 
 export function pluginError({ clock }: LifecycleContext, code: string, message: string): PluginError {

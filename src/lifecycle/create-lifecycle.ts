@@ -164,7 +164,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     installedIds: () => queries.installedIds(),
     listPlugins: () => queries.summaries(),
     announces() {
-      const id = settings.announcedAs ?? journal.state.host.context.id
+      const id = settings.announcedAs ?? journal.live.host.context.id
       return discoveryPrefix === '' || id === null ? undefined : { prefix: discoveryPrefix, host: id }
     },
   })
@@ -290,7 +290,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       return journal.first
     },
     get lastSeq() {
-      return journal.state.seq
+      return journal.live.seq
     },
 
     async record(facts, by) {
@@ -316,11 +316,9 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     events,
     async start() {
       await clearRetainedOfRemoved()
-      if (isSafeMode(context)) {
-        context.readAtStart.clear()
-        return
-      }
-      await loadAll({ by: 'startup', reason: 'startup' })
+      if (isSafeMode(context)) context.readAtStart.clear()
+      else await loadAll({ by: 'startup', reason: 'startup' })
+      stores.started()
     },
     stopLoading() {
       loads.stopAll()

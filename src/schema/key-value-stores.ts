@@ -13,7 +13,12 @@ export interface KeyValueStores {
   release(plugin: string): Promise<void>
   /** Removes the plugin's values, and what an interrupted write left of them. In a fleet its epoch stays, so that nobody brings them back. */
   remove(plugin: string): Promise<void>
-  /** Removes what writes left that a crash interrupted. Only for the start. Never rejects. */
+  /**
+   * Removes what writes left that a crash interrupted, and notes what is there: until `started` nobody looks for the rest. Only
+   * for the start. Never rejects.
+   */
   recover(): Promise<void>
+  /** From now on each plugin's values are looked for when they are opened: somebody may have put them back. */
+  started(): void
   close(): Promise<void>
 }

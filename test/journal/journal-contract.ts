@@ -55,6 +55,27 @@ export function journalContract(name: string, stage: JournalStage): void {
     )
   })
 
+  test(`${name}: a state that somebody has stays as it was; the live one goes on with each event`, async (context) => {
+    const journal = await opened(context)
+    await journal.append(installation(id), 'http')
+    const { live, state } = journal
+    const before = plainState(state)
+    const said: unknown[] = []
+    journal.subscribe(({ seq }) => {
+      const { plugins, host } = journal.state
+      said.push([seq, live.seq, live.host === host, live.plugins.get(id) === plugins.get(id)])
+    })
+    await journal.append([configured(id, { a: 1 }), configured(id, { a: 2 })], 'http')
+    assert.deepEqual(plainState(state), before)
+    assert.equal(live, journal.live)
+    assert.deepEqual(live.plugins.get(id)?.context.config, { a: 2 })
+    assert.equal(live.plugins.get(other), undefined)
+    assert.deepEqual(
+      said,
+      [3, 4].map((seq) => [seq, seq, true, true]),
+    )
+  })
+
   test(`${name}: each of many appends at once gets its own events, and all numbers are given once`, async (context) => {
     const journal = await opened(context)
     const heard: JournalEvent[] = []

@@ -90,6 +90,7 @@ export async function openFleetJournal(settings: FleetJournalSettings): Promise<
     get state() {
       return journal.state
     },
+    live: journal.live,
     get first() {
       return journal.first
     },

@@ -205,6 +205,7 @@ export function createFleetValues(settings: {
     async recover() {
       // What a host that died has left behind is collected when its plugin is opened.
     },
+    started: () => undefined,
     async close() {
       await Promise.all([...stores.keys()].map(release))
       await Promise.all([...stores.values()].map(({ file }) => file.discard()))

@@ -72,8 +72,8 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
     return task.call(lifecycle, id as string, ...rest)
   }
 
-  const installed = (id: string): boolean => isInstalled(stateOf(pluginIn(journal.state, id)))
-  const isOn = (id: string): boolean => installed(id) && pluginIn(journal.state, id).context.enabled
+  const installed = (id: string): boolean => isInstalled(stateOf(pluginIn(journal.live, id)))
+  const isOn = (id: string): boolean => installed(id) && pluginIn(journal.live, id).context.enabled
 
   function unreachable(): Problem {
     return new Problem(
@@ -113,7 +113,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
 
   /** Resolves when the fold has that event, or after a moment: what is read here next is to show it. */
   async function reach(seq: number): Promise<void> {
-    if (journal.state.seq >= seq) return
+    if (journal.live.seq >= seq) return
     await new Promise<void>((resolve) => {
       const timer = clock.schedule(followWait, end)
       const stop = journal.subscribe((event) => {
@@ -284,7 +284,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
       if (typeof id === 'string' && (commands as readonly string[]).includes(method) && !ownership.owns(id))
         throw new Problem('plugin_moving', `${id} is moving to another host; try again in a second.`)
       const value = await answerOwn(method, given)
-      return { seq: journal.state.seq, value }
+      return { seq: journal.live.seq, value }
     },
   }
 }

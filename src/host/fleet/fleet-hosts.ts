@@ -29,7 +29,7 @@ export function createFleetHosts(parts: {
     const { state } = member.keeper
     const now = member.elapsed()
     const counts = pluginCounts(state, isPlugin)
-    const { members = {} } = journal.state.host.context
+    const { members = {} } = journal.live.host.context
     return candidatesOf(state, now)
       .flatMap(({ id }) => {
         const known = members[id]
@@ -111,10 +111,10 @@ export function createFleetHosts(parts: {
     },
     async endDrain(id, command) {
       // Of one that is off, too: it may run plugins again when it is back.
-      if (journal.state.host.context.members?.[id] === undefined) hostOf(id)
+      if (journal.live.host.context.members?.[id] === undefined) hostOf(id)
       await record(id, 'HostDrainEnded', command)
       const live = hosts().find((host) => host.id === id)
-      const member = journal.state.host.context.members?.[id]
+      const member = journal.live.host.context.members?.[id]
       if (live !== undefined || member === undefined) return live ?? hostOf(id)
       return { ...member, id, plugins: 0, seen: member.since }
     },

@@ -171,7 +171,7 @@ function createWhereaboutsBefore(
   return (plugin) => {
     const found = known.get(plugin)
     if (found !== undefined) return found
-    const { host = null, epoch = null } = pluginIn(journal.state, plugin).context
+    const { host = null, epoch = null } = pluginIn(journal.live, plugin).context
     const where = host === null || host === id ? here : { host, epoch, absence: null, stale: true }
     known.set(plugin, where)
     return where

@@ -1,4 +1,4 @@
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { Clock } from '../../base/clock.ts'
 import { type FileSystem, temporaryOf, writeFileAtomically } from '../../base/file-system.ts'
 import type { Json } from '../../base/json.ts'
@@ -28,6 +28,8 @@ export function createKeyValueStores(settings: {
   const { files, clock, logger, ring } = settings
   const folder = storesFolderIn(settings.directory)
   const stores = new Map<string, Store>()
+  /** Names of all files, while the host starts: to look for one that is not there takes longer than to read one. */
+  let present: Set<string> | undefined
 
   const pathOf = (plugin: string): string => storePath(settings.directory, plugin)
 
@@ -36,6 +38,7 @@ export function createKeyValueStores(settings: {
     report: ((sentence: string) => void) | undefined,
   ): Promise<Map<string, KeyValueEntry>> {
     const path = pathOf(plugin)
+    if (present?.has(basename(path)) === false) return new Map()
     let content: Uint8Array
     try {
       content = await files.readFile(path)
@@ -74,7 +77,9 @@ export function createKeyValueStores(settings: {
     const entries = Object.create(null) as Record<string, KeyValueEntry>
     for (const [key, entry] of held) if (isAlive(entry)) entries[key] = entry
     await makePrivateDirectory(files, folder)
-    await writeFileAtomically(files, pathOf(plugin), encodeStore(plugin, entries, ring), privateFileMode)
+    const path = pathOf(plugin)
+    present?.add(basename(path))
+    await writeFileAtomically(files, path, encodeStore(plugin, entries, ring), privateFileMode)
   }
 
   function createStore(plugin: string, entries: Map<string, KeyValueEntry>): Store {
@@ -123,14 +128,19 @@ export function createKeyValueStores(settings: {
     },
     async recover() {
       try {
-        const names = await storeFiles(files, settings.directory, temporaryOf('.json'))
-        for (const name of names) await files.rm(join(folder, name), { force: true })
+        const names = await storeFiles(files, settings.directory, '')
+        present = new Set(names)
+        const interrupted = names.filter((name) => name.endsWith(temporaryOf('.json')))
+        for (const name of interrupted) await files.rm(join(folder, name), { force: true })
       } catch (error) {
         logger.warn('What is left of an interrupted write could not be removed', {
           directory: folder,
           error: messageOf(error),
         })
       }
+    },
+    started() {
+      present = undefined
     },
     async close() {
       await Promise.all([...stores.keys()].map(release))

@@ -24,8 +24,8 @@ export async function applyHandEdits(
     return
   }
   const seq = file.journal?.seq
-  const writtenAt = seq === undefined || seq > journal.state.seq ? journal.state : journal.stateAt(seq)
-  const isImport = journal.state.seq === 0
+  const writtenAt = seq === undefined || seq > journal.live.seq ? journal.state : journal.stateAt(seq)
+  const isImport = journal.live.seq === 0
   const edits = handEdits(snapshotOf(isImport ? initialState() : writtenAt), file)
   for (const edit of edits) {
     const facts = await factsOfEdit(context, edit)
@@ -47,7 +47,7 @@ export async function applyHandEdits(
 /** In a fleet the file is a copy: what counts is in the journal that all hosts share. */
 function warnOfIgnoredEdits({ journal, logger }: LifecycleContext, file: HostFile): void {
   const seq = file.journal?.seq
-  if (seq === undefined || seq > journal.state.seq || seq < journal.first - 1) return
+  if (seq === undefined || seq > journal.live.seq || seq < journal.first - 1) return
   const edits = handEdits(snapshotOf(journal.stateAt(seq)), file)
   for (const edit of edits)
     logger.warn('A change made in .host.json is ignored: this host works in a fleet; change it over HTTP', {

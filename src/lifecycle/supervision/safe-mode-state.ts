@@ -38,7 +38,7 @@ export function createSafeModeState(
 
   return {
     get present() {
-      const { safeMode } = journal.state.host.context
+      const { safeMode } = journal.live.host.context
       if (safeMode === null) return null
       const { since, reason, unfinishedStarts } = safeMode
       return { since, reason: describeSafeMode(reason, unfinishedStarts), cause: reason }

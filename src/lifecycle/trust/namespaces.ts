@@ -100,7 +100,7 @@ export function createNamespaces(settings: {
       return held === undefined || held === repository ? null : held
     },
     async settle({ read = [], seen = new Map<string, string | null>(), write }) {
-      const { repositories: configured, namespaces } = journal.state.host.context
+      const { repositories: configured, namespaces } = journal.live.host.context
       const holders = new Set(Object.values(namespaces))
       const names = new Set(read.map(({ name }) => name))
       const found = await Promise.all(
@@ -115,7 +115,7 @@ export function createNamespaces(settings: {
       await mutex.run('claims', async () => {
         const facts = claims(found)
         for (const { data } of facts) noticed.set(data.namespace, data.repository)
-        if (!write || facts.length === 0 || journal.state.host.value === 'stopped') return
+        if (!write || facts.length === 0 || journal.live.host.value === 'stopped') return
         try {
           await journal.append(facts, 'supervisor')
           for (const { data } of facts) noticed.delete(data.namespace)

@@ -15,7 +15,7 @@ export function createJournaledSigningTimes(settings: {
   const mutex = createKeyedMutex()
 
   const configured = ({ name, publicKey }: RepositorySettings) =>
-    journal.state.host.context.repositories.find(
+    journal.live.host.context.repositories.find(
       (known) => known.name === name && known.publicKey === publicKey,
     )
 
@@ -26,7 +26,7 @@ export function createJournaledSigningTimes(settings: {
         const known = configured(repository)
         // One that is being added is written down with its time; after the end nothing is.
         if (known === undefined || (known.signedAt ?? -1) >= signedAt) return
-        if (journal.state.host.value === 'stopped') return
+        if (journal.live.host.value === 'stopped') return
         try {
           const data = { name: repository.name, signedAt }
           await journal.append([{ type: 'RepositoryIndexAccepted', plugin: null, data }], 'supervisor')

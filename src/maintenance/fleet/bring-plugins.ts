@@ -114,7 +114,7 @@ function isBrought(journal: FleetJournal, plugin: string, mark: string): boolean
 
 /** Answers the names of those that mean something else in the fleet. */
 async function bringRepositories(host: SingleHost, journal: FleetJournal): Promise<string[]> {
-  const own = host.journal.state.host.context
+  const own = host.journal.live.host.context
   const refused: string[] = []
   await journal.decide(
     null,

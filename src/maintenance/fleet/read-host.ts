@@ -61,7 +61,7 @@ export async function readSingleHost(settings: DirectorySettings): Promise<Singl
     ...{ directory, files, clock, logger: silentLogger, acknowledged, vault, whole: true },
   })
   try {
-    if (file === undefined && journal.state.seq === 0) {
+    if (file === undefined && journal.live.seq === 0) {
       throw new Error(
         `No host has run in ${directory}; name the data directory of one with HOST_DATA_DIR (--data-dir).`,
       )
@@ -94,7 +94,7 @@ export async function readSingleHost(settings: DirectorySettings): Promise<Singl
 
   /** Whether the host that starts here next would write something down because of it. */
   function wasChanged(file: HostFile): boolean {
-    if (acknowledged > journal.state.seq) return true
+    if (acknowledged > journal.live.seq) return true
     return handEdits(writtenSnapshot(directory, journal, acknowledged), file).length > 0
   }
 

@@ -32,7 +32,7 @@ function stage() {
   const fresh = initialPlugin(id)
   const controls = [{ id: 'declared', type: 'boolean' }]
   const context = {
-    journal: { state: { seq: 1, plugins: new Map([[id, { ...fresh, value: 'running' }]]) } },
+    journal: { live: { seq: 1, plugins: new Map([[id, { ...fresh, value: 'running' }]]) } },
     manifests: { get: () => ({ exports: { controls } }) as Manifest },
     effects: { setControl: (_plugin: string, _control: string, value: unknown) => Promise.resolve(value) },
   } as unknown as LifecycleContext

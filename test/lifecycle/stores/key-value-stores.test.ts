@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
-import { systemFileSystem } from '../../../src/base/file-system.ts'
+import { type FileSystem, systemFileSystem } from '../../../src/base/file-system.ts'
 import { silentLogger } from '../../../src/base/log.ts'
 import { storePath, storesFolderIn } from '../../../src/lifecycle/stores/key-value-file.ts'
 import { createKeyValueStores } from '../../../src/lifecycle/stores/key-value-stores.ts'
@@ -23,4 +25,40 @@ keyValueContract('the values of a single host', async (context) => {
       return (await Promise.all(files)).join('\n')
     },
   }
+})
+
+test('while the host starts only values that are there are read; afterwards somebody may have put some back', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const read: unknown[] = []
+  const files: FileSystem = {
+    ...systemFileSystem,
+    readFile: ((path: string, ...rest: []) => {
+      read.push(path)
+      return systemFileSystem.readFile(path, ...rest)
+    }) as FileSystem['readFile'],
+  }
+  const create = () =>
+    createKeyValueStores({ directory, files, clock: systemClock, logger: silentLogger, ring: contractRing })
+  const store = async (stores: ReturnType<typeof create>, plugin: string): Promise<void> => {
+    await stores.open(plugin)
+    stores.set(plugin, 'kept', { value: plugin })
+    await stores.release(plugin)
+  }
+  const before = create()
+  await store(before, '@a/old')
+  await before.close()
+
+  read.length = 0
+  const stores = create()
+  await stores.recover()
+  assert.deepEqual({ ...(await stores.open('@a/old')) }, { kept: { value: '@a/old' } })
+  assert.deepEqual(read, [storePath(directory, '@a/old')])
+  await store(stores, '@a/new')
+  assert.deepEqual(read, [storePath(directory, '@a/old')])
+  assert.deepEqual({ ...(await stores.open('@a/new')) }, { kept: { value: '@a/new' } })
+
+  stores.started()
+  await store(create(), '@a/restored')
+  assert.deepEqual({ ...(await stores.open('@a/restored')) }, { kept: { value: '@a/restored' } })
+  await stores.close()
 })
