@@ -6,6 +6,7 @@ import { createAsking } from './asking.ts'
 import { type ByteBudget, createByteBudget } from './byte-budget.ts'
 import { createDeliveries } from './deliveries.ts'
 import { createInbox } from './inbox.ts'
+import { createIsolateMessages, type DeliveredMessage } from './isolate-messages.ts'
 import { createLuaRuntime } from './lua/lua-runtime.ts'
 import type { LuaRuntime } from './lua/lua-value.ts'
 import type { Steps } from './lua/steps.ts'
@@ -18,11 +19,9 @@ import { createPeers, type Peers } from './peers/peers.ts'
 import { bytesFor, createForeignCallers } from './peers/foreign-callers.ts'
 import { createMethods } from './plugin-api/methods.ts'
 import { createApiTables } from './plugin-api/plugin-api.ts'
-import type { SetOutcome } from './plugin-api/points.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { startPlugin, type StartFailure } from './plugin-start.ts'
 import { createPluginLog, failureOf } from './plugin-log.ts'
-import type { ReceivedCall } from './local-calls.ts'
 import type { PeerMessage, QuestionChannel } from './question-channel.ts'
 import { createRedactor } from '../../base/redaction.ts'
 import { createResourceRegistry } from './resource-registry.ts'
@@ -34,8 +33,6 @@ import type { Excess, Turns } from './turns.ts'
 import { workerClock } from './worker-clock.ts'
 
 type LoadMessage = Extract<HostMessage, { kind: 'load' }>
-/** What the host says to one isolate after its load. */
-export type DeliveredMessage = Exclude<Extract<HostMessage, { isolate: number }>, LoadMessage>
 
 /** One plugin in its Lua state. */
 export interface WorkerIsolate {
@@ -94,7 +91,6 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   const afterInit: (() => Steps<void>)[] = []
   let isInitialised = false
   let isLoaded = false
-  let isUnloading = false
 
   const runtime: LuaRuntime = createLuaRuntime({
     print: (line) => log.write('info', line),
@@ -200,11 +196,6 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   }
   const { part } = beginApi(context)
   const plugin = part('plugin')
-  const deliveryOf = createDeliveries({
-    part,
-    log,
-    handled: (cost) => void Atomics.add(flow, flowCells.handled, cost),
-  })
   resources.add('httpRequests', { count: () => calls.count('http'), release: calls.giveUp })
 
   function changedResources(): Operation[] {
@@ -267,26 +258,14 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     finish({ kind: 'unloaded', isolate, resources: resources.counts() })
   }
 
-  function* answer(request: number, steps: Steps<SetOutcome>): Steps<void> {
-    const outcome = yield* steps
-    outbox.flush()
-    post({
-      kind: 'controlAnswered',
-      isolate,
-      request,
-      outcome: outcome.ok
-        ? { ok: true, ...(outcome.value === undefined ? {} : { value: outcome.value }) }
-        : { ...outcome, message: redactor.redactMessage(outcome.message) },
-    })
-  }
-
-  function* serve(call: ReceivedCall): Steps<void> {
-    const outcome = yield* peers.serve(call)
-    // It has failed for want of time or of an answer: that the plugin has ended is what the caller is told.
-    if (isUnloading && !outcome.ok) return
-    // What the call has done has happened when the caller goes on.
-    questions.answerCall(call, outcome, outbox.flush())
-  }
+  const { receive, serve } = createIsolateMessages({
+    ...{ isolate, post, questions, outbox, inbox, tasks, calls, peers, redactor, part, unload },
+    deliveryOf: createDeliveries({
+      part,
+      log,
+      handled: (cost) => void Atomics.add(flow, flowCells.handled, cost),
+    }),
+  })
 
   return {
     plugin: source.id,
@@ -297,58 +276,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
       const serving = Atomics.load(flow, flowCells.serving)
       if (isLoaded) post({ kind: 'overran', isolate, excess, serving })
     },
-    serve(message) {
-      if (message.kind === 'drop') peers.drop(message.handle, message.sent)
-      else if (message.kind === 'peerEnded') {
-        peers.ended(message.ended)
-        outbox.schedule()
-      } else {
-        tasks.serve({
-          number: message.call,
-          steps: serve(message),
-          cancelled: () => questions.refuseCall(message, 'cancelled'),
-        })
-      }
-    },
     load: () => tasks.start(load()),
-    receive(message) {
-      switch (message.kind) {
-        case 'deliver':
-          inbox.add(deliveryOf(message.frames))
-          tasks.schedule()
-          break
-        case 'setControl':
-          tasks.start(answer(message.request, part('points').setControl(message.id, message.value)))
-          break
-        case 'setExposed':
-          tasks.start(
-            answer(message.request, part('exposures').set(message.id, message.feature, message.value)),
-          )
-          break
-        case 'hook':
-          part('httpHandlers').begin(message.request)
-          tasks.start(part('httpHandlers').take(message.request, message.handler, message.hook))
-          break
-        case 'hookEnded':
-          part('httpHandlers').giveUp(message.request)
-          break
-        case 'result':
-          inbox.add(() => {
-            calls.receive(message.number, message.answer)
-            return true
-          })
-          tasks.schedule()
-          break
-        case 'unload':
-          isUnloading = true
-          inbox.close()
-          calls.giveUp()
-          tasks.startLast(unload())
-          break
-        case 'credit':
-          outbox.schedule()
-          break
-      }
-    },
+    receive,
+    serve,
   }
 }
