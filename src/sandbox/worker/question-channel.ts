@@ -1,13 +1,13 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import type { PluginCallOutcome, SerializedValues, Reference } from '../../schema/plugin-call.ts'
+import type { PluginCallOutcome, Reference } from '../../schema/plugin-call.ts'
 import { callDepthLimit } from '../../schema/plugin-call-limits.ts'
 import { readFromHost } from '../../schema/call-frames.ts'
 import type { UrgentMessage, WorkerMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
 import type { Answer, Answers, Question } from '../../schema/question.ts'
 import { createLocalCalls, type ReceivedCall } from './local-calls.ts'
+import { acceptance, createPendingQuestions, NoAnswer, refusalOf } from './pending-questions.ts'
 
 type Received = Parameters<typeof readFromHost>[0]
-type AnswerMessage = Extract<UrgentMessage, { kind: 'answer' }>
 /** What another plugin wants of this one, or what has become of what is between them. */
 export type PeerMessage = ReceivedCall | Extract<UrgentMessage, { kind: 'drop' | 'peerEnded' }>
 
@@ -25,31 +25,6 @@ export interface Asked {
   start?: () => void
   /** Nobody hears what comes of it. */
   takeBack(): void
-}
-
-/** There was no answer within so many milliseconds, or the worker is not the asker's alone and it gave up. */
-export class NoAnswer extends Error {
-  override readonly name = 'NoAnswer'
-
-  /** What to say of it: who did not answer, and within which time. */
-  readonly within: string
-
-  constructor(milliseconds: number, gaveUp: boolean) {
-    const within = gaveUp ? 'in time for a worker that others share' : `within ${milliseconds / 1000} s`
-    super(`the host did not answer ${within}`)
-    this.within = within
-  }
-}
-
-/** The answer that there is none, because that isolate has ended. */
-export class PeerGone extends Error {
-  override readonly name = 'PeerGone'
-  readonly isolate: number
-
-  constructor(message: string, isolate: number) {
-    super(message)
-    this.isolate = isolate
-  }
 }
 
 /**
@@ -98,20 +73,19 @@ export interface QuestionChannelSettings {
   refuse(isolate: number, references: readonly Reference[]): void
 }
 
-/** Questions given up whose answer may be on its way: one that the host has not given yet never comes. */
-const abandonedLimit = 100
 /** Milliseconds of a wait in a worker with others before looking again whether it takes too long. */
 const patience = 20
-
-/** Hears the answer to one question. */
-type Waiting = (answer: AnswerMessage) => void
 
 export function createQuestionChannel(settings: QuestionChannelSettings): QuestionChannel {
   const { setup, post, serve, runOthers, refuse } = settings
   const port: MessagePort = setup.urgent
   const signal = new Int32Array(setup.signal)
-  const waiting = new Map<number, Waiting>()
-  const abandoned = new Map<number, Question['kind']>()
+  const { waiting, answered, abandon } = createPendingQuestions({
+    refuse,
+    giveUp(isolate, number) {
+      if (!local.abandon(number)) post({ kind: 'abandon', isolate, number })
+    },
+  })
   /** What has come and is still to be done, in order. */
   let queue: PeerMessage[] = []
   /** Calls that are being served on the stack, one within the other. */
@@ -137,17 +111,6 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
     if (message.kind === 'answer') answered(message)
     else if (message.kind === 'cancelCall') cancel(message)
     else queue.push(message)
-  }
-
-  function answered(message: AnswerMessage): void {
-    const asker = waiting.get(message.number)
-    if (asker === undefined) {
-      if (message.ok) refuse(message.isolate, referencesOf(abandoned.get(message.number), message.value))
-      abandoned.delete(message.number)
-      return
-    }
-    waiting.delete(message.number)
-    asker(message)
   }
 
   function cancel({ isolate, call }: Pick<UrgentMessage & { kind: 'cancelCall' }, 'isolate' | 'call'>): void {
@@ -213,14 +176,6 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
     scheduled = undefined
     drain()
     for (let next = queue.shift(); next !== undefined; next = queue.shift()) work(next)
-  }
-
-  function abandon(isolate: number, number: number, kind: Question['kind']): void {
-    waiting.delete(number)
-    abandoned.set(number, kind)
-    const [oldest] = abandoned.keys()
-    if (abandoned.size > abandonedLimit && oldest !== undefined) abandoned.delete(oldest)
-    if (!local.abandon(number)) post({ kind: 'abandon', isolate, number })
   }
 
   /** Sees to it that what has come is done: nobody else will say that it is there. */
@@ -317,26 +272,4 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
       return conclude()
     },
   }
-}
-
-/** Has the answer seen the moment it comes; answers how to get what came of it, or to have thrown what did. */
-function acceptance<T>(answer: AnswerMessage, accept: (answer: Answer) => T): () => T {
-  try {
-    if (!answer.ok) throw refusalOf(answer)
-    const accepted = accept(answer.value)
-    return () => accepted
-  } catch (error) {
-    return () => {
-      throw error
-    }
-  }
-}
-
-function refusalOf({ message, gone }: Extract<AnswerMessage, { ok: false }>): Error {
-  return gone === undefined ? new Error(message) : new PeerGone(message, gone)
-}
-
-function referencesOf(kind: Question['kind'] | undefined, answer: Answer): readonly Reference[] {
-  if (kind === 'callPlugin') return (answer as SerializedValues).references
-  return kind === 'findPlugin' && answer !== undefined ? [answer as Reference] : []
 }
