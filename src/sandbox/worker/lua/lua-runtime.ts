@@ -1,21 +1,14 @@
-import { toBytes, toUnicode } from './bytes.ts'
+import { toBytes } from './bytes.ts'
 import { guardConcatenations } from './concat-guard.ts'
 import { auxiliary, lua, objects, opcodes, states, tags, whileCompiling } from './engine.ts'
-import { describeException, errorText, protectedText } from './error-value.ts'
+import { createEntries } from './entries.ts'
+import { describeException, errorText } from './error-value.ts'
 import type { LuaState, Prototype, RawFunction } from './fengari-types.ts'
-import { createHostFunctions, type Execution, spareSlots } from './host-functions.ts'
+import { createHostFunctions, type Execution } from './host-functions.ts'
 import { createInterrupt } from './interrupt.ts'
 import { openLibraries } from './library/open-libraries.ts'
 import { createReferences } from './lua-reference.ts'
-import {
-  type Activation,
-  LuaError,
-  type LuaFunction,
-  type LuaRuntime,
-  type LuaTable,
-  type LuaValue,
-} from './lua-value.ts'
-import { numberText } from './number-text.ts'
+import { LuaError, type LuaFunction, type LuaRuntime, type LuaTable, type LuaValue } from './lua-value.ts'
 import { createPreemption } from './preemption.ts'
 import { createProvidedFunctions } from './provided-functions.ts'
 import { nameOfShared } from './shared-functions.ts'
@@ -54,10 +47,6 @@ const textOnly = toBytes('t')
 export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
   /** Runs nothing; the threads that do are made from it. */
   const main = auxiliary.luaL_newstate()
-  /** Threads for entries from JavaScript that are free. */
-  const free: LuaState[] = []
-  /** All of those, also the ones in use: for Lua none of them is a coroutine. */
-  const entryThreads = new WeakSet<LuaState>()
   const execution: Execution = { thread: undefined, trace: undefined, innerTrace: undefined }
   const stringLimit = options.stringLimitBytes ?? defaultStringLimit
   const excuse = options.excuse ?? ((task: () => void) => task())
@@ -138,92 +127,9 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     return new LuaError(message, found?.text, found?.file, found?.line)
   }
 
-  /** A thread on which nothing is. It has to be given back, unless it has died. */
-  function takeThread(): LuaState {
-    const known = free.pop()
-    if (known !== undefined) return known
-    const thread = lua.lua_newthread(main)
-    lua.lua_pop(main, 1)
-    entryThreads.add(thread)
-    return thread
-  }
-
-  /** Runs what `prepare` pushed: a function and its arguments, whose number it answers. */
-  function enter(slots: number, prepare: (L: LuaState) => number): LuaValue[] {
-    const outer = execution.thread
-    const L = outer ?? takeThread()
-    const top = lua.lua_gettop(L)
-    if (!lua.lua_checkstack(L, slots + spareSlots)) throw new LuaError('stack overflow')
-    interrupt.enter()
-    execution.thread = L
-    try {
-      lua.lua_pushcfunction(L, messageHandler)
-      const argumentCount = prepare(L)
-      execution.trace = undefined
-      execution.innerTrace = undefined
-      const status = lua.lua_pcall(L, argumentCount, lua.LUA_MULTRET, top + 1)
-      if (status !== lua.LUA_OK) throw luaError(L, execution.trace)
-      return take(L, top + 2)
-    } finally {
-      execution.thread = outer
-      lua.lua_settop(L, top)
-      interrupt.leave()
-      if (outer === undefined) free.push(L)
-    }
-  }
-
-  function call(callee: LuaFunction, ...values: LuaValue[]): LuaValue[] {
-    return enter(values.length, (L) => {
-      push(L, callee)
-      for (const value of values) push(L, value)
-      return values.length
-    })
-  }
-
-  /** The error with which a thread has died. It is not used again. */
-  function deathOf(L: LuaState): LuaError {
-    const other = takeThread()
-    lua.lua_xmove(L, other, 1)
-    // Its stack ends at the error, and to look at what is on it takes some slots.
-    lua.lua_checkstack(L, spareSlots)
-    const found = execution.trace ?? joinTracebacks(execution.innerTrace, tracebackOf(L, 0))
-    execution.thread = other
-    try {
-      return luaError(other, found)
-    } finally {
-      lua.lua_settop(other, 0)
-      free.push(other)
-    }
-  }
-
-  function activate(callee: LuaFunction, ...values: LuaValue[]): Activation {
-    const L = takeThread()
-    const scope = { pending: undefined, depth: 1 }
-    let argumentCount = values.length
-    if (!lua.lua_checkstack(L, argumentCount + spareSlots)) throw new LuaError('stack overflow')
-    push(L, callee)
-    for (const value of values) push(L, value)
-
-    function resume(): ReturnType<Activation['resume']> {
-      const outer = execution.thread
-      execution.thread = L
-      execution.trace = undefined
-      execution.innerTrace = undefined
-      try {
-        const status = lua.lua_resume(L, null, argumentCount)
-        argumentCount = 0
-        if (status === lua.LUA_YIELD) return { done: false, aside: preemption.take() ?? 'slice' }
-        if (status !== lua.LUA_OK) throw deathOf(L)
-        const results = take(L, 1)
-        lua.lua_settop(L, 0)
-        free.push(L)
-        return { done: true, values: results }
-      } finally {
-        execution.thread = outer
-      }
-    }
-    return { resume: () => interrupt.within(scope, resume) }
-  }
+  const { entryThreads, call, activate, toText } = createEntries(main, {
+    ...{ interrupt, preemption, execution, push, take, luaError, messageHandler, tracebackOf },
+  })
 
   function complete<T>(steps: Steps<T>): T {
     let step = steps.next()
@@ -268,27 +174,6 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     named: (raw, name) => void names.set(raw, name),
   })
   const { provide, provideLibrary } = createProvidedFunctions(main, references)
-
-  function toText(value: LuaValue): string {
-    if (typeof value === 'number') return numberText(value)
-    if (value instanceof Uint8Array) return toUnicode(value)
-    if (typeof value !== 'object') return value === undefined ? 'nil' : String(value)
-    const outer = execution.thread
-    const L = outer ?? takeThread()
-    const top = lua.lua_gettop(L)
-    if (!lua.lua_checkstack(L, spareSlots)) return value.kind
-    interrupt.enter()
-    execution.thread = L
-    try {
-      push(L, value)
-      return protectedText(L) ?? value.kind
-    } finally {
-      execution.thread = outer
-      lua.lua_settop(L, top)
-      interrupt.leave()
-      if (outer === undefined) free.push(L)
-    }
-  }
 
   const run = (source: Uint8Array, chunkName: string): LuaValue[] => call(compile(source, chunkName))
 
