@@ -2,14 +2,14 @@ import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject, type Json, type JsonObject, jsonText } from '../../../base/json.ts'
 import type { ExposedComponent, Exposure } from '../../../schema/exposure.ts'
 import { exposureBytesLimit } from '../../../schema/exposure-size.ts'
-import { featuresOf } from '../../../schema/exposed-components.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { failureOf } from '../plugin-log.ts'
 import { bytesOf, isFunction, isTable, option } from './arguments.ts'
 import { createFeatureReader, type ExposedObject } from './exposed-object.ts'
-import { exposureOptionsLimit, readExposureOptions, textsOf } from './exposure-options.ts'
+import { createExposureAnnouncement } from './exposure-announcement.ts'
+import { readExposureOptions, textsOf } from './exposure-options.ts'
 import { exposedType } from './exposure-type.ts'
 import { isBinary, toBoolean, toEvent } from './exposure-value.ts'
 import { assertMessageSize } from './listeners.ts'
@@ -77,9 +77,11 @@ export function* createExposedEntry(
   let binary: boolean | undefined
   /** Those that it is said to have, whether or not it knows a value. */
   const said = new Set(textsOf(option(settings.options, 'features')))
-  /** Those, and what it has shown. */
-  const seenFeatures = new Set(said)
-  const seenOptions = new Set<string>()
+  const { seenFeatures, announce, noteOption } = createExposureAnnouncement(context, {
+    ...{ id, fixed, said, settable, switchable, pressable },
+    takeRoom: settings.takeRoom,
+  })
+  /** What has been told of it. */
   let sent: Exposure | undefined
   let sentState: JsonObject | undefined
   /** Of a dimmer: the last level at which it was on, to which it comes back. */
@@ -89,7 +91,6 @@ export function* createExposedEntry(
   /** Undefined while nobody has said so. */
   let available: boolean | undefined
   let failureLogged = false
-  let crampedLogged = false
   let closed = false
   let unsubscribe: LuaFunction | undefined
   let subscribed = false
@@ -129,51 +130,6 @@ export function* createExposedEntry(
     return typeof value === 'number' && !isSaid ? { ...state, state: value > 0 } : state
   }
 
-  function announce(state: JsonObject): void {
-    for (const feature of Object.keys(state)) seenFeatures.add(feature)
-    const known = Object.keys(featuresOf(component))
-    const features = known.filter((feature) => seenFeatures.has(feature))
-    const exposure: Exposure = {
-      ...fixed,
-      component,
-      features: features.length > 0 ? features : known.slice(0, 1),
-      writable: writableFeatures(features),
-      ...optionsNow(),
-      ...(available === undefined || component === 'event' ? {} : { tellsAvailability: true }),
-    }
-    if (isDeepStrictEqual(exposure, sent)) return
-    if (!settings.takeRoom(exposure)) {
-      if (!crampedLogged) log.write('warn', `expose: there is no room for more options of '${id}'`)
-      crampedLogged = true
-      return
-    }
-    sent = exposure
-    context.send({ kind: 'setExposure', id, exposure })
-  }
-
-  function optionsNow(): { options?: string[] } {
-    if (fixed.options !== undefined || seenOptions.size === 0) return {}
-    return { options: [...seenOptions] }
-  }
-
-  function writableFeatures(features: readonly string[]): string[] {
-    const commanded = Object.entries(featuresOf(component)).filter(([, { commanded }]) => commanded)
-    return commanded
-      .map(([feature]) => feature)
-      .filter((feature) => {
-        if (feature === 'press') return settable || pressable
-        if (feature === 'state') return settable || switchable
-        // What is only set is never shown.
-        if (featuresOf(component)[feature]?.names.length === 0) return settable
-        // What the object has never shown it may not have at all; a single feature it must have.
-        return settable && (features.includes(feature) || commanded.length === 1)
-      })
-  }
-
-  function noteOption(value: Json | undefined): void {
-    if (typeof value === 'string' && seenOptions.size < exposureOptionsLimit) seenOptions.add(value)
-  }
-
   function* update(): Steps<void> {
     if (closed) return
     const fresh = yield* read()
@@ -182,7 +138,7 @@ export function* createExposedEntry(
     own = reconsider(fresh)
     const state = complete(own)
     if (component === 'event') {
-      announce({})
+      sent = announce({}, component, available)
       const last = sentState
       sentState = state
       // The first reading tells what was before; an event is what happens from now on.
@@ -190,7 +146,7 @@ export function* createExposedEntry(
       return
     }
     if (component === 'select') noteOption(state.value)
-    announce(state)
+    sent = announce(state, component, available)
     if (component === 'button' && available === undefined) return
     const whole: JsonObject = Object.fromEntries(
       (sent?.features ?? []).map((feature) => [feature, state[feature] ?? null]),
@@ -205,7 +161,7 @@ export function* createExposedEntry(
     const event = toEvent(value)
     if (event === null) return
     noteOption(event.event_type)
-    announce({})
+    sent = announce({}, component, available)
     context.sendFrame('exposed', id, jsonText(event))
   }
 
