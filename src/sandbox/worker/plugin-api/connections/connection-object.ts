@@ -10,6 +10,7 @@ import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { CallerAwareFunction, CallerAwareSteps, ForeignCaller } from '../../peers/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { bytesOf, functionArgument, isTable, textOf } from '../arguments.ts'
+import { createConnectionHandlers } from './connection-handlers.ts'
 import type { StreamPosition } from './event-stream-reader.ts'
 
 /** What a connection is counted as. */
@@ -89,10 +90,10 @@ export function createConnectionObject(
   plan: ConnectionPlan,
   entries: Map<number, ConnectionEntry>,
 ): ConnectionObject {
-  const { runtime, entry, log, peers } = context
+  const { runtime, entry, log } = context
   const { method, foreignCaller } = plan
   const table = runtime.newTable()
-  const handlers = new Map<string, { run: LuaFunction; forget: (() => void) | undefined }>()
+  const handlers = createConnectionHandlers(context, method)
   /** 0: not connected. */
   let session = 0
   /** Bytes that have not gone yet, as the host counts them. */
@@ -114,27 +115,8 @@ export function createConnectionObject(
     stream = undefined
     waiting = []
     entries.delete(number)
-    for (const { forget } of handlers.values()) forget?.()
-    handlers.clear()
+    handlers.close()
     context.touch()
-  }
-
-  function setHandler(name: string, run: LuaFunction | undefined): void {
-    handlers.get(name)?.forget?.()
-    handlers.delete(name)
-    if (run === undefined || closed) return
-    const forget = peers.whenGone(`${name} of ${method}`, run, () => handlers.delete(name))
-    handlers.set(name, { run, forget })
-  }
-
-  function tell(name: string, ...args: LuaValue[]): void {
-    entry.start(
-      (function* () {
-        // By the time that it is its turn it may have been closed.
-        const run = handlers.get(name)?.run
-        if (run !== undefined) yield* entry.report(`${name} of ${method}`, run, ...args)
-      })(),
-    )
   }
 
   function lost(reason: string | null, code?: number): void {
@@ -236,15 +218,15 @@ export function createConnectionObject(
       }
       table.set(name, context.foreignCallers.method(`${method}:${name}`, call))
     },
-    handle: setHandler,
+    handle: handlers.set,
     addHandler(name, first) {
-      setHandler(name, first)
+      handlers.set(name, first)
       object.addMethod(name, (_foreignCaller, run) => {
-        setHandler(name, run === undefined ? undefined : functionArgument(name, 1, run))
+        handlers.set(name, run === undefined ? undefined : functionArgument(name, 1, run))
         return undefined
       })
     },
-    tell,
+    tell: handlers.tell,
     addMethodOfSteps(name, implementation) {
       const call: CallerAwareSteps = function* (caller, ...args) {
         const result = yield* implementation(caller, ...withoutSelf(args))
