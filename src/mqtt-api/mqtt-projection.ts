@@ -2,11 +2,12 @@ import { type Json, jsonText } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf } from '../base/problem.ts'
 import { serializeJson } from '../base/serialized-json.ts'
-import type { Bus, BusMessage, BusSubscription, PublishOptions, Sender } from '../bus/bus.ts'
+import type { Bus, PublishOptions, Sender } from '../bus/bus.ts'
 import type { ValueKind } from '../schema/message-frames.ts'
 import { createTopics } from '../schema/topics.ts'
 import type { JournalEventView, PluginEventView } from '../schema/journal-event.ts'
 import type { Plugin } from '../schema/plugin.ts'
+import { createStaleTopics } from './stale-topics.ts'
 import { speaksAlone, type Voice } from './voice.ts'
 import { createValueTopics, type ValueTopics } from './value-topics.ts'
 import type { Announcement, Lifecycle } from '../lifecycle/lifecycle.ts'
@@ -73,10 +74,6 @@ export function createMqttProjection({
   const topics = createTopics(root)
   const topicsByPlugin = new Map<string, PluginTopics>()
   const cleanUps: (() => unknown)[] = []
-  let stopInspection = (): void => undefined
-  let inspecting: Promise<void> | undefined
-  /** Those that came from other hosts, and have been loaded here. */
-  const taken = new Set<string>()
   let starting: Promise<void> | undefined
   let closed = false
 
@@ -96,6 +93,12 @@ export function createMqttProjection({
   }
 
   const clear = (topic: string): void => publish(topic, '', { retain: true })
+
+  const stale = createStaleTopics({
+    ...{ lifecycle, bus, topics, logger, voice, publish, clear },
+    shown: topicsByPlugin,
+    closed: () => closed,
+  })
 
   /** An event has happened once: whoever comes later must not take it for a new one. */
   function publishExposed({ plugin, id, exposure, state }: Announcement & { kind: 'exposed' }): void {
@@ -128,7 +131,7 @@ export function createMqttProjection({
     const isGone = state === 'uninstalled' || state === 'notInstalled'
     if (!voice.speaksFor(event.plugin)) {
       // Whoever has it may be cut off just now, and nobody takes it over who would find what is left.
-      if (isGone && voice.speaksForAll()) inspectSoon()
+      if (isGone && voice.speaksForAll()) stale.clearSoon()
       return
     }
     if (isGone) {
@@ -222,63 +225,6 @@ export function createMqttProjection({
     }
   }
 
-  /** Whether all that this plugin shows has been published: one that was just taken over is being loaded. */
-  function isSettled(plugin: string): boolean {
-    return voice === speaksAlone || (taken.has(plugin) && voice.knows(plugin))
-  }
-
-  /** A retained message below `R/plugins/` that this host, in this run, has not published: is it still true? */
-  function clearIfStale({ topic, payload, retained }: BusMessage): void {
-    const parsed = topics.parsePlugin(topic)
-    if (!retained || payload.length === 0 || parsed === undefined) return
-    const { plugin, rest } = parsed
-    const isThere = lifecycle.status(plugin) !== undefined
-    if (isThere ? !isSettled(plugin) : !voice.speaksForAll()) return
-    const known = topicsByPlugin.get(plugin)
-    if (known?.values.has(topic) || (rest === 'state' && known?.state)) return
-    if (isThere) {
-      // An event that a plugin wanted to be retained outlives the host.
-      if (rest.startsWith('events/')) return
-      // Somebody else's; it is not carried out, but not the host's to remove either.
-      if ((topics.parseControlSet(topic) ?? topics.parseExposedSet(topic)) !== undefined) return
-    }
-    clear(topic)
-  }
-
-  /**
-   * Looks at what the broker has retained below `R/plugins/`, once: the host's own messages would all come
-   * back on this subscription. A message on `R/plugins` itself, which the filter matches too, comes after
-   * everything that is retained, and ends it.
-   */
-  async function clearStale(): Promise<void> {
-    const marker = topics.allPlugins.replace(/\/#$/, '')
-    stopInspection()
-    const inspection: { subscription?: BusSubscription; ended: boolean } = { ended: false }
-    const end = (): void => {
-      inspection.ended = true
-      void inspection.subscription?.close()
-    }
-    inspection.subscription = await bus.subscribe(topics.allPlugins, (message) => {
-      if (message.topic === marker && !message.retained) end()
-      else if (!closed) clearIfStale(message)
-    })
-    stopInspection = end
-    if (inspection.ended) end()
-    publish(marker, '', { qos: 1 })
-  }
-
-  /** All that are taken in one go are looked at together. */
-  function inspectSoon(): void {
-    inspecting ??= Promise.resolve()
-      .then(() => {
-        inspecting = undefined
-        return clearStale()
-      })
-      .catch((error: unknown) => {
-        if (!closed) logger.error('MQTT could not be brought up to date', { reason: messageOf(error) })
-      })
-  }
-
   function show(plugin: string): void {
     const status = lifecycle.status(plugin)
     if (status !== undefined) publishState(plugin, status, lifecycle.lastSeq)
@@ -286,7 +232,7 @@ export function createMqttProjection({
 
   async function reconcile(): Promise<void> {
     publishAll()
-    await clearStale()
+    await stale.clear()
   }
 
   async function startAll(): Promise<void> {
@@ -305,19 +251,18 @@ export function createMqttProjection({
     start: () => (starting ??= closed ? Promise.resolve() : startAll()),
     take(plugin) {
       if (closed) return
-      taken.add(plugin)
+      stale.take(plugin)
       show(plugin)
-      inspectSoon()
     },
     drop(plugin) {
-      taken.delete(plugin)
+      stale.drop(plugin)
       topicsByPlugin.delete(plugin)
     },
     show,
     async close() {
       closed = true
       await starting?.catch(() => undefined)
-      stopInspection()
+      stale.close()
       for (const cleanUp of cleanUps.splice(0)) cleanUp()
     },
   }

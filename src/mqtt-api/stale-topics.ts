@@ -1,0 +1,110 @@
+import type { Logger } from '../base/log.ts'
+import { messageOf } from '../base/problem.ts'
+import type { Bus, BusMessage, BusSubscription, PublishOptions } from '../bus/bus.ts'
+import type { Lifecycle } from '../lifecycle/lifecycle.ts'
+import type { Topics } from '../schema/topics.ts'
+import type { ValueTopics } from './value-topics.ts'
+import { speaksAlone, type Voice } from './voice.ts'
+
+export interface StaleTopicsSettings {
+  lifecycle: Lifecycle
+  bus: Pick<Bus, 'subscribe'>
+  topics: Topics
+  logger: Logger
+  voice: Voice
+  /** What this host has published in this run, by plugin; `state`: whether its state is retained. */
+  shown: ReadonlyMap<string, { readonly state: boolean; readonly values: ValueTopics }>
+  publish(topic: string, payload: string, options: PublishOptions): void
+  clear(topic: string): void
+  /** Nothing is to be published any more. */
+  closed(): boolean
+}
+
+/** What the broker has retained of plugins and is not true any more: left by a run before, or by another host. */
+export interface StaleTopics {
+  /** Goes when it is found from now on; resolves when the broker has been asked. */
+  clear(): Promise<void>
+  /** The same for all that ask in one go together. */
+  clearSoon(): void
+  /** Came from another host, and has been loaded here. */
+  take(plugin: string): void
+  drop(plugin: string): void
+  /** Ends looking. */
+  close(): void
+}
+
+export function createStaleTopics(settings: StaleTopicsSettings): StaleTopics {
+  const { lifecycle, bus, topics, logger, voice, shown, publish, clear, closed } = settings
+  let stopInspection = (): void => undefined
+  let inspecting: Promise<void> | undefined
+  /** Those that came from other hosts, and have been loaded here. */
+  const taken = new Set<string>()
+
+  /** Whether all that this plugin shows has been published: one that was just taken over is being loaded. */
+  function isSettled(plugin: string): boolean {
+    return voice === speaksAlone || (taken.has(plugin) && voice.knows(plugin))
+  }
+
+  /** A retained message below `R/plugins/` that this host, in this run, has not published: is it still true? */
+  function clearIfStale({ topic, payload, retained }: BusMessage): void {
+    const parsed = topics.parsePlugin(topic)
+    if (!retained || payload.length === 0 || parsed === undefined) return
+    const { plugin, rest } = parsed
+    const isThere = lifecycle.status(plugin) !== undefined
+    if (isThere ? !isSettled(plugin) : !voice.speaksForAll()) return
+    const known = shown.get(plugin)
+    if (known?.values.has(topic) || (rest === 'state' && known?.state)) return
+    if (isThere) {
+      // An event that a plugin wanted to be retained outlives the host.
+      if (rest.startsWith('events/')) return
+      // Somebody else's; it is not carried out, but not the host's to remove either.
+      if ((topics.parseControlSet(topic) ?? topics.parseExposedSet(topic)) !== undefined) return
+    }
+    clear(topic)
+  }
+
+  /**
+   * Looks at what the broker has retained below `R/plugins/`, once: the host's own messages would all come
+   * back on this subscription. A message on `R/plugins` itself, which the filter matches too, comes after
+   * everything that is retained, and ends it.
+   */
+  async function clearStale(): Promise<void> {
+    const marker = topics.allPlugins.replace(/\/#$/, '')
+    stopInspection()
+    const inspection: { subscription?: BusSubscription; ended: boolean } = { ended: false }
+    const end = (): void => {
+      inspection.ended = true
+      void inspection.subscription?.close()
+    }
+    inspection.subscription = await bus.subscribe(topics.allPlugins, (message) => {
+      if (message.topic === marker && !message.retained) end()
+      else if (!closed()) clearIfStale(message)
+    })
+    stopInspection = end
+    if (inspection.ended) end()
+    publish(marker, '', { qos: 1 })
+  }
+
+  /** All that are taken in one go are looked at together. */
+  function inspectSoon(): void {
+    inspecting ??= Promise.resolve()
+      .then(() => {
+        inspecting = undefined
+        return clearStale()
+      })
+      .catch((error: unknown) => {
+        if (!closed()) logger.error('MQTT could not be brought up to date', { reason: messageOf(error) })
+      })
+  }
+
+  return {
+    clear: clearStale,
+    clearSoon: inspectSoon,
+    take(plugin) {
+      taken.add(plugin)
+      inspectSoon()
+    },
+    drop: (plugin) => void taken.delete(plugin),
+    close: () => stopInspection(),
+  }
+}
