@@ -5,7 +5,7 @@ import { messageOf } from '../../base/problem.ts'
 import { type SerializedJson, serializeJson } from '../../base/serialized-json.ts'
 import type { Bus } from '../../bus/bus.ts'
 import type { ConnectionAllowance, Outside } from '../../outside/outside.ts'
-import type { Isolate, IsolateServices } from '../../sandbox/isolate.ts'
+import type { IsolateServices } from '../../sandbox/isolate.ts'
 import type { ValueKind } from '../../schema/message-frames.ts'
 import type { LogEntry } from '../../schema/plugin.ts'
 import type { PluginSummary } from '../../schema/plugin-call.ts'
@@ -17,7 +17,6 @@ import type { Checks } from '../permissions/guard.ts'
 import type { KeyValueStores } from '../../schema/key-value-stores.ts'
 import type { RetainedTopics } from '../stores/retained-topics.ts'
 import { createSchedules } from '../triggers/schedules.ts'
-import { createWatches, type PresentValue, type Tell, type WatchedKind } from '../triggers/watches.ts'
 import type { Announcements } from './announcements.ts'
 import type { EventHub } from './event-hub.ts'
 import type { ExposureRegistry } from './exposure-registry.ts'
@@ -29,19 +28,11 @@ import { createOutgoingMessages } from './outgoing-messages.ts'
 import type { PluginLogs } from './plugin-logs.ts'
 import { objectAddress, pluginsCalled } from './plugin-names.ts'
 import { createPluginSubscriptions } from './plugin-subscriptions.ts'
+import { createPluginWatches } from './plugin-watches.ts'
 import { createShownValues } from './shown-values.ts'
-
-/** Events and messages that may wait for a plugin while its onInit runs; later ones are dropped. */
-export const waitingDeliveries = 1_000
+import { deliver } from './waiting-deliveries.ts'
 
 const noBytes = new Uint8Array()
-const nothing = Buffer.from('null')
-
-/** `[value, previous]` as JSON. */
-function changeOf(value: SerializedJson | undefined, previous: SerializedJson | undefined): Uint8Array {
-  const parts = ['[', value?.bytes ?? nothing, ',', previous?.bytes ?? nothing, ']']
-  return Buffer.concat(parts.map((part) => (typeof part === 'string' ? Buffer.from(part) : part)))
-}
 
 export interface PluginServicesSettings {
   bus: Bus
@@ -99,14 +90,11 @@ export function createPluginServices(
   const topics = createTopics(root)
   const subscriptions = createPluginSubscriptions(bus, logger)
   const schedules = createSchedules(clock)
-  const watches = createWatches(clock, present)
+  const watches = createPluginWatches({
+    ...{ clock, registry, loaded, refusedTo },
+    installedIds: settings.installedIds,
+  })
   const shown = createShownValues(registry, exposures, announcements, watches)
-
-  function* present(kind: WatchedKind): Iterable<PresentValue> {
-    for (const plugin of registry.plugins())
-      for (const of of kind === 'object' ? (['object'] as const) : (['sensor', 'control'] as const))
-        for (const [id, value] of registry.values(plugin, of)) yield { plugin, id, value }
-  }
 
   function log(plugin: string, line: SerializedJson<LogEntry>): void {
     const entry = line.value()
@@ -123,19 +111,6 @@ export function createPluginServices(
   ): void {
     const entry: LogEntry = { at: new Date(clock.now()).toISOString(), level, message }
     log(plugin, serializeJson(cutTexts(fields === undefined ? entry : { ...entry, fields })))
-  }
-
-  /** The bytes are somebody else's: what waits for the end of onInit has a copy. */
-  function deliver(
-    plugin: LoadedPlugin,
-    bytes: Uint8Array,
-    action: (isolate: Isolate, bytes: Uint8Array) => void,
-  ): void {
-    if (plugin.isolate !== undefined) action(plugin.isolate, bytes)
-    else if (plugin.waiting.length < waitingDeliveries) {
-      const kept = Uint8Array.from(bytes)
-      plugin.waiting.push((isolate) => action(isolate, kept))
-    }
   }
 
   /** Whether there is room for what a plugin wants to be retained; an empty payload makes room. */
@@ -243,22 +218,7 @@ export function createPluginServices(
         return problem
       },
       removeSchedule: (number) => schedules.remove(id, number),
-      watch(number, wanted, foreignCaller) {
-        if (watches.count(id) >= plugin.limits.watchers) return 'too many watchers'
-        const owner = ownerOf(wanted.of, wanted.pattern)
-        const refusal =
-          owner && (plugin.guard.use(owner) ?? refusedTo(foreignCaller, ({ use }) => use(owner)))
-        if (refusal !== undefined) return refusal
-        const sees = (other: string): boolean =>
-          plugin.guard.sees(other) &&
-          (foreignCaller === undefined || loaded.get(foreignCaller)?.guard.sees(other) === true)
-        const tell: Tell = (path, value, previous) =>
-          deliver(plugin, changeOf(value, previous), (isolate, bytes) =>
-            isolate.deliverWatched(number, path, bytes),
-          )
-        watches.add(id, number, wanted, sees, tell)
-        return undefined
-      },
+      watch: (number, wanted, foreignCaller) => watches.watch(id, plugin, number, wanted, foreignCaller),
       unwatch: (number) => watches.remove(id, number),
       setKeyValue: (key, entry) => stores.set(id, key, entry),
       request: (call, signal, foreignCaller) =>
@@ -286,14 +246,6 @@ export function createPluginServices(
       refuseUse: (other) => plugin.guard.use(other),
       listPlugins: () => settings.listPlugins().filter((other) => plugin.guard.sees(other.id)),
     }
-  }
-
-  /** The other plugin that a pattern names without a wildcard. */
-  function ownerOf(kind: WatchedKind, pattern: string): string | undefined {
-    if (kind === 'object')
-      return pattern.includes('*') ? undefined : objectAddress(settings.installedIds(), pattern)?.plugin
-    const [namespace = '', shortId = ''] = pattern.split('/')
-    return `${namespace}${shortId}`.includes('*') ? undefined : `${namespace}/${shortId}`
   }
 
   /** Why a plugin that works through another one's instance may not do what the other one may. */

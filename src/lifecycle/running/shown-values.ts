@@ -21,7 +21,7 @@ export function createShownValues(
   registry: ObjectRegistry,
   exposures: ExposureRegistry,
   announcements: Announcements,
-  watches: Watches,
+  watches: Pick<Watches, 'changed'>,
 ): ShownValues {
   const watched = (
     plugin: string,
