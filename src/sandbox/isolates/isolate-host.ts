@@ -4,9 +4,8 @@ import type { Json } from '../../base/json.ts'
 import type { Logger } from '../../base/log.ts'
 import { messageOf } from '../../base/problem.ts'
 import { serializedSize } from '../../schema/operation-size.ts'
-import { noResources, type Resources } from '../../schema/plugin.ts'
 import type { HostMessage, IsolateMessage } from '../../schema/worker-protocol.ts'
-import type { Peer, PluginCalls } from '../calls/plugin-calls.ts'
+import type { PluginCalls } from '../calls/plugin-calls.ts'
 import { createBackpressure } from '../flow/backpressure.ts'
 import { createDeliveries } from '../flow/deliveries.ts'
 import { createFlow } from '../flow/flow.ts'
@@ -15,12 +14,12 @@ import { type Isolate, IsolateError, type IsolateServices, type IsolateSource } 
 import { outsideBytes, type SandboxLimits, workerLimits } from '../limits.ts'
 import { createBatchTask } from '../operations/batch-task.ts'
 import { createOperationDispatcher } from '../operations/operation-dispatcher.ts'
-import { takeBack } from '../operations/take-back.ts'
 import type { WorkerSlot } from '../threads/worker-slot.ts'
 import { createControlRequests } from './control-requests.ts'
 import { createHookRequests } from './hook-requests.ts'
 import { createDeferred } from './deferred.ts'
-import { loadTimeout, notRunning, tooManyStrings, tooMuchTogether } from './failures.ts'
+import { loadTimeout, notRunning } from './failures.ts'
+import { createIsolateEnd, type IsolateLife } from './isolate-end.ts'
 import { createQuestionAnswers } from './question-answers.ts'
 
 export interface IsolateHostSettings {
@@ -49,19 +48,12 @@ export interface IsolateHost extends Isolate {
 export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   const { clock, logger, limits, slot, number, source, services, pluginCalls, scheduler } = settings
   const loaded = createDeferred<undefined>()
-  const unloaded = createDeferred<undefined>()
-  const ended = createDeferred<IsolateError | undefined>()
   const tasks = scheduler.createQueue()
-  let running = false
-  let ending = false
-  let over = false
-  /** The plugin has said its last word, and its worker has nothing of it any more. */
-  let released = false
-  let unloading: Promise<void> | undefined
+  const life: IsolateLife = { running: false, ending: false, over: false, released: false }
   const dispatcher = createOperationDispatcher({
     ...{ clock, logger, limits, services, plugin: source.id, stored: source.keyValues },
     answer(answered, answer) {
-      if (!over) slot.post({ kind: 'result', isolate: number, number: answered, answer })
+      if (!life.over) slot.post({ kind: 'result', isolate: number, number: answered, answer })
     },
     deliver: (...frame) => deliveries.connection(...frame),
     later: queue,
@@ -84,7 +76,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     congested: services.congested?.bind(services),
     deliveries: services.deliveries?.bind(services),
     giveCredit(credits) {
-      if (over || credits === 0) return
+      if (life.over || credits === 0) return
       flow.giveCredit(credits)
       slot.post({ kind: 'credit', isolate: number })
     },
@@ -94,78 +86,15 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     createBatchTask({
       batch,
       dispatcher,
-      over: () => over,
+      over: () => life.over,
       nonsense: (errors) => logger.error('A plugin worker asked for nonsense', { plugin: source.id, errors }),
       taken: backpressure.batchTaken,
     })
 
-  /** The one way out: takes back what is left, ends the worker, and says so. */
-  async function end(error: IsolateError | undefined): Promise<void> {
-    if (ending) return
-    ending = true
-    running = false
-    backpressure.close()
-    await takeBack(dispatcher, tasks)
-    over = true
-    deliveries.close()
-    dispatcher.resources = noResources
-    slot.detach(number)
-    pluginCalls.leave(number)
-    controlRequests.rejectAll(notRunning(source.id))
-    hookRequests.endAll()
-    // What onCleanup asked for last is still done; everything else has been cancelled.
-    if (released && error === undefined)
-      await Promise.all([slot.leave(true), dispatcher.finishOutside(limits.lastWordsDeadline)])
-    else {
-      dispatcher.abortOutside()
-      await slot.leave(released)
-    }
-    const failure = error ?? new IsolateError('worker_died', 'the plugin was unloaded before it had loaded')
-    loaded.reject(failure)
-    unloaded.resolve(undefined)
-    ended.resolve(error)
-  }
-
-  function unload(): Promise<void> {
-    if (!ending) unloading ??= cleanUp()
-    return unloading ?? ended.promise.then(() => undefined)
-  }
-
-  /** The plugin takes too much of a worker that it shares. */
-  function makeWay({ excess, serving }: Extract<IsolateMessage, { kind: 'overran' }>): void {
-    if (unloading !== undefined || ending) return
-    const foreignCaller = excess === 'memory' ? pluginCalls.servedBy(number, serving) : undefined
-    if (foreignCaller !== undefined) {
-      charge(foreignCaller, tooMuchTogether(limits), (error) => void (unloading ??= cleanUp(error)))
-      return
-    }
-    const reason = `it takes too much ${excess} of a worker that it shares, and gets one of its own`
-    dispatcher.say('warn', reason)
-    slot.moveAway(reason)
-    if (services.moveAway === undefined) void unload()
-    else services.moveAway(reason)
-  }
-
-  /** What a call does to the plugin that serves it is the caller's doing. */
-  function charge(caller: Peer, cause: IsolateError, leave: (error: IsolateError) => void): void {
-    leave(new IsolateError('neighbour_ended', `a call of ${caller.id} ended it: ${cause.message}`))
-    caller.charged?.(source.id, cause)
-  }
-
-  async function cleanUp(error?: IsolateError): Promise<void> {
-    running = false
-    backpressure.relent()
-    pluginCalls.publish(number, false)
-    slot.watch(false)
-    slot.post({ kind: 'unload', isolate: number })
-    const late = (): Error => new Error(`onCleanup did not end within ${limits.luaCleanup / 1000} s`)
-    try {
-      await withDeadline(clock, limits.unloadDeadline, unloaded.promise, late)
-    } catch (late) {
-      dispatcher.say('error', `${messageOf(late)}; the plugin was ended by force`)
-    }
-    await end(error)
-  }
+  const isolateEnd = createIsolateEnd({
+    ...{ host: settings, life, loaded, dispatcher, tasks },
+    ...{ deliveries, controlRequests, hookRequests, backpressure },
+  })
 
   pluginCalls.join({
     isolate: number,
@@ -185,14 +114,13 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
         loaded.resolve(undefined)
         break
       case 'loadFailed': {
-        released = true
+        life.released = true
         const { message: text, traceback } = cutTexts(message.failure)
-        void end(new IsolateError(message.code, text, traceback))
+        void isolateEnd.end(new IsolateError(message.code, text, traceback))
         break
       }
       case 'overran':
-        if (slot.isolation === 'shared') makeWay(message)
-        else if (message.excess === 'memory') slot.fail(tooManyStrings(limits, slot.heapMegabytes))
+        isolateEnd.overran(message)
         break
       case 'controlAnswered':
         controlRequests.answered(message.request, withShortMessage(message.outcome))
@@ -201,9 +129,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
         hookRequests.answered(message.request, message.outcome)
         break
       case 'unloaded':
-        released = true
-        reportLeftovers(message.resources)
-        unloaded.resolve(undefined)
+        isolateEnd.unloaded(message.resources)
         break
       case 'callAnswered':
         pluginCalls.answered(number, message.call, withShortMessage(message.outcome))
@@ -217,14 +143,14 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   /** What comes after a batch has to wait until the batch is done. */
   function queue(task: () => void): void {
     tasks.add(() => {
-      if (!over) task()
+      if (!life.over) task()
       return true
     })
   }
 
   slot.attach(number, {
     receive(message) {
-      if (ending) return
+      if (life.ending) return
       if (message.kind !== 'batch') queue(() => receive(message))
       else if (message.operations.length > 0) tasks.add(batchTask(message))
     },
@@ -234,38 +160,17 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       const answering = isCall && question.background ? backpressure.background : backpressure.answer
       queue(() => answering(bytes, () => answer(question, reply)))
     },
-    died(error) {
-      const foreignCaller = unloading === undefined ? foreignCallerToBlame(error) : undefined
-      if (foreignCaller !== undefined) {
-        charge(foreignCaller, error, (reason) => void end(reason))
-        return
-      }
-      if (error.code === 'out_of_memory') dispatcher.limitReached('memory', slot.heapMegabytes)
-      if (unloading !== undefined) dispatcher.say('error', `onCleanup: ${error.message}`)
-      void end(unloading === undefined ? error : undefined)
-    },
+    died: isolateEnd.died,
   })
-
-  /** Who wants what the plugin did when its worker died. A neighbour's end is nobody's doing here. */
-  function foreignCallerToBlame({ code }: IsolateError): Peer | undefined {
-    return code === 'neighbour_ended' ? undefined : pluginCalls.servedBy(number)
-  }
-
-  function reportLeftovers(resources: Resources): void {
-    dispatcher.resources = resources
-    if (Object.values(resources).some((count) => count > 0)) {
-      logger.error('A plugin still held something after its clean-up', { plugin: source.id, resources })
-    }
-  }
 
   /** Has a setter called, and answers what it answered. */
   async function ask(id: string, message: (request: number) => HostMessage): Promise<Json | undefined> {
-    if (!running) throw notRunning(source.id)
+    if (!life.running) throw notRunning(source.id)
     return controlRequests.ask(id, (request) => slot.post(message(request)))
   }
 
   return {
-    ended: ended.promise,
+    ended: isolateEnd.ended,
     resources: () => dispatcher.resources,
     isolation: slot.isolation,
     usage: () => ({
@@ -290,24 +195,26 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       try {
         await withDeadline(clock, limits.loadDeadline, loaded.promise, late)
       } catch (error) {
-        await end(error instanceof IsolateError ? error : new IsolateError('worker_died', messageOf(error)))
+        await isolateEnd.end(
+          error instanceof IsolateError ? error : new IsolateError('worker_died', messageOf(error)),
+        )
         throw error
       }
-      running = true
+      life.running = true
       pluginCalls.publish(number, true)
       slot.watch(true)
     },
     deliverEvent(name, data, from) {
-      if (running) deliveries.event(name, data, from)
+      if (life.running) deliveries.event(name, data, from)
     },
     deliverSchedule(schedule) {
-      if (running) deliveries.trigger('schedule', schedule, '', new Uint8Array())
+      if (life.running) deliveries.trigger('schedule', schedule, '', new Uint8Array())
     },
     deliverWatched(watch, path, change) {
-      if (running) deliveries.trigger('watch', watch, path, change)
+      if (life.running) deliveries.trigger('watch', watch, path, change)
     },
     deliverMessage(subscription, topic, payload) {
-      if (running) deliveries.message(subscription, topic, payload)
+      if (life.running) deliveries.message(subscription, topic, payload)
     },
     setControl: (id, value) =>
       ask(id, (request) => ({ kind: 'setControl', isolate: number, request, id, value })),
@@ -320,11 +227,8 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
         (request) => slot.post({ kind: 'hook', isolate: number, request, handler, hook }, [hook.body.buffer]),
         (request) => slot.post({ kind: 'hookEnded', isolate: number, request }),
       ),
-    unload,
-    close() {
-      if (running || unloading !== undefined || ending) return unload()
-      return end(new IsolateError('worker_died', 'the load was ended'))
-    },
+    unload: isolateEnd.unload,
+    close: isolateEnd.close,
   }
 }
 

@@ -1,0 +1,173 @@
+import { withDeadline } from '../../base/clock.ts'
+import { messageOf } from '../../base/problem.ts'
+import { noResources, type Resources } from '../../schema/plugin.ts'
+import type { IsolateMessage } from '../../schema/worker-protocol.ts'
+import type { Peer } from '../calls/plugin-calls.ts'
+import type { Backpressure } from '../flow/backpressure.ts'
+import type { Deliveries } from '../flow/deliveries.ts'
+import type { TaskQueue } from '../flow/scheduler.ts'
+import { IsolateError } from '../isolate.ts'
+import type { OperationDispatcher } from '../operations/operation-dispatcher.ts'
+import { takeBack } from '../operations/take-back.ts'
+import type { ControlRequests } from './control-requests.ts'
+import { createDeferred, type Deferred } from './deferred.ts'
+import { notRunning, tooManyStrings, tooMuchTogether } from './failures.ts'
+import type { HookRequests } from './hook-requests.ts'
+import type { IsolateHostSettings } from './isolate-host.ts'
+
+/** How far an isolate has come. An object that is read: it is looked at for each message. */
+export interface IsolateLife {
+  running: boolean
+  /** Its worker is not heard any more. */
+  ending: boolean
+  /** What it had is taken back, and nothing is handed to it any more. */
+  over: boolean
+  /** The plugin has said its last word, and its worker has nothing of it any more. */
+  released: boolean
+}
+
+export interface IsolateEndSettings {
+  host: IsolateHostSettings
+  life: IsolateLife
+  /** Rejected when it ends before it has loaded. */
+  loaded: Deferred<undefined>
+  dispatcher: OperationDispatcher
+  tasks: TaskQueue
+  deliveries: Deliveries
+  controlRequests: ControlRequests
+  hookRequests: HookRequests
+  backpressure: Backpressure
+}
+
+/** The end of one isolate: asked for, or by force, and whose doing it was. It ends once, whoever asks how often. */
+export interface IsolateEnd {
+  /** As in `Isolate`. */
+  readonly ended: Promise<IsolateError | undefined>
+  unload(): Promise<void>
+  /** Unloads it, or ends it at once when it is still being loaded. */
+  close(): Promise<void>
+  /** At once. */
+  end(error: IsolateError | undefined): Promise<void>
+  /** Its worker says so. */
+  unloaded(resources: Resources): void
+  overran(message: Extract<IsolateMessage, { kind: 'overran' }>): void
+  died(error: IsolateError): void
+}
+
+export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
+  const { life, loaded, dispatcher, tasks, deliveries, controlRequests, hookRequests, backpressure } =
+    settings
+  const { clock, logger, limits, slot, number, source, services, pluginCalls } = settings.host
+  const unloaded = createDeferred<undefined>()
+  const ended = createDeferred<IsolateError | undefined>()
+  let unloading: Promise<void> | undefined
+
+  /** The one way out: takes back what is left, ends the worker, and says so. */
+  async function end(error: IsolateError | undefined): Promise<void> {
+    if (life.ending) return
+    life.ending = true
+    life.running = false
+    backpressure.close()
+    await takeBack(dispatcher, tasks)
+    life.over = true
+    deliveries.close()
+    dispatcher.resources = noResources
+    slot.detach(number)
+    pluginCalls.leave(number)
+    controlRequests.rejectAll(notRunning(source.id))
+    hookRequests.endAll()
+    // What onCleanup asked for last is still done; everything else has been cancelled.
+    if (life.released && error === undefined)
+      await Promise.all([slot.leave(true), dispatcher.finishOutside(limits.lastWordsDeadline)])
+    else {
+      dispatcher.abortOutside()
+      await slot.leave(life.released)
+    }
+    const failure = error ?? new IsolateError('worker_died', 'the plugin was unloaded before it had loaded')
+    loaded.reject(failure)
+    unloaded.resolve(undefined)
+    ended.resolve(error)
+  }
+
+  function unload(): Promise<void> {
+    if (!life.ending) unloading ??= cleanUp()
+    return unloading ?? ended.promise.then(() => undefined)
+  }
+
+  /** The plugin takes too much of a worker that it shares. */
+  function makeWay({ excess, serving }: Extract<IsolateMessage, { kind: 'overran' }>): void {
+    if (unloading !== undefined || life.ending) return
+    const foreignCaller = excess === 'memory' ? pluginCalls.servedBy(number, serving) : undefined
+    if (foreignCaller !== undefined) {
+      charge(foreignCaller, tooMuchTogether(limits), (error) => void (unloading ??= cleanUp(error)))
+      return
+    }
+    const reason = `it takes too much ${excess} of a worker that it shares, and gets one of its own`
+    dispatcher.say('warn', reason)
+    slot.moveAway(reason)
+    if (services.moveAway === undefined) void unload()
+    else services.moveAway(reason)
+  }
+
+  /** What a call does to the plugin that serves it is the caller's doing. */
+  function charge(caller: Peer, cause: IsolateError, leave: (error: IsolateError) => void): void {
+    leave(new IsolateError('neighbour_ended', `a call of ${caller.id} ended it: ${cause.message}`))
+    caller.charged?.(source.id, cause)
+  }
+
+  async function cleanUp(error?: IsolateError): Promise<void> {
+    life.running = false
+    backpressure.relent()
+    pluginCalls.publish(number, false)
+    slot.watch(false)
+    slot.post({ kind: 'unload', isolate: number })
+    const late = (): Error => new Error(`onCleanup did not end within ${limits.luaCleanup / 1000} s`)
+    try {
+      await withDeadline(clock, limits.unloadDeadline, unloaded.promise, late)
+    } catch (late) {
+      dispatcher.say('error', `${messageOf(late)}; the plugin was ended by force`)
+    }
+    await end(error)
+  }
+
+  /** Who wants what the plugin did when its worker died. A neighbour's end is nobody's doing here. */
+  function foreignCallerToBlame({ code }: IsolateError): Peer | undefined {
+    return code === 'neighbour_ended' ? undefined : pluginCalls.servedBy(number)
+  }
+
+  function reportLeftovers(resources: Resources): void {
+    dispatcher.resources = resources
+    if (Object.values(resources).some((count) => count > 0)) {
+      logger.error('A plugin still held something after its clean-up', { plugin: source.id, resources })
+    }
+  }
+
+  return {
+    ended: ended.promise,
+    unload,
+    close() {
+      if (life.running || unloading !== undefined || life.ending) return unload()
+      return end(new IsolateError('worker_died', 'the load was ended'))
+    },
+    end,
+    unloaded(resources) {
+      life.released = true
+      reportLeftovers(resources)
+      unloaded.resolve(undefined)
+    },
+    overran(message) {
+      if (slot.isolation === 'shared') makeWay(message)
+      else if (message.excess === 'memory') slot.fail(tooManyStrings(limits, slot.heapMegabytes))
+    },
+    died(error) {
+      const foreignCaller = unloading === undefined ? foreignCallerToBlame(error) : undefined
+      if (foreignCaller !== undefined) {
+        charge(foreignCaller, error, (reason) => void end(reason))
+        return
+      }
+      if (error.code === 'out_of_memory') dispatcher.limitReached('memory', slot.heapMegabytes)
+      if (unloading !== undefined) dispatcher.say('error', `onCleanup: ${error.message}`)
+      void end(unloading === undefined ? error : undefined)
+    },
+  }
+}
