@@ -1,8 +1,9 @@
-import { isIPv4 } from 'node:net'
 import type { ScheduledCall } from '../../base/clock.ts'
 import { type DnsQuestion, type DnsRecord, readAnswer, writeQueries } from './dns-message.ts'
+import { createDueTimer } from './due-timer.ts'
 import type { FinderContext, FinderProtocol } from './finder.ts'
-import { doubtTime, type Lease, leaseFor, nextOf, shorten, takeAsk } from './lease.ts'
+import { createHostAddresses } from './host-addresses.ts'
+import { doubtTime, type Lease, leaseOfRecord, nextOf, shorten, takeAsk } from './lease.ts'
 import type { MulticastPlace } from './multicast-sockets.ts'
 import { readTexts, type Txt } from './txt-record.ts'
 
@@ -14,11 +15,8 @@ export const multicastDns: MulticastPlace = {
   answersTo: 'group',
 }
 
-/** Things found of one service, and addresses of one host. */
+/** Things found of one service. */
 export const instanceLimit = 500
-const addressLimit = 16
-/** Milliseconds until something ends that says so: it may be said again meanwhile. */
-const goodbyeTime = 1_000
 /** Milliseconds from an address on until a service is told without its texts. */
 const textsTime = 1_000
 /** Milliseconds between two messages that ask, so that one asks for much. */
@@ -47,18 +45,21 @@ interface Instance {
   missing: { asks: number; next: number }
 }
 
-interface Host {
-  addresses: Map<string, Lease>
-}
-
 export function createDnsSd({ clock, send, set, warn }: FinderContext): FinderProtocol {
   const wanted = new Set<string>()
   const instances = new Map<string, Instance>()
-  const hosts = new Map<string, Host>()
+  const hosts = createHostAddresses({
+    ask,
+    used: () => new Set([...instances.values()].flatMap(({ target }) => target?.host.toLowerCase() ?? [])),
+    mostHosts: () => 2 * instances.size,
+  })
   const questions = new Map<string, DnsQuestion>()
   let askTimer: ScheduledCall | undefined
   let askedAt = Number.NEGATIVE_INFINITY
-  let timer: { at: number; call: ScheduledCall } | undefined
+  const sweeping = createDueTimer(clock, (now) => {
+    sweep(now)
+    plan(now)
+  })
 
   function ask(question: DnsQuestion): void {
     if (questions.size >= questionLimit) return
@@ -74,12 +75,6 @@ export function createDnsSd({ clock, send, set, warn }: FinderContext): FinderPr
     })
   }
 
-  function believed(seconds: number, now: number): Lease {
-    const lease = leaseFor(now, seconds)
-    if (seconds === 0) shorten(lease, now + goodbyeTime)
-    return lease
-  }
-
   function heard(message: Buffer): void {
     const records = readAnswer(message)
     if (records.length === 0) return
@@ -89,7 +84,9 @@ export function createDnsSd({ clock, send, set, warn }: FinderContext): FinderPr
     for (const record of records) if (record.type === 'PTR') takePointer(record, now, touched)
     for (const record of records)
       if (record.type === 'SRV' || record.type === 'TXT') takeDetails(record, now, touched)
-    takeAddresses(records, now, touched)
+    for (const host of hosts.take(records, now))
+      for (const instance of instances.values())
+        if (instance.target?.host.toLowerCase() === host) touched.add(instance)
     for (const instance of touched) settle(instance, now)
     if (touched.size > 0) plan(now)
   }
@@ -109,7 +106,7 @@ export function createDnsSd({ clock, send, set, warn }: FinderContext): FinderPr
     instances.set(key, instance)
     const { asks, next } = instance.missing
     if (asks === missingAsks && now >= next) instance.missing = { asks: 0, next: now }
-    instance.pointers.set(service, believed(record.seconds, now))
+    instance.pointers.set(service, leaseOfRecord(now, record.seconds))
     touched.add(instance)
   }
 
@@ -139,7 +136,7 @@ export function createDnsSd({ clock, send, set, warn }: FinderContext): FinderPr
   ): void {
     const instance = instances.get(record.name.toLowerCase())
     if (instance === undefined) return
-    const lease = believed(record.seconds, now)
+    const lease = leaseOfRecord(now, record.seconds)
     const goes = record.seconds === 0
     if (record.type === 'TXT') {
       if (!goes) instance.texts = { txt: readTexts(record.texts), lease }
@@ -148,34 +145,8 @@ export function createDnsSd({ clock, send, set, warn }: FinderContext): FinderPr
     touched.add(instance)
   }
 
-  function takeAddresses(records: readonly DnsRecord[], now: number, touched: Set<Instance>): void {
-    const renewed = new Set<string>()
-    for (const record of records) {
-      if (record.type !== 'A' && record.type !== 'AAAA') continue
-      const key = record.name.toLowerCase()
-      const users = [...instances.values()].filter(({ target }) => target?.host.toLowerCase() === key)
-      if (users.length === 0) continue
-      if (hosts.size > 2 * instances.size) dropUnusedHosts()
-      const host: Host = hosts.get(key) ?? { addresses: new Map<string, Lease>() }
-      hosts.set(key, host)
-      if (record.flush && !renewed.has(`${key} ${record.type}`)) {
-        renewed.add(`${key} ${record.type}`)
-        for (const [address, lease] of host.addresses)
-          if (isIPv4(address) === (record.type === 'A') && lease.at < now) shorten(lease, now + goodbyeTime)
-      }
-      if (record.seconds > 0 && !host.addresses.has(record.address) && host.addresses.size >= addressLimit)
-        continue
-      if (record.seconds > 0 || host.addresses.has(record.address))
-        host.addresses.set(record.address, believed(record.seconds, now))
-      for (const instance of users) touched.add(instance)
-    }
-  }
-
   function addressesOf({ target }: Instance): string[] {
-    const found = target && hosts.get(target.host.toLowerCase())
-    const all = [...(found?.addresses.keys() ?? [])]
-    const rank = (address: string): number => (isIPv4(address) ? 0 : /^fe[89ab]/i.test(address) ? 2 : 1)
-    return all.sort((one, other) => rank(one) - rank(other) || (one < other ? -1 : 1))
+    return target === undefined ? [] : hosts.of(target.host)
   }
 
   /** Tells what is so now, and asks for what is missing. */
@@ -208,23 +179,13 @@ export function createDnsSd({ clock, send, set, warn }: FinderContext): FinderPr
     missing.asks += 1
     const labels = [label, ...domain]
     if (target === undefined) ask({ labels, type: 'SRV' })
-    else if (addressesOf(instance).length === 0)
-      for (const type of ['A', 'AAAA'] as const) ask({ labels: hostLabels(target.host), type })
+    else if (addressesOf(instance).length === 0) hosts.ask(target.host)
     if (texts === undefined) ask({ labels, type: 'TXT' })
-  }
-
-  /** Whatever a stranger says a host is called. */
-  function hostLabels(host: string): string[] {
-    return host.split('.').filter((label) => label !== '' && Buffer.byteLength(label) <= 63)
   }
 
   /** What is over goes, what will soon be is asked for again. */
   function sweep(now: number): void {
-    for (const [name, host] of hosts)
-      for (const [address, lease] of host.addresses) {
-        if (lease.until <= now) host.addresses.delete(address)
-        else if (takeAsk(lease, now)) ask({ labels: hostLabels(name), type: isIPv4(address) ? 'A' : 'AAAA' })
-      }
+    hosts.sweep(now)
     for (const [key, instance] of instances) {
       const { pointers, target, texts, label, domain } = instance
       for (const [service, lease] of pointers) {
@@ -240,16 +201,11 @@ export function createDnsSd({ clock, send, set, warn }: FinderContext): FinderPr
       settle(instance, now)
       if (pointers.size === 0) instances.delete(key)
     }
-    dropUnusedHosts()
-  }
-
-  function dropUnusedHosts(): void {
-    const used = new Set([...instances.values()].map(({ target }) => target?.host.toLowerCase()))
-    for (const key of hosts.keys()) if (!used.has(key)) hosts.delete(key)
+    hosts.dropUnused()
   }
 
   function* leases(): Iterable<Lease> {
-    for (const { addresses } of hosts.values()) yield* addresses.values()
+    yield* hosts.leases()
     for (const { pointers, target, texts } of instances.values()) {
       yield* pointers.values()
       if (target !== undefined) yield target.lease
@@ -267,17 +223,7 @@ export function createDnsSd({ clock, send, set, warn }: FinderContext): FinderPr
       const isMissing = texts === undefined || target === undefined || completeAt === undefined
       if (isMissing && pointers.size > 0 && missing.asks < missingAsks) at = Math.min(at, missing.next)
     }
-    if (timer?.at === at) return
-    timer?.call.cancel()
-    timer = undefined
-    if (at === Number.POSITIVE_INFINITY) return
-    const call = clock.schedule(Math.max(askSoon, at - now), () => {
-      timer = undefined
-      const then = clock.monotonic()
-      sweep(then)
-      plan(then)
-    })
-    timer = { at, call }
+    sweeping.set(at, now)
   }
 
   return {
@@ -299,8 +245,7 @@ export function createDnsSd({ clock, send, set, warn }: FinderContext): FinderPr
       questions.clear()
       askTimer?.cancel()
       askTimer = undefined
-      timer?.call.cancel()
-      timer = undefined
+      plan(clock.monotonic())
     },
     doubt() {
       const now = clock.monotonic()

@@ -12,6 +12,8 @@ const askAgainAt = [0.8, 0.9]
 
 /** Seconds that anything is believed; what says less would have us ask without end. */
 const secondsBelieved = { least: 10, most: 24 * 3_600 } as const
+/** Milliseconds until something ends that says so: it may be said again meanwhile. */
+export const goodbyeTime = 1_000
 /** Milliseconds within which something has to be said again when the networks have changed. */
 export const doubtTime = 10_000
 
@@ -19,6 +21,13 @@ export const doubtTime = 10_000
 export function leaseFor(now: number, seconds: number): Lease {
   const milliseconds = 1_000 * Math.min(Math.max(seconds, secondsBelieved.least), secondsBelieved.most)
   return { at: now, until: now + milliseconds, asks: askAgainAt.map((share) => now + share * milliseconds) }
+}
+
+/** Of a DNS record; with 0 seconds it says goodbye. */
+export function leaseOfRecord(now: number, seconds: number): Lease {
+  const lease = leaseFor(now, seconds)
+  if (seconds === 0) shorten(lease, now + goodbyeTime)
+  return lease
 }
 
 /** It ends soon unless it is said again. */

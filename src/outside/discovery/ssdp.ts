@@ -1,6 +1,6 @@
 import type { RemoteInfo } from 'node:dgram'
-import type { ScheduledCall } from '../../base/clock.ts'
 import type { FoundService } from '../../schema/discovery.ts'
+import { createDueTimer } from './due-timer.ts'
 import type { FinderContext, FinderProtocol } from './finder.ts'
 import { doubtTime, type Lease, leaseFor, nextOf, shorten, takeAsk } from './lease.ts'
 import type { MulticastPlace } from './multicast-sockets.ts'
@@ -33,7 +33,10 @@ export function createSsdp({ clock, send, set, warn }: FinderContext, place: Mul
   /** As they were told, as text. */
   const told = new Map<string, Map<string, string>>()
   const askedAt = new Map<string, number>()
-  let timer: { at: number; call: ScheduledCall } | undefined
+  const sweeping = createDueTimer(clock, (now) => {
+    sweep(now)
+    plan(now)
+  })
 
   function ask(target: string): void {
     askedAt.set(target, clock.monotonic())
@@ -129,17 +132,7 @@ export function createSsdp({ clock, send, set, warn }: FinderContext, place: Mul
   function plan(now: number): void {
     let at = Number.POSITIVE_INFINITY
     for (const lease of leases()) at = Math.min(at, nextOf(lease))
-    if (timer?.at === at) return
-    timer?.call.cancel()
-    timer = undefined
-    if (at === Number.POSITIVE_INFINITY) return
-    const call = clock.schedule(Math.max(20, at - now), () => {
-      timer = undefined
-      const then = clock.monotonic()
-      sweep(then)
-      plan(then)
-    })
-    timer = { at, call }
+    sweeping.set(at, now)
   }
 
   return {

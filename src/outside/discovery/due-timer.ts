@@ -1,0 +1,27 @@
+import type { Clock, ScheduledCall } from '../../base/clock.ts'
+
+/** One call for all that is due some time: it comes when the first of it is. */
+export interface DueTimer {
+  /** `at` and `now`: ms of the monotonic clock. Infinity: nothing is due. */
+  set(at: number, now: number): void
+}
+
+/** Milliseconds until it comes at least: what is due at almost the same time is done at once. */
+const leastPause = 20
+
+export function createDueTimer(clock: Clock, due: (now: number) => void): DueTimer {
+  let timer: { at: number; call: ScheduledCall } | undefined
+  return {
+    set(at, now) {
+      if (timer?.at === at) return
+      timer?.call.cancel()
+      timer = undefined
+      if (at === Number.POSITIVE_INFINITY) return
+      const call = clock.schedule(Math.max(leastPause, at - now), () => {
+        timer = undefined
+        due(clock.monotonic())
+      })
+      timer = { at, call }
+    },
+  }
+}
