@@ -6,11 +6,11 @@ import type { AppendQueueParts } from '../../journal/append-queue.ts'
 import { type Applied, foldEvent, type PluginSnapshot } from '../../journal/evolve.ts'
 import type { Vault } from '../../journal/vault.ts'
 import type { JournalEvent } from '../../schema/journal-event.ts'
-import { createDoubt } from '../store/doubt.ts'
-import { StoreMissingError, StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
+import { StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
 import type { StoredMessage } from '../store/store-stream.ts'
-import type { Following, JournalStream } from './journal-stream.ts'
+import type { JournalStream } from './journal-stream.ts'
 import { decodeMessage } from './stream-message.ts'
+import { createStreamReader } from './stream-reader.ts'
 
 /**
  * This host's copy of the journal: takes each message of the stream into the fold, and onto the disk, where a start finds
@@ -49,12 +49,6 @@ export interface CopySettings {
 const messagesAtOnce = 500
 /** Milliseconds after which the disk is tried again. */
 const diskPause = 1_000
-/**
- * Milliseconds without a sign of life of what hands out the messages until the stream is followed anew, and between two
- * looks whether there was one. It tells of itself every second; when its server dies, nothing says so.
- */
-const longestSilence = 2_500
-const lookEvery = 500
 /** Milliseconds without a new message, before a start is given up. */
 const startPatience = 10_000
 
@@ -68,14 +62,6 @@ interface Step {
 export function createCopy({ stream, clock, vault, logger, failed, parts }: CopySettings): Copy {
   let inbox: StoredMessage[] = []
   let draining: Promise<void> | undefined
-  let following: Following | undefined
-  let refollowing: Promise<void> | undefined
-  /** When there was a sign of life of what hands out the messages, on the monotonic clock. */
-  let heard = -Infinity
-  let watching: ScheduledCall | undefined
-  /** The stream could not be followed when that was tried last: it is told once. */
-  let isCutOff = false
-  const doubt = createDoubt(clock)
   let failure: Error | undefined
   /** What the disk said last; whoever waits is told. */
   let diskProblem: Problem | undefined
@@ -84,6 +70,12 @@ export function createCopy({ stream, clock, vault, logger, failed, parts }: Copy
   const positions = new Map<string, Position>()
   const expected = new Map<string, JournalEvent | undefined>()
   let waiting: { seq: number; check(): void }[] = []
+  const reader = createStreamReader({
+    ...{ stream, clock, logger, take },
+    last: () => parts.state().seq,
+    isGivenUp: () => failure !== undefined,
+    failed: (error) => void fail(error),
+  })
 
   function fail(error: Error): Error {
     if (failure === undefined) failed(error)
@@ -204,7 +196,7 @@ export function createCopy({ stream, clock, vault, logger, failed, parts }: Copy
           return
         }
         timer.cancel()
-        if (!isReached && problem === undefined) followAnew()
+        if (!isReached && problem === undefined) reader.followAnew()
         if (isReached) resolve()
         else reject(problem ?? new StoreUnreachableError(`Event ${seq} of the fleet's journal has not come.`))
       }
@@ -212,60 +204,11 @@ export function createCopy({ stream, clock, vault, logger, failed, parts }: Copy
     })
   }
 
-  async function follow(): Promise<void> {
-    const opened = await stream.follow(parts.state().seq, {
-      take(message) {
-        heard = clock.monotonic()
-        take(message)
-      },
-      alive: () => void (heard = clock.monotonic()),
-      ended: () => void (heard = -Infinity),
-    })
-    heard = clock.monotonic()
-    following = opened
-    if (isClosed) await opened.close()
-  }
-
-  /** What was to hand out the messages may have died with its server. */
-  function followAnew(): void {
-    if (isClosed || failure !== undefined || refollowing !== undefined) return
-    following?.close().catch(() => undefined)
-    refollowing = follow()
-      .then(() => {
-        isCutOff = false
-        doubt.forget()
-      })
-      .catch((error: unknown) => {
-        if (isGone(error)) fail(error)
-        else if (!isCutOff) {
-          isCutOff = true
-          logger.warn("The fleet's journal cannot be followed; it is tried again", {
-            error: messageOf(error),
-          })
-        }
-      })
-      .finally(() => (refollowing = undefined))
-  }
-
-  function isGone(error: unknown): error is StoreRefusedError {
-    if (error instanceof StoreMissingError && !error.isCertain) return doubt.isOver()
-    doubt.forget()
-    return error instanceof StoreRefusedError
-  }
-
-  function watch(): void {
-    watching = clock.schedule(lookEvery, () => {
-      if (clock.monotonic() - heard > longestSilence) followAnew()
-      watch()
-    })
-  }
-
   return {
     fail,
     reach,
     async start() {
-      await follow()
-      watch()
+      await reader.start()
       while (parts.state().seq < stream.last) {
         const next = Math.min(stream.last, parts.state().seq + messagesAtOnce)
         await reach(next, clock.monotonic() + startPatience)
@@ -297,10 +240,8 @@ export function createCopy({ stream, clock, vault, logger, failed, parts }: Copy
     },
     async close() {
       isClosed = true
-      watching?.cancel()
       retry?.cancel()
-      await refollowing
-      await following?.close()
+      await reader.close()
       await draining
     },
   }
