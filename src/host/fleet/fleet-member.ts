@@ -17,12 +17,11 @@ import type { Manifests } from '../../lifecycle/manifests/manifests.ts'
 import type { Ownership } from '../../lifecycle/ownership.ts'
 import type { KeyValueStores } from '../../schema/key-value-stores.ts'
 import type { Handover } from '../../lifecycle/supervision/handover.ts'
-import type { JournalEvent } from '../../schema/journal-event.ts'
 import { createTopics } from '../../schema/topics.ts'
 import type { ConnectedFleet } from './connect-fleet.ts'
+import { followWanted } from './follow-wanted.ts'
 import { type Holder, holderOf, hostsFor, pluginCounts } from './holders.ts'
 import { createInterruptedInstallations } from './interrupted-installations.ts'
-import { describedHosts, wantedPlugins } from './wanted.ts'
 import { createWhereabouts } from './whereabouts.ts'
 
 /** This host as one of a fleet: its session, what it has leases of, and what it knows of the others. */
@@ -74,13 +73,6 @@ export interface FleetMemberSettings {
 
 /** Milliseconds between two looks at what nobody has, and between two plugins that go for balance. */
 const reviewEvery = 1_000
-/** After these a plugin has other files. */
-const bringsFiles: ReadonlySet<JournalEvent['type']> = new Set([
-  'PluginInstalled',
-  'PluginUpdated',
-  'PluginRolledBack',
-  'PluginFilesRestored',
-])
 /** Plugins by which two hosts may differ. */
 const toleratedDifference = 2
 
@@ -99,8 +91,6 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
   let isCoordinator = false
   let timer: ScheduledCall | undefined
   let stopFollowing = (): void => undefined
-  /** Plugins whose files are being fetched, and how often. */
-  const fetching = new Map<string, number>()
   const installations = createInterruptedInstallations(clock, logger)
 
   const keeper = createLeaseKeeper({
@@ -182,22 +172,6 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
       .map(({ context }) => context.id)
   }
 
-  function tellKeeper({ journal, manifests }: MemberParts): void {
-    keeper.describe(describedHosts(journal.state))
-    keeper.want(wantedPlugins(journal.state, manifests, (plugin) => owns(plugin) || !fetching.has(plugin)))
-  }
-
-  /** What a plugin depends on, and so where it belongs, is known when its files are here. */
-  function fetch(plugin: string, given: MemberParts): void {
-    fetching.set(plugin, (fetching.get(plugin) ?? 0) + 1)
-    void given.handover.mirror(plugin).then(() => {
-      const left = (fetching.get(plugin) ?? 1) - 1
-      if (left === 0) fetching.delete(plugin)
-      else fetching.set(plugin, left)
-      tellKeeper(given)
-    })
-  }
-
   function review(): void {
     if (parts === undefined) return
     const { state } = parts.journal
@@ -255,22 +229,8 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
     },
     async start(given) {
       parts = given
-      const { journal, handover } = given
-      tellKeeper(given)
-      let isTold = true
-      stopFollowing = journal.subscribe((event) => {
-        const { plugin, type } = event
-        if (plugin !== null && bringsFiles.has(type) && !owns(plugin)) fetch(plugin, given)
-        if (type === 'PluginUninstalled' && !owns(event.plugin))
-          void handover.removed(event.plugin, event.data.purged)
-        if (!isTold) return
-        isTold = false
-        // What is written down together is told once.
-        queueMicrotask(() => {
-          isTold = true
-          tellKeeper(given)
-        })
-      })
+      const { journal, manifests, handover } = given
+      stopFollowing = followWanted({ journal, manifests, handover, keeper, owns })
       const isKnown = new Promise<void>((resolve) => (sessionKnown = resolve))
       await keeper.open(fleet.patiently)
       review()
