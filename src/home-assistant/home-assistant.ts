@@ -13,6 +13,7 @@ import {
   readDeviceIdentifier,
   removalOf,
 } from './discovery-payload.ts'
+import { createPublishedDevices, keyOf } from './published-devices.ts'
 
 export interface HomeAssistantSettings {
   lifecycle: Lifecycle
@@ -43,27 +44,13 @@ export interface HomeAssistant {
   close(): Promise<void>
 }
 
-interface Published {
-  plugin: string
-  topic: string
-  text: string
-  platforms: Discovery['platforms']
-  /** What it was made of; undefined for what was found retained. */
-  sources?: readonly unknown[]
-}
-
 /** On the way from one state to the next: a reload must not make Home Assistant forget the device. */
 const passingStates: ReadonlySet<Plugin['state']> = new Set(['loading', 'unloading', 'installing'])
 
 export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssistant {
   const { lifecycle, bus, root, prefix, hostId, hostVersion, logger, speaksFor = () => true } = settings
-  /** By plugin, or plugin and device. */
-  const published = new Map<string, Published>()
-  /** The keys of those, by topic. */
-  const keyOfTopic = new Map<string, string>()
+  const published = createPublishedDevices()
   const waiting = new Set<string>()
-  /** What other hosts of the fleet have published, by topic: whoever takes a plugin over goes on from there. */
-  const foreign = new Map<string, Published & { address: DeviceAddress }>()
   const subscriptions: BusSubscription[] = []
   const cleanUps: (() => void)[] = []
   let starting: Promise<void> | undefined
@@ -80,30 +67,18 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     return lifecycle.status(id) === undefined ? undefined : lifecycle.get(id)
   }
 
-  function keep(key: string, entry: Published): void {
-    forget(key)
-    published.set(key, entry)
-    keyOfTopic.set(entry.topic, key)
-  }
-
-  function forget(key: string): void {
-    const topic = published.get(key)?.topic
-    if (topic !== undefined && keyOfTopic.get(topic) === key) keyOfTopic.delete(topic)
-    published.delete(key)
-  }
-
   /** All that a plugin has, but for `kept`. */
   function clear(id: string, kept: ReadonlySet<string> = new Set()): void {
-    for (const [key, { plugin, topic }] of [...published]) {
-      if (plugin !== id || kept.has(key)) continue
-      forget(key)
+    for (const [key, { topic }] of published.ofPlugin(id)) {
+      if (kept.has(key)) continue
+      published.forget(key)
       publish(topic, '')
     }
   }
 
   /** Two devices may have one topic: Home Assistant does not take every character that an id may have. */
   function isTaken(topic: string, key: string): boolean {
-    const other = keyOfTopic.get(topic)
+    const other = published.keyAt(topic)
     if (other === undefined || other === key) return false
     logger.warn('Home Assistant cannot tell two plugins apart; the second one is not shown', {
       plugin: key,
@@ -157,7 +132,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     }
     const removal = present === undefined ? undefined : removalOf(present.platforms, discovery)
     if (removal !== undefined) publish(topic, JSON.stringify(removal))
-    keep(key, { plugin: plugin.id, topic, text, platforms: discovery.platforms, sources })
+    published.keep(key, { plugin: plugin.id, topic, text, platforms: discovery.platforms, sources })
     publish(topic, text)
   }
 
@@ -187,7 +162,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   }
 
   function republish(): void {
-    for (const { topic, text } of published.values()) publish(topic, text)
+    for (const { topic, text } of published.all()) publish(topic, text)
   }
 
   /** Home Assistant has started, and knows nothing. A retained birth message is old news. */
@@ -197,13 +172,13 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
 
   /** What this host once published: it is still true, or is replaced, or belongs to nothing any more. */
   function onRetained({ topic, payload, retained }: BusMessage): void {
-    if (settings.speaksFor !== undefined) foreign.delete(topic)
+    if (settings.speaksFor !== undefined) published.forgetForeign(topic)
     const before = closed ? undefined : readOwn(payload, hostId)
     if (before === undefined) return
     if (!speaksFor(before.plugin)) {
       const { plugin, device, platforms } = before
-      const address = { plugin, device }
-      foreign.set(topic, { plugin, topic, text: Buffer.from(payload).toString(), platforms, address })
+      const text = Buffer.from(payload).toString()
+      published.keepForeign({ plugin, device }, { plugin, topic, text, platforms })
       return
     }
     if (!retained) return
@@ -217,7 +192,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     const present = published.get(key)
     // It may have been on its way while it was replaced.
     if (present?.text === text) return
-    keep(key, { plugin: plugin.id, topic, text, platforms: before.platforms })
+    published.keep(key, { plugin: plugin.id, topic, text, platforms: before.platforms })
     if (reconciled) reconcile(plugin.id)
   }
 
@@ -240,15 +215,11 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     start: () => (starting ??= closed ? Promise.resolve() : startAll()),
     take(plugin) {
       if (closed) return
-      for (const [topic, entry] of [...foreign]) {
-        if (entry.plugin !== plugin) continue
-        foreign.delete(topic)
-        keep(keyOf(entry.address), entry)
-      }
+      published.takeOver(plugin)
       schedule(plugin)
     },
     drop(plugin) {
-      for (const [key, entry] of [...published]) if (entry.plugin === plugin) forget(key)
+      for (const [key] of published.ofPlugin(plugin)) published.forget(key)
     },
     async close() {
       if (closed) return
@@ -259,9 +230,6 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     },
   }
 }
-
-const keyOf = ({ plugin, device }: DeviceAddress): string =>
-  device === undefined ? plugin : `${plugin}/${device}`
 
 /** All that a discovery message is made of; what is equal in it is the same, an exposure that has changed is another. */
 function sourcesOf(
