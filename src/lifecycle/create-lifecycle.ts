@@ -5,15 +5,12 @@ import type { Logger } from '../base/log.ts'
 import { createKeyedMutex } from '../base/mutex.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Bus } from '../bus/bus.ts'
-import { stateOf } from '../journal/evolve.ts'
 import type { Journal } from '../journal/journal.ts'
-import { isInstalled } from '../journal/snapshot.ts'
 import type { SnapshotWriter } from '../journal/snapshot-writer.ts'
 import type { Outside } from '../outside/outside.ts'
 import type { PluginDirectory, RepositoryCatalog } from '../repository/repository.ts'
 import type { Sandbox } from '../sandbox/isolate.ts'
 import type { Placement } from '../schema/fleet-host.ts'
-import type { HostFile } from '../schema/host-file.ts'
 import type { HostFact, Origin, PluginFact } from '../schema/journal-event.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import { createAnnouncements } from './running/announcements.ts'
@@ -21,7 +18,7 @@ import { createReconciler } from './supervision/reconciler.ts'
 import { createChangeChecker } from './installing/change-checker.ts'
 import { createCommandRunner } from './commands/command-runner.ts'
 import { createConfiguration } from './commands/configuration.ts'
-import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from './context.ts'
+import type { LifecycleContext } from './context.ts'
 import { createCrashReport } from './loading/crash-report.ts'
 import { createEvictions } from './supervision/evictions.ts'
 import { createEventHub, type EventHub } from './running/event-hub.ts'
@@ -50,9 +47,7 @@ import { createReload } from './loading/reload.ts'
 import { createRepositories } from './commands/repositories.ts'
 import { defaultRestartPolicy, type RestartPolicy } from './loading/restart-policy.ts'
 import { createSafeModeState } from './supervision/safe-mode-state.ts'
-import { applyHandEdits } from './supervision/hand-edits.ts'
-import { loadEnabledPlugins, recoverPlugins, unloadAllPlugins } from './supervision/startup.ts'
-import type { Patiently } from './supervision/patiently.ts'
+import { createStartAndStop, type StartAndStop } from './supervision/start-and-stop.ts'
 import { createRetainedTopics } from './stores/retained-topics.ts'
 import { createHandover, type Handover } from './supervision/handover.ts'
 import { createSupervisor } from './supervision/supervisor.ts'
@@ -96,25 +91,15 @@ export interface LifecycleSettings {
   random?: () => number
 }
 
-export interface RunningLifecycle extends Lifecycle {
+export interface RunningLifecycle extends Lifecycle, Omit<StartAndStop, 'loadAll'> {
   /** Writes facts about the host itself down. */
   record(facts: readonly HostFact[], by: Origin): Promise<void>
-  /** Reads the manifests of what is installed: they say what its settings are called, and which are secret. */
-  readManifests(): Promise<void>
-  /** Recovers from a crash and takes over what a person changed in `.host.json`. */
-  prepare(file: HostFile | undefined, patiently?: Patiently): Promise<void>
-  /** Loads every enabled plugin, unless the host is in safe mode. */
-  start(): Promise<void>
   /** How plugins come from other hosts of a fleet, and go to them. */
   readonly handover: Handover
   /** Replaces where a plugin may run. Also where no host has it. */
   place(id: string, placement: Placement, command: CommandContext): Promise<Plugin>
   /** Carries what a plugin of another host has emitted to those that listen here. */
   readonly events: EventHub
-  /** Ends the loads that are under way: the start is not to be finished. */
-  stopLoading(): void
-  /** Refuses further commands, waits for those under way, unloads every plugin. Idempotent. */
-  stop(): Promise<void>
 }
 
 /** Puts the parts of the lifecycle together. */
@@ -220,31 +205,12 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   })
   const safeMode = createSafeModeState(context, {
     requireRunning,
-    load: (by) => loadAll({ by, reason: 'safe mode left' }),
+    load: (by) => startAndStop.loadAll({ by, reason: 'safe mode left' }),
   })
-  let stopping: Promise<void> | undefined
-
-  async function loadAll(cause: { by: Origin; reason: string }): Promise<void> {
-    await loadEnabledPlugins(context, { loader, installer, reconciler }, cause)
-    context.readAtStart.clear()
-    await snapshots.flush()
-  }
-
-  /** A broker may have been away when a plugin went, or the host ended in between. */
-  async function clearRetainedOfRemoved(): Promise<void> {
-    const tasks = retained.plugins().map((id) =>
-      mutex.run(id, async () => {
-        if (!isInstalled(stateOf(snapshotOfPlugin(context, id)))) await retained.clear(id)
-      }),
-    )
-    await Promise.all(tasks)
-  }
-  const stopClearing = settings.bus.onReconnect(() => void clearRetainedOfRemoved())
-
-  async function readManifests(): Promise<void> {
-    const unknown = installedIds().filter((id) => !context.readAtStart.has(id))
-    await Promise.all(unknown.map(manifests.refresh))
-  }
+  const startAndStop = createStartAndStop(context, {
+    ...{ bus: settings.bus, loader, installer, reconciler, supervisor, evictions },
+    ...{ snapshots, commands, installedIds },
+  })
 
   return {
     resolveId,
@@ -296,50 +262,13 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     async record(facts, by) {
       await journal.append(facts, by)
     },
-    readManifests,
-    async prepare(file, patiently = (task) => task()) {
-      await patiently(() => stores.recover())
-      await retained.recover()
-      await patiently(() => recoverPlugins(context, loader, installer))
-      // Before anything is written: they say which values are secret.
-      await readManifests()
-      const known = new Set(installedIds())
-      await applyHandEdits(context, file, patiently)
-      await Promise.all(
-        installedIds()
-          .filter((id) => !known.has(id))
-          .map(manifests.refresh),
-      )
-    },
+    readManifests: startAndStop.readManifests,
+    prepare: startAndStop.prepare,
     handover,
     place: createPlacing(context, { get, requireRunning, snapshots }),
     events,
-    async start() {
-      await clearRetainedOfRemoved()
-      if (isSafeMode(context)) context.readAtStart.clear()
-      else await loadAll({ by: 'startup', reason: 'startup' })
-      stores.started()
-    },
-    stopLoading() {
-      loads.stopAll()
-      void settings.repositories.close()
-    },
-    stop() {
-      stopping ??= (async () => {
-        commands.refuseFurther()
-        supervisor.stop()
-        stopClearing()
-        reconciler.stop()
-        loads.stopAll()
-        // Commands under way may be waiting for one.
-        await settings.repositories.close()
-        await evictions.idle()
-        await mutex.idle()
-        await unloadAllPlugins(context, loader)
-        await stores.close()
-        await retained.close()
-      })()
-      return stopping
-    },
+    start: startAndStop.start,
+    stopLoading: startAndStop.stopLoading,
+    stop: startAndStop.stop,
   }
 }

@@ -1,0 +1,118 @@
+import type { Bus } from '../../bus/bus.ts'
+import { stateOf } from '../../journal/evolve.ts'
+import { isInstalled } from '../../journal/snapshot.ts'
+import type { SnapshotWriter } from '../../journal/snapshot-writer.ts'
+import type { HostFile } from '../../schema/host-file.ts'
+import type { Origin } from '../../schema/journal-event.ts'
+import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import type { Installer } from '../installing/installer.ts'
+import type { Loader } from '../loading/loader.ts'
+import type { Evictions } from './evictions.ts'
+import { applyHandEdits } from './hand-edits.ts'
+import type { Patiently } from './patiently.ts'
+import type { Reconciler } from './reconciler.ts'
+import { loadEnabledPlugins, recoverPlugins, unloadAllPlugins } from './startup.ts'
+import type { Supervisor } from './supervisor.ts'
+
+/** All plugins at once: when the host starts, leaves safe mode, and stops. */
+export interface StartAndStop {
+  /** Reads the manifests of what is installed: they say what its settings are called, and which are secret. */
+  readManifests(): Promise<void>
+  /** Recovers from a crash and takes over what a person changed in `.host.json`. */
+  prepare(file: HostFile | undefined, patiently?: Patiently): Promise<void>
+  /** Loads every enabled plugin, unless the host is in safe mode. */
+  start(): Promise<void>
+  /** The same in any case. */
+  loadAll(cause: { by: Origin; reason: string }): Promise<void>
+  /** Ends the loads that are under way: the start is not to be finished. */
+  stopLoading(): void
+  /** Refuses further commands, waits for those under way, unloads every plugin. Idempotent. */
+  stop(): Promise<void>
+}
+
+export interface StartAndStopParts {
+  bus: Pick<Bus, 'onReconnect'>
+  loader: Loader
+  installer: Installer
+  reconciler: Reconciler
+  supervisor: Supervisor
+  evictions: Evictions
+  snapshots: SnapshotWriter
+  commands: { refuseFurther(): void }
+  installedIds(): readonly string[]
+}
+
+export function createStartAndStop(context: LifecycleContext, parts: StartAndStopParts): StartAndStop {
+  const { manifests, stores, retained, repositories, mutex, loads } = context
+  const { bus, loader, installer, reconciler, supervisor, evictions } = parts
+  const { snapshots, commands, installedIds } = parts
+  let stopping: Promise<void> | undefined
+
+  async function loadAll(cause: { by: Origin; reason: string }): Promise<void> {
+    await loadEnabledPlugins(context, { loader, installer, reconciler }, cause)
+    context.readAtStart.clear()
+    await snapshots.flush()
+  }
+
+  /** A broker may have been away when a plugin went, or the host ended in between. */
+  async function clearRetainedOfRemoved(): Promise<void> {
+    const tasks = retained.plugins().map((id) =>
+      mutex.run(id, async () => {
+        if (!isInstalled(stateOf(snapshotOfPlugin(context, id)))) await retained.clear(id)
+      }),
+    )
+    await Promise.all(tasks)
+  }
+  const stopClearing = bus.onReconnect(() => void clearRetainedOfRemoved())
+
+  async function readManifests(): Promise<void> {
+    const unknown = installedIds().filter((id) => !context.readAtStart.has(id))
+    await Promise.all(unknown.map(manifests.refresh))
+  }
+
+  return {
+    readManifests,
+    async prepare(file, patiently = (task) => task()) {
+      await patiently(() => stores.recover())
+      await retained.recover()
+      await patiently(() => recoverPlugins(context, loader, installer))
+      // Before anything is written: they say which values are secret.
+      await readManifests()
+      const known = new Set(installedIds())
+      await applyHandEdits(context, file, patiently)
+      await Promise.all(
+        installedIds()
+          .filter((id) => !known.has(id))
+          .map(manifests.refresh),
+      )
+    },
+    async start() {
+      await clearRetainedOfRemoved()
+      if (isSafeMode(context)) context.readAtStart.clear()
+      else await loadAll({ by: 'startup', reason: 'startup' })
+      stores.started()
+    },
+    loadAll,
+    stopLoading() {
+      loads.stopAll()
+      void repositories.close()
+    },
+    stop() {
+      stopping ??= (async () => {
+        commands.refuseFurther()
+        supervisor.stop()
+        stopClearing()
+        reconciler.stop()
+        loads.stopAll()
+        // Commands under way may be waiting for one.
+        await repositories.close()
+        await evictions.idle()
+        await mutex.idle()
+        await unloadAllPlugins(context, loader)
+        await stores.close()
+        await retained.close()
+      })()
+      return stopping
+    },
+  }
+}
