@@ -17,23 +17,19 @@ import { createWarner } from '../base/warning.ts'
 import { createHomeAssistant, type HomeAssistant } from '../home-assistant/home-assistant.ts'
 import { createHttp } from '../http/http.ts'
 import { createStartGate } from '../http/start-gate.ts'
-import { createLifecycle, type RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
+import type { RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
 import type { RestartPolicy } from '../lifecycle/loading/restart-policy.ts'
-import { createHostEnvironment } from '../lifecycle/permissions/plugin-environment.ts'
 import { storesFolderIn } from '../lifecycle/stores/key-value-file.ts'
-import { createJournaledSigningTimes } from '../lifecycle/trust/signing-times.ts'
 import { createMqttCommands } from '../mqtt-api/mqtt-commands.ts'
 import { createMqttProjection } from '../mqtt-api/mqtt-projection.ts'
-import { createOutside, type FindersSettings } from '../outside/outside.ts'
-import { createRepositoryCatalog } from '../repository/catalog.ts'
-import { defaultLimits, type SandboxLimits, withChosen } from '../sandbox/limits.ts'
-import { createSandbox } from '../sandbox/sandbox.ts'
+import type { FindersSettings } from '../outside/outside.ts'
+import type { SandboxLimits } from '../sandbox/limits.ts'
 import type { Settings } from '../settings/settings.ts'
+import { openConfiguredFleet } from './configured-fleet.ts'
 import { createBus, createFleetBus } from './create-bus.ts'
-import type { LastKnownSettings } from './fleet/last-known.ts'
-import type { OpenFleet, OpenFleetSettings } from './fleet/open-fleet.ts'
 import { createEndFacts, noEndFacts, recordStart, starterRepository } from './host-facts.ts'
-import { refuseWhenInterrupted, StartInterrupted } from './interrupted-start.ts'
+import { refuseWhenInterrupted } from './interrupted-start.ts'
+import { openLifecycle } from './open-lifecycle.ts'
 import { openState } from './open-state.ts'
 import { createPatiently } from './patient-start.ts'
 import { createReadiness } from './readiness.ts'
@@ -111,7 +107,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     scope.add(() => lock.release({ withFile: !started }))
 
     const { environment } = options
-    const fleet = await openFleetOf(settings, {
+    const fleet = await openConfiguredFleet(settings, {
       ...{ directory, ring, files, clock, logger, interrupt },
       ...{ programDirectory, hostVersion, environment, access: { ...access, tls } },
     })
@@ -121,7 +117,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       { directory, files, clock, logger, ring, segmentBytes, fleet, hostId: settings.hostId },
       scope,
     )
-    const { pluginDirectory, manifests, journal, snapshots, file, shared } = state
+    const { manifests, journal, snapshots, file, shared } = state
     const member = shared?.member
 
     const sharedBus =
@@ -131,68 +127,13 @@ export async function createHost(options: HostOptions): Promise<Host> {
       sharedBus ?? (await createBus(settings, { ...access, tls, disk: { directory, files }, logger, clock }))
     scope.add(() => bus.close())
     await asStartError(bus.start())
-    /** Known only now, where any free port was asked for. */
-    const ownPorts = new Set(bus.kind === 'embedded' ? [portOf(bus.url)] : [])
-
-    const closed = fleet?.closedListeners(() => journal.state)
-    scope.add(() => closed?.close())
-    const outside = createOutside({
-      clock,
-      hostVersion,
-      environment: options.environment,
-      rewrite: settings.httpRewrite,
-      ownPorts: closed === undefined ? () => ownPorts : () => [...ownPorts, ...closed.ports()],
-      ownAddresses: closed?.addresses,
-      mayAct: member && member.ownership.owns,
-      discovery: options.discovery,
-    })
-    scope.add(() => outside.close())
-    const sandbox = createSandbox({
-      clock,
-      logger,
-      isolation: settings.isolation,
-      limits: withChosen({ ...defaultLimits, ...options.limits }, settings.pluginLimits),
-    })
-    scope.add(() => sandbox.close())
-    const repositories = createRepositoryCatalog({
-      directory,
-      programDirectory,
-      files,
-      clock,
-      logger,
-      hostVersion,
-      times: createJournaledSigningTimes({ journal, snapshots, logger }),
-    })
-    scope.add(() => repositories.close())
-    const lifecycle = createLifecycle({
-      directory,
-      files,
-      journal,
-      snapshots,
-      pluginDirectory,
-      manifests,
-      ring,
-      repositories,
-      sandbox,
-      bus,
-      outside,
-      root,
-      discoveryPrefix: settings.discoveryPrefix,
-      clock,
-      logger,
-      hostVersion,
-      hookBase: () => trimEndOf(settings.publicUrl ?? http.url, '/'),
-      environment: createHostEnvironment(options.environment, settings.pluginEnvironment),
-      ...(member === undefined || fleet === undefined
-        ? {}
-        : {
-            ownership: member.ownership,
-            sharedFiles: member.sharedFiles,
-            stores: member.stores,
-            announcedAs: fleet.name,
-          }),
-      ...(options.restartPolicy === undefined ? {} : { restartPolicy: options.restartPolicy }),
-    })
+    const { lifecycle, sandbox, ownPorts } = openLifecycle(
+      {
+        ...{ options, directory, files, clock, logger, ring, bus, fleet, state },
+        address: () => trimEndOf(settings.publicUrl ?? http.url, '/'),
+      },
+      scope,
+    )
 
     const gate = createStartGate()
     const readiness = createReadiness(
@@ -323,23 +264,6 @@ export async function createHost(options: HostOptions): Promise<Host> {
     if (reason === undefined || error instanceof StartError) throw error
     throw new StartError(`The host cannot start in ${directory}: ${reason}`, { cause: error })
   }
-}
-
-/** Its libraries are loaded only where there is one. */
-async function openFleetOf(
-  settings: Settings,
-  parts: Pick<OpenFleetSettings, 'interrupt'> & Omit<LastKnownSettings, 'settings'>,
-): Promise<OpenFleet | undefined> {
-  const { fleet, mqttUrl = '', mqttRoot: root, safeMode } = settings
-  if (fleet === undefined) return undefined
-  const { openFleet } = await import('./fleet/open-fleet.ts')
-  const showLastKnown: OpenFleetSettings['showLastKnown'] = async (reason) =>
-    (await import('./fleet/last-known.ts')).showLastKnown({ ...parts, settings }, reason)
-  return openFleet({ ...parts, settings: fleet, mqttUrl, root, safeMode, showLastKnown }).catch(
-    (error: unknown) => {
-      throw error instanceof StartInterrupted ? error : new StartError(messageOf(error), { cause: error })
-    },
-  )
 }
 
 function countByState(lifecycle: RunningLifecycle): Record<string, number> {

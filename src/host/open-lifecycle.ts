@@ -1,0 +1,113 @@
+import type { Clock } from '../base/clock.ts'
+import type { FileSystem } from '../base/file-system.ts'
+import type { KeyRing } from '../base/key-ring.ts'
+import type { Logger } from '../base/log.ts'
+import type { Scope } from '../base/scope.ts'
+import { portOf } from '../base/url-port.ts'
+import type { Bus } from '../bus/bus.ts'
+import { createLifecycle, type RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
+import { createHostEnvironment } from '../lifecycle/permissions/plugin-environment.ts'
+import { createJournaledSigningTimes } from '../lifecycle/trust/signing-times.ts'
+import { createOutside } from '../outside/outside.ts'
+import { createRepositoryCatalog } from '../repository/catalog.ts'
+import { defaultLimits, withChosen } from '../sandbox/limits.ts'
+import type { Sandbox } from '../sandbox/isolate.ts'
+import { createSandbox } from '../sandbox/sandbox.ts'
+import type { OpenFleet } from './fleet/open-fleet.ts'
+import type { HostOptions } from './host.ts'
+import type { OpenState } from './open-state.ts'
+
+/** What plugins live in: their lifecycle, with all that it works through. */
+export interface OpenLifecycle {
+  lifecycle: RunningLifecycle
+  sandbox: Sandbox
+  /** Ports of this host that plugins may not connect to; each listener adds its own. */
+  ownPorts: Set<number>
+}
+
+export interface OpenLifecycleSettings {
+  options: HostOptions
+  directory: string
+  files: FileSystem
+  clock: Clock
+  logger: Logger
+  ring: KeyRing
+  /** Started. */
+  bus: Bus
+  /** Absent: the host works by itself. */
+  fleet: OpenFleet | undefined
+  state: OpenState
+  /** How the host is reached from outside, without a slash at the end; asked for when it is. */
+  address(): string
+}
+
+/** Loads nothing yet. What `scope` gets closes the parts. */
+export function openLifecycle(parts: OpenLifecycleSettings, scope: Scope): OpenLifecycle {
+  const { options, directory, files, clock, logger, ring, bus, fleet, state } = parts
+  const { settings, programDirectory, hostVersion } = options
+  const { pluginDirectory, manifests, journal, snapshots, shared } = state
+  const member = shared?.member
+  /** Known only now, where any free port was asked for. */
+  const ownPorts = new Set(bus.kind === 'embedded' ? [portOf(bus.url)] : [])
+
+  const closed = fleet?.closedListeners(() => journal.state)
+  scope.add(() => closed?.close())
+  const outside = createOutside({
+    clock,
+    hostVersion,
+    environment: options.environment,
+    rewrite: settings.httpRewrite,
+    ownPorts: closed === undefined ? () => ownPorts : () => [...ownPorts, ...closed.ports()],
+    ownAddresses: closed?.addresses,
+    mayAct: member && member.ownership.owns,
+    discovery: options.discovery,
+  })
+  scope.add(() => outside.close())
+  const sandbox = createSandbox({
+    clock,
+    logger,
+    isolation: settings.isolation,
+    limits: withChosen({ ...defaultLimits, ...options.limits }, settings.pluginLimits),
+  })
+  scope.add(() => sandbox.close())
+  const repositories = createRepositoryCatalog({
+    directory,
+    programDirectory,
+    files,
+    clock,
+    logger,
+    hostVersion,
+    times: createJournaledSigningTimes({ journal, snapshots, logger }),
+  })
+  scope.add(() => repositories.close())
+  const lifecycle = createLifecycle({
+    directory,
+    files,
+    journal,
+    snapshots,
+    pluginDirectory,
+    manifests,
+    ring,
+    repositories,
+    sandbox,
+    bus,
+    outside,
+    root: settings.mqttRoot,
+    discoveryPrefix: settings.discoveryPrefix,
+    clock,
+    logger,
+    hostVersion,
+    hookBase: parts.address,
+    environment: createHostEnvironment(options.environment, settings.pluginEnvironment),
+    ...(member === undefined || fleet === undefined
+      ? {}
+      : {
+          ownership: member.ownership,
+          sharedFiles: member.sharedFiles,
+          stores: member.stores,
+          announcedAs: fleet.name,
+        }),
+    ...(options.restartPolicy === undefined ? {} : { restartPolicy: options.restartPolicy }),
+  })
+  return { lifecycle, sandbox, ownPorts }
+}
