@@ -3,7 +3,7 @@ import { moved } from '../base/moved.ts'
 import type { Field } from '../base/types.ts'
 import { SortableList } from '../parts/sortable-list.tsx'
 import { hiddenValue } from './draft.ts'
-import { hintsFor, unreadVariable } from './field-hints.ts'
+import { ErrorLine, FieldFrame, idOf } from './field-frame.tsx'
 import { FieldInput } from './field-input.tsx'
 import {
   columnsOf,
@@ -81,89 +81,26 @@ interface SettingFieldProps {
 }
 
 function SettingField(props: SettingFieldProps) {
-  const { field, path, value, effective, onChange } = props
-  const form = useForm()
+  const { field, path, value, onChange } = props
+  const message = useForm().messageFor(path)
   const id = idOf(path)
-  const message = form.messageFor(path)
   const storedSecret = field.secret && value === hiddenValue
-  const clearing = value === undefined ? undefined : wayToClear(field, storedSecret)
-  const shape = message === '' ? 'field' : 'field wrong'
-  const name = (
-    <>
-      {field.label}
-      {field.required ? <span class="required"> (required)</span> : null}
-    </>
-  )
-  const hint = (
-    <p class="hint" id={`${id}-hint`}>
-      {[...hintsFor(field, value, effective), ...unreadVariable(form.plugin, path, field)].join(' ')}
-    </p>
-  )
-  const rest = (
-    <>
-      <ErrorLine id={id} text={message === '' ? '' : `${field.label} ${message}.`} />
-      {clearing === undefined ? null : (
-        <button
-          type="button"
-          class="quiet small"
-          onClick={() => onChange(undefined)}
-          aria-label={`${clearing} ${field.default === null && !storedSecret ? '' : 'of '}${field.label}`}
-        >
-          {clearing}
-        </button>
-      )}
-    </>
-  )
-  if (field.type === 'object' || field.type === 'list') {
-    return (
-      <fieldset class={`${shape} nested`}>
-        <legend class="label">{name}</legend>
-        {hint}
+  return (
+    <FieldFrame {...props} storedSecret={storedSecret}>
+      {field.type === 'object' || field.type === 'list' ? (
         <NestedInput {...props} storedSecret={storedSecret} />
-        {rest}
-      </fieldset>
-    )
-  }
-  const bare = field.type === 'boolean' && field.enum === null
-  return (
-    <div class={shape}>
-      {bare ? (
-        <span class="label">{field.label}</span>
       ) : (
-        <label class="label" for={id}>
-          {name}
-        </label>
+        <FieldInput
+          field={field}
+          id={id}
+          value={value}
+          storedSecret={storedSecret}
+          describedBy={`${id}-hint ${id}-error`}
+          invalid={message !== ''}
+          onChange={onChange}
+        />
       )}
-      <FieldInput
-        field={field}
-        id={id}
-        value={value}
-        storedSecret={storedSecret}
-        describedBy={`${id}-hint ${id}-error`}
-        invalid={message !== ''}
-        onChange={onChange}
-      />
-      {hint}
-      {rest}
-    </div>
-  )
-}
-
-/** What takes a value away; undefined where one empties the field itself, or must not. */
-function wayToClear(field: Field, storedSecret: boolean): string | undefined {
-  if (field.required) return undefined
-  if (storedSecret) return 'Remove the stored value'
-  // A choice has an entry for it.
-  if (field.enum !== null) return undefined
-  if (field.default !== null) return 'Use the default'
-  return field.type === 'boolean' || field.type === 'list' || field.type === 'object' ? 'Clear' : undefined
-}
-
-function ErrorLine({ id, text }: { id: string; text: string }) {
-  return (
-    <p class="field-error" id={`${id}-error`} aria-live="polite">
-      {text}
-    </p>
+    </FieldFrame>
   )
 }
 
@@ -300,9 +237,4 @@ function Row({ list, number, path, value, effective, onChange }: RowProps) {
       {error}
     </div>
   )
-}
-
-/** Of its input; `-hint` and `-error` follow it. */
-function idOf(path: string): string {
-  return `field${path.replace('/config/', '-')}`
 }
