@@ -1,3 +1,4 @@
+import { remembering } from '../../base/remembering.ts'
 import type { Schedule } from '../../schema/trigger.ts'
 import { sunTimes } from './sun-times.ts'
 import { createWallClock, type WallClock } from './wall-clock.ts'
@@ -26,6 +27,32 @@ export async function createNextTime(schedule: Schedule, now: number): Promise<N
   return next
 }
 
+/** The first time on the wall after this one, in ms. */
+type CronPattern = (wall: number) => number | undefined
+
+/**
+ * The library keeps a list of ten thousand years with each pattern, 80 kB, and a plugin may have a thousand schedules: so that many
+ * patterns are kept for all plugins, and of the others the text, from which they are read again.
+ */
+const keptPatterns = 50
+let patterns: Promise<(expression: string) => CronPattern> | undefined
+
+const readPatterns = (): Promise<(expression: string) => CronPattern> =>
+  (patterns ??= import('croner').then(({ Cron }) =>
+    remembering((expression) => {
+      // The times on the wall, one after the other; the clock says when they are.
+      const cron = new Cron(expression, { paused: true, timezone: 'UTC', mode: '5-part' })
+      // Those that have the same pattern ask for the same time, one after the other.
+      let asked: number | undefined
+      let found: number | undefined
+      return (wall) => {
+        if (wall !== asked) found = cron.nextRun(new Date(wall))?.getTime()
+        asked = wall
+        return found
+      }
+    }, keptPatterns),
+  ))
+
 /** The names that each of the five fields may have besides numbers. */
 const fieldNames: readonly (readonly string[])[] = [[], [], [], monthNames, dayNames]
 
@@ -40,11 +67,10 @@ async function cronTimes(expression: string, clock: WallClock): Promise<NextTime
     throw new Error(
       `'${expression}' is no cron expression: five fields of * , - / and numbers, such as */5 * * * *`,
     )
-  const { Cron } = await import('croner')
-  let cron: InstanceType<typeof Cron>
+  const pattern = fields.join(' ')
+  const patternOf = await readPatterns()
   try {
-    // The times on the wall, one after the other; the clock says when they are.
-    cron = new Cron(fields.join(' '), { paused: true, timezone: 'UTC', mode: '5-part' })
+    patternOf(pattern)
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error)
     throw new Error(`'${expression}' is no cron expression: ${reason}`)
@@ -52,11 +78,12 @@ async function cronTimes(expression: string, clock: WallClock): Promise<NextTime
   // Found out at once: to look for it through all years takes long.
   if (weekdays === '*' && !hasDate(days, months)) return () => undefined
   return (after) => {
+    const nextOnWall = patternOf(pattern)
     let wall = clock.at(after)
     for (let skipped = 0; skipped < mostSkipped; skipped += 1) {
-      const found = cron.nextRun(new Date(wall))
-      if (found === null) return undefined
-      wall = found.getTime()
+      const found = nextOnWall(wall)
+      if (found === undefined) return undefined
+      wall = found
       const instant = clock.instantOf(wall)
       if (instant > after) return instant
     }
