@@ -49,6 +49,7 @@ const cases: readonly (readonly [title: string, schedule: Schedule, from: string
   ],
   ['the 29th of February', cron('0 0 29 2 *'), '2026-01-01T00:00:00Z', ['02-29 00:00']],
   ['a time of the day', at('07:30', 'Europe/Berlin'), '2026-01-01T06:30:00Z', ['01-02 06:30', '01-03 06:30']],
+  ['a zone in other letters', at('07:30', 'europe/BERLIN'), '2026-01-01T06:30:00Z', ['01-02 06:30']],
   [
     'a time of some days',
     at('7:30:00', 'UTC', { days: ['mon', 'Fri'] }),
