@@ -460,6 +460,8 @@ test(
       'lamps_color',
       'lamps_state',
     ])
+    // Each device is exposed when its sensors and controls are there.
+    await until('the plugin to be so', async () => (await stage.exposures()).has('0x01_light'))
     const lamp = (await stage.exposures()).get('0x01_light')?.exposure
     assert.deepEqual([lamp?.device?.name, lamp?.device?.area], ['Hall lamp', 'Hall'])
     assert.equal(await stage.set('group-4_light', 'state', true), 200)

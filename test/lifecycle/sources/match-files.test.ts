@@ -37,7 +37,7 @@ async function stage(context: TestContext) {
     return { ...fold([], initialState()), plugins: new Map([[id, { ...plugin, context }]]) }
   }
   const { integrity } = await plugins.read(clockPlugin)
-  const journal = { state: state(integrity) }
+  const journal = { live: state(integrity) }
   const lifecycle = {
     journal,
     directory: watched,
@@ -49,7 +49,7 @@ async function stage(context: TestContext) {
     asked,
     edit: (text: string) => writeFile(join(directory, folder, 'init.lua'), text),
     /** The journal names other files from now on. */
-    name: async () => void (journal.state = state((await plugins.read(clockPlugin)).integrity)),
+    name: async () => void (journal.live = state((await plugins.read(clockPlugin)).integrity)),
   }
 }
 
