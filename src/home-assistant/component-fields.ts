@@ -1,11 +1,10 @@
 import type { JsonObject } from '../base/json.ts'
 import type { ExposedComponent, Exposure } from '../schema/exposure.ts'
+import { climate, humidifier, waterHeater } from './climate-fields.ts'
 import {
   choices,
   type ComponentTopics,
   feature,
-  type FieldNames,
-  type Fields,
   fields,
   type FieldsOf,
   named,
@@ -91,51 +90,6 @@ const light: FieldsOf = (exposure, topics) => {
     ...feature(exposure, topics, 'xy', named('xy')),
     ...feature(exposure, topics, 'effect', named('effect')),
     ...(features.includes('effect') ? { effect_list: choices(exposure, 'effect') ?? [] } : {}),
-  }
-}
-
-const climateFeatures: Readonly<Record<string, FieldNames>> = {
-  target_temperature: ['temperature_command_topic', 'temperature_state_topic', 'temperature_state_template'],
-  current_temperature: [null, 'current_temperature_topic', 'current_temperature_template'],
-  current_humidity: [null, 'current_humidity_topic', 'current_humidity_template'],
-  mode: ['mode_command_topic', 'mode_state_topic', 'mode_state_template'],
-  action: [null, 'action_topic', 'action_template'],
-  fan_mode: ['fan_mode_command_topic', 'fan_mode_state_topic', 'fan_mode_state_template'],
-  preset_mode: named('preset_mode'),
-  swing_mode: ['swing_mode_command_topic', 'swing_mode_state_topic', 'swing_mode_state_template'],
-  target_temperature_low: [
-    ...(['temperature_low_command_topic', 'temperature_low_state_topic'] as const),
-    'temperature_low_state_template',
-  ],
-  target_temperature_high: [
-    ...(['temperature_high_command_topic', 'temperature_high_state_topic'] as const),
-    'temperature_high_state_template',
-  ],
-}
-
-const climate: FieldsOf = (exposure, topics) => {
-  const { min, max, step, unit, features } = exposure
-  const presets = choices(exposure, 'preset_mode')
-  const all: Fields = {}
-  for (const [name, names] of Object.entries(climateFeatures)) {
-    // A preset can only be chosen from a list.
-    if (name === 'preset_mode' && presets === undefined) continue
-    Object.assign(all, feature(exposure, topics, name, names, template.value))
-  }
-  const bounds = range(min, max)
-  return {
-    ...all,
-    ...fields({
-      // Without a mode there is none to choose.
-      modes: features.includes('mode') ? choices(exposure, 'mode') : [],
-      preset_modes: all.preset_mode_command_topic === undefined ? undefined : presets,
-      fan_modes: choices(exposure, 'fan_mode'),
-      swing_modes: choices(exposure, 'swing_mode'),
-      min_temp: bounds.min,
-      max_temp: bounds.max,
-      temp_step: step,
-      temperature_unit: unit === undefined ? undefined : /F$/i.test(unit) ? 'F' : 'C',
-    }),
   }
 }
 
@@ -244,61 +198,6 @@ const siren: FieldsOf = (exposure, topics) => {
     support_duration: exposure.writable.includes('duration'),
     support_volume_set: exposure.writable.includes('volume'),
     ...fields({ available_tones: tones && [...tones] }),
-  }
-}
-
-const humidifierClasses = ['humidifier', 'dehumidifier']
-/** Home Assistant refuses one beyond 0 to 100 altogether. */
-const humidity = (percent: number): number => Math.min(100, Math.max(0, percent))
-const humidifier: FieldsOf = (exposure, topics) => {
-  const modes = choices(exposure, 'mode')
-  const { min, max } = range(humidity(exposure.min ?? 0), humidity(exposure.max ?? 100))
-  return {
-    ...feature(exposure, topics, 'state', onOffOfMany, template.onOff),
-    // Home Assistant does not know one without a target.
-    target_humidity_command_topic: topics.command('target_humidity'),
-    ...feature(exposure, topics, 'target_humidity', targetHumidity),
-    ...feature(exposure, topics, 'current_humidity', [
-      null,
-      'current_humidity_topic',
-      'current_humidity_template',
-    ]),
-    ...(modes === undefined
-      ? {}
-      : {
-          ...feature(exposure, topics, 'mode', [
-            'mode_command_topic',
-            'mode_state_topic',
-            'mode_state_template',
-          ]),
-          ...(exposure.writable.includes('mode') ? { modes } : {}),
-        }),
-    ...fields({
-      min_humidity: min,
-      max_humidity: max,
-      // With another one it takes none of the device's entry.
-      device_class: humidifierClasses.find((one) => one === exposure.deviceClass),
-    }),
-  }
-}
-const targetHumidity = [
-  ...(['target_humidity_command_topic', 'target_humidity_state_topic'] as const),
-  'target_humidity_state_template',
-] as const
-
-const waterHeater: FieldsOf = (exposure, topics) => {
-  const { min, max } = range(exposure.min, exposure.max)
-  const all: Fields = {}
-  for (const name of ['target_temperature', 'current_temperature', 'mode'])
-    Object.assign(all, feature(exposure, topics, name, climateFeatures[name] ?? simple, template.value))
-  return {
-    ...all,
-    ...fields({
-      modes: exposure.features.includes('mode') ? choices(exposure, 'mode') : [],
-      min_temp: min,
-      max_temp: max,
-      temperature_unit: exposure.unit === undefined ? undefined : /F$/i.test(exposure.unit) ? 'F' : 'C',
-    }),
   }
 }
 
