@@ -31,8 +31,8 @@ export async function createNextTime(schedule: Schedule, now: number): Promise<N
 type CronPattern = (wall: number) => number | undefined
 
 /**
- * The library keeps a list of ten thousand years with each pattern, 80 kB, and a plugin may have a thousand schedules: so that many
- * patterns are kept for all plugins, and of the others the text, from which they are read again.
+ * Patterns that are kept, for all plugins together: the library has a list of ten thousand years in each, 80 kB, and a plugin may
+ * have a thousand schedules. Of the others the text is kept, from which they are read again.
  */
 const keptPatterns = 50
 let patterns: Promise<(expression: string) => CronPattern> | undefined

@@ -1,8 +1,8 @@
 import { toBytes } from './bytes.ts'
 import { lua, objects, states, tags } from './engine.ts'
+import type { EntriesParts } from './entries.ts'
 import { exceptionText } from './error-value.ts'
 import type { LuaState, RawFunction } from './fengari-types.ts'
-import type { Interrupt } from './interrupt.ts'
 import type { References } from './lua-reference.ts'
 import {
   type HostFunction,
@@ -12,7 +12,6 @@ import {
   type LuaRuntime,
   type LuaValue,
 } from './lua-value.ts'
-import type { Preemption } from './preemption.ts'
 import { raise } from './raw-function.ts'
 import type { LuaCall, Step, Waiting } from './steps.ts'
 import type { Traceback } from './traceback.ts'
@@ -27,17 +26,8 @@ export interface Execution {
   innerTrace: Traceback | undefined
 }
 
-export interface HostFunctionParts {
+export interface HostFunctionParts extends Omit<EntriesParts, 'tracebackOf'> {
   references: References
-  interrupt: Interrupt
-  preemption: Preemption
-  execution: Execution
-  push(L: LuaState, value: LuaValue): void
-  /** All that is on the stack from this index on. */
-  take(L: LuaState, first: number): LuaValue[]
-  /** The error value at the top of the stack as an exception. */
-  luaError(L: LuaState, found: Traceback | undefined): LuaError
-  messageHandler: RawFunction
   /** Runs `task`, which others do for this plugin, off its clock. */
   excuse(task: () => void): void
   /** What to wait for before Lua goes on. */
