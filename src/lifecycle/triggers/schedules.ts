@@ -27,51 +27,65 @@ const defaultCatchUp = 60_000
 const onTime = 1_000
 /** Milliseconds between two looks at the clock: while a machine sleeps its timers stand still, and its time does not. */
 const longestLook = 30_000
+/** Milliseconds for which a look at what is due goes on before others are served. */
+const lookSlice = 5
+const never = Number.POSITIVE_INFINITY
 /** Milliseconds that a clock is set back by before what is due is found out anew. */
 const setBack = 2_000
 
 export function createSchedules(clock: Clock): Schedules {
   const plugins = new Map<string, Map<number, Entry>>()
   let timer: ScheduledCall | undefined
+  /** When the timer looks, in milliseconds since the epoch; `never` without one. */
+  let armedFor = never
   let lookedAt = clock.now()
+  /** A look that has begun: those that are left of it, the time that counts for all of them, and whether it went back. */
+  let look: { left: Iterator<Entry>; now: number; wasSetBack: boolean } | undefined
 
-  function* all(): Iterable<Entry> {
+  // Whoever is removed while a look goes on is not met any more.
+  function* all(): Generator<Entry, undefined> {
     for (const entries of plugins.values()) yield* entries.values()
+    return undefined
   }
 
-  function arm(): void {
+  function arm(due: number): void {
     timer?.cancel()
     timer = undefined
-    let first = Number.POSITIVE_INFINITY
-    for (const { due } of all()) first = Math.min(first, due ?? first)
-    lookedAt = clock.now()
-    if (first === Number.POSITIVE_INFINITY) return
-    timer = clock.schedule(Math.min(Math.max(0, first - lookedAt), longestLook), look)
+    armedFor = due
+    if (due === never) return
+    timer = clock.schedule(Math.min(Math.max(0, due - clock.now()), longestLook), lookForSlice)
   }
 
-  function look(): void {
+  // To find out the next time takes a while, and a thousand may be due in the same minute: others are served in between.
+  function lookForSlice(): void {
     const now = clock.now()
-    const wasSetBack = now < lookedAt - setBack
-    for (const entry of [...all()]) {
-      const { due, next, catchUp } = entry
-      if (due === undefined || (due > now && !wasSetBack)) continue
-      if (due > now) {
-        entry.due = next(now)
-        continue
-      }
-      // Of several that were missed the last one counts.
-      const last = now - due <= onTime ? due : next(now - Math.max(catchUp, onTime) - 1)
-      entry.due = next(now)
-      if (last !== undefined && last <= now) entry.run()
+    look ??= { left: all(), now, wasSetBack: now < lookedAt - setBack }
+    const end = clock.monotonic() + lookSlice
+    for (let next = look.left.next(); next.done !== true; next = look.left.next()) {
+      if (!take(next.value, look.now, look.wasSetBack) || clock.monotonic() < end) continue
+      arm(now)
+      return
     }
-    arm()
+    look = undefined
+    lookedAt = clock.now()
+    let first = never
+    for (const { due } of all()) first = Math.min(first, due ?? never)
+    arm(first)
   }
 
-  function remove(plugin: string, number: number): void {
-    const entries = plugins.get(plugin)
-    if (entries?.delete(number) !== true) return
-    if (entries.size === 0) plugins.delete(plugin)
-    arm()
+  /** Answers whether there was something to do. */
+  function take(entry: Entry, now: number, wasSetBack: boolean): boolean {
+    const { due, next, catchUp } = entry
+    if (due === undefined || (due > now && !wasSetBack)) return false
+    // Of several that were missed the last one counts.
+    const last = due > now || now - due <= onTime ? due : next(now - Math.max(catchUp, onTime) - 1)
+    entry.due = next(now)
+    if (last !== undefined && last <= now) entry.run()
+    return true
+  }
+
+  function disarmIfEmpty(): void {
+    if (plugins.size === 0) arm(never)
   }
 
   return {
@@ -84,13 +98,21 @@ export function createSchedules(clock: Clock): Schedules {
       }
       const entries = plugins.get(plugin) ?? new Map<number, Entry>()
       plugins.set(plugin, entries)
-      entries.set(number, { next, run, due: next(clock.now()), catchUp: schedule.catchUp ?? defaultCatchUp })
-      arm()
+      const due = next(clock.now())
+      entries.set(number, { next, run, due, catchUp: schedule.catchUp ?? defaultCatchUp })
+      lookedAt = Math.max(lookedAt, clock.now())
+      if (due !== undefined && due < armedFor) arm(due)
       return undefined
     },
-    remove,
+    remove(plugin, number) {
+      const entries = plugins.get(plugin)
+      if (entries?.delete(number) !== true) return
+      if (entries.size === 0) plugins.delete(plugin)
+      disarmIfEmpty()
+    },
     clear(plugin) {
-      if (plugins.delete(plugin)) arm()
+      plugins.get(plugin)?.clear()
+      if (plugins.delete(plugin)) disarmIfEmpty()
     },
     count: (plugin) => plugins.get(plugin)?.size ?? 0,
   }

@@ -91,3 +91,45 @@ test('a refused schedule is told, and holds nothing; all of a plugin end togethe
   schedules.clear('@a/c')
   assert.equal(clock.waiting, 0)
 })
+
+test('of many that are due at once each runs once, and others are served in between', async () => {
+  const manual = createManualClock(start)
+  // Of the processor: a millisecond goes by with each look at it, where the time of day stands still.
+  let worked = 0
+  const schedules = createSchedules({ ...manual, monotonic: () => (worked += 1) })
+  const runs: (number | string)[] = []
+  const add = async (plugin: string, number: number): Promise<void> => {
+    assert.equal(
+      await schedules.add(plugin, number, everyTenMinutes, () => {
+        runs.push(number)
+        if (number === 0) manual.schedule(0, () => runs.push('another'))
+        if (number === 1) schedules.remove('@a/b', 4)
+        if (number === 2) schedules.clear('@a/c')
+      }),
+      undefined,
+    )
+  }
+  for (let number = 0; number < 20; number += 1) await add('@a/b', number)
+  for (let number = 20; number < 40; number += 1) await add('@a/c', number)
+  manual.advance(10 * minute)
+  const own = Array.from({ length: 20 }, (_, number) => number).filter((number) => number !== 4)
+  assert.deepEqual(
+    runs.filter((run) => run !== 'another'),
+    own,
+  )
+  const others = runs.indexOf('another')
+  assert.ok(others > 0 && others < 10, `another call came after ${others} of ${own.length}`)
+  manual.advance(10 * minute)
+  assert.equal(runs.length, 2 * own.length + 2)
+  schedules.clear('@a/b')
+  assert.equal(manual.waiting, 0)
+})
+
+test('a clock that is set back while nothing was planned does not leave a gap', async () => {
+  const { clock, runs, run, schedules } = createStage()
+  clock.advance(120 * minute)
+  await schedules.add('@a/b', 1, everyTenMinutes, run)
+  clock.sleep(-60 * minute)
+  clock.advance(11 * minute)
+  assert.deepEqual(runs, ['01:10:00'])
+})
