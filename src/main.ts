@@ -6,6 +6,7 @@ import { systemClock } from './base/clock.ts'
 import { systemFileSystem } from './base/file-system.ts'
 import { createLogger } from './base/log.ts'
 import { messageOf, Problem, systemErrorCode } from './base/problem.ts'
+import { shrinkHeap } from './base/shrink-heap.ts'
 import { createHost, type Host } from './host/host.ts'
 import { StartInterrupted } from './host/interrupted-start.ts'
 import { StartError } from './host/start-conditions.ts'
@@ -85,6 +86,10 @@ async function start(settings: Settings): Promise<void> {
     await host.close().catch(() => undefined)
     fail(error.message, exitCode.failed)
   })
+  // Hundreds of plugins that were loaded at once have left room that is not needed any more.
+  await shrinkHeap().catch((error: unknown) =>
+    logger.debug('Memory of the start could not be given back', { error: messageOf(error) }),
+  )
 }
 
 /** Holds the directory meanwhile: nothing offline may be done beside a running host. */
