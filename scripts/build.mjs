@@ -42,7 +42,7 @@ const host = {
 }
 
 const parts = {
-  main: async () => bundle(host),
+  main: async () => bundle({ ...host, plugins: [onlyUsedForBodies] }),
   async worker() {
     const options = { ...(await json('src/sandbox/worker/esbuild.json')), outfile: 'dist/worker.js' }
     const program = await bundle({
@@ -67,6 +67,31 @@ const parts = {
       entryPoints: ['src/web/main.tsx'],
       outdir: 'dist/web',
     }),
+}
+
+/**
+ * The library for bodies of requests reads JSON here. What it brings for forms, uploads, old encodings and for messages in
+ * fifty languages would be four fifths of what the first body waits for, and everybody else with it.
+ */
+const onlyUsedForBodies = {
+  name: 'only-used-for-bodies',
+  setup(build) {
+    const replacements = {
+      'co-body/lib/(any|form)': '',
+      'koa-body/dist/esm/utils/parse-with-formidable': 'export default undefined',
+      'iconv-lite/encodings/index': "module.exports = require('./internal')",
+      'zod/v4/locales/index': "export { default as en } from './en.js'",
+    }
+    for (const [path, contents] of Object.entries(replacements))
+      build.onLoad({ filter: new RegExp(`/node_modules/${path}\\.js$`) }, () => ({ contents }))
+    // So that esbuild sees what is used of it.
+    replaceIn(
+      build,
+      /koa-body\/dist\/esm\/types\.js$/,
+      /import \{ z \} from 'zod'/,
+      "import * as z from 'zod'",
+    )
+  },
 }
 
 /** What no plugin needs of the libraries would be a tenth of the program of each worker. */
