@@ -42,7 +42,7 @@ const host = {
 }
 
 const parts = {
-  main: async () => bundle({ ...host, plugins: [onlyUsedForBodies] }),
+  main: async () => bundle({ ...host, plugins: [onlyUsedByHost] }),
   async worker() {
     const options = { ...(await json('src/sandbox/worker/esbuild.json')), outfile: 'dist/worker.js' }
     const program = await bundle({
@@ -70,17 +70,24 @@ const parts = {
 }
 
 /**
- * The library for bodies of requests reads JSON here. What it brings for forms, uploads, old encodings and for messages in
- * fifty languages would be four fifths of what the first body waits for, and everybody else with it.
+ * What is loaded with the first command and with the first request of a plugin holds up everybody else for as long. Bodies are
+ * JSON here, so forms, uploads, old encodings and messages in fifty languages are left out; of the HTTP client all that is
+ * built upon its connections.
  */
-const onlyUsedForBodies = {
-  name: 'only-used-for-bodies',
+const onlyUsedByHost = {
+  name: 'only-used-by-host',
   setup(build) {
     const replacements = {
       'co-body/lib/(any|form)': '',
       'koa-body/dist/esm/utils/parse-with-formidable': 'export default undefined',
       'iconv-lite/encodings/index': "module.exports = require('./internal')",
       'zod/v4/locales/index': "export { default as en } from './en.js'",
+      'undici/index': `
+        const Dispatcher = require('./lib/dispatcher/dispatcher')
+        Object.assign(Dispatcher.prototype, require('./lib/api'))
+        exports.Agent = require('./lib/dispatcher/agent')
+        exports.EnvHttpProxyAgent = require('./lib/dispatcher/env-http-proxy-agent')
+        exports.buildConnector = require('./lib/core/connect')`,
     }
     for (const [path, contents] of Object.entries(replacements))
       build.onLoad({ filter: new RegExp(`/node_modules/${path}\\.js$`) }, () => ({ contents }))
