@@ -85,7 +85,9 @@ export function createSchedules(clock: Clock): Schedules {
   }
 
   function disarmIfEmpty(): void {
-    if (plugins.size === 0) arm(never)
+    if (plugins.size > 0) return
+    look = undefined
+    arm(never)
   }
 
   return {
