@@ -19,8 +19,9 @@ const firstPause = 1_000
 /** Share of the processor that messages of strangers may take in the long run, and milliseconds of it at once. */
 const messageShare = 0.1
 const messageBurst = 100
-/** Milliseconds of it in one turn of the event loop: sockets are looked at in between. */
+/** Milliseconds of it at one go, and until it goes on: others need several turns of the event loop for what they do. */
 const messageSlice = 5
+const messagePause = 20
 /** Messages that wait for their turn. */
 const waitingLimit = 100
 /** Messages that are left out until nothing is listened to for a while: to take them off the network costs time, too. */
@@ -105,7 +106,7 @@ export function createFinder({
   let seen = ''
   let look: ScheduledCall | undefined
   let waiting: { message: Buffer; from: RemoteInfo }[] = []
-  let turn: NodeJS.Immediate | undefined
+  let turn: ScheduledCall | undefined
 
   const protocol = settings.protocol({
     clock,
@@ -141,7 +142,9 @@ export function createFinder({
       return
     }
     waiting.push({ message, from })
-    turn ??= setImmediate(takeSome)
+    if (turn !== undefined) return
+    const soon = setImmediate(takeSome)
+    turn = { cancel: () => clearImmediate(soon) }
   }
 
   function takeSome(): void {
@@ -154,12 +157,12 @@ export function createFinder({
       if (clock.monotonic() >= end) break
       next = waiting.shift()
     }
-    if (waiting.length > 0) turn = setImmediate(takeSome)
+    if (waiting.length > 0) turn = clock.schedule(messagePause, takeSome)
   }
 
   function forgetWaiting(): void {
     waiting = []
-    if (turn !== undefined) clearImmediate(turn)
+    turn?.cancel()
     turn = undefined
   }
 
