@@ -48,7 +48,7 @@ const parts = {
     const program = await bundle({
       ...options,
       entryPoints: ['src/sandbox/worker/main.ts'],
-      plugins: [onlyUsedLibraries],
+      plugins: [onlyUsedByWorker],
     })
     const recorder = await bundle({
       ...host,
@@ -102,8 +102,8 @@ const onlyUsedByHost = {
 }
 
 /** What no plugin needs of the libraries would be a tenth of the program of each worker. */
-const onlyUsedLibraries = {
-  name: 'only-used-libraries',
+const onlyUsedByWorker = {
+  name: 'only-used-by-worker',
   setup(build) {
     // fengari has one module that brings all libraries of Lua, and its table library asks for it.
     const used = {

@@ -94,6 +94,8 @@ export function createCommandRunner(
           if (await isDecided(id, task, tries)) break
         }
         requireWholeLoad(id)
+        // Its facts are written down, and the load after them may have met another host's.
+        reconciler.later(id)
       } catch (error) {
         reconciler.later(id)
         throw error

@@ -1,5 +1,5 @@
 import { messageOf, Problem } from '../../base/problem.ts'
-import { isPassing } from '../../journal/stale-decision.ts'
+import { isPassing, StaleDecisionError } from '../../journal/stale-decision.ts'
 import { stateOf } from '../../journal/evolve.ts'
 import type { InstalledFiles } from '../../repository/repository.ts'
 import { requireHost } from '../../repository/require-host.ts'
@@ -122,6 +122,20 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     return pluginError(context, 'internal', messageOf(error))
   }
 
+  /**
+   * Facts that follow from a state to which the loader itself has taken the plugin. If the journal refuses them, another host
+   * of the fleet has had it meanwhile: whoever asked decides anew, and does not read of facts that are not theirs.
+   */
+  async function record(facts: readonly PluginFact[], by: Origin): Promise<void> {
+    try {
+      await journal.append(facts, by)
+    } catch (error) {
+      const [{ plugin } = {}] = facts
+      const isRefused = error instanceof Problem && error.code === 'invalid_transition'
+      throw isRefused && plugin !== undefined ? new StaleDecisionError(plugin, error) : error
+    }
+  }
+
   async function settle(id: string): Promise<void> {
     const state = stateOf(snapshotOfPlugin(context, id))
     if (state === 'installing') {
@@ -130,7 +144,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
         'internal',
         'The host stopped while the files were being put in place.',
       )
-      await journal.append([{ type: 'PluginInstallFailed', plugin: id, data: { error } }], 'supervisor')
+      await record([{ type: 'PluginInstallFailed', plugin: id, data: { error } }], 'supervisor')
     } else if (
       state === 'loading' ||
       state === 'unloading' ||
@@ -142,7 +156,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
         crash !== undefined && state === 'running'
           ? describeCrash(id, crash)
           : { type: 'PluginUnloaded', plugin: id, data: { reason: 'interrupted' } }
-      await journal.append([fact], 'supervisor')
+      await record([fact], 'supervisor')
     }
     crashes.delete(id)
   }
@@ -182,6 +196,9 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
           outcome = { type: 'PluginUnloaded', plugin: id, data: { reason: String(signal.reason) } }
         } else if (isPassing(error)) {
           throw error
+        } else if (!context.ownership.owns(id)) {
+          // It was cut off here because another host is to have it: that says nothing about the plugin either.
+          throw new StaleDecisionError(id, error)
         } else {
           outcome = { type: 'PluginLoadFailed', plugin: id, data: { error: asPluginError(id, error) } }
           logger.warn('A plugin did not load', { plugin: id, error: outcome.data.error })
@@ -190,7 +207,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
         finish()
       }
       try {
-        await journal.append([outcome], by)
+        await record([outcome], by)
       } catch (error) {
         // What the journal does not know must not run.
         await effects.unload(id)
@@ -199,7 +216,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     },
     async finishUnloading(id, by, next = []) {
       await effects.unload(id)
-      await journal.append([{ type: 'PluginUnloaded', plugin: id, data: {} }, ...next], by)
+      await record([{ type: 'PluginUnloaded', plugin: id, data: {} }, ...next], by)
     },
     settle,
     recordCrash(id, error) {
