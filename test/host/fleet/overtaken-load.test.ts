@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { systemClock } from '../../../src/base/clock.ts'
+import { systemFileSystem } from '../../../src/base/file-system.ts'
+import { silentLogger } from '../../../src/base/log.ts'
+import { openFleetJournal } from '../../../src/fleet/journal/fleet-journal.ts'
+import { connectStore } from '../../../src/fleet/store/connect-store.ts'
+import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
+
+const gate = '@fixtures/gate'
+const slow = '@fixtures/slow'
+const path = (id: string, rest: string): string => `/api/plugins/${encodeURIComponent(id)}/${rest}`
+
+const plugins = [
+  {
+    id: 'gate',
+    lua: `
+local plugin = Plugin:new("gate")
+local open = false
+plugin:control("open", function() return open end, function(value) open = value end)
+function plugin:isOpen() return open end
+return plugin
+`,
+  },
+  {
+    id: 'slow',
+    lua: `
+local plugin = Plugin:new("slow")
+plugin:onInit(function() repeat until Plugin.get("gate"):isOpen() end)
+return plugin
+`,
+  },
+]
+
+test('a command whose load another host has overtaken is decided anew, and nobody reads of its facts', async (t) => {
+  const stage = await startFleetStage(t, plugins)
+  const host = await stage.start('a')
+  await install(host, gate)
+  await host.request('POST', '/api/plugins/install', { body: { fullId: slow } })
+  const enabling = host.request('POST', path(slow, 'toggle'), { body: { enabled: true } })
+  await untilPlugin(host, slow, 'to load', ({ state }) => state === 'loading')
+
+  const connection = await connectStore({ servers: [stage.nats.url], name: 'test' })
+  const directory = join(await temporaryDirectory(t), 'other')
+  await mkdir(directory)
+  const other = await openFleetJournal({
+    ...{ connection, directory, fleet: 'test' },
+    ...{ files: systemFileSystem, clock: systemClock, logger: silentLogger },
+  })
+  await other.append([{ type: 'PluginLoaded', plugin: slow, data: {} }], 'supervisor')
+  await other.close()
+  await connection.close()
+  await untilPlugin(host, slow, 'to run elsewhere', ({ state }) => state === 'running')
+
+  await host.request('PUT', path(gate, 'controls/open'), { body: { value: true } })
+  const { status, body } = await enabling
+  assert.deepEqual([status, body.enabled], [200, true], JSON.stringify(body))
+  await untilPlugin(host, slow, 'to run here', ({ state }) => state === 'running')
+  const { events } = (await host.request('GET', path(slow, 'history'))).body
+  assert.deepEqual(
+    events.slice(-5).map(({ type }: { type: string }) => type),
+    ['PluginEnabled', 'PluginLoaded', 'PluginUnloaded', 'PluginLoadRequested', 'PluginLoaded'],
+  )
+})
