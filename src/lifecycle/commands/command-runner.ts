@@ -94,11 +94,9 @@ export function createCommandRunner(
           if (await isDecided(id, task, tries)) break
         }
         requireWholeLoad(id)
-        // Its facts are written down, and the load after them may have met another host's.
+      } finally {
+        // It may have failed half-way; or its facts are written down, and the load after them has met another host's.
         reconciler.later(id)
-      } catch (error) {
-        reconciler.later(id)
-        throw error
       }
       // Before the next command changes it again.
       return outcome()

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { mkdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { systemFileSystem } from '../../../src/base/file-system.ts'
@@ -9,6 +7,8 @@ import { openFleetJournal } from '../../../src/fleet/journal/fleet-journal.ts'
 import { connectStore } from '../../../src/fleet/store/connect-store.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
+
+/** What a caller is answered when another host of the fleet has written about a plugin that is being loaded for it. */
 
 const gate = '@fixtures/gate'
 const slow = '@fixtures/slow'
@@ -44,15 +44,13 @@ test('a command whose load another host has overtaken is decided anew, and nobod
   await untilPlugin(host, slow, 'to load', ({ state }) => state === 'loading')
 
   const connection = await connectStore({ servers: [stage.nats.url], name: 'test' })
-  const directory = join(await temporaryDirectory(t), 'other')
-  await mkdir(directory)
+  t.after(() => connection.close())
   const other = await openFleetJournal({
-    ...{ connection, directory, fleet: 'test' },
+    ...{ connection, fleet: 'test', directory: await temporaryDirectory(t) },
     ...{ files: systemFileSystem, clock: systemClock, logger: silentLogger },
   })
+  t.after(() => other.close())
   await other.append([{ type: 'PluginLoaded', plugin: slow, data: {} }], 'supervisor')
-  await other.close()
-  await connection.close()
   await untilPlugin(host, slow, 'to run elsewhere', ({ state }) => state === 'running')
 
   await host.request('PUT', path(gate, 'controls/open'), { body: { value: true } })
