@@ -92,12 +92,8 @@ const onlyUsedByHost = {
     for (const [path, contents] of Object.entries(replacements))
       build.onLoad({ filter: new RegExp(`/node_modules/${path}\\.js$`) }, () => ({ contents }))
     // So that esbuild sees what is used of it.
-    replaceIn(
-      build,
-      /koa-body\/dist\/esm\/types\.js$/,
-      /import \{ z \} from 'zod'/,
-      "import * as z from 'zod'",
-    )
+    const schemas = [/import \{ z \} from 'zod'/, "import * as z from 'zod'"]
+    replaceIn(build, /koa-body\/dist\/esm\/types\.js$/, schemas)
   },
 }
 
@@ -122,24 +118,36 @@ const onlyUsedByWorker = {
     // They read and write chunks that are compiled: all are texts.
     build.onLoad({ filter: /fengari\/src\/(lundump|ldump)\.js$/ }, () => ({ contents: '' }))
     // The checks of its own bookkeeping are left out of Lua itself, too.
-    replaceIn(
-      build,
-      /fengari\/src\/(lcode|ldebug|ldo|llex|lobject|lparser|lvm)\.js$/,
+    replaceIn(build, /fengari\/src\/(lcode|ldebug|ldo|llex|lobject|lparser|lvm)\.js$/, [
       /^( +)lua_assert\([^;]*\);/gm,
       '$1;',
-    )
+    ])
     // XML knows five entities. The parser brings those of HTML too, which it takes only when it is not strict.
     const entities = /(sax\.ENTITIES = )Object\.assign\([^{]+\{[^}]*\}\)/
-    replaceIn(build, /sax\/lib\/sax\.js$/, entities, '$1sax.XML_ENTITIES')
+    // And a stream around itself.
+    const streams = /^ {2}var Stream\n[^]*?(?=^ {2}\/\/ this really needs)/m
+    replaceIn(
+      build,
+      /sax\/lib\/sax\.js$/,
+      [entities, '$1sax.XML_ENTITIES'],
+      [/^ {2}sax\.(SAXStream = SAXStream|createStream = createStream)$/gm, ''],
+      [streams, ''],
+    )
+    // Where chunks are files: a browser would fetch them.
+    const files = [/^if \(typeof process[^]*?^\} else \{[^]*?^\}$/m, '']
+    replaceIn(build, /fengari\/src\/(lauxlib|luaconf)\.js$/, files)
   },
 }
 
 /** Fails where there is nothing to replace: another version has it elsewhere. */
-function replaceIn(build, filter, text, replacement) {
+function replaceIn(build, filter, ...replacements) {
   build.onLoad({ filter }, async ({ path }) => {
-    const before = await readFile(path, 'utf8')
-    const contents = before.replace(text, replacement)
-    if (contents === before) throw new Error(`${path} has nothing like ${text}`)
+    let contents = await readFile(path, 'utf8')
+    for (const [text, replacement] of replacements) {
+      const before = contents
+      contents = before.replace(text, replacement)
+      if (contents === before) throw new Error(`${path} has nothing like ${text}`)
+    }
     return { contents }
   })
 }

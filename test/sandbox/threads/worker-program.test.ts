@@ -102,8 +102,8 @@ test('the program of the workers is small, and asks for little of Node', () => {
   const text = textOf(workerProgram().source)
   assert.ok(text.length < 400_000, `it has ${text.length} bytes`)
   const modules = [...text.matchAll(/\brequire\("([^"]+)"\)/g)].map(([, name]) => name)
-  // Ciphers and XML need the others when a plugin uses them.
-  const known = ['node:buffer', 'node:crypto', 'node:util', 'node:worker_threads', 'stream']
+  // Ciphers are needed when a plugin uses them.
+  const known = ['node:buffer', 'node:crypto', 'node:util', 'node:worker_threads']
   assert.deepEqual([...new Set(modules)].sort(), known)
   const asked = new Set<string>()
   const program = runInThisContext(text) as (require: (name: string) => unknown) => void
