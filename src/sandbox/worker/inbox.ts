@@ -27,7 +27,7 @@ export function createInbox(failed: (error: unknown) => void): Inbox {
     work(mayGoOn) {
       for (let deliver = waiting[done]; deliver !== undefined && mayGoOn(); deliver = waiting[done])
         if (attempt(deliver)) done += 1
-      waiting = waiting.slice(done)
+      if (done > 0) waiting = waiting.slice(done)
       done = 0
       return waiting.length > 0
     },

@@ -55,6 +55,9 @@ export function createTasks(settings: TasksSettings): Tasks {
   const stack: Task[] = []
   let waiting: Task[] = []
   let calls: ServedCall[] = []
+  /** The last of those that wait for what was delivered before its turn. */
+  let delivered: Task | undefined
+  let lastWasCall = false
   /** Waits of its that keep the stack. */
   let waitsOnSpot = 0
 
@@ -83,17 +86,40 @@ export function createTasks(settings: TasksSettings): Tasks {
     if (!canRun()) return undefined
     const top = stack.at(-1)
     if (top?.state === 'ready') return top
-    const call = mayServe() ? calls.shift() : undefined
+    // In turn: who is called without a pause still has its own to do.
+    const isTurnOfOwn = lastWasCall && top === undefined && waiting.length > 0
+    const call = mayServe() && !isTurnOfOwn ? calls.shift() : undefined
+    lastWasCall = call !== undefined
     const task = call === undefined ? waiting.shift() : createTask(call.steps, preemptive)
+    if (task === delivered) delivered = undefined
     if (task !== undefined) stack.push(task)
     return task
+  }
+
+  /**
+   * One delivery takes its place behind what waits already, when the one before has had its turn: there may always be a
+   * timer that is due, or a call.
+   */
+  function deliverInTurn(): void {
+    if (delivered !== undefined || stack.length > 0 || runner.isEnding || idle()) return
+    const before = waiting.length
+    let isFirst = true
+    settings.moreWork(() => {
+      const mayBegin = isFirst
+      isFirst = false
+      return mayBegin
+    })
+    if (waiting.length > before) delivered = waiting.at(-1)
   }
 
   function runSlice(): boolean {
     const outer = runner.inSlice
     runner.inSlice = true
     try {
-      for (let task = next(); task !== undefined; task = next()) {
+      for (;;) {
+        deliverInTurn()
+        const task = next()
+        if (task === undefined) break
         run(task)
         // Whether there is more work besides is found out in the next slice.
         if (!mayGoOn()) return stack.length === 0 || canRun()
