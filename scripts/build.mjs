@@ -122,6 +122,20 @@ const onlyUsedByWorker = {
       /^( +)lua_assert\([^;]*\);/gm,
       '$1;',
     ])
+    // Names for those who embed it, of which neither its libraries nor our code asks for any.
+    const names = [
+      'AUTHORS',
+      'COPYRIGHT',
+      'RELEASE',
+      'NUMTAGS',
+      'VERSION_',
+      'RIDX_',
+      'HOOK',
+      'MASK(?!COUNT)',
+      'OP(?!BAND|EQ|LT)',
+    ]
+    const constants = new RegExp(`^module\\.exports\\.LUA_(${names.join('|')})\\w* += .*;$`, 'gm')
+    replaceIn(build, /fengari\/src\/lua\.js$/, [constants, ''])
     // XML knows five entities. The parser brings those of HTML too, which it takes only when it is not strict.
     const entities = /(sax\.ENTITIES = )Object\.assign\([^{]+\{[^}]*\}\)/
     // And a stream around itself.

@@ -1,3 +1,5 @@
+import type { MessagePort } from 'node:worker_threads'
+import type { LinkMessage } from './link-message.ts'
 import type { PluginCall, Reference, SerializedValues } from './plugin-call.ts'
 import type { UrgentMessage, WorkerMessage } from './worker-protocol.ts'
 import { type PluginOperation, pluginOperations, serializedReferenceLimit } from './plugin-call-limits.ts'
@@ -23,7 +25,9 @@ import { type PluginOperation, pluginOperations, serializedReferenceLimit } from
  * the body. What a kind does not have is 0.
  */
 
-const kinds = ['question', 'call', 'callAnswered', 'answer'] as const
+/** What stands for none. */
+const noOperation = pluginOperations[0]
+const kinds = ['question', 'call', 'callAnswered', 'answer', 'cancel', 'failure'] as const
 const types = ['table', 'function'] as const
 const headerBytes = 26
 const referenceBytes = 11
@@ -47,8 +51,11 @@ interface CallFrame {
 }
 
 interface Port {
-  postMessage(message: unknown, transfer?: ArrayBuffer[]): void
+  postMessage(message: unknown, transfer?: Transferable[]): void
 }
+
+/** What goes over and is not copied. */
+type Transferable = ArrayBuffer | MessagePort
 
 /** A frame on its way: a text of bytes is cloned in a fraction of the time, bytes take no room in V8's heap. */
 type SentFrame = string | Uint8Array<ArrayBuffer>
@@ -57,7 +64,7 @@ function post(
   port: Port,
   message: unknown,
   frame: CallFrame | undefined,
-  transfer: ArrayBuffer[] = [],
+  transfer: Transferable[] = [],
 ): void {
   const sent = frame && writeCallFrame(frame)
   if (typeof sent === 'string') port.postMessage(sent)
@@ -79,7 +86,7 @@ function callFrame(message: Extract<UrgentMessage, { kind: 'call' }>): CallFrame
 }
 
 /** Sends it, as a frame if it is a call of another plugin or the answer to one. */
-export function postToHost(port: Port, message: WorkerMessage, transfer?: ArrayBuffer[]): void {
+export function postToHost(port: Port, message: WorkerMessage, transfer?: Transferable[]): void {
   let frame: CallFrame | undefined
   if (message.kind === 'question' && message.question.kind === 'callPlugin')
     frame = questionFrame(message.isolate, message.number, message.question)
@@ -91,12 +98,18 @@ export function postToHost(port: Port, message: WorkerMessage, transfer?: ArrayB
 }
 
 /** The same for what the host says. */
-export function postToWorker(port: Port, message: UrgentMessage): void {
+export function postToWorker(port: Port, message: UrgentMessage, transfer?: Transferable[]): void {
   let frame: CallFrame | undefined
   if (message.kind === 'call') frame = callFrame(message)
   else if (message.kind === 'answer' && message.ok && isSerialized(message.value))
     frame = { kind: 'answer', isolate: message.isolate, number: message.number, serialized: message.value }
-  post(port, message, frame)
+  post(port, message, frame, transfer)
+}
+
+/** The same for what one worker says to another. */
+export function postToLink(port: Port, message: LinkMessage): void {
+  const { kind, number, operation = noOperation, depth = 0, serialized } = message
+  post(port, message, { kind, isolate: 0, number, operation, depth, serialized })
 }
 
 function isSerialized(value: unknown): value is SerializedValues {
@@ -120,6 +133,15 @@ export function readFromHost(message: UrgentMessage | SentFrame): UrgentMessage 
   return kind === 'call'
     ? { kind, isolate, call: number, caller, handle, operation, depth, serialized }
     : { kind: 'answer', isolate, number, ok: true, value: serialized }
+}
+
+/** What another worker has sent; undefined for what is no frame. More has not been looked at. */
+export function readFromLink(message: unknown): LinkMessage | undefined {
+  try {
+    return isCallFrame(message) ? readCallFrame(message) : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function writeCallFrame(frame: CallFrame): SentFrame {

@@ -96,6 +96,14 @@ export const workerMessageSchemas = {
     call: Uint32,
     outcome: PluginCallOutcome,
   }),
+  /** What came of a call on a link, when something is handed over or the host has not taken yet what was sent before. */
+  linkedAnswer: Type.Object({
+    kind: Type.Literal('linkedAnswer'),
+    ...Isolate,
+    caller: Uint32,
+    number: Uint32,
+    outcome: PluginCallOutcome,
+  }),
   release: Type.Object({ kind: Type.Literal('release'), ...Isolate, releases: Type.Array(Release) }),
 } as const
 
@@ -188,12 +196,34 @@ export type UrgentMessage =
   | { kind: 'drop'; isolate: number; handle: number; sent: number }
   /** An isolate of which this one holds something has ended. */
   | { kind: 'peerEnded'; isolate: number; ended: number }
+  /** From now on it may call that isolate on a link, or be called by it. */
+  | LinkSetup
+  /** The isolate at the other end of its links has ended. */
+  | { kind: 'unlink'; isolate: number; peer: number }
+  /** What came of a call on a link, after all that the callee has sent before. */
+  | { kind: 'linkedAnswer'; isolate: number; peer: number; number: number; outcome: PluginCallOutcome }
+
+/** One end of a link between two workers. */
+export interface LinkSetup {
+  kind: 'link'
+  isolate: number
+  /** The isolate at the other end, and the full id of its plugin. */
+  peer: number
+  plugin: string
+  /** It is the other one that is called. */
+  isCaller: boolean
+  port: MessagePort
+  /** What the other worker sleeps on. */
+  signal: SharedArrayBuffer
+  /** See `link-cells.ts`. */
+  cells: SharedArrayBuffer
+}
 
 /** What a worker is started with. */
 export interface WorkerSetup {
   /** Carries `UrgentMessage`s. */
   urgent: MessagePort
-  /** One Int32 that grows with every urgent message; what a waiting worker sleeps on. */
+  /** See `signal-cells.ts`. */
   signal: SharedArrayBuffer
   /** Only in a worker that isolates share. */
   turns?: TurnRules

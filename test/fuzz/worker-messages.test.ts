@@ -228,6 +228,10 @@ const goodMessages: Record<keyof typeof workerMessageSchemas, unknown[]> = {
   ],
   abandon: [{ kind: 'abandon', isolate: 1, number: 4 }],
   callAnswered: [{ kind: 'callAnswered', isolate: 1, call: 1, outcome: { ok: true, serialized } }],
+  linkedAnswer: [
+    { kind: 'linkedAnswer', isolate: 1, caller: 2, number: 1, outcome: { ok: true, serialized } },
+    { kind: 'linkedAnswer', isolate: 1, caller: 2, number: 1, outcome: { ok: false, message: 'no' } },
+  ],
   release: [{ kind: 'release', isolate: 1, releases: [{ owner: 1, handle: 0, count: 1 }] }],
 }
 

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
-import { MessageChannel } from 'node:worker_threads'
+import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { messageOf } from '../../base/problem.ts'
 import { postToWorker } from '../../schema/call-frames.ts'
+import { signalCells } from '../../schema/signal-cells.ts'
 import type { UrgentMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
 import type { Answer } from '../../schema/question.ts'
 
@@ -20,41 +21,38 @@ export interface Reply {
 export interface PendingRequests {
   /** For `workerData`; `urgent` has to be transferred. */
   readonly setup: WorkerSetup
-  /**
-   * Has a question answered, now or later; what `handle` throws is the answer too. `waits`: the worker stands still
-   * until then.
-   */
-  open(isolate: number, number: number, waits: boolean, handle: (reply: Reply) => void): void
+  /** Has a question answered, now or later; what `handle` throws is the answer too. */
+  open(isolate: number, number: number, handle: (reply: Reply) => void): void
   abandon(number: number): void
-  /** Whether the worker stands still for an answer. */
-  readonly owing: boolean
-  post(message: UrgentMessage): void
+  /** Whether the worker stands still for an answer, of the host or of another worker. */
+  readonly awaited: boolean
+  post(message: UrgentMessage, transfer?: MessagePort[]): void
   /** Resolves when the channel is gone. */
   close(): Promise<void>
 }
 
 export function createPendingRequests(): PendingRequests {
   const { port1: port, port2: urgent } = new MessageChannel()
-  const signal = new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT)
-  const cell = new Int32Array(signal)
+  const signal = new SharedArrayBuffer(signalCells.count * Int32Array.BYTES_PER_ELEMENT)
+  const cells = new Int32Array(signal)
   /** Questions whose answer is owed, and what wants to know when it is not wanted any more. */
-  const open = new Map<number, { waits: boolean; abandoned: () => void }>()
+  const open = new Map<number, () => void>()
   // The worker keeps the host running, not this port.
   port.unref()
   const closed = once(port, 'close')
 
-  function post(message: UrgentMessage): void {
-    postToWorker(port, message)
+  function post(message: UrgentMessage, transfer?: MessagePort[]): void {
+    postToWorker(port, message, transfer)
     // After the message is there: a worker that wakes finds it.
-    Atomics.add(cell, 0, 1)
-    Atomics.notify(cell, 0)
+    Atomics.add(cells, signalCells.received, 1)
+    Atomics.notify(cells, signalCells.received)
   }
 
   return {
     setup: { urgent, signal },
     post,
-    open(isolate, number, waits, handle) {
-      open.set(number, { waits, abandoned: () => undefined })
+    open(isolate, number, handle) {
+      open.set(number, () => undefined)
       const reply: Reply = {
         succeed(value) {
           if (!open.delete(number)) return
@@ -67,7 +65,7 @@ export function createPendingRequests(): PendingRequests {
         },
         isWanted: () => open.has(number),
         whenAbandoned(callback) {
-          if (open.has(number)) open.set(number, { waits, abandoned: callback })
+          if (open.has(number)) open.set(number, callback)
         },
       }
       try {
@@ -77,12 +75,12 @@ export function createPendingRequests(): PendingRequests {
       }
     },
     abandon(number) {
-      const question = open.get(number)
+      const abandoned = open.get(number)
       open.delete(number)
-      question?.abandoned()
+      abandoned?.()
     },
-    get owing() {
-      return [...open.values()].some(({ waits }) => waits)
+    get awaited() {
+      return Atomics.load(cells, signalCells.asleep) !== 0
     },
     async close() {
       port.close()

@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads'
 import {
   instanceHandle,
   type PluginCall,
@@ -8,6 +9,7 @@ import {
 import type { UrgentMessage } from '../../schema/worker-protocol.ts'
 import type { IsolateError } from '../isolate.ts'
 import type { Reply } from './pending-requests.ts'
+import { createLinks } from './links.ts'
 import { createReferenceLedger } from './reference-ledger.ts'
 
 const lastCallNumber = 0x7fff_ffff
@@ -24,6 +26,8 @@ export interface PluginCalls {
   find(caller: number, id: string, reply: Reply): void
   call(caller: number, call: PluginCall, reply: Reply): void
   answered(isolate: number, call: number, outcome: PluginCallOutcome): void
+  /** One isolate has answered a call of another one on a link; the number is the caller's. */
+  answeredOnLink(from: number, to: number, number: number, outcome: PluginCallOutcome): void
   /** One isolate has answered a call of another one in its worker with these. */
   handOver(from: number, to: number, references: readonly Reference[], reply: Reply): void
   release(isolate: number, releases: readonly Release[]): void
@@ -41,7 +45,11 @@ export interface Peer {
   id: string
   /** Number of its worker. */
   worker: number
-  post(message: UrgentMessage): void
+  post(message: UrgentMessage, transfer?: MessagePort[]): void
+  /** What its worker sleeps on (`signal-cells.ts`). */
+  signal: SharedArrayBuffer
+  /** Its owner has limited what it may ask of the host, which counts it. */
+  isLimited: boolean
   /** The call that it serves now, also when it is dead, as in `flowCells.serving`; 0, or absent: none. */
   serving?(): number
   /** It has ended another plugin, which served its call. */
@@ -65,6 +73,7 @@ export function createPluginCalls(): PluginCalls {
   const ledger = createReferenceLedger((owner, handle, sent) => {
     if (handle !== instanceHandle) peers.get(owner)?.post({ kind: 'drop', isolate: owner, handle, sent })
   })
+  const links = createLinks()
   let lastCall = 0
 
   function cancel(call: number): void {
@@ -88,6 +97,7 @@ export function createPluginCalls(): PluginCalls {
     leave(isolate) {
       if (!peers.delete(isolate)) return
       findable.delete(isolate)
+      links.leave(isolate)
       for (const [call, { caller, callee, reply }] of pending) {
         if (callee.isolate === isolate) {
           pending.delete(call)
@@ -135,18 +145,20 @@ export function createPluginCalls(): PluginCalls {
       // It is shown in a cell of 32 bits.
       lastCall = (lastCall % lastCallNumber) + 1
       const call = lastCall
-      pending.set(call, { caller: peers.get(caller), callee, reply, cancelled: false })
+      const from = peers.get(caller)
+      pending.set(call, { caller: from, callee, reply, cancelled: false })
       reply.whenAbandoned(() => cancel(call))
       callee.post({
         kind: 'call',
         isolate: owner,
         call,
-        caller: peers.get(caller)?.id ?? '',
+        caller: from?.id ?? '',
         handle,
         operation,
         depth,
         serialized,
       })
+      if (from !== undefined && handle === instanceHandle) links.called(from, callee)
     },
     answered(isolate, call, outcome) {
       const waiting = pending.get(call)
@@ -166,6 +178,23 @@ export function createPluginCalls(): PluginCalls {
         reply.fail(`${callee.id} handed over what it has not got`)
       }
     },
+    answeredOnLink(from, to, number, outcome) {
+      const caller = peers.get(to)
+      const references = outcome.ok ? outcome.serialized.references : []
+      if (caller === undefined || !links.has(to, from)) {
+        ledger.discard(from, references)
+        return
+      }
+      const answer = (given: PluginCallOutcome): void =>
+        caller.post({ kind: 'linkedAnswer', isolate: to, peer: from, number, outcome: given })
+      const callee = peers.get(from)?.id ?? ''
+      if (!outcome.ok) answer({ ok: false, message: `${callee}: ${outcome.message}` })
+      else if (ledger.transfer(from, to, references)) answer(outcome)
+      else {
+        ledger.discard(from, references)
+        answer({ ok: false, message: `${callee} handed over what it has not got` })
+      }
+    },
     handOver(from, to, references, reply) {
       if (peers.has(to) && ledger.transfer(from, to, references)) reply.succeed(undefined)
       else {
@@ -177,7 +206,7 @@ export function createPluginCalls(): PluginCalls {
       const peer = peers.get(isolate)
       if (served < 0) {
         const caller = peers.get(-served)
-        return caller?.worker === peer?.worker ? caller : undefined
+        return caller?.worker === peer?.worker || links.has(-served, isolate) ? caller : undefined
       }
       const { caller, callee } = pending.get(served) ?? {}
       return callee?.isolate === isolate && caller?.isolate !== isolate ? caller : undefined

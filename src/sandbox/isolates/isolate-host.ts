@@ -100,7 +100,9 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     isolate: number,
     id: source.id,
     worker: slot.worker,
-    post: (message) => slot.postUrgent(message),
+    post: (message, transfer) => slot.postUrgent(message, transfer),
+    signal: slot.signal,
+    isLimited: isLimited(limits),
     serving: () => flow.serving(),
     charged(victim, { code }) {
       const message = `it ended ${victim}, which served its call (${code})`
@@ -134,6 +136,11 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       case 'callAnswered':
         pluginCalls.answered(number, message.call, withShortMessage(message.outcome))
         break
+      case 'linkedAnswer': {
+        const { caller, number: asked, outcome } = message
+        pluginCalls.answeredOnLink(number, caller, asked, withShortMessage(outcome))
+        break
+      }
       case 'release':
         pluginCalls.release(number, message.releases)
         break
@@ -235,4 +242,9 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
 /** What a worker says went wrong is shown to people, and handed on to other plugins. */
 function withShortMessage<T extends { ok: true } | { ok: false; message: string }>(outcome: T): T {
   return outcome.ok ? outcome : { ...outcome, message: cutText(outcome.message) }
+}
+
+/** Whether the owner has set a limit to what the plugin may ask for. */
+function isLimited({ operationsPerSecond, bytesPerSecond }: SandboxLimits): boolean {
+  return Number.isFinite(operationsPerSecond) || Number.isFinite(bytesPerSecond)
 }

@@ -4,7 +4,7 @@ import type { WorkerThread } from './worker-thread.ts'
 /** A place for one isolate in a worker: all that the isolate's host side needs of it. */
 export interface WorkerSlot extends Pick<
   WorkerThread,
-  'attach' | 'detach' | 'post' | 'postUrgent' | 'watch' | 'usage' | 'fail'
+  'attach' | 'detach' | 'post' | 'postUrgent' | 'signal' | 'watch' | 'usage' | 'fail'
 > {
   readonly isolation: 'dedicated' | 'shared'
   /** Number of the worker; isolates with the same one share it. */

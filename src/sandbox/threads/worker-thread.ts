@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import { Worker } from 'node:worker_threads'
+import { type MessagePort, Worker } from 'node:worker_threads'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
@@ -46,7 +46,9 @@ export interface WorkerThread {
   /** Does nothing when the worker is gone. */
   post(message: HostMessage, transfer?: ArrayBuffer[]): void
   /** The same for what a worker reads also while it waits for an answer. */
-  postUrgent(message: UrgentMessage): void
+  postUrgent(message: UrgentMessage, transfer?: MessagePort[]): void
+  /** What a worker that waits sleeps on, for those that it has links with. */
+  readonly signal: SharedArrayBuffer
   /** Ends the worker when it does not answer any more. A load and an unload have deadlines of their own. */
   watch(enabled: boolean): void
   /** What it takes of memory and processor, as of its last sign of life. */
@@ -120,7 +122,7 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
     interval: limits.heartbeatInterval,
     limit: limits.unresponsiveAfter,
     ping: (sequence) => post({ kind: 'ping', sequence }),
-    waiting: () => requests.owing,
+    waiting: () => requests.awaited,
     unresponsive: () =>
       die(
         new IsolateError(
@@ -179,8 +181,7 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
     const listener = listeners.get(message.isolate)
     if (message.kind === 'question') {
       const { question } = message
-      const waits = question.kind !== 'callPlugin' || question.background === undefined
-      requests.open(message.isolate, message.number, waits, (reply) => {
+      requests.open(message.isolate, message.number, (reply) => {
         if (listener === undefined) throw new Error('the plugin is not running')
         listener.answer(question, reply)
       })
@@ -216,9 +217,10 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
     attach: (isolate, listener) => void listeners.set(isolate, listener),
     detach: (isolate) => void listeners.delete(isolate),
     post,
-    postUrgent(message) {
-      if (!gone) requests.post(message)
+    postUrgent(message, transfer) {
+      if (!gone) requests.post(message, transfer)
     },
+    signal: requests.setup.signal,
     usage: () => usage,
     fail: die,
     watch: (enabled) => (enabled && !gone ? heartbeat.start() : heartbeat.stop()),

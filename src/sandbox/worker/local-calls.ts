@@ -2,14 +2,18 @@ import { cutText } from '../../base/cut-text.ts'
 import type { PluginCall, PluginCallOutcome, Reference } from '../../schema/plugin-call.ts'
 import type { UrgentMessage } from '../../schema/worker-protocol.ts'
 import type { Question } from '../../schema/question.ts'
+import type { Link } from './linked-calls.ts'
 
 type CallMessage = Extract<UrgentMessage, { kind: 'call' }>
 type AnswerMessage = Extract<UrgentMessage, { kind: 'answer' }>
 
 /** A call that another plugin makes: through the host, or from within this worker. */
 export interface ReceivedCall extends CallMessage {
-  /** The isolate that calls, when it is in this worker; the number of the call is negative then. */
+  /** The isolate that calls, when it does not call through the host; the number of the call is negative then. */
   callerIsolate?: number
+  /** On what it has come from another worker, and the caller's number for it. */
+  link?: Link
+  number?: number
 }
 
 /**

@@ -2,8 +2,10 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { PluginCallOutcome, Reference } from '../../schema/plugin-call.ts'
 import { callDepthLimit } from '../../schema/plugin-call-limits.ts'
 import { readFromHost } from '../../schema/call-frames.ts'
+import { signalCells } from '../../schema/signal-cells.ts'
 import type { UrgentMessage, WorkerMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
 import type { Answer, Answers, Question } from '../../schema/question.ts'
+import { createLinkedCalls } from './linked-calls.ts'
 import { createLocalCalls, type ReceivedCall } from './local-calls.ts'
 import { acceptance, createPendingQuestions, NoAnswer, refusalOf } from './pending-questions.ts'
 
@@ -83,7 +85,7 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
   const { waiting, answered, abandon } = createPendingQuestions({
     refuse,
     giveUp(isolate, number) {
-      if (!local.abandon(number)) post({ kind: 'abandon', isolate, number })
+      if (!local.abandon(number) && !linked.abandon(number)) post({ kind: 'abandon', isolate, number })
     },
   })
   /** What has come and is still to be done, in order. */
@@ -107,10 +109,29 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
     },
   })
 
+  const linked = createLinkedCalls({
+    ...{ post, cancel: (isolate, call) => cancel({ isolate, call }), answered, refuse },
+    nextNumber: () => (lastNumber += 1),
+    receive: (call) => void queue.push(call),
+    received: workOff,
+  })
+
   function take(message: UrgentMessage): void {
-    if (message.kind === 'answer') answered(message)
-    else if (message.kind === 'cancelCall') cancel(message)
-    else queue.push(message)
+    switch (message.kind) {
+      case 'answer':
+        answered(message)
+        break
+      case 'cancelCall':
+        cancel(message)
+        break
+      case 'link':
+      case 'unlink':
+      case 'linkedAnswer':
+        linked.notice(message)
+        break
+      default:
+        queue.push(message)
+    }
   }
 
   function cancel({ isolate, call }: Pick<UrgentMessage & { kind: 'cancelCall' }, 'isolate' | 'call'>): void {
@@ -127,9 +148,10 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
   function drain(): void {
     for (;;) {
       const received: { message: Received } | undefined = receiveMessageOnPort(port)
-      if (received === undefined) return
+      if (received === undefined) break
       take(readFromHost(received.message))
     }
+    linked.drain()
   }
 
   function work(message: PeerMessage): void {
@@ -156,7 +178,7 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
   }
 
   function answerCall(call: ReceivedCall, outcome: PluginCallOutcome, settled: boolean): void {
-    if (local.answer(call, outcome, settled)) return
+    if (linked.answer(call, outcome, settled) || local.answer(call, outcome, settled)) return
     post({ kind: 'callAnswered', isolate: call.isolate, call: call.call, outcome })
   }
 
@@ -168,7 +190,8 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
   ): (() => void) | undefined {
     if (settled && local.takes(isolate, question))
       return local.prepare(isolate, number, question, milliseconds)
-    post({ kind: 'question', isolate, number, question })
+    if (!settled || !linked.send(isolate, number, question))
+      post({ kind: 'question', isolate, number, question })
     return undefined
   }
 
@@ -183,6 +206,13 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
     if (queue.length > 0) scheduled ??= setImmediate(workOff)
   }
 
+  /** For as long as nothing comes, or so many milliseconds. */
+  function sleep(seen: number, milliseconds: number): void {
+    Atomics.store(signal, signalCells.asleep, 1)
+    Atomics.wait(signal, signalCells.received, seen, milliseconds)
+    Atomics.store(signal, signalCells.asleep, 0)
+  }
+
   function wait(
     isAnswered: () => boolean,
     milliseconds: number,
@@ -191,7 +221,7 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
     const deadline = performance.now() + milliseconds
     for (;;) {
       // The signal is read before the port: a message that comes in between ends the wait at once.
-      const seen = Atomics.load(signal, 0)
+      const seen = Atomics.load(signal, signalCells.received)
       drain()
       if (isAnswered()) return 'answered'
       const remaining = deadline - performance.now()
@@ -199,8 +229,7 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
       if (impatient?.() === true) return 'impatient'
       const next = queue.shift()
       if (next !== undefined) work(next)
-      else if (!runOthers())
-        Atomics.wait(signal, 0, seen, impatient ? Math.min(remaining, patience) : remaining)
+      else if (!runOthers()) sleep(seen, impatient ? Math.min(remaining, patience) : remaining)
     }
   }
 
@@ -253,7 +282,10 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
     begin,
     answerCall,
     refuseCall,
-    ended: local.ended,
+    ended(isolate) {
+      local.ended(isolate)
+      linked.ended(isolate)
+    },
     ask(asker, question, accept, impatient) {
       const { isolate, milliseconds } = asker
       lastNumber += 1
