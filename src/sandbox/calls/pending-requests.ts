@@ -24,8 +24,11 @@ export interface PendingRequests {
   /** Has a question answered, now or later; what `handle` throws is the answer too. */
   open(isolate: number, number: number, handle: (reply: Reply) => void): void
   abandon(number: number): void
-  /** Whether the worker stands still for an answer, of the host or of another worker. */
-  readonly awaited: boolean
+  /**
+   * Whether the worker sleeps until there is an answer, of the host or of another worker, or has looked for one since this
+   * was asked last.
+   */
+  waits(): boolean
   post(message: UrgentMessage, transfer?: MessagePort[]): void
   /** Resolves when the channel is gone. */
   close(): Promise<void>
@@ -37,6 +40,7 @@ export function createPendingRequests(): PendingRequests {
   const cells = new Int32Array(signal)
   /** Questions whose answer is owed, and what wants to know when it is not wanted any more. */
   const open = new Map<number, () => void>()
+  let seenWaits = 0
   // The worker keeps the host running, not this port.
   port.unref()
   const closed = once(port, 'close')
@@ -79,8 +83,10 @@ export function createPendingRequests(): PendingRequests {
       open.delete(number)
       abandoned?.()
     },
-    get awaited() {
-      return Atomics.load(cells, signalCells.asleep) !== 0
+    waits() {
+      const before = seenWaits
+      seenWaits = Atomics.load(cells, signalCells.waits)
+      return seenWaits !== before || (seenWaits & 1) === 1
     },
     async close() {
       port.close()

@@ -122,7 +122,7 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
     interval: limits.heartbeatInterval,
     limit: limits.unresponsiveAfter,
     ping: (sequence) => post({ kind: 'ping', sequence }),
-    waiting: () => requests.awaited,
+    waiting: requests.waits,
     unresponsive: () =>
       die(
         new IsolateError(

@@ -208,9 +208,9 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
 
   /** For as long as nothing comes, or so many milliseconds. */
   function sleep(seen: number, milliseconds: number): void {
-    Atomics.store(signal, signalCells.asleep, 1)
+    Atomics.add(signal, signalCells.waits, 1)
     Atomics.wait(signal, signalCells.received, seen, milliseconds)
-    Atomics.store(signal, signalCells.asleep, 0)
+    Atomics.add(signal, signalCells.waits, 1)
   }
 
   function wait(
@@ -228,6 +228,7 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
       if (remaining <= 0) return 'late'
       if (impatient?.() === true) return 'impatient'
       const next = queue.shift()
+      Atomics.add(signal, signalCells.waits, 2)
       if (next !== undefined) work(next)
       else if (!runOthers()) sleep(seen, impatient ? Math.min(remaining, patience) : remaining)
     }
