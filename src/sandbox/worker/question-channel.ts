@@ -8,6 +8,7 @@ import type { Answer, Answers, Question } from '../../schema/question.ts'
 import { createLinkedCalls } from './linked-calls.ts'
 import { createLocalCalls, type ReceivedCall } from './local-calls.ts'
 import { acceptance, createPendingQuestions, NoAnswer, refusalOf } from './pending-questions.ts'
+import { createSpinWait } from './spin-wait.ts'
 
 type Received = Parameters<typeof readFromHost>[0]
 /** What another plugin wants of this one, or what has become of what is between them. */
@@ -88,6 +89,7 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
       if (!local.abandon(number) && !linked.abandon(number)) post({ kind: 'abandon', isolate, number })
     },
   })
+  const spinWait = createSpinWait(() => performance.now())
   /** What has come and is still to be done, in order. */
   let queue: PeerMessage[] = []
   /** Calls that are being served on the stack, one within the other. */
@@ -208,6 +210,7 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
 
   /** For as long as nothing comes, or so many milliseconds. */
   function sleep(seen: number, milliseconds: number): void {
+    if (spinWait.watch(() => Atomics.load(signal, signalCells.received) !== seen)) return
     Atomics.add(signal, signalCells.waits, 1)
     Atomics.wait(signal, signalCells.received, seen, milliseconds)
     Atomics.add(signal, signalCells.waits, 1)
