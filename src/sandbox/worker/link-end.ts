@@ -1,6 +1,7 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import { postToLink, readFromLink } from '../../schema/call-frames.ts'
 import type { LinkMessage } from '../../schema/link-message.ts'
+import { signalCells } from '../../schema/signal-cells.ts'
 import type { LinkSetup } from '../../schema/worker-protocol.ts'
 
 /** This worker's end of a link to another worker. */
@@ -45,8 +46,8 @@ export function createLinkEnd(settings: LinkEndSettings): LinkEnd {
       postToLink(port, message)
       // After the message is there: a worker that wakes finds it.
       Atomics.add(cells, sends, 1)
-      Atomics.add(signal, 0, 1)
-      Atomics.notify(signal, 0)
+      Atomics.add(signal, signalCells.received, 1)
+      Atomics.notify(signal, signalCells.received)
     },
     drain() {
       while (Atomics.load(cells, receives) !== received) {

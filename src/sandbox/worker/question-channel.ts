@@ -2,13 +2,12 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
 import type { PluginCallOutcome, Reference } from '../../schema/plugin-call.ts'
 import { callDepthLimit } from '../../schema/plugin-call-limits.ts'
 import { readFromHost } from '../../schema/call-frames.ts'
-import { signalCells } from '../../schema/signal-cells.ts'
 import type { UrgentMessage, WorkerMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
 import type { Answer, Answers, Question } from '../../schema/question.ts'
 import { createLinkedCalls } from './linked-calls.ts'
 import { createLocalCalls, type ReceivedCall } from './local-calls.ts'
 import { acceptance, createPendingQuestions, NoAnswer, refusalOf } from './pending-questions.ts'
-import { createSpinWait } from './spin-wait.ts'
+import { createWaitingSignal } from './waiting-signal.ts'
 
 type Received = Parameters<typeof readFromHost>[0]
 /** What another plugin wants of this one, or what has become of what is between them. */
@@ -82,14 +81,13 @@ const patience = 20
 export function createQuestionChannel(settings: QuestionChannelSettings): QuestionChannel {
   const { setup, post, serve, runOthers, refuse } = settings
   const port: MessagePort = setup.urgent
-  const signal = new Int32Array(setup.signal)
+  const signal = createWaitingSignal(setup.signal)
   const { waiting, answered, abandon } = createPendingQuestions({
     refuse,
     giveUp(isolate, number) {
       if (!local.abandon(number) && !linked.abandon(number)) post({ kind: 'abandon', isolate, number })
     },
   })
-  const spinWait = createSpinWait(() => performance.now())
   /** What has come and is still to be done, in order. */
   let queue: PeerMessage[] = []
   /** Calls that are being served on the stack, one within the other. */
@@ -208,14 +206,6 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
     if (queue.length > 0) scheduled ??= setImmediate(workOff)
   }
 
-  /** For as long as nothing comes, or so many milliseconds. */
-  function sleep(seen: number, milliseconds: number): void {
-    if (spinWait.watch(() => Atomics.load(signal, signalCells.received) !== seen)) return
-    Atomics.add(signal, signalCells.waits, 1)
-    Atomics.wait(signal, signalCells.received, seen, milliseconds)
-    Atomics.add(signal, signalCells.waits, 1)
-  }
-
   function wait(
     isAnswered: () => boolean,
     milliseconds: number,
@@ -223,17 +213,16 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
   ): 'answered' | 'late' | 'impatient' {
     const deadline = performance.now() + milliseconds
     for (;;) {
-      // The signal is read before the port: a message that comes in between ends the wait at once.
-      const seen = Atomics.load(signal, signalCells.received)
+      const seen = signal.seen()
       drain()
       if (isAnswered()) return 'answered'
       const remaining = deadline - performance.now()
       if (remaining <= 0) return 'late'
       if (impatient?.() === true) return 'impatient'
       const next = queue.shift()
-      Atomics.add(signal, signalCells.waits, 2)
+      signal.live()
       if (next !== undefined) work(next)
-      else if (!runOthers()) sleep(seen, impatient ? Math.min(remaining, patience) : remaining)
+      else if (!runOthers()) signal.sleep(seen, impatient ? Math.min(remaining, patience) : remaining)
     }
   }
 
