@@ -369,6 +369,9 @@ test('the keyboard alone is enough, and the focus comes back from a question', o
     page.evaluate(
       `[document.activeElement.tagName, document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent].join(' ')`,
     )
+  /** The page gives the focus to what it shows after it is shown. */
+  const untilFocused = (name: string): Promise<unknown> =>
+    until(`the focus on ${name}`, async () => (await focused()) === name)
   /** Goes on with the Tab key until this has the focus. */
   async function tabTo(name: RegExp): Promise<void> {
     const seen: string[] = []
@@ -395,7 +398,7 @@ test('the keyboard alone is enough, and the focus comes back from a question', o
   await dialog.getByText('It does not say what it needs').waitFor()
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
-  assert.equal(await focused(), 'BUTTON Install Fixture lamp')
+  await untilFocused('BUTTON Install Fixture lamp')
   await page.keyboard.press('Enter')
   await dialog.getByText('It does not say what it needs').waitFor()
   await tabTo(/^BUTTON Install$/)
@@ -405,7 +408,7 @@ test('the keyboard alone is enough, and the focus comes back from a question', o
   await page.keyboard.press('Enter')
   await heading(page, 'Lamp').waitFor()
   // The heading of the new page is where one is now.
-  assert.equal(await focused(), 'H1 Lamp')
+  await untilFocused('H1 Lamp')
   await tabTo(/^A Settings/)
   await page.keyboard.press('Enter')
   await tabTo(/^INPUT /)
