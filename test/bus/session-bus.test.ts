@@ -185,6 +185,7 @@ test('each session has a connection of its own, and none without a session', opt
   id = 'lupine-home-h1-9-x-1'
   bus.renew()
   await until('the next connection', async () => bus.connected)
+  await until('its first word', async () => seen.at(-1) === 'fleet/hosts/h1/status online')
   seen.length = 0
   await takeOverClient(mosquitto.url, clientId, systemClock)
   await bus.publish('p/a', '2')
