@@ -9,7 +9,6 @@ function stage() {
   let looks = 0
   const { watch } = createSpinWait(() => (now += spinTime / 4))
   return {
-    watch,
     /** Over when it has been looked for so often. */
     wait: (after: number): boolean => {
       looks = 0
