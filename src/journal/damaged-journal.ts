@@ -38,7 +38,11 @@ export function unusable(path: string, error: unknown): Error {
 }
 
 /** Opens a file of the journal that is there. */
-export async function openExisting(files: FileSystem, path: string, flags: 'r' | 'r+'): Promise<FileHandle> {
+export async function openExisting(
+  files: FileSystem,
+  path: string,
+  flags: string | number,
+): Promise<FileHandle> {
   try {
     return await files.open(path, flags)
   } catch (error) {

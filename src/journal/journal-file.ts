@@ -1,7 +1,13 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { type FileSystem, syncDirectory, writeFileAtomically } from '../base/file-system.ts'
+import {
+  appendFlags,
+  type FileSystem,
+  syncAppended,
+  syncDirectory,
+  writeFileAtomically,
+} from '../base/file-system.ts'
 import { privateFileMode } from '../base/private-files.ts'
 import { openExisting } from './damaged-journal.ts'
 import { createNumberList, type NumberList } from './number-list.ts'
@@ -45,9 +51,15 @@ export interface JournalFileSettings {
   isCopy: boolean
 }
 
+/** How the segment that is written to is opened. */
+export function segmentFlags(isCopy: boolean): typeof appendFlags {
+  return isCopy ? { existing: 'r+', fresh: 'wx+' } : appendFlags
+}
+
 export function createJournalFile(settings: JournalFileSettings): JournalFile {
   const { files, directory, segments, lines, read, isCopy } = settings
   const path = join(directory, journalFileName)
+  const flags = segmentFlags(isCopy)
   let handle = read?.handle
   let hash: Hash = read?.hash ?? createHash('sha256')
   let offsets: NumberList = read?.offsets ?? createNumberList()
@@ -71,7 +83,7 @@ export function createJournalFile(settings: JournalFileSettings): JournalFile {
   /** The segment to append to. One that has ended without a next one is written to again. */
   async function ready(): Promise<{ file: FileHandle; segment: Segment }> {
     if (current === undefined || handle === undefined) {
-      handle = await create(files, path)
+      handle = await create(files, path, flags.fresh)
       const at = await timeOf(files, path)
       current = { path, first: 1, last: 0, bytes: 0, sha256: '', changed: at, plugins: new Set() }
       offsets.push(0)
@@ -133,7 +145,7 @@ export function createJournalFile(settings: JournalFileSettings): JournalFile {
       try {
         await writeAll(file, bytes, segment.bytes)
         if (isCopy) syncSoon(file)
-        else await file.datasync()
+        else await syncAppended(file)
       } catch (error) {
         await cutOff(file, segment.bytes).catch(() => undefined)
         throw error
@@ -159,7 +171,7 @@ export function createJournalFile(settings: JournalFileSettings): JournalFile {
       await syncDirectory(files, directory)
       const bytes = Buffer.from(`${base}\n`)
       await writeFileAtomically(files, path, bytes, privateFileMode)
-      const next = await openExisting(files, path, 'r+')
+      const next = await openExisting(files, path, flags.existing)
       ended.sha256 = hash.digest('hex')
       ended.changed = await timeOf(files, name).catch(() => ended.changed)
       lines.follow(ended, offsets, undefined)
@@ -198,8 +210,8 @@ async function writeAll(file: FileHandle, bytes: Buffer, position: number): Prom
   }
 }
 
-async function create(files: FileSystem, path: string): Promise<FileHandle> {
-  const handle = await files.open(path, 'wx+', privateFileMode)
+async function create(files: FileSystem, path: string, flags: string | number): Promise<FileHandle> {
+  const handle = await files.open(path, flags, privateFileMode)
   try {
     await syncDirectory(files, dirname(path))
     return handle

@@ -5,7 +5,7 @@ import type { JournalEvent } from '../schema/journal-event.ts'
 import type { SegmentBase, StoredState } from '../schema/stored-state.ts'
 import { readCheckpoint } from './checkpoint-file.ts'
 import type { Checkpoints } from './checkpoints.ts'
-import { createJournalFile, type JournalFile } from './journal-file.ts'
+import { createJournalFile, type JournalFile, segmentFlags } from './journal-file.ts'
 import { OtherFoldError, type LineReceiver, readSegments } from './read-segments.ts'
 import { createRunningFold, type RunningFold } from './running-fold.ts'
 import { findSegments, type FoundSegment, type Segment, sizeOfSegment } from './segment.ts'
@@ -120,6 +120,7 @@ export async function openSegments(settings: OpenSettings): Promise<OpenedSegmen
 
   const read = await readSegments(files, found, known?.segments ?? [], receiver, {
     acknowledged: settings.acknowledged,
+    lastFlags: segmentFlags(isCopy).existing,
     onTorn: (path, text) =>
       logger.warn('Cut off an incomplete last line of the journal, left by a crash', {
         path,

@@ -24,6 +24,8 @@ export interface LineReceiver {
 export interface ReadOptions {
   /** Number of the last event that a caller was told of. */
   acknowledged: number
+  /** How the segment is opened that is written to afterwards. */
+  lastFlags: string | number
   onTorn: (path: string, text: string) => void
   /** Told of each event of a segment that was not known, once it is taken; gives the hash of the bytes so far. */
   onEvent?: (segment: Segment, plugin: string | null, hashSoFar: () => string) => void
@@ -59,7 +61,7 @@ export async function readSegments(
     const file = found[position]
     if (file === undefined) throw new RangeError('There is no segment to read')
     const next = found[position + 1]
-    const handle = await openExisting(files, file.path, next === undefined ? 'r+' : 'r')
+    const handle = await openExisting(files, file.path, next === undefined ? options.lastFlags : 'r')
     try {
       const read = await readSegment(handle, file, known[position], next?.first, receiver, options)
       segments.push(read.segment)

@@ -1,9 +1,18 @@
+import { constants } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts'
 
 /** Operations that can be made to fail. */
 export type FileOperation =
   'open' | 'write' | 'writeFile' | 'datasync' | 'sync' | 'truncate' | 'rename' | 'mkdir' | 'rm'
+
+/** The sync that each write to a file is followed by which was opened with these flags. */
+export function syncOfWrites(flags: string | number | undefined): 'sync' | 'datasync' | undefined {
+  if (typeof flags !== 'number') return undefined
+  // The bits of O_SYNC hold those of O_DSYNC.
+  if ((flags & constants.O_SYNC) === constants.O_SYNC) return 'sync'
+  return (flags & constants.O_DSYNC) === constants.O_DSYNC ? 'datasync' : undefined
+}
 
 /** Ways in which a file system refuses, by Node's error code. */
 export const diskErrors = {
@@ -36,7 +45,8 @@ export function failingFileSystem(
     async open(path, flags, mode) {
       refuse('open', String(path))
       const handle = await systemFileSystem.open(path, flags, mode)
-      return withFailures(handle, (operation) => refuse(operation, String(path)), shortWrites)
+      const refuseHere = (operation: FileOperation): void => refuse(operation, String(path))
+      return withFailures(handle, refuseHere, { shortWrites, syncAfter: syncOfWrites(flags) })
     },
     async rename(from, to) {
       refuse('rename', String(to))
@@ -59,7 +69,7 @@ const watched = new Set<PropertyKey>(['write', 'writeFile', 'datasync', 'sync', 
 function withFailures(
   handle: FileHandle,
   refuse: (operation: FileOperation) => void,
-  shortWrites: boolean,
+  { shortWrites, syncAfter }: { shortWrites: boolean; syncAfter: 'sync' | 'datasync' | undefined },
 ): FileHandle {
   return new Proxy(handle, {
     get(target, name) {
@@ -74,8 +84,12 @@ function withFailures(
           if (name === 'writeFile') await target.writeFile(halfOf(given[0] as string | Uint8Array))
           throw error
         }
-        if (name === 'write' && shortWrites) return writeHalf(target, given)
-        return Reflect.apply(member, target, given)
+        const isHalf = name === 'write' && shortWrites
+        const result: unknown = await (isHalf
+          ? writeHalf(target, given)
+          : Reflect.apply(member, target, given))
+        if (syncAfter !== undefined && (name === 'write' || name === 'writeFile')) refuse(syncAfter)
+        return result
       }
     },
   })

@@ -5,6 +5,7 @@ import { silentLogger } from '../../src/base/log.ts'
 import type { HostState } from '../../src/journal/evolve.ts'
 import { type Journal, type JournalSettings, openJournal } from '../../src/journal/journal.ts'
 import type { JournalEvent } from '../../src/schema/journal-event.ts'
+import { syncOfWrites } from './failing-file-system.ts'
 import { createManualClock } from './manual-clock.ts'
 
 /** Opening journals in tests, and comparing what they say. */
@@ -85,12 +86,18 @@ export function haltingFileSystem(limit: number): {
       if (isHalted()) return never
       const handle = await systemFileSystem.open(...given)
       opened.add(handle)
+      // What is written may be there, and nobody has heard of it.
+      const isSynced = syncOfWrites(given[1]) !== undefined
       return new Proxy(handle, {
         get(target, name) {
           const member: unknown = Reflect.get(target, name)
           if (typeof member !== 'function') return member
           const bound = member.bind(target)
-          return changing.has(name) ? guard(bound) : bound
+          if (!changing.has(name)) return bound
+          return guard(async (...values: unknown[]) => {
+            const result: unknown = await bound(...values)
+            return isSynced && isHalted() ? never : result
+          })
         },
       })
     },

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { syncOfWrites } from '../helpers/failing-file-system.ts'
 import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts'
 import { startTestHost } from '../helpers/test-host.ts'
 
@@ -21,7 +22,8 @@ function createAccount(): { files: FileSystem; unsynced(): string[] } {
     async open(path, flags, mode) {
       const name = String(path)
       // Of a file that has not got its name yet nothing needs to survive.
-      const isNew = typeof flags === 'string' && flags !== 'r' && !existsSync(name)
+      const isNew = flags !== 'r' && !existsSync(name)
+      const syncsItself = syncOfWrites(flags) !== undefined
       if (isNew && !isTemporary(name)) names.add(dirname(name))
       const handle = await systemFileSystem.open(name, flags, mode)
       return new Proxy(handle, {
@@ -32,7 +34,8 @@ function createAccount(): { files: FileSystem; unsynced(): string[] } {
           if (member === 'write' && fresh.has(name)) names.add(dirname(name))
           return async (...given: unknown[]) => {
             const result: unknown = await Reflect.apply(value, target, given)
-            if (member === 'sync' || member === 'datasync') {
+            const isWrite = member === 'write' || member === 'writeFile'
+            if (member === 'sync' || member === 'datasync' || (isWrite && syncsItself)) {
               contents.delete(name)
               names.delete(name)
               for (const path of fresh) if (dirname(path) === name) fresh.delete(path)
