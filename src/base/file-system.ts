@@ -45,6 +45,9 @@ export async function syncDirectory(files: Pick<FileSystem, 'open'>, directory: 
   }
 }
 
+/** Of a file; in pieces, where only one of them need be in memory at a time. */
+export type Content = string | Uint8Array | AsyncIterable<string>
+
 /** A file that a crash has left behind gives way: it may have another mode. */
 async function openNew(
   files: FileSystem,
@@ -62,12 +65,7 @@ async function openNew(
 }
 
 /** Makes a file with this content, which is on the disk afterwards; its name is not. */
-async function writeNew(
-  files: FileSystem,
-  path: string,
-  content: string | Uint8Array | AsyncIterable<string>,
-  mode: number,
-): Promise<void> {
+async function writeNew(files: FileSystem, path: string, content: Content, mode: number): Promise<void> {
   const isWhole = typeof content === 'string' || content instanceof Uint8Array
   // Of many pieces each would wait for the disk.
   const isWrittenThrough = isWhole && hasWriteThrough
@@ -109,18 +107,38 @@ export function temporaryOf(path: string): string {
 
 /**
  * Replaces a file as a whole: a reader sees the old content or the new, also after a power cut. When it
- * fails, the old file is untouched and the temporary one is removed as far as possible. `content`: also in pieces, of
- * which only one need be in memory at a time.
+ * fails, the old file is untouched and the temporary one is removed as far as possible.
  */
 export async function writeFileAtomically(
   files: FileSystem,
   path: string,
-  content: string | Uint8Array | AsyncIterable<string>,
+  content: Content,
+  mode: number,
+): Promise<void> {
+  await writeTemporary(files, path, content, mode)
+  await replaceByTemporary(files, path)
+}
+
+/** The first half of `writeFileAtomically`: the new content is on the disk, beside the old one. */
+export async function writeTemporary(
+  files: FileSystem,
+  path: string,
+  content: Content,
   mode: number,
 ): Promise<void> {
   const temporary = temporaryOf(path)
   try {
     await writeNew(files, temporary, content, mode)
+  } catch (error) {
+    await files.rm(temporary, { force: true }).catch(() => undefined)
+    throw error
+  }
+}
+
+/** The second half: it has the name of the file, for good. */
+export async function replaceByTemporary(files: FileSystem, path: string): Promise<void> {
+  const temporary = temporaryOf(path)
+  try {
     await files.rename(temporary, path)
   } catch (error) {
     await files.rm(temporary, { force: true }).catch(() => undefined)

@@ -92,6 +92,7 @@ export async function openState(settings: OpenStateSettings, scope: Scope): Prom
     kept: file,
     state: () => journal.state,
     eventId: (seq) => journal.eventId(seq),
+    onWriting: journal.onWriting,
     vault,
     // The fold is that of all hosts, which have it in their journal, and knows no name of this one.
     ...(member === undefined ? {} : { hostId: member.id, isCache: true }),

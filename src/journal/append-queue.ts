@@ -27,6 +27,8 @@ export interface AppendQueueParts {
   readonly live: LiveState
   encode(event: JournalEvent): string
   write(lines: readonly WrittenLine[]): Promise<void>
+  /** Told that a write has begun, with its last event, and the state that follows if it succeeds: to be asked for at once. */
+  writing(last: JournalEvent, state: () => HostState): void
   /** Told of each event once it is on disk, in order. */
   commit(event: JournalEvent, applied: Applied): void
   /** Told when that was all that one write has put there. */
@@ -64,6 +66,11 @@ export function createAppendQueue(parts: AppendQueueParts): AppendQueue {
     return { seq, host, base: plugins, changed: new Map<string, PluginSnapshot>() }
   }
 
+  function stateAhead(): HostState {
+    const { seq, host, changed } = ahead
+    return { seq, host, plugins: new Map([...parts.state().plugins, ...changed]) }
+  }
+
   /** Numbers the facts of one append on top of those before. Answers why not, when the machine refuses one. */
   function stamp(waiting: Waiting): string | undefined {
     const { facts, by, requestKey } = waiting
@@ -94,10 +101,12 @@ export function createAppendQueue(parts: AppendQueueParts): AppendQueue {
     if (stamped.length === 0) return undefined
     const group = stamped
     stamped = []
-    const lines = group.flatMap(({ steps }) =>
-      steps.map(({ event, text }): WrittenLine => ({ text, plugin: event.plugin })),
-    )
-    return { group, written: parts.write(lines), begun: parts.monotonic() }
+    const steps = group.flatMap((each) => each.steps)
+    const begun = parts.monotonic()
+    const written = parts.write(steps.map(({ event, text }) => ({ text, plugin: event.plugin })))
+    const last = steps.at(-1)?.event
+    if (last !== undefined) parts.writing(last, stateAhead)
+    return { group, written, begun }
   }
 
   async function run(): Promise<void> {

@@ -44,6 +44,8 @@ export interface Journal {
   recallRequest(requestKey: string): string | undefined
   /** Hears of every event once it is on disk, in order. */
   subscribe(listener: (event: JournalEvent) => void): () => void
+  /** Hears of each write that begins, as `AppendQueueParts.writing`. A fleet's journal is not written here. */
+  onWriting?(listener: AppendQueueParts['writing']): () => void
   /** Waits for what is being written, and leaves a checkpoint for the next start. */
   close(): Promise<void>
 }
@@ -76,6 +78,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
   const segmentBytes = settings.segmentBytes ?? defaultSegmentBytes
   const checkpoints = createCheckpoints()
   const listeners = new Set<(event: JournalEvent) => void>()
+  const writingListeners = new Set<AppendQueueParts['writing']>()
   const parse = (line: Uint8Array): JournalEvent => parseLine(line, lift, vault)
 
   const opened = await openSegments({
@@ -103,6 +106,9 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
     live: running.live,
     encode: (event) => encodeLine(changeEvent(vault, 'seal', asStored(event))),
     write: (written) => file.append(written),
+    writing(last, state) {
+      for (const listener of writingListeners) listener(last, state)
+    },
     commit(event, applied) {
       running.commit(event, applied)
       if (checkpoints.wants(event.seq)) checkpoints.note(running.state)
@@ -193,6 +199,10 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
     subscribe(listener) {
       listeners.add(listener)
       return () => void listeners.delete(listener)
+    },
+    onWriting(listener) {
+      writingListeners.add(listener)
+      return () => void writingListeners.delete(listener)
     },
     async close() {
       closed = true

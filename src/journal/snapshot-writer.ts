@@ -1,12 +1,15 @@
 import { join } from 'node:path'
 import type { Clock, ScheduledCall } from '../base/clock.ts'
-import { type FileSystem, writeFileAtomically } from '../base/file-system.ts'
+import { type FileSystem, replaceByTemporary, writeTemporary } from '../base/file-system.ts'
 import type { Logger } from '../base/log.ts'
 import { privateFileMode } from '../base/private-files.ts'
 import { messageOf } from '../base/problem.ts'
 import { storageFault } from '../base/storage-fault.ts'
 import type { HostFile } from '../schema/host-file.ts'
+import type { JournalEvent } from '../schema/journal-event.ts'
+import type { PluginState } from '../schema/plugin.ts'
 import type { HostState } from './evolve.ts'
+import type { Journal } from './journal.ts'
 import { snapshotFileName, snapshotOf } from './snapshot.ts'
 import { changeHostFile, noVault, type Vault } from './vault.ts'
 
@@ -23,6 +26,11 @@ export interface SnapshotWriter {
    * fact, so a snapshot that cannot be written is logged and tried again, at the next change or by itself.
    */
   flush(): Promise<void>
+  /**
+   * Runs a command, and flushes. While the disk takes the last fact of one that has no other beside it, the snapshot that has the fact is
+   * written, too: then it only needs its name.
+   */
+  include<T>(command: () => Promise<T>): Promise<T>
   /** Why the last snapshot could not be written, until one could. */
   readonly failure: string | undefined
   /** Resolves when nothing is being written. */
@@ -30,6 +38,9 @@ export interface SnapshotWriter {
   /** Tries no more by itself, and waits for what is under way. */
   close(): Promise<void>
 }
+
+/** States in which a command does not end. */
+const passingStates: ReadonlySet<string> = new Set<PluginState>(['installing', 'loading', 'unloading'])
 
 export function createSnapshotWriter(settings: {
   directory: string
@@ -40,6 +51,8 @@ export function createSnapshotWriter(settings: {
   state: () => HostState
   /** Id of the event with this number. */
   eventId?: (seq: number) => string | undefined
+  /** Tells which snapshot is going to be the next one; without it each is written when it is asked for. */
+  onWriting?: Journal['onWriting'] | undefined
   /** As in `openJournal`. */
   vault?: Vault
   /** Name of this host, where the fold does not say it. */
@@ -55,6 +68,7 @@ export function createSnapshotWriter(settings: {
     kept,
     state,
     eventId,
+    onWriting,
     vault = noVault,
     hostId,
     isCache = false,
@@ -69,15 +83,49 @@ export function createSnapshotWriter(settings: {
   let due: ScheduledCall | undefined
   let delay = snapshotRetryDelay
   let closed = false
+  /** Commands that want a snapshot when they are done, and tasks that have not ended. */
+  let commands = 0
+  let tasks = 0
+  /** Last event of the snapshot that lies beside the file, whole, and has not got its name. */
+  let prepared: string | undefined
+  const unfollow = onWriting?.(prepare)
+
+  /** One after the other. */
+  function enqueue(task: () => Promise<void>): Promise<void> {
+    tasks += 1
+    return (running = running.then(task).finally(() => (tasks -= 1)))
+  }
 
   async function write(): Promise<void> {
     const current = state()
     if (current.seq === writtenSeq) return
-    const folded = snapshotOf(current, kept, eventId?.(current.seq))
-    const snapshot = hostId === undefined ? folded : { ...folded, host: { ...folded.host, id: hostId } }
-    const content = `${JSON.stringify(changeHostFile(vault, 'seal', snapshot), null, 2)}\n`
-    await writeFileAtomically(files, path, content, privateFileMode)
+    const event = eventId?.(current.seq)
+    const isPrepared = event !== undefined && event === prepared
+    prepared = undefined
+    if (!isPrepared) await writeTemporary(files, path, contentOf(current, event), privateFileMode)
+    await replaceByTemporary(files, path)
     writtenSeq = current.seq
+  }
+
+  function contentOf(current: HostState, event: string | undefined): string {
+    const folded = snapshotOf(current, kept, event)
+    const snapshot = hostId === undefined ? folded : { ...folded, host: { ...folded.host, id: hostId } }
+    return `${JSON.stringify(changeHostFile(vault, 'seal', snapshot), null, 2)}\n`
+  }
+
+  /** What several commands want is written once, when it is known. */
+  function prepare(last: JournalEvent, ahead: () => HostState): void {
+    if (commands !== 1 || tasks > 0 || isCache || passingStates.has(last.state)) return
+    const following = ahead()
+    void enqueue(async () => {
+      try {
+        await writeTemporary(files, path, contentOf(following, last.id), privateFileMode)
+        prepared = last.id
+      } catch {
+        // Whoever wants it tries again, and says why not.
+        prepared = undefined
+      }
+    })
   }
 
   async function attempt(isRetry: boolean): Promise<void> {
@@ -105,7 +153,7 @@ export function createSnapshotWriter(settings: {
     retry = clock.schedule(delay, () => {
       retry = undefined
       delay = Math.min(2 * delay, longestDelay)
-      running = running.then(() => attempt(true))
+      void enqueue(() => attempt(true))
     })
   }
 
@@ -120,21 +168,30 @@ export function createSnapshotWriter(settings: {
   function writeNow(): Promise<void> {
     // One that has not begun has the state of everybody who asks until it does.
     if (waiting !== undefined) return waiting
-    waiting = running.then(() => {
+    waiting = enqueue(() => {
       waiting = undefined
       return attempt(false)
     })
-    return (running = waiting)
+    return waiting
   }
 
+  const flush = (): Promise<void> => (isCache && !closed ? writeSoon() : writeNow())
+
   return {
-    flush: () => (isCache && !closed ? writeSoon() : writeNow()),
+    flush,
+    async include(command) {
+      commands += 1
+      const result = await command().finally(() => (commands -= 1))
+      await flush()
+      return result
+    },
     get failure() {
       return failure
     },
     idle: () => running,
     close() {
       closed = true
+      unfollow?.()
       retry?.cancel()
       retry = undefined
       if (due === undefined) return running

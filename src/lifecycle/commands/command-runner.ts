@@ -76,33 +76,33 @@ export function createCommandRunner(
     const isInterrupting = interrupting !== undefined && !isDone(command)
     if (isInterrupting) requireRevision(seen, expectedRevision)
     const takeTurn = isInterrupting ? loads.hold(id, `${interrupting} (${by})`) : undefined
-    const result = await context.mutex.run(id, async () => {
-      takeTurn?.()
-      requireOwnership(id)
-      if (isDone(command)) return outcome()
-      loads.takeInterruption(id)
-      requireRunning()
-      try {
-        for (let tries = 1; tries === 1 || !isDone(command); tries += 1) {
-          const present = snapshotOfPlugin(context, id)
-          // What came of the load that the command has ended is no change by somebody else.
-          const isOutcome =
-            takeTurn !== undefined &&
-            stateOf(seen) === 'loading' &&
-            present.context.revision === seen.context.revision + 1
-          if (!isOutcome) requireRevision(present, expectedRevision)
-          if (await isDecided(id, task, tries)) break
+    const inTurn = () =>
+      context.mutex.run(id, async () => {
+        takeTurn?.()
+        requireOwnership(id)
+        if (isDone(command)) return outcome()
+        loads.takeInterruption(id)
+        requireRunning()
+        try {
+          for (let tries = 1; tries === 1 || !isDone(command); tries += 1) {
+            const present = snapshotOfPlugin(context, id)
+            // What came of the load that the command has ended is no change by somebody else.
+            const isOutcome =
+              takeTurn !== undefined &&
+              stateOf(seen) === 'loading' &&
+              present.context.revision === seen.context.revision + 1
+            if (!isOutcome) requireRevision(present, expectedRevision)
+            if (await isDecided(id, task, tries)) break
+          }
+          requireWholeLoad(id)
+        } finally {
+          // It may have failed half-way; or its facts are written down, and the load after them has met another host's.
+          reconciler.later(id)
         }
-        requireWholeLoad(id)
-      } finally {
-        // It may have failed half-way; or its facts are written down, and the load after them has met another host's.
-        reconciler.later(id)
-      }
-      // Before the next command changes it again.
-      return outcome()
-    })
-    await snapshots.flush()
-    return result
+        // Before the next command changes it again.
+        return outcome()
+      })
+    return snapshots.include(inTurn)
   }
 
   /** False: the plugin has changed meanwhile, so the command is to be decided once more. */
