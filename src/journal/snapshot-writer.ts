@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Clock, ScheduledCall } from '../base/clock.ts'
-import { type FileSystem, replaceByTemporary, writeTemporary } from '../base/file-system.ts'
+import { type FileSystem, replaceByTemporary, temporaryOf, writeTemporary } from '../base/file-system.ts'
 import type { Logger } from '../base/log.ts'
 import { privateFileMode } from '../base/private-files.ts'
 import { messageOf } from '../base/problem.ts'
@@ -128,6 +128,13 @@ export function createSnapshotWriter(settings: {
     })
   }
 
+  /** It would take room on a disk that may be full. */
+  async function discard(): Promise<void> {
+    if (prepared === undefined) return
+    prepared = undefined
+    await files.rm(temporaryOf(path), { force: true }).catch(() => undefined)
+  }
+
   async function attempt(isRetry: boolean): Promise<void> {
     try {
       await write()
@@ -181,9 +188,14 @@ export function createSnapshotWriter(settings: {
     flush,
     async include(command) {
       commands += 1
-      const result = await command().finally(() => (commands -= 1))
-      await flush()
-      return result
+      try {
+        const result = await command().finally(() => (commands -= 1))
+        await flush()
+        return result
+      } catch (error) {
+        await enqueue(discard)
+        throw error
+      }
     },
     get failure() {
       return failure

@@ -123,6 +123,7 @@ test('a snapshot of what the disk has refused is never seen, also where the next
   await snapshots.idle()
   release(new Error('the disk is full'))
   await assert.rejects(refused, { code: 'storage_full' })
+  assert.equal(await beside(), undefined)
   await journal.append([configured(id, { value: 8 })], 'http')
   await snapshots.flush()
   const { plugins, journal: last } = await file()
