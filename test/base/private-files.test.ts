@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { constants } from 'node:fs'
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -50,6 +51,12 @@ async function openToOthers(directory: string): Promise<string[]> {
     .map(({ path, mode }) => `${path.slice(directory.length)} ${mode.toString(8)}`)
 }
 
+/** Whether a file can be made by being opened with these flags: a name as Node's, or the system's bits. */
+const canMake = (flags: string | number | undefined): boolean =>
+  typeof flags === 'number'
+    ? (flags & constants.O_CREAT) !== 0
+    : flags !== undefined && !flags.startsWith('r')
+
 /** Notes each file that is open to others at the moment at which it is made, the temporary ones included. */
 function watchedFiles(found: string[]): FileSystem {
   return {
@@ -57,8 +64,7 @@ function watchedFiles(found: string[]): FileSystem {
     async open(path, flags, mode) {
       const handle = await systemFileSystem.open(path, flags, mode)
       const rights = (await handle.stat()).mode & 0o777
-      if (!String(flags).startsWith('r') && (rights & 0o077) !== 0)
-        found.push(`${String(path)} ${rights.toString(8)}`)
+      if (canMake(flags) && (rights & 0o077) !== 0) found.push(`${String(path)} ${rights.toString(8)}`)
       return handle
     },
   }
