@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
+import { readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { syncOfWrites } from '../helpers/failing-file-system.ts'
 import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts'
+import { snapshotFileName } from '../../src/journal/snapshot.ts'
 import { startTestHost } from '../helpers/test-host.ts'
 
 const isTemporary = (path: string): boolean => path.endsWith('.tmp')
@@ -109,3 +111,25 @@ async function assertDurable(context: TestContext, segmentBytes: number | undefi
   await post('tally/rollback', { version: '1.0.0' })
   await post('tally/toggle', { enabled: false })
 }
+
+test('a snapshot that is older than the last commands, as a crash between fact and snapshot leaves it, takes nothing back', async (context) => {
+  const first = await startTestHost({ plugins: [{ id: 'tally', version: '1.0.0', lua: lua(1) }] })
+  context.after(() => first.close())
+  const post = async (path: string, body: object): Promise<void> => {
+    const answer = await first.request('POST', `/api/plugins/${path}`, { body })
+    assert.ok(answer.status < 300, JSON.stringify(answer.body))
+  }
+  await post('install', { fullId: '@fixtures/tally' })
+  const file = join(first.directory, snapshotFileName)
+  const before = await readFile(file)
+  await post('tally/config', { config: { a: 1 } })
+  await post('tally/toggle', { enabled: true })
+  await first.host.close()
+  await writeFile(file, before)
+  const second = await first.restart()
+  context.after(() => second.close())
+  const { body } = await second.request('GET', '/api/plugins/tally')
+  assert.deepEqual([body.state, body.config], ['running', { a: 1 }])
+  const { plugins } = JSON.parse(await readFile(file, 'utf8'))
+  assert.deepEqual([plugins.installed[0].enabled, plugins.installed[0].config], [true, { a: 1 }])
+})
