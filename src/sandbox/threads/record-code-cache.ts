@@ -7,9 +7,13 @@ import { packCodeCache } from './code-cache.ts'
 import { createFlow } from '../flow/flow.ts'
 import { defaultLimits, workerLimits } from '../limits.ts'
 
+/** Milliseconds that the sample plugin may take, on a machine that has much else to do. */
+const patience = 60_000
+
 /**
  * Makes the code cache of the worker's program, as a part of the build. The program runs here, on a port that leads
  * nowhere, and loads a plugin: V8 compiles a function when it is called first, and only what is compiled is in the cache.
+ * Rejects when the plugin does not load.
  */
 export async function recordCodeCache(program: Uint8Array): Promise<Uint8Array> {
   const script = new Script(Buffer.from(program).toString('latin1'))
@@ -24,9 +28,13 @@ export async function recordCodeCache(program: Uint8Array): Promise<Uint8Array> 
   const threads = { ...(require('node:worker_threads') as object), parentPort: port, workerData: setup }
   run((name) => (name === 'node:worker_threads' ? threads : require(name)))
   const loaded = new Promise<void>((resolve, reject) => {
+    // A program with a mistake may say nothing at all.
+    const late = setTimeout(() => reject(new Error('The sample plugin was not loaded in time')), patience)
     said.on('message', (message) => {
+      if (message.kind !== 'loaded' && message.kind !== 'loadFailed') return
+      clearTimeout(late)
       if (message.kind === 'loaded') resolve()
-      if (message.kind === 'loadFailed') reject(new Error(message.failure.message))
+      else reject(new Error(message.failure.message))
     })
   })
   port.emit('message', load)
