@@ -167,6 +167,27 @@ test('§6 an unload comes after the callback that is under way, and before what 
   )
 })
 
+test('§6 onCleanup has its 5 s in a shared worker, too, and no more beside a neighbour that computes all the while', async () => {
+  await withStage(
+    async ({ load }) => {
+      const long = await load(
+        'long',
+        'plugin:onCleanup(function() local s = os.clock() while os.clock() - s < 2.2 do end print("saved") end)',
+      )
+      await long.isolate.unload()
+      assert.equal(long.recorder.logs().at(-1), 'info saved')
+      const endless = await load('endless', 'plugin:onCleanup(function() while true do end end)')
+      const loop = await load('loop', 'plugin:on("loop", function() print("loops") while true do end end)')
+      loop.isolate.deliverEvent('loop', json())
+      await loop.recorder.logged('loops')
+      await endless.isolate.unload()
+      assert.match(endless.recorder.logs().at(-1) ?? '', /onCleanup: .*longer than 5 s/)
+    },
+    { ...oneWorker, luaCleanup: 5_000 },
+    'shared',
+  )
+})
+
 test('§6 an unload does not wait for an endless loop, nor for an answer, whatever the neighbours do', async () => {
   await withStage(
     async ({ load, sandbox }) => {

@@ -62,9 +62,6 @@ export interface WorkerIsolateSettings {
   closed(): void
 }
 
-/** Milliseconds for `onCleanup` where others share the worker: they may be busy, and the host waits for its end. */
-const sharedCleanup = 2_000
-
 export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsolate {
   const { message: setup, post, questions, turns, queue } = settings
   const { isolate, source, budgets } = setup
@@ -248,9 +245,9 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   function* unload(): Steps<void> {
     turns?.renew(isolate)
     try {
-      // The neighbours wait for none of it, but the host does.
-      const time = turns === undefined ? budgets.cleanup : Math.min(budgets.cleanup, sharedCleanup)
-      yield* plugin.runCleanup(openAccount(time))
+      // Neighbours may be busy, so that it has a part of the time only; the host does not wait longer for that.
+      const until = turns && clock.monotonic() + budgets.cleanup
+      yield* plugin.runCleanup(openAccount(budgets.cleanup, until))
     } catch (error) {
       log.failure('onCleanup', error)
     }

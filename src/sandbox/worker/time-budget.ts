@@ -8,6 +8,8 @@ export const waitingLimit = 30_000
 export interface TimeAccount {
   /** Milliseconds. */
   allowed: number
+  /** When it ends whatever it has spent, by the worker's clock that does not jump: somebody waits for it. */
+  until: number
   spent: number
   waited: number
   /** It was stopped, because it had no more. */
@@ -16,8 +18,8 @@ export interface TimeAccount {
   hurried: boolean
 }
 
-export function openAccount(milliseconds: number): TimeAccount {
-  return { allowed: milliseconds, spent: 0, waited: 0, exceeded: false, hurried: false }
+export function openAccount(milliseconds: number, until = Number.POSITIVE_INFINITY): TimeAccount {
+  return { allowed: milliseconds, until, spent: 0, waited: 0, exceeded: false, hurried: false }
 }
 
 /** It has so many milliseconds more at most: the plugin is being unloaded. */
@@ -67,7 +69,9 @@ export function createTimeBudget(monotonic: () => number): TimeBudget {
       }
     },
     check() {
-      if (current === undefined || current.spent + monotonic() - since < current.allowed) return undefined
+      if (current === undefined) return undefined
+      const now = monotonic()
+      if (current.spent + now - since < current.allowed && now < current.until) return undefined
       if (current.hurried) return 'stopped, because the plugin is being unloaded'
       current.exceeded = true
       return `stopped, because it ran for longer than ${current.allowed / 1000} s without a pause`
