@@ -54,9 +54,16 @@ export const UpdateBody = Type.Object({ version: OptionalText }, strict)
 export const LoginBody = Type.Object({ token: Type.String({ minLength: 1, maxLength: 1_024 }) }, strict)
 export const EmptyBody = Type.Object({}, strict)
 export const ControlBody = Type.Object({ value: Type.Unknown() }, strict)
+/** It is a part of an address, which clients tidy up before they send it. */
+const RepositoryName = Type.String({
+  minLength: 1,
+  maxLength: 128,
+  pattern: String.raw`^(?!\.{1,2}$)[^\p{Cc}\p{Cs}]+$`,
+  description: 'A name without control characters and halves of characters, other than "." and ".."',
+})
 export const RepositoryBody = Type.Object(
   {
-    name: Type.String({ minLength: 1, maxLength: 128 }),
+    name: RepositoryName,
     url: Type.String({ minLength: 1, maxLength: 2_048 }),
     publicKey: Type.Optional(
       Type.Union([Type.String({ minLength: 1, maxLength: 2_048 }), Type.Null()], {

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { trimEndOf } from '../base/trim-end.ts'
+import { brokerUrlExpected, readBrokerUrl } from '../schema/broker-url.ts'
 import { parseNetwork } from '../base/client-address.ts'
 import { isJsonObject } from '../base/json.ts'
 import { type ChosenLimits, readChosenLimits } from '../schema/plugin-limits.ts'
@@ -83,30 +84,37 @@ export function readCount(name: 'mqttConnections' | 'mqttConnectionsPerAddress',
   return count
 }
 
-const mqttProtocols = ['mqtt:', 'mqtts:', 'ws:', 'wss:']
-
 export function readMqttUrl(value: string | undefined): string | undefined {
   if (value === undefined || value === '') return undefined
-  if (!URL.canParse(value) || !mqttProtocols.includes(new URL(value).protocol)) {
-    // The value may hold a password: it is not repeated.
-    throw new SettingsError(
-      'HOST_MQTT_URL (--mqtt-url) must be an mqtt://, mqtts://, ws:// or wss:// address.',
-    )
-  }
+  // The value may hold a password: it is not repeated.
+  if (readBrokerUrl(value) === undefined)
+    throw new SettingsError(`HOST_MQTT_URL (--mqtt-url) must be ${brokerUrlExpected}.`)
   return value
 }
 
+/** The broker takes a hundred levels in all, of which what follows the first ones needs some. */
+const mostLevels = 50
+
+function areTopicLevels(value: string): boolean {
+  const levels = value.split('/')
+  return (
+    !/[+#\p{Cc}]/u.test(value) &&
+    !value.startsWith('$') &&
+    !levels.includes('') &&
+    levels.length <= mostLevels
+  )
+}
+
+const levelsExpected = `topic levels, ${mostLevels} at most, without +, #, control characters and a leading $`
+
 export function readRoot(value: string): string {
-  if (/[+#\0]/.test(value) || value.startsWith('$') || value.split('/').includes('')) {
-    throw bad('mqttRoot', value, 'one or more topic levels without +, # or a leading $')
-  }
+  if (!areTopicLevels(value)) throw bad('mqttRoot', value, `one or more ${levelsExpected}`)
   return value
 }
 
 export function readPrefix(value: string): string {
-  if (/[+#\0]/.test(value) || (value !== '' && value.split('/').includes(''))) {
-    throw bad('discoveryPrefix', value, 'topic levels without + and #, or empty')
-  }
+  if (value !== '' && !areTopicLevels(value))
+    throw bad('discoveryPrefix', value, `${levelsExpected}, or empty`)
   return value
 }
 

@@ -350,6 +350,20 @@ test('repositories are added, listed and removed', async () => {
   assert.deepEqual([removed.status, removed.body], [200, { repositories: [fixtures] }])
 })
 
+test('a repository gets no name that its own address could not have', async () => {
+  for (const name of ['.', '..', 'a\nb', '\ud800', '\u0085']) {
+    const { status, body } = await host.request('POST', '/api/repositories', {
+      body: { name, url: host.repository },
+    })
+    assert.deepEqual([status, body.code, body.errors[0].path], [400, 'body_invalid', '/name'])
+  }
+  const { body } = await host.request('GET', '/api/repositories')
+  assert.deepEqual(
+    body.repositories.map((each: { name: string }) => each.name),
+    ['fixtures'],
+  )
+})
+
 test('uninstalling keeps files and store unless they are named, and history stays', async () => {
   const file = join(host.directory, 'plugins', 'fixtures--hello', 'plugin.json')
   const removed = await host.request('DELETE', '/plugins/@fixtures/hello')
