@@ -43,6 +43,23 @@ describe('tables', () => {
     )
   })
 
+  test('a list that is made with holes is as long as it was made, and `unpack` hands on all of it', () => {
+    assert.deepEqual(
+      evaluate(`
+        local function lengths(...) return table.concat({ ... }, ' ') end
+        local function handOn(...) local given = { ... } return select('#', unpack(given)) end
+        local grown = { nil, nil, 3 }
+        for i = 4, 9 do grown[#grown + 1] = i end
+        local shrunk = { nil, 2, nil, 4 }
+        shrunk[4] = nil
+        return lengths(#{ nil, nil, 3 }, #{ 'a', nil, nil, 'd' }, #{ 1, nil, 3, nil, 5 }, #{ n = 1, nil, 2 }),
+          lengths(#{ nil, nil }, #{ 1, nil }, #{ 1, 2, 3 }, #{}),
+          lengths(handOn(nil, nil, 'error'), handOn('sensor', nil, nil, 'timeout'), handOn()),
+          lengths(#grown, grown[9], #shrunk)`),
+      ['3 4 5 2', '0 1 3 0', '3 4 0', '9 9 2'],
+    )
+  })
+
   test('a traversal goes on past fields that it, or somebody else, removes on its way', () => {
     assert.deepEqual(
       evaluate(`

@@ -27,6 +27,8 @@ interface Fields extends RawTable {
   isShared: boolean
   /** The last entry. */
   l: TableEntry | undefined
+  /** The last position of what it was made of as a list, maybe with holes; 0: of nothing. */
+  reach: number
   /** Fields that were removed since the last one was added: a traversal goes on from there. */
   removed: Map<unknown, TableEntry> | undefined
   removedObjects: WeakMap<object, TableEntry> | undefined
@@ -40,6 +42,7 @@ class Table implements Fields {
   isShared = false
   f: TableEntry | undefined = undefined
   l: TableEntry | undefined = undefined
+  reach = 0
   removed: Map<unknown, TableEntry> | undefined = undefined
   removedObjects: WeakMap<object, TableEntry> | undefined = undefined
   metatable: RawTable | null = null
@@ -99,6 +102,7 @@ function takeFields(table: Fields, from: Fields): void {
   table.strong = from.strong
   table.f = from.f
   table.l = from.l
+  table.reach = from.reach
 }
 
 function copyFields(table: Fields): void {
@@ -135,6 +139,26 @@ export function rawSet(L: LuaState, table: RawTable, key: TaggedValue, value: Ta
   put(table as Fields, hashOf(key), isInteger ? (integerTag ?? 0) : type, own, value)
 }
 
+/**
+ * The length: of several that Lua allows where there are holes, the one that Lua itself has. It keeps room for what a list is
+ * made of, so that `{nil, nil, "error"}` has three, and all of `{...}` is handed on by `unpack`.
+ */
+function lengthOf({ strong, reach }: Fields): number {
+  const isReached = reach > 0 && strong.has(reach)
+  let last = isReached ? reach : 0
+  let beyond = isReached ? reach + 1 : strong.size + 1
+  while (strong.has(beyond)) {
+    last = beyond
+    beyond *= 2
+  }
+  while (beyond - last > 1) {
+    const middle = Math.floor((last + beyond) / 2)
+    if (strong.has(middle)) last = middle
+    else beyond = middle
+  }
+  return last
+}
+
 const shared = { l_G: { tmname: [] } }
 metamethods.luaT_init(shared)
 /** The names of metamethods are the same for all states. */
@@ -150,8 +174,12 @@ Object.assign(tables, {
     table.strong.get(hashOf(key))?.value ?? nothing,
   luaH_getint: (table: Fields, key: number) => table.strong.get(key)?.value ?? nothing,
   luaH_getstr: (table: Fields, key: LuaString) => table.strong.get(textHash(key))?.value ?? nothing,
-  luaH_setint: (table: Fields, key: number, value: TaggedValue) =>
-    put(table, key, integerTag ?? 0, key, value),
+  luaH_setint(table: Fields, key: number, value: TaggedValue): void {
+    // A list is made from its end.
+    if (key > table.reach && value.type !== nilTag) table.reach = key
+    put(table, key, integerTag ?? 0, key, value)
+  },
+  luaH_getn: lengthOf,
   luaH_setfrom(L: LuaState, table: Fields, key: TaggedValue, value: TaggedValue): void {
     if (table.writer === undefined) rawSet(L, table, key, value)
     else metamethods.luaT_callTM(L, table.writer, new TValue(tableTag, table), key, value, 0)
