@@ -17,6 +17,10 @@ const redirectStatuses = new Set([301, 302, 303, 307, 308])
 const hostBound = new Set(['authorization', 'cookie'])
 const bodyBound = /^content-/
 
+/** Each character of a header is a byte, as it came: in an address it stands as such, whatever letters they are. */
+const withEscapedBytes = (location: string): string =>
+  location.replace(/[\x80-\xff]/g, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`)
+
 /** Where an answer leads; undefined when it does not, or to something that is not http. */
 export function redirectTarget(
   from: HttpAddress,
@@ -24,10 +28,11 @@ export function redirectTarget(
   location: string | undefined,
 ): HttpAddress | undefined {
   if (!redirectStatuses.has(status) || location === undefined) return undefined
-  const absolute = parseHttpAddress(location)
+  const target = withEscapedBytes(location)
+  const absolute = parseHttpAddress(target)
   if (absolute !== undefined) return absolute
   try {
-    return parseHttpAddress(new URL(location, from.origin + from.path).href)
+    return parseHttpAddress(new URL(target, from.origin + from.path).href)
   } catch {
     return undefined
   }

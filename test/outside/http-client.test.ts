@@ -422,6 +422,20 @@ test('ten redirects are followed and not one more', async () => {
   })
 })
 
+test('a redirect leads to the bytes that the server names, whatever letters they are', async () => {
+  const latin1 = (text: string): string => Buffer.from(text).toString('latin1')
+  const respond: Respond = ({ target }, response) => {
+    const locations: Record<string, string> = { '/a': latin1('/ok?q=ä'), '/b': '/ok?q=\u00e4' }
+    const location = locations[target]
+    if (location === undefined) response.end(target)
+    else response.writeHead(302, { Location: location }).end()
+  }
+  await stage(respond, async ({ ask }) => {
+    assert.equal(text(await ask('/a')), '/ok?q=%C3%A4')
+    assert.equal(text(await ask('/b')), '/ok?q=%E4')
+  })
+})
+
 test('a redirect that leads out of http, or nowhere, is the answer', async () => {
   const respond: Respond = ({ target }, response) => {
     const location = { '/app': 'myapp://done?code=7', '/file': 'file:///etc/passwd', '/bad': 'http://' }[

@@ -224,3 +224,16 @@ test('§15 saveCookies keeps what a server sets, for its host and path, and the 
     })
   })
 })
+
+test('§1 headers and cookies of an answer have the bytes that came', async () => {
+  const respond: Respond = (_request, response) => {
+    const value = Buffer.from('ä').toString('latin1')
+    response.setHeader('Set-Cookie', `name=${value}`)
+    response.setHeader('X-Bytes', `${value}\u00ff`).end()
+  }
+  await withServer(startWebServer(respond), async ({ url }) => {
+    const show =
+      '#answer.headers["x-bytes"] .. " " .. answer.headers["x-bytes"]:byte(3) .. " " .. #answer.cookies.name .. answer.headers["set-cookie"][1]'
+    assert.deepEqual(await answers(url, ['{ url = base .. "/" }'], show), ['3 255 2name=ä'])
+  })
+})

@@ -40,6 +40,9 @@ test('§17 a time that is none gives nil and a message, and holds nothing', () =
       print(plugin:at("7", print))
       print(plugin:cron("0 0 31 2 *", print))
       print(plugin:cron("* * * * *", print, { timezone = "Mars/Base" }))
+      print(plugin:at("", print))
+      print(plugin:at("07:30", print, { timezone = "" }))
+      print(plugin:cron(("x"):rep(2000), print))
       print(pcall(function() plugin:at("07:30") end))
       print(pcall(function() plugin:at("07:30", print, { days = "mon" }) end))
       print(pcall(function() plugin:at("07:30", print, { latitude = "north" }) end))
@@ -47,13 +50,16 @@ test('§17 a time that is none gives nil and a message, and holds nothing', () =
     async ({ recorder, isolate }) => {
       const lines = recorder.logs().map((line) => line.replace(/^info /, ''))
       assert.match(lines[0] ?? '', /^nil\tat: '7' is no time/)
-      assert.deepEqual(lines.slice(1, 3), [
+      assert.deepEqual(lines.slice(1, 6), [
         'nil\tcron: it has no next time',
         "nil\tcron: there is no time zone 'Mars/Base'; they are called as in Europe/Berlin",
+        'nil\tat: the time must have 1 to 1024 characters',
+        'nil\tat: the timezone must have 1 to 1024 characters',
+        'nil\tcron: the expression must have 1 to 1024 characters',
       ])
-      assert.match(lines[3] ?? '', /bad argument #2 to 'at' \(function expected, got nil\)/)
-      assert.match(lines[4] ?? '', /the option days must be a list/)
-      assert.match(lines[5] ?? '', /the option latitude must be a number, not string/)
+      assert.match(lines[6] ?? '', /bad argument #2 to 'at' \(function expected, got nil\)/)
+      assert.match(lines[7] ?? '', /the option days must be a list/)
+      assert.match(lines[8] ?? '', /the option latitude must be a number, not string/)
       await isolate.unload()
       assert.equal(recorder.named('removeSchedule').length, 3)
     },

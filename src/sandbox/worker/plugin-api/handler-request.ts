@@ -2,7 +2,7 @@ import type { HookRequest } from '../../../schema/hook.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, textOf } from './arguments.ts'
-import { createHeaderTables } from './headers.ts'
+import { bytesOfHeader, createHeaderTables } from './headers.ts'
 import { mostJsonValues, parseJsonText } from './json-text.ts'
 
 /** Names that a form may have; with more it is nobody's form. */
@@ -36,17 +36,13 @@ export function createHandlerRequests(context: PluginContext): (hook: HookReques
     table.set('method', bytesOf(method))
     table.set('path', bytesOf(path))
     table.set('query', pairsTable(bytesOf(query)) ?? runtime.newTable())
-    table.set('headers', headerTable(headers.map(([name, value]) => [name, latin1Bytes(value)])))
+    table.set('headers', headerTable(headers.map(([name, value]) => [name, bytesOfHeader(value)])))
     table.set('body', body)
     table.set('json', jsonOf(body))
     if (/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) table.set('form', pairsTable(body))
     table.set('remote', bytesOf(remote))
     return table
   }
-}
-
-function latin1Bytes(text: string): Uint8Array {
-  return Uint8Array.from(Buffer.from(text, 'latin1'))
 }
 
 const ampersand = 0x26

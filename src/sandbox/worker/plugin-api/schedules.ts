@@ -7,6 +7,7 @@ import {
   bytesOf,
   functionArgument,
   isTable,
+  nameLimit,
   option,
   optionalNumber,
   optionalText,
@@ -45,9 +46,14 @@ export function installSchedules(context: PluginContext, timers: PluginTimers): 
     foreignCaller: ForeignCaller,
     what: string,
     callback: LuaValue,
-    schedule: Schedule,
+    texts: readonly [name: string, value: LuaValue][],
+    read: () => Schedule,
   ): Steps<LuaValue | LuaValue[]> {
     const run = functionArgument(what, 2, callback)
+    const unfit = texts.find(([, value]) => isUnfit(value))
+    if (unfit !== undefined)
+      return [undefined, bytesOf(`${what}: the ${unfit[0]} must have 1 to ${nameLimit} characters`)]
+    const schedule = read()
     if (!limits.hasRoom('schedules', schedules.size, foreignCaller))
       throw new Error(`too many schedules: a plugin may have ${limits.schedules} at one time`)
     const id = timers.nextId()
@@ -67,22 +73,36 @@ export function installSchedules(context: PluginContext, timers: PluginTimers): 
   }
 
   context.addCallerAwareMethodOfSteps('at', (foreignCaller, time, callback, options) =>
-    add(foreignCaller, 'at', callback, {
-      kind: 'at',
-      time: textArgument('at', 1, time),
-      ...common(options),
-      ...daysOf(options),
-      ...numberOption(options, 'latitude'),
-      ...numberOption(options, 'longitude'),
-    }),
+    add(
+      foreignCaller,
+      'at',
+      callback,
+      [
+        ['time', time],
+        ['timezone', option(options, 'timezone')],
+      ],
+      () => ({
+        kind: 'at',
+        time: textArgument('at', 1, time),
+        ...common(options),
+        ...daysOf(options),
+        ...numberOption(options, 'latitude'),
+        ...numberOption(options, 'longitude'),
+      }),
+    ),
   )
 
   context.addCallerAwareMethodOfSteps('cron', (foreignCaller, expression, callback, options) =>
-    add(foreignCaller, 'cron', callback, {
-      kind: 'cron',
-      expression: textArgument('cron', 1, expression),
-      ...common(options),
-    }),
+    add(
+      foreignCaller,
+      'cron',
+      callback,
+      [
+        ['expression', expression],
+        ['timezone', option(options, 'timezone')],
+      ],
+      () => ({ kind: 'cron', expression: textArgument('cron', 1, expression), ...common(options) }),
+    ),
   )
 
   resources.add('schedules', {
@@ -98,6 +118,12 @@ export function installSchedules(context: PluginContext, timers: PluginTimers): 
       if (run !== undefined) entry.call('schedule', run)
     },
   }
+}
+
+/** A text that comes from a setting, say, which is wrong in a way that the host need not be asked for. */
+function isUnfit(value: LuaValue): boolean {
+  const text = optionalText(value)
+  return text !== undefined && (text === '' || text.length > nameLimit)
 }
 
 function numberOption<K extends string>(options: LuaValue, name: K): Partial<Record<K, number>> {
