@@ -62,6 +62,9 @@ function describe(error: SchemaError, schema: TSchema): ProblemDetail[] {
       message: 'is required',
     }))
   }
+  if (error.keyword === 'const' && 'allowedValue' in error.params) {
+    return [{ path: error.instancePath, message: `must be ${JSON.stringify(error.params.allowedValue)}` }]
+  }
   const expected =
     error.keyword === 'pattern' || error.keyword === 'anyOf'
       ? expectation(schemaAt(schema, error.schemaPath))

@@ -83,7 +83,7 @@ const refused: [title: string, content: string, sentence: RegExp][] = [
   ],
   ['a short id', '{"plugins":{"installed":[{"id":"clock"}]}}', /\/plugins\/installed\/0\/id/],
   ['an id twice', '{"plugins":{"installed":[{"id":"@a/b"},{"id":"@a/b"}]}}', /@a\/b twice/],
-  ['a newer version', '{"version":2}', /\/version/],
+  ['a newer version', '{"version":2}', /\/version must be 1/],
   [
     'a key that is none',
     '{"repositories":[{"name":"r","url":"./r","publicKey":"RWX"}]}',
