@@ -58,7 +58,7 @@ export const ControlBody = Type.Object({ value: Type.Unknown() }, strict)
 const RepositoryName = Type.String({
   minLength: 1,
   maxLength: 128,
-  pattern: String.raw`^(?!\.{1,2}$)[^\p{Cc}\p{Cs}]+$`,
+  pattern: String.raw`^(?!\.{1,2}$)[^\p{Cc}\p{Cs}]*$`,
   description: 'A name without control characters and halves of characters, other than "." and ".."',
 })
 export const RepositoryBody = Type.Object(
