@@ -130,6 +130,29 @@ test('§6 a load has twice the time, and one that takes half of the worker for l
   assert.deepEqual(told, [[1, 'time']])
 })
 
+test('§6 who has left garbage that is collected in a turn of another, or in nobody’s, does not go for it', () => {
+  for (const collectedBy of [2, undefined]) {
+    const { turns, told, used } = stage()
+    turns.run(1, () => void (used.heap += 7_000))
+    if (collectedBy === undefined) used.heap -= 7_000
+    else turns.run(collectedBy, () => void (used.heap -= 7_000))
+    turns.run(2, () => void (used.heap += 5_000))
+    turns.run(3, () => void (used.heap += 4_000))
+    assert.deepEqual(told, [[2, 'memory']])
+  }
+})
+
+test('§6 what an isolate that has ended leaves to be collected is not taken from those that stay', () => {
+  const { turns, told, used } = stage()
+  turns.run(1, () => void (used.heap += 4_500))
+  turns.run(2, () => void (used.heap += 3_000))
+  turns.forget(2)
+  turns.run(3, () => void (used.heap -= 3_000))
+  turns.run(3, () => void (used.heap += 4_000))
+  turns.run(4, () => void (used.heap += 1_000))
+  assert.deepEqual(told, [[1, 'memory']])
+})
+
 test('§6 when memory is short the isolate has to go for which it has grown most, and only one at a time', () => {
   const { turns, told, used, cell, endTurn } = stage()
   turns.run(1, () => void (used.heap += 6_000))

@@ -14,7 +14,8 @@ export interface MemoryInUse {
  * it. Who can be set aside never has it for long (`run-queue.ts`); what cannot be, such as a long library function, is
  * counted in the host's beats, for the isolate on top: one that waits on the stack for another's method in the same
  * worker does not pay for it. Memory is what the worker's has grown by in an isolate's turns; what is collected
- * in its turns counts for it too, so that one which makes garbage stays where it was, and one which keeps grows.
+ * in its turns counts for it too, so that one which makes garbage stays where it was, and one which keeps grows. What is
+ * collected beyond that counts for the others.
  */
 export interface Turns {
   /** Runs `task` as this isolate's. Within a turn of another one it has its own account. */
@@ -67,11 +68,13 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
   let windowBegun = beat()
   let bytes = total(memory())
   let awaitingTurn = false
-  /** How often the event loop has turned after somebody's turn. */
+  /** Turns of the event loop after somebody's turn. */
   let turn = 0
   /** For whom memory has grown most, and whether that has to be found out anew. */
   let leader: { isolate: number; account: Account } | undefined
   let isLeaderInDoubt = false
+  /** Bytes of those that have ended, which are still to be collected. */
+  let orphaned = 0
   /** Who has to go for its memory, and since when. */
   let evicted: { isolate: number; at: number } | undefined
   /** Bytes at which it is found out how many of them are garbage: not again for each byte more. */
@@ -99,8 +102,26 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
 
   function grow(isolate: number, account: Account, more: number): void {
     account.grown += more
+    if (account.grown < 0) {
+      shrinkOthers(-account.grown)
+      account.grown = 0
+    }
     if (leader?.account === account) isLeaderInDoubt ||= more < 0
     else if (account.grown > (leader?.account.grown ?? 0)) leader = { isolate, account }
+  }
+
+  /** More was collected than who had the turn had grown by: garbage of others, which must not count as if they kept it. */
+  function shrinkOthers(bytes: number): void {
+    const ofEnded = Math.min(bytes, orphaned)
+    orphaned -= ofEnded
+    for (let left = bytes - ofEnded; left > 0;) {
+      const most = largest('all')
+      if (most === undefined) return
+      const taken = Math.min(left, most.account.grown)
+      most.account.grown -= taken
+      left -= taken
+      isLeaderInDoubt = true
+    }
   }
 
   /** Writes down what has passed since the last time for the isolate on top. Answers the memory in use. */
@@ -114,7 +135,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
       // The beats wrap around at 32 bits.
       setStretch(account, stretchOf(account) + ((now - since) | 0))
       grow(top, account, total(used) - bytes)
-    }
+    } else if (total(used) < bytes) shrinkOthers(bytes - total(used))
     since = now
     bytes = total(used)
     return used
@@ -169,6 +190,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     if (evicted !== undefined && ((beat() - evicted.at) | 0) < rules.windowBeats) return
     collect()
     const kept = settle()
+    orphaned = 0
     doubtful = {
       heap: Math.max(room.heap, kept.heap + room.heap * doubtfulShare),
       outside: Math.max(room.outside, kept.outside + room.outside * doubtfulShare),
@@ -252,6 +274,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     },
     forget(isolate) {
       const grown = accounts.get(isolate)?.grown ?? 0
+      orphaned += grown
       accounts.delete(isolate)
       if (leader?.isolate === isolate) {
         leader = undefined
