@@ -52,7 +52,7 @@ export const Resources = Type.Object({
   httpHandlers: Type.Integer(),
   sockets: Type.Integer(),
   schedules: Type.Integer(),
-  watchers: Type.Integer(),
+  watches: Type.Integer(),
   serialPorts: Type.Integer(),
   discoveries: Type.Integer(),
 })
@@ -71,7 +71,7 @@ export const noResources: Readonly<Resources> = Object.freeze({
   httpHandlers: 0,
   sockets: 0,
   schedules: 0,
-  watchers: 0,
+  watches: 0,
   serialPorts: 0,
   discoveries: 0,
 })

@@ -62,7 +62,7 @@ const counts = {
   httpHandlers: 1,
   sockets: 1,
   schedules: 1,
-  watchers: 1,
+  watches: 1,
   serialPorts: 1,
   discoveries: 1,
 }

@@ -36,6 +36,7 @@ plugin:onInit(function()
     if kind == "text" then return "text" end
     if kind == "table" then return nil, { 1, 2 } end
     if kind == "empty" then return {} end
+    if kind == "respond" then respond() return end
     if kind == "bytes" then return { body = "\\0\\255", headers = { ["content-type"] = "image/png" } } end
     if kind == "json" then return { status = 202, json = { a = 1 } } end
     if kind == "later" then
@@ -252,6 +253,7 @@ const answers: [kind: string, status: number, body: unknown, type: string | null
   ['text', 200, 'text', 'text/plain; charset=utf-8'],
   ['table', 200, [1, 2], 'application/json'],
   ['empty', 204, '', null],
+  ['respond', 204, '', null],
   ['bytes', 200, '\0\xff', 'image/png'],
   ['json', 202, { a: 1 }, 'application/json'],
   ['later', 203, 'late', 'text/plain; charset=utf-8'],

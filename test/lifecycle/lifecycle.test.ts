@@ -63,7 +63,7 @@ const idle = {
   httpHandlers: 0,
   sockets: 0,
   schedules: 0,
-  watchers: 0,
+  watches: 0,
   serialPorts: 0,
   discoveries: 0,
 }

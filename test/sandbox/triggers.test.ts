@@ -86,7 +86,7 @@ test('§17 watchers are asked of the host, and told value, previous value and na
       isolate.deliverWatched(1, 'plugins.a.b.x', json([null, { n: 1 }]))
       await recorder.logged('object\tnil')
       isolate.deliverEvent('off', json())
-      await recorder.until(() => isolate.resources().watchers === 1 || undefined)
+      await recorder.until(() => isolate.resources().watches === 1 || undefined)
       isolate.deliverWatched(1, 'plugins.a.b.x', json([{ n: 2 }, null]))
       await isolate.unload()
       assert.deepEqual(recorder.named('unwatch'), [[1], [2]])
@@ -106,7 +106,7 @@ test('§17 what the host refuses to a watcher is an error', () =>
       recorder.services.watch = () => 'not allowed'
       isolate.deliverEvent('go', json())
       assert.match(await recorder.logged('false'), /not allowed/)
-      assert.equal(isolate.resources().watchers, 0)
+      assert.equal(isolate.resources().watches, 0)
     },
   ))
 

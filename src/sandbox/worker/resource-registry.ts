@@ -10,7 +10,7 @@ const releaseOrder = [
   'schedules',
   'throttles',
   'eventSubscriptions',
-  'watchers',
+  'watches',
   'mqttSubscriptions',
   'httpHandlers',
   'httpRequests',
@@ -66,7 +66,7 @@ export function createResourceRegistry(): ResourceRegistry {
       httpHandlers: count('httpHandlers'),
       sockets: count('sockets'),
       schedules: count('schedules'),
-      watchers: count('watchers'),
+      watches: count('watches'),
       serialPorts: count('serialPorts'),
       discoveries: count('discoveries'),
     }

@@ -25,7 +25,7 @@ const resourceWords: Readonly<Record<string, string>> = {
   controls: 'Controls',
   throttles: 'Throttled events',
   schedules: 'Times at which it does something',
-  watchers: 'Objects and sensors watched',
+  watches: 'Objects and sensors watched',
   httpRequests: 'HTTP requests under way',
   httpHandlers: 'Addresses for requests from outside',
   sockets: 'Open sockets',

@@ -43,6 +43,7 @@ test('§15 a WebSocket says texts and bytes, each as what it is, and hears them'
         print(socket:onOpen(function()
           print(socket:isOpen(), socket:send("täxt") == socket, socket:send("\\255\\0") == socket)
           socket:sendJson({ a = { 1, 2 } })
+          print(pcall(socket.sendJson, socket, print))
           socket:send("t", true)
           socket.send("dot")
         end) == socket)
@@ -59,6 +60,7 @@ test('§15 a WebSocket says texts and bytes, each as what it is, and hears them'
     'false\tfalse\tnot connected',
     'true',
     'true\ttrue\ttrue',
+    'false\ta function cannot be sent as JSON',
     '5\tfalse\t1',
     '2\ttrue\t2',
     '11\tfalse\t3',

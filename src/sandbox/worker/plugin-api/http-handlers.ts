@@ -43,6 +43,7 @@ interface Handler {
 }
 
 const ended: HookOutcome = { ok: false, reason: 'ended' }
+const nothing: HookOutcome = { ok: true, status: 204, headers: [] }
 
 /** `plugin:httpHandler` and `plugin:hookUrl` (plugin API, section 14). */
 export function installHttpHandlers(context: PluginContext): PluginHttpHandlers {
@@ -120,8 +121,8 @@ export function installHttpHandlers(context: PluginContext): PluginHttpHandlers 
   function* run(request: number, { path, run: callee }: Handler, hook: HookRequest): Steps<void> {
     const respond = runtime.wrap('respond', (...values) => {
       if (!open.has(request)) return false
-      const outcome = read(values)
-      return outcome !== undefined && answer(request, outcome)
+      // What is called without anything answers all the same.
+      return answer(request, read(values) ?? nothing)
     })
     try {
       const results = yield* callLua(callee, tableOf(hook, path), respond)

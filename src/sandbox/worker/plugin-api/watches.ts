@@ -71,7 +71,7 @@ export function installWatches(context: PluginContext): PluginWatches {
   context.addCallerAwareMethodOfSteps('onObject', method('onObject', 'object'))
   context.addCallerAwareMethodOfSteps('onSensor', method('onSensor', 'point'))
 
-  resources.add('watchers', {
+  resources.add('watches', {
     count: () => watchers.size,
     release() {
       for (const number of [...watchers.keys()]) remove(number)

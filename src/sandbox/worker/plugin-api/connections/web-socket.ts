@@ -32,9 +32,11 @@ export function installWebSockets(context: PluginContext, connections: Connectio
       const kind = binary !== true && isUtf8(payload) ? 'text' : 'data'
       return socket.send(kind, payload, caller)
     })
-    socket.addMethod('sendJson', (caller, value) =>
-      socket.send('text', bytesOf(jsonText(context.toJson(value))), caller),
-    )
+    socket.addMethod('sendJson', (caller, value) => {
+      const json = value === undefined ? null : context.toJson(value)
+      if (json === undefined) throw new Error(`a ${typeName(value)} cannot be sent as JSON`)
+      return socket.send('text', bytesOf(jsonText(json)), caller)
+    })
     return socket.table
   })
 }
