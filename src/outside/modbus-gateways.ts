@@ -34,6 +34,8 @@ export interface ModbusGatewaysSettings {
 export interface ModbusGateways {
   /** Always answers. When `signal` comes first, a request that waits is never sent. */
   request(plugin: string, request: ModbusRequest, signal: AbortSignal): Promise<ModbusAnswer>
+  /** A plugin has been unloaded: connections that only it has used are closed, as a device may take a single one. */
+  forget(plugin: string): void
   /** Ends every connection. */
   close(): Promise<void>
 }
@@ -51,6 +53,8 @@ interface Gateway {
   waiting: Map<string, Job[]>
   /** Whose request is under way. */
   serves: string | undefined
+  /** Plugins that are loaded and have used it. */
+  users: Set<string>
   idle: ScheduledCall | undefined
 }
 
@@ -59,7 +63,7 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
   const gateways = new Map<string, Gateway>()
   let closed = false
 
-  function forget(gateway: Gateway): void {
+  function drop(gateway: Gateway): void {
     gateway.idle?.cancel()
     gateway.link.drop()
     if (gateways.get(gateway.key) === gateway) gateways.delete(gateway.key)
@@ -72,10 +76,14 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
     if (gateways.size >= gatewayLimit) {
       const unused = [...gateways.values()].find(({ serves }) => serves === undefined)
       if (unused === undefined) return undefined
-      forget(unused)
+      drop(unused)
     }
     const link = linkFor(request)
-    const gateway = { key, link, waiting: new Map<string, Job[]>(), serves: undefined, idle: undefined }
+    const gateway: Gateway = {
+      ...{ key, link, serves: undefined, idle: undefined },
+      waiting: new Map(),
+      users: new Set(),
+    }
     gateways.set(key, gateway)
     return gateway
   }
@@ -128,8 +136,8 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
       job.answer(await perform(gateway, job))
     }
     gateway.serves = undefined
-    if (closed) forget(gateway)
-    else gateway.idle = clock.schedule(idleLimit, () => forget(gateway))
+    if (closed || gateway.users.size === 0) drop(gateway)
+    else gateway.idle = clock.schedule(idleLimit, () => drop(gateway))
   }
 
   async function perform(gateway: Gateway, { request, signal }: Job): Promise<ModbusAnswer> {
@@ -171,14 +179,22 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
           refuse(`too many requests are waiting for ${gateway.key}: at most ${modbusWaiting}`)
           return
         }
+        gateway.users.add(plugin)
         waiting.push({ request, signal, answer })
         gateway.waiting.set(plugin, waiting)
         if (gateway.serves === undefined) void work(gateway)
       })
     },
+    forget(plugin) {
+      for (const gateway of [...gateways.values()]) {
+        const isLast = gateway.users.delete(plugin) && gateway.users.size === 0
+        // What is under way is cancelled by whoever asked, and ends it then.
+        if (isLast && gateway.serves === undefined) drop(gateway)
+      }
+    },
     async close() {
       closed = true
-      for (const gateway of [...gateways.values()]) forget(gateway)
+      for (const gateway of [...gateways.values()]) drop(gateway)
     },
   }
 }

@@ -44,7 +44,7 @@ export interface Outside {
   traffic: Connections['traffic']
   /** Ends what a plugin has under way, at once. */
   cut(plugin: string): void
-  /** A plugin has been unloaded: its cookies are gone. */
+  /** A plugin has been unloaded: its cookies are gone, and connections to Modbus devices that nobody else uses. */
   forget(plugin: string): void
   /** Ends what is under way, and every connection. */
   close(): Promise<void>
@@ -116,7 +116,10 @@ export function createOutside(settings: OutsideSettings): Outside {
     connect: connections.open,
     connections: connections.of,
     traffic: connections.traffic,
-    forget: jars.forget,
+    forget(plugin) {
+      jars.forget(plugin)
+      modbus.forget(plugin)
+    },
     serialPorts: listSerialPorts,
     request: (plugin, call, signal, allowed) =>
       requests.run(

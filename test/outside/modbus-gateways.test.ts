@@ -376,6 +376,39 @@ test('an unused connection is closed after five minutes', async () => {
   )
 })
 
+test('a connection is closed when the last plugin that has used it is unloaded, also while it is asked', async () => {
+  const clock = createManualClock()
+  await stage(
+    countingRegisters,
+    async ({ server, gateways, read }) => {
+      const request = {
+        host: '127.0.0.1',
+        port: server.port,
+        unit: 1,
+        fc: 3,
+        address: 4,
+        quantity: 1,
+      } as const
+      await read(1)
+      await gateways.request('@test/other', request, never)
+      gateways.forget('@test/probe')
+      assert.deepEqual(await gateways.request('@test/other', request, never), values(4))
+      assert.equal(server.connections.length, 1, 'the other one still has it')
+      const closed = new Promise((resolve) => server.connections[0]?.once('close', resolve))
+      gateways.forget('@test/other')
+      await closed
+      assert.equal(clock.waiting, 0)
+      const last = read(2)
+      await server.until(4)
+      const closedToo = new Promise((resolve) => server.connections[1]?.once('close', resolve))
+      gateways.forget('@test/probe')
+      await last
+      await closedToo
+    },
+    clock,
+  )
+})
+
 test('a request that waits is never sent once nobody waits for it', async () => {
   let reply = (): void => undefined
   const hold: Answer = (_seen, _body, socket) => {
