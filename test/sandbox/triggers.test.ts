@@ -53,9 +53,9 @@ test('§17 a time that is none gives nil and a message, and holds nothing', () =
       assert.deepEqual(lines.slice(1, 6), [
         'nil\tcron: it has no next time',
         "nil\tcron: there is no time zone 'Mars/Base'; they are called as in Europe/Berlin",
-        'nil\tat: the time must have 1 to 1024 characters',
-        'nil\tat: the timezone must have 1 to 1024 characters',
-        'nil\tcron: the expression must have 1 to 1024 characters',
+        'nil\tat: times and zones have 1 to 1024 characters',
+        'nil\tat: times and zones have 1 to 1024 characters',
+        'nil\tcron: times and zones have 1 to 1024 characters',
       ])
       assert.match(lines[6] ?? '', /bad argument #2 to 'at' \(function expected, got nil\)/)
       assert.match(lines[7] ?? '', /the option days must be a list/)

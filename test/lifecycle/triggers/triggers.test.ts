@@ -113,8 +113,8 @@ test('values, events and times of the whole host reach whoever waits for them, a
   )
 
   const { body } = await host.request('GET', '/api/plugins/@fixtures/watcher')
-  assert.deepEqual([body.resources.watchers, body.resources.schedules], [2, 1])
+  assert.deepEqual([body.resources.watches, body.resources.schedules], [2, 1])
   await command(host, 'watcher', 'toggle', { enabled: false })
   const after = await host.request('GET', '/api/plugins/@fixtures/watcher')
-  assert.deepEqual([after.body.resources.watchers, after.body.resources.schedules], [0, 0])
+  assert.deepEqual([after.body.resources.watches, after.body.resources.schedules], [0, 0])
 })

@@ -11,6 +11,11 @@ export function bytesOf(text: string): Uint8Array {
   return encoder.encode(text)
 }
 
+/** The bytes of the same numbers as these characters, as headers came over the wire, say. */
+export function latin1BytesOf(text: string): Uint8Array {
+  return Uint8Array.from(Buffer.from(text, 'latin1'))
+}
+
 /** Bytes as text; what is not UTF-8 shows as U+FFFD. */
 export function textOf(bytes: Uint8Array): string {
   return decoder.decode(bytes)

@@ -1,4 +1,3 @@
-import { jsonText } from '../../../base/json.ts'
 import { hookAnswerLimit, isHookAnswerHeader } from '../../../schema/hook-limits.ts'
 import type { HookOutcome } from '../../../schema/hook.ts'
 import { headerLimit, isSendableBlock } from '../../../schema/outside-limits.ts'
@@ -6,6 +5,7 @@ import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, typeName } from './arguments.ts'
 import { readHeaders } from './headers.ts'
+import { sendableJson } from './json-text.ts'
 
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/
@@ -47,10 +47,7 @@ export function createHandlerAnswers(
   }
 
   function jsonContent(value: LuaValue): Content | undefined {
-    if (value === undefined) return undefined
-    const json = context.toJson(value)
-    if (json === undefined) throw new Error(`a ${typeName(value)} cannot be sent as JSON`)
-    return { bytes: bytesOf(jsonText(json)), type: 'application/json' }
+    return value === undefined ? undefined : { bytes: sendableJson(context, value), type: 'application/json' }
   }
 
   function partsOf([first, second, third]: readonly LuaValue[]): AnswerParts {

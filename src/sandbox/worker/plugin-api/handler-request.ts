@@ -1,8 +1,8 @@
 import type { HookRequest } from '../../../schema/hook.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { bytesOf, textOf } from './arguments.ts'
-import { bytesOfHeader, createHeaderTables } from './headers.ts'
+import { bytesOf, latin1BytesOf, textOf } from './arguments.ts'
+import { createHeaderTables } from './headers.ts'
 import { mostJsonValues, parseJsonText } from './json-text.ts'
 
 /** Names that a form may have; with more it is nobody's form. */
@@ -17,7 +17,7 @@ export function createHandlerRequests(context: PluginContext): (hook: HookReques
     const pairs = decodePairs(text)
     if (pairs.size > formNamesLimit) return undefined
     const table = runtime.newTable()
-    for (const [name, value] of pairs) table.set(Uint8Array.from(Buffer.from(name, 'latin1')), value)
+    for (const [name, value] of pairs) table.set(latin1BytesOf(name), value)
     return table
   }
 
@@ -36,7 +36,7 @@ export function createHandlerRequests(context: PluginContext): (hook: HookReques
     table.set('method', bytesOf(method))
     table.set('path', bytesOf(path))
     table.set('query', pairsTable(bytesOf(query)) ?? runtime.newTable())
-    table.set('headers', headerTable(headers.map(([name, value]) => [name, bytesOfHeader(value)])))
+    table.set('headers', headerTable(headers.map(([name, value]) => [name, latin1BytesOf(value)])))
     table.set('body', body)
     table.set('json', jsonOf(body))
     if (/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) table.set('form', pairsTable(body))

@@ -38,11 +38,6 @@ function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('latin1')
 }
 
-/** The bytes that came over the wire, of a value that was read as such characters. */
-export function bytesOfHeader(value: string): Uint8Array {
-  return Uint8Array.from(Buffer.from(value, 'latin1'))
-}
-
 /** Makes tables of headers whose names are in lower case, and are found in any. */
 export function createHeaderTables({
   runtime,

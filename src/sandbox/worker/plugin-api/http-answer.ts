@@ -3,8 +3,8 @@ import type { HttpAnswer } from '../../../schema/outside.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import { type ForeignCaller, foreignCallerJsonValues } from '../peers/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { bytesOf, textOf } from './arguments.ts'
-import { bytesOfHeader, createHeaderTables } from './headers.ts'
+import { bytesOf, latin1BytesOf, textOf } from './arguments.ts'
+import { createHeaderTables } from './headers.ts'
 import type { JsonMode } from './http-options.ts'
 import { mostJsonValues, parseJsonText } from './json-text.ts'
 
@@ -35,13 +35,13 @@ export function createAnswerTables(
   /** `set-cookie` is an array: a date in it may have a comma. */
   function headersOf({ headers }: HttpAnswer, setCookies: readonly string[]): LuaTable {
     const single = headers.filter(([name]) => name !== 'set-cookie')
-    const values = single.map(([name, value]): [string, LuaValue] => [name, bytesOfHeader(value)])
+    const values = single.map(([name, value]): [string, LuaValue] => [name, latin1BytesOf(value)])
     return headerTable(setCookies.length === 0 ? values : [...values, ['set-cookie', arrayOf(setCookies)]])
   }
 
   function arrayOf(texts: readonly string[]): LuaTable {
     const array = runtime.newTable()
-    for (const [index, text] of texts.entries()) array.set(index + 1, bytesOfHeader(text))
+    for (const [index, text] of texts.entries()) array.set(index + 1, latin1BytesOf(text))
     return array
   }
 
@@ -51,7 +51,7 @@ export function createAnswerTables(
       const [pair = ''] = text.split(';', 1)
       const equals = pair.indexOf('=')
       const name = pair.slice(0, Math.max(0, equals)).trim()
-      if (name !== '') cookies.set(name, bytesOfHeader(pair.slice(equals + 1).trim()))
+      if (name !== '') cookies.set(name, latin1BytesOf(pair.slice(equals + 1).trim()))
     }
     return cookies
   }

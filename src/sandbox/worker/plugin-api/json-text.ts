@@ -1,5 +1,8 @@
-import type { Json } from '../../../base/json.ts'
+import { type Json, jsonText } from '../../../base/json.ts'
 import { deepest } from '../lua/plain.ts'
+import type { LuaValue } from '../lua/lua-value.ts'
+import type { PluginContext } from '../plugin-context.ts'
+import { bytesOf, typeName } from './arguments.ts'
 
 /** Values of one JSON text: more tables than that fill the memory of a plugin. */
 export const mostJsonValues = 1_000_000
@@ -32,4 +35,11 @@ function assertReadable(text: string, most: number): void {
     else if (unit === ',') values += 1
     if (values > most) throw new Error(`more than ${most} values`)
   }
+}
+
+/** The JSON of a value that is sent to somebody. Throws `Error` for what has none. */
+export function sendableJson(context: Pick<PluginContext, 'toJson'>, value: LuaValue): Uint8Array {
+  const json = value === undefined ? null : context.toJson(value)
+  if (json === undefined) throw new Error(`a ${typeName(value)} cannot be sent as JSON`)
+  return bytesOf(jsonText(json))
 }

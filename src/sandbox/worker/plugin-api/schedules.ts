@@ -44,16 +44,20 @@ export function installSchedules(context: PluginContext, timers: PluginTimers): 
   /** Answers its id, or nil and what is wrong with it. */
   function* add(
     foreignCaller: ForeignCaller,
-    what: string,
-    callback: LuaValue,
-    texts: readonly [name: string, value: LuaValue][],
-    read: () => Schedule,
+    what: Schedule['kind'],
+    [text, callback, options]: LuaValue[],
+    more: () => object,
   ): Steps<LuaValue | LuaValue[]> {
     const run = functionArgument(what, 2, callback)
-    const unfit = texts.find(([, value]) => isUnfit(value))
-    if (unfit !== undefined)
-      return [undefined, bytesOf(`${what}: the ${unfit[0]} must have 1 to ${nameLimit} characters`)]
-    const schedule = read()
+    // They may come from settings: what is wrong with them is told like any other mistake there.
+    if ([text, option(options, 'timezone')].some(isUnfit))
+      return [undefined, bytesOf(`${what}: times and zones have 1 to ${nameLimit} characters`)]
+    const said = textArgument(what, 1, text)
+    const schedule = {
+      ...(what === 'at' ? { kind: what, time: said } : { kind: what, expression: said }),
+      ...common(options),
+      ...more(),
+    }
     if (!limits.hasRoom('schedules', schedules.size, foreignCaller))
       throw new Error(`too many schedules: a plugin may have ${limits.schedules} at one time`)
     const id = timers.nextId()
@@ -72,37 +76,16 @@ export function installSchedules(context: PluginContext, timers: PluginTimers): 
     return [undefined, bytesOf(`${what}: ${problem}`)]
   }
 
-  context.addCallerAwareMethodOfSteps('at', (foreignCaller, time, callback, options) =>
-    add(
-      foreignCaller,
-      'at',
-      callback,
-      [
-        ['time', time],
-        ['timezone', option(options, 'timezone')],
-      ],
-      () => ({
-        kind: 'at',
-        time: textArgument('at', 1, time),
-        ...common(options),
-        ...daysOf(options),
-        ...numberOption(options, 'latitude'),
-        ...numberOption(options, 'longitude'),
-      }),
-    ),
+  context.addCallerAwareMethodOfSteps('at', (foreignCaller, ...given) =>
+    add(foreignCaller, 'at', given, () => ({
+      ...daysOf(given[2]),
+      ...numberOption(given[2], 'latitude'),
+      ...numberOption(given[2], 'longitude'),
+    })),
   )
 
-  context.addCallerAwareMethodOfSteps('cron', (foreignCaller, expression, callback, options) =>
-    add(
-      foreignCaller,
-      'cron',
-      callback,
-      [
-        ['expression', expression],
-        ['timezone', option(options, 'timezone')],
-      ],
-      () => ({ kind: 'cron', expression: textArgument('cron', 1, expression), ...common(options) }),
-    ),
+  context.addCallerAwareMethodOfSteps('cron', (foreignCaller, ...given) =>
+    add(foreignCaller, 'cron', given, () => ({})),
   )
 
   resources.add('schedules', {
@@ -120,7 +103,7 @@ export function installSchedules(context: PluginContext, timers: PluginTimers): 
   }
 }
 
-/** A text that comes from a setting, say, which is wrong in a way that the host need not be asked for. */
+/** A text for which the host need not be asked. */
 function isUnfit(value: LuaValue): boolean {
   const text = optionalText(value)
   return text !== undefined && (text === '' || text.length > nameLimit)

@@ -11,6 +11,7 @@ import type { PluginContext } from '../../plugin-context.ts'
 import {
   bytesOf,
   functionArgument,
+  latin1BytesOf,
   option,
   optionalNumber,
   tableArgument,
@@ -65,7 +66,7 @@ export function installDiscovery(context: PluginContext, connections: Connection
     ]
     for (const [index, address] of addresses.entries()) all.set(index + 1, bytesOf(address))
     // Each character is a byte.
-    for (const [key, value] of txt) texts.set(key, Uint8Array.from(Buffer.from(value, 'latin1')))
+    for (const [key, value] of txt) texts.set(key, latin1BytesOf(value))
     const fields = { name: bytesOf(name), host: bytesOf(host), addresses: all, port, txt: texts, gone }
     for (const [key, value] of Object.entries(fields)) table.set(key, value)
     return table

@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer'
-import { jsonText } from '../../../../base/json.ts'
 import type { WebSocketTarget } from '../../../../schema/connection.ts'
 import { defaultPing, pingLimits, protocolLimit } from '../../../../schema/connection-limits.ts'
 import { fits, textLimits } from '../../../../schema/text-limits.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { bytesOf, isTruthy, optionalText, tableArgument, textArgument, typeName } from '../arguments.ts'
+import { sendableJson } from '../json-text.ts'
 import { readSendableHeaders } from '../http-options.ts'
 import type { ConnectionObject } from './connection-object.ts'
 import type { ConnectionObjects } from './connection-objects.ts'
@@ -32,11 +32,7 @@ export function installWebSockets(context: PluginContext, connections: Connectio
       const kind = binary !== true && isUtf8(payload) ? 'text' : 'data'
       return socket.send(kind, payload, caller)
     })
-    socket.addMethod('sendJson', (caller, value) => {
-      const json = value === undefined ? null : context.toJson(value)
-      if (json === undefined) throw new Error(`a ${typeName(value)} cannot be sent as JSON`)
-      return socket.send('text', bytesOf(jsonText(json)), caller)
-    })
+    socket.addMethod('sendJson', (caller, value) => socket.send('text', sendableJson(context, value), caller))
     return socket.table
   })
 }
