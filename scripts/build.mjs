@@ -101,19 +101,16 @@ const onlyUsedByHost = {
 const onlyUsedByWorker = {
   name: 'only-used-by-worker',
   setup(build) {
-    // fengari has one module that brings all libraries of Lua, and its table library asks for it.
+    // fengari has one module that brings all libraries of Lua.
     const used = {
       base: 'lbaselib',
       coroutine: 'lcorolib',
       math: 'lmathlib',
-      table: 'ltablib',
       utf8: 'lutf8lib',
     }
     const lines = Object.entries(used).map(
       ([name, file]) => `exports.luaopen_${name} = require('./${file}.js').luaopen_${name}`,
     )
-    // Its sort, which is replaced, names it.
-    lines.push('exports.lua_assert = () => undefined')
     build.onLoad({ filter: /fengari\/src\/lualib\.js$/ }, () => ({ contents: lines.join('\n') }))
     // They read and write chunks that are compiled: all are texts.
     build.onLoad({ filter: /fengari\/src\/(lundump|ldump)\.js$/ }, () => ({ contents: '' }))

@@ -82,7 +82,14 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   const log = createPluginLog(outbox.sendFrame, redactor)
   const limits = createLimitGuard(setup.limits, outbox.send)
   const inbox = createInbox((error) => log.failure('delivery', error))
-  const calls = createOutsideCalls(outbox.send, outbox.schedule, limits.httpRequests, (service) => {
+  const later = (task: () => void): void => {
+    inbox.add(() => {
+      task()
+      return true
+    })
+    tasks.schedule()
+  }
+  const calls = createOutsideCalls(outbox.send, outbox.schedule, later, limits.httpRequests, (service) => {
     if (service === 'http') limits.reached('httpRequests')
   })
   const afterInit: (() => Steps<void>)[] = []
@@ -92,6 +99,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   const runtime: LuaRuntime = createLuaRuntime({
     print: (line) => log.write('info', line),
     now: clock.now,
+    monotonic: clock.monotonic,
     checkInterrupt: budget.check,
     ...(turns && {
       working: () => void turns.excess(isolate),
@@ -113,6 +121,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
       outbox.schedule()
     },
     moreWork: inbox.work,
+    room: turns && outbox.pause,
     failed: (error) => log.failure('task', error),
   })
   const entry = createLuaEntry({
@@ -175,6 +184,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
       post({ kind: 'hookAnswered', isolate, request, outcome }, body)
     },
     touch: outbox.schedule,
+    later,
     ask: (question) => ask(question, (found) => found),
     askNow: (question) => askNow(question, (found) => found),
     ...createMethods({ foreignCallers, implement }),
@@ -256,7 +266,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   }
 
   const { receive, serve } = createIsolateMessages({
-    ...{ isolate, post, questions, outbox, inbox, tasks, calls, peers, redactor, part, unload },
+    ...{ isolate, post, questions, outbox, inbox, tasks, later, calls, peers, redactor, part, unload },
     deliveryOf: createDeliveries({
       part,
       log,

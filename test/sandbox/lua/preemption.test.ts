@@ -155,3 +155,34 @@ test('what cannot be set aside goes on, and is set aside after it', () => {
   assert.deepEqual(values, ['text'])
   assert.ok(slices > 2)
 })
+
+test('calls of functions that take long are counted by their time, not as one instruction each', () => {
+  let now = 0
+  let begun = 0
+  const runtime = createState({ monotonic: () => now, sliceIsOver: () => now - begun >= 4 })
+  runtime.globals.set(
+    'work',
+    runtime.wrap('work', (milliseconds) => {
+      now += milliseconds as number
+      return []
+    }),
+  )
+  const loops = {
+    'calls, one after the other': 'for i = 1, 1000 do work(2) end',
+    'calls that fail': 'for i = 1, 1000 do pcall(function() work(2) error("no") end) end',
+    metamethods:
+      'local t = setmetatable({}, { __index = function() work(2) end }) for i = 1, 1000 do local x = t[i] end',
+    iterators: 'for i in function(_, i) work(2) return i < 1000 and i + 1 or nil end, nil, 0 do end',
+  }
+  for (const [name, loop] of Object.entries(loops)) {
+    const { resume } = runtime.activate(runtime.compile(bytes(loop), 'init.lua'))
+    const slices: number[] = []
+    for (let done = false; !done; slices.push(now - begun)) {
+      begun = now
+      done = resume().done
+    }
+    // A few calls are made before it is known that they are long.
+    assert.ok(Math.max(...slices) <= 40, `${name}: ${Math.max(...slices)} ms`)
+    assert.ok(Math.max(...slices.slice(1)) <= 6, `${name}: ${Math.max(...slices.slice(1))} ms`)
+  }
+})

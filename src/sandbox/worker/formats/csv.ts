@@ -9,7 +9,7 @@ const lineFeed = 0x0a
 const carriageReturn = 0x0d
 const byteOrderMark = [0xef, 0xbb, 0xbf]
 /** Fields between two pauses. */
-const fieldsPerPause = 2_000
+const fieldsPerPause = 500
 /** A table takes more than a text. */
 const valuesOfRow = 2
 

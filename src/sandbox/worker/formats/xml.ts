@@ -6,8 +6,8 @@ import { bytesOf } from '../plugin-api/arguments.ts'
 import { bytesArgument, createValueCount, type FormatContext, type FormatLibrary } from './format-function.ts'
 import lateModules from './late-modules.cts'
 
-/** Bytes that are read between two pauses. */
-const pieceBytes = 16 * 1024
+/** Bytes that are read between two pauses: of small elements they are two hundred. */
+const pieceBytes = 2 * 1024
 /** Bytes in which a document says how it is encoded. */
 const declarationBytes = 256
 /** An element is three tables and two texts, besides its attributes; a table takes more than a text. */

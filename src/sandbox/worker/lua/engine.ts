@@ -1,5 +1,6 @@
 /** The only way to fengari: what it exports has the changes of the files above already. */
 import './engine-core.ts'
+import './engine-calls.ts'
 import './engine-numbers.ts'
 import './engine-tables.ts'
 import { definitions } from './engine-settings.ts'
@@ -16,6 +17,7 @@ export {
   states,
   tables,
 } from './engine-core.ts'
+export { countCall, mostCallsPerLook } from './engine-calls.ts'
 export { whileCompiling } from './engine-numbers.ts'
 export { strings, watchStrings } from './engine-settings.ts'
 export { rawSet, sharing } from './engine-tables.ts'

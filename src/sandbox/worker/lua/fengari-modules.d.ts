@@ -89,6 +89,8 @@ declare module 'fengari/src/ltable.js' {
   const tables: {
     luaH_new(L: State): RawTable
     luaH_get(L: State, table: RawTable, key: TaggedValue): TaggedValue
+    luaH_getint(table: RawTable, key: number): TaggedValue
+    luaH_setint(table: RawTable, key: number, value: TaggedValue): void
     luaH_setfrom(L: State, table: RawTable, key: TaggedValue, value: TaggedValue): void
     luaH_getn(table: RawTable): number
     invalidateTMcache(table: RawTable): void
@@ -98,7 +100,12 @@ declare module 'fengari/src/ltable.js' {
 
 declare module 'fengari/src/ldo.js' {
   type State = import('./fengari-types.ts').LuaState
-  const calls: { luaD_throw(L: State, status: number): never }
+  const calls: {
+    luaD_throw(L: State, status: number): never
+    /** Whether all of the call is done: that of a JavaScript function. */
+    luaD_precall(L: State, slot: number, results: number): boolean
+    luaD_call(L: State, slot: number, results: number): void
+  }
   export = calls
 }
 
@@ -246,7 +253,6 @@ declare module 'fengari/src/lualib.js' {
     luaopen_base: RawFunction
     luaopen_coroutine: RawFunction
     luaopen_math: RawFunction
-    luaopen_table: RawFunction
     luaopen_utf8: RawFunction
   }
   export = libraries

@@ -85,6 +85,8 @@ export interface GlobalState {
   id_counter: number
   /** A table, with the globals among others. */
   l_registry: TaggedValue
+  /** Called after some calls of JavaScript functions; answers after how many more it is called again. */
+  afterCalls?: (L: LuaState) => number
   /** Metatables that all values of a type have, by type. */
   mt: (RawTable | null | undefined)[]
   /** The names of metamethods. */

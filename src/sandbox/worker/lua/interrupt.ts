@@ -1,11 +1,16 @@
 import { toBytes } from './bytes.ts'
-import { calls, lua } from './engine.ts'
+import { calls, lua, mostCallsPerLook } from './engine.ts'
 import type { LuaState } from './fengari-types.ts'
 import type { Preemption } from './preemption.ts'
 import type { Traceback } from './traceback.ts'
 
 /** Instructions between two questions whether to go on: about a millisecond of Lua. */
 const instructionsPerCheck = 10_000
+
+/** Milliseconds of the calls between two looks at the clock: with longer ones it is looked at more often. */
+const longCalls = 0.25
+/** Milliseconds after which to ask, where calls take so long that the instructions do not tell. */
+const longestSilence = 50
 
 /** Has the count hook ask before the next instruction: for work of which the number of instructions does not tell. */
 export function askSoon(L: LuaState): void {
@@ -46,7 +51,12 @@ export function createInterrupt(
   check: () => string | undefined,
   onRaise: (L: LuaState) => Traceback,
   preemption: Preemption,
+  monotonic: () => number,
 ): Interrupt {
+  let callsPerLook = mostCallsPerLook
+  /** Milliseconds of the clock. */
+  let looked = monotonic()
+  let asked = looked
   let current: InterruptScope = { pending: undefined, depth: 0 }
 
   // Not `lua_error`: that would first run a message handler of the plugin's, with the hook switched off.
@@ -69,8 +79,20 @@ export function createInterrupt(
     if (preemption.due(L)) preemption.setAside(L)
   }
 
+  /** A few calls of the library may take as long as ten thousand instructions. */
+  function afterCalls(L: LuaState): number {
+    const now = monotonic()
+    callsPerLook = now - looked > longCalls ? 1 : Math.min(mostCallsPerLook, callsPerLook * 2)
+    looked = now
+    if (now - asked < longestSilence && !preemption.due(L)) return callsPerLook
+    asked = now
+    askSoon(L)
+    return callsPerLook
+  }
+
   return {
     install(L) {
+      L.l_G.afterCalls = afterCalls
       lua.lua_sethook(L, hook, lua.LUA_MASKCOUNT, instructionsPerCheck)
     },
     poll(L) {

@@ -21,6 +21,8 @@ export interface LuaRuntimeOptions {
   print(text: string): void
   /** Milliseconds since the Unix epoch, for `os.time` and `os.date`. */
   now(): number
+  /** Milliseconds of a clock that does not jump; without it `now` counts. */
+  monotonic?(): number
   /** Asked about every millisecond of Lua; a text stops the running entry with that message. */
   checkInterrupt?(): string | undefined
   /** Called now and then in long work on tables that nothing interrupts: it comes to an end, and is no hang. */
@@ -67,6 +69,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     () => options.checkInterrupt?.(),
     (L) => takeTrace(L, 0),
     preemption,
+    options.monotonic ?? options.now,
   )
   limitStrings(main, {
     limit: stringLimit,

@@ -1,5 +1,5 @@
 import { fromLatin1, toBytes, toLatin1, toUnicode } from '../bytes.ts'
-import { auxiliary, lua, states } from '../engine.ts'
+import { auxiliary, countCall, lua, states } from '../engine.ts'
 import { replaceException } from '../error-value.ts'
 import type { LuaState, RawFunction } from '../fengari-types.ts'
 import { readInteger, readNumeral } from '../number-text.ts'
@@ -62,6 +62,7 @@ function protectedCalls({ interrupt, threads }: LibraryContext): Record<string, 
   const finish = (L: LuaState, status: number, extra: number): number => {
     if (status === lua.LUA_OK || status === lua.LUA_YIELD) return lua.lua_gettop(L) - extra
     interrupt.rethrow(L)
+    countCall(L)
     threads.caught()
     replaceException(L)
     lua.lua_pushboolean(L, false)

@@ -4,6 +4,7 @@ import { auxiliary, basicType, libraries, lua, objects, rawSet, sharing, tables,
 import type { LuaState, LuaString, RawFunction, RawTable, TaggedValue } from '../fengari-types.ts'
 import { changes, type LibraryContext } from './libraries.ts'
 import { openString } from './string-library.ts'
+import { openTable } from './table-library.ts'
 
 /**
  * Opens what a plugin may use. The libraries are made once for all Lua states of this worker: a table of them is copied
@@ -56,7 +57,7 @@ function openAll(): LuaState {
     coroutine: libraries.luaopen_coroutine,
     math: libraries.luaopen_math,
     string: openString,
-    table: libraries.luaopen_table,
+    table: openTable,
     utf8: libraries.luaopen_utf8,
     _G: libraries.luaopen_base,
   })) {

@@ -1,7 +1,8 @@
-import { auxiliary, basicType, lua, objects, tags } from '../engine.ts'
+import { auxiliary, basicType, lua, tags } from '../engine.ts'
 import type { LuaState, LuaString, TaggedValue } from '../fengari-types.ts'
 import { LuaFailure } from '../raw-function.ts'
 import type { RawStep, RawSteps } from '../raw-steps.ts'
+import { copyOf, listAt, pushValue } from './list-access.ts'
 
 /** Comparisons without a function between two questions whether it is somebody else's turn. */
 const comparisonsPerPause = 5_000
@@ -20,18 +21,13 @@ export function* sort(L: LuaState): RawSteps {
   if (!lua.lua_isnoneornil(L, 2)) auxiliary.luaL_checktype(L, 2, lua.LUA_TFUNCTION)
   lua.lua_settop(L, 2)
   const isLess = lua.lua_isnoneornil(L, 2) ? byNature(L) : byFunction(L)
+  const list = listAt(L, 1)
   const before: TaggedValue[] = []
-  for (let index = 1; index <= count; index += 1) {
-    lua.lua_geti(L, 1, index)
-    before.push(copyOfTop(L))
-    lua.lua_pop(L, 1)
-  }
+  for (let index = 1; index <= count; index += 1) before.push(copyOf(list.get(index)))
   const after = yield* merged(before, isLess)
   for (const [index, value] of after.entries()) {
     // What stays where it is is not written: a table may tell somebody of each write.
-    if (value === before[index]) continue
-    push(L, value)
-    lua.lua_seti(L, 1, index + 1)
+    if (value !== before[index]) list.set(index + 1, value)
   }
   return 0
 }
@@ -73,8 +69,8 @@ function* merged(
 function byFunction(L: LuaState): Compare {
   return function* (first, second) {
     lua.lua_pushvalue(L, 2)
-    push(L, first)
-    push(L, second)
+    pushValue(L, first)
+    pushValue(L, second)
     yield { call: 2 }
     const isLess = lua.lua_toboolean(L, -1)
     lua.lua_pop(L, 1)
@@ -91,8 +87,8 @@ function byNature(L: LuaState): Compare {
     if (isNumber(first) && isNumber(second)) return (first.value as number) < (second.value as number)
     if (isString(first) && isString(second))
       return Buffer.compare((first.value as LuaString).realstring, (second.value as LuaString).realstring) < 0
-    push(L, first)
-    push(L, second)
+    pushValue(L, first)
+    pushValue(L, second)
     const isLess = lua.lua_compare(L, -2, -1, lua.LUA_OPLT)
     lua.lua_pop(L, 2)
     return isLess
@@ -101,14 +97,3 @@ function byNature(L: LuaState): Compare {
 
 const isNumber = ({ type }: TaggedValue): boolean => basicType(type) === basicType(tags.number)
 const isString = ({ type }: TaggedValue): boolean => basicType(type) === basicType(tags.string)
-
-function copyOfTop(L: LuaState): TaggedValue {
-  const top = L.stack[L.top - 1]
-  if (top === undefined) throw new Error('the Lua stack has no top')
-  return new objects.TValue(top.type, top.value)
-}
-
-function push(L: LuaState, value: TaggedValue): void {
-  lua.lua_pushnil(L)
-  L.stack[L.top - 1]?.setfrom(value)
-}

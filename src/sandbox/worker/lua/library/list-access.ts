@@ -1,0 +1,89 @@
+import { auxiliary, lua, objects, tables, tags } from '../engine.ts'
+import type { LuaState, RawTable, TaggedValue } from '../fengari-types.ts'
+
+/** The elements of a table, for functions that go through many of them. */
+export interface List {
+  length(): number
+  /** Valid until the element is written. */
+  get(position: number): TaggedValue
+  set(position: number, value: TaggedValue): void
+}
+
+/** Nothing hears of what is read and written. */
+class PlainList implements List {
+  private readonly table: RawTable
+
+  constructor(table: RawTable) {
+    this.table = table
+  }
+
+  length(): number {
+    return tables.luaH_getn(this.table)
+  }
+
+  get(position: number): TaggedValue {
+    return tables.luaH_getint(this.table, position)
+  }
+
+  set(position: number, value: TaggedValue): void {
+    tables.luaH_setint(this.table, position, value)
+  }
+}
+
+/** Each element is asked for as Lua does, with metamethods. */
+class AskedList implements List {
+  private readonly L: LuaState
+  private readonly index: number
+
+  constructor(L: LuaState, index: number) {
+    this.L = L
+    this.index = index
+  }
+
+  length(): number {
+    return auxiliary.luaL_len(this.L, this.index)
+  }
+
+  get(position: number): TaggedValue {
+    lua.lua_geti(this.L, this.index, position)
+    const value = copyOf(slotAt(this.L, -1))
+    lua.lua_pop(this.L, 1)
+    return value
+  }
+
+  set(position: number, value: TaggedValue): void {
+    pushValue(this.L, value)
+    lua.lua_seti(this.L, this.index, position)
+  }
+}
+
+/** The argument of this index, from 1. */
+export function listAt(L: LuaState, index: number): List {
+  const { type, value } = slotAt(L, index)
+  if (type !== tags.table) return new AskedList(L, index)
+  const table = value as RawTable
+  return table.metatable === null && table.writer === undefined
+    ? new PlainList(table)
+    : new AskedList(L, index)
+}
+
+/** The same, of what has to be a table. */
+export function listArgument(L: LuaState, index: number): List {
+  auxiliary.luaL_checktype(L, index, lua.LUA_TTABLE)
+  return listAt(L, index)
+}
+
+/** An argument by its index from 1; from the top of the stack below 0. */
+export function slotAt(L: LuaState, index: number): TaggedValue {
+  const base = index < 0 ? L.top : L.top - lua.lua_gettop(L) - 1
+  return L.stack[base + index] ?? nothing
+}
+
+const nothing: TaggedValue = new objects.TValue(tags.nil, null)
+
+export const copyOf = ({ type, value }: TaggedValue): TaggedValue => new objects.TValue(type, value)
+
+export function pushValue(L: LuaState, value: TaggedValue): void {
+  lua.lua_pushnil(L)
+  L.stack[L.top - 1]?.setfrom(value)
+}
