@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { creditLimit, flowCells } from '../../src/schema/flow-cells.ts'
+import type { HttpRequest } from '../../src/schema/outside.ts'
+import type { WorkerMessage } from '../../src/schema/worker-protocol.ts'
 import { createInbox } from '../../src/sandbox/worker/inbox.ts'
 import { createLuaRuntime } from '../../src/sandbox/worker/lua/lua-runtime.ts'
-import type { Steps } from '../../src/sandbox/worker/lua/steps.ts'
+import { callLua, type Steps, type Waiting } from '../../src/sandbox/worker/lua/steps.ts'
+import { batchOperationLimit, createOutbox } from '../../src/sandbox/worker/outbox.ts'
+import { createOutsideCalls } from '../../src/sandbox/worker/outside-calls.ts'
 import { createRunQueue } from '../../src/sandbox/worker/run-queue.ts'
 import { createTasks } from '../../src/sandbox/worker/tasks.ts'
 import { createTimeBudget } from '../../src/sandbox/worker/time-budget.ts'
@@ -85,3 +90,111 @@ for (const isolation of ['shared', 'dedicated'] as const) {
     )
   })
 }
+
+test('steps that have Lua called again and again are set aside between two calls, and where the host has no room', () => {
+  let now = 0
+  let room: Waiting | undefined
+  const queue = createRunQueue(() => now)
+  const runtime = createLuaRuntime({ print: () => undefined, now: () => now })
+  let called = 0
+  const callee = runtime.wrap('read', () => {
+    called += 1
+    now += 1
+    return []
+  })
+  const tasks = createTasks({
+    ...{ runtime, queue, preemptive: true, milliseconds: 5_000 },
+    budget: createTimeBudget(() => now),
+    monotonic: () => now,
+    room: () => room,
+    turn: (task) => task(),
+    left: () => undefined,
+    moreWork: () => false,
+    failed: (error) => assert.fail(String(error)),
+  })
+  let isDone = false
+  function* readAll(): Steps<void> {
+    for (let index = 0; index < 40; index += 1) yield* callLua(callee)
+    isDone = true
+  }
+  const counts: number[] = []
+  tasks.start(readAll())
+  counts.push(called)
+  queue.runOne()
+  counts.push(called)
+  room = { settled: false, wake: undefined, take: () => undefined, giveUp: () => undefined }
+  for (let slice = 0; slice < 3; slice += 1) queue.runOne()
+  counts.push(called)
+  const waiting = room
+  room = undefined
+  waiting.wake?.()
+  while (queue.runOne());
+  // A slice is 4 ms; the one that finds no room ends after the call that it begins with.
+  assert.deepEqual([counts, called, isDone], [[4, 8, 9], 40, true])
+})
+
+test('of very many deliveries each slice does a few, in order', () => {
+  const inbox = createInbox((error) => assert.fail(String(error)))
+  const done: number[] = []
+  for (let number = 0; number < 1_000; number += 1) inbox.add(() => done.push(number) > 0)
+  let left = 0
+  const slice = (): boolean => {
+    left = 7
+    return inbox.work(() => (left -= 1) >= 0)
+  }
+  for (let number = 1_000; slice(); number += 1) if (number < 1_200) inbox.add(() => done.push(number) > 0)
+  assert.equal(
+    inbox.work(() => true),
+    false,
+  )
+  assert.deepEqual(done, [...done.keys()])
+  assert.ok(done.length > 1_100, `${done.length}`)
+})
+
+test('requests beyond what may wait are refused when the plugin has its turn, not on the spot', () => {
+  const turns: (() => void)[] = []
+  const calls = createOutsideCalls(
+    () => undefined,
+    () => undefined,
+    (task) => turns.push(task),
+    8,
+    () => undefined,
+  )
+  const answers: (string | undefined)[] = []
+  const request: HttpRequest = {
+    ...{ url: 'http://localhost/', method: 'GET', headers: [], timeout: 1_000, insecure: false },
+  }
+  const start = (): void =>
+    calls.start({ service: 'http', request }, (answer) => {
+      if (answer.service === 'http') answers.push(answer.answer.error?.message)
+    })
+  for (let number = 0; number < 1_100; number += 1) start()
+  assert.deepEqual([calls.count('http'), answers, turns.length], [1_008, [], 92])
+  for (const turn of turns) turn()
+  assert.deepEqual(answers, new Array(92).fill('too many requests are waiting for their turn'))
+  calls.giveUp()
+  assert.equal(calls.count('http'), 0)
+})
+
+test('whatever waits for room with the host goes on when there is some', () => {
+  const flow = new SharedArrayBuffer(64)
+  const cells = new Int32Array(flow)
+  const sent: WorkerMessage[] = []
+  const outbox = createOutbox({
+    ...{ isolate: 1, flow, post: (message: WorkerMessage) => sent.push(message), complete: () => [] },
+    impatient: () => true,
+  })
+  for (let number = 0; number < batchOperationLimit; number += 1)
+    outbox.send({ kind: 'limitReached', limit: 'timers' })
+  const woken: string[] = []
+  // A task, and one that serves another plugin on top of it.
+  for (const name of ['task', 'call']) {
+    const waiting = outbox.pause()
+    assert.ok(waiting !== undefined)
+    waiting.wake = () => woken.push(name)
+  }
+  Atomics.store(cells, flowCells.credit, creditLimit)
+  outbox.flush()
+  assert.deepEqual([woken, sent.length, outbox.pause()], [['task', 'call'], 1, undefined])
+  outbox.close()
+})

@@ -27,9 +27,12 @@ export function createInbox(failed: (error: unknown) => void): Inbox {
     work(mayGoOn) {
       for (let deliver = waiting[done]; deliver !== undefined && mayGoOn(); deliver = waiting[done])
         if (attempt(deliver)) done += 1
-      if (done > 0) waiting = waiting.slice(done)
-      done = 0
-      return waiting.length > 0
+      // There may be very many, of which each slice does a few.
+      if (done * 2 >= waiting.length) {
+        waiting = waiting.slice(done)
+        done = 0
+      }
+      return waiting.length > done
     },
     close() {
       waiting = []

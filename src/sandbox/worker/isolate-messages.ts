@@ -28,6 +28,8 @@ export interface IsolateMessagesSettings {
   outbox: Outbox
   inbox: Inbox
   tasks: Tasks
+  /** Does it as a delivery. */
+  later(task: () => void): void
   calls: OutsideCalls
   peers: Peers
   redactor: Redactor
@@ -39,7 +41,7 @@ export interface IsolateMessagesSettings {
 }
 
 export function createIsolateMessages(settings: IsolateMessagesSettings): IsolateMessages {
-  const { isolate, post, questions, outbox, inbox, tasks, calls, peers, redactor } = settings
+  const { isolate, post, questions, outbox, inbox, tasks, later, calls, peers, redactor } = settings
   const { part, deliveryOf, unload } = settings
   let isUnloading = false
 
@@ -100,11 +102,7 @@ export function createIsolateMessages(settings: IsolateMessagesSettings): Isolat
           part('httpHandlers').giveUp(message.request)
           break
         case 'result':
-          inbox.add(() => {
-            calls.receive(message.number, message.answer)
-            return true
-          })
-          tasks.schedule()
+          later(() => calls.receive(message.number, message.answer))
           break
         case 'unload':
           isUnloading = true

@@ -58,7 +58,8 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
   let scheduled: NodeJS.Immediate | undefined
   let lost = 0
   let closed = false
-  let awaited: { waiting: Waiting; settle(): void } | undefined
+  /** Settle what waits for room: a task, and such as serve another plugin on top of it. */
+  let awaited: (() => void)[] = []
 
   /** Takes the credits for all that is pending. Returns how many there are when they do not suffice. */
   function takeCredits(): { taken: number } | { taken: undefined; left: number } {
@@ -105,11 +106,10 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
 
   /** Waits until what is pending has gone, and no longer than for credit on the spot. */
   function waitForRoom(): Waiting {
-    if (awaited !== undefined) return awaited.waiting
     let settled = false
     const settle = (): void => {
+      if (settled) return
       clearTimeout(deadline)
-      awaited = undefined
       settled = true
       waiting.wake?.()
     }
@@ -122,8 +122,14 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
       take: () => undefined,
       giveUp: settle,
     }
-    awaited = { waiting, settle }
+    awaited.push(settle)
     return waiting
+  }
+
+  function settleAll(): void {
+    const settles = awaited
+    awaited = []
+    for (const settle of settles) settle()
   }
 
   /** Whether there is room for one more; sends a full batch, and waits for the host if it has to. */
@@ -150,7 +156,7 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
     operationBytes = 0
     const transfer = operations.flatMap((each) => (each instanceof Uint8Array ? [each.buffer] : []))
     post({ kind: 'batch', isolate, operations, credits }, transfer)
-    awaited?.settle()
+    settleAll()
   }
 
   const isEmpty = (): boolean => pending.length === 0 && frames.length === 0
@@ -197,7 +203,7 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
       closed = true
       pending = []
       frames.take()
-      awaited?.settle()
+      settleAll()
       if (scheduled !== undefined) clearImmediate(scheduled)
     },
   }

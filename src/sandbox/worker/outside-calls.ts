@@ -40,6 +40,8 @@ interface Pending {
 export function createOutsideCalls(
   send: (operation: Operation) => void,
   touch: () => void,
+  /** Does it when the plugin has its turn, as it does what the host answers. */
+  later: (task: () => void) => void,
   /** HTTP requests that are with the host at one time. */
   httpInFlight: number,
   /** One of the plugin's own was refused. To wait for its turn is nothing that anybody has to be told of. */
@@ -89,7 +91,7 @@ export function createOutsideCalls(
     lastNumber += 1
     const number = lastNumber
     pending.set(number, { call: undefined, settle, sent: false })
-    setImmediate(() => receive(number, failedAnswer(service, message)))
+    later(() => receive(number, failedAnswer(service, message)))
   }
 
   function receive(number: number, answer: OutsideAnswer): void {
@@ -131,12 +133,15 @@ export function createOutsideCalls(
       waiting[service].push(lastNumber)
       sendWaiting(service)
     },
-    count: (service) => [...pending.values()].filter(({ call }) => call?.service === service).length,
+    count: (service) => inFlight[service] + waiting[service].length,
     giveUp() {
       lastWords ??= 0
       for (const [number, { sent }] of pending) if (sent) send({ kind: 'cancel', number })
       pending.clear()
-      for (const queue of Object.values(waiting)) queue.length = 0
+      for (const service of Object.keys(waiting) as OutsideService[]) {
+        waiting[service].length = 0
+        inFlight[service] = 0
+      }
     },
   }
 }

@@ -55,6 +55,8 @@ export interface PluginContext {
   answerHook(request: number, outcome: HookOutcome): void
   /** Says that a count of `resources` may have changed outside Lua. */
   touch(): void
+  /** Does it when the plugin has its turn, after what has been delivered before. */
+  later(task: () => void): void
   /** Asks the host and waits. Throws when there is no answer. */
   ask<K extends Question['kind']>(question: Extract<Question, { kind: K }>): Steps<Answers[K]>
   /** The same on the spot, with all that is on the stack: for what has no steps. */

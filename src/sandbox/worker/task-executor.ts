@@ -16,6 +16,8 @@ export interface Task {
   /** It can be set aside, and waits without keeping the stack. */
   readonly preemptive: boolean
   state: 'ready' | 'running' | 'waiting'
+  /** Since it has been set aside last. */
+  hasCalled: boolean
   call: CallUnderWay | undefined
   waiting: Waiting | undefined
   /** Goes on with the steps. */
@@ -27,6 +29,7 @@ export const createTask = (steps: Steps<void>, mayBeSetAside: boolean): Task => 
   last: false,
   preemptive: mayBeSetAside,
   state: 'ready',
+  hasCalled: false,
   call: undefined,
   waiting: undefined,
   advance: () => steps.next(),
@@ -49,6 +52,8 @@ export interface TaskExecutorSettings {
   monotonic(): number
   /** Milliseconds for a call without an account. */
   milliseconds: number
+  /** What a task that can be set aside waits for before it goes on: the host is behind with what was sent. */
+  room?: (() => Waiting | undefined) | undefined
   /** Called when Lua has been left. */
   left(account: TimeAccount): void
   /** A task has thrown, and is over with it. */
@@ -83,13 +88,17 @@ export function createTaskExecutor(
         const step = task.advance()
         if (step.done === true) break
         const { value } = step
-        if (value.kind === 'call') beginCall(task, value)
-        else if (value.kind === 'pause') task.advance = () => task.steps.next()
+        if (value.kind === 'call') {
+          // Most tasks have Lua called once, and are spared the look.
+          if (task.hasCalled && !mayGoOn(task)) {
+            task.hasCalled = false
+            task.advance = () => step
+            return
+          }
+          beginCall(task, value)
+        } else if (value.kind === 'pause') task.advance = () => task.steps.next()
         else if (!wait(task, value)) return
-        if (task.preemptive && task.call === undefined && queue.sliceIsOver()) {
-          task.state = 'ready'
-          return
-        }
+        if (task.preemptive && task.call === undefined && !mayGoOn(task)) return
       }
     } catch (error) {
       settings.failed(error)
@@ -98,8 +107,17 @@ export function createTaskExecutor(
     if (stack.at(-1) === task) stack.pop()
   }
 
+  /** Between two steps: false when the slice is over, or there is no room for what the next one may send. */
+  function mayGoOn(task: Task): boolean {
+    const waiting = settings.room?.()
+    if (waiting !== undefined) suspend(task, waiting, undefined)
+    else if (queue.sliceIsOver()) task.state = 'ready'
+    return task.state === 'running'
+  }
+
   function beginCall(task: Task, { callee, args, account = openAccount(milliseconds) }: LuaCall): void {
     if (task.preemptive) {
+      task.hasCalled = true
       if (runner.isEnding && !task.last) hurry(account, timeToEnd)
       task.call = { activation: runtime.activate(callee, ...args), account }
       return

@@ -270,7 +270,7 @@ export function createConnectionObject(
     context.send({ kind: 'openConnection', connection: number, target, ...caller })
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
-    setImmediate(() => {
+    context.later(() => {
       if (!closed) endWith(reason)
     })
   }
