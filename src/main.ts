@@ -43,6 +43,7 @@ function fail(message: string, code: number): never {
 
 async function start(settings: Settings): Promise<void> {
   const logger = createLogger({ level: settings.logLevel, format: settings.logFormat })
+  process.once('exit', logger.flush)
   const interrupt = new AbortController()
   const life: { stopping: boolean; host: Host | undefined } = { stopping: false, host: undefined }
   const end = async (host: Host): Promise<void> => {
@@ -112,6 +113,7 @@ async function whileStopped(settings: Settings, task: (directory: string) => Pro
 
 async function repair(settings: Settings, directory: string): Promise<void> {
   const logger = createLogger({ level: 'warn', format: 'pretty' })
+  process.once('exit', logger.flush)
   const vault = await vaultOf(settings.secretKeyFile)
   const file = await readSnapshot(systemFileSystem, directory)
   const repairs = await repairJournal(directory, systemFileSystem, systemClock.now(), file, async () => {

@@ -1,64 +1,119 @@
 import { writeSync } from 'node:fs'
+import { type Clock, type ScheduledCall, systemClock } from './clock.ts'
 import { systemErrorCode } from './problem.ts'
 
-/** Milliseconds that a reader who is behind may hold up the host, at a line. */
+/** Milliseconds that a reader who is behind may hold up the end of the process. */
 const patience = 200
 /** Milliseconds between two looks at whether it reads again. */
 const pause = 5
+/** Bytes that wait for a reader who is behind; what comes on top is lost. */
+export const heldBytesLimit = 1024 * 1024
 
 /** File descriptor. */
 const standardOutput = 1
 
 /** Where log lines go, one after another. */
 export interface LogOutput {
-  /** Writes a line (with its line feed) at once. Never throws: what cannot be written is lost. */
+  /** Writes a line (with its line feed) at once, or when the reader has room. Never throws: what cannot be written is lost. */
   write(line: string): void
+  /** Writes what waits, for the last time. */
+  flush(): void
 }
 
 export type WriteBytes = (bytes: Uint8Array) => number
 
 /**
  * Standard output, synchronously, so that the last line before an exit is there. It may be a file on a full disk,
- * or a pipe whose reader is gone or does not read: that costs lines, but must not end or hold up the host. `lost`
+ * or a pipe whose reader is gone, slow, or does not read: that costs lines, but must not end or hold up the host. `lost`
  * is called with how many there were, as soon as lines can be written again.
  */
 export function createLogOutput(
   lost: (lines: number) => void,
   write: WriteBytes = (bytes) => writeSync(standardOutput, bytes),
+  clock: Pick<Clock, 'schedule'> = systemClock,
 ): LogOutput {
   let missing = 0
   /** Something of a line is there, but not its end. */
   let broken = false
+  /** What the reader has had no room for: the rest of a line, and whole ones. */
+  let held: Uint8Array[] = []
+  let heldBytes = 0
+  let next: ScheduledCall | undefined
 
-  /** False when not all of it could be written. */
-  function tryToWrite(text: string): boolean {
-    let bytes: Uint8Array = Buffer.from(text)
-    // Who did not read the last line is not waited for at this one.
-    let waited = missing > 0 ? patience : 0
-    while (bytes.length > 0) {
+  /** Writes all of it, or up to where the reader has no room, or the output fails. Answers what is left. */
+  function tryToWrite(given: Uint8Array): { left: Uint8Array; failed: boolean } {
+    let left = given
+    while (left.length > 0) {
       try {
-        const written = write(bytes)
-        if (written > 0) broken = written < bytes.length
-        bytes = bytes.subarray(written)
+        const written = write(left)
+        if (written > 0) broken = left[written - 1] !== lineFeed
+        left = left.subarray(written)
       } catch (error) {
-        if (systemErrorCode(error) !== 'EAGAIN' || waited >= patience) return false
-        waited += pause
-        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pause)
+        return { left, failed: systemErrorCode(error) !== 'EAGAIN' }
       }
     }
-    return true
+    return { left, failed: false }
+  }
+
+  function hold(bytes: Uint8Array): void {
+    held.push(bytes)
+    heldBytes += bytes.length
+  }
+
+  /** False when there is no room yet. */
+  function writeHeld(): boolean {
+    const all = Buffer.concat(held)
+    held = []
+    heldBytes = 0
+    const { left, failed } = tryToWrite(all)
+    if (failed) missing += linesIn(left)
+    else if (left.length > 0) hold(left)
+    return left.length === 0 || failed
+  }
+
+  function tellLost(): void {
+    if (missing === 0) return
+    const lines = missing
+    missing = 0
+    lost(lines)
+  }
+
+  function goOnLater(): void {
+    next ??= clock.schedule(pause, () => {
+      next = undefined
+      if (!writeHeld()) goOnLater()
+      else tellLost()
+    })
   }
 
   return {
     write(line) {
-      if (!tryToWrite(broken ? `\n${line}` : line)) {
-        missing += 1
+      const bytes = Buffer.from(broken && held.length === 0 ? `\n${line}` : line)
+      if (held.length > 0) {
+        if (heldBytes + bytes.length > heldBytesLimit) missing += 1
+        else hold(bytes)
         return
       }
-      if (missing === 0) return
-      const lines = missing
-      missing = 0
-      lost(lines)
+      const { left, failed } = tryToWrite(bytes)
+      if (failed) missing += 1
+      else if (left.length > 0) {
+        hold(left)
+        goOnLater()
+      } else tellLost()
+    },
+    flush() {
+      next?.cancel()
+      next = undefined
+      for (let waited = 0; held.length > 0 && !writeHeld() && waited < patience; waited += pause)
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pause)
     },
   }
+}
+
+const lineFeed = 0x0a
+
+function linesIn(bytes: Uint8Array): number {
+  let lines = 0
+  for (const byte of bytes) if (byte === lineFeed) lines += 1
+  return lines
 }

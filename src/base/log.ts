@@ -20,8 +20,14 @@ export interface LogSettings {
   format: 'pretty' | 'json'
 }
 
+/** A logger whose lines may wait for their reader. */
+export interface OutputLogger extends Logger {
+  /** Writes what waits: to be called when the process ends. */
+  flush(): void
+}
+
 /** Logs to standard output; synchronously, so that the last line before an exit is there. */
-export function createLogger(settings: LogSettings): Logger {
+export function createLogger(settings: LogSettings): OutputLogger {
   const options = {
     level: settings.level,
     base: null,
@@ -44,7 +50,7 @@ export function createLogger(settings: LogSettings): Logger {
       if (target.isLevelEnabled(level)) target[level](cutTexts(fields), cutText(message))
     }
   const logger = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
-  return logger
+  return { ...logger, flush: output.flush }
 }
 
 export const silentLogger: Logger = {
