@@ -10,7 +10,7 @@ import { createIsolateMessages, type DeliveredMessage } from './isolate-messages
 import { createLuaRuntime } from './lua/lua-runtime.ts'
 import type { LuaRuntime } from './lua/lua-value.ts'
 import type { Steps } from './lua/steps.ts'
-import { fromPlain, toPlain, toStored } from './lua/plain.ts'
+import { fromPlain, fromPlainInSteps, toPlain, toStored } from './lua/plain.ts'
 import { createLimitGuard } from './limit-guard.ts'
 import { createLuaEntry } from './lua-entry.ts'
 import { createOutbox } from './outbox.ts'
@@ -198,6 +198,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     toJson: (value) => toPlain(value, byteBudget()),
     toStored: (value) => toStored(value, byteBudget()),
     fromJson: (value) => (value === undefined ? undefined : fromPlain(runtime, value)),
+    fromJsonInSteps: (value) => fromPlainInSteps(runtime, value),
     isInitialised: () => isInitialised,
     afterInit: (callback) => void afterInit.push(callback),
   }

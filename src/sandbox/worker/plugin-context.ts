@@ -82,6 +82,8 @@ export interface PluginContext {
   toStored(value: Exclude<LuaValue, undefined>): Json
   /** A fresh Lua value; JSON null is nil. */
   fromJson(value: Json | undefined): LuaValue
+  /** The same for what may be large. */
+  fromJsonInSteps(value: Json | undefined): Steps<LuaValue>
   /** Whether the init callback has come back. */
   isInitialised(): boolean
   /** Is done once it has. */

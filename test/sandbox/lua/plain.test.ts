@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Json } from '../../../src/base/json.ts'
-import { fromPlain, toPlain } from '../../../src/sandbox/worker/lua/plain.ts'
+import { fromPlain, fromPlainInSteps, toPlain } from '../../../src/sandbox/worker/lua/plain.ts'
 import { bytes, createState } from './lua-state.ts'
 
 function plainOf(expression: string): Json | undefined {
@@ -109,4 +109,29 @@ describe('plain values', () => {
     }))
     fc.assert(fc.property(value, (json) => assert.deepEqual(toPlain(fromPlain(runtime, json)), json)))
   })
+})
+
+test('JSON that is turned into tables in steps gives what it gives at one go, with pauses on the way', () => {
+  const runtime = createState()
+  const equal = (json: Json): number => {
+    const steps = fromPlainInSteps(runtime, json)
+    let pauses = 0
+    let step = steps.next()
+    for (; step.done !== true; step = steps.next()) pauses += 1
+    assert.deepEqual(toPlain(step.value), toPlain(fromPlain(runtime, json)))
+    return pauses
+  }
+  fc.assert(fc.property(fc.jsonValue({ maxDepth: 4 }), (json) => void equal(json as Json)))
+  const rows = Array.from({ length: 5_000 }, (_, id) => ({
+    id,
+    tags: ['a', { b: null }],
+    empty: [],
+    nested: {},
+  }))
+  assert.ok(equal(rows) > 50)
+  assert.ok(equal({ data: { rows: rows.map(({ id }) => id) } }) > 10)
+  assert.deepEqual([equal([]), equal({}), equal('x'), equal(null)], [0, 0, 0, 0])
+  let deep: Json = []
+  for (let level = 0; level < 200; level += 1) deep = [deep]
+  assert.throws(() => equal(deep), /nested more than 100 levels/)
 })

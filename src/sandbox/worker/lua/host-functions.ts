@@ -7,6 +7,7 @@ import type { References } from './lua-reference.ts'
 import {
   type HostFunction,
   type HostSteps,
+  InSteps,
   LuaError,
   type LuaFunction,
   type LuaRuntime,
@@ -76,7 +77,7 @@ export function createHostFunctions(parts: HostFunctionParts): Pick<LuaRuntime, 
     return named(name, (L) => {
       const outer = execution.thread
       execution.thread = L
-      let results: LuaValue | readonly LuaValue[]
+      let results: ReturnType<HostFunction>
       try {
         results = implementation(...take(L, 1))
       } catch (error) {
@@ -84,6 +85,7 @@ export function createHostFunctions(parts: HostFunctionParts): Pick<LuaRuntime, 
       } finally {
         execution.thread = outer
       }
+      if (results instanceof InSteps) return begin(L, results.steps)
       const count = pushResults(L, results)
       const waiting = pause?.()
       if (waiting === undefined || !preemption.possible(L)) return count
@@ -92,11 +94,12 @@ export function createHostFunctions(parts: HostFunctionParts): Pick<LuaRuntime, 
   }
 
   function wrapSteps(name: string, implementation: HostSteps): LuaFunction {
-    return named(name, (L) => {
-      const steps = implementation(...take(L, 1))
-      lua.lua_settop(L, 0)
-      return proceed(L, steps, () => steps.next())
-    })
+    return named(name, (L) => begin(L, implementation(...take(L, 1))))
+  }
+
+  function begin(L: LuaState, steps: ReturnType<HostSteps>): number {
+    lua.lua_settop(L, 0)
+    return proceed(L, steps, () => steps.next())
   }
 
   type Advance = () => IteratorResult<Step, LuaValue | readonly LuaValue[]>

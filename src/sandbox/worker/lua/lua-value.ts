@@ -40,7 +40,16 @@ export interface LuaFunction {
 }
 
 /** What a JavaScript function offers Lua. A thrown value reaches Lua as an error with its message, a string. */
-export type HostFunction = (...args: LuaValue[]) => LuaValue | readonly LuaValue[]
+export type HostFunction = (...args: LuaValue[]) => LuaValue | readonly LuaValue[] | InSteps
+
+/** What a function answers that found out that it has much to do: the rest of it. */
+export class InSteps {
+  readonly steps: Steps<LuaValue | readonly LuaValue[]>
+
+  constructor(steps: Steps<LuaValue | readonly LuaValue[]>) {
+    this.steps = steps
+  }
+}
 
 /** The same for one that has Lua called, or waits, on its way. */
 export type HostSteps = (...args: LuaValue[]) => Steps<LuaValue | readonly LuaValue[]>

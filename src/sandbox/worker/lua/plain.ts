@@ -4,6 +4,7 @@ import { type ByteBudget, createByteBudget } from '../byte-budget.ts'
 import { toBytes, toUnicode } from './bytes.ts'
 import type { LuaRuntime, LuaTable, LuaValue } from './lua-value.ts'
 import { numberText } from './number-text.ts'
+import { pause, type Steps } from './steps.ts'
 
 /** Tables within tables; deeper ones are a mistake, and would end in a stack overflow. */
 export const deepest = 100
@@ -123,13 +124,55 @@ function fromJson(runtime: LuaRuntime, json: Json | undefined, depth: number): L
   if (json === undefined || json === null) return undefined
   if (typeof json === 'string') return toBytes(json)
   if (typeof json !== 'object') return json
-  if (depth >= deepest) throw new Error(`the value is nested more than ${deepest} levels deep`)
-  const table = runtime.newTable()
+  const table = tableOf(runtime, json, depth)
   if (Array.isArray(json)) {
-    if (json.length === 0) emptyArrays.add(table)
     for (const [index, item] of json.entries()) table.set(index + 1, fromJson(runtime, item, depth + 1))
   } else {
     for (const [key, item] of Object.entries(json)) table.set(key, fromJson(runtime, item, depth + 1))
   }
   return table
 }
+
+function tableOf(runtime: LuaRuntime, json: Json[] | JsonObject, depth: number): LuaTable {
+  if (depth >= deepest) throw new Error(`the value is nested more than ${deepest} levels deep`)
+  const table = runtime.newTable()
+  if (Array.isArray(json) && json.length === 0) emptyArrays.add(table)
+  return table
+}
+
+/** Values that are made of JSON in about a millisecond. */
+const valuesPerPause = 250
+
+/** The same for what may be large: others have their turn meanwhile. */
+export function fromPlainInSteps(runtime: LuaRuntime, json: Json | undefined): Steps<LuaValue> {
+  return fromJsonInSteps(runtime, json, 0, { made: 0 })
+}
+
+function* fromJsonInSteps(
+  runtime: LuaRuntime,
+  json: Json | undefined,
+  depth: number,
+  progress: { made: number },
+): Steps<LuaValue> {
+  if (typeof json !== 'object' || json === null) return fromJson(runtime, json, depth)
+  const items = Array.isArray(json) ? json : Object.values(json)
+  // Most have a few texts and numbers, which is no work for a generator.
+  if (items.length < valuesPerPause && !items.some(isContainer)) {
+    progress.made += items.length
+    return fromJson(runtime, json, depth)
+  }
+  const table = tableOf(runtime, json, depth)
+  const names = Array.isArray(json) ? undefined : Object.keys(json)
+  for (const [index, item] of items.entries()) {
+    progress.made += 1
+    if (progress.made >= valuesPerPause) {
+      progress.made = 0
+      yield pause
+    }
+    const steps = isContainer(item) ? fromJsonInSteps(runtime, item, depth + 1, progress) : undefined
+    table.set(names?.[index] ?? index + 1, steps ? yield* steps : fromJson(runtime, item, depth + 1))
+  }
+  return table
+}
+
+const isContainer = (json: Json): boolean => typeof json === 'object' && json !== null

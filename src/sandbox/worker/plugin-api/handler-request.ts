@@ -1,5 +1,6 @@
 import type { HookRequest } from '../../../schema/hook.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, latin1BytesOf, textOf } from './arguments.ts'
 import { createHeaderTables } from './headers.ts'
@@ -9,7 +10,9 @@ import { mostJsonValues, parseJsonText } from './json-text.ts'
 const formNamesLimit = 10_000
 
 /** Makes the tables in which handlers get requests from outside. */
-export function createHandlerRequests(context: PluginContext): (hook: HookRequest, path: string) => LuaTable {
+export function createHandlerRequests(
+  context: PluginContext,
+): (hook: HookRequest, path: string) => Steps<LuaTable> {
   const { runtime } = context
   const headerTable = createHeaderTables(context)
 
@@ -21,16 +24,16 @@ export function createHandlerRequests(context: PluginContext): (hook: HookReques
     return table
   }
 
-  function jsonOf(body: Uint8Array): LuaValue {
+  function* jsonOf(body: Uint8Array): Steps<LuaValue> {
     if (body.byteLength === 0) return undefined
     try {
-      return context.fromJson(parseJsonText(textOf(body), mostJsonValues))
+      return yield* context.fromJsonInSteps(parseJsonText(textOf(body), mostJsonValues))
     } catch {
       return undefined
     }
   }
 
-  return ({ method, query, headers, body, remote }, path) => {
+  return function* ({ method, query, headers, body, remote }, path) {
     const type = headers.find(([name]) => name === 'content-type')?.[1] ?? ''
     const table = runtime.newTable()
     table.set('method', bytesOf(method))
@@ -38,7 +41,7 @@ export function createHandlerRequests(context: PluginContext): (hook: HookReques
     table.set('query', pairsTable(bytesOf(query)) ?? runtime.newTable())
     table.set('headers', headerTable(headers.map(([name, value]) => [name, latin1BytesOf(value)])))
     table.set('body', body)
-    table.set('json', jsonOf(body))
+    table.set('json', yield* jsonOf(body))
     if (/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) table.set('form', pairsTable(body))
     table.set('remote', bytesOf(remote))
     return table

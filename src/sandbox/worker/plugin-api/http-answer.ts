@@ -1,6 +1,7 @@
 import { isJsonObject, type Json } from '../../../base/json.ts'
 import type { HttpAnswer } from '../../../schema/outside.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { Steps } from '../lua/steps.ts'
 import { type ForeignCaller, foreignCallerJsonValues } from '../peers/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, latin1BytesOf, textOf } from './arguments.ts'
@@ -28,7 +29,7 @@ interface Verdict {
 /** Makes the tables in which plugins get their answers. */
 export function createAnswerTables(
   context: PluginContext,
-): (answer: HttpAnswer, method: string, mode: JsonMode, foreignCaller?: ForeignCaller) => AnswerTable {
+): (answer: HttpAnswer, method: string, mode: JsonMode, foreignCaller?: ForeignCaller) => Steps<AnswerTable> {
   const { runtime } = context
   const headerTable = createHeaderTables(context)
 
@@ -56,19 +57,19 @@ export function createAnswerTables(
     return cookies
   }
 
-  function parseBody(body: Uint8Array, most: number): Parsed {
+  function* parseBody(body: Uint8Array, most: number): Steps<Parsed> {
     try {
       // Some servers put a byte order mark in front.
       const json = parseJsonText(textOf(body).replace(/^\uFEFF/, ''), most)
-      return { ok: true, json, value: context.fromJson(json) }
+      return { ok: true, json, value: yield* context.fromJsonInSteps(json) }
     } catch (error) {
       return { ok: false, message: error instanceof Error ? error.message : String(error) }
     }
   }
 
-  return (answer, method, mode, foreignCaller) => {
+  return function* (answer, method, mode, foreignCaller) {
     const most = foreignCaller === undefined ? mostJsonValues : foreignCallerJsonValues
-    const { json, err, errCode } = judge(answer, method, mode, (body) => parseBody(body, most))
+    const { json, err, errCode } = yield* judge(answer, method, mode, (body) => parseBody(body, most))
     const table = runtime.newTable()
     table.set('status', answer.status)
     table.set('code', answer.status)
@@ -91,16 +92,16 @@ function isSuccess(status: number): boolean {
 
 type Parsed = { ok: true; json: Json; value: LuaValue } | { ok: false; message: string }
 
-function judge(
+function* judge(
   answer: HttpAnswer,
   method: string,
   mode: JsonMode,
-  parseBody: (body: Uint8Array) => Parsed,
-): Verdict {
+  parseBody: (body: Uint8Array) => Steps<Parsed>,
+): Steps<Verdict> {
   const { status, body, error } = answer
   if (error !== undefined) return { err: error.message, errCode: error.code }
   if (status >= 400) {
-    const parsed = parseBody(body)
+    const parsed = yield* parseBody(body)
     const description = parsed.ok ? descriptionIn(parsed.json) : ''
     return {
       err: `HTTP ${status}${description === '' ? '' : `: ${description}`}`,
@@ -110,7 +111,7 @@ function judge(
   }
   if (mode === 'never' || (mode === 'success' && !isSuccess(status))) return {}
   if (body.byteLength === 0 && (method === 'HEAD' || bodiless.has(status))) return {}
-  const parsed = parseBody(body)
+  const parsed = yield* parseBody(body)
   if (parsed.ok) return { json: parsed.value }
   return mode === 'always' ? {} : { err: `the body is not JSON: ${parsed.message}`, errCode: 'parse' }
 }

@@ -125,7 +125,7 @@ export function installHttpHandlers(context: PluginContext): PluginHttpHandlers 
       return answer(request, read(values) ?? nothing)
     })
     try {
-      const results = yield* callLua(callee, tableOf(hook, path), respond)
+      const results = yield* callLua(callee, yield* tableOf(hook, path), respond)
       const outcome = open.has(request) ? read(results) : undefined
       if (outcome !== undefined) answer(request, outcome)
     } catch (error) {

@@ -1,6 +1,7 @@
 import type { HttpAnswer } from '../../../schema/outside.ts'
 import { textLimits } from '../../../schema/text-limits.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { Steps } from '../lua/steps.ts'
 import type { ForeignCaller } from '../peers/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { maskValue } from '../../../base/redaction.ts'
@@ -39,18 +40,19 @@ export function installHttp(context: PluginContext): void {
     told: (table: LuaTable, err: string | undefined) => LuaValue[],
   ): void {
     let read: HttpOptions | undefined
-    const settle = (answer: HttpAnswer): void => {
+    function* settle(answer: HttpAnswer): Steps<void> {
       if (read !== undefined) writeLine(read, answer)
-      const { table, err } = toTable(
+      if (callback === undefined) return
+      const { table, err } = yield* toTable(
         answer,
         read?.request.method ?? '',
         read?.parseJson ?? 'never',
         foreignCaller,
       )
-      if (callback !== undefined) entry.call(`callback of ${name}`, callback, ...told(table, err))
+      yield* entry.report(`callback of ${name}`, callback, ...told(table, err))
     }
     const heard: Parameters<typeof calls.start>[1] = (reply) => {
-      if (reply.service === 'http') settle(reply.answer)
+      if (reply.service === 'http') entry.start(settle(reply.answer))
     }
     try {
       read = readHttpOptions(context, options)

@@ -1,23 +1,41 @@
 import { jsonText } from '../../../base/json.ts'
-import type { HostFunction, LuaValue } from '../lua/lua-value.ts'
+import { type HostFunction, InSteps, type LuaValue } from '../lua/lua-value.ts'
+import type { Steps } from '../lua/steps.ts'
 import { foreignCallerJsonValues } from '../peers/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, textOf, typeName } from './arguments.ts'
 import { mostJsonValues, parseJsonText } from './json-text.ts'
 
+/** Bytes of which it takes more than a millisecond to make tables. */
+const longText = 4 * 1024
+
 /** `plugin:jsonDecode`, `plugin:jsonEncode` and `JSON` (plugin API, section 4). */
 export function installJson(context: PluginContext): void {
   const { runtime, foreignCallers } = context
 
-  function decode(text: LuaValue): LuaValue | LuaValue[] {
+  const notValid = (error: unknown): LuaValue[] => [
+    undefined,
+    bytesOf(`not valid JSON: ${messageText(error)}`),
+  ]
+
+  function* decodeInSteps(text: string, most: number): Steps<LuaValue | LuaValue[]> {
+    try {
+      return yield* context.fromJsonInSteps(parseJsonText(text, most))
+    } catch (error) {
+      return notValid(error)
+    }
+  }
+
+  function decode(text: LuaValue): LuaValue | LuaValue[] | InSteps {
     if (!(text instanceof Uint8Array)) {
       return [undefined, bytesOf(`JSON text must be a string, not ${typeName(text)}`)]
     }
     try {
       const most = foreignCallers.current === undefined ? mostJsonValues : foreignCallerJsonValues
+      if (text.length > longText) return new InSteps(decodeInSteps(textOf(text), most))
       return context.fromJson(parseJsonText(textOf(text), most))
     } catch (error) {
-      return [undefined, bytesOf(`not valid JSON: ${messageText(error)}`)]
+      return notValid(error)
     }
   }
 
