@@ -175,8 +175,9 @@ Object.assign(tables, {
   luaH_getint: (table: Fields, key: number) => table.strong.get(key)?.value ?? nothing,
   luaH_getstr: (table: Fields, key: LuaString) => table.strong.get(textHash(key))?.value ?? nothing,
   luaH_setint(table: Fields, key: number, value: TaggedValue): void {
-    // A list is made from its end.
-    if (key > table.reach && value.type !== nilTag) table.reach = key
+    // A list is made from its end, and taken back from there.
+    if (value.type !== nilTag) table.reach = Math.max(table.reach, key)
+    else if (key === table.reach) table.reach = key - 1
     put(table, key, integerTag ?? 0, key, value)
   },
   luaH_getn: lengthOf,

@@ -45,9 +45,10 @@ class AskedList implements List {
   }
 
   get(position: number): TaggedValue {
-    lua.lua_geti(this.L, this.index, position)
-    const value = copyOf(slotAt(this.L, -1))
-    lua.lua_pop(this.L, 1)
+    const { L } = this
+    lua.lua_geti(L, this.index, position)
+    const value = copyOf(L.stack[L.top - 1] ?? nothing)
+    lua.lua_pop(L, 1)
     return value
   }
 
@@ -73,13 +74,11 @@ export function listArgument(L: LuaState, index: number): List {
   return listAt(L, index)
 }
 
-/** An argument by its index from 1; from the top of the stack below 0. */
-export function slotAt(L: LuaState, index: number): TaggedValue {
-  const base = index < 0 ? L.top : L.top - lua.lua_gettop(L) - 1
-  return L.stack[base + index] ?? nothing
-}
+/** An argument by its index from 1. */
+export const slotAt = (L: LuaState, index: number): TaggedValue =>
+  L.stack[L.top - lua.lua_gettop(L) + index - 1] ?? nothing
 
-const nothing: TaggedValue = new objects.TValue(tags.nil, null)
+export const nothing: TaggedValue = new objects.TValue(tags.nil, null)
 
 export const copyOf = ({ type, value }: TaggedValue): TaggedValue => new objects.TValue(type, value)
 

@@ -1,12 +1,12 @@
 import { createByteBuilder } from '../byte-builder.ts'
 import { toBytes, toUnicode } from '../bytes.ts'
-import { auxiliary, basicType, lua, objects, tags } from '../engine.ts'
+import { auxiliary, basicType, lua, tags } from '../engine.ts'
 import type { LuaState, LuaString, RawTable, TaggedValue } from '../fengari-types.ts'
 import { numberText } from '../number-text.ts'
 import { LuaFailure, setFunctions } from '../raw-function.ts'
 import { stepwise } from '../raw-steps.ts'
 import type { LibraryContext } from './libraries.ts'
-import { copyOf, listArgument, listAt, pushValue, slotAt } from './list-access.ts'
+import { copyOf, listArgument, listAt, nothing, pushValue, slotAt } from './list-access.ts'
 import { sort } from './sort.ts'
 
 /** What needs nothing of its state. fengari's own takes twenty times as long for an element. */
@@ -26,7 +26,6 @@ export function changeTable(L: LuaState, context: LibraryContext): void {
 const empty = new Uint8Array()
 /** More would not fit into a worker. */
 const mostElements = 10_000_000
-const nil: TaggedValue = new objects.TValue(tags.nil, null)
 
 /** fengari's own would first build the string and then look at its length. */
 function concat(L: LuaState, { stringLimit }: LibraryContext): number {
@@ -74,7 +73,7 @@ function remove(L: LuaState): number {
   if (position !== size && (position < 1 || position > size + 1)) failOutOfBounds(L, 1)
   pushValue(L, list.get(position))
   for (; position < size; position += 1) list.set(position, list.get(position + 1))
-  list.set(position, nil)
+  list.set(position, nothing)
   return 1
 }
 
