@@ -361,6 +361,31 @@ test('edits of .host.json made while the host was stopped become facts by file',
   ])
 })
 
+test('a placeholder that somebody has copied into .host.json keeps the secret for which it stands', async (context) => {
+  const host = await start(context)
+  await install(host, 'hello')
+  await command(host, 'hello/config', { config: { apiKey: 'canary-1', name: 'a' } })
+  await host.host.close()
+  const path = join(host.directory, '.host.json')
+  const stored = async () => JSON.parse(await readFile(path, 'utf8')).plugins.installed[0].config
+  const edit = async (config: object): Promise<void> => {
+    const file = JSON.parse(await readFile(path, 'utf8'))
+    file.plugins.installed[0].config = config
+    await writeFile(path, JSON.stringify(file))
+  }
+  await edit({ apiKey: '********', name: 'b' })
+  const again = await host.restart()
+  context.after(() => again.close())
+  assert.deepEqual(await stored(), { apiKey: 'canary-1', name: 'b' })
+  await again.host.close()
+  await edit({ apiKey: '********', name: 'b' })
+  const last = await host.restart()
+  context.after(() => last.close())
+  assert.deepEqual(await stored(), { apiKey: 'canary-1', name: 'b' })
+  const configured = (await types(last, 'hello')).filter((line) => line.startsWith('PluginConfigured'))
+  assert.equal(configured.length, 2, 'what says nothing new is no fact')
+})
+
 test('a folder that somebody deleted is fetched again when the plugin is loaded', async (context) => {
   const host = await start(context)
   await install(host, 'hello')

@@ -4,17 +4,12 @@ import { decide, requireInstalled } from '../../journal/decide.ts'
 import type { Origin } from '../../schema/journal-event.ts'
 import type { Config } from '../../schema/plugin.ts'
 import { type CheckedConfig, checkConfig } from '../manifests/config-rules.ts'
-import { withRows } from '../manifests/rows-of-text.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { CommandContext, ConfigCheck, Lifecycle } from '../lifecycle.ts'
 import type { PluginQueries } from '../queries/plugin-queries.ts'
 import type { Reload } from '../loading/reload.ts'
-import {
-  restoredPlaces,
-  type RestoredConfig,
-  restoreHidden,
-  restoreSecrets,
-} from '../secrets/restore-secrets.ts'
+import { restoreConfig } from '../secrets/restore-config.ts'
+import { restoredPlaces } from '../secrets/restore-secrets.ts'
 import { hiddenValue, hideSecrets } from '../secrets/secrets.ts'
 
 /** Checking and changing what a plugin is configured with. */
@@ -29,15 +24,8 @@ export function createConfiguration(
 ): Configuration {
   const { manifests } = context
 
-  function restored(id: string, incoming: Config): RestoredConfig {
-    const before = snapshotOfPlugin(context, id).context.config
-    const fields = manifests.knownFields(id)
-    if (fields === undefined) return { config: restoreHidden(incoming, before), errors: [] }
-    return restoreSecrets(fields, incoming, withRows(fields, before))
-  }
-
   function checkedConfig(id: string, incoming: Config): { stored: Config; check: CheckedConfig } {
-    const { config: stored, errors } = restored(id, incoming)
+    const { config: stored, errors } = restoreConfig(context, id, incoming)
     const environment = context.environment(manifests.get(id) ?? {})
     const check = checkConfig(manifests.fields(id), stored, environment)
     return { stored, check: { ...check, errors: [...errors, ...check.errors] } }

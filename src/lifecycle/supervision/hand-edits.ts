@@ -1,11 +1,14 @@
+import { isDeepStrictEqual } from 'node:util'
 import { messageOf, Problem } from '../../base/problem.ts'
 import { initialState, stateOf } from '../../journal/evolve.ts'
 import { type HandEdit, handEdits, isInstalled, snapshotOf } from '../../journal/snapshot.ts'
 import type { HostFile } from '../../schema/host-file.ts'
 import { identifierOf } from '../../schema/identifier.ts'
 import type { Fact } from '../../schema/journal-event.ts'
+import type { Config } from '../../schema/plugin.ts'
 import { readChosenLimits } from '../../schema/plugin-limits.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import { restoreConfig } from '../secrets/restore-config.ts'
 import type { Patiently } from './patiently.ts'
 import { unknownVersion } from '../sources/missing-files.ts'
 
@@ -72,7 +75,7 @@ async function factsOfEdit(context: LifecycleContext, edit: HandEdit): Promise<F
       if (!isInstalled(stateOf(snapshotOfPlugin(context, edit.id)))) return []
       return [{ type: 'PluginUninstalled', plugin: edit.id, data: { purged: [] } }]
     case 'configured':
-      return [{ type: 'PluginConfigured', plugin: edit.id, data: { config: edit.config } }]
+      return factsOfConfig(context, edit.id, edit.config)
     case 'limited':
       return factsOfLimits(context, edit.id, edit.limits)
     case 'enabled':
@@ -86,6 +89,15 @@ async function factsOfEdit(context: LifecycleContext, edit: HandEdit): Promise<F
 
 function enabledFact(context: LifecycleContext, id: string): Fact {
   return { type: 'PluginEnabled', plugin: id, data: isSafeMode(context) ? { deferred: true } : {} }
+}
+
+/** Whoever has copied the configuration from the API, or from an export, has placeholders in place of secrets. */
+function factsOfConfig(context: LifecycleContext, id: string, written: Config): Fact[] {
+  const { config, errors } = restoreConfig(context, id, written)
+  if (errors.length > 0)
+    context.logger.warn('A configuration in .host.json was not taken over', { plugin: id, errors })
+  if (errors.length > 0 || isDeepStrictEqual(config, snapshotOfPlugin(context, id).context.config)) return []
+  return [{ type: 'PluginConfigured', plugin: id, data: { config } }]
 }
 
 function factsOfLimits({ logger }: LifecycleContext, id: string, limits: Record<string, unknown>): Fact[] {

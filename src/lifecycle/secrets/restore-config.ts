@@ -1,0 +1,12 @@
+import type { Config } from '../../schema/plugin.ts'
+import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import { withRows } from '../manifests/rows-of-text.ts'
+import { type RestoredConfig, restoreHidden, restoreSecrets } from './restore-secrets.ts'
+
+/** A plugin's configuration as somebody has written it who sees placeholders, with what they stand for. */
+export function restoreConfig(context: LifecycleContext, id: string, incoming: Config): RestoredConfig {
+  const before = snapshotOfPlugin(context, id).context.config
+  const fields = context.manifests.knownFields(id)
+  if (fields === undefined) return { config: restoreHidden(incoming, before), errors: [] }
+  return restoreSecrets(fields, incoming, withRows(fields, before))
+}
