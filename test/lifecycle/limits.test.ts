@@ -115,6 +115,12 @@ test('a limit that a plugin meets leaves the revision as it is for whoever is ab
     headers: { 'if-match': String(etag) },
   })
   assert.deepEqual([stale.status, stale.body.code], [412, 'revision_conflict'])
+  // Whoever has lost the revision on the way does not mean any.
+  const empty = await host.request('POST', `${path}/config`, {
+    body: { config: {} },
+    headers: { 'if-match': '' },
+  })
+  assert.deepEqual([empty.status, empty.body.code], [400, 'body_invalid'])
 })
 
 test('limits out of bounds, and what is no limit, are refused with their places, and nothing changes', async (t) => {

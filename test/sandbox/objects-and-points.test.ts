@@ -341,6 +341,19 @@ test('§7 a control’s setter that never ends is refused in time', async () => 
   )
 })
 
+test('§7 a control whose setter waits for longer than whoever has set it is refused, not broken', async () => {
+  await withPlugin(
+    pluginSource('plugin:control("x", function() return 1 end, function() while true do end end)'),
+    async ({ isolate }) => {
+      await assert.rejects(isolate.setControl('x', 1), {
+        code: 'control_value_invalid',
+        message: /did not take the value of x within 0\.1 s/,
+      })
+    },
+    { controlDeadline: 100, luaCallback: 2_000 },
+  )
+})
+
 test('§7 Lua sets a control with a value, or with a feature and a value', async () => {
   const lines = await linesOf(
     pluginSource(`

@@ -73,7 +73,7 @@ function askedRevision(
   plugin: string,
   context: Context,
 ): Promise<number | undefined> {
-  return expectedRevision(context.get('If-Match') || undefined, () => revisionOf(lifecycle, plugin))
+  return expectedRevision(context.headers['if-match'], () => revisionOf(lifecycle, plugin))
 }
 
 async function revisionOf(lifecycle: LifecycleFacade, plugin: string): Promise<number | undefined> {

@@ -27,7 +27,10 @@ export function createControlRequests(clock: Clock, milliseconds: number): Contr
       open.set(request, answer)
       send(request)
       const late = (): Problem =>
-        new Problem('internal', `${name} did not take the value within ${milliseconds / 1000} s.`)
+        new Problem(
+          'control_value_invalid',
+          `The plugin did not take the value of ${name} within ${milliseconds / 1000} s.`,
+        )
       try {
         const outcome = await withDeadline(clock, milliseconds, answer.promise, late)
         if (outcome.ok) return outcome.value
