@@ -88,8 +88,9 @@ export async function readSnapshot(
     const list = parsed.errors.map(({ path: pointer, message }) => `${pointer || '/'} ${message}`).join('; ')
     throw new Error(`${path} cannot be used: ${list}. ${advice}`)
   }
-  const ids = parsed.value.plugins?.installed?.map(({ id }) => id) ?? []
-  const twice = ids.find((id, position) => ids.indexOf(id) !== position)
+  const twice =
+    repeated(parsed.value.plugins?.installed?.map(({ id }) => id)) ??
+    repeated(parsed.value.repositories?.map(({ name }) => `the repository ${name}`))
   if (twice !== undefined) throw new Error(`${path} lists ${twice} twice. ${advice}`)
   try {
     return changeHostFile(vault, 'open', parsed.value)
@@ -98,6 +99,9 @@ export async function readSnapshot(
     throw new Error(`${path} cannot be used: ${messageOf(error)}. ${advice}`, { cause: error })
   }
 }
+
+const repeated = (texts: readonly string[] = []): string | undefined =>
+  texts.find((text, position) => texts.indexOf(text) !== position)
 
 /** Throws one sentence with the places where `.host.json` was changed, but hardly by a person. */
 export function refuseDoubtfulEdits(directory: string, written: HostFile, file: HostFile): void {

@@ -82,6 +82,11 @@ const refused: [title: string, content: string, sentence: RegExp][] = [
     /\/plugins\/installed\/0\/enabled/,
   ],
   ['a short id', '{"plugins":{"installed":[{"id":"clock"}]}}', /\/plugins\/installed\/0\/id/],
+  [
+    'a repository twice',
+    '{"repositories":[{"name":"a","url":"x"},{"name":"a","url":"y"}]}',
+    /the repository a twice/,
+  ],
   ['an id twice', '{"plugins":{"installed":[{"id":"@a/b"},{"id":"@a/b"}]}}', /@a\/b twice/],
   ['a newer version', '{"version":2}', /\/version must be 1/],
   [
