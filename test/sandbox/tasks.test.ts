@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { creditLimit, flowCells } from '../../src/schema/flow-cells.ts'
 import type { HttpRequest } from '../../src/schema/outside.ts'
 import type { WorkerMessage } from '../../src/schema/worker-protocol.ts'
@@ -196,5 +197,29 @@ test('whatever waits for room with the host goes on when there is some', () => {
   Atomics.store(cells, flowCells.credit, creditLimit)
   outbox.flush()
   assert.deepEqual([woken, sent.length, outbox.pause()], [['task', 'call'], 1, undefined])
+  outbox.close()
+})
+
+test('what a callback does goes out together, although it was set aside in its midst', async () => {
+  const flow = new SharedArrayBuffer(64)
+  Atomics.store(new Int32Array(flow), flowCells.credit, creditLimit)
+  const sent: WorkerMessage[] = []
+  let isSetAside = true
+  const outbox = createOutbox({
+    ...{ isolate: 1, flow, post: (message: WorkerMessage) => sent.push(message), complete: () => [] },
+    isSetAside: () => isSetAside,
+    impatient: () => true,
+  })
+  outbox.send({ kind: 'limitReached', limit: 'timers' })
+  await setImmediate()
+  outbox.send({ kind: 'limitReached', limit: 'objects' })
+  await setImmediate()
+  const before = sent.length
+  isSetAside = false
+  await setImmediate()
+  assert.deepEqual(
+    [before, sent.map((message) => (message.kind === 'batch' ? message.operations.length : 0))],
+    [0, [2]],
+  )
   outbox.close()
 })

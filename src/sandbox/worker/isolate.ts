@@ -77,6 +77,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   const outbox = createOutbox({
     ...{ isolate, flow: setup.flow, post },
     complete: changedResources,
+    isSetAside: turns && (() => tasks.isSetAside),
     impatient,
   })
   const log = createPluginLog(outbox.sendFrame, redactor)

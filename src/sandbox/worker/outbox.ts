@@ -12,6 +12,8 @@ export const batchOperationLimit = 256
 export const batchByteLimit = 128 * 1024
 /** Milliseconds that a plugin which floods waits for the host before what can be lost is lost. */
 export const creditDeadline = 5_000
+/** Milliseconds in which what a callback does goes out together, although it was set aside meanwhile. */
+const longestHold = 50
 /** Milliseconds of a wait in a worker with others before looking again whether it takes too long. */
 const patience = 20
 
@@ -45,17 +47,27 @@ export interface OutboxSettings {
   post(message: WorkerMessage, transfer?: ArrayBuffer[]): void
   /** Operations to add to each batch: what has changed without saying so. */
   complete(): Operation[]
+  /** Whether a callback has been set aside in its midst. */
+  isSetAside?: (() => boolean) | undefined
   /** Whether to wait no longer on the spot for credit: the worker is not the plugin's alone, which can be set aside. */
   impatient?: (() => boolean) | undefined
 }
 
-export function createOutbox({ isolate, flow, post, complete, impatient }: OutboxSettings): Outbox {
+export function createOutbox({
+  isolate,
+  flow,
+  post,
+  complete,
+  isSetAside,
+  impatient,
+}: OutboxSettings): Outbox {
   const cells = new Int32Array(flow)
   let pending: (Operation | Uint8Array<ArrayBuffer>)[] = []
   /** Of the operations among them; frames know their own. */
   let operationBytes = 0
   const frames = createFrameWriter()
   let scheduled: NodeJS.Immediate | undefined
+  let heldSince: number | undefined
   let lost = 0
   let closed = false
   /** Settle what waits for room: a task, and such as serve another plugin on top of it. */
@@ -161,8 +173,22 @@ export function createOutbox({ isolate, flow, post, complete, impatient }: Outbo
 
   const isEmpty = (): boolean => pending.length === 0 && frames.length === 0
 
+  /** Whoever hears of the first thing that a callback does finds the others done, too, if it takes no longer. */
+  function isHeld(): boolean {
+    if (isSetAside?.() !== true) {
+      heldSince = undefined
+      return false
+    }
+    heldSince ??= performance.now()
+    return performance.now() - heldSince < longestHold
+  }
+
   function flushOnCredit(): void {
     scheduled = undefined
+    if (isHeld()) {
+      schedule()
+      return
+    }
     gather()
     // Without credit it stays until the host says that there is some.
     if (isEmpty()) return

@@ -26,6 +26,8 @@ export interface Tasks {
   cancel(call: number): void
   /** Runs `wait`, which keeps the stack: meanwhile others are served on top of it. */
   whileWaiting<T>(wait: () => T): T
+  /** The task under way was set aside because its slice was over. */
+  readonly isSetAside: boolean
   /** Has `moreWork` asked, in a slice. */
   schedule(): void
   /** Nothing is done any more. */
@@ -178,6 +180,9 @@ export function createTasks(settings: TasksSettings): Tasks {
       } finally {
         waitsOnSpot -= 1
       }
+    },
+    get isSetAside() {
+      return stack.at(-1)?.state === 'ready'
     },
     schedule() {
       if (!runner.closed && !runner.inSlice) queue.add(runner)
