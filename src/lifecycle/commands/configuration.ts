@@ -8,7 +8,7 @@ import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { CommandContext, ConfigCheck, Lifecycle } from '../lifecycle.ts'
 import type { PluginQueries } from '../queries/plugin-queries.ts'
 import type { Reload } from '../loading/reload.ts'
-import { restoreConfig } from '../secrets/restore-config.ts'
+import { restoreConfig } from '../installing/restore-config.ts'
 import { restoredPlaces } from '../secrets/restore-secrets.ts'
 import { hiddenValue, hideSecrets } from '../secrets/secrets.ts'
 

@@ -8,7 +8,7 @@ import type { Fact } from '../../schema/journal-event.ts'
 import type { Config } from '../../schema/plugin.ts'
 import { readChosenLimits } from '../../schema/plugin-limits.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
-import { restoreConfig } from '../secrets/restore-config.ts'
+import { restoreConfig } from '../installing/restore-config.ts'
 import type { Patiently } from './patiently.ts'
 import { unknownVersion } from '../sources/missing-files.ts'
 

@@ -1,7 +1,7 @@
 import type { Config } from '../../schema/plugin.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { withRows } from '../manifests/rows-of-text.ts'
-import { type RestoredConfig, restoreHidden, restoreSecrets } from './restore-secrets.ts'
+import { type RestoredConfig, restoreHidden, restoreSecrets } from '../secrets/restore-secrets.ts'
 
 /** A plugin's configuration as somebody has written it who sees placeholders, with what they stand for. */
 export function restoreConfig(context: LifecycleContext, id: string, incoming: Config): RestoredConfig {
