@@ -192,9 +192,10 @@ test('§10 a sensor that gives 0, 1 or a boolean is a binary sensor, unless it i
       expose({ get = function() return 1 end }, "sensor", { id = "count", state_class = "total" })
       expose({ get = function() return 0.5 end }, "sensor", { id = "half" })
       plugin:on("door", function(value) door = value tell() end)
-      plugin:setTimeout(0, function() plugin:emit("door", 1) plugin:emit("door", 7) plugin:emit("door", 0) end)
+      plugin:on("go", function() plugin:emit("door", 1) plugin:emit("door", 7) plugin:emit("door", 0) end)
     `),
-    async ({ recorder }) => {
+    async ({ isolate, recorder }) => {
+      isolate.deliverEvent('go', json(null))
       await stateIs(recorder, 'door', { value: 0 })
       assert.deepEqual(
         recorder.named('setExposure').map(([id, shown]) => [id, (shown as Exposure).component]),
