@@ -204,10 +204,10 @@ test('what a callback does goes out together, although it was set aside in its m
   const flow = new SharedArrayBuffer(64)
   Atomics.store(new Int32Array(flow), flowCells.credit, creditLimit)
   const sent: WorkerMessage[] = []
-  let isSetAside = true
+  let isAside = true
   const outbox = createOutbox({
     ...{ isolate: 1, flow, post: (message: WorkerMessage) => sent.push(message), complete: () => [] },
-    isSetAside: () => isSetAside,
+    isAside: () => isAside,
     impatient: () => true,
   })
   outbox.send({ kind: 'limitReached', limit: 'timers' })
@@ -215,7 +215,7 @@ test('what a callback does goes out together, although it was set aside in its m
   outbox.send({ kind: 'limitReached', limit: 'objects' })
   await setImmediate()
   const before = sent.length
-  isSetAside = false
+  isAside = false
   await setImmediate()
   assert.deepEqual(
     [before, sent.map((message) => (message.kind === 'batch' ? message.operations.length : 0))],

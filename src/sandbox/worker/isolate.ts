@@ -77,7 +77,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   const outbox = createOutbox({
     ...{ isolate, flow: setup.flow, post },
     complete: changedResources,
-    isSetAside: turns && (() => tasks.isSetAside),
+    isAside: turns && (() => tasks.isAside),
     impatient,
   })
   const log = createPluginLog(outbox.sendFrame, redactor)

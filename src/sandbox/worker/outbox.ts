@@ -48,19 +48,12 @@ export interface OutboxSettings {
   /** Operations to add to each batch: what has changed without saying so. */
   complete(): Operation[]
   /** Whether a callback has been set aside in its midst. */
-  isSetAside?: (() => boolean) | undefined
+  isAside?: (() => boolean) | undefined
   /** Whether to wait no longer on the spot for credit: the worker is not the plugin's alone, which can be set aside. */
   impatient?: (() => boolean) | undefined
 }
 
-export function createOutbox({
-  isolate,
-  flow,
-  post,
-  complete,
-  isSetAside,
-  impatient,
-}: OutboxSettings): Outbox {
+export function createOutbox({ isolate, flow, post, complete, isAside, impatient }: OutboxSettings): Outbox {
   const cells = new Int32Array(flow)
   let pending: (Operation | Uint8Array<ArrayBuffer>)[] = []
   /** Of the operations among them; frames know their own. */
@@ -175,7 +168,7 @@ export function createOutbox({
 
   /** Whoever hears of the first thing that a callback does finds the others done, too, if it takes no longer. */
   function isHeld(): boolean {
-    if (isSetAside?.() !== true) {
+    if (isAside?.() !== true) {
       heldSince = undefined
       return false
     }

@@ -133,15 +133,11 @@ export function createOutsideCalls(
       waiting[service].push(lastNumber)
       sendWaiting(service)
     },
-    count: (service) => inFlight[service] + waiting[service].length,
+    count: (service) => (lastWords === undefined ? inFlight[service] + waiting[service].length : 0),
     giveUp() {
       lastWords ??= 0
       for (const [number, { sent }] of pending) if (sent) send({ kind: 'cancel', number })
       pending.clear()
-      for (const service of Object.keys(waiting) as OutsideService[]) {
-        waiting[service].length = 0
-        inFlight[service] = 0
-      }
     },
   }
 }

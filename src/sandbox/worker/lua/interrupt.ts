@@ -84,9 +84,10 @@ export function createInterrupt(
     const now = monotonic()
     callsPerLook = now - looked > longCalls ? 1 : Math.min(mostCallsPerLook, callsPerLook * 2)
     looked = now
-    if (now - asked < longestSilence && !preemption.due(L)) return callsPerLook
-    asked = now
-    askSoon(L)
+    if (now - asked >= longestSilence || preemption.due(L)) {
+      asked = now
+      askSoon(L)
+    }
     return callsPerLook
   }
 

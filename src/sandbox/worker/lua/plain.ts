@@ -169,8 +169,10 @@ function* fromJsonInSteps(
       progress.made = 0
       yield pause
     }
-    const steps = isContainer(item) ? fromJsonInSteps(runtime, item, depth + 1, progress) : undefined
-    table.set(names?.[index] ?? index + 1, steps ? yield* steps : fromJson(runtime, item, depth + 1))
+    const value = isContainer(item)
+      ? yield* fromJsonInSteps(runtime, item, depth + 1, progress)
+      : fromJson(runtime, item, depth + 1)
+    table.set(names?.[index] ?? index + 1, value)
   }
   return table
 }

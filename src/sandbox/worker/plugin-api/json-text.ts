@@ -16,11 +16,13 @@ export function parseJsonText(text: string, most = mostJsonValues): Json {
   return JSON.parse(text) as Json
 }
 
-/** Code units. */
-const signs = {
-  ...{ backslash: 0x5c, quote: 0x22, comma: 0x2c },
-  ...{ bracket: 0x5b, bracketEnd: 0x5d, brace: 0x7b, braceEnd: 0x7d },
-}
+const backslash = 0x5c
+const quote = 0x22
+const comma = 0x2c
+const bracket = 0x5b
+const bracketEnd = 0x5d
+const brace = 0x7b
+const braceEnd = 0x7d
 
 /** Looks at the signs outside of strings, whether or not the text is JSON. */
 function assertReadable(text: string, most: number): void {
@@ -30,15 +32,15 @@ function assertReadable(text: string, most: number): void {
   for (let index = 0; index < text.length; index += 1) {
     const unit = text.charCodeAt(index)
     if (inString) {
-      if (unit === signs.backslash) index += 1
-      else if (unit === signs.quote) inString = false
-    } else if (unit === signs.quote) inString = true
-    else if (unit === signs.bracket || unit === signs.brace) {
+      if (unit === backslash) index += 1
+      else if (unit === quote) inString = false
+    } else if (unit === quote) inString = true
+    else if (unit === bracket || unit === brace) {
       depth += 1
       values += 1
       if (depth > deepest) throw new Error(`more than ${deepest} levels deep`)
-    } else if (unit === signs.bracketEnd || unit === signs.braceEnd) depth -= 1
-    else if (unit === signs.comma) values += 1
+    } else if (unit === bracketEnd || unit === braceEnd) depth -= 1
+    else if (unit === comma) values += 1
     if (values > most) throw new Error(`more than ${most} values`)
   }
 }

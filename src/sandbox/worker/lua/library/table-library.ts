@@ -118,8 +118,7 @@ function unpack(L: LuaState): number {
   const last = lua.lua_isnoneornil(L, 3) ? list.length() : auxiliary.luaL_checkinteger(L, 3)
   const count = last - first + 1
   if (count <= 0) return 0
-  if (!lua.lua_checkstack(L, Math.min(count, Number.MAX_SAFE_INTEGER)))
-    throw new LuaFailure('too many results to unpack')
+  if (!lua.lua_checkstack(L, count)) throw new LuaFailure('too many results to unpack')
   for (let index = first; index <= last; index += 1) pushValue(L, list.get(index))
   return count
 }
