@@ -1,5 +1,4 @@
 import { parseFullId } from './identifier.ts'
-import { isTopic } from '../base/topic-filter.ts'
 
 /** Every topic of the contract's section 4, as pure functions. */
 
@@ -30,11 +29,6 @@ export function decodeLevel(level: string): string | undefined {
   } catch {
     return undefined
   }
-}
-
-/** Whether `HOST_MQTT_ROOT` may have this value: levels that are not empty, no wildcard, no leading `$`. */
-export function isTopicRoot(text: string): boolean {
-  return isTopic(text) && !text.startsWith('$') && text.split('/').every((level) => level !== '')
 }
 
 /** What all topics of a plugin begin with; `plugin` is its full id. */

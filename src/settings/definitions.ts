@@ -213,9 +213,13 @@ export class SettingsError extends Error {
   override readonly name = 'SettingsError'
 }
 
+/** Characters of a value that is refused: enough to know it again. */
+const mostShown = 200
+
 /** An error with both names of the setting. `expected` completes "it must be …". */
 export function bad(name: SettingName, value: string | undefined, expected: string): SettingsError {
   const { flag, variable } = definitions[name]
-  const shown = value === undefined ? 'missing' : JSON.stringify(value)
+  const start = value?.slice(0, mostShown)
+  const shown = start === undefined ? 'missing' : `${JSON.stringify(start)}${start === value ? '' : '…'}`
   return new SettingsError(`${variable} (--${flag}) is ${shown}; it must be ${expected}.`)
 }

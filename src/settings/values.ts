@@ -94,6 +94,8 @@ export function readMqttUrl(value: string | undefined): string | undefined {
 
 /** The broker takes a hundred levels in all, of which what follows the first ones needs some. */
 const mostLevels = 50
+/** In UTF-8. A topic has 65,535, and names of plugins and of what they have follow. */
+const mostBytes = 1_000
 
 function areTopicLevels(value: string): boolean {
   const levels = value.split('/')
@@ -101,11 +103,12 @@ function areTopicLevels(value: string): boolean {
     !/[+#\p{Cc}]/u.test(value) &&
     !value.startsWith('$') &&
     !levels.includes('') &&
-    levels.length <= mostLevels
+    levels.length <= mostLevels &&
+    Buffer.byteLength(value) <= mostBytes
   )
 }
 
-const levelsExpected = `topic levels, ${mostLevels} at most, without +, #, control characters and a leading $`
+const levelsExpected = `topic levels, ${mostLevels} and ${mostBytes} bytes at most, without +, #, control characters and a leading $`
 
 export function readRoot(value: string): string {
   if (!areTopicLevels(value)) throw bad('mqttRoot', value, `one or more ${levelsExpected}`)

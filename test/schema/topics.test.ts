@@ -8,7 +8,6 @@ import {
   discoveryTopic,
   isDiscoveryTopicOf,
   encodeLevel,
-  isTopicRoot,
 } from '../../src/schema/topics.ts'
 
 const clock = '@starter/clock'
@@ -115,9 +114,4 @@ test('Commands are read from their topics, and nothing else is one', () => {
     ),
     ['list', undefined, undefined, undefined],
   )
-})
-
-test('A root is made of full levels without wildcards', () => {
-  const roots = ['host', 'my/house', '', '/x', 'x/', 'a//b', 'a/#', '+', '$SYS', '$x/y']
-  assert.deepEqual(roots.filter(isTopicRoot), ['host', 'my/house'])
 })
