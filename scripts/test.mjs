@@ -48,7 +48,7 @@ function textOf(file) {
   return [text, ...parts.map((part) => readFileSync(part, 'utf8'))].join('\n')
 }
 
-/** Modules to run in this order, each in a process of its own: they are in `folder`, and import the test files. */
+/** Modules to run in this order, each in a process of its own, with the test files that they import: they are in `folder`. */
 function modulesOf(files, folder) {
   // The long ones measure what a process takes.
   const isAlone = (file) => file.endsWith('.long.test.ts') || needsOwnProcess.test(textOf(file))
@@ -58,17 +58,23 @@ function modulesOf(files, folder) {
   const groups = Array.from({ length: count }, (_, nth) =>
     sharing.filter((_, index) => index % count === nth),
   )
-  return [...files.filter(isAlone).map((file) => [file]), ...groups].map((group, index) => {
-    const path = join(folder, `${String(index).padStart(3, '0')}.test.mjs`)
-    writeFileSync(path, group.map((file) => `import ${JSON.stringify(pathToFileURL(file))}\n`).join(''))
-    return path
-  })
+  return new Map(
+    [...files.filter(isAlone).map((file) => [file]), ...groups].map((group, index) => {
+      const path = join(folder, `${String(index).padStart(3, '0')}.test.mjs`)
+      writeFileSync(path, group.map((file) => `import ${JSON.stringify(pathToFileURL(file))}\n`).join(''))
+      return [path, group]
+    }),
+  )
 }
 
-/** Runs these files; the exit code, and the files with a failure. */
+/**
+ * Runs these files; the exit code, and what has failed: files, or all those of a process that ended in their midst, which
+ * may be anybody's doing.
+ */
 function run(files, concurrency) {
   const folder = mkdtempSync(join(tmpdir(), 'lupine-test-'))
   try {
+    const modules = modulesOf(files, folder)
     const { status } = spawnSync(
       process.execPath,
       [
@@ -84,16 +90,18 @@ function run(files, concurrency) {
         // five times as long on a machine with other things to do.
         '--test-timeout=600000',
         ...flags,
-        ...modulesOf(files, folder),
+        ...modules.keys(),
       ],
       { stdio: 'inherit', env: { ...process.env, ...memoryEnvironment } },
     )
-    const failed = readFileSync(join(folder, 'failed'), 'utf8').split('\n').filter(Boolean)
-    for (const module of failed.filter((file) => dirname(file) === folder))
-      console.log(
-        `\n${basename(module)}, which did not end or could not be loaded, is\n${readFileSync(module, 'utf8')}`,
-      )
-    return { status: status ?? 1, failed: [...new Set(failed)].map((file) => relative('.', resolve(file))) }
+    const failed = new Set(readFileSync(join(folder, 'failed'), 'utf8').split('\n').filter(Boolean))
+    const groups = [...failed].map((file) => {
+      const group = modules.get(file)
+      if (group === undefined) return [relative('.', resolve(file))]
+      console.log(`\n${basename(file)}, which did not end or could not be loaded, is\n${group.join('\n')}`)
+      return group
+    })
+    return { status: status ?? 1, failed: groups }
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
@@ -114,19 +122,24 @@ const files = (named.length > 0 ? named : ['test', 'repository'])
   .map((file) => relative('.', resolve(file)))
 const first = run(files, isLongRun ? 2 : processesAtOnce)
 let { status } = first
-const failed = [...new Set(first.failed.flatMap(testFilesOf))]
-const isEachKnown = first.failed.every((file) => testFilesOf(file).length > 0)
+const failed = first.failed.map((group) => [...new Set(group.flatMap(testFilesOf))])
+const isEachKnown = failed.every((group) => group.length > 0)
 // Real workers, brokers and browsers share two cores here. What fails beside others is run once more by itself:
 // a defect fails again, and what passes is named, so that it gets mended and is not forgotten.
 const isWorthAnotherRun =
-  files.length > 1 && failed.length > 0 && first.failed.length <= mostFilesAgain && isEachKnown
+  files.length > 1 && failed.length > 0 && failed.length <= mostFilesAgain && isEachKnown
 if (status !== 0 && isWorthAnotherRun) {
-  console.log(`\nAgain, each by itself:\n${failed.map((file) => `  ${file}`).join('\n')}\n`)
-  const failedAgain = failed.filter((file) => run([file], 1).status !== 0)
-  const unsteady = failed.filter((file) => !failedAgain.includes(file))
+  console.log(
+    `\nAgain, each by itself:\n${failed
+      .flat()
+      .map((file) => `  ${file}`)
+      .join('\n')}\n`,
+  )
+  const failedAgain = failed.filter((group) => run(group, 1).status !== 0)
+  const unsteady = failed.filter((group) => !failedAgain.includes(group))
   if (unsteady.length > 0)
-    console.log(`\nUnsteady (failed beside others, passed alone): ${unsteady.join(', ')}`)
-  if (failedAgain.length > 0) console.log(`\nFailed twice: ${failedAgain.join(', ')}`)
+    console.log(`\nUnsteady (failed beside others, passed alone): ${unsteady.flat().join(', ')}`)
+  if (failedAgain.length > 0) console.log(`\nFailed twice: ${failedAgain.flat().join(', ')}`)
   else status = 0
 }
 process.exit(status)
