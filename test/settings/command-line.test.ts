@@ -103,7 +103,11 @@ const refused: [commandLine: string[], environment: Record<string, string>, sent
     { HOST_MQTT_URL: url },
     /^HOST_MQTT_URL \(--mqtt-url\) must be like mqtt:\/\/broker:1883/,
   ]),
-  [[], { HOST_MQTT_ROOT: `${'a/'.repeat(50)}b` }, /^HOST_MQTT_ROOT .* topic levels, 50 and 1000 bytes at most/],
+  [
+    [],
+    { HOST_MQTT_ROOT: `${'a/'.repeat(50)}b` },
+    /^HOST_MQTT_ROOT .* topic levels, 50 and 1000 bytes at most/,
+  ],
   [[], { HOST_MQTT_ROOT: 'a'.repeat(1_001) }, /^HOST_MQTT_ROOT .* "a{200}"…; .* 1000 bytes at most/],
   [[], { HOST_MQTT_ROOT: 'a\nb' }, /^HOST_MQTT_ROOT .* control characters/],
   [[], { HOST_DISCOVERY_PREFIX: '$SYS' }, /^HOST_DISCOVERY_PREFIX .* a leading \$, or empty/],

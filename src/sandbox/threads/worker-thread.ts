@@ -17,6 +17,7 @@ import { IsolateError } from '../isolate.ts'
 import type { SandboxLimits } from '../limits.ts'
 import { createPendingRequests, type Reply } from '../calls/pending-requests.ts'
 import { workerBootstrap, workerProgram } from './worker-entry.ts'
+import { terminateWorker } from './worker-termination.ts'
 
 /** Characters that a worker may write to its standard streams at a time; plugins have no way to do it. */
 const outputLimit = 2_000
@@ -154,7 +155,7 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
   function close(): Promise<void> {
     gone = true
     heartbeat.stop()
-    exited ??= Promise.all([worker.terminate(), requests.close()])
+    exited ??= Promise.all([terminateWorker(worker), requests.close()])
     return exited.then(() => undefined)
   }
 
