@@ -157,6 +157,7 @@ test(
 test('a flush fails with its connection, and works on the next one', options, async (context) => {
   const { way, bus } = await createStage(context)
   await bus.start()
+  await until('the connection', async () => bus.connected)
   way.hold()
   const flushed = bus.flush()
   // It has been asked for by then.
