@@ -453,3 +453,21 @@ test('what a plugin removes is gone, with its value and its exposure, and can be
     },
   )
 })
+
+test('§7 a sensor that nobody has touched is handed on whole', async () => {
+  await withPlugin(
+    pluginSource(`
+      local names = {}
+      for name in pairs(plugin:control("level", function() return 1 end, function() end)) do names[#names + 1] = name end
+      print(table.concat(names, " "))
+      local sensor = plugin:sensor("inside", function() return 2 end)
+      print(plugin:get("inside") == sensor, sensor._id, sensor.get(), sensor:get())
+    `),
+    ({ recorder }) => {
+      assert.deepEqual(recorder.logs(), [
+        'info _id _type get _notify notify onChange on emit set',
+        'info true\tinside\t2\t2',
+      ])
+    },
+  )
+})

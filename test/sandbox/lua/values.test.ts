@@ -83,6 +83,50 @@ describe('values', () => {
     assert.equal(table.get(1), true)
   })
 
+  test('a table that is filled late is one with its fields for whoever looks first', () => {
+    const looks = {
+      'return t.a, t.b': [1, 2],
+      'return #t, t.b': [2, 2],
+      'return next(t)': ['a', 1],
+      'local names = {} for name in pairs(t) do names[#names + 1] = tostring(name) end return table.concat(names, " ")':
+        ['a b 1 2'],
+      't.b = 5 t.c = 6 return t.a, t.b, t.c': [1, 5, 6],
+      't.a = nil return t.a, t.b, next(t)': [null, 2, 'b', 2],
+      't[3] = "third" return #t, t[1]': [3, 'first'],
+      'return table.unpack(t)': ['first', 'second'],
+      'setmetatable(t, {__index = {a = 7, d = 8}}) return t.a, t.d': [1, 8],
+      'return select("#", string.format("%s", t)), t.b': [1, 2],
+    }
+    for (const [look, expected] of Object.entries(looks)) {
+      const runtime = createState()
+      let filled = 0
+      const table = runtime.newTable((given) => {
+        filled += 1
+        given.set('a', 1)
+        given.set('b', 2)
+        given.set(1, bytes('first'))
+        given.set(2, bytes('second'))
+      })
+      runtime.globals.set('t', table)
+      assert.deepEqual(evaluate('local u = {t} return u[1] == t', runtime), [true])
+      assert.equal(filled, 0, 'to keep it is not to look')
+      assert.deepEqual(evaluate(look, runtime), expected, look)
+      assert.equal(filled, 1, look)
+    }
+    const fill = (given: LuaTable): void => given.set('a', 1)
+    const pairs = (table: LuaTable): unknown[] =>
+      table.entries().map(([key, value]) => [readable(key), value])
+    assert.deepEqual(pairs(createState().newTable(fill)), [['a', 1]])
+    assert.deepEqual(createState().newTable(fill).textEntries(), [['a', 1]])
+    assert.equal(createState().newTable(fill).get('a'), 1)
+    const written = createState().newTable(fill)
+    written.set('b', 2)
+    assert.deepEqual(pairs(written), [
+      ['a', 1],
+      ['b', 2],
+    ])
+  })
+
   test('a metamethod that JavaScript sets is seen by Lua', () => {
     const runtime = createState()
     const table = runtime.newTable()

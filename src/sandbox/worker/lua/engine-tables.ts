@@ -1,7 +1,7 @@
 /**
  * Lua's tables, in place of fengari's, which made two maps for each table and one more for each field that was added.
- * All of fengari reaches tables through these functions. A field that is set past whoever watches its table is set by
- * `rawSet`.
+ * All of fengari reaches tables through these functions, and its own are not in the worker's program. A field that is set
+ * past whoever watches its table is set by `rawSet`.
  */
 import { debugging, metamethods, objects, tables } from './engine-core.ts'
 import { definitions, strings } from './engine-settings.ts'
@@ -32,13 +32,21 @@ interface Fields extends RawTable {
   /** Fields that were removed since the last one was added: a traversal goes on from there. */
   removed: Map<unknown, TableEntry> | undefined
   removedObjects: WeakMap<object, TableEntry> | undefined
+  /** Sets the fields, once somebody looks at them or adds one; it is given the table's reference. */
+  late: ((table: LuaTable) => void) | undefined
+  /** Bits of the metamethods that are known to be absent. */
+  flags: number
 }
+
+/** Of all tables whose fields are still to be set. */
+const none = new Map<unknown, TableEntry>()
 
 /** A class, because fengari asks for it by `instanceof`. */
 class Table implements Fields {
   /** For `tostring`. */
   readonly id: number
-  strong = new Map<unknown, TableEntry>()
+  // Not undefined at first: V8 would have to look each time whether it is a map.
+  declare strong: Map<unknown, TableEntry>
   isShared = false
   f: TableEntry | undefined = undefined
   l: TableEntry | undefined = undefined
@@ -46,13 +54,15 @@ class Table implements Fields {
   removed: Map<unknown, TableEntry> | undefined = undefined
   removedObjects: WeakMap<object, TableEntry> | undefined = undefined
   metatable: RawTable | null = null
-  /** Bits of the metamethods that are known to be absent. */
   flags = ~0
   writer: TaggedValue | undefined = undefined
   reference: LuaTable | undefined = undefined
+  declare late: Fields['late']
 
-  constructor(L: LuaState) {
+  constructor(L: LuaState, late?: Fields['late']) {
     this.id = L.l_G.id_counter++
+    this.late = late
+    this.strong = late === undefined ? new Map<unknown, TableEntry>() : none
   }
 }
 
@@ -90,6 +100,22 @@ function remove(table: Fields, hash: unknown): void {
   else (table.removed ??= new Map()).set(hash, entry)
 }
 
+/** A table whose fields are set when somebody looks, as most that the host hands out are only kept. It needs a reference. */
+export const lateTable = (L: LuaState, late: Fields['late']): RawTable => new Table(L, late)
+
+function complete(table: Fields): void {
+  const { late, reference } = table
+  table.late = undefined
+  table.strong = new Map()
+  if (reference !== undefined) late?.(reference)
+}
+
+/** The first entry, in the order in which `next` gives them. */
+export function firstEntry(table: RawTable): TableEntry | undefined {
+  if ((table as Fields).late !== undefined) complete(table as Fields)
+  return table.f
+}
+
 /** A table with the same fields, which costs nothing until somebody changes one of the two. */
 export function sharing(L: LuaState, table: RawTable): RawTable {
   const made = new Table(L)
@@ -117,6 +143,7 @@ function copyFields(table: Fields): void {
 }
 
 function put(table: Fields, hash: unknown, type: number, key: unknown, value: TaggedValue): void {
+  if (table.late !== undefined) complete(table)
   if (table.isShared) copyFields(table)
   if (value.type === nilTag) {
     remove(table, hash)
@@ -143,7 +170,9 @@ export function rawSet(L: LuaState, table: RawTable, key: TaggedValue, value: Ta
  * The length: of several that Lua allows where there are holes, the one that Lua itself has. It keeps room for what a list is
  * made of, so that `{nil, nil, "error"}` has three, and all of `{...}` is handed on by `unpack`.
  */
-function lengthOf({ strong, reach }: Fields): number {
+function lengthOf(table: Fields): number {
+  if (table.late !== undefined) complete(table)
+  const { strong, reach } = table
   const isReached = reach > 0 && strong.has(reach)
   let last = isReached ? reach : 0
   let beyond = isReached ? reach + 1 : strong.size + 1
@@ -170,10 +199,18 @@ Object.assign(tables, {
   Table,
   luaH_new: (L: LuaState) => new Table(L),
   // Nil and NaN are no field's key.
-  luaH_get: (_L: LuaState, table: Fields, key: TaggedValue) =>
-    table.strong.get(hashOf(key))?.value ?? nothing,
-  luaH_getint: (table: Fields, key: number) => table.strong.get(key)?.value ?? nothing,
-  luaH_getstr: (table: Fields, key: LuaString) => table.strong.get(textHash(key))?.value ?? nothing,
+  luaH_get: (_L: LuaState, table: Fields, key: TaggedValue) => {
+    if (table.late !== undefined) complete(table)
+    return table.strong.get(hashOf(key))?.value ?? nothing
+  },
+  luaH_getint: (table: Fields, key: number) => {
+    if (table.late !== undefined) complete(table)
+    return table.strong.get(key)?.value ?? nothing
+  },
+  luaH_getstr: (table: Fields, key: LuaString) => {
+    if (table.late !== undefined) complete(table)
+    return table.strong.get(textHash(key))?.value ?? nothing
+  },
   luaH_setint(table: Fields, key: number, value: TaggedValue): void {
     // A list is made from its end, and taken back from there.
     if (value.type !== nilTag) table.reach = Math.max(table.reach, key)
@@ -181,6 +218,10 @@ Object.assign(tables, {
     put(table, key, integerTag ?? 0, key, value)
   },
   luaH_getn: lengthOf,
+  /** Metamethods that were absent may be there now. */
+  invalidateTMcache(table: Fields): void {
+    table.flags = 0
+  },
   luaH_setfrom(L: LuaState, table: Fields, key: TaggedValue, value: TaggedValue): void {
     if (table.writer === undefined) rawSet(L, table, key, value)
     else metamethods.luaT_callTM(L, table.writer, new TValue(tableTag, table), key, value, 0)
@@ -188,7 +229,7 @@ Object.assign(tables, {
   /** Puts the field after that of the key in `slot` there and above; false behind the last one. */
   luaH_next(L: LuaState, table: Fields, slot: number): boolean {
     const key = L.stack[slot] ?? nothing
-    let entry = table.f
+    let entry = firstEntry(table)
     if (key.type !== nilTag) {
       const hash = hashOf(key)
       const found =

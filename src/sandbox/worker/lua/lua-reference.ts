@@ -1,7 +1,17 @@
 import { toBytes, toUnicode } from './bytes.ts'
-import { basicType, objects, rawSet, strings, tables, tags, variantType } from './engine.ts'
+import {
+  basicType,
+  firstEntry,
+  lateTable,
+  objects,
+  rawSet,
+  strings,
+  tables,
+  tags,
+  variantType,
+} from './engine.ts'
 import type { LuaState, LuaString, RawFunction, RawTable, TaggedValue } from './fengari-types.ts'
-import type { LuaFunction, LuaTable, LuaValue, TableKey } from './lua-value.ts'
+import type { LuaFunction, LuaRuntime, LuaTable, LuaValue, TableKey } from './lua-value.ts'
 import { implementationIn, nameOfShared } from './shared-functions.ts'
 import { nameIfShared } from './shared-strings.ts'
 
@@ -10,7 +20,7 @@ export interface References {
   fromTagged(value: TaggedValue): LuaValue
   /** Throws `TypeError` for what is no Lua value, or belongs to another state. */
   toTagged(value: LuaValue): TaggedValue
-  newTable(): LuaTable
+  newTable: LuaRuntime['newTable']
   /** What Lua knows as `shared` is this function from now on; answers what Lua knew it as before. */
   adopt(made: LuaFunction, shared: RawFunction): RawFunction
 }
@@ -72,7 +82,7 @@ class TableReference implements LuaTable {
   entries(): [LuaValue, LuaValue][] {
     const { fromTagged, passed } = this.#convert
     const pairs: [LuaValue, LuaValue][] = []
-    for (let entry = this.#table.f; entry !== undefined; entry = entry.n) {
+    for (let entry = firstEntry(this.#table); entry !== undefined; entry = entry.n) {
       pairs.push([fromTagged(entry.key), fromTagged(entry.value)])
     }
     passed(1 + pairs.length)
@@ -82,7 +92,7 @@ class TableReference implements LuaTable {
   textEntries(): [LuaValue | string, LuaValue | string][] {
     const { fromTagged, passed } = this.#convert
     const pairs: [LuaValue | string, LuaValue | string][] = []
-    for (let entry = this.#table.f; entry !== undefined; entry = entry.n) {
+    for (let entry = firstEntry(this.#table); entry !== undefined; entry = entry.n) {
       pairs.push([textOf(entry.key) ?? fromTagged(entry.key), textOf(entry.value) ?? fromTagged(entry.value)])
     }
     passed(1 + pairs.length)
@@ -213,9 +223,9 @@ export function createReferences(L: LuaState, stringLimit: number, working: () =
     return tagged(content.type, content.value)
   }
 
-  function newTable(): LuaTable {
+  function newTable(fill?: (table: LuaTable) => void): LuaTable {
     passed(1)
-    return asTable(tables.luaH_new(L))
+    return asTable(fill === undefined ? tables.luaH_new(L) : lateTable(L, fill))
   }
 
   return { fromTagged, toTagged, adopt, newTable }

@@ -95,7 +95,8 @@ export interface LuaRuntime {
   activate(callee: LuaFunction, ...args: LuaValue[]): Activation
   /** Whether Lua is on the stack: what is called now is called from within. */
   readonly inside: boolean
-  newTable(): LuaTable
+  /** `fill`: sets the fields, once somebody looks at them or adds one. */
+  newTable(fill?: (table: LuaTable) => void): LuaTable
   /** Makes a function that Lua can call; `name` appears in tracebacks. */
   wrap(name: string, implementation: HostFunction): LuaFunction
   /** The same for a function that can be set aside while Lua, or somebody else, does something for it. */

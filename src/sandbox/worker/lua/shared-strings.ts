@@ -8,6 +8,9 @@ import type { LuaString, TaggedValue } from './fengari-types.ts'
  * string, and Lua compares what it says.
  */
 const known = new Map<string, LuaString>()
+/** How many there are at most, with those that only came by, and how many characters one of these has. */
+const mostNames = 1_000
+const shortName = 20
 
 /** Only for names that stand in the program: what is known once stays. */
 export function sharedName(text: string): TaggedValue {
@@ -19,8 +22,9 @@ export function sharedName(text: string): TaggedValue {
   return new objects.TValue(tags.string, name)
 }
 
-/** The name, if it is one. */
+/** The name, if it is one. Short ones that come by early become names, too: most are those of fields that the host sets. */
 export function nameIfShared(text: string): TaggedValue | undefined {
   const name = known.get(text)
-  return name && new objects.TValue(tags.string, name)
+  if (name !== undefined) return new objects.TValue(tags.string, name)
+  return known.size < mostNames && text.length <= shortName ? sharedName(text) : undefined
 }

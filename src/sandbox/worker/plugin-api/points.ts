@@ -8,7 +8,7 @@ import { createMakers, type ForeignCaller, type Makers } from '../peers/foreign-
 import { createWaitingAccounts } from '../peers/waiting-accounts.ts'
 import { failureOf } from '../plugin-log.ts'
 import { functionArgument, optionalText, textArgument } from './arguments.ts'
-import { createPoint, type Point, type PointKind } from './point.ts'
+import { createPoint, type Point, type PointKind, type PointKindSettings } from './point.ts'
 
 /** Milliseconds between two readings of a getter that nobody announces with `_notify`. */
 export const readInterval = 1_000
@@ -39,6 +39,11 @@ export function installPoints(context: PluginContext): PluginPoints {
   /** The latest of each id, whichever kind it is. */
   const latest = new Map<string, LuaTable>()
   const waits = createWaitingAccounts(clock.monotonic)
+  const kindOf = (kind: PointKind): PointKindSettings => ({
+    ...{ kind, waits, assertWithinRange },
+    makers: makers[kind],
+  })
+  const kinds = { sensor: kindOf('sensor'), control: kindOf('control') }
   const removalListeners: ((table: LuaTable) => void)[] = []
   let initialised = context.isInitialised()
   let reading: ScheduledCall | undefined
@@ -78,10 +83,7 @@ export function installPoints(context: PluginContext): PluginPoints {
     }
     makers[kind].made(foreignCaller, name)
     replaced?.close()
-    const point = createPoint(context, {
-      ...{ kind, id: name, getter: readLua, setter: writeLua, waits, makers: makers[kind] },
-      assertWithinRange: (value) => assertWithinRange(name, value),
-    })
+    const point = createPoint(context, kinds[kind], { id: name, getter: readLua, setter: writeLua })
     group.set(name, point)
     latest.set(name, point.table)
     // The host knows of it at once; its value comes with the first reading.
