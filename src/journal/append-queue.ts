@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers/promises'
+import { nextTick } from 'node:process'
 import { messageOf, Problem } from '../base/problem.ts'
 import type { Fact, JournalEvent, Origin } from '../schema/journal-event.ts'
 import type { Applied, HostState, LiveState, PluginSnapshot } from './evolve.ts'
@@ -15,13 +15,9 @@ export interface AppendQueue {
   idle(): Promise<void>
 }
 
-/** Milliseconds of a write from which on the disk, and not the processor, says how many there are in a second. */
-const slowWrite = 2
-
 export interface AppendQueueParts {
-  /** Milliseconds since 1970, and since some moment. */
+  /** Milliseconds since 1970. */
   now(): number
-  monotonic(): number
   /** The fold of all that is on disk. */
   state(): HostState
   readonly live: LiveState
@@ -97,21 +93,20 @@ export function createAppendQueue(parts: AppendQueueParts): AppendQueue {
   }
 
   /** Begins to write all that waits. */
-  function writeNext(): { group: Stamped[]; written: Promise<void>; begun: number } | undefined {
+  function writeNext(): { group: Stamped[]; written: Promise<void> } | undefined {
     if (stamped.length === 0) return undefined
     const group = stamped
     stamped = []
     const steps = group.flatMap((each) => each.steps)
-    const begun = parts.monotonic()
     const written = parts.write(steps.map(({ event, text }) => ({ text, plugin: event.plugin })))
     const last = steps.at(-1)?.event
     if (last !== undefined) parts.writing(last, stateAhead)
-    return { group, written, begun }
+    return { group, written }
   }
 
   async function run(): Promise<void> {
     for (let current = writeNext(); current !== undefined;) {
-      const { group, written, begun } = current
+      const { group, written } = current
       try {
         await written
       } catch (error) {
@@ -125,18 +120,15 @@ export function createAppendQueue(parts: AppendQueueParts): AppendQueue {
         current = writeNext()
         continue
       }
-      const rest = parts.restIsDue()
-      const isSlow = parts.monotonic() - begun > slowWrite
-      // A quick disk goes on at once, and whoever waits is told meanwhile. A slow one takes with it what they append next.
-      current = rest || isSlow ? undefined : writeNext()
       for (const { waiting, steps } of group) {
         for (const { event, applied } of steps) parts.commit(event, applied)
         waiting.resolve(steps.map(({ event }) => event))
       }
       parts.committed()
-      if (rest) await parts.rest()
-      else if (isSlow) await setImmediate()
-      current ??= writeNext()
+      if (parts.restIsDue()) await parts.rest()
+      // Whoever has waited has appended again by then: one write for all of that and what waits, instead of one for each.
+      else await new Promise<void>(nextTick)
+      current = writeNext()
     }
     running = undefined
   }

@@ -101,7 +101,6 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
   const createQueue = settings.createQueue ?? createAppendQueue
   const queue = createQueue({
     now: () => clock.now(),
-    monotonic: () => clock.monotonic(),
     state: () => running.state,
     live: running.live,
     encode: (event) => encodeLine(changeEvent(vault, 'seal', asStored(event))),

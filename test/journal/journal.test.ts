@@ -89,6 +89,30 @@ test('many appends at once are written in one group, and each gets its own event
   assert.ok(syncs <= 2, `${syncs} syncs for 50 appends`)
 })
 
+test('callers that append again as soon as they are answered share each write with those that wait', async (context) => {
+  let syncs = 0
+  const files = failingFileSystem((operation) => {
+    if (operation === 'datasync') syncs += 1
+    return false
+  })
+  const journal = await openTestJournal(await temporaryDirectory(context), { files })
+  context.after(() => journal.close())
+  const callers = Array.from({ length: 8 }, (_, number) => `@fixtures/p${number}`)
+  const rounds = 10
+  await Promise.all(
+    callers.map(async (plugin, index) => {
+      await journal.append(installation(plugin), 'http')
+      for (let round = 0; round < rounds; round += 1)
+        await journal.append(
+          [{ type: 'PluginConfigured', plugin, data: { config: { index, round } } }],
+          'http',
+        )
+    }),
+  )
+  // One write for the first caller, whom nobody has waited with, and one for each round of all.
+  assert.ok(syncs <= rounds + 3, `${syncs} syncs for ${rounds} rounds`)
+})
+
 for (const operation of ['write', 'datasync', 'open'] as const) {
   test(`when ${operation} fails the append is refused with storage_full, and works again when there is room`, async (context) => {
     const directory = await temporaryDirectory(context)
