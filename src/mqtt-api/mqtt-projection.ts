@@ -143,9 +143,16 @@ export function createMqttProjection({
       known?.values.clearAll()
       known?.events.clear()
     }
-    const { enabled = false, version = null, error = null } = lifecycle.status(event.plugin) ?? {}
+    const {
+      enabled = false,
+      version = null,
+      error = null,
+      ...now
+    } = lifecycle.status(event.plugin) ?? { state }
     const { host, epoch } = event
-    publishState(event.plugin, { state, enabled, version, error, host, epoch }, event.seq)
+    // Where no host of a fleet may run it nobody has it loaded, whatever the event says of it.
+    const shown = voice !== speaksAlone && now.state === 'unloaded' ? now.state : state
+    publishState(event.plugin, { state: shown, enabled, version, error, host, epoch }, event.seq)
   }
 
   /** Whether there is room for it, if it is to be retained, has been looked at; it goes when the plugin is uninstalled. */

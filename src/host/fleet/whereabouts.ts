@@ -7,7 +7,7 @@ import { holderOf, hostsFor } from './holders.ts'
 /** Where each plugin of the fleet runs, and why one does not, as this host knows it. */
 export interface KnownWhereabouts {
   of(plugin: string): Whereabouts
-  /** Looks at these plugins again. Answers those that are absent now and were not, and the other way round. */
+  /** Looks at these plugins again. Answers those that are absent now and were not, or for another reason, and the other way round. */
   review(plugins: Iterable<string>): string[]
 }
 
@@ -73,14 +73,11 @@ export function createWhereabouts(
       const changed: string[] = []
       for (const plugin of plugins) {
         const code = absenceOf(plugin)
-        if (absences.get(plugin)?.code === code) continue
+        const message = code && sentenceOf(code, plugin)
+        if (absences.get(plugin)?.message === message) continue
         changed.push(plugin)
-        if (code === undefined) absences.delete(plugin)
-        else
-          absences.set(plugin, {
-            ...{ code, message: sentenceOf(code, plugin) },
-            at: new Date(clock.now()).toISOString(),
-          })
+        if (code === undefined || message === undefined) absences.delete(plugin)
+        else absences.set(plugin, { code, message, at: new Date(clock.now()).toISOString() })
       }
       return changed
     },

@@ -287,12 +287,25 @@ test('a plugin runs where its placement says; where no host is like that, it is 
   const placed = await a.request('PUT', path(one, '/placement'), { body: { labels: ['serial'] } })
   assert.deepEqual([placed.status, placed.body.placement], [200, { labels: ['serial'] }])
   await untilPlugin(a, one, 'to run on b', ({ host, state }) => host === 'b' && state === 'running')
+  const states: string[] = []
+  const client = await mqtt.connectAsync(stage.broker)
+  t.after(() => client.endAsync(true))
+  client.on('message', (_topic, payload) => states.push(payload.toString()))
+  await client.subscribeAsync(`host/plugins/${one}/state`, { qos: 1 })
   await b.request('PUT', path(one, '/placement'), { body: { host: 'c' } })
   const nowhere = await untilPlugin(a, one, 'to have no host', ({ error }) => error?.code === 'no_host')
   assert.deepEqual([nowhere.state, nowhere.host, nowhere.enabled], ['unloaded', null, true])
   const refused = await a.request('POST', path(one, '/config'), { body: { config: { word: 'x' } } })
   assert.deepEqual([refused.status, refused.body.code], [503, 'plugin_moving'])
   assert.ok(Number(refused.headers.get('retry-after')) > 0)
+  const last = (): Plugin => JSON.parse(states.at(-1) ?? '{}')
+  await until('it to be told as unloaded', async () => last().error?.code === 'no_host')
+  states.length = 0
+  await b.request('PUT', path(one, '/placement'), { body: { labels: ['attic'] } })
+  // Whoever looks at the error reads what is missing now, and nobody is told that it runs.
+  await untilPlugin(a, one, 'to need another host', ({ error }) => error?.message.includes('attic') === true)
+  await until('that to be told', async () => last().error?.message.includes('attic') === true)
+  assert.deepEqual([...new Set(states.map((text) => JSON.parse(text).state))], ['unloaded'])
   // That it has no host does not keep its owner from giving it one.
   assert.equal((await a.request('PUT', path(one, '/placement'), { body: {} })).status, 200)
   await untilPlugin(a, one, 'to run again', ({ state, host }) => state === 'running' && host !== null)
