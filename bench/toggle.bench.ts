@@ -1,7 +1,9 @@
 import { quantile, report, type Round } from './figure.ts'
 import { startHostStage } from './host-stage.ts'
+import { createToggleWrites } from './toggle-writes.ts'
 
-// A plugin switched off and on again, each answered when it is on disk, above two requests that change nothing.
+// A plugin switched off and on again, each answered when it is on disk, above two requests that change nothing; and
+// beside what the disk takes of it.
 
 const rounds = 7
 const times = 15
@@ -43,24 +45,32 @@ async function unchanged(stage: Stage): Promise<void> {
 }
 
 const found: Record<keyof typeof stages, Round[]> = { shared: [], dedicated: [] }
+const ofWrites: Round[] = []
+const writes = await createToggleWrites()
 try {
   for (const stage of Object.values(stages)) await median(() => offAndOn(stage))
   for (let round = 0; round < rounds; round += 1) {
     for (const kind of ['shared', 'dedicated'] as const) {
       const value = await median(() => offAndOn(stages[kind]))
       found[kind].push({ value, floor: await median(() => unchanged(stages[kind])) })
+      if (kind === 'shared') ofWrites.push({ value, floor: await median(writes.offAndOn) })
     }
   }
 } finally {
-  await Promise.all(Object.values(stages).map((stage) => stage.close()))
+  await Promise.all([writes, ...Object.values(stages)].map((each) => each.close()))
 }
-report(
-  import.meta.filename,
-  (['shared', 'dedicated'] as const).map((kind) => ({
+report(import.meta.filename, [
+  ...(['shared', 'dedicated'] as const).map((kind) => ({
     name: `off and on in a ${kind === 'shared' ? 'shared worker' : 'worker of its own'}, above requests that change nothing, p50`,
     unit: 'ms',
     wanted: kind === 'shared' ? '< 5 ms' : '< 40 ms',
     rounds: found[kind],
     compared: 'difference' as const,
   })),
-)
+  {
+    name: 'off and on in a shared worker with its requests, of the same writes with nothing else, p50',
+    unit: 'ms',
+    wanted: '–',
+    rounds: ofWrites,
+  },
+])
