@@ -33,7 +33,7 @@ interface Fields extends RawTable {
   removed: Map<unknown, TableEntry> | undefined
   removedObjects: WeakMap<object, TableEntry> | undefined
   /** Sets the fields, once somebody looks at them or adds one; it is given the table's reference. */
-  late: ((table: LuaTable) => void) | undefined
+  fill: ((table: LuaTable) => void) | undefined
   /** Bits of the metamethods that are known to be absent. */
   flags: number
 }
@@ -57,12 +57,12 @@ class Table implements Fields {
   flags = ~0
   writer: TaggedValue | undefined = undefined
   reference: LuaTable | undefined = undefined
-  declare late: Fields['late']
+  declare fill: Fields['fill']
 
-  constructor(L: LuaState, late?: Fields['late']) {
+  constructor(L: LuaState, fill?: Fields['fill']) {
     this.id = L.l_G.id_counter++
-    this.late = late
-    this.strong = late === undefined ? new Map<unknown, TableEntry>() : none
+    this.fill = fill
+    this.strong = fill === undefined ? new Map<unknown, TableEntry>() : none
   }
 }
 
@@ -101,18 +101,18 @@ function remove(table: Fields, hash: unknown): void {
 }
 
 /** A table whose fields are set when somebody looks, as most that the host hands out are only kept. It needs a reference. */
-export const lateTable = (L: LuaState, late: Fields['late']): RawTable => new Table(L, late)
+export const lazyTable = (L: LuaState, fill: Fields['fill']): RawTable => new Table(L, fill)
 
-function complete(table: Fields): void {
-  const { late, reference } = table
-  table.late = undefined
+function materialize(table: Fields): void {
+  const { fill, reference } = table
+  table.fill = undefined
   table.strong = new Map()
-  if (reference !== undefined) late?.(reference)
+  if (reference !== undefined) fill?.(reference)
 }
 
 /** The first entry, in the order in which `next` gives them. */
 export function firstEntry(table: RawTable): TableEntry | undefined {
-  if ((table as Fields).late !== undefined) complete(table as Fields)
+  if ((table as Fields).fill !== undefined) materialize(table as Fields)
   return table.f
 }
 
@@ -143,7 +143,7 @@ function copyFields(table: Fields): void {
 }
 
 function put(table: Fields, hash: unknown, type: number, key: unknown, value: TaggedValue): void {
-  if (table.late !== undefined) complete(table)
+  if (table.fill !== undefined) materialize(table)
   if (table.isShared) copyFields(table)
   if (value.type === nilTag) {
     remove(table, hash)
@@ -171,7 +171,7 @@ export function rawSet(L: LuaState, table: RawTable, key: TaggedValue, value: Ta
  * made of, so that `{nil, nil, "error"}` has three, and all of `{...}` is handed on by `unpack`.
  */
 function lengthOf(table: Fields): number {
-  if (table.late !== undefined) complete(table)
+  if (table.fill !== undefined) materialize(table)
   const { strong, reach } = table
   const isReached = reach > 0 && strong.has(reach)
   let last = isReached ? reach : 0
@@ -200,15 +200,15 @@ Object.assign(tables, {
   luaH_new: (L: LuaState) => new Table(L),
   // Nil and NaN are no field's key.
   luaH_get: (_L: LuaState, table: Fields, key: TaggedValue) => {
-    if (table.late !== undefined) complete(table)
+    if (table.fill !== undefined) materialize(table)
     return table.strong.get(hashOf(key))?.value ?? nothing
   },
   luaH_getint: (table: Fields, key: number) => {
-    if (table.late !== undefined) complete(table)
+    if (table.fill !== undefined) materialize(table)
     return table.strong.get(key)?.value ?? nothing
   },
   luaH_getstr: (table: Fields, key: LuaString) => {
-    if (table.late !== undefined) complete(table)
+    if (table.fill !== undefined) materialize(table)
     return table.strong.get(textHash(key))?.value ?? nothing
   },
   luaH_setint(table: Fields, key: number, value: TaggedValue): void {

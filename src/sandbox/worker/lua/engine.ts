@@ -20,7 +20,7 @@ export {
 export { countCall, mostCallsPerLook } from './engine-calls.ts'
 export { whileCompiling } from './engine-numbers.ts'
 export { strings, watchStrings } from './engine-settings.ts'
-export { firstEntry, lateTable, rawSet, sharing } from './engine-tables.ts'
+export { firstEntry, lazyTable, rawSet, sharing } from './engine-tables.ts'
 
 const tag = (name: string): number => {
   const value = definitions.constant_types[name]

@@ -2,7 +2,7 @@ import { toBytes, toUnicode } from './bytes.ts'
 import {
   basicType,
   firstEntry,
-  lateTable,
+  lazyTable,
   objects,
   rawSet,
   strings,
@@ -225,7 +225,7 @@ export function createReferences(L: LuaState, stringLimit: number, working: () =
 
   function newTable(fill?: (table: LuaTable) => void): LuaTable {
     passed(1)
-    return asTable(fill === undefined ? tables.luaH_new(L) : lateTable(L, fill))
+    return asTable(fill === undefined ? tables.luaH_new(L) : lazyTable(L, fill))
   }
 
   return { fromTagged, toTagged, adopt, newTable }
