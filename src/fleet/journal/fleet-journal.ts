@@ -119,7 +119,7 @@ async function refuseOther(
   const { seq } = journal.state
   const advice =
     `Put the stream back from a backup; or, if the fleet really begins anew, move ${directory} away, which has a copy of ` +
-    'what was there.'
+    'what was there. A host that has run alone so far is taken in by "lupine fleet join".'
   if (stream.last < seq) {
     throw new StoreRefusedError(
       `The stream ${stream.name} ends with event ${stream.last}, and this host has seen event ${seq}: somebody has ` +

@@ -38,6 +38,25 @@ test('a host with another key than the fleet is refused with one line, and chang
   assert.equal(a.host.lifecycle.lastSeq, lastSeq)
 })
 
+test('the directory of a host of a fleet does not run alone, where its plugins would run twice', async (t) => {
+  const stage = await startFleetStage(t, standardFixtures)
+  const a = await stage.start('a')
+  await install(a, '@fixtures/demo')
+  await a.host.close()
+  const alone = { settings: { fleet: undefined } }
+  await assert.rejects(stage.start('a', alone), /is of a host of a fleet, a, .*HOST_FLEET_URL.*fleet leave/)
+})
+
+test('a directory of a host that has run alone is told how it joins a fleet', async (t) => {
+  const stage = await startFleetStage(t, standardFixtures)
+  const alone = await stage.start('a', { settings: { fleet: undefined }, directory: 'alone' })
+  await install(alone, '@fixtures/demo')
+  await alone.host.close()
+  const b = await stage.start('b')
+  await install(b, '@fixtures/hello')
+  await assert.rejects(stage.start('a', { directory: 'alone' }), /taken in by "lupine fleet join"/)
+})
+
 test('a host that is started safely takes no plugin, also none that it had, until its drain is ended', async (t) => {
   const stage = await startFleetStage(t, standardFixtures)
   const a = await stage.start('a')
