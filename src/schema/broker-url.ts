@@ -8,14 +8,11 @@ export interface BrokerUrl {
   password?: string
 }
 
-/** What an address of a broker has to be. */
-export const brokerUrlExpected =
-  'like mqtt://broker:1883 (mqtt, mqtts, ws or wss, a host, and a port up to 65535)'
-
 /** Splits the credentials off, so that no log line and no answer shows them. Throws an Error that says what to do. */
 export function parseBrokerUrl(text: string): BrokerUrl {
-  const url = readBrokerUrl(text)
-  if (url === undefined) throw new Error(`HOST_MQTT_URL must be ${brokerUrlExpected}`)
+  const problem = brokerUrlProblem(text)
+  if (problem !== undefined) throw new Error(`HOST_MQTT_URL ${problem}`)
+  const url = new URL(text)
   const { username, password } = url
   url.username = ''
   url.password = ''
@@ -26,8 +23,25 @@ export function parseBrokerUrl(text: string): BrokerUrl {
   }
 }
 
-/** Undefined where it is not the address of a broker. */
-export function readBrokerUrl(text: string): URL | undefined {
+/**
+ * What is wrong with the address of a broker, and what to do, to follow the name of the setting. Undefined: nothing. It
+ * repeats nothing of the address, which may hold a password at any place.
+ */
+export function brokerUrlProblem(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
-  return url !== undefined && schemes.has(url.protocol) && url.hostname !== '' ? url : undefined
+  if (url === undefined || !schemes.has(url.protocol) || url.hostname === '')
+    return 'must be like mqtt://broker:1883 (mqtt, mqtts, ws or wss, a host, and a port up to 65535)'
+  if (!isPercentEncoded(url.username) || !isPercentEncoded(url.password))
+    return 'has a % in the user name or the password that begins no escape of UTF-8; write % as %25 there'
+  return undefined
+}
+
+/** A URL may hold a stray `%`; `decodeURIComponent` throws at it. */
+function isPercentEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return true
+  } catch {
+    return false
+  }
 }

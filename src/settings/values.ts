@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { trimEndOf } from '../base/trim-end.ts'
-import { brokerUrlExpected, readBrokerUrl } from '../schema/broker-url.ts'
+import { brokerUrlProblem } from '../schema/broker-url.ts'
 import { parseNetwork } from '../base/client-address.ts'
 import { isJsonObject } from '../base/json.ts'
 import { type ChosenLimits, readChosenLimits } from '../schema/plugin-limits.ts'
@@ -87,8 +87,8 @@ export function readCount(name: 'mqttConnections' | 'mqttConnectionsPerAddress',
 export function readMqttUrl(value: string | undefined): string | undefined {
   if (value === undefined || value === '') return undefined
   // The value may hold a password: it is not repeated.
-  if (readBrokerUrl(value) === undefined)
-    throw new SettingsError(`HOST_MQTT_URL (--mqtt-url) must be ${brokerUrlExpected}.`)
+  const problem = brokerUrlProblem(value)
+  if (problem !== undefined) throw new SettingsError(`HOST_MQTT_URL (--mqtt-url) ${problem}.`)
   return value
 }
 

@@ -86,6 +86,12 @@ const usage: [title: string, flags: string[], environment: Record<string, string
   ['a bad port', [], { HOST_HTTP_PORT: 'x' }, /HOST_HTTP_PORT/],
   ['a token file that is not there', free, { HOST_TOKEN_FILE: '/no/such/file' }, /HOST_TOKEN_FILE/],
   [
+    'a stray % in the password of the broker',
+    free,
+    { HOST_MQTT_URL: 'mqtt://user:ge%zzheim@127.0.0.1:1883' },
+    /^(?!.*heim).*HOST_MQTT_URL .* write % as %25/,
+  ],
+  [
     'a fleet without a broker for all',
     [...free, '--fleet-url', 'nats://127.0.0.1:1', '--secret-key-file', '/no/such/key'],
     {},

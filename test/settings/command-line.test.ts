@@ -103,6 +103,12 @@ const refused: [commandLine: string[], environment: Record<string, string>, sent
     { HOST_MQTT_URL: url },
     /^HOST_MQTT_URL \(--mqtt-url\) must be like mqtt:\/\/broker:1883/,
   ]),
+  ...['ge%zzheim', 'geheim%', 'geheim%E4'].map((password): (typeof refused)[number] => [
+    [],
+    { HOST_MQTT_URL: `mqtt://user:${password}@127.0.0.1:1883` },
+    /^(?!.*heim)HOST_MQTT_URL \(--mqtt-url\) has a % .* write % as %25 there\.$/,
+  ]),
+  [[], { HOST_MQTT_URL: 'mqtt://us%er@127.0.0.1' }, /^(?!.*us%er)HOST_MQTT_URL .* write % as %25 there\.$/],
   [
     [],
     { HOST_MQTT_ROOT: `${'a/'.repeat(50)}b` },
