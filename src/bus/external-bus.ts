@@ -60,7 +60,7 @@ export interface ExternalBus extends StartableBus {
 /** The bus on a broker elsewhere: reconnects by itself, and keeps order, subscriptions and what waits. */
 export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
   const { root, logger, clock, random = Math.random, session } = settings
-  const { address } = parseBrokerUrl(settings.url)
+  const { shown: address } = parseBrokerUrl(settings.url)
   const topics = createTopics(root)
   const { statusTopic = topics.status } = settings
   const warn = createWarner(logger, clock)

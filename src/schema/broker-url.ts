@@ -2,13 +2,17 @@ const schemes: ReadonlySet<string> = new Set(['mqtt:', 'mqtts:', 'ws:', 'wss:'])
 
 /** Where another broker is, and how to log in there. */
 export interface BrokerUrl {
-  /** Without user name and password. */
+  /** Without user name and password. The query of a WebSocket address stays, which may hold a token. */
   address: string
+  /** What logs and answers show: without the query, too. */
+  shown: string
   username?: string
   password?: string
 }
 
-/** Splits the credentials off, so that no log line and no answer shows them. Throws an Error that says what to do. */
+const escapes = 'in a user name or a password write / as %2F, # as %23, ? as %3F and @ as %40'
+
+/** Splits off what no log line and no answer is to show. Throws an Error that says what to do. */
 export function parseBrokerUrl(text: string): BrokerUrl {
   const problem = brokerUrlProblem(text)
   if (problem !== undefined) throw new Error(`HOST_MQTT_URL ${problem}`)
@@ -16,11 +20,19 @@ export function parseBrokerUrl(text: string): BrokerUrl {
   const { username, password } = url
   url.username = ''
   url.password = ''
+  const address = textOf(url)
+  url.search = ''
   return {
-    address: url.href.replace(/\/$/, ''),
+    address,
+    shown: textOf(url),
     ...(username === '' ? {} : { username: decodeURIComponent(username) }),
     ...(password === '' ? {} : { password: decodeURIComponent(password) }),
   }
+}
+
+/** Without the slash that a URL has in place of an empty path. */
+function textOf({ href, pathname, search }: URL): string {
+  return pathname === '/' && search === '' ? href.replace(/\/$/, '') : href
 }
 
 /**
@@ -30,9 +42,24 @@ export function parseBrokerUrl(text: string): BrokerUrl {
 export function brokerUrlProblem(text: string): string | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || !schemes.has(url.protocol) || url.hostname === '')
-    return 'must be like mqtt://broker:1883 (mqtt, mqtts, ws or wss, a host, and a port up to 65535)'
+    return `must be like mqtt://broker:1883 (mqtt, mqtts, ws or wss, a host, and a port up to 65535)${text.includes('@') ? `; ${escapes}` : ''}`
   if (!isPercentEncoded(url.username) || !isPercentEncoded(url.password))
     return 'has a % in the user name or the password that begins no escape of UTF-8; write % as %25 there'
+  return partsProblem(text, url)
+}
+
+/**
+ * An unescaped `/`, `?` or `#` in a password ends what the URL takes for the host: the rest of the password would be a path,
+ * a query or a fragment, and be shown or sent as such.
+ */
+function partsProblem(text: string, { protocol, pathname, search }: URL): string | undefined {
+  const isWebSocket = protocol === 'ws:' || protocol === 'wss:'
+  // An empty query or fragment leaves no trace in the URL.
+  if (!isWebSocket && ((pathname !== '' && pathname !== '/') || /[?#]/.test(text)))
+    return `must have no path, query or fragment behind an mqtt:// or mqtts:// host; ${escapes}`
+  if (text.includes('#')) return `must have no fragment; ${escapes}`
+  // Most likely the end of a login; who means a path or a query can write it as an escape.
+  if (pathname.includes('@') || search.includes('@')) return `must have no @ behind the host; ${escapes}`
   return undefined
 }
 

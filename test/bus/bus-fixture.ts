@@ -100,7 +100,10 @@ export function textOf(message: BusMessage): string {
 }
 
 /** An HTTP server that hands every upgrade to the bus, as the host's does below `/mqtt`. */
-export async function startUpgradeServer(context: TestContext, bus: Bus): Promise<string> {
+export async function startUpgradeServer(
+  context: TestContext,
+  bus: Pick<Bus, 'handleUpgrade'>,
+): Promise<string> {
   const server: Server = createServer()
   server.on('upgrade', (request, socket, head) => bus.handleUpgrade(request, socket, head))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -262,6 +262,24 @@ test('A broker over WebSocket does as well', async (t) => {
   assert.deepEqual((await atBroker.take(1)).map(textOf), ['a 1'])
 })
 
+test('The query of a WebSocket address goes to the broker, and is shown nowhere', async (t) => {
+  const broker = await startBus(t, { root: 'elsewhere' })
+  const asked = new Set<string | undefined>()
+  const address = await startUpgradeServer(t, {
+    handleUpgrade(request, socket, head) {
+      asked.add(request.url)
+      broker.handleUpgrade(request, socket, head)
+    },
+  })
+  const { bus, logger } = createBus(t, `${address}?token=SECRETpw`)
+  await bus.start()
+  assert.deepEqual(
+    [bus.connected, bus.url, [...asked], logger.lines[0]?.fields],
+    [true, address, ['/mqtt?token=SECRETpw'], { url: address }],
+  )
+  assert.ok(!JSON.stringify(logger.lines).includes('SECRETpw'))
+})
+
 test('Without a broker the host starts all the same, and says so', async (t) => {
   const server = createServer()
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -45,16 +45,20 @@ test('the host says what it is, how it is, and what its plugins take', async () 
   assert.ok(body.process.memory > 1024 * 1024 && body.process.cpuSeconds > 0)
 })
 
-test('an external broker is named without its password', async () => {
-  const other = await startTestHost({ settings: { mqttUrl: 'mqtt://me:hunter2@127.0.0.1:1' } })
-  try {
-    const { body } = await other.request('GET', '/api/system')
-    assert.deepEqual(
-      [body.broker.kind, body.broker.url, body.broker.connected, body.broker.clients, body.health.ready],
-      ['external', 'mqtt://127.0.0.1:1', false, null, false],
-    )
-    assert.ok(!JSON.stringify(body).includes('hunter2'))
-  } finally {
-    await other.close()
-  }
-})
+for (const [mqttUrl, shown] of [
+  ['mqtt://me:hunter2@127.0.0.1:1', 'mqtt://127.0.0.1:1'],
+  ['wss://127.0.0.1:1/mqtt?token=hunter2', 'wss://127.0.0.1:1/mqtt'],
+] as const)
+  test(`an external broker is named without its password: ${shown}`, async () => {
+    const other = await startTestHost({ settings: { mqttUrl } })
+    try {
+      const { body } = await other.request('GET', '/api/system')
+      assert.deepEqual(
+        [body.broker.kind, body.broker.url, body.broker.connected, body.broker.clients, body.health.ready],
+        ['external', shown, false, null, false],
+      )
+      assert.ok(!JSON.stringify(body).includes('hunter2'))
+    } finally {
+      await other.close()
+    }
+  })

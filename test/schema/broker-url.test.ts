@@ -2,16 +2,28 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type BrokerUrl, parseBrokerUrl } from '../../src/schema/broker-url.ts'
 
+const same = (address: string) => ({ address, shown: address })
+
 const read: [text: string, BrokerUrl][] = [
-  ['mqtt://broker', { address: 'mqtt://broker' }],
-  ['mqtts://broker:8883/', { address: 'mqtts://broker:8883' }],
-  ['mqtt://me@broker', { address: 'mqtt://broker', username: 'me' }],
-  ['mqtt://me:100%25%2F@broker', { address: 'mqtt://broker', username: 'me', password: '100%/' }],
-  ['mqtt://me:p@ss:w@broker', { address: 'mqtt://broker', username: 'me', password: 'p@ss:w' }],
+  ['mqtt://broker', same('mqtt://broker')],
+  ['mqtts://broker:8883/', same('mqtts://broker:8883')],
+  ['mqtt://me@broker', { ...same('mqtt://broker'), username: 'me' }],
+  ['mqtt://me:100%25%2F@broker', { ...same('mqtt://broker'), username: 'me', password: '100%/' }],
+  ['mqtt://me:p@ss:w@broker', { ...same('mqtt://broker'), username: 'me', password: 'p@ss:w' }],
+  ['ws://broker:9001/', same('ws://broker:9001')],
+  ['wss://broker/mqtt/', same('wss://broker/mqtt/')],
+  ['wss://broker?token=x/', { address: 'wss://broker/?token=x/', shown: 'wss://broker' }],
+  [
+    'wss://me:pw@broker/mqtt?token=x',
+    {
+      ...{ address: 'wss://broker/mqtt?token=x', shown: 'wss://broker/mqtt' },
+      ...{ username: 'me', password: 'pw' },
+    },
+  ],
 ]
 
 for (const [text, url] of read) {
-  test(`the address and the login of ${text} are told apart`, () => {
+  test(`the address, the login and what is shown of ${text} are told apart`, () => {
     assert.deepEqual(parseBrokerUrl(text), url)
   })
 }

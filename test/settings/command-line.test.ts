@@ -108,6 +108,22 @@ const refused: [commandLine: string[], environment: Record<string, string>, sent
     { HOST_MQTT_URL: `mqtt://user:${password}@127.0.0.1:1883` },
     /^(?!.*heim)HOST_MQTT_URL \(--mqtt-url\) has a % .* write % as %25 there\.$/,
   ]),
+  ...[
+    'mqtt://lupine:12/SECRETpw@127.0.0.1:41883',
+    'mqtt://lupine:12?SECRETpw@127.0.0.1:41883',
+    'mqtts://lupine:12#SECRETpw@127.0.0.1:41883',
+    'mqtt://lupine:SECRET/pw@127.0.0.1:41883',
+    'mqtt://127.0.0.1:41883?password=SECRETpw',
+    'mqtt://127.0.0.1:41883/#',
+    'ws://lupine:12/SECRETpw@127.0.0.1:41883/mqtt',
+    'ws://lupine:12\\SECRETpw@127.0.0.1:41883/mqtt',
+    'ws://lupine:12?SECRETpw@127.0.0.1:41883/mqtt',
+    'wss://lupine:12#SECRETpw@127.0.0.1:41883/mqtt',
+  ].map((url): (typeof refused)[number] => [
+    [],
+    { HOST_MQTT_URL: url },
+    /^(?!.*(SECRET|127\.0))HOST_MQTT_URL \(--mqtt-url\) must .*password write \/ as %2F, # as %23, \? as %3F and @ as %40\.$/,
+  ]),
   [[], { HOST_MQTT_URL: 'mqtt://us%er@127.0.0.1' }, /^(?!.*us%er)HOST_MQTT_URL .* write % as %25 there\.$/],
   [
     [],
