@@ -177,25 +177,29 @@ export function readPluginEnvironment(value: string | undefined): string[] | und
 
 export function readRewrite(value: string | undefined): Record<string, string> {
   if (value === undefined || value === '') return {}
-  const expected =
-    'a JSON object from origin to origin, such as {"https://api.example.com": "http://127.0.0.1:8080"}'
+  // It may hold a login where none belongs: it is not repeated.
+  const problem = new SettingsError(
+    'HOST_HTTP_REWRITE (--http-rewrite) must be a JSON object from origin to origin (http or https, host and port; no user, path, ? or #), such as {"https://api.example.com": "http://127.0.0.1:8080"}.',
+  )
   let map: unknown
   try {
     map = JSON.parse(value)
   } catch {
-    throw bad('httpRewrite', value, expected)
+    throw problem
   }
-  if (!isJsonObject(map)) throw bad('httpRewrite', value, expected)
+  if (!isJsonObject(map)) throw problem
   const rewrite: Record<string, string> = {}
   for (const [from, to] of Object.entries(map)) {
-    if (typeof to !== 'string' || !isOrigin(from) || !isOrigin(to)) throw bad('httpRewrite', value, expected)
+    if (typeof to !== 'string' || !isOrigin(from) || !isOrigin(to)) throw problem
     rewrite[new URL(from).origin] = new URL(to).origin
   }
   return rewrite
 }
 
+/** The slash of an empty path is no harm. */
 function isOrigin(text: string): boolean {
   if (!URL.canParse(text)) return false
-  const url = new URL(text)
-  return (url.protocol === 'http:' || url.protocol === 'https:') && url.pathname === '/' && url.search === ''
+  const { protocol, href, origin } = new URL(text)
+  // An empty query or fragment leaves no trace in its part of the URL, but in the whole.
+  return (protocol === 'http:' || protocol === 'https:') && href === `${origin}/`
 }

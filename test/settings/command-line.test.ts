@@ -145,6 +145,21 @@ const refused: [commandLine: string[], environment: Record<string, string>, sent
   [[], { HOST_PLUGIN_LIMITS: '{"memory": 1}' }, /memory must be a whole number from 24/],
   [[], { HOST_PLUGIN_LIMITS: '{"memroy": 64}' }, /memroy is no limit; there are memory, /],
   [[], { HOST_HTTP_REWRITE: '{"https://a.example/path": "http://127.0.0.1"}' }, /HOST_HTTP_REWRITE/],
+  ...[
+    '{"https://a.example":"http://u:geheim@127.0.0.1/x"}',
+    '{"https://a.example":"http://u:geheim@127.0.0.1:1"}',
+    '{"https://u:geheim@a.example":"http://127.0.0.1:1"}',
+    '{"https://a.example":"http://geheim@127.0.0.1:1"}',
+    '{"https://a.example":"http://u:geheim@127.0.0.1:1"',
+    '["http://u:geheim@127.0.0.1:1"]',
+    '{"https://a.example#x":"http://127.0.0.1:1"}',
+    '{"https://a.example":"http://127.0.0.1:1#"}',
+    '{"https://a.example":"http://127.0.0.1:1?"}',
+  ].map((map): (typeof refused)[number] => [
+    [],
+    { HOST_HTTP_REWRITE: map },
+    /^(?!.*(geheim|a\.example))HOST_HTTP_REWRITE \(--http-rewrite\) must be a JSON object from origin to origin .*no user, path/,
+  ]),
   [['--data-dir', ''], {}, /HOST_DATA_DIR/],
 ]
 
