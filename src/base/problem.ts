@@ -44,6 +44,7 @@ export const problemTable = {
   hook_failed: { status: 500, title: 'The plugin failed to answer' },
   internal: { status: 500, title: 'The host made a mistake' },
   repository_unreachable: { status: 502, title: 'The repository could not be read' },
+  broker_unavailable: { status: 503, title: 'The broker takes no connection here' },
   hook_unavailable: { status: 503, title: 'The plugin cannot take the request now' },
   plugin_moving: { status: 503, title: 'The plugin is moving to another host', retryAfter: 1 },
   fleet_unreachable: {

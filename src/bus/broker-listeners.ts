@@ -6,11 +6,12 @@ import type { ClientAddresses } from '../base/client-address.ts'
 import { type ConnectionLimits, createConnections } from '../base/connections.ts'
 import type { GuessLimit } from '../base/guess-limit.ts'
 import type { LogFields, Logger } from '../base/log.ts'
+import { Problem } from '../base/problem.ts'
 import { followIdentity, secureOptions, type TlsSource } from '../base/tls-identity.ts'
 import { packetBytesLimit, tcpKeepalive } from './broker-limits.ts'
 import { isAddress, listenError, urlHost } from './listen-address.ts'
 import { limitPackets } from './packet-limit.ts'
-import { createWebSocketUpgrade, refuseUpgrade } from './websocket-upgrade.ts'
+import { createWebSocketUpgrade } from './websocket-upgrade.ts'
 import { coalesceWrites } from './write-coalescing.ts'
 
 const socketOptions = { noDelay: true, keepAlive: true, keepAliveInitialDelay: tcpKeepalive }
@@ -119,12 +120,10 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
     },
     handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
       if (shut || tcpServer === undefined || isFull(socket)) {
-        refuseUpgrade(socket, '503 Service Unavailable', 'The broker takes no more connections.\n')
-        return
+        throw new Problem('broker_unavailable', 'The broker takes no more connections; try again later.')
       }
       if (guesses.wait(addresses.ofRequest(request)) > 0) {
-        refuseUpgrade(socket, '429 Too Many Requests', 'Too many wrong tokens have come from this address.\n')
-        return
+        throw new Problem('too_many_requests', 'Too many wrong tokens have come from this address.')
       }
       if (socket instanceof Socket) socket.setKeepAlive(true, tcpKeepalive)
       webSockets.handle(request, socket, head)

@@ -85,7 +85,7 @@ export interface Bus {
   retainedTopics(): Iterable<string>
   /** What plugins have retained, with the bytes of the payloads. An external broker does not say. */
   retainedByPlugins(): Iterable<{ plugin: string; topic: string; payload: number }>
-  /** Takes over an HTTP upgrade to MQTT over WebSocket. */
+  /** Takes over an HTTP upgrade to MQTT over WebSocket. Throws the `Problem` of one that it does not take. */
   handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
   /**
    * Called after every connection to an external broker from now on: it may have lost what it retained, and

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { IConnackPacket, MqttClient } from 'mqtt'
 import { type Clock, withDeadline } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import { Problem } from '../base/problem.ts'
 import type { ProtocolVersion } from './broker-client.ts'
 import { createBrokerConnection } from './broker-connection.ts'
 import { parseBrokerUrl } from '../schema/broker-url.ts'
@@ -13,7 +14,6 @@ import { closedProblem, filterProblem, topicProblem } from './problems.ts'
 import { isFilter, isTopic } from '../base/topic-filter.ts'
 import { createTopics } from '../schema/topics.ts'
 import { createWarner } from '../base/warning.ts'
-import { refuseUpgrade } from './websocket-upgrade.ts'
 
 /** Milliseconds that the start waits for the broker; after that the host runs without, and goes on trying. */
 export const startTimeout = 5_000
@@ -216,8 +216,8 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
       if (!isFilter(filter)) throw filterProblem(filter)
       return subscriptions.add(filter, handler, options)
     },
-    handleUpgrade(_request, socket) {
-      refuseUpgrade(socket, '503 Service Unavailable', `Connect to the MQTT broker itself: ${address}\n`)
+    handleUpgrade() {
+      throw new Problem('broker_unavailable', `The MQTT broker is elsewhere: connect to ${address} itself.`)
     },
     renew: () => connection.renew(),
     async flush() {

@@ -1,22 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { securityLines } from '../base/security-headers.ts'
 import { createWebSocketStream, WebSocketServer } from 'ws'
+import { Problem } from '../base/problem.ts'
 
 /** MQTT over WebSocket (MQTT 3.1.1, section 6). Path and `Origin` have been checked before. */
 
 const subprotocol = 'mqtt'
 
-/** Answers an upgrade that is not taken over, in the way of HTTP/1.1, and ends the connection. */
-export function refuseUpgrade(socket: Duplex, statusLine: string, sentence: string): void {
-  socket.on('error', () => socket.destroy())
-  socket.end(
-    `HTTP/1.1 ${statusLine}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n${securityLines}` +
-      `Content-Length: ${Buffer.byteLength(sentence)}\r\n\r\n${sentence}`,
-  )
-}
-
 export interface WebSocketUpgrade {
+  /** Throws a `Problem` for one that does not ask for `mqtt`. */
   handle(request: IncomingMessage, socket: Duplex, head: Buffer): void
   close(): void
 }
@@ -38,8 +30,7 @@ export function createWebSocketUpgrade(
     handle(request, socket, head) {
       const offered = (request.headers['sec-websocket-protocol'] ?? '').split(',')
       if (!offered.some((protocol) => protocol.trim() === subprotocol)) {
-        refuseUpgrade(socket, '400 Bad Request', 'Ask for the WebSocket subprotocol "mqtt".\n')
-        return
+        throw new Problem('body_invalid', 'Ask for the WebSocket subprotocol "mqtt".')
       }
       server.handleUpgrade(request, socket, head, (webSocket) => {
         const stream = createWebSocketStream(webSocket)

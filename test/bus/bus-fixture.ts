@@ -3,8 +3,10 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
 import { systemClock } from '../../src/base/clock.ts'
+import { problemDocument } from '../../src/base/problem.ts'
 import { type LogFields, type Logger, silentLogger } from '../../src/base/log.ts'
 import type { Bus, BusMessage } from '../../src/bus/bus.ts'
+import { refuseConnection } from '../../src/http/problem-answer.ts'
 import { createEmbeddedBus, type EmbeddedBusSettings } from '../../src/bus/embedded-bus.ts'
 
 /** A bus on a free port with the root `host`, closed after the test. */
@@ -105,7 +107,13 @@ export async function startUpgradeServer(
   bus: Pick<Bus, 'handleUpgrade'>,
 ): Promise<string> {
   const server: Server = createServer()
-  server.on('upgrade', (request, socket, head) => bus.handleUpgrade(request, socket, head))
+  server.on('upgrade', (request, socket, head) => {
+    try {
+      bus.handleUpgrade(request, socket, head)
+    } catch (error) {
+      refuseConnection(socket, problemDocument(error, request.url))
+    }
+  })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   context.after(() => new Promise((resolve) => server.close(resolve)))
   return `ws://127.0.0.1:${(server.address() as AddressInfo).port}/mqtt`

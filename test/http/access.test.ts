@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { connectAsync } from 'mqtt'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
-import { exchange, parseAnswer } from './clients.ts'
+import { exchange, parseAnswer, type RawAnswer } from './clients.ts'
 
 let open: TestHost
 let locked: TestHost
@@ -19,18 +19,20 @@ function portOf(host: TestHost): string {
   return new URL(host.url).port
 }
 
-/** A request with headers that fetch would not let through. */
-async function ask(
+/** The whole answer to a request with headers that fetch would not let through. */
+async function rawAnswer(
   host: TestHost,
   path: string,
   headers: Record<string, string>,
   method = 'GET',
-): Promise<{ status: number; code: unknown }> {
+): Promise<RawAnswer> {
   const all = { Host: `127.0.0.1:${portOf(host)}`, Connection: 'close', ...headers }
   const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
-  const { status, body } = parseAnswer(
-    await exchange(host.url, `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`),
-  )
+  return parseAnswer(await exchange(host.url, `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`))
+}
+
+async function ask(...request: Parameters<typeof rawAnswer>): Promise<{ status: number; code: unknown }> {
+  const { status, body } = await rawAnswer(...request)
   return { status, code: body.code }
 }
 
@@ -190,6 +192,27 @@ test('an upgrade goes through the same check, and to nowhere else', async () => 
     assert.deepEqual(await ask(open, path, headers), { status, code }, `${path} ${JSON.stringify(headers)}`)
   }
   assert.deepEqual(await ask(locked, '/api/inspect', webSocket), { status: 401, code: 'unauthorized' })
+})
+
+test('an upgrade that the broker does not take is told why with problem details', async (context) => {
+  const elsewhere = await startTestHost({ settings: { mqttUrl: 'mqtt://me:hunter2@127.0.0.1:1' } })
+  context.after(() => elsewhere.close())
+  const { 'Sec-WebSocket-Protocol': _mqtt, ...withoutProtocol } = webSocket
+  const cases: [TestHost, Record<string, string>, number, string, RegExp][] = [
+    [open, withoutProtocol, 400, 'body_invalid', /subprotocol "mqtt"/],
+    [open, { ...webSocket, 'Sec-WebSocket-Protocol': 'chat' }, 400, 'body_invalid', /subprotocol "mqtt"/],
+    [elsewhere, webSocket, 503, 'broker_unavailable', /connect to mqtt:\/\/127\.0\.0\.1:1 itself/],
+  ]
+  for (const [host, headers, status, code, sentence] of cases) {
+    const answer = await rawAnswer(host, '/mqtt', headers)
+    assert.deepEqual(
+      [answer.status, answer.headers['content-type'], answer.headers['cache-control']],
+      [status, 'application/problem+json', 'no-store'],
+    )
+    const { detail, title: _title, ...rest } = answer.body
+    assert.deepEqual(rest, { type: `urn:lupine:problem:${code}`, status, code, instance: '/mqtt' })
+    assert.match(detail, sentence)
+  }
 })
 
 test('an offer of HTTP/2 is answered as if it were not there', async () => {

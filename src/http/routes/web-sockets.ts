@@ -1,9 +1,14 @@
-import { Problem } from '../../base/problem.ts'
+import { Problem, type ProblemCode } from '../../base/problem.ts'
 import { defineRoute, type Route } from '../route.ts'
 
 /** The addresses that are WebSockets, for those who ask there without one, and for the description. */
 export function webSocketRoutes(): Route[] {
-  const speaks = (path: string, protocol: string, open: boolean): Route =>
+  const speaks = (
+    path: string,
+    protocol: string,
+    open: boolean,
+    problems: readonly ProblemCode[] = [],
+  ): Route =>
     defineRoute({
       method: 'GET',
       path,
@@ -11,7 +16,7 @@ export function webSocketRoutes(): Route[] {
       open,
       early: true,
       answers: { 101: null },
-      problems: ['body_invalid'],
+      problems: ['body_invalid', ...problems],
       handle() {
         throw new Problem(
           'body_invalid',
@@ -25,6 +30,9 @@ export function webSocketRoutes(): Route[] {
       'State machines at work, in the message shapes of @statelyai/inspect (WebSocket)',
       false,
     ),
-    speaks('/mqtt', 'MQTT over WebSocket; the password is the token of the host (WebSocket)', true),
+    speaks('/mqtt', 'MQTT over WebSocket; the password is the token of the host (WebSocket)', true, [
+      'too_many_requests',
+      'broker_unavailable',
+    ]),
   ]
 }
