@@ -138,8 +138,8 @@ export function readPublicUrl(value: string | undefined): string | undefined {
     !/[?#]/.test(value)
   if (!isRight) {
     const expected = 'an http:// or https:// address without user, ? and #, such as https://home.example.com'
-    // A password in it is not repeated.
-    throw bad('publicUrl', url?.password ? 'an address with a password' : value, expected)
+    // A password in it is not repeated, also where it keeps this from being an address.
+    throw bad('publicUrl', value.includes('@') ? 'an address with a password' : value, expected)
   }
   return trimEndOf(url.href, '/')
 }
