@@ -22,6 +22,7 @@ import type { ConnectedFleet } from './connect-fleet.ts'
 import { followWanted } from './follow-wanted.ts'
 import { type Holder, holderOf, hostsFor, pluginCounts } from './holders.ts'
 import { createInterruptedInstallations } from './interrupted-installations.ts'
+import { createSessionWait } from './session-wait.ts'
 import { createWhereabouts } from './whereabouts.ts'
 
 /** This host as one of a fleet: its session, what it has leases of, and what it knows of the others. */
@@ -39,8 +40,18 @@ export interface FleetMember {
   elapsed(): number
   /** Called when it is known that sessions or leases have changed. Returns the way to stop. */
   onChange(listener: () => void): () => void
-  /** Begins to take part. Rejects with one line when the store is not fit. */
-  start(parts: MemberParts): Promise<void>
+  /**
+   * Begins the session, and takes no plugin yet. Rejects with one line when the store is not fit, or another live host has
+   * this name.
+   */
+  begin(parts: MemberParts): Promise<void>
+  /**
+   * Does what only the one host of this name may do, such as telling the fleet of it; again while the store is away. Rejects
+   * like `begin`.
+   */
+  asItself<T>(task: () => Promise<T>): Promise<T>
+  /** Takes plugins from now on. */
+  takePart(): void
   /** Gives everything back, and ends the session. */
   close(): Promise<void>
 }
@@ -69,6 +80,7 @@ export interface FleetMemberSettings {
   logger: Logger
   mqttUrl: string
   root: string
+  interrupt: AbortSignal | undefined
 }
 
 /** Milliseconds between two looks at what nobody has, and between two plugins that go for balance. */
@@ -76,17 +88,12 @@ const reviewEvery = 1_000
 /** Plugins by which two hosts may differ. */
 const toleratedDifference = 2
 
-/** Milliseconds that a start waits for its session: the store may go away just then. */
-const sessionPatience = 5_000
-
 export async function createFleetMember(settings: FleetMemberSettings): Promise<FleetMember> {
   const { fleet, id, clock, logger, mqttUrl } = settings
   const topics = createTopics(settings.root)
   const elapsed = createElapsedClock()
   const listeners = new Set<() => void>()
   let session: string | undefined
-  /** Told when this host has its session, or will have none. */
-  let sessionKnown = (): void => undefined
   let parts: MemberParts | undefined
   let isCoordinator = false
   let timer: ScheduledCall | undefined
@@ -101,7 +108,7 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
     actions: {
       sessionBegan(name) {
         session = name
-        sessionKnown()
+        wait.look()
         parts?.bus.renew()
       },
       sessionOver() {
@@ -132,11 +139,12 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
         for (const listener of listeners) listener()
       },
       failed(error) {
-        sessionKnown()
+        wait.failed(error)
         parts?.failed(error)
       },
     },
   })
+  const wait = createSessionWait({ clock, interrupt: settings.interrupt, isLive: keeper.maySpeak })
   const whereabouts = createWhereabouts(keeper, clock, () => elapsed.elapsed())
   const epochOf = (plugin: string): number | undefined => keeper.state.held.get(plugin)?.epoch
 
@@ -227,22 +235,26 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
       listeners.add(listener)
       return () => void listeners.delete(listener)
     },
-    async start(given) {
+    async begin(given) {
       parts = given
-      const { journal, manifests, handover } = given
-      stopFollowing = followWanted({ journal, manifests, handover, keeper, owns })
-      const isKnown = new Promise<void>((resolve) => (sessionKnown = resolve))
       await keeper.open(fleet.patiently)
+      await fleet.patiently(wait.begun)
+    },
+    asItself: (task) =>
+      fleet.patiently(async () => {
+        await wait.begun()
+        return task()
+      }),
+    takePart() {
+      if (parts === undefined) return
+      const { journal, manifests, handover } = parts
+      stopFollowing = followWanted({ journal, manifests, handover, keeper, owns })
       review()
-      const patience = clock.schedule(sessionPatience, sessionKnown)
-      // Whoever is told that this host is ready finds it among the hosts.
-      await isKnown
-      patience.cancel()
     },
     async close() {
       stopFollowing()
       timer?.cancel()
-      sessionKnown()
+      wait.look()
       await keeper.close()
       listeners.clear()
       parts = undefined

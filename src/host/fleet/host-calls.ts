@@ -15,6 +15,8 @@ export interface HostCalls {
    * it was done. `plugin_moving`: there is no such host any more, so it was not.
    */
   call(host: string, method: string, given: readonly unknown[], options: CallOptions): Promise<unknown>
+  /** Answers others from now on: before, another host of this name may be the one that they ask. */
+  listen(): void
   close(): void
 }
 
@@ -105,7 +107,7 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
     return known.pieces.join('')
   }
 
-  function listen(subject: string, take: (message: unknown) => void): () => void {
+  function hear(subject: string, take: (message: unknown) => void): () => void {
     const subscription = connection.subscribe(subject, {
       callback(error, message) {
         if (error !== null || isClosed) return
@@ -128,8 +130,7 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
   }
 
   const stopListening = [
-    listen(questions, (message) => void answer(message as Question)),
-    listen(`${answers}.*`, (message) => {
+    hear(`${answers}.*`, (message) => {
       const reply = message as Reply
       waiting.get(reply.id)?.(reply)
     }),
@@ -163,6 +164,9 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
   }
 
   return {
+    listen() {
+      stopListening.push(hear(questions, (message) => void answer(message as Question)))
+    },
     call(other, method, given, { timeout, stillAsked }) {
       if (isClosed || connection.isClosed())
         return Promise.reject(new Problem('shutting_down', 'The host is shutting down.'))

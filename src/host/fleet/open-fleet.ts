@@ -101,7 +101,7 @@ export interface OpenFleetSettings {
 }
 
 export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> {
-  const { settings, directory, mqttUrl, root, ring, files, clock, logger } = options
+  const { settings, directory, mqttUrl, root, ring, files, clock, logger, interrupt } = options
   let shown: LastKnown | undefined
   const connected = await connectFleet({
     ...options,
@@ -123,7 +123,7 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
 
   async function become(id: string): Promise<MemberOfFleet> {
     const known = await createFleetMember({
-      ...{ fleet: connected, id, directory, files, clock, logger, mqttUrl, root },
+      ...{ fleet: connected, id, directory, files, clock, logger, mqttUrl, root, interrupt },
     })
     member = known
     const watching = new Set<(announcement: Announcement) => void>()
@@ -175,26 +175,7 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
       async start(parts) {
         const { lifecycle, journal, bus, projection, homeAssistant } = parts
         const coordinator = createCoordinator({ ...parts, stores: known.stores, logger })
-        const messages = createHostMessages({
-          ...{ connection: connected.connection, fleet: connected.name, host: id, clock },
-          events: lifecycle.events,
-          watches: () => watches(),
-          maySpeak: () => known.keeper.maySpeak(),
-          take(announcement) {
-            for (const listener of watching) listener(announcement)
-          },
-        })
-        const stopTelling = lifecycle.subscribe((announcement) => {
-          if (announcement.kind === 'lifecycle') coordinator.follow(announcement.event)
-          else messages.tell(announcement)
-        })
-        cleanUps.push(stopTelling, () => messages.close())
-        // In a cluster that has just begun, a new stream has nobody yet who writes to it.
-        await connected.patiently(() => enter(parts))
-        const short = await runs.begin()
-        const reason = decideSafeMode(options.safeMode, short)
-        if (reason !== undefined) await connected.patiently(() => drain(parts.journal, reason, short))
-        await known.start({
+        await known.begin({
           ...{ journal, manifests: parts.manifests, bus, handover: lifecycle.handover },
           taken(plugin) {
             projection.take(plugin)
@@ -217,6 +198,29 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
           },
           failed: fail,
         })
+        // From here on it is the one host of its name: another one would have answered and told the fleet in place of it.
+        calls?.listen()
+        const messages = createHostMessages({
+          ...{ connection: connected.connection, fleet: connected.name, host: id, clock },
+          events: lifecycle.events,
+          watches: () => watches(),
+          maySpeak: () => known.keeper.maySpeak(),
+          take(announcement) {
+            for (const listener of watching) listener(announcement)
+          },
+        })
+        const stopTelling = lifecycle.subscribe((announcement) => {
+          if (announcement.kind === 'lifecycle') coordinator.follow(announcement.event)
+          else messages.tell(announcement)
+        })
+        cleanUps.push(stopTelling, () => messages.close())
+        // In a cluster that has just begun, a new stream has nobody yet who writes to it.
+        await known.asItself(() => enter(parts))
+        const short = await runs.begin()
+        const reason = decideSafeMode(options.safeMode, short)
+        if (reason !== undefined) await known.asItself(() => drain(journal, reason, short))
+        // Only now: labels and a drain say what it may take.
+        known.takePart()
       },
       async stop() {
         await known.close()

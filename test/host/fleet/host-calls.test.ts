@@ -31,6 +31,7 @@ async function stage(t: TestContext) {
     const calls = createHostCalls({
       ...{ connection, fleet: 'test', host: name, ring, clock: systemClock, logger: silentLogger, answer },
     })
+    calls.listen()
     await connection.flush()
     closing.push(async () => {
       calls.close()

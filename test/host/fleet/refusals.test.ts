@@ -6,21 +6,39 @@ import { test } from 'node:test'
 import { shortRunsFile } from '../../../src/host/fleet/short-runs.ts'
 import { createRecordingLogger } from '../../bus/bus-fixture.ts'
 import { standardFixtures } from '../../helpers/fixture-repository.ts'
+import { until } from '../../helpers/until.ts'
 import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
 
-test('of two live hosts with one name the second ends, with one line; the first goes on', async (t) => {
+test('of two live hosts with one name the second ends, with one line, and tells the fleet nothing; the first goes on', async (t) => {
   const stage = await startFleetStage(t, standardFixtures)
-  const a = await stage.start('a')
+  const a = await stage.start('a', { labels: ['real'] })
   await install(a, '@fixtures/demo')
-  const other = await stage.start('a', { directory: 'another' })
-  const { message } = await other.host.failed
-  assert.match(
-    message,
-    /^Another live host of the fleet test is called a .*give this one another HOST_ID, or stop the other\.$/,
-  )
-  const { state, host } = await untilPlugin(a, '@fixtures/demo', 'to run', (plugin) => plugin.host === 'a')
+  const b = await stage.start('b')
+  const facts = a.host.lifecycle.lastSeq
+  const logger = createRecordingLogger()
+  const settings = { safeMode: true }
+  let isRefused = false
+  const refused = assert
+    .rejects(
+      stage.start('a', { directory: 'another', labels: ['false'], logger, settings }),
+      /^StartError: Another live host of the fleet test is called a .*give this one another HOST_ID, or stop the other\.$/,
+    )
+    .finally(() => (isRefused = true))
+  // Nor does it answer in place of the first.
+  const answers = new Set<number>()
+  await until('the second to end', async () => {
+    const { status } = await b.request('PUT', '/api/plugins/demo/controls/level', { body: { value: 3 } })
+    answers.add(status)
+    return isRefused
+  })
+  await refused
+  assert.deepEqual([...answers], [200])
+  assert.equal(a.host.lifecycle.lastSeq, facts)
+  assert.ok(!logger.lines.some(({ message }) => message === 'ready'))
+  const [first] = (await b.request('GET', '/api/hosts')).body.hosts
+  assert.deepEqual([first.address, first.labels, first.draining], [a.url, ['real'], false])
+  const { state, host } = await untilPlugin(b, '@fixtures/demo', 'to run', (plugin) => plugin.host === 'a')
   assert.deepEqual([state, host], ['running', 'a'])
-  await other.host.close()
 })
 
 test('a host with another key than the fleet is refused with one line, and changes nothing', async (t) => {
