@@ -13,6 +13,7 @@ import type { Suggestion } from '../../schema/suggestion.ts'
 import { createFleetHooks, type HookPlace, type SentHook } from './fleet-hooks.ts'
 import type { FleetMember } from './fleet-member.ts'
 import type { HostCalls } from './host-calls.ts'
+import { storeAway } from './store-away.ts'
 
 /**
  * Any host answers for all: commands and questions about a plugin reach the host that has it. What the journal knows is answered
@@ -75,16 +76,9 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
   const installed = (id: string): boolean => isInstalled(stateOf(pluginIn(journal.live, id)))
   const isOn = (id: string): boolean => installed(id) && pluginIn(journal.live, id).context.enabled
 
-  function unreachable(): Problem {
-    return new Problem(
-      'fleet_unreachable',
-      "The fleet's store cannot be reached from this host, so nothing can be changed; ask another host, or try again.",
-    )
-  }
-
   /** The host that has a plugin, if need be after it has moved. Throws `plugin_moving`, `fleet_unreachable`. */
   async function holderSoon(id: string): Promise<string> {
-    if (!keeper.maySpeak()) throw unreachable()
+    if (!keeper.maySpeak()) throw storeAway()
     const deadline = clock.monotonic() + moveWait
     for (;;) {
       const holder = member.holderOf(id)
@@ -246,7 +240,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
   }
 
   async function install(...[request, by]: Parameters<LifecycleFacade['install']>): Promise<Plugin> {
-    if (!keeper.maySpeak()) throw unreachable()
+    if (!keeper.maySpeak()) throw storeAway()
     if (installed(request.fullId)) {
       throw new Problem(
         'already_installed',

@@ -9,6 +9,7 @@ import type { CommandContext } from '../../lifecycle/lifecycle.ts'
 import type { FleetHost } from '../../schema/fleet-host.ts'
 import type { FleetMember } from './fleet-member.ts'
 import { hostsFor, pluginCounts } from './holders.ts'
+import { storeAway } from './store-away.ts'
 
 /** The hosts of the fleet, for callers: which there are, and draining one. */
 export type FleetHosts = Pick<Fleet, 'hosts' | 'drain' | 'endDrain'>
@@ -40,6 +41,11 @@ export function createFleetHosts(parts: {
         return [{ id, address, labels, plugins: counts.get(id) ?? 0, since, seen, version, draining }]
       })
       .sort((left, right) => (left.id < right.id ? -1 : 1))
+  }
+
+  /** Without the store nobody here knows which hosts live. */
+  function requireStore(): void {
+    if (!member.keeper.maySpeak()) throw storeAway()
   }
 
   function hostOf(id: string): FleetHost {
@@ -103,6 +109,7 @@ export function createFleetHosts(parts: {
   return {
     hosts,
     async drain(id, command) {
+      requireStore()
       const before = hostOf(id)
       requireOthers(id)
       await record(id, 'HostDrainRequested', command)
@@ -110,6 +117,7 @@ export function createFleetHosts(parts: {
       return hosts().find((host) => host.id === id) ?? { ...before, plugins: 0, draining: true }
     },
     async endDrain(id, command) {
+      requireStore()
       // Of one that is off, too: it may run plugins again when it is back.
       if (journal.live.host.context.members?.[id] === undefined) hostOf(id)
       await record(id, 'HostDrainEnded', command)

@@ -153,6 +153,12 @@ test('while the store is away a host shows what it knew, changes nothing, and it
   const refused = await a.request('POST', '/api/plugins/demo/toggle', { body: { enabled: false } })
   assert.deepEqual([refused.status, refused.body.code], [503, 'fleet_unreachable'])
   assert.ok(Number(refused.headers.get('retry-after')) > 0)
+  // Nobody knows now whether there is such a host.
+  for (const id of ['a', 'b'])
+    for (const method of ['POST', 'DELETE']) {
+      const { status, body } = await a.request(method, `/api/hosts/${id}/drain`)
+      assert.deepEqual([status, body.code], [503, 'fleet_unreachable'], `${method} ${id}`)
+    }
   await stage.nats.start()
   const back = await untilPlugin(a, '@fixtures/demo', 'to run again', ({ state }) => state === 'running')
   assert.deepEqual([back.host, back.error], ['a', null])
