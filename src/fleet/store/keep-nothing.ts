@@ -7,15 +7,15 @@ import { StoreUnreachableError } from './store-errors.ts'
  * refused at once, and what nobody waits for is lost, as on any network.
  */
 export function keepNothing(connection: NatsConnection): NatsConnection {
-  const isConnected = connectedOf(connection)
+  requireKnownClient(connection)
   const publish = connection.publish.bind(connection)
   const request = connection.request.bind(connection)
   return Object.assign(connection, {
     publish(...given: Parameters<typeof publish>) {
-      if (isConnected()) publish(...given)
+      if (isConnected(connection)) publish(...given)
     },
     request(...given: Parameters<typeof request>) {
-      if (isConnected()) return request(...given)
+      if (isConnected(connection)) return request(...given)
       return Promise.reject(new StoreUnreachableError("The fleet's store is away."))
     },
   })
@@ -25,8 +25,10 @@ export function keepNothing(connection: NatsConnection): NatsConnection {
  * Whether there is a connection at this moment. What the client tells of it comes later than the next message, so the state that
  * it goes by itself is read. It is not among what the package promises: another version may need another way.
  */
-function connectedOf(connection: NatsConnection): () => boolean {
-  const { protocol } = connection as { protocol?: { connected?: unknown } }
-  if (protocol?.connected !== true) throw new Error('This version of the client for NATS is not known here')
-  return () => protocol.connected === true
+export function isConnected(connection: NatsConnection): boolean {
+  return (connection as { protocol?: { connected?: unknown } }).protocol?.connected === true
+}
+
+function requireKnownClient(connection: NatsConnection): void {
+  if (!isConnected(connection)) throw new Error('This version of the client for NATS is not known here')
 }

@@ -78,9 +78,9 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
 
   /** The host that has a plugin, if need be after it has moved. Throws `plugin_moving`, `fleet_unreachable`. */
   async function holderSoon(id: string): Promise<string> {
-    if (!keeper.maySpeak()) throw storeAway()
     const deadline = clock.monotonic() + moveWait
     for (;;) {
+      if (!keeper.maySpeak()) throw storeAway()
       const holder = member.holderOf(id)
       if (holder !== undefined) return holder.host
       if (clock.monotonic() >= deadline) throw moving(id)
@@ -127,12 +127,16 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
     given: readonly unknown[],
     timeout: number,
   ): Promise<unknown> {
+    if (!keeper.maySpeak()) throw storeAway()
     const [id] = given
     // A host whose session has ended was away: what was asked before may never have reached it.
     const session = keeper.state.hosts.get(host)?.record?.session
     const answer = await settings.calls().call(host, method, given, {
       timeout,
-      stillAsked: () => typeof id !== 'string' || keeper.state.hosts.get(host)?.record?.session === session,
+      // Without a session of its own, this host has not heard of the store for long, nor of any answer.
+      stillAsked: () =>
+        keeper.maySpeak() &&
+        (typeof id !== 'string' || keeper.state.hosts.get(host)?.record?.session === session),
     })
     const { seq, value } = answer as { seq: number; value: unknown }
     await reach(seq)
@@ -140,7 +144,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
   }
 
   async function command(method: string, id: string, ...rest: unknown[]): Promise<unknown> {
-    const deadline = clock.monotonic() + moveWait
+    let deadline: number | undefined
     for (;;) {
       if (ownership.owns(id) || !installed(id)) return perform(method, [id, ...rest])
       const host = await holderSoon(id)
@@ -150,6 +154,8 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
       } catch (error) {
         // It does not have it any more, or not yet, and has done nothing.
         const isMoving = error instanceof Problem && error.code === 'plugin_moving'
+        // Counted from the first word of it: the store may have been away for a moment before.
+        deadline ??= clock.monotonic() + moveWait
         if (!isMoving || clock.monotonic() >= deadline) throw error
         await changeUntil(Math.min(deadline, clock.monotonic() + movePause))
       }

@@ -4,6 +4,7 @@ import type { KeyRing } from '../../base/key-ring.ts'
 import type { Logger } from '../../base/log.ts'
 import { messageOf, Problem, type ProblemCode, problemTable } from '../../base/problem.ts'
 import type { StoreConnection } from '../../fleet/store/connect-store.ts'
+import { isConnected } from '../../fleet/store/keep-nothing.ts'
 
 /**
  * Questions of one host of a fleet to another, over the fleet's store. What is said is sealed with the key that all hosts have:
@@ -12,7 +13,8 @@ import type { StoreConnection } from '../../fleet/store/connect-store.ts'
 export interface HostCalls {
   /**
    * Resolves with the answer, and rejects with the `Problem` of the other host. `fleet_unreachable`: it is not known whether
-   * it was done. `plugin_moving`: there is no such host any more, so it was not.
+   * it was done. `plugin_moving`: there is no such host any more, so it was not. While the store is away nothing is sent; it
+   * is when the store is back within that time.
    */
   call(host: string, method: string, given: readonly unknown[], options: CallOptions): Promise<unknown>
   /** Answers others from now on: before, another host of this name may be the one that they ask. */
@@ -23,7 +25,7 @@ export interface HostCalls {
 export interface CallOptions {
   /** Milliseconds until it is given up. */
   timeout: number
-  /** Whether the other host still is the one to ask; looked at now and then. */
+  /** Whether there still is somebody to ask: that host, and a store over which it is asked. Looked at now and then. */
   stillAsked?: () => boolean
 }
 
@@ -44,7 +46,7 @@ const pieceBytes = 512 * 1024
 const piecesLimit = 128
 /** Milliseconds after which pieces whose rest has not come are forgotten. */
 const patience = 30_000
-/** Milliseconds between two looks whether the other host is still the one to ask. */
+/** Milliseconds between two looks whether the other host can still be asked. */
 const lookEvery = 250
 const context = 'fleet call'
 /** What NATS answers in the place of a subscriber. */
@@ -178,9 +180,20 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
           timer.cancel()
           settle()
         }
+        let isSent = false
+        function sendOnce(): void {
+          if (isSent || !isConnected(connection)) return
+          isSent = true
+          const reply = `${answers}.${id}`
+          send(`lupine.${fleet}.calls.${other}`, { id, reply, method, given }, reply)
+        }
         function look(): void {
-          if (clock.monotonic() >= until || stillAsked?.() === false) end(() => reject(unknown(other)))
-          else timer = clock.schedule(lookEvery, look)
+          if (clock.monotonic() >= until || stillAsked?.() === false) {
+            end(() => reject(unknown(other)))
+            return
+          }
+          sendOnce()
+          timer = clock.schedule(lookEvery, look)
         }
         let timer = clock.schedule(lookEvery, look)
         waiting.set(id, ({ value, problem }) =>
@@ -189,8 +202,7 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
             else reject(problemOf(problem))
           }),
         )
-        const reply = `${answers}.${id}`
-        send(`lupine.${fleet}.calls.${other}`, { id, reply, method, given }, reply)
+        sendOnce()
       })
     },
     close() {

@@ -8,8 +8,10 @@ import { createKeyRing } from '../../../src/base/key-ring.ts'
 import { silentLogger } from '../../../src/base/log.ts'
 import { Problem } from '../../../src/base/problem.ts'
 import { connectStore } from '../../../src/fleet/store/connect-store.ts'
+import { isConnected } from '../../../src/fleet/store/keep-nothing.ts'
 import { createHostCalls, type HostCallsSettings } from '../../../src/host/fleet/host-calls.ts'
 import { startNatsServer } from '../../helpers/nats-server.ts'
+import { until } from '../../helpers/until.ts'
 
 const key = new Uint8Array(32).fill(7)
 
@@ -39,7 +41,7 @@ async function stage(t: TestContext) {
     })
     return { calls, connection }
   }
-  return { host }
+  return { host, nats }
 }
 
 test('what one host asks another answers, however long it is', async (t) => {
@@ -81,6 +83,21 @@ test('where there is no such host that is known at once; one that says nothing i
   const asked = calls.call('silent', 'get', [], { timeout: 3_600_000, stillAsked: () => isThere })
   isThere = false
   await assert.rejects(asked, { code: 'fleet_unreachable' })
+})
+
+test('what is asked while the store is away is sent once, when it is back', async (t) => {
+  const { host, nats } = await stage(t)
+  const asked: unknown[] = []
+  await host('b', async (method) => void asked.push(method))
+  const { calls, connection } = await host('a')
+  await nats.stop()
+  await until('the connection to be lost', async () => !isConnected(connection))
+  const answer = calls.call('b', 'get', [], { timeout: 3_600_000 }).catch((error: unknown) => error)
+  await nats.start()
+  const outcome = await answer
+  // The other host may have come back later: then it is told at once that nobody is there.
+  if (outcome instanceof Problem) assert.deepEqual([outcome.code, asked], ['plugin_moving', []])
+  else assert.deepEqual(asked, ['get'])
 })
 
 test('who has not the key of the fleet is neither heard nor understood', async (t) => {

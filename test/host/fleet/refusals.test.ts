@@ -163,3 +163,30 @@ test('while the store is away a host shows what it knew, changes nothing, and it
   const back = await untilPlugin(a, '@fixtures/demo', 'to run again', ({ state }) => state === 'running')
   assert.deepEqual([back.host, back.error], ['a', null])
 })
+
+test('a command for a plugin of another host ends when it is known that the store is away, and goes on after a short break', async (t) => {
+  const stage = await startFleetStage(t, standardFixtures)
+  const a = await stage.start('a')
+  await install(a, '@fixtures/demo')
+  const b = await stage.start('b')
+  const set = (level: number): Promise<{ status: number; body: { code?: string } }> =>
+    b.request('PUT', '/api/plugins/demo/controls/level', { body: { value: level } })
+  await stage.nats.stop()
+  const survived = set(3)
+  await stage.nats.start()
+  assert.equal((await survived).status, 200)
+  const { sensors } = (await a.request('GET', '/api/plugins/demo/sensors')).body
+  assert.deepEqual(
+    sensors.map(({ value }: { value: number }) => value),
+    [6],
+  )
+  await stage.nats.stop()
+  let isAnswered = false
+  const waited = set(4).finally(() => (isAnswered = true))
+  await until('the host to know', async () => (await b.request('GET', '/readyz')).status === 503)
+  await until('the command to be answered', async () => isAnswered, 20_000)
+  for (const { status, body } of [await waited, await set(5)])
+    assert.deepEqual([status, body.code], [503, 'fleet_unreachable'])
+  await stage.nats.start()
+  await untilPlugin(b, '@fixtures/demo', 'to run again', ({ state }) => state === 'running')
+})
