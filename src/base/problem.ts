@@ -27,7 +27,7 @@ export const problemTable = {
   ambiguous_id: { status: 409, title: 'Several installed plugins have this short id' },
   ambiguous_repository: { status: 409, title: 'Several repositories offer this plugin' },
   invalid_transition: { status: 409, title: 'The plugin cannot do this in its present state' },
-  no_other_host: { status: 409, title: 'No other host can take the plugins' },
+  no_other_host: { status: 409, title: 'No host can take the plugin' },
   repository_pinned: { status: 409, title: 'The repository is pinned to another key' },
   revision_conflict: { status: 412, title: 'The plugin has changed since it was read' },
   body_too_large: { status: 413, title: 'The request body is too large' },

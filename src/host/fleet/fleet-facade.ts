@@ -12,8 +12,8 @@ import type { LogEntry, Plugin } from '../../schema/plugin.ts'
 import type { Suggestion } from '../../schema/suggestion.ts'
 import { createFleetHooks, type HookPlace, type SentHook } from './fleet-hooks.ts'
 import type { FleetMember } from './fleet-member.ts'
+import { moving, storeAway, withoutHolder } from './fleet-problems.ts'
 import type { HostCalls } from './host-calls.ts'
-import { storeAway } from './store-away.ts'
 
 /**
  * Any host answers for all: commands and questions about a plugin reach the host that has it. What the journal knows is answered
@@ -76,14 +76,14 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
   const installed = (id: string): boolean => isInstalled(stateOf(pluginIn(journal.live, id)))
   const isOn = (id: string): boolean => installed(id) && pluginIn(journal.live, id).context.enabled
 
-  /** The host that has a plugin, if need be after it has moved. Throws `plugin_moving`, `fleet_unreachable`. */
+  /** The host that has a plugin, if need be after it has moved. Throws `plugin_moving`, `no_other_host`, `fleet_unreachable`. */
   async function holderSoon(id: string): Promise<string> {
     const deadline = clock.monotonic() + moveWait
     for (;;) {
       if (!keeper.maySpeak()) throw storeAway()
       const holder = member.holderOf(id)
       if (holder !== undefined) return holder.host
-      if (clock.monotonic() >= deadline) throw moving(id)
+      if (clock.monotonic() >= deadline) throw withoutHolder(id, ownership.whereabouts(id))
       await changeUntil(deadline)
     }
   }
@@ -99,10 +99,6 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
         resolve()
       }
     })
-  }
-
-  function moving(id: string): Problem {
-    return new Problem('plugin_moving', `No host has ${id} just now; try again in a second.`)
   }
 
   /** Resolves when the fold has that event, or after a moment: what is read here next is to show it. */

@@ -8,8 +8,8 @@ import type { Fleet } from '../../lifecycle/facade.ts'
 import type { CommandContext } from '../../lifecycle/lifecycle.ts'
 import type { FleetHost } from '../../schema/fleet-host.ts'
 import type { FleetMember } from './fleet-member.ts'
+import { storeAway } from './fleet-problems.ts'
 import { hostsFor, pluginCounts } from './holders.ts'
-import { storeAway } from './store-away.ts'
 
 /** The hosts of the fleet, for callers: which there are, and draining one. */
 export type FleetHosts = Pick<Fleet, 'hosts' | 'drain' | 'endDrain'>

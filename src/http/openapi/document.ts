@@ -44,6 +44,7 @@ const inputProblems: readonly ProblemCode[] = ['body_invalid']
 /** Codes of what is asked of one plugin, and of changes, where several hosts work as one. */
 const pluginProblems: readonly ProblemCode[] = ['plugin_moving', 'fleet_unreachable']
 const changeProblems: readonly ProblemCode[] = ['fleet_unreachable']
+const pluginChangeProblems: readonly ProblemCode[] = ['no_other_host']
 const bodyProblems: readonly ProblemCode[] = ['body_invalid', 'body_too_large', 'unsupported_media_type']
 
 /** The description of the API (OpenAPI 3.1), from the routes and the schemas that check them. */
@@ -200,6 +201,7 @@ function failures(route: Route, schemas: SchemaTranslator): Record<string, objec
     ...(route.body === undefined ? [] : bodyProblems),
     ...(route.path.includes('/plugins/:id') ? pluginProblems : []),
     ...(route.method === 'GET' || route.open === true ? [] : changeProblems),
+    ...(route.method === 'GET' || !route.path.includes('/plugins/:id') ? [] : pluginChangeProblems),
     ...(route.problems ?? []),
   ])
   const byStatus = new Map<number, ProblemCode[]>()
