@@ -105,7 +105,7 @@ const repeated = (texts: readonly string[] = []): string | undefined =>
 
 /** Throws one sentence with the places where `.host.json` was changed, but hardly by a person. */
 export function refuseDoubtfulEdits(directory: string, written: HostFile, file: HostFile): void {
-  // The journal of a fleet names no host. What comes out of one is told by the same: it has no name yet.
+  // The journal of a fleet names no host, as it is that of many; the file of one of them does.
   if (file.journal?.seq !== undefined && written.host?.id === undefined && file.host?.id !== undefined) {
     throw new Error(
       `${directory} is of a host of a fleet, ${file.host.id}, whose plugins other hosts may run: start it with HOST_FLEET_URL ` +

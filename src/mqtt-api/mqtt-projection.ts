@@ -143,15 +143,11 @@ export function createMqttProjection({
       known?.values.clearAll()
       known?.events.clear()
     }
-    const {
-      enabled = false,
-      version = null,
-      error = null,
-      ...now
-    } = lifecycle.status(event.plugin) ?? { state }
+    const status = lifecycle.status(event.plugin)
+    const { enabled = false, version = null, error = null } = status ?? {}
     const { host, epoch } = event
     // Where no host of a fleet may run it nobody has it loaded, whatever the event says of it.
-    const shown = voice !== speaksAlone && now.state === 'unloaded' ? now.state : state
+    const shown = voice !== speaksAlone && status?.state === 'unloaded' ? 'unloaded' : state
     publishState(event.plugin, { state: shown, enabled, version, error, host, epoch }, event.seq)
   }
 

@@ -73,11 +73,11 @@ export function createWhereabouts(
       const changed: string[] = []
       for (const plugin of plugins) {
         const code = absenceOf(plugin)
-        const message = code && sentenceOf(code, plugin)
-        if (absences.get(plugin)?.message === message) continue
+        const absence = code && { code, message: sentenceOf(code, plugin) }
+        if (absences.get(plugin)?.message === absence?.message) continue
         changed.push(plugin)
-        if (code === undefined || message === undefined) absences.delete(plugin)
-        else absences.set(plugin, { code, message, at: new Date(clock.now()).toISOString() })
+        if (absence === undefined) absences.delete(plugin)
+        else absences.set(plugin, { ...absence, at: new Date(clock.now()).toISOString() })
       }
       return changed
     },

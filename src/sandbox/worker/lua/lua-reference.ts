@@ -13,7 +13,7 @@ import {
 import type { LuaState, LuaString, RawFunction, RawTable, TaggedValue } from './fengari-types.ts'
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue, TableKey } from './lua-value.ts'
 import { implementationIn, nameOfShared } from './shared-functions.ts'
-import { nameIfShared } from './shared-strings.ts'
+import { nameOf } from './shared-strings.ts'
 
 /** Turns fengari's values into those of the plugin API and back. Tables and functions keep their identity. */
 export interface References {
@@ -156,7 +156,7 @@ export function createReferences(L: LuaState, stringLimit: number, working: () =
   }
 
   function keyOf(key: TableKey): TaggedValue {
-    if (typeof key === 'string') return nameIfShared(key) ?? taggedString(toBytes(key))
+    if (typeof key === 'string') return nameOf(key) ?? taggedString(toBytes(key))
     if (Number.isNaN(key)) throw new TypeError('a table key must not be NaN')
     return toTagged(key)
   }

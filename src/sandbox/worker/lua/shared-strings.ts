@@ -22,8 +22,8 @@ export function sharedName(text: string): TaggedValue {
   return new objects.TValue(tags.string, name)
 }
 
-/** The name, if it is one. Short ones that come by early become names, too: most are those of fields that the host sets. */
-export function nameIfShared(text: string): TaggedValue | undefined {
+/** The name, if it is one. Short texts that come by early become names, as most are those of fields that the host sets. */
+export function nameOf(text: string): TaggedValue | undefined {
   const name = known.get(text)
   if (name !== undefined) return new objects.TValue(tags.string, name)
   return known.size < mostNames && text.length <= shortName ? sharedName(text) : undefined
