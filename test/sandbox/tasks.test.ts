@@ -173,6 +173,13 @@ test('requests beyond what may wait are refused when the plugin has its turn, no
   assert.deepEqual([calls.count('http'), answers, turns.length], [1_008, [], 92])
   for (const turn of turns) turn()
   assert.deepEqual(answers, new Array(92).fill('too many requests are waiting for their turn'))
+  // A callback that only goes on asking is told at once, so that what it has not heard of cannot fill the worker.
+  for (let number = 0; number < 1_000; number += 1) start()
+  assert.throws(start, /^Error: too many requests are waiting for their turn; 1000 were refused before/)
+  assert.equal(turns.length, 1_092)
+  turns[92]?.()
+  start()
+  assert.throws(start, /1000 were refused before/)
   calls.giveUp()
   assert.equal(calls.count('http'), 0)
 })

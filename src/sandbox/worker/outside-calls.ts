@@ -10,8 +10,11 @@ export type Settle = (answer: OutsideAnswer) => void
 export interface OutsideCalls {
   /** `foreignCaller`: the plugin that has asked this one to. */
   start(call: OutsideCall, settle: Settle, foreignCaller?: ForeignCaller): void
-  /** Settles with a failure, later, without asking the host. */
-  refuse(service: OutsideService, message: string, settle: Settle): void
+  /**
+   * Settles with a failure, later, without asking the host. Throws when the plugin has not heard of too many of them yet, as
+   * a callback does not that goes on asking; so does `start`.
+   */
+  refuse(service: OutsideService, message: string, settle: Settle, foreignCaller?: ForeignCaller): void
   receive(number: number, answer: OutsideAnswer): void
   /** Calls to this service whose answer is still to come. */
   count(service: OutsideService): number
@@ -27,6 +30,8 @@ const modbusInFlight = 500
 /** Calls that wait here, and bytes of their bodies: a plugin with more has lost count of them. */
 const waitingLimit = 1_000
 const waitingBytes = 16 * 1024 * 1024
+/** Refusals of which the plugin has not heard. */
+const unheardLimit = 1_000
 /** Calls that can be started while nobody waits any more. */
 const lastWordsLimit = 100
 
@@ -60,6 +65,7 @@ export function createOutsideCalls(
   const forForeignCallers: Record<OutsideService, number> = { http: 0, modbus: 0, serialPorts: 0 }
   let bytes = 0
   let lastNumber = 0
+  let unheard = 0
   let lastWords: number | undefined
 
   function hasPlace(service: OutsideService, foreignCaller: ForeignCaller): boolean {
@@ -87,11 +93,22 @@ export function createOutsideCalls(
     }
   }
 
-  function refuse(service: OutsideService, message: string, settle: Settle): void {
+  function refuse(
+    service: OutsideService,
+    message: string,
+    settle: Settle,
+    foreignCaller?: ForeignCaller,
+  ): void {
+    if (unheard >= roomFor(foreignCaller, unheardLimit))
+      throw new Error(`${message}; ${unheard} were refused before, of which the plugin has not heard yet`)
+    unheard += 1
     lastNumber += 1
     const number = lastNumber
     pending.set(number, { call: undefined, settle, sent: false })
-    later(() => receive(number, failedAnswer(service, message)))
+    later(() => {
+      unheard -= 1
+      receive(number, failedAnswer(service, message))
+    })
   }
 
   function receive(number: number, answer: OutsideAnswer): void {
@@ -124,7 +141,7 @@ export function createOutsideCalls(
         bytes + size > roomFor(foreignCaller, waitingBytes)
       ) {
         if (foreignCaller === undefined) refused(service)
-        refuse(service, 'too many requests are waiting for their turn', settle)
+        refuse(service, 'too many requests are waiting for their turn', settle, foreignCaller)
         return
       }
       lastNumber += 1

@@ -59,7 +59,7 @@ export function installHttp(context: PluginContext): void {
       if (read.request.cookies === true && foreignCaller !== undefined)
         throw new Error('another plugin cannot use the cookies of this one')
     } catch (error) {
-      calls.refuse('http', error instanceof Error ? error.message : String(error), heard)
+      calls.refuse('http', error instanceof Error ? error.message : String(error), heard, foreignCaller)
       return
     }
     warnOfIgnored(read.ignored)
