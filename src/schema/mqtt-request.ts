@@ -9,24 +9,30 @@ const transaction = Type.Optional(Type.Unknown())
 /** Full id, or the short id when only one installed plugin has it. */
 const plugin = text
 
+/** As over HTTP: `{"enable": false}` must not switch the plugin over, because it is not said what it is to be. */
+const strict = { additionalProperties: false }
+
 const PurgeTarget = Type.Union([Type.Literal('kv'), Type.Literal('files')])
 
 export const mqttRequests = {
   list: Type.Object({ transaction }),
   /** `plugin` is another name for `fullId`; one of them is needed. */
-  install: Type.Object({
-    fullId: Type.Optional(text),
-    plugin: Type.Optional(text),
-    id: Type.Optional(text),
-    repository: Type.Optional(text),
-    version: Type.Optional(text),
-    transaction,
-  }),
-  toggle: Type.Object({ plugin, enabled: Type.Optional(Type.Boolean()), transaction }),
-  config: Type.Object({ plugin, config: Type.Record(Type.String(), Type.Unknown()), transaction }),
-  reload: Type.Object({ plugin, transaction }),
-  update: Type.Object({ plugin, version: Type.Optional(text), transaction }),
-  uninstall: Type.Object({ plugin, purge: Type.Optional(Type.Array(PurgeTarget)), transaction }),
+  install: Type.Object(
+    {
+      fullId: Type.Optional(text),
+      plugin: Type.Optional(text),
+      id: Type.Optional(text),
+      repository: Type.Optional(text),
+      version: Type.Optional(text),
+      transaction,
+    },
+    strict,
+  ),
+  toggle: Type.Object({ plugin, enabled: Type.Optional(Type.Boolean()), transaction }, strict),
+  config: Type.Object({ plugin, config: Type.Record(Type.String(), Type.Unknown()), transaction }, strict),
+  reload: Type.Object({ plugin, transaction }, strict),
+  update: Type.Object({ plugin, version: Type.Optional(text), transaction }, strict),
+  uninstall: Type.Object({ plugin, purge: Type.Optional(Type.Array(PurgeTarget)), transaction }, strict),
 } as const
 
 export type MqttVerb = keyof typeof mqttRequests

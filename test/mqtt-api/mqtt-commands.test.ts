@@ -80,6 +80,9 @@ const wrong: [verb: string, payload: string, code: string, detail: RegExp, paths
   ['toggle', '"clock"', 'body_invalid', /must be a JSON object/],
   ['toggle', '', 'body_invalid', /errors/, ['/plugin']],
   ['toggle', '{"plugin": "clock", "enabled": "yes"}', 'body_invalid', /errors/, ['/enabled']],
+  // What is misspelt must not be taken for what is not said: the plugin would be switched over.
+  ['toggle', '{"plugin": "clock", "enable": false}', 'body_invalid', /errors/, ['/enable']],
+  ['update', '{"plugin": "clock", "versoin": "1.0.0"}', 'body_invalid', /errors/, ['/versoin']],
   ['config', '{"plugin": 1}', 'body_invalid', /errors/, ['/config', '/plugin']],
   ['install', '{}', 'body_invalid', /Name the plugin/, ['/plugin']],
   ['uninstall', '{"plugin": "clock", "purge": ["everything"]}', 'body_invalid', /errors/],
