@@ -6,9 +6,10 @@ import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { isTable, isTruthy, option, optionalText, tableArgument } from './arguments.ts'
-import { createExposedEntry, type ExposedEntry } from './exposed-entry.ts'
+import { createExposedEntry } from './exposed-entry.ts'
 import { createObjectAccess, type ExposedObject } from './exposed-object.ts'
 import { exposureTextLimit } from './exposure-options.ts'
+import type { ExposedEntry } from './live-exposure.ts'
 import { type PluginPoints, readInterval, type SetOutcome } from './points.ts'
 
 export interface PluginExposures {

@@ -2,7 +2,7 @@ import { lazily } from '../../../base/lazily.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../base/json.ts'
 import type { ExposedComponent } from '../../../schema/exposure.ts'
 import { featuresOf } from '../../../schema/exposed-components.ts'
-import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import { callLua, type Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isFunction, optionalText } from './arguments.ts'
@@ -19,6 +19,12 @@ export interface ExposedObject {
 const memberOf = 'return function(object, name) return object[name] end'
 const methodOf = 'return function(object, name, ...) return object[name](object, ...) end'
 
+/** What reads a member of an object, and what calls a method of it, in Lua. */
+interface Accessors {
+  member(): LuaFunction
+  method(): LuaFunction
+}
+
 export function createObjectAccess({ runtime }: PluginContext): (table: LuaTable) => ExposedObject {
   const compile = (source: string) =>
     lazily(() => {
@@ -26,25 +32,40 @@ export function createObjectAccess({ runtime }: PluginContext): (table: LuaTable
       if (!isFunction(compiled)) throw new TypeError('the helper of expose is no function')
       return compiled
     })
-  const member = compile(memberOf)
-  const method = compile(methodOf)
-  function* read(table: LuaTable, name: string): Steps<LuaValue> {
+  const accessors: Accessors = { member: compile(memberOf), method: compile(methodOf) }
+  return (table) => new ExposedTable(table, accessors)
+}
+
+/** A class, as are the others of which each exposed object has one: a plugin may expose a thousand. */
+class ExposedTable implements ExposedObject {
+  readonly #table: LuaTable
+  readonly #accessors: Accessors
+
+  constructor(table: LuaTable, accessors: Accessors) {
+    this.#table = table
+    this.#accessors = accessors
+  }
+
+  *#read(name: string): Steps<LuaValue> {
     try {
-      return (yield* callLua(member(), table, bytesOf(name)))[0]
+      return (yield* callLua(this.#accessors.member(), this.#table, bytesOf(name)))[0]
     } catch {
       // A metatable that raises for a name has no such member.
       return undefined
     }
   }
-  return (table) => ({
-    *has(name) {
-      return isFunction(yield* read(table, name))
-    },
-    *field(name) {
-      return optionalText(yield* read(table, name))
-    },
-    call: (name, ...args) => callLua(method(), table, bytesOf(name), ...args),
-  })
+
+  *has(name: string): Steps<boolean> {
+    return isFunction(yield* this.#read(name))
+  }
+
+  *field(name: string): Steps<string | undefined> {
+    return optionalText(yield* this.#read(name))
+  }
+
+  call(name: string, ...args: LuaValue[]): Steps<LuaValue[]> {
+    return callLua(this.#accessors.method(), this.#table, bytesOf(name), ...args)
+  }
 }
 
 /** A name that no object knows: one that answers to it does not look at names. */
@@ -60,25 +81,54 @@ export interface FeatureReader {
   rawOf(feature: string): Json | undefined
 }
 
-export function createFeatureReader(
-  object: ExposedObject,
-  component: ExposedComponent,
-  writable: boolean,
-  toJson: (value: LuaValue) => Json | undefined,
-): FeatureReader {
-  const features = Object.entries(featuresOf(component))
-  const primary = features[0]?.[0] ?? 'value'
-  const names = new Map<string, string>()
-  /** Undefined until the object has answered something. */
-  let looksAtNames: boolean | undefined = features.length === 1 ? true : undefined
-  let raw: JsonObject = {}
-  /** What `get` raised in the present reading. */
-  const failures: Error[] = []
+export interface FeatureReaderSettings {
+  object: ExposedObject
+  component: ExposedComponent
+  writable: boolean
+  toJson(value: LuaValue): Json | undefined
+}
 
-  function* ask(...args: LuaValue[]): Steps<Json | undefined> {
+export const createFeatureReader = (settings: FeatureReaderSettings): FeatureReader =>
+  new ObjectReader(settings)
+
+type Feature = [name: string, { readonly names: readonly string[] }]
+
+const featuresByComponent = new Map<ExposedComponent, readonly Feature[]>()
+
+/** The same list for all objects of a component. */
+function listOf(component: ExposedComponent): readonly Feature[] {
+  const present = featuresByComponent.get(component)
+  if (present !== undefined) return present
+  const fresh = Object.entries(featuresOf(component))
+  featuresByComponent.set(component, fresh)
+  return fresh
+}
+
+/** Which feature a number is that came without a name. */
+const featuresOfNumbers: Partial<Record<ExposedComponent, string>> = {
+  ...{ fan: 'speed', light: 'brightness', cover: 'position', valve: 'position' },
+}
+
+class ObjectReader implements FeatureReader {
+  readonly #settings: FeatureReaderSettings
+  readonly #features: readonly Feature[]
+  /** Of the features that were found. */
+  #names: Record<string, string> | undefined
+  /** Undefined until the object has answered something. */
+  #looksAtNames: boolean | undefined
+  #raw: JsonObject = {}
+
+  constructor(settings: FeatureReaderSettings) {
+    this.#settings = settings
+    this.#features = listOf(settings.component)
+    if (this.#features.length === 1) this.#looksAtNames = true
+  }
+
+  /** `failures`: what `get` has raised in the present reading. */
+  *#ask(failures: Error[], ...args: LuaValue[]): Steps<Json | undefined> {
     try {
-      const [value] = yield* object.call('get', ...args)
-      return toJson(value) ?? undefined
+      const [value] = yield* this.#settings.object.call('get', ...args)
+      return this.#settings.toJson(value) ?? undefined
     } catch (error) {
       failures.push(error instanceof Error ? error : new Error(String(error)))
       return undefined
@@ -86,44 +136,47 @@ export function createFeatureReader(
   }
 
   /** Which feature a value is that came without a name. */
-  function featureOf(value: Json): string {
+  #featureOf(value: Json): string {
+    const { component, writable } = this.#settings
+    const primary = this.#features[0]?.[0] ?? 'value'
     if (component === 'climate') return writable ? primary : 'current_temperature'
-    if (typeof value !== 'number') return primary
-    return (
-      { fan: 'speed', light: 'brightness', cover: 'position', valve: 'position' }[component as string] ??
-      primary
-    )
+    return typeof value === 'number' ? (featuresOfNumbers[component] ?? primary) : primary
   }
 
-  function ofFields(fields: JsonObject): JsonObject {
+  #note(feature: string, name: string): void {
+    this.#names ??= {}
+    this.#names[feature] = name
+  }
+
+  #ofFields(fields: JsonObject): JsonObject {
     const found: JsonObject = {}
-    for (const [feature, { names: candidates }] of features) {
+    for (const [feature, { names: candidates }] of this.#features) {
       const name = candidates.find((candidate) => (fields[candidate] ?? null) !== null)
       if (name !== undefined) {
-        names.set(feature, name)
+        this.#note(feature, name)
         found[feature] = fields[name] ?? null
       }
     }
     return found
   }
 
-  function ofWhole(value: Json | undefined): JsonObject {
+  #ofWhole(value: Json | undefined): JsonObject {
     if (value === undefined || value === null) return {}
-    if (isJsonObject(value) && component !== 'event') {
-      const found = ofFields(value)
+    if (isJsonObject(value) && this.#settings.component !== 'event') {
+      const found = this.#ofFields(value)
       if (Object.keys(found).length > 0) return found
     }
-    return { [featureOf(value)]: value }
+    return { [this.#featureOf(value)]: value }
   }
 
-  function* ofNames(): Steps<JsonObject> {
+  *#ofNames(failures: Error[]): Steps<JsonObject> {
     const found: JsonObject = {}
-    for (const [feature, { names: candidates }] of features) {
-      const known = names.get(feature)
+    for (const [feature, { names: candidates }] of this.#features) {
+      const known = this.#names?.[feature]
       for (const name of known === undefined ? candidates : [known]) {
-        const value = yield* ask(bytesOf(name))
+        const value = yield* this.#ask(failures, bytesOf(name))
         if (value === undefined) continue
-        names.set(feature, name)
+        this.#note(feature, name)
         found[feature] = value
         break
       }
@@ -131,33 +184,41 @@ export function createFeatureReader(
     return found
   }
 
-  function* gather(): Steps<JsonObject> {
-    if (looksAtNames === undefined && (yield* ask(bytesOf(unknownFeature))) !== undefined)
-      looksAtNames = false
-    if (looksAtNames === false) return ofWhole(yield* ask())
-    const named = yield* ofNames()
-    if (Object.keys(named).length === 0) return names.size === 0 ? ofWhole(yield* ask()) : {}
-    looksAtNames = true
+  *#gather(failures: Error[]): Steps<JsonObject> {
+    if (
+      this.#looksAtNames === undefined &&
+      (yield* this.#ask(failures, bytesOf(unknownFeature))) !== undefined
+    )
+      this.#looksAtNames = false
+    if (this.#looksAtNames === false) return this.#ofWhole(yield* this.#ask(failures))
+    const named = yield* this.#ofNames(failures)
+    if (Object.keys(named).length === 0)
+      return this.#names === undefined ? this.#ofWhole(yield* this.#ask(failures)) : {}
+    this.#looksAtNames = true
     const [value] = Object.values(named)
-    return features.length === 1 && isJsonObject(value) ? ofWhole(value) : named
+    return this.#features.length === 1 && isJsonObject(value) ? this.#ofWhole(value) : named
   }
 
-  return {
-    *read() {
-      failures.length = 0
-      raw = yield* gather()
-      const gathered = Object.entries(raw)
-      const failure = failures.at(-1)
-      if (gathered.length === 0 && failure !== undefined) throw failure
-      const state: JsonObject = {}
-      for (const [feature, value] of gathered) {
-        const kind = featuresOf(component)[feature]?.kind ?? 'any'
-        const converted = toFeatureValue(kind, value)
-        if (converted !== null) state[feature] = converted
-      }
-      return state
-    },
-    nameOf: (feature) => names.get(feature) ?? featuresOf(component)[feature]?.names[0] ?? feature,
-    rawOf: (feature) => raw[feature],
+  *read(): Steps<JsonObject> {
+    const failures: Error[] = []
+    this.#raw = yield* this.#gather(failures)
+    const gathered = Object.entries(this.#raw)
+    const failure = failures.at(-1)
+    if (gathered.length === 0 && failure !== undefined) throw failure
+    const state: JsonObject = {}
+    for (const [feature, value] of gathered) {
+      const kind = featuresOf(this.#settings.component)[feature]?.kind ?? 'any'
+      const converted = toFeatureValue(kind, value)
+      if (converted !== null) state[feature] = converted
+    }
+    return state
+  }
+
+  nameOf(feature: string): string {
+    return this.#names?.[feature] ?? featuresOf(this.#settings.component)[feature]?.names[0] ?? feature
+  }
+
+  rawOf(feature: string): Json | undefined {
+    return this.#raw[feature]
   }
 }

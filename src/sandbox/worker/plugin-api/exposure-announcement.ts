@@ -20,75 +20,93 @@ export interface ExposureAnnouncement {
 }
 
 export interface ExposureAnnouncementSettings {
+  context: PluginContext
   id: string
   fixed: ExposureDescription
   /** Features that it is said to have, whether or not it knows a value. */
-  said: ReadonlySet<string>
-  settable: boolean
-  switchable: boolean
-  pressable: boolean
+  said: readonly string[]
+  /** What the object can be told. */
+  abilities: Abilities
   /** Takes room for what describes it now; false when there is none. */
   takeRoom(description: Partial<Exposure>): boolean
 }
 
-export function createExposureAnnouncement(
-  context: PluginContext,
-  { id, fixed, said, settable, switchable, pressable, takeRoom }: ExposureAnnouncementSettings,
-): ExposureAnnouncement {
-  const seenFeatures = new Set(said)
-  const seenOptions = new Set<string>()
-  let sent: Exposure | undefined
-  let crampedLogged = false
+export interface Abilities {
+  readonly settable: boolean
+  readonly switchable: boolean
+  readonly pressable: boolean
+}
 
-  function announce(
+export const createExposureAnnouncement = (settings: ExposureAnnouncementSettings): ExposureAnnouncement =>
+  new LiveAnnouncement(settings)
+
+class LiveAnnouncement implements ExposureAnnouncement {
+  readonly #settings: ExposureAnnouncementSettings
+  readonly seenFeatures: Set<string>
+  #seenOptions: Set<string> | undefined
+  #sent: Exposure | undefined
+  #crampedLogged = false
+
+  constructor(settings: ExposureAnnouncementSettings) {
+    this.#settings = settings
+    this.seenFeatures = new Set(settings.said)
+  }
+
+  announce(
     state: JsonObject,
     component: ExposedComponent,
     available: boolean | undefined,
   ): Exposure | undefined {
-    for (const feature of Object.keys(state)) seenFeatures.add(feature)
+    const { context, id, fixed, takeRoom } = this.#settings
+    for (const feature of Object.keys(state)) this.seenFeatures.add(feature)
     const known = Object.keys(featuresOf(component))
-    const features = known.filter((feature) => seenFeatures.has(feature))
+    const features = known.filter((feature) => this.seenFeatures.has(feature))
     const exposure: Exposure = {
       ...fixed,
       component,
       features: features.length > 0 ? features : known.slice(0, 1),
-      writable: writableFeatures(component, features),
-      ...optionsNow(),
+      writable: writableFeatures(this.#settings.abilities, component, features),
+      ...this.#optionsNow(),
       ...(available === undefined || component === 'event' ? {} : { tellsAvailability: true }),
     }
-    if (isDeepStrictEqual(exposure, sent)) return sent
+    if (isDeepStrictEqual(exposure, this.#sent)) return this.#sent
     if (!takeRoom(exposure)) {
-      if (!crampedLogged) context.log.write('warn', `expose: there is no room for more options of '${id}'`)
-      crampedLogged = true
-      return sent
+      if (!this.#crampedLogged)
+        context.log.write('warn', `expose: there is no room for more options of '${id}'`)
+      this.#crampedLogged = true
+      return this.#sent
     }
-    sent = exposure
+    this.#sent = exposure
     context.send({ kind: 'setExposure', id, exposure })
-    return sent
+    return exposure
   }
 
-  function optionsNow(): { options?: string[] } {
-    if (fixed.options !== undefined || seenOptions.size === 0) return {}
-    return { options: [...seenOptions] }
+  #optionsNow(): { options?: string[] } {
+    if (this.#settings.fixed.options !== undefined || this.#seenOptions === undefined) return {}
+    return { options: [...this.#seenOptions] }
   }
 
-  function writableFeatures(component: ExposedComponent, features: readonly string[]): string[] {
-    const commanded = Object.entries(featuresOf(component)).filter(([, { commanded }]) => commanded)
-    return commanded
-      .map(([feature]) => feature)
-      .filter((feature) => {
-        if (feature === 'press') return settable || pressable
-        if (feature === 'state') return settable || switchable
-        // What is only set is never shown.
-        if (featuresOf(component)[feature]?.names.length === 0) return settable
-        // What the object has never shown it may not have at all; a single feature it must have.
-        return settable && (features.includes(feature) || commanded.length === 1)
-      })
+  noteOption(value: Json | undefined): void {
+    if (typeof value !== 'string') return
+    this.#seenOptions ??= new Set()
+    if (this.#seenOptions.size < exposureOptionsLimit) this.#seenOptions.add(value)
   }
+}
 
-  function noteOption(value: Json | undefined): void {
-    if (typeof value === 'string' && seenOptions.size < exposureOptionsLimit) seenOptions.add(value)
-  }
-
-  return { seenFeatures, announce, noteOption }
+function writableFeatures(
+  { settable, switchable, pressable }: Abilities,
+  component: ExposedComponent,
+  features: readonly string[],
+): string[] {
+  const commanded = Object.entries(featuresOf(component)).filter(([, { commanded }]) => commanded)
+  return commanded
+    .map(([feature]) => feature)
+    .filter((feature) => {
+      if (feature === 'press') return settable || pressable
+      if (feature === 'state') return settable || switchable
+      // What is only set is never shown.
+      if (featuresOf(component)[feature]?.names.length === 0) return settable
+      // What the object has never shown it may not have at all; a single feature it must have.
+      return settable && (features.includes(feature) || commanded.length === 1)
+    })
 }
