@@ -7,7 +7,7 @@ const patience = 200
 /** Milliseconds between two looks at whether it reads again. */
 const pause = 5
 /** Bytes that wait for a reader who is behind; what comes on top is lost. */
-export const heldBytesLimit = 1024 * 1024
+const heldBytesLimit = 1024 * 1024
 
 /** File descriptor. */
 const standardOutput = 1

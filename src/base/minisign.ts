@@ -30,7 +30,7 @@ export interface MinisignSignature {
 }
 
 export const keyIdBytes = 8
-export const signatureBytes = 64
+const signatureBytes = 64
 const pointBytes = 32
 const algorithmBytes = 2
 /** Of a key, and of a signature of a message as it is. */
@@ -57,7 +57,7 @@ function decode(text: string | undefined, length: number): Buffer | undefined {
 }
 
 /** The other way round than in the file: minisign takes the eight bytes for a number. */
-export function keyIdText(bytes: Uint8Array): string {
+function keyIdText(bytes: Uint8Array): string {
   return Buffer.from(bytes).reverse().toString('hex').toUpperCase()
 }
 

@@ -6,7 +6,7 @@ import { messageOf, systemErrorCode } from './problem.ts'
 /** Mode of every file that may hold secrets: only the owner reads it. */
 export const privateFileMode = 0o600
 /** Mode of every directory that the host makes. */
-export const privateDirectoryMode = 0o700
+const privateDirectoryMode = 0o700
 
 /** Rights of the group and of everybody else. */
 const rightsOfOthers = 0o077

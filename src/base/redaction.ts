@@ -1,7 +1,7 @@
 import { cutText, messageBytesLimit } from './cut-text.ts'
 
 /** What stands in place of something secret. */
-export const mask = '***'
+const mask = '***'
 /** Characters of a secret value that are shown, so that a person can tell one token from another. */
 const shownPrefix = 5
 /** Up to this many characters a value is hidden whole: its first five would be most of it. */

@@ -1,7 +1,7 @@
 /** Names and filters of MQTT topics (MQTT 3.1.1, section 4.7). Pure functions. */
 
 /** Bytes of UTF-8; the protocol counts the length of a topic with 16 bits. */
-export const topicBytesLimit = 65_535
+const topicBytesLimit = 65_535
 
 /** Levels of a topic or filter; the embedded broker's matcher throws beyond this. */
 export const topicLevelsLimit = 100

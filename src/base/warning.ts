@@ -2,7 +2,7 @@ import type { Clock } from './clock.ts'
 import type { LogFields, Logger } from './log.ts'
 
 /** Milliseconds between two warnings with the same words: a client can cause thousands in a second. */
-export const warningInterval = 10_000
+const warningInterval = 10_000
 
 /** Logs a warning at most once per interval; the next one says how many were left out. */
 export function createWarner(logger: Logger, clock: Clock): (message: string, fields?: LogFields) => void {

@@ -64,7 +64,7 @@ export function readDeviceIdentifier(hostId: string, identifier: string): Device
 }
 
 /** What the exposures of one device say of it; of two that say something the later one counts. */
-export function describeDevice(exposures: readonly ExposureView[]): ExposedDevice | undefined {
+function describeDevice(exposures: readonly ExposureView[]): ExposedDevice | undefined {
   let found: ExposedDevice | undefined
   for (const { exposure } of exposures)
     if (exposure.device !== undefined) found = { ...found, ...exposure.device }

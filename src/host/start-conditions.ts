@@ -86,7 +86,7 @@ const adviceOn: Readonly<Record<string, string>> = {
 }
 
 /** Characters below which a token can be guessed; random ones of this many take longer than anybody has. */
-export const shortestToken = 16
+const shortestToken = 16
 
 /** Says what stands open, and the command that closes it. */
 export function warnOfUnprotectedListeners(

@@ -8,7 +8,7 @@ import { parseJsonText } from '../schema/json-text.ts'
 import { jsonErrorPlace } from './json-position.ts'
 
 /** Largest request body in bytes, also of one that is sent in chunks or compressed (contract, section 3). */
-export const bodyLimit = 1024 * 1024
+const bodyLimit = 1024 * 1024
 
 /** How long, in milliseconds, a client may go on sending after its body was refused, so that it can read why. */
 const lingerTime = 1_000

@@ -35,9 +35,9 @@ const closingGrace = 2_000
  * Connections at a time, event streams included; a WebSocket counts until it is one. Each takes a file descriptor,
  * which the host needs for its files, too.
  */
-export const connectionsLimit = 1_000
+const connectionsLimit = 1_000
 /** Of one address other than this machine: some dozen browsers with an event stream in each of their tabs. */
-export const connectionsPerAddressLimit = 250
+const connectionsPerAddressLimit = 250
 
 export interface ServerSettings {
   bind: string

@@ -18,7 +18,7 @@ import {
 import type { OwnListeners } from './own-listeners.ts'
 
 /** Requests of one plugin that wait for their turn; a plugin that has more has lost count. */
-export const requestsWaiting = 1_000
+const requestsWaiting = 1_000
 /** Why a request was cut short, when it was not cancelled. */
 const tooLate = Symbol('timeout')
 

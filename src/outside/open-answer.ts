@@ -12,7 +12,7 @@ import { type NetworkFailure, networkFailure } from './network-error.ts'
 import { isRefusal } from './own-listeners.ts'
 
 /** Redirects that one request follows. */
-export const redirectLimit = 10
+const redirectLimit = 10
 /** Bytes of a redirect's body that are read to keep the connection; with more it is given up. */
 const redirectBodyLimit = 64 * 1024
 

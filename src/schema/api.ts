@@ -77,7 +77,7 @@ export const RepositoryBody = Type.Object(
 // Queries
 
 /** Most events or lines in one answer; a longer history is read page by page with `after`. */
-export const pageLimit = 10_000
+const pageLimit = 10_000
 const searchText = Type.Optional(Type.String({ maxLength: 256 }))
 const limit = Type.Optional(Type.Integer({ minimum: 0, maximum: pageLimit }))
 const after = Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))

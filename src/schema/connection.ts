@@ -202,7 +202,7 @@ export interface ConnectionTraffic {
   sent: number
 }
 
-export const connectionStates = ['connecting', 'open', 'waiting', 'closing'] as const
+const connectionStates = ['connecting', 'open', 'waiting', 'closing'] as const
 export type ConnectionState = (typeof connectionStates)[number]
 
 /** A connection, as people see it. */

@@ -30,7 +30,7 @@ const words = (names: readonly string[], ...commands: string[]): FeatureDescript
 })
 
 /** The features of each component; the first one is what an object has that knows no features. */
-export const componentFeatures = {
+const componentFeatures = {
   sensor: { value: read('any', 'value', 'state') },
   binary_sensor: { state: read('boolean', 'state', 'value') },
   switch: { state: set('boolean', 'state', 'value', 'on') },

@@ -6,7 +6,7 @@ import { createParser, type Parsed } from './parser.ts'
 /** A setting as a manifest describes it: an entry of `configSchema`, or a definition of `config`. */
 
 /** Lists and objects within one another. A form of more is one that nobody can follow. */
-export const fieldDepthLimit = 4
+const fieldDepthLimit = 4
 
 export const FieldType = Type.Union([
   Type.Literal('string'),

@@ -5,7 +5,7 @@ import Type, { type Static } from 'typebox'
 const namePattern = /^[A-Za-z0-9_-]{1,32}$/
 
 /** Name of a host, of a fleet, and of what a host has. */
-export const FleetName = Type.String({ pattern: namePattern.source })
+const FleetName = Type.String({ pattern: namePattern.source })
 
 export function isFleetName(text: string): boolean {
   return namePattern.test(text)

@@ -1,7 +1,4 @@
-/** Longest namespace or short id, in characters. */
-export const identifierPartLimit = 64
-
-/** `[a-z0-9][a-z0-9._-]*` without `--`, which separates the two parts in a directory name. */
+/** `[a-z0-9][a-z0-9._-]*`, 64 characters at most, without `--`, which separates the two parts in a directory name. */
 const part = '(?!.*--)[a-z0-9][a-z0-9._-]{0,63}'
 export const shortIdPattern = new RegExp(`^${part}$`)
 const fullIdPattern = /^@([^/]*)\/([^/]*)$/

@@ -23,11 +23,11 @@ const Entries = Type.Record(
  * The file of a single host. Version 2 has a checksum, as a line of the journal, and may have all its entries in one
  * encrypted text: `sealed`, their JSON.
  */
-export const KeyValueFile = Type.Object({
+const KeyValueFile = Type.Object({
   version: Type.Union([Type.Literal(1), Type.Literal(2)]),
   entries: Entries,
 })
-export const SealedKeyValueFile = Type.Object({ version: Type.Literal(2), sealed: Type.String() })
+const SealedKeyValueFile = Type.Object({ version: Type.Literal(2), sealed: Type.String() })
 export const parseKeyValueFile = createParser(KeyValueFile)
 export const parseSealedKeyValueFile = createParser(SealedKeyValueFile)
 

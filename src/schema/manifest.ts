@@ -44,14 +44,14 @@ export const SemanticVersion = Type.String({
 const anyKey = '^[\\s\\S]*$'
 export const AnyKey = Type.String({ pattern: anyKey })
 
-export const SensorExport = Type.Object({
+const SensorExport = Type.Object({
   id: Type.String({ minLength: 1, description: 'Id, or a template such as <device>_power' }),
   type: Type.Optional(Type.String()),
   description: Type.Optional(Type.String()),
   unit: Type.Optional(Type.String()),
 })
 
-export const ControlExport = Type.Object({
+const ControlExport = Type.Object({
   id: Type.String({ minLength: 1 }),
   type: Type.Optional(Type.String()),
   range: Type.Optional(
@@ -62,7 +62,7 @@ export const ControlExport = Type.Object({
   ),
 })
 
-export const EventExport = Type.Object({
+const EventExport = Type.Object({
   name: Type.String({ minLength: 1 }),
   description: Type.Optional(Type.String()),
 })

@@ -14,7 +14,7 @@ const strict = { additionalProperties: false }
 
 const PurgeTarget = Type.Union([Type.Literal('kv'), Type.Literal('files')])
 
-export const mqttRequests = {
+const mqttRequests = {
   list: Type.Object({ transaction }),
   /** `plugin` is another name for `fullId`; one of them is needed. */
   install: Type.Object(

@@ -14,35 +14,35 @@ const placeholder = '\\$\\{config\\.[^{}/]+\\}'
 const hostName = '[^\\s/*:$[\\]@?#{}\\\\]+'
 const port = '(:[0-9]{1,5})?'
 
-export const HostPattern = Type.String({
+const HostPattern = Type.String({
   maxLength: 300,
   pattern: `^(${placeholder}|(\\*|(\\*\\.)?${hostName})${port}|\\[[0-9a-fA-F:.]+\\]${port}|[0-9a-fA-F]*:[0-9a-fA-F.]*:[0-9a-fA-F:.]*)$`,
   description:
     'A host name or IP address, with or without :port, *.example.com, * or ${config.key} (the hosts of the addresses configured there)',
 })
 
-export const TopicPattern = Type.String({
+const TopicPattern = Type.String({
   minLength: 1,
   maxLength: 1_000,
   pattern: '^((\\+|[^+#/\\u0000]*)/)*(\\+|#|[^+#/\\u0000]*)$',
   description: 'An MQTT topic filter; + and # are possible, and ${config.key} for what is configured there',
 })
 
-export const PluginPattern = Type.String({
+const PluginPattern = Type.String({
   maxLength: 300,
   pattern: `^(${placeholder}|\\*|@[a-z0-9][a-z0-9._-]{0,63}/(\\*|[a-z0-9][a-z0-9._-]{0,63}))$`,
   description:
     'A full id (@namespace/id), @namespace/*, * or ${config.key} (the plugins that are configured there)',
 })
 
-export const SerialPattern = Type.String({
+const SerialPattern = Type.String({
   minLength: 1,
   maxLength: 1_000,
   pattern: '^[^\\u0000]*$',
   description: 'The path of a serial port, * or ${config.key} (what is configured there)',
 })
 
-export const ServicePattern = Type.String({
+const ServicePattern = Type.String({
   minLength: 1,
   maxLength: 300,
   pattern: '^[^\\s\\u0000]*$',

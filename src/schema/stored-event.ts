@@ -1,5 +1,5 @@
 import Type, { type TSchema } from 'typebox'
-import { type FactType, hostFacts, type JournalEvent, Origin, pluginFacts } from './journal-event.ts'
+import { hostFacts, type JournalEvent, Origin, pluginFacts } from './journal-event.ts'
 import { FullId } from './identifier-schema.ts'
 import { createParser, type Parsed, type Parser } from './parser.ts'
 
@@ -26,10 +26,6 @@ for (const [plugin, facts] of [
   for (const [type, data] of Object.entries<TSchema>(facts)) {
     parsers.set(type, createParser(Type.Object({ ...envelope, type: Type.Literal(type), plugin, data })))
   }
-}
-
-export function isFactType(type: unknown): type is FactType {
-  return typeof type === 'string' && parsers.has(type)
 }
 
 export function parseStoredEvent(value: { type?: unknown }): Parsed<JournalEvent & { version: number }> {

@@ -129,7 +129,7 @@ export function mayHearAll(rights: PluginTopicRights, filter: string): boolean {
 }
 
 /** Whether filters of permissions cover a topic or filter. Below the root only those count that begin with it. */
-export function permits(root: string, patterns: readonly string[], filter: string): boolean {
+function permits(root: string, patterns: readonly string[], filter: string): boolean {
   const counting = isBelow(root, filter) ? patterns.filter((pattern) => isBelow(root, pattern)) : patterns
   return isCovered(counting, filter)
 }

@@ -7,7 +7,7 @@ export const hooksUnderWay = 16
 /** Of one plugin, requests that wait for that. Nothing of their bodies has been read. */
 export const hooksWaiting = 100
 /** Over all plugins: half of the connections that the host takes, so that the other half stays for everybody else. */
-export const hooksAtOnce = 500
+const hooksAtOnce = 500
 /** Over all plugins, requests that begin in one turn of the event loop: each takes some hundred microseconds in all. */
 const hooksInTurn = 2
 /** Milliseconds that a request waits for its turn. */

@@ -22,7 +22,7 @@ import {
 } from './messages.ts'
 
 /** How many may look at the same time; each costs a message for every fact. */
-export const inspectorClientsLimit = 16
+const inspectorClientsLimit = 16
 /** Bytes that may wait for one client before the next fact; who reads more slowly is cut off. */
 const clientBufferLimit = 1024 * 1024
 /** Bytes that a client may say at a time: what it says is not listened to. */

@@ -10,7 +10,7 @@ import { machineToJson } from '../machine-formats.ts'
 /** Version of the message shapes. */
 const protocolVersion = '0.7.0'
 /** Session of the host's machine, which the plugins' are children of. */
-export const hostSession = 'host'
+const hostSession = 'host'
 /** What is shown in place of a secret. */
 const hidden = '********'
 

@@ -11,7 +11,7 @@ import { createCounter, createHistogram } from './counters.ts'
 import { exposition, type Family, type Sample } from './exposition.ts'
 
 /** Upper ends of the buckets for how long requests take, in seconds: from a look-up to an installation. */
-export const durationBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
+const durationBounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
 export interface HandledRequest {
   method: string

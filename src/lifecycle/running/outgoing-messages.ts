@@ -6,7 +6,7 @@ import { createTopics, pluginTopic } from '../../schema/topics.ts'
 import type { Guard } from '../permissions/guard.ts'
 
 /** Things of other plugins of which a line in their logs says that this one sets them; once for each, and load. */
-export const commandsTold = 100
+const commandsTold = 100
 
 /** What one loaded plugin says with `mqttPublish`. All that follows from a topic is found out once for the topic. */
 export interface OutgoingMessages {

@@ -2,7 +2,7 @@ import type { Isolate } from '../../sandbox/isolate.ts'
 import type { LoadedPlugin } from './loaded-plugin.ts'
 
 /** Events and messages that may wait for a plugin while its onInit runs; later ones are dropped. */
-export const waitingDeliveries = 1_000
+const waitingDeliveries = 1_000
 
 /** The bytes are somebody else's: what waits for the end of onInit has a copy. */
 export function deliver(

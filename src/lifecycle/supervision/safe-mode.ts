@@ -3,7 +3,7 @@ import type { SafeModeReason } from '../../schema/journal-event.ts'
 /** Whether the host loads any plugin at all. Pure. */
 
 /** Starts in a row that did not reach ready, after which the next one loads nothing: two may be chance. */
-export const unfinishedStartsLimit = 3
+const unfinishedStartsLimit = 3
 
 /**
  * Why this start is a safe one; undefined: an ordinary start. `unfinishedStarts`: starts in a row before this one

@@ -47,7 +47,7 @@ interface Followed {
   pending: { value: Value; timer: ScheduledCall } | undefined
 }
 
-export function fullPath(kind: WatchedKind, plugin: string, id: string): string {
+function fullPath(kind: WatchedKind, plugin: string, id: string): string {
   if (kind === 'point') return `${plugin}/${id}`
   const { namespace, shortId } = identifierOf(plugin)
   return `plugins.${namespace}.${shortId}.${id}`

@@ -34,7 +34,7 @@ export interface Look {
 type Claim = Extract<HostFact, { type: 'NamespaceClaimed' }>
 
 /** Pure. `noticed`: who had it first, where that is not written down. */
-export function namespaceHolder(
+function namespaceHolder(
   { host, plugins }: HostState,
   namespace: string,
   noticed?: string,

@@ -16,7 +16,7 @@ import type { Link, LinkEnd, LinkEvents } from './link.ts'
 import { reconnectDelay, type ReconnectRule } from './reconnect-delay.ts'
 
 /** Milliseconds that what has been written may take to go once the connection is being closed. */
-export const closingTime = 2_000
+const closingTime = 2_000
 const articles: Readonly<Record<OverlongPart, string>> = { frame: 'a', line: 'a', event: 'an' }
 /** Milliseconds that a connection has to last before the next loss counts as a first one. */
 const steadyAfter = 10_000

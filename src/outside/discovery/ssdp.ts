@@ -14,9 +14,9 @@ export const ssdpPlace: MulticastPlace = {
   answersTo: 'asker',
 }
 
-export const everything = 'ssdp:all'
+const everything = 'ssdp:all'
 /** Things found of one target, and addresses from which one of them speaks. */
-export const thingLimit = 500
+const thingLimit = 500
 const sourceLimit = 8
 /** Seconds within which an answer may come. */
 const answerSeconds = 2

@@ -11,7 +11,7 @@ export const batchOperationLimit = 256
 /** Bytes in one batch, roughly; one operation may be larger. */
 export const batchByteLimit = 128 * 1024
 /** Milliseconds that a plugin which floods waits for the host before what can be lost is lost. */
-export const creditDeadline = 5_000
+const creditDeadline = 5_000
 /** Milliseconds in which what a callback does goes out together, although it was set aside meanwhile. */
 const longestHold = 50
 /** Milliseconds of a wait in a worker with others before looking again whether it takes too long. */

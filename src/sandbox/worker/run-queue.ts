@@ -25,10 +25,10 @@ export interface RunQueue {
 }
 
 /** Milliseconds in which each of those that wait has had a slice, if it lets go in time. */
-export const roundLimit = 8
+const roundLimit = 8
 /** Milliseconds of one slice: the shorter the more isolates wait. */
-export const shortestSlice = 1
-export const longestSlice = 4
+const shortestSlice = 1
+const longestSlice = 4
 
 export function createRunQueue(monotonic: () => number): RunQueue {
   const waiting = new Set<Runner>()

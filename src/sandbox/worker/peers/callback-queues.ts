@@ -2,7 +2,7 @@ import type { SerializedValues } from '../../../schema/plugin-call.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 
 /** Bytes of calls that wait for one plugin, as many as of deliveries that wait for this one. */
-export const waitingBytesLimit = 4 * 1024 * 1024
+const waitingBytesLimit = 4 * 1024 * 1024
 /** Bytes that a call takes besides its arguments, roughly. */
 const callOverhead = 128
 

@@ -2,7 +2,7 @@ import { instanceHandle } from '../../../schema/plugin-call-limits.ts'
 import type { LuaFunction, LuaTable } from '../lua/lua-value.ts'
 
 /** Functions and tables of one plugin that other plugins may hold at one time. */
-export const exportLimit = 50_000
+const exportLimit = 50_000
 
 type Thing = LuaTable | LuaFunction
 

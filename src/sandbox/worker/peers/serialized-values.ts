@@ -8,7 +8,7 @@ import { createValueWriter, firstBuffer, firstCapacity, firstView, tag } from '.
  * Tables among the values of one call, and their entries. In Lua one takes some hundred bytes, however few it has here: more could
  * fill the receiver's memory.
  */
-export const serializedEntryLimit = 100_000
+const serializedEntryLimit = 100_000
 /** Tables within tables; deeper ones are a mistake. */
 const deepest = 100
 /** Values after which others may have their turn: less than a millisecond of work. */

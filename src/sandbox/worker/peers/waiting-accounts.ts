@@ -3,7 +3,7 @@ import type { Steps } from '../lua/steps.ts'
 /** Share of this plugin's time that waiting for one other plugin may take in the long run, 0 to 1. */
 const waitingShare = 0.2
 /** Milliseconds at once after a rest. */
-export const waitingBurst = 500
+const waitingBurst = 500
 
 /** A function of another plugin is not called now: those of that plugin have taken too much of this one's time. */
 export class WaitedTooLong extends Error {

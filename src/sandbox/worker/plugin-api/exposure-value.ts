@@ -4,7 +4,7 @@ import type { FeatureKind } from '../../../schema/exposure.ts'
 /** What objects give, as the features of their exposure have it. Pure functions; null: nobody knows. */
 
 /** Characters of a state that Home Assistant keeps. */
-export const stateTextLimit = 255
+const stateTextLimit = 255
 
 const words: ReadonlyMap<string, boolean> = new Map([
   ['on', true],

@@ -12,7 +12,7 @@ import { readRequestAuth } from './request-auth.ts'
 import { appendQuery, queryOf } from './web-helpers.ts'
 
 /** Milliseconds for a whole request when the plugin names none. */
-export const defaultTimeout = 30_000
+const defaultTimeout = 30_000
 /** Milliseconds; more is no limit any more. */
 const longestTimeout = 24 * 3_600_000
 /** Bytes of a body that is sent. */

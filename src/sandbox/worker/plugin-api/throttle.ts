@@ -1,7 +1,7 @@
 import type { Clock, ScheduledCall } from '../../../base/clock.ts'
 
 /** Values that one window collects before it sends them early. */
-export const collectionLimit = 10_000
+const collectionLimit = 10_000
 
 /**
  * Holds events back (plugin API, section 6). A window belongs to a name; what comes while it is open is
