@@ -6,43 +6,20 @@ import type { Exposure } from '../schema/exposure.ts'
 import type { KeyValueEntry } from '../schema/key-value-file.ts'
 import type { ValueKind } from '../schema/message-frames.ts'
 import type { OutsideAnswer, OutsideCall } from '../schema/outside.ts'
-import type { Config, LogEntry, Resources } from '../schema/plugin.ts'
+import type { LogEntry, Resources } from '../schema/plugin.ts'
 import type { ChosenLimits, LimitName, PluginLimits } from '../schema/plugin-limits.ts'
 import type { IsolateUsage } from '../schema/system.ts'
 import type { PluginSummary, ForeignCallPermission } from '../schema/plugin-call.ts'
 import type { HookAddress } from '../schema/question.ts'
-import type { PluginTopicRights } from '../schema/topic-rights.ts'
 import type { Schedule, Watch } from '../schema/trigger.ts'
+import type { LoadSource } from '../schema/worker-protocol.ts'
 
 /** The host's side of one plugin's isolate: what `lifecycle` sees of `sandbox`. */
 
 /** All that a plugin needs to run. */
-export interface IsolateSource {
-  id: string
-  shortId: string
-  namespace: string
-  name: string
-  version: string
-  description: string | null
-  /** Contents of the Lua files that the manifest names, by relative path; `init.lua` is the entry. */
-  files: Record<string, Uint8Array>
-  /** Effective configuration: defaults and environment applied. */
-  config: Config
-  /** Secret values that no log line may show. */
-  secrets: string[]
+export interface IsolateSource extends Omit<LoadSource, 'keyValues'> {
   /** The plugin's key-value store as it is on disk. */
   keyValues: Record<string, KeyValueEntry>
-  /** What the manifest declares of controls: type and range, for typed setters. */
-  controls: { id: string; type?: string | undefined; range?: string | undefined }[]
-  /** What Lua may publish and subscribe to, for the worker's own answer. The services refuse the rest. */
-  topics: PluginTopicRights
-  /** Whether a handler of requests from outside may be there for anybody. The services refuse it, too. */
-  publicHooks: boolean
-  /** What counts as retained by it, for the same: topics, with the bytes of their payloads. */
-  retained: [topic: string, payload: number][]
-  /** The host of the fleet that it runs on, and under which epoch; absent without a fleet. */
-  host?: string | undefined
-  epoch?: number | undefined
   /** What the host's owner has set for it; the rest is as for every plugin. */
   limits?: ChosenLimits
 }

@@ -114,7 +114,7 @@ export type WorkerMessage = {
 /** What a worker says of one isolate. */
 export type IsolateMessage = Extract<WorkerMessage, { isolate: number }>
 
-/** All that an isolate needs to run. */
+/** All that a plugin needs to run in its worker. */
 export interface LoadSource {
   id: string
   shortId: string
@@ -122,14 +122,18 @@ export interface LoadSource {
   name: string
   version: string
   description: string | null
+  /** Contents of the Lua files that the manifest names, by relative path; `init.lua` is the entry. */
   files: Record<string, Uint8Array>
+  /** Effective configuration: defaults and environment applied. */
   config: Config
+  /** Secret values that no log line may show. */
   secrets: string[]
   keyValues: Record<string, KeyValue>
+  /** What the manifest declares of controls: type and range, for typed setters. */
   controls: { id: string; type?: string | undefined; range?: string | undefined }[]
-  /** The host refuses what they do not allow: the worker only tells Lua so at once. */
+  /** What Lua may publish and subscribe to. The host refuses the rest: the worker only tells Lua so at once. */
   topics: PluginTopicRights
-  /** Whether a handler may be there for anybody. */
+  /** Whether a handler of requests from outside may be there for anybody; likewise. */
   publicHooks: boolean
   /** What it has retained: topics, with the bytes of their payloads. The worker counts on from there, like the host. */
   retained: [topic: string, payload: number][]

@@ -4,7 +4,7 @@ import { flowCells } from '../../../schema/flow-cells.ts'
 import type { PluginCallOutcome, Reference, SerializedValues } from '../../../schema/plugin-call.ts'
 import { callDepthLimit, type PluginOperation } from '../../../schema/plugin-call-limits.ts'
 import type { LoadSource, WorkerMessage } from '../../../schema/worker-protocol.ts'
-import type { Answers, Question } from '../../../schema/question.ts'
+import type { Asking } from '../asking.ts'
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { ReceivedCall } from '../local-calls.ts'
 import { failureOf, type PluginLog } from '../plugin-log.ts'
@@ -52,7 +52,7 @@ export interface FunctionOwner {
   gone: boolean
 }
 
-export interface PeersSettings {
+export interface PeersSettings extends Pick<Asking, 'ask' | 'begin'> {
   isolate: number
   flow: Int32Array
   source: LoadSource
@@ -64,16 +64,6 @@ export interface PeersSettings {
   instance(): LuaTable | undefined
   config(): LuaValue
   post(message: WorkerMessage): void
-  ask<K extends Question['kind'], T>(
-    question: Extract<Question, { kind: K }>,
-    accept: (answer: Answers[K]) => T,
-  ): Steps<T>
-  /** Asks and goes on; answers how to take it back. */
-  begin<K extends Question['kind']>(
-    question: Extract<Question, { kind: K }>,
-    accept: (answer: Answers[K]) => void,
-    failed: (error: Error) => void,
-  ): () => void
 }
 
 export function createPeers(settings: PeersSettings): Peers {
