@@ -54,7 +54,7 @@ export const problemTable = {
   },
   shutting_down: { status: 503, title: 'The host is shutting down' },
   hook_timeout: { status: 504, title: 'The plugin did not answer in time' },
-  storage_full: { status: 507, title: 'The data directory cannot be written' },
+  storage_full: { status: 507, title: 'What is to be kept cannot be written' },
 } as const satisfies Record<string, ProblemKind>
 
 export type ProblemCode = keyof typeof problemTable

@@ -63,6 +63,29 @@ async function closedFleet(context: TestContext) {
   return { server, directory, known, url: server.url }
 }
 
+test('a store without room says so at once, changes nothing, and takes the same change when there is some', async (context) => {
+  const server = await startServer(context, { room: 2 * 1024 * 1024 })
+  const { journal, failures } = await openHost(context, server.url, await temporaryDirectory(context))
+  await journal.append(installation(id), 'http')
+  const { connection, manager } = await managerOf(context, server.url)
+  await manager.streams.add({ name: 'FILLER', subjects: ['filler'] })
+  for (let isFull = false; !isFull;) {
+    const answer = await connection.request('filler', Buffer.alloc(100_000))
+    isFull = answer.json<{ error?: unknown }>().error !== undefined
+  }
+  // Less than what is left may still be taken.
+  const change = [configured(id, { note: 'x'.repeat(200_000) })]
+  const before = everythingOf(journal)
+  await assert.rejects(journal.append(change, 'http'), {
+    name: 'StoreFullError',
+    message: /has no room \(.+\): raise max_file_store/,
+  })
+  assert.deepEqual(everythingOf(journal), before)
+  await manager.streams.delete('FILLER')
+  const [event] = await journal.append(change, 'http')
+  assert.deepEqual([event?.seq, failures], [3, []])
+})
+
 test('what was acknowledged survives that the store is killed, and a host goes on when it is back', async (context) => {
   const server = await startServer(context)
   const { journal } = await openHost(context, server.url, await temporaryDirectory(context))

@@ -23,6 +23,8 @@ export interface NatsServerOptions {
   /** Lines of its configuration beside port and store. */
   lines?: string[]
   jetStream?: boolean
+  /** Bytes that it keeps at most. */
+  room?: number
   /** Program and arguments before its own command. */
   within?: readonly string[]
   /** As one of several: its name, and where another one is. */
@@ -33,7 +35,7 @@ export async function startNatsServer(
   directory: string,
   options: NatsServerOptions = {},
 ): Promise<NatsServer> {
-  const { lines = [], jetStream = true, within = [], cluster } = options
+  const { lines = [], jetStream = true, room, within = [], cluster } = options
   const home = join(directory, 'nats-server')
   const portsFolder = join(home, 'ports')
   const file = join(home, 'nats.conf')
@@ -45,7 +47,8 @@ export async function startNatsServer(
   let monitoringUrl = ''
 
   async function start(): Promise<void> {
-    const store = jetStream ? [`jetstream { store_dir: ${JSON.stringify(join(home, 'store'))} }`] : []
+    const limit = room === undefined ? '' : `, max_file_store: ${room}`
+    const store = jetStream ? [`jetstream { store_dir: ${JSON.stringify(join(home, 'store'))}${limit} }`] : []
     const member =
       cluster === undefined
         ? []

@@ -9,7 +9,7 @@ import { type Author, stampFacts } from '../../journal/stamp.ts'
 import type { Vault } from '../../journal/vault.ts'
 import type { Fact, JournalEvent, Origin } from '../../schema/journal-event.ts'
 import { createDoubt } from '../store/doubt.ts'
-import { StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
+import { StoreFullError, StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
 import { createCopy } from './copy.ts'
 import type { JournalStream } from './journal-stream.ts'
 import { encodeMessage } from './stream-message.ts'
@@ -49,6 +49,17 @@ export interface StreamQueueSettings {
    * may not write about it (any more).
    */
   author?: ((plugin: string, state: HostState) => Author | undefined) | undefined
+}
+
+/** The same failure of something that was begun before: that there is no room does not mean that nothing was done. */
+function begunOf(error: unknown): unknown {
+  return error instanceof StoreFullError
+    ? new StoreUnreachableError(messageOf(error), { cause: error })
+    : error
+}
+
+function throwBegun(error: unknown): never {
+  throw begunOf(error)
 }
 
 /** Milliseconds until an append whose fate is not known is given up, and between two tries. */
@@ -100,7 +111,10 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
     const committed: JournalEvent[] = []
     let last = expected
     for (const [index, event] of events.entries()) {
-      const taken = await publish(subject, event, events.slice(index + 1), last)
+      const rest = events.slice(index + 1)
+      const taken = await publish(subject, event, rest, last).catch((error: unknown) => {
+        throw index === 0 ? error : begunOf(error)
+      })
       // Only the first can meet somebody else's: all that comes after it is promised to this append.
       if (taken === undefined && index === 0) return undefined
       if (taken === undefined) throw gone()
@@ -118,6 +132,8 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
   ): Promise<JournalEvent | undefined> {
     const data = encodeMessage(event, rest, vault)
     const arrival = copy.expect(event.id)
+    /** Whether it may have been taken without an answer. */
+    let isInDoubt = false
     try {
       for (const end = until(); ;) {
         try {
@@ -130,7 +146,10 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
         } catch (error) {
           if (!(error instanceof StoreUnreachableError)) throw error
           if (arrival.event() !== undefined) return arrival.event()
-          if (clock.monotonic() >= end) throw error
+          // Nobody makes room while this waits.
+          if (error instanceof StoreFullError && !isInDoubt) throw error
+          isInDoubt = true
+          if (clock.monotonic() >= end) throw begunOf(error)
           await copy.wait(pause)
         }
       }
@@ -234,7 +253,8 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
         if (groups.size > 1) await freshly(subjects, () => stamp(facts, by, requestKey))
         const events: JournalEvent[] = []
         for (const [subject, group] of groups) {
-          events.push(...(await appendGroup(subject, () => group, by, requestKey)))
+          const appended = appendGroup(subject, () => group, by, requestKey)
+          events.push(...(await (events.length === 0 ? appended : appended.catch(throwBegun))))
         }
         return events
       }).catch((error: unknown) => {

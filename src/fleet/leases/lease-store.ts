@@ -10,6 +10,7 @@ import { pluginKey, pluginOfKey } from '../store/plugin-key.ts'
 import { createDoubt } from '../store/doubt.ts'
 import {
   StoreBehindError,
+  StoreFullError,
   StoreMissingError,
   StoreReplacedError,
   StoreUnreachableError,
@@ -221,7 +222,13 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
           take({ key, revision, data: data === null ? null : Buffer.from(data) })
         },
         // No answer is none: whether it was taken will be seen.
-        () => undefined,
+        (error: unknown) => {
+          if (!(error instanceof StoreFullError)) return
+          askedAt = undefined
+          warn('A lease could not be written; a host whose session nobody hears of ends its plugins', {
+            error: error.message,
+          })
+        },
       )
   }
 

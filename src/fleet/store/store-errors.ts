@@ -3,6 +3,11 @@ export class StoreUnreachableError extends Error {
   override readonly name: string = 'StoreUnreachableError'
 }
 
+/** The store answers, and has no room: what was asked for was not done. It may be tried again when there is some. */
+export class StoreFullError extends StoreUnreachableError {
+  override readonly name = 'StoreFullError'
+}
+
 /**
  * The store answers with less than this process has seen there. A server that was cut off from the others does so until it
  * knows that it leads no more, and one that has lost its last writes for ever.

@@ -9,7 +9,12 @@ import {
 } from '@nats-io/jetstream'
 import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
 import { messageOf, Problem } from '../../base/problem.ts'
-import { StoreMissingError, StoreRefusedError, StoreUnreachableError } from './store-errors.ts'
+import {
+  StoreFullError,
+  StoreMissingError,
+  StoreRefusedError,
+  StoreUnreachableError,
+} from './store-errors.ts'
 
 /** A stream of the fleet's store, as JetStream has it: the journal, or what keys and objects are kept in. */
 export interface StoreStream {
@@ -22,7 +27,7 @@ export interface StoreStream {
   /**
    * Writes a message. With `expected`, on top of the last message of its subject, whose number that is (0: there is none);
    * or it answers the number that the last one has in fact. The same `id` is taken once. Throws `StoreUnreachableError`
-   * when it is not known whether it was taken, and `body_too_large` when it is more than the store takes.
+   * when it is not known whether it was taken, `StoreFullError` when it was not for want of room, and `body_too_large` when it is more than the store takes.
    */
   publish(subject: string, data: string | Uint8Array, options: PublishOptions): Promise<Published>
   /** From the leader: whatever was acknowledged before is seen. */
@@ -70,6 +75,8 @@ const wrongLastSequence = 10_071
 /** Answers of a server that cannot keep so many copies. */
 const tooFewServers: ReadonlySet<number> = new Set([10_005, 10_052, 10_074])
 const copiesWanted = 3
+/** What a server says that has no room: of its own, of the account's, in memory, on its disk, in the stream. */
+const withoutRoom: ReadonlySet<number> = new Set([10_002, 10_023, 10_028, 10_047, 10_077])
 /** HTTP status of what a server answers while it has not found the others. */
 const temporarilyAway = 503
 /** What says already what is the matter. */
@@ -210,6 +217,12 @@ export async function openStoreStream(
       } catch (error) {
         if (error instanceof JetStreamApiError && error.code === wrongLastSequence) {
           return { refusedAfter: Number(error.message.split(': ').at(-1)) }
+        }
+        if (error instanceof JetStreamApiError && withoutRoom.has(error.code)) {
+          throw new StoreFullError(
+            `The fleet's store has no room (${error.message}): raise max_file_store of nats-server's jetstream, or make room on its disk.`,
+            { cause: error },
+          )
         }
         throw unreachable(error)
       }

@@ -10,6 +10,7 @@ import { connectStore, type StoreAddress, type StoreConnection } from '../../fle
 import {
   StoreMissingError,
   StoreRefusedError,
+  StoreFullError,
   StoreUnreachableError,
 } from '../../fleet/store/store-errors.ts'
 import { openValueBucket, type ValueBucket } from '../../fleet/values/value-bucket.ts'
@@ -139,6 +140,8 @@ function withProblems(journal: FleetJournal): FleetJournal {
       return await task()
     } catch (error) {
       if (!(error instanceof StoreUnreachableError) && !(error instanceof StoreRefusedError)) throw error
+      if (error instanceof StoreFullError)
+        throw new Problem('storage_full', `${error.message} Nothing was changed.`, { cause: error })
       throw new Problem(
         'fleet_unreachable',
         `${messageOf(error)} It is not known whether the change was made; look again, or repeat it with the same Idempotency-Key.`,
