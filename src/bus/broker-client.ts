@@ -45,6 +45,14 @@ export function versionAfter(version: ProtocolVersion, reason: unknown): Protoco
   return version === preferredVersion ? commonVersion : preferredVersion
 }
 
+/**
+ * Whether the broker itself has refused a message: it gives a code. The library also says of whatever is under way when its
+ * connection ends that it has failed.
+ */
+export function isRefusal(error: Error): boolean {
+  return 'code' in error && typeof error.code === 'number'
+}
+
 /** Ends a connection without a word. */
 export function hangUp(client: MqttClient): void {
   client.on('error', () => undefined)

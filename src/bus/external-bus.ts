@@ -3,7 +3,7 @@ import type { IConnackPacket, MqttClient } from 'mqtt'
 import { type Clock, withDeadline } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { Problem } from '../base/problem.ts'
-import type { ProtocolVersion } from './broker-client.ts'
+import { isRefusal, type ProtocolVersion } from './broker-client.ts'
 import { createBrokerConnection } from './broker-connection.ts'
 import { parseBrokerUrl } from '../schema/broker-url.ts'
 import type { BusMessage, StartableBus } from './bus.ts'
@@ -98,7 +98,10 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     const window = Math.min(packet.properties?.receiveMaximum ?? defaultWindow, defaultWindow) - 1
     queue.open(
       ({ topic, payload, qos, retain }, done) =>
-        void client.publish(topic, payload, { qos, retain }, (error) => done(error ?? undefined)),
+        void client.publish(topic, payload, { qos, retain }, (error) => {
+          // What the end of a connection leaves unanswered stays under way: the queue is told of that, and sends it again.
+          if (!error || isRefusal(error)) done(error ?? undefined)
+        }),
       Math.max(1, window),
       packet.properties?.maximumPacketSize,
     )
