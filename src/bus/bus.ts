@@ -29,6 +29,17 @@ export interface PublishOptions {
 /** Publishes one message on the topic for which it was made. */
 export type Sender = (payload: Uint8Array, options: Required<Pick<PublishOptions, 'qos' | 'retain'>>) => void
 
+/** Of one message. */
+export interface Delivery {
+  /** Asked when it is to go, on each connection; false: it goes no further. */
+  isWanted(): boolean
+  /**
+   * The broker has acknowledged it, or will never take it, which is logged; or it was not wanted. May be called before the
+   * call that publishes it returns, and never when the bus was closed before.
+   */
+  done(): void
+}
+
 /** The plugin that caused a message, to be told with it and charged for what follows from it in this host. */
 export interface Cause {
   /** Full id. */
@@ -62,6 +73,12 @@ export interface Bus {
    * `PublishOptions`.
    */
   prepare(topic: string, publisher?: string): Sender
+  /**
+   * Publishes with QoS 1, for somebody who has to know what an external broker has taken. Until it is done the message is kept
+   * over all connections, and gives way to no other: only few may be under way at a time. Throws as `prepare`. Absent where
+   * nobody has to ask: of the embedded broker, and of a bus that does not always speak for itself.
+   */
+  deliver?(topic: string, payload: string, delivery: Delivery): void
   /** Runs `task`; what it publishes meanwhile is its cause's. An external broker does not say what follows. */
   causedBy(cause: Cause, task: () => void): void
   /**

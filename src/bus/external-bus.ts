@@ -6,7 +6,7 @@ import { Problem } from '../base/problem.ts'
 import { isRefusal, type ProtocolVersion } from './broker-client.ts'
 import { createBrokerConnection } from './broker-connection.ts'
 import { parseBrokerUrl } from '../schema/broker-url.ts'
-import type { BusMessage, StartableBus } from './bus.ts'
+import type { BusMessage, Delivery, StartableBus } from './bus.ts'
 import { createGroupedSubscriptions } from './grouped-subscriptions.ts'
 import { createInbox } from './inbox.ts'
 import { createOutgoingQueue, type OutgoingMessage } from './outgoing-queue.ts'
@@ -153,6 +153,14 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     )
   }
 
+  function deliver(topic: string, payload: string, { isWanted, done }: Delivery): void {
+    if (!isTopic(topic)) throw topicProblem(topic)
+    if (closing !== undefined) return
+    const message = { topic, payload: Buffer.from(payload), qos: 1, retain: false } as const
+    messages.published += 1
+    queue.push({ ...message, permit: isWanted, isKept: true }, done)
+  }
+
   async function startAll(): Promise<void> {
     const attempted = new Promise<void>((resolve) => {
       onFirstAttempt = resolve
@@ -209,6 +217,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
         publishNow({ topic, payload: Buffer.from(payload), qos, retain }, publisher)
       }
     },
+    ...(session === undefined ? { deliver } : {}),
     causedBy: (_cause, task) => task(),
     congested: () => (connection.client === undefined ? undefined : queue.congested()) ?? inbox.congested(),
     mayBeRetainedBy: () => true,

@@ -24,6 +24,8 @@ export interface OutgoingMessage {
   retain: boolean
   /** Asked when it is to go, on the connection that it goes over, and again on each other one; false: it is lost. */
   permit?: () => boolean
+  /** It gives way to no other, however many wait: whoever pushes such ones pushes few at a time. */
+  isKept?: boolean
 }
 
 /** Sends one message; calls back when it is done: written with QoS 0, acknowledged with the others. */
@@ -136,19 +138,19 @@ export function createOutgoingQueue(
     transmit(current)
   }
 
+  /** Drops the oldest until there is room, but never the latest. */
   function shorten(): void {
-    let dropped = 0
-    while (
-      waiting.length - dropped > waitingMessagesLimit ||
-      (waitingBytes > waitingBytesLimit && waiting.length - dropped > 1)
-    ) {
-      const entry = waiting[dropped]
-      waitingBytes -= entry?.message.payload.length ?? 0
-      dropped += 1
+    const isTooMuch = (): boolean =>
+      waiting.length > waitingMessagesLimit || (waitingBytes > waitingBytesLimit && waiting.length > 1)
+    while (isTooMuch()) {
+      const oldest = waiting.findIndex(({ message }) => message.isKept !== true)
+      const entry = waiting[oldest]
+      if (entry === undefined || oldest === waiting.length - 1) return
+      waiting.splice(oldest, 1)
+      waitingBytes -= entry.message.payload.length
       onDropped()
-      if (entry !== undefined) finish(entry)
+      finish(entry)
     }
-    if (dropped > 0) waiting = waiting.slice(dropped)
   }
 
   return {

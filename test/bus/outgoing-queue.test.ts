@@ -118,6 +118,27 @@ test('Without a connection the oldest give way when there are too many, or too l
   assert.deepEqual(large.sent, ['b', 'c'])
 })
 
+test('A message that is kept gives way to none, however many come after it, and keeps its place', () => {
+  const { queue, sent, dropped, send, finish } = setUp()
+  let settled = 0
+  const kept = { ...message('kept', 1), isKept: true }
+  queue.push(message('first'))
+  queue.push(kept, () => {
+    settled += 1
+  })
+  for (let number = 0; number < waitingMessagesLimit + 3; number += 1) queue.push(message(String(number)))
+  queue.push({ ...message('large', 1, 'x'.repeat(waitingBytesLimit)), isKept: true })
+  queue.push(message('latest', 0, 'x'))
+  queue.open(send, 10)
+  assert.deepEqual(sent, ['kept', 'large', 'latest'])
+  assert.equal(dropped.length, waitingMessagesLimit + 4)
+  queue.pause()
+  assert.equal(settled, 0)
+  queue.open(send, 10)
+  finish('kept')
+  assert.equal(settled, 1)
+})
+
 test('The wait between attempts doubles up to a limit, and chance shortens it by up to a half', () => {
   assert.deepEqual(
     [0, 1, 2, 10, 1_000].map((attempt) => backOffDelay(attempt, 0)),
