@@ -20,6 +20,7 @@ import { createStartGate } from '../http/start-gate.ts'
 import type { RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
 import type { RestartPolicy } from '../lifecycle/loading/restart-policy.ts'
 import { storesFolderIn } from '../lifecycle/stores/key-value-file.ts'
+import { openLifecyclePublisher } from '../mqtt-api/lifecycle-publisher.ts'
 import { createMqttCommands } from '../mqtt-api/mqtt-commands.ts'
 import { createMqttProjection } from '../mqtt-api/mqtt-projection.ts'
 import type { FindersSettings } from '../outside/outside.ts'
@@ -186,7 +187,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
       http: http.url,
     })
     const voice = member === undefined ? {} : { voice: member.voice }
-    const projection = createMqttProjection({ lifecycle, bus, root, logger, ...voice })
+    const publisher = await openLifecyclePublisher({ lifecycle, bus, root, directory, files, clock, logger })
+    const projection = createMqttProjection({ lifecycle, bus, root, logger, publisher, ...voice })
     scope.add(() => projection.close())
     projection.follow()
     const id =

@@ -7,6 +7,7 @@ import type { ValueKind } from '../schema/message-frames.ts'
 import { createTopics } from '../schema/topics.ts'
 import type { JournalEventView, PluginEventView } from '../schema/journal-event.ts'
 import type { Plugin } from '../schema/plugin.ts'
+import type { LifecyclePublisher } from './lifecycle-publisher.ts'
 import { createStaleTopics } from './stale-topics.ts'
 import { speaksAlone, type Voice } from './voice.ts'
 import { createValueTopics, type ValueTopics } from './value-topics.ts'
@@ -19,6 +20,8 @@ export interface MqttProjectionSettings {
   logger: Logger
   /** Absent: this host speaks for all its plugins, and for itself. */
   voice?: Voice
+  /** Of the events of the journal, where they are not published just as they happen; ends with the rest. */
+  publisher?: LifecyclePublisher | undefined
 }
 
 /** Shows the plugins on MQTT: all outgoing topics of the contract's section 4. */
@@ -70,6 +73,7 @@ export function createMqttProjection({
   root,
   logger,
   voice = speaksAlone,
+  publisher,
 }: MqttProjectionSettings): MqttProjection {
   const topics = createTopics(root)
   const topicsByPlugin = new Map<string, PluginTopics>()
@@ -125,7 +129,8 @@ export function createMqttProjection({
   }
 
   function followLifecycle(event: JournalEventView): void {
-    if (voice === speaksAlone) publish(topics.lifecycle, jsonText(event), { qos: 1 })
+    if (publisher !== undefined) publisher.follow(event)
+    else if (voice === speaksAlone) publish(topics.lifecycle, jsonText(event), { qos: 1 })
     if (!isPluginEvent(event)) return
     const state = event.state as Plugin['state']
     const isGone = state === 'uninstalled' || state === 'notInstalled'
@@ -246,6 +251,7 @@ export function createMqttProjection({
         })
       }),
     )
+    publisher?.start()
     await reconcile()
   }
 
@@ -267,6 +273,7 @@ export function createMqttProjection({
       await starting?.catch(() => undefined)
       stale.close()
       for (const cleanUp of cleanUps.splice(0)) cleanUp()
+      await publisher?.close()
     },
   }
 }
