@@ -1,19 +1,12 @@
-import { isJsonObject } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
 import { discoveryTopic } from '../schema/topics.ts'
-import { parseJsonText } from '../schema/json-text.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Announcement, ExposureView, Lifecycle } from '../lifecycle/lifecycle.ts'
-import {
-  type DeviceAddress,
-  type Discovery,
-  discoveryOf,
-  readDeviceIdentifier,
-  removalOf,
-} from './discovery-payload.ts'
+import { discoveryOf, removalOf } from './discovery-payload.ts'
 import { createPublishedDevices, keyOf } from './published-devices.ts'
+import { readDevice } from './read-device.ts'
 
 export interface HomeAssistantSettings {
   lifecycle: Lifecycle
@@ -37,6 +30,8 @@ export interface HomeAssistant {
   take(plugin: string): void
   /** Another host does; nothing is taken back. */
   drop(plugin: string): void
+  /** Whether a device is announced on this topic. */
+  announces(topic: string): boolean
   /**
    * Stops, and leaves the retained messages: that the host is not there is a matter of availability, and
    * Home Assistant would forget the devices. Idempotent.
@@ -173,7 +168,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   /** What this host once published: it is still true, or is replaced, or belongs to nothing any more. */
   function onRetained({ topic, payload, retained }: BusMessage): void {
     if (settings.speaksFor !== undefined) published.forgetForeign(topic)
-    const before = closed ? undefined : readOwn(payload, hostId)
+    const before = closed ? undefined : readDevice(payload, hostId)
     if (before === undefined) return
     if (!speaksFor(before.plugin)) {
       const { plugin, device, platforms } = before
@@ -221,6 +216,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     drop(plugin) {
       for (const [key] of published.ofPlugin(plugin)) published.forget(key)
     },
+    announces: (topic) => published.keyAt(topic) !== undefined,
     async close() {
       if (closed) return
       closed = true
@@ -246,26 +242,4 @@ function sourcesOf(
 
 function isSameList(one: readonly unknown[], other: readonly unknown[]): boolean {
   return one.length === other.length && one.every((value, index) => value === other[index])
-}
-
-/**
- * Whose a discovery message is, with its platforms, if it is of a device of this host's; its topic alone would not tell
- * hosts apart.
- */
-function readOwn(
-  payload: Uint8Array,
-  hostId: string,
-): (DeviceAddress & Pick<Discovery, 'platforms'>) | undefined {
-  const parsed = payload.length === 0 ? undefined : parseJsonText(payload)
-  if (parsed?.ok !== true || !isJsonObject(parsed.value)) return undefined
-  const { dev, cmps } = parsed.value
-  const ids = isJsonObject(dev) && Array.isArray(dev.ids) ? dev.ids : []
-  const [address] = ids.flatMap((id) =>
-    typeof id === 'string' ? (readDeviceIdentifier(hostId, id) ?? []) : [],
-  )
-  if (address === undefined) return undefined
-  const platforms = new Map<string, string>()
-  for (const [key, component] of Object.entries(isJsonObject(cmps) ? cmps : {}))
-    if (isJsonObject(component) && typeof component.p === 'string') platforms.set(key, component.p)
-  return { ...address, platforms }
 }

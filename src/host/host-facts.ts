@@ -14,7 +14,8 @@ import type { Settings } from '../settings/settings.ts'
 export const starterRepository = { name: 'starter', url: './repository' }
 
 export interface StartFacts {
-  settings: Pick<Settings, 'hostId' | 'safeMode'>
+  id: string
+  settings: Pick<Settings, 'safeMode'>
   hostVersion: string
   journal: Journal
   lifecycle: RunningLifecycle
@@ -28,12 +29,19 @@ export function newHostId(): string {
   return randomBytes(6).toString('hex')
 }
 
-/** Writes down that the host has started, and how; answers its id. */
-export async function recordStart(start: StartFacts): Promise<string> {
-  const { settings, hostVersion, journal, lifecycle, file, patiently, logger } = start
+/** The id of a host that works by itself: as its settings say, its file, its history, or a new one. */
+export function chooseHostId(
+  { hostId }: Pick<Settings, 'hostId'>,
+  { journal, file }: Pick<StartFacts, 'journal' | 'file'>,
+): string {
+  return hostId ?? file?.host?.id ?? journal.live.host.context.id ?? newHostId()
+}
+
+/** Writes down that the host has started, and how. */
+export async function recordStart(start: StartFacts): Promise<void> {
+  const { id, settings, hostVersion, journal, lifecycle, file, patiently, logger } = start
   const { seq } = journal.state
-  const { id: knownId, unfinishedStarts } = journal.live.host.context
-  const id = settings.hostId ?? file?.host?.id ?? knownId ?? newHostId()
+  const { unfinishedStarts } = journal.live.host.context
   await patiently(() =>
     lifecycle.record([{ type: 'HostStarted', plugin: null, data: { host: id, hostVersion } }], 'startup'),
   )
@@ -51,7 +59,6 @@ export async function recordStart(start: StartFacts): Promise<string> {
       lifecycle.record([{ type: 'RepositoryAdded', plugin: null, data: starterRepository }], 'startup'),
     )
   }
-  return id
 }
 
 /** The end of the host; one that cannot be written down is logged. */

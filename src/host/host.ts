@@ -28,8 +28,10 @@ import type { SandboxLimits } from '../sandbox/limits.ts'
 import type { Settings } from '../settings/settings.ts'
 import { openConfiguredFleet } from './configured-fleet.ts'
 import { createBus, createFleetBus } from './create-bus.ts'
-import { createEndFacts, noEndFacts, recordStart, starterRepository } from './host-facts.ts'
+import { createFormerNames } from './former-names.ts'
+import { chooseHostId, createEndFacts, noEndFacts, recordStart, starterRepository } from './host-facts.ts'
 import { refuseWhenInterrupted } from './interrupted-start.ts'
+import { namesOf, openNamesRegister } from './names-file.ts'
 import { openLifecycle } from './open-lifecycle.ts'
 import { openState } from './open-state.ts'
 import { createPatiently } from './patient-start.ts'
@@ -127,7 +129,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
     const bus =
       sharedBus ?? (await createBus(settings, { ...access, tls, disk: { directory, files }, logger, clock }))
     scope.add(() => bus.close())
-    await asStartError(bus.start())
+    // Another broker needs no port, and nothing may be told there before it is written down under which names.
+    const startsLate = member === undefined && bus.kind === 'external'
+    if (!startsLate) await asStartError(bus.start())
     const { lifecycle, sandbox, ownPorts } = openLifecycle(
       {
         ...{ options, directory, files, clock, logger, ring, bus, fleet, state },
@@ -177,6 +181,14 @@ export async function createHost(options: HostOptions): Promise<Host> {
     started = true
     await takeRightsOfOthers(files, logger, directory, (name) => name.startsWith('.host.'))
     await takeRightsOfOthers(files, logger, storesFolderIn(directory), () => true)
+    const id = member?.id ?? chooseHostId(settings, { journal, file })
+    const endedInOrder = journal.live.host.value === 'stopped'
+    // Hosts of a fleet come and go, and what one has told is another one's to clear.
+    const register =
+      member === undefined
+        ? await openNamesRegister({ directory, files, logger, present: namesOf(settings, id) })
+        : undefined
+    if (startsLate) await asStartError(bus.start())
     const patiently = createPatiently({
       clock,
       logger,
@@ -191,9 +203,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
     const projection = createMqttProjection({ lifecycle, bus, root, logger, publisher, ...voice })
     scope.add(() => projection.close())
     projection.follow()
-    const id =
-      member?.id ??
-      (await recordStart({ settings, hostVersion, journal, lifecycle, file, patiently, logger }))
+    if (member === undefined)
+      await recordStart({ id, settings, hostVersion, journal, lifecycle, file, patiently, logger })
     await lifecycle.prepare(file, patiently)
     await snapshots.flush()
     await projection.start()
@@ -219,6 +230,14 @@ export async function createHost(options: HostOptions): Promise<Host> {
     await lifecycle.start()
     refuseWhenInterrupted(interrupt)
     let homeAssistant: HomeAssistant | undefined
+    const formerNames =
+      register &&
+      createFormerNames({
+        ...{ register, bus, lifecycle, clock, logger, endedInOrder },
+        isAnnounced: (topic) => homeAssistant?.announces(topic) ?? false,
+      })
+    scope.add(() => formerNames?.close())
+    await formerNames?.clear()
     if (settings.discoveryPrefix !== '') {
       homeAssistant = createHomeAssistant({
         ...{ lifecycle, bus, root, prefix: settings.discoveryPrefix, hostVersion, logger },
@@ -228,6 +247,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       scope.add(() => homeAssistant?.close())
       await homeAssistant.start()
     }
+    await formerNames?.settle()
     refuseWhenInterrupted(interrupt)
     if (shared === undefined || sharedBus === undefined) {
       await patiently(() => lifecycle.record([{ type: 'HostReady', plugin: null, data: {} }], 'startup'))

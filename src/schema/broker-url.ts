@@ -30,6 +30,18 @@ export function parseBrokerUrl(text: string): BrokerUrl {
   }
 }
 
+const defaultPorts: Readonly<Record<string, string>> = { 'mqtt:': '1883', 'mqtts:': '8883' }
+
+/** How a broker is remembered, without any login: another way to write the same address has the same name. */
+export function brokerName(text: string | undefined): string {
+  if (text === undefined) return 'embedded'
+  const { shown } = parseBrokerUrl(text)
+  const { protocol, hostname, port, pathname } = new URL(shown)
+  // A URL leaves the port out by itself where it knows the scheme, and small letters alone there, too.
+  const shownPort = port === '' || port === defaultPorts[protocol] ? '' : `:${port}`
+  return `${protocol}//${hostname.toLowerCase()}${shownPort}${pathname === '/' ? '' : pathname}`
+}
+
 /** Without the slash that a URL has in place of an empty path. */
 function textOf({ href, pathname, search }: URL): string {
   return pathname === '/' && search === '' ? href.replace(/\/$/, '') : href

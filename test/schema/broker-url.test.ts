@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type BrokerUrl, parseBrokerUrl } from '../../src/schema/broker-url.ts'
+import { type BrokerUrl, brokerName, parseBrokerUrl } from '../../src/schema/broker-url.ts'
 
 const same = (address: string) => ({ address, shown: address })
 
@@ -27,3 +27,20 @@ for (const [text, url] of read) {
     assert.deepEqual(parseBrokerUrl(text), url)
   })
 }
+
+const names: [text: string | undefined, name: string][] = [
+  [undefined, 'embedded'],
+  ['mqtt://broker', 'mqtt://broker'],
+  ['mqtt://me:pw@Broker:1883/', 'mqtt://broker'],
+  ['mqtts://broker:8883', 'mqtts://broker'],
+  ['mqtt://broker:8883', 'mqtt://broker:8883'],
+  ['mqtt://[::1]:1884', 'mqtt://[::1]:1884'],
+  ['wss://broker:443/mqtt?token=x', 'wss://broker/mqtt'],
+]
+
+test('a broker is remembered by its address without any login, however that is written', () => {
+  assert.deepEqual(
+    names.map(([text]) => brokerName(text)),
+    names.map(([, name]) => name),
+  )
+})

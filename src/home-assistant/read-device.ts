@@ -1,0 +1,28 @@
+import { isJsonObject } from '../base/json.ts'
+import { parseJsonText } from '../schema/json-text.ts'
+import { type DeviceAddress, type Discovery, readDeviceIdentifier } from './discovery-payload.ts'
+
+/** What a discovery message on the broker says of itself. */
+export interface FoundDevice extends DeviceAddress, Pick<Discovery, 'platforms'> {
+  /** Topics that say whether the device can be reached. */
+  availability: readonly string[]
+}
+
+/** The device, if it is one of this host's by what is in the message; its topic alone would not tell hosts apart. */
+export function readDevice(payload: Uint8Array, hostId: string): FoundDevice | undefined {
+  const parsed = payload.length === 0 ? undefined : parseJsonText(payload)
+  if (parsed?.ok !== true || !isJsonObject(parsed.value)) return undefined
+  const { dev, cmps, availability } = parsed.value
+  const ids = isJsonObject(dev) && Array.isArray(dev.ids) ? dev.ids : []
+  const [address] = ids.flatMap((id) =>
+    typeof id === 'string' ? (readDeviceIdentifier(hostId, id) ?? []) : [],
+  )
+  if (address === undefined) return undefined
+  const platforms = new Map<string, string>()
+  for (const [key, component] of Object.entries(isJsonObject(cmps) ? cmps : {}))
+    if (isJsonObject(component) && typeof component.p === 'string') platforms.set(key, component.p)
+  const topics = (Array.isArray(availability) ? availability : []).flatMap((one) =>
+    isJsonObject(one) && typeof one.topic === 'string' ? one.topic : [],
+  )
+  return { ...address, platforms, availability: topics }
+}
