@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { IConnackPacket, MqttClient } from 'mqtt'
+import type { IConnackPacket, IPublishPacket, MqttClient } from 'mqtt'
 import { type Clock, withDeadline } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { Problem } from '../base/problem.ts'
@@ -21,6 +21,11 @@ export const startTimeout = 5_000
 export const farewellTimeout = 2_000
 /** Messages under way at a time, unless the broker allows fewer. */
 const defaultWindow = 1_000
+/** Property of MQTT 5 that says which run of a host a status is of. */
+const signature = 'lupine-client'
+/** Others that are answered: each gets one message. */
+const metLimit = 100
+
 export interface ExternalBusSettings {
   /** `mqtt:`, `mqtts:`, `ws:` or `wss:`, with user name and password in it if need be. */
   url: string
@@ -81,9 +86,13 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     will: { topic: statusTopic, payload: Buffer.from('offline'), qos: 1, retain: true },
     message(topic, payload, packet) {
       messages.received += 1
+      if (topic === statusTopic && !packet.retain) lookForOthers(packet)
       subscriptions.deliver(topic, payload, packet)
     },
   })
+  let isSigned = false
+  /** Signatures of others. */
+  const met = new Set<string>()
   const messages = { received: 0, published: 0 }
   let starting: Promise<void> | undefined
   let closing: Promise<void> | undefined
@@ -93,6 +102,8 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
   function opened(client: MqttClient, packet: IConnackPacket, protocolVersion: ProtocolVersion): void {
     logger.info('Connected to the MQTT broker', { url: address })
     subscriptions.open(client, protocolVersion)
+    // MQTT 3.1.1 has no place for it; hosts of a fleet find each other otherwise.
+    isSigned = protocolVersion === 5 && session === undefined
     sayOnline(client)
     // One less than allowed: the status is under way.
     const window = Math.min(packet.properties?.receiveMaximum ?? defaultWindow, defaultWindow) - 1
@@ -115,10 +126,26 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
 
   function sayOnline(through: MqttClient): void {
     if (!maySpeak()) return
-    through.publish(statusTopic, 'online', { qos: 1, retain: true }, (error) => {
+    const properties = isSigned ? { properties: { userProperties: { [signature]: ownId } } } : {}
+    through.publish(statusTopic, 'online', { qos: 1, retain: true, ...properties }, (error) => {
       if (error && connection.client === through)
         warn('The MQTT broker refused the status', { reason: error.message })
     })
+  }
+
+  /** Its own `online` comes back, too, and perhaps twice: only one with another signature is another host's. */
+  function lookForOthers({ properties }: IPublishPacket): void {
+    const by = String(properties?.userProperties?.[signature] ?? ownId)
+    if (!isSigned || by === ownId || met.has(by) || met.size >= metLimit) return
+    met.add(by)
+    if (met.size === 1)
+      logger.warn(
+        'Another host has the same root of topics at this MQTT broker: each removes what the other one retains. Give each a ' +
+          'HOST_MQTT_ROOT and a HOST_ID of its own, or make them a fleet (HOST_FLEET_URL)',
+        { root, url: address },
+      )
+    // So that it hears of this one, too, which has been here before.
+    if (connection.client !== undefined && closing === undefined) sayOnline(connection.client)
   }
 
   /**
