@@ -5,7 +5,7 @@ import type { Bus, BusMessage } from '../bus/bus.ts'
 import { inspectRetained } from '../bus/retained-inspection.ts'
 import { createFarewell, type Farewell } from '../home-assistant/farewell.ts'
 import { formerDevices } from '../home-assistant/former-devices.ts'
-import type { Lifecycle } from '../lifecycle/lifecycle.ts'
+import type { RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
 import { formerTopics } from '../mqtt-api/former-topics.ts'
 import type { ToldNames } from '../schema/told-names.ts'
 import type { NamesRegister } from './names-file.ts'
@@ -21,7 +21,7 @@ const patience = 5_000
 export interface FormerNamesSettings {
   register: NamesRegister
   bus: Bus
-  lifecycle: Lifecycle
+  lifecycle: RunningLifecycle
   clock: Clock
   logger: Logger
   /** Whether this host announces a device on the topic now. */
@@ -50,6 +50,7 @@ type Outcome =
   | { kind: 'cleared'; count: number }
   | { kind: 'inhabited' }
   | { kind: 'refused' | 'abandoned'; topics: string[] }
+  | { kind: 'failed'; reason: string }
 
 export function createFormerNames(settings: FormerNamesSettings): FormerNames {
   const { register, bus, lifecycle, clock, logger, isAnnounced, endedInOrder } = settings
@@ -94,12 +95,20 @@ export function createFormerNames(settings: FormerNamesSettings): FormerNames {
         await bus.publish(topic, '', { qos: 1, retain: true })
       }
     }
+    for (const topic of asked) {
+      const plugin = topics?.eventOf(topic)
+      if (plugin !== undefined && lifecycle.status(plugin) !== undefined)
+        lifecycle.freeRetained(plugin, topic)
+    }
     return { kind: 'cleared', count: asked.size }
   }
 
   async function clearAll(signal: AbortSignal): Promise<void> {
     for (const names of [...waiting]) {
-      const outcome = await clearOne(names, signal)
+      const outcome = await clearOne(names, signal).catch((error: unknown): Outcome => {
+        if (signal.aborted) throw error
+        return { kind: 'failed', reason: messageOf(error) }
+      })
       // Those that could not be cleared are looked at by the next run: a host that restarts must not be taken for gone.
       waiting.delete(names)
       tell(names, outcome)
@@ -121,13 +130,18 @@ export function createFormerNames(settings: FormerNamesSettings): FormerNames {
     } else if (outcome.kind === 'inhabited') {
       if (names.inhabited) return
       logger.warn(
-        'Another host lives under names that this one had before, and what is there is left alone. If this data directory is a ' +
-          'copy of the directory of that host, give this one a HOST_ID and a HOST_MQTT_ROOT of its own' +
+        'Another host lives under names that this one had before, and what is there is left alone. A copy of the data directory ' +
+          'of another host needs both a HOST_ID and a HOST_MQTT_ROOT of its own' +
           (endedInOrder
             ? ''
             : `. If it was this host itself, whose last run was cut off, start it again when ${root}/status says offline`),
         where,
       )
+    } else if (outcome.kind === 'failed') {
+      logger.warn('What this host told under former names could not be cleared; the next start tries again', {
+        ...where,
+        reason: outcome.reason,
+      })
     } else {
       const { topics } = outcome
       logger.warn(
@@ -154,12 +168,8 @@ export function createFormerNames(settings: FormerNamesSettings): FormerNames {
     const { signal } = (attempt = new AbortController())
     running = running
       .then(() => (signal.aborted ? undefined : clearAll(signal)))
-      .catch((error: unknown) => {
-        if (!signal.aborted)
-          logger.warn('What was told under former names could not be cleared; the next start tries again', {
-            reason: messageOf(error),
-          })
-      })
+      // It was ended early, and is begun anew if there is to be another one.
+      .catch(() => undefined)
   }
 
   function heard(): void {
@@ -187,6 +197,7 @@ export function createFormerNames(settings: FormerNamesSettings): FormerNames {
     },
     async settle() {
       settled = true
+      await register.save()
       await forgetCleared()
     },
     async close() {

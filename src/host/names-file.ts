@@ -18,6 +18,8 @@ export interface NamesRegister {
   readonly present: ToldNames
   /** Those under which something may still be retained, at any broker; the oldest first. */
   readonly former: readonly ToldNames[]
+  /** Writes what could not be written before: there may be room now. Never rejects. */
+  save(): Promise<void>
   /** Nothing is retained under these any more. Never rejects. */
   forget(names: ToldNames): Promise<void>
   /** Another host lives under these. Never rejects. */
@@ -44,6 +46,7 @@ export async function openNamesRegister(settings: NamesRegisterSettings): Promis
   let former = latest(found.names, present)
   let written = found.text
 
+  let hasWarned = false
   let writing = Promise.resolve()
 
   /** One at a time: they share the temporary file. */
@@ -60,6 +63,8 @@ export async function openNamesRegister(settings: NamesRegisterSettings): Promis
       await writeFileAtomically(files, path, text, privateFileMode)
       written = text
     } catch (error) {
+      if (hasWarned) return
+      hasWarned = true
       logger.warn(
         'It could not be written down under which names this host tells things. Make room on the disk, or let the host ' +
           'write there, and start it again: otherwise what it tells now stays at the broker when HOST_ID, HOST_MQTT_ROOT or ' +
@@ -75,6 +80,7 @@ export async function openNamesRegister(settings: NamesRegisterSettings): Promis
     get former() {
       return former
     },
+    save: write,
     async forget(names) {
       former = former.filter((one) => !isSame(one, names))
       await write()

@@ -100,6 +100,8 @@ export interface RunningLifecycle extends Lifecycle, Omit<StartAndStop, 'loadAll
   place(id: string, placement: Placement, command: CommandContext): Promise<Plugin>
   /** Carries what a plugin of another host has emitted to those that listen here. */
   readonly events: EventHub
+  /** What the plugin has retained there has been cleared by the host: it counts no more. */
+  freeRetained(plugin: string, topic: string): void
 }
 
 /** Puts the parts of the lifecycle together. */
@@ -267,6 +269,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     handover,
     place: createPlacing(context, { get, requireRunning, snapshots }),
     events,
+    freeRetained: (plugin, topic) => void retained.take(plugin, topic, 0),
     start: startAndStop.start,
     stopLoading: startAndStop.stopLoading,
     stop: startAndStop.stop,

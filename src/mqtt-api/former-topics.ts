@@ -10,6 +10,8 @@ export interface FormerTopics {
   isSignOfLife(message: BusMessage): boolean
   /** Whether the message is one that only a host retains there, or a plugin by its events. */
   isLeft(message: BusMessage): boolean
+  /** The plugin that wanted an event on this topic to be retained. */
+  eventOf(topic: string): string | undefined
   /** Says whether anybody lives there: it goes last. */
   status: string
 }
@@ -37,6 +39,10 @@ export function formerTopics(root: string, present: string): FormerTopics {
     isLeft({ topic, payload, retained }) {
       if (!retained || payload.length === 0 || isBelow(present, topic)) return false
       return topic === topics.status || topic === topics.safeMode || isOfPlugin(topic)
+    },
+    eventOf(topic) {
+      const parsed = topics.parsePlugin(topic)
+      return parsed?.rest.startsWith('events/') === true ? parsed.plugin : undefined
     },
     status: topics.status,
   }

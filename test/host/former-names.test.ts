@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { stat } from 'node:fs/promises'
+import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { collect, connect, lines } from '../bus/bus-fixture.ts'
@@ -8,9 +8,11 @@ import { until } from '../helpers/until.ts'
 import {
   elsewhere,
   first,
+  leaveHome,
   type Names,
   open,
   rememberedIn,
+  second,
   startHome,
   startMosquitto,
   topicsUnder,
@@ -60,6 +62,24 @@ for (const [setting, change] of changes)
       assert.equal((await stat(join(host.directory, '.host.names'))).mode & 0o777, 0o600)
     },
   )
+
+test(
+  'an event that a plugin had retained under a former root takes no room of the plugin any more',
+  options,
+  async (context) => {
+    const { url: mqttUrl } = await startMosquitto(context)
+    const directory = await leaveHome(context, mqttUrl)
+    const { host } = await open(context, directory, { ...second, mqttUrl })
+    await untilRetained(context, mqttUrl, [...topicsUnder(second), elsewhere])
+    await host.host.close()
+    const text = await readFile(join(directory, '.retained', 'fixtures--home.json'), 'utf8')
+    const { topics } = JSON.parse(text) as { topics: [topic: string, payload: number][] }
+    assert.deepEqual(topics.map(([topic]) => topic).sort(), [
+      elsewhere,
+      'two/plugins/@fixtures/home/events/home:seen',
+    ])
+  },
+)
 
 test('the built-in broker keeps nothing of former names either, and Home Assistant lets go of the devices that it knew', async (context) => {
   const host = await startHome(context, first)

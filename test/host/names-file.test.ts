@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { systemFileSystem } from '../../src/base/file-system.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { formerNamesLimit, openNamesRegister } from '../../src/host/names-file.ts'
+import { encodeLine } from '../../src/journal/journal-line.ts'
 import type { ToldNames } from '../../src/schema/told-names.ts'
 import { collect, connect } from '../bus/bus-fixture.ts'
 import { mosquittoMissing } from '../bus/mosquitto.ts'
@@ -18,6 +19,7 @@ import {
   open,
   rememberedIn,
   second,
+  startHome,
   startMosquitto,
   third,
   topicsUnder,
@@ -121,4 +123,30 @@ test('a file of names that cannot be read is a warning, and stays as it is', opt
   // Of the run that could write nothing down.
   const rest = leftUnder({ ...second, discoveryPrefix: '' })
   await untilRetained(context, mqttUrl, [...rest, ...topicsUnder(third), elsewhere])
+})
+
+test('names that found no room on the disk at first are written down later in the start', async (context) => {
+  let refused = 0
+  const files = failingFileSystem(
+    (operation, path) => operation === 'rename' && path.endsWith('.host.names') && refused++ === 0,
+  )
+  const host = await startHome(context, first, { files })
+  assert.equal(refused, 2)
+  assert.equal((await rememberedIn(host.directory))?.present.root, 'one')
+})
+
+test('a former name that no broker takes keeps nobody from the others', options, async (context) => {
+  const { url: mqttUrl } = await startMosquitto(context)
+  const directory = await leaveHome(context, mqttUrl)
+  const { present } = (await rememberedIn(directory)) ?? {}
+  assert.ok(present !== undefined)
+  const content = { version: 1, present, former: [{ ...present, root: 'one/#' }] }
+  await writeFile(join(directory, '.host.names'), `${encodeLine(content)}\n`)
+  const { warnings } = await open(context, directory, { ...second, mqttUrl })
+  await untilRetained(context, mqttUrl, [...topicsUnder(second), elsewhere])
+  assert.match(warnings().join(), /^What this host told under former names could not be cleared/)
+  assert.deepEqual(
+    (await rememberedIn(directory))?.former.map(({ root }) => root),
+    ['one/#'],
+  )
 })
