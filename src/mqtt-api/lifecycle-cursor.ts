@@ -32,7 +32,7 @@ export interface CursorSettings {
   files: FileSystem
   clock: Clock
   logger: Logger
-  /** Address of the broker, without a login. */
+  /** As `brokerName` of `schema/broker-url.ts` says. */
   broker: string
   root: string
 }

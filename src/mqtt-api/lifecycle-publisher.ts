@@ -2,6 +2,7 @@ import { type ScheduledCall, withDeadline } from '../base/clock.ts'
 import { jsonText } from '../base/json.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Bus } from '../bus/bus.ts'
+import { brokerName } from '../schema/broker-url.ts'
 import type { JournalEventView } from '../schema/journal-event.ts'
 import { createTopics } from '../schema/topics.ts'
 import { type CursorSettings, openLifecycleCursor } from './lifecycle-cursor.ts'
@@ -50,7 +51,7 @@ export async function openLifecyclePublisher(
   const { deliver } = bus
   if (deliver === undefined) return undefined
   const topic = createTopics(root).lifecycle
-  const cursor = await openLifecycleCursor({ ...settings, broker: bus.url })
+  const cursor = await openLifecycleCursor({ ...settings, broker: brokerName(bus.url) })
   /** Number of the next event that is to go. */
   let next = cursor.start.seq + 1
   /** Read, and to go before all others; the first of them is the next. */

@@ -4,7 +4,7 @@ import { createParser } from './parser.ts'
 /** `.host.lifecycle`: how far another broker has been told of the journal. */
 export const LifecycleCursor = Type.Object({
   version: Type.Literal(1),
-  /** Its address, without a login. */
+  /** As `brokerName` of `schema/broker-url.ts` says. */
   broker: Type.String(),
   /** First level(s) of the topics on which it was told. */
   root: Type.String(),
