@@ -34,8 +34,10 @@ export interface MqttProjection {
   take(plugin: string): void
   /** Another host does. */
   drop(plugin: string): void
-  /** Publishes the state of a plugin that has changed without an event. */
+  /** Publishes the state of a plugin that has changed without an event. What it showed goes when nobody runs it. */
   show(plugin: string): void
+  /** The same for plugins that nobody runs any more. Resolves when what they showed was looked for. */
+  abandon(plugins: readonly string[]): Promise<void>
   close(): Promise<void>
 }
 
@@ -233,9 +235,10 @@ export function createMqttProjection({
     }
   }
 
-  function show(plugin: string): void {
+  function showState(plugin: string): Plugin['state'] | undefined {
     const status = lifecycle.status(plugin)
     if (status !== undefined) publishState(plugin, status, lifecycle.lastSeq)
+    return status?.state
   }
 
   async function reconcile(): Promise<void> {
@@ -261,13 +264,20 @@ export function createMqttProjection({
     take(plugin) {
       if (closed) return
       stale.take(plugin)
-      show(plugin)
+      showState(plugin)
     },
     drop(plugin) {
       stale.drop(plugin)
       topicsByPlugin.delete(plugin)
     },
-    show,
+    show(plugin) {
+      // A host that works by itself has cleared its own.
+      if (showState(plugin) === 'unloaded' && voice !== speaksAlone) stale.clearSoon()
+    },
+    async abandon(plugins) {
+      for (const plugin of plugins) showState(plugin)
+      await stale.cleared()
+    },
     async close() {
       closed = true
       await starting?.catch(() => undefined)

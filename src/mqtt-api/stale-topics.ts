@@ -24,6 +24,8 @@ export interface StaleTopicsSettings {
 export interface StaleTopics {
   /** Goes when it is found from now on; resolves when the broker has been asked. */
   clear(): Promise<void>
+  /** The same; resolves when everything was looked at. */
+  cleared(): Promise<void>
   /** The same for all that ask in one go together. */
   clearSoon(): void
   /** Came from another host, and has been loaded here. */
@@ -42,7 +44,12 @@ export function createStaleTopics(settings: StaleTopicsSettings): StaleTopics {
 
   /** Whether all that this plugin shows has been published: one that was just taken over is being loaded. */
   function isSettled(plugin: string): boolean {
-    return voice === speaksAlone || (taken.has(plugin) && voice.knows(plugin))
+    return voice === speaksAlone || (voice.knows(plugin) ? taken.has(plugin) : isAbandoned(plugin))
+  }
+
+  /** It is not loaded anywhere, and this host is who says so. */
+  function isAbandoned(plugin: string): boolean {
+    return voice.speaksFor(plugin) && lifecycle.status(plugin)?.state === 'unloaded'
   }
 
   /** A retained message below `R/plugins/` that this host, in this run, has not published: is it still true? */
@@ -68,13 +75,14 @@ export function createStaleTopics(settings: StaleTopicsSettings): StaleTopics {
    * back on this subscription. A message on `R/plugins` itself, which the filter matches too, comes after
    * everything that is retained, and ends it.
    */
-  async function clearStale(): Promise<void> {
+  async function clearStale(looked: () => void = () => undefined): Promise<void> {
     const marker = topics.allPlugins.replace(/\/#$/, '')
     stopInspection()
     const inspection: { subscription?: BusSubscription; ended: boolean } = { ended: false }
     const end = (): void => {
       inspection.ended = true
       void inspection.subscription?.close()
+      looked()
     }
     inspection.subscription = await bus.subscribe(topics.allPlugins, (message) => {
       if (message.topic === marker && !message.retained) end()
@@ -98,7 +106,8 @@ export function createStaleTopics(settings: StaleTopicsSettings): StaleTopics {
   }
 
   return {
-    clear: clearStale,
+    clear: () => clearStale(),
+    cleared: () => new Promise((resolve, reject) => void clearStale(resolve).catch(reject)),
     clearSoon: inspectSoon,
     take(plugin) {
       taken.add(plugin)

@@ -58,6 +58,11 @@ export interface LeaseKeeperActions {
   fence(host: string, session: string): Promise<void>
   /** Resolves when the broker has answered something that was sent after everything else. */
   flush(): Promise<void>
+  /**
+   * All plugins are stopped, and the session ends when this settles, or has lasted as long as it may: for what is to be said
+   * before. Nothing is renewed meanwhile.
+   */
+  ending?(): Promise<void>
   /** Sessions or leases are known to have changed. */
   changed?(): void
   /** This host has to end: another live one has its name, or the store is another one. Nothing runs here any more. */
@@ -92,6 +97,7 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
   let isDone = false
   let withdrawn = (): void => undefined
   let farewell: ScheduledCall | undefined
+  let ending: 'asked' | 'said' | undefined
   /** Plugins for which the broker is being asked. */
   const flushing = new Set<string>()
   /** Fences under way, by session, and when they began. */
@@ -116,9 +122,9 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
   function perform(effect: LeaseEffect): void {
     switch (effect.type) {
       case 'writeHost':
-        if (effect.host === host && effect.record === null)
-          farewell ??= clock.schedule(farewellTimeout, withdrawn)
-        return void store.writeHost(effect.host, effect.record, effect.expected)
+        if (effect.host === host && effect.record === null) withdraw(effect.expected)
+        else store.writeHost(effect.host, effect.record, effect.expected)
+        return
       case 'writeLease':
         return void store.writeLease(effect.plugin, effect.record, effect.expected)
       case 'start':
@@ -149,6 +155,25 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
           ),
         )
     }
+  }
+
+  /** Takes the own record away. Asked for again until it is gone. */
+  function withdraw(expected: number): void {
+    if (ending === 'said') {
+      farewell ??= clock.schedule(farewellTimeout, withdrawn)
+      store.writeHost(host, null, expected)
+      return
+    }
+    if (ending === 'asked') return
+    ending = 'asked'
+    const said = (actions.ending?.() ?? Promise.resolve()).catch((error: unknown) =>
+      logger.debug('The last word of a session failed', { error: messageOf(error) }),
+    )
+    void said.then(() => {
+      ending = 'said'
+      // A renewal may have been heard of meanwhile.
+      if (!isDone && state.own !== null) withdraw(state.own.revision)
+    })
   }
 
   /** What fails is asked for again, as long as it is wanted. */

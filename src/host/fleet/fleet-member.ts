@@ -20,8 +20,11 @@ import type { Handover } from '../../lifecycle/supervision/handover.ts'
 import { createTopics } from '../../schema/topics.ts'
 import type { ConnectedFleet } from './connect-fleet.ts'
 import { followWanted } from './follow-wanted.ts'
-import { type Holder, holderOf, hostsFor, pluginCounts } from './holders.ts'
+import { surplusOf } from './balance.ts'
+import { type Holder, holderOf } from './holders.ts'
 import { createInterruptedInstallations } from './interrupted-installations.ts'
+import { createLastWord } from './last-word.ts'
+import { createLeavers } from './leavers.ts'
 import { createSessionWait } from './session-wait.ts'
 import { createWhereabouts } from './whereabouts.ts'
 
@@ -35,6 +38,8 @@ export interface FleetMember {
   readonly busSession: BusSession
   /** Whether this host speaks for the whole fleet. */
   readonly isCoordinator: boolean
+  /** Whether it speaks for a plugin: its own, or one that nobody has. */
+  speaksFor(plugin: string): boolean
   holderOf(plugin: string): Holder | undefined
   /** Elapsed time on the clock of the leases. */
   elapsed(): number
@@ -67,6 +72,8 @@ export interface MemberParts {
   coordinating(begins: boolean): void
   /** Plugins that are shown otherwise than before, because nobody has them, or somebody does again. */
   absencesChanged(plugins: readonly string[]): void
+  /** Nobody will have these when this host is gone. Resolves when that is shown. */
+  abandoned(plugins: readonly string[]): Promise<void>
   /** This host has to end. */
   failed(error: Error): void
 }
@@ -85,8 +92,6 @@ export interface FleetMemberSettings {
 
 /** Milliseconds between two looks at what nobody has, and between two plugins that go for balance. */
 const reviewEvery = 1_000
-/** Plugins by which two hosts may differ. */
-const toleratedDifference = 2
 
 export async function createFleetMember(settings: FleetMemberSettings): Promise<FleetMember> {
   const { fleet, id, clock, logger, mqttUrl } = settings
@@ -135,6 +140,14 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
       },
       fence: (host, ended) => takeOverClient(mqttUrl, sessionClientId(fleet.name, host, ended), clock),
       flush: () => parts?.bus.flush() ?? Promise.resolve(),
+      async ending() {
+        const { journal, abandoned, bus } = parts ?? {}
+        if (journal === undefined) return
+        await lastWord.say(installed(journal.state), async (plugins) => {
+          await abandoned?.(plugins)
+          await bus?.flush()
+        })
+      },
       changed() {
         for (const listener of listeners) listener()
       },
@@ -146,6 +159,11 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
   })
   const wait = createSessionWait({ clock, interrupt: settings.interrupt, isLive: keeper.maySpeak })
   const whereabouts = createWhereabouts(keeper, clock, () => elapsed.elapsed())
+  const leavers = createLeavers({ connection: fleet.connection, fleet: fleet.name, host: id, clock })
+  const lastWord = createLastWord({
+    ...{ keeper, whereabouts, leavers, clock, onChange },
+    elapsed: () => elapsed.elapsed(),
+  })
   const epochOf = (plugin: string): number | undefined => keeper.state.held.get(plugin)?.epoch
 
   function owns(plugin: string): boolean {
@@ -157,6 +175,13 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
     if (isCoordinator === begins) return
     isCoordinator = begins
     parts?.coordinating(begins)
+    // The one before may have gone before it told of them.
+    if (begins) parts?.absencesChanged(whereabouts.absent())
+  }
+
+  function onChange(listener: () => void): () => void {
+    listeners.add(listener)
+    return () => void listeners.delete(listener)
   }
 
   async function take(plugin: string, epoch: number): Promise<void> {
@@ -185,28 +210,10 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
     const { state } = parts.journal
     const changed = whereabouts.review(installed(state))
     if (changed.length > 0) parts.absencesChanged(changed)
-    balance()
+    const surplus = keeper.maySpeak() ? surplusOf(keeper.state, elapsed.elapsed()) : undefined
+    if (surplus !== undefined) keeper.giveBack(surplus)
     if (isCoordinator) installations.review(parts.journal)
     timer = clock.schedule(reviewEvery, review)
-  }
-
-  /** One plugin goes from the host that has most, while another may take it that has fewer by more than is tolerated. */
-  function balance(): void {
-    const { state } = keeper
-    const counts = pluginCounts(state, (plugin) => plugin !== coordinatorLease)
-    const own = counts.get(id) ?? 0
-    const isFullest = [...counts].every(([host, count]) => count < own || (count === own && id <= host))
-    if (!isFullest || !keeper.maySpeak()) return
-    for (const [plugin, { phase, isLeaving }] of state.held) {
-      if (isLeaving) return
-      // Those that share a host go together or not at all.
-      if (phase !== 'running' || plugin === coordinatorLease || state.wanted.get(plugin)?.together) continue
-      const others = hostsFor(state, plugin, elapsed.elapsed(), id)
-      const fewest = Math.min(...others.map((host) => counts.get(host) ?? 0))
-      if (own - fewest <= toleratedDifference) continue
-      keeper.giveBack(plugin)
-      return
-    }
   }
 
   return {
@@ -220,6 +227,8 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
       permit(publisher, topic) {
         const plugin = publisher ?? topics.parsePlugin(topic)?.plugin
         const epoch = plugin === undefined ? undefined : epochOf(plugin)
+        if (publisher === undefined && plugin !== undefined && lastWord.isAbout(plugin))
+          return keeper.maySpeak
         if (plugin !== undefined && epoch !== undefined) return () => keeper.mayAct(plugin, epoch)
         if (publisher !== undefined) return () => false
         // Of a plugin that nobody has, one host speaks.
@@ -229,12 +238,13 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
     get isCoordinator() {
       return isCoordinator
     },
+    speaksFor: (plugin) =>
+      owns(plugin) ||
+      lastWord.isAbout(plugin) ||
+      (isCoordinator && holderOf(keeper.state, plugin) === undefined),
     holderOf: (plugin) => holderOf(keeper.state, plugin),
     elapsed: () => elapsed.elapsed(),
-    onChange(listener) {
-      listeners.add(listener)
-      return () => void listeners.delete(listener)
-    },
+    onChange,
     async begin(given) {
       parts = given
       await keeper.open(fleet.patiently)
@@ -255,7 +265,9 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
       stopFollowing()
       timer?.cancel()
       wait.look()
+      if (session !== undefined) await leavers.tell(session)
       await keeper.close()
+      leavers.close()
       listeners.clear()
       parts = undefined
     },

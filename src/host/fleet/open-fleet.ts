@@ -140,8 +140,7 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
       busSession: known.busSession,
       voice: {
         knows: known.ownership.owns,
-        speaksFor: (plugin) =>
-          known.ownership.owns(plugin) || (known.isCoordinator && known.holderOf(plugin) === undefined),
+        speaksFor: known.speaksFor,
         speaksForAll: () => known.isCoordinator,
       },
       get isLive() {
@@ -196,6 +195,7 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
             if (!known.isCoordinator) return
             for (const plugin of plugins) if (known.holderOf(plugin) === undefined) projection.show(plugin)
           },
+          abandoned: projection.abandon,
           failed: fail,
         })
         // From here on it is the one host of its name: another one would have answered and told the fleet in place of it.

@@ -2,17 +2,23 @@ import type { Clock } from '../../base/clock.ts'
 import type { LeaseKeeper } from '../../fleet/leases/lease-keeper.ts'
 import type { Whereabouts } from '../../lifecycle/ownership.ts'
 import type { PluginError } from '../../schema/plugin.ts'
-import { holderOf, hostsFor } from './holders.ts'
+import { type Holder, holderOf, hostsFor } from './holders.ts'
 
 /** Where each plugin of the fleet runs, and why one does not, as this host knows it. */
 export interface KnownWhereabouts {
   of(plugin: string): Whereabouts
   /** Looks at these plugins again. Answers those that are absent now and were not, or for another reason, and the other way round. */
   review(plugins: Iterable<string>): string[]
+  /** Those that were absent when they were last looked at. */
+  absent(): string[]
+  /** This host ends: from now on these have none. `isLast`: there is no other host. */
+  end(plugins: Iterable<string>, isLast: boolean): void
 }
 
 /** Milliseconds that a move may take before it counts as an absence. */
 const moveTime = 10_000
+const nobodyIsThere =
+  'No host of the fleet is there any more; it comes back by itself when one is started that may run it.'
 
 export function createWhereabouts(
   keeper: Pick<LeaseKeeper, 'state' | 'maySpeak'>,
@@ -23,10 +29,13 @@ export function createWhereabouts(
   /** Since when nobody has it, on the monotonic clock. */
   const missing = new Map<string, number>()
   const absences = new Map<string, PluginError>()
+  const ended = new Set<string>()
+  const holderIn = (plugin: string): Holder | undefined =>
+    ended.has(plugin) ? undefined : holderOf(keeper.state, plugin)
 
   function absenceOf(plugin: string): 'lease_lost' | 'no_host' | undefined {
     const { state } = keeper
-    if (holderOf(state, plugin) !== undefined) {
+    if (holderIn(plugin) !== undefined) {
       missing.delete(plugin)
       return undefined
     }
@@ -56,7 +65,7 @@ export function createWhereabouts(
 
   return {
     of(plugin) {
-      const holder = holderOf(keeper.state, plugin)
+      const holder = holderIn(plugin)
       const host = holder?.host ?? null
       const epoch = holder?.epoch ?? null
       const absence = holder === undefined ? (absences.get(plugin) ?? null) : null
@@ -80,6 +89,15 @@ export function createWhereabouts(
         else absences.set(plugin, { ...absence, at: new Date(clock.now()).toISOString() })
       }
       return changed
+    },
+    absent: () => [...absences.keys()],
+    end(plugins, isLast) {
+      const at = new Date(clock.now()).toISOString()
+      for (const plugin of plugins) {
+        ended.add(plugin)
+        const message = isLast ? nobodyIsThere : sentenceOf('no_host', plugin)
+        absences.set(plugin, { code: 'no_host', message, at })
+      }
     },
   }
 }
