@@ -156,6 +156,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     const http = createHttp({
       lifecycle: answering,
       fleet: face?.fleet,
+      requests: face?.requests,
       fleetName: fleet?.name,
       bus,
       logger,

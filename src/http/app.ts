@@ -12,6 +12,7 @@ import type { HandledRequest } from './metrics/metrics.ts'
 import { canonicalPath } from './path.ts'
 import { createProblemAnswers } from './problem-answer.ts'
 import { type Answer, type PreparedRequest, type Route, takesKey } from './route.ts'
+import type { SharedRequests } from './shared-requests.ts'
 import type { StartGate } from './start-gate.ts'
 import { securityHeaders } from '../base/security-headers.ts'
 
@@ -26,6 +27,8 @@ export interface AppSettings {
   gate: StartGate
   /** Answers what is addressed to plugins, before anything else is asked of a request. */
   hooks: Middleware
+  /** What the other hosts of a fleet know of requests that are to act once. */
+  requests?: SharedRequests | undefined
 }
 
 /** The Koa application: what every request goes through, and the routes. */
@@ -38,10 +41,14 @@ export function createApp({
   handled,
   gate,
   hooks,
+  requests,
 }: AppSettings): Koa {
   const app = new Koa()
   const router = new Router({ sensitive: true })
-  const idempotency = createIdempotency<Answer | undefined>(clock)
+  const idempotency = createIdempotency<Answer | undefined>(
+    clock,
+    requests && { requests, write: withoutJson, read: (answer) => answer as Answer },
+  )
 
   // Only streams that break off come here: all else becomes an answer.
   app.on('error', (error: unknown) => logger.debug('A connection broke off', { error: messageOf(error) }))
@@ -108,6 +115,12 @@ export function createApp({
 function targetOf(route: Route, context: Context): string {
   const parameters = context.params as Record<string, string>
   return route.path.replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(parameters[name] ?? ''))
+}
+
+/** The body as any host would write it. */
+function withoutJson(answer: Answer | undefined): unknown {
+  const { json, ...rest } = answer ?? { body: null }
+  return json === undefined ? rest : { ...rest, body: JSON.parse(json.toString()) as unknown }
 }
 
 function send(context: Context, { status = 200, body, json, type, headers = {} }: Answer): void {

@@ -20,6 +20,7 @@ import { createProcessUsage } from './process-usage.ts'
 import { allRoutes } from './routes/all.ts'
 import { createHttpServer } from './server.ts'
 import { createSystemView } from './system-view.ts'
+import type { SharedRequests } from './shared-requests.ts'
 import { createStartGate, type StartGate } from './start-gate.ts'
 import { createUpgrades } from './upgrades.ts'
 
@@ -33,6 +34,8 @@ export interface HttpSettings {
   lifecycle: LifecycleFacade
   /** The hosts that this one works with; undefined: it works by itself. */
   fleet?: Fleet | undefined
+  /** What those know of requests that are to act once. */
+  requests?: SharedRequests | undefined
   /** What they are called together. */
   fleetName?: string | undefined
   /** Takes MQTT over WebSocket. */
@@ -119,6 +122,7 @@ export function createHttp(settings: HttpSettings): Http {
   const app = createApp({
     routes: allRoutes({ ...settings, events, metrics, system, access }),
     lifecycle,
+    requests: settings.requests,
     access,
     clock,
     logger,

@@ -6,6 +6,7 @@ import { isInstalled } from '../../journal/snapshot.ts'
 import { pluginIn, stateOf } from '../../journal/evolve.ts'
 import type { RunningLifecycle } from '../../lifecycle/create-lifecycle.ts'
 import type { Fleet, LifecycleFacade } from '../../lifecycle/facade.ts'
+import type { SharedRequests } from '../../http/shared-requests.ts'
 import { joinSuggestions } from '../../lifecycle/queries/suggestions.ts'
 import type { SuggestionKind } from '../../schema/field-definition.ts'
 import type { LogEntry, Plugin } from '../../schema/plugin.ts'
@@ -14,6 +15,7 @@ import { createFleetHooks, type HookPlace, type SentHook } from './fleet-hooks.t
 import type { FleetMember } from './fleet-member.ts'
 import { moving, storeAway, withoutHolder } from './fleet-problems.ts'
 import type { HostCalls } from './host-calls.ts'
+import { createFleetRequests } from './shared-requests.ts'
 
 /**
  * Any host answers for all: commands and questions about a plugin reach the host that has it. What the journal knows is answered
@@ -22,6 +24,7 @@ import type { HostCalls } from './host-calls.ts'
 export interface FleetFacade {
   lifecycle: LifecycleFacade
   place: Fleet['place']
+  requests: SharedRequests
   /** Answers what another host asks of this one. */
   answer(method: string, given: readonly unknown[]): Promise<unknown>
 }
@@ -215,10 +218,13 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
     },
   })
 
+  const { requests, answer: answerKnown } = createFleetRequests({ member, ask })
+
   async function answerOwn(method: string, given: readonly unknown[]): Promise<unknown> {
     if (method === 'ownPlugins') return lifecycle.list().filter(({ id }) => ownership.owns(id))
     if (method === 'suggestions') return lifecycle.suggestions(given[0] as SuggestionKind)
     if (method === 'logs') return lifecycle.logs(...(given as Parameters<RunningLifecycle['logs']>))
+    if (method === 'knownRequest') return answerKnown(given)
     if (method === 'findHook') return hooks.answerFind(given as HookPlace)
     if (method === 'takeHook') return hooks.answerTake(given as SentHook)
     const known: readonly string[] = [...questions, ...commands]
@@ -258,6 +264,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
 
   const { place, ...forwarded } = forwarding
   return {
+    requests,
     place: async (id, placement, by) =>
       member.holderOf(id) === undefined && keeper.maySpeak()
         ? lifecycle.place(id, placement, by)

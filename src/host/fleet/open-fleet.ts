@@ -6,6 +6,7 @@ import { messageOf } from '../../base/problem.ts'
 import type { BusSession, ExternalBus } from '../../bus/external-bus.ts'
 import type { FleetJournal } from '../../fleet/journal/fleet-journal.ts'
 import { coordinatorLease } from '../../fleet/leases/records.ts'
+import type { SharedRequests } from '../../http/shared-requests.ts'
 import type { HomeAssistant } from '../../home-assistant/home-assistant.ts'
 import type { HostState } from '../../journal/evolve.ts'
 import type { RunningLifecycle } from '../../lifecycle/create-lifecycle.ts'
@@ -67,6 +68,7 @@ export interface MemberOfFleet {
 export interface FleetFace {
   lifecycle: LifecycleFacade
   fleet: Fleet
+  requests: SharedRequests
 }
 
 export interface StartParts {
@@ -169,7 +171,8 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
         })
         cleanUps.push(() => calls?.close())
         const hosts = createFleetHosts({ member: known, journal, clock })
-        return { lifecycle: facade.lifecycle, fleet: { ...hosts, place: facade.place } }
+        const { requests, place } = facade
+        return { lifecycle: facade.lifecycle, fleet: { ...hosts, place }, requests }
       },
       async start(parts) {
         const { lifecycle, journal, bus, projection, homeAssistant } = parts
