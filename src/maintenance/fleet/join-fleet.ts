@@ -5,6 +5,7 @@ import { type MembershipSettings, openFleetStores, whileAtRest } from './at-rest
 import { bringJournal, changedFiles } from './bring-journal.ts'
 import { bringPlugins } from './bring-plugins.ts'
 import { bringValues } from './bring-values.ts'
+import { refuseHostOfFleet } from './own-directory.ts'
 import { readSingleHost, type SingleHost } from './read-host.ts'
 
 /** What became of the data directory of a single host that has joined a fleet. It is as it was. */
@@ -29,6 +30,7 @@ export interface Joined {
  */
 export async function joinFleet(settings: MembershipSettings): Promise<Joined> {
   return whileAtRest(settings.directory, async () => {
+    await refuseHostOfFleet(settings)
     const host = await readSingleHost(settings)
     try {
       return await join(settings, host)
