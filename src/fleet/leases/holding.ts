@@ -74,7 +74,7 @@ export function markThoseThatGo(state: LeaseState, now: number): LeaseState {
       candidates ??= candidatesOf(state, now)
       const own = candidates.find(({ id }) => id === host)
       if (own === undefined) continue
-      if (placement.together !== undefined) homes ??= homesOf(state)
+      if (placement.together !== undefined) homes ??= homesOf(state, candidates)
       const home = candidates.find(({ id }) => id === homes?.get(placement.together ?? ''))
       const belongsElsewhere = home !== undefined && home.id !== host && isEligible(placement, home)
       if (isEligible(placement, own) && !belongsElsewhere) continue

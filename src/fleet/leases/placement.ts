@@ -39,22 +39,40 @@ function isBefore(left: Candidate, right: Candidate): boolean {
   return left.plugins < right.plugins || (left.plugins === right.plugins && left.id < right.id)
 }
 
+/** Plugins that share a host, by the name of their group: where they belong already, and what all of them ask for. */
+export interface Groups {
+  readonly homes: ReadonlyMap<string, string>
+  readonly groups: ReadonlyMap<string, readonly (readonly [plugin: string, Placement])[]>
+}
+
+/** Hosts on which all of these may run. */
+export function fitForAll(
+  members: readonly (readonly [plugin: string, Placement])[],
+  candidates: readonly Candidate[],
+): Candidate[] {
+  return candidates.filter((candidate) => members.every(([, placement]) => isEligible(placement, candidate)))
+}
+
 /**
- * Hosts for all of these plugins, each as if those before it ran there already. `homes`: where those that share a host are
- * already, by the name of their group.
+ * Hosts for all of these plugins, each as if those before it ran there already. Those that share a host get one on which all
+ * of them may run, if there is one.
  */
 export function chooseHosts(
   plugins: Iterable<readonly [string, Placement]>,
   candidates: readonly Candidate[],
-  homes: ReadonlyMap<string, string> = new Map(),
+  { homes, groups }: Groups = { homes: new Map(), groups: new Map() },
 ): Map<string, string> {
   const offers = candidates.map((candidate) => ({ ...candidate }))
   const chosen = new Map<string, string>()
   const found = new Map(homes)
   for (const [plugin, placement] of plugins) {
     const { together } = placement
-    const home = together === undefined ? undefined : offers.filter(({ id }) => id === found.get(together))
-    const host = (home && chooseHost(placement, home)) ?? chooseHost(placement, offers)
+    const home = together === undefined ? [] : offers.filter(({ id }) => id === found.get(together))
+    const members = together === undefined ? undefined : groups.get(together)
+    const host =
+      chooseHost(placement, home) ??
+      (members && chooseHost(placement, fitForAll(members, offers))) ??
+      chooseHost(placement, offers)
     if (together !== undefined && host !== undefined && !found.has(together)) found.set(together, host)
     const offer = offers.find(({ id }) => id === host)
     if (offer === undefined) continue

@@ -1,7 +1,7 @@
 import { chooseHosts, type Placement } from './placement.ts'
 import { hasEnded } from './records.ts'
 import { isFresh, type LeaseEffect, type LeaseState } from './state.ts'
-import { candidatesOf, homesOf } from './views.ts'
+import { candidatesOf, groupsOf, homesOf } from './views.ts'
 
 /** Sessions of others that are over, and plugins that nobody runs. */
 
@@ -28,7 +28,8 @@ export function takeFreeLeases(state: LeaseState, now: number): Result {
   if (!isFresh(state, now) || state.own === null) return [state, []]
   const free = freeLeases(state)
   if (free.length === 0) return [state, []]
-  const chosen = chooseHosts(free, candidatesOf(state, now), homesOf(state))
+  const candidates = candidatesOf(state, now)
+  const chosen = chooseHosts(free, candidates, { homes: homesOf(state, candidates), groups: groupsOf(state) })
   const asking = createAsking(state, now)
   const effects: LeaseEffect[] = []
   for (const [plugin, host] of chosen) {

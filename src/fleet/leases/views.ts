@@ -1,4 +1,4 @@
-import type { Candidate } from './placement.ts'
+import { type Candidate, chooseHost, fitForAll, type Placement } from './placement.ts'
 import { coordinatorLease, hasEnded } from './records.ts'
 import type { LeaseState } from './state.ts'
 
@@ -22,18 +22,36 @@ export function candidatesOf(state: LeaseState, now: number): Candidate[] {
   return live
 }
 
-/** Where plugins that share a host are, by the name of their group: with the one it is called after, or else the first that a live session has. */
-export function homesOf({ wanted, leases, hosts }: LeaseState): Map<string, string> {
-  const homes = new Map<string, string>()
-  const members = [...wanted].filter(([, { together }]) => together !== undefined)
-  const rank = ([plugin, { together }]: (typeof members)[number]): string =>
+/** Plugins that share a host, by the name of their group: first the one that it is called after, then by name. */
+export function groupsOf({ wanted }: LeaseState): Map<string, (readonly [string, Placement])[]> {
+  const groups = new Map<string, (readonly [string, Placement])[]>()
+  for (const member of wanted) {
+    const { together } = member[1]
+    if (together !== undefined) groups.set(together, [...(groups.get(together) ?? []), member])
+  }
+  const rank = ([plugin, { together }]: readonly [string, Placement]): string =>
     `${plugin === together ? 0 : 1}${plugin}`
-  for (const [plugin, { together = '' }] of members.sort((left, right) =>
-    rank(left) < rank(right) ? -1 : 1,
-  )) {
-    const { host = null, session = null } = leases.get(plugin)?.record ?? {}
-    if (host === null || session === null || homes.has(together)) continue
-    if (!hasEnded(session, hosts.get(host))) homes.set(together, host)
+  for (const members of groups.values()) members.sort((left, right) => (rank(left) < rank(right) ? -1 : 1))
+  return groups
+}
+
+/**
+ * Where plugins that share a host belong, by the name of their group: where the first of them is that a live session has. If
+ * not all of them may run there, and there is a host on which they may: on that one.
+ */
+export function homesOf(state: LeaseState, candidates: readonly Candidate[]): Map<string, string> {
+  const { leases, hosts } = state
+  const homes = new Map<string, string>()
+  for (const [group, members] of groupsOf(state)) {
+    const present = members.flatMap(([plugin]) => {
+      const { host = null, session = null } = leases.get(plugin)?.record ?? {}
+      return host === null || session === null || hasEnded(session, hosts.get(host)) ? [] : host
+    })
+    const [first] = present
+    if (first === undefined) continue
+    const fit = fitForAll(members, candidates)
+    const home = present.find((host) => fit.some(({ id }) => id === host)) ?? chooseHost({}, fit) ?? first
+    homes.set(group, home)
   }
   return homes
 }

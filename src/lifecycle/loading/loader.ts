@@ -12,6 +12,7 @@ import { checkConfig } from '../manifests/config-rules.ts'
 import { normaliseFields } from '../manifests/fields.ts'
 import { type LifecycleContext, pluginError, snapshotOfPlugin } from '../context.ts'
 import type { CrashReport, DescribeCrash } from './crash-report.ts'
+import { apartMessage, dependenciesApart } from './dependencies-apart.ts'
 import { checkDependencies } from './dependency-check.ts'
 import { type FilesAhead, isOfJournal, matchFilesToJournal, readAhead } from '../sources/match-files.ts'
 import { restoreMissingFiles } from '../sources/missing-files.ts'
@@ -66,8 +67,11 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     manifests.set(id, withWarnings(manifest, mistakes))
     for (const { path, message } of mistakes) effects.say(id, 'warn', `${manifestFile} ${path} ${message}`)
     if (unmet.length > 0) throw new Problem('dependency_unmet', unmet.map(({ message }) => message).join(' '))
+    const { config, limits, trial } = snapshotOfPlugin(context, id).context
+    // A version that is tried may need what the one before did not; both move together when it is kept.
+    const apart = trial === null ? dependenciesApart(context, id) : []
+    if (apart.length > 0) throw new Problem('dependency_unmet', apartMessage(context, id, apart))
     const fields = normaliseFields(manifest)
-    const { config, limits } = snapshotOfPlugin(context, id).context
     const environment = context.environment(manifest)
     const { errors, missing, warnings, effective } = checkConfig(fields, config, environment)
     const wrong = [...errors, ...missing]

@@ -47,6 +47,18 @@ export function parseDependency(dependency: Dependency, namespace: string): Requ
   return { fullId: identifier.fullId, range: range ?? null }
 }
 
+/** Full ids of what a plugin does not work without. */
+export function requiredPlugins({
+  id,
+  dependencies = [],
+}: Pick<DependentPlugin, 'id' | 'dependencies'>): string[] {
+  return dependencies.flatMap((dependency) => {
+    if (typeof dependency !== 'string' && dependency.optional === true) return []
+    const other = parseDependency(dependency, namespaceOf(id))?.fullId
+    return other === undefined || other === id ? [] : other
+  })
+}
+
 /** What stands in the way of a plugin, and what only looks like it. */
 export interface DependencyVerdict {
   unmet: UnmetDependency[]

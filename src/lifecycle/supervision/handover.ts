@@ -10,10 +10,12 @@ import type { PluginFact } from '../../schema/journal-event.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { Installer } from '../installing/installer.ts'
 import type { Loader } from '../loading/loader.ts'
+import { dependenciesApart } from '../loading/dependencies-apart.ts'
 import { moveToAnotherHost } from '../running/load-stops.ts'
 import { mirrorFiles } from '../sources/mirror.ts'
 import type { Reconciler } from './reconciler.ts'
 import { inDependencyOrder } from './dependency-order.ts'
+import { createDependencyWait } from './dependency-wait.ts'
 
 /** How plugins come from other hosts of a fleet, and go to them: nobody outside sees them stop. */
 export interface Handover {
@@ -57,6 +59,7 @@ export function createHandover(
   /** Those that this host is to have. */
   const held = new Map<string, Move>()
   const retries = new Map<string, ScheduledCall>()
+  const dependencies = createDependencyWait(context)
   let taken = new Map<string, Move>()
   let taking: Promise<void> | undefined
 
@@ -80,13 +83,17 @@ export function createHandover(
         // What is here may do; the load says so if it does not.
         logger.warn('The files of a plugin could not be fetched', { plugin: id, error: messageOf(error) }),
       )
-      await load(id)
+      if (snapshotOfPlugin(context, id).context.enabled)
+        await dependencies.ready(id, () => held.get(id) !== move)
+      if (held.get(id) === move) await load(id)
     } catch (error) {
       if (!ownership.owns(id) || held.get(id) !== move) return
       logger.error('A plugin could not be taken over', { plugin: id, error: messageOf(error) })
       // What the hosts share was away for a moment: nobody else does what is to be done.
       if (isPassing(error)) takeLater(id, move)
       else reconciler.later(id)
+    } finally {
+      if (held.get(id) === move) dependencies.done(id)
     }
   }
 
@@ -102,6 +109,7 @@ export function createHandover(
   /** Another host has it, or is to have it. */
   function letGo(id: string): void {
     held.delete(id)
+    dependencies.done(id)
     retries.get(id)?.cancel()
     retries.delete(id)
   }
@@ -109,6 +117,7 @@ export function createHandover(
   function take(id: string, move: Move): Promise<void> {
     held.set(id, move)
     taken.set(id, move)
+    dependencies.coming(id)
     return (taking ??= takeTogether())
   }
 
@@ -119,13 +128,15 @@ export function createHandover(
       return
     }
     const state = stateOf(before)
-    if (state === 'running') {
+    const isApart = dependenciesApart(context, id).length > 0
+    if (state === 'running' && !isApart) {
       await loader.resume(id)
       return
     }
     // It starts again when its time has come.
     if (state === 'failed' && before.context.restart !== null) return
-    if (state === 'unloading') await loader.settle(id)
+    // Where what it needs does not come, that is no crash, and trying again is of no use.
+    if (state === 'unloading' || state === 'running') await loader.settle(id)
     if (state !== 'loading') {
       const command = { type: 'load', reason: 'taken over', automatic: true } as const
       await journal.append(decide(snapshotOfPlugin(context, id), command), 'supervisor')
@@ -144,7 +155,25 @@ export function createHandover(
       const move = group.get(id)
       return move === undefined ? Promise.resolve() : takeOne(id, move)
     })
+    for (const id of dependencies.dependentsOf([...group.keys()])) await loadAgain(id)
     await snapshots.flush()
+  }
+
+  /** What it could not be loaded without has come. */
+  async function loadAgain(id: string): Promise<void> {
+    try {
+      await mutex.run(id, async () => {
+        const { error } = snapshotOfPlugin(context, id).context
+        if (ownership.owns(id) && error?.code === 'dependency_unmet') await load(id)
+      })
+    } catch (error) {
+      if (!ownership.owns(id)) return
+      logger.error('A plugin could not be loaded after what it needs', {
+        plugin: id,
+        error: messageOf(error),
+      })
+      reconciler.later(id)
+    }
   }
 
   return {

@@ -1,0 +1,47 @@
+import { stateOf } from '../../journal/evolve.ts'
+import { isInstalled } from '../../journal/snapshot.ts'
+import { identifierOf } from '../../schema/identifier.ts'
+import type { Placement } from '../../schema/fleet-host.ts'
+import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import { requiredPlugins } from '../manifests/dependencies.ts'
+
+/**
+ * Plugins that this one needs, that are on, and that another host of the fleet has, or none: it would not find them here.
+ * Always empty for a host that works by itself.
+ */
+export function dependenciesApart(context: LifecycleContext, id: string): string[] {
+  const { journal, manifests, ownership } = context
+  return requiredPlugins({ id, dependencies: manifests.get(id)?.dependencies }).filter((other) => {
+    const snapshot = journal.live.plugins.get(other)
+    if (snapshot === undefined || !isInstalled(stateOf(snapshot)) || !snapshot.context.enabled) return false
+    return !ownership.owns(other)
+  })
+}
+
+/** Why a plugin cannot be loaded without them, and what to do. */
+export function apartMessage(context: LifecycleContext, id: string, others: readonly string[]): string {
+  const { host } = context.ownership.whereabouts(id)
+  const where = others.map((other) => {
+    const { host: its } = context.ownership.whereabouts(other)
+    return `${other}, which ${its === null ? 'no host runs' : `runs on the host ${its}`}`
+  })
+  const placed = [id, ...others].flatMap((plugin) => {
+    const text = placementText(snapshotOfPlugin(context, plugin).context.placement)
+    return text === undefined ? [] : [`${plugin} on ${text}`]
+  })
+  const reason = placed.length === 0 ? '' : ` Their placements ask for ${placed.join(', and ')}.`
+  return (
+    `${identifierOf(id).fullId} is on the host ${host ?? 'that loads it'} and needs ${where.join('; and ')}: a plugin runs on the ` +
+    `same host as what it needs.${reason} Give them placements that one host is like, which then runs them all.`
+  )
+}
+
+/** Undefined: any host will do. */
+function placementText(placement: Placement | undefined): string | undefined {
+  const { host, labels = [] } = placement ?? {}
+  const parts = [
+    ...(host === undefined ? [] : [`the host ${host}`]),
+    ...(labels.length === 0 ? [] : [`a host with the labels ${labels.join(', ')}`]),
+  ]
+  return parts.length === 0 ? undefined : parts.join(', ')
+}
