@@ -15,6 +15,8 @@ import { createFleetHooks, type HookPlace, type SentHook } from './fleet-hooks.t
 import type { FleetMember } from './fleet-member.ts'
 import { moving, storeAway, withoutHolder } from './fleet-problems.ts'
 import type { HostCalls } from './host-calls.ts'
+import { createFleetPlacing, labelsOf } from './placing.ts'
+import { reachEvent } from './reach-event.ts'
 import { createFleetRequests } from './shared-requests.ts'
 
 /**
@@ -47,8 +49,6 @@ const hookTimeouts = { findHook: questionTimeout, takeHook: 60_000 } as const
 const moveWait = 2_000
 /** Milliseconds after which the host that is known to have it is asked again. */
 const movePause = 100
-/** Milliseconds until what another host has written is here, too. */
-const followWait = 1_000
 
 const questions = [
   ...['get', 'connections', 'objects', 'sensors', 'controls', 'controlType'],
@@ -104,22 +104,6 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
     })
   }
 
-  /** Resolves when the fold has that event, or after a moment: what is read here next is to show it. */
-  async function reach(seq: number): Promise<void> {
-    if (journal.live.seq >= seq) return
-    await new Promise<void>((resolve) => {
-      const timer = clock.schedule(followWait, end)
-      const stop = journal.subscribe((event) => {
-        if (event.seq >= seq) end()
-      })
-      function end(): void {
-        timer.cancel()
-        stop()
-        resolve()
-      }
-    })
-  }
-
   async function ask(
     host: string,
     method: string,
@@ -138,7 +122,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
         (typeof id !== 'string' || keeper.state.hosts.get(host)?.record?.session === session),
     })
     const { seq, value } = answer as { seq: number; value: unknown }
-    await reach(seq)
+    await reachEvent(journal, clock, seq)
     return value
   }
 
@@ -265,10 +249,14 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
   const { place, ...forwarded } = forwarding
   return {
     requests,
-    place: async (id, placement, by) =>
-      member.holderOf(id) === undefined && keeper.maySpeak()
-        ? lifecycle.place(id, placement, by)
-        : place(id, placement, by),
+    place: createFleetPlacing({
+      plugins: () => lifecycle.list(),
+      labels: () => labelsOf(journal.live),
+      place: async (id, placement, by) =>
+        member.holderOf(id) === undefined && keeper.maySpeak()
+          ? lifecycle.place(id, placement, by)
+          : place(id, placement, by),
+    }),
     lifecycle: Object.create(lifecycle, {
       ...Object.fromEntries(
         Object.entries({

@@ -57,7 +57,7 @@ export function hostRoutes(lifecycle: LifecycleFacade, fleet: Fleet | undefined)
       summary: 'Replaces where in the fleet a plugin may run; it moves if it runs elsewhere',
       body: PlacementBody,
       answers: { 200: PluginAnswer },
-      problems: ['not_found', ...commandProblems],
+      problems: ['not_found', 'no_other_host', ...commandProblems],
       recall: async (plugin) => pluginAnswer(await lifecycle.get(plugin)),
       async handle(request) {
         const hosts = theFleet()

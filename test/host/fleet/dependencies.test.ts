@@ -57,6 +57,37 @@ test('what a plugin depends on goes with it where its placement says, without a 
   assert.deepEqual(failures, [])
 })
 
+test('a placement that would part a plugin from what it depends on is refused, and says what to do', async (t) => {
+  const { a } = await startThree(t)
+  assert.equal((await place(a, base, { host: 'b' })).status, 200)
+  await untilBothRunOn(a, 'b')
+  const before = a.host.lifecycle.lastSeq
+  for (const [id, placement, where] of [
+    [above, { host: 'a' }, 'the host a'],
+    [above, { labels: ['serial'] }, 'a host with the labels serial'],
+  ] as const) {
+    const refused = await place(a, id, placement)
+    assert.deepEqual([refused.status, refused.body.code], [409, 'no_other_host'])
+    assert.equal(
+      refused.body.detail,
+      `${above} cannot be placed on ${where}: it and ${base} run on the same host, because one needs the other, and ${base} is ` +
+        `placed on the host b; no host is all of that. Take the placement of ${base} away first, or give all of them one that ` +
+        'one host is like. Nothing was changed.',
+    )
+  }
+  assert.equal(a.host.lifecycle.lastSeq, before)
+  // The way that it names.
+  assert.equal((await place(a, base, {})).status, 200)
+  assert.equal((await place(a, above, { labels: ['serial'] })).status, 200)
+  await untilBothRunOn(a, 'c')
+  const other = await place(a, base, { host: 'a' })
+  assert.deepEqual([other.status, other.body.code], [409, 'no_other_host'])
+  assert.match(
+    other.body.detail,
+    /^@fixtures\/base cannot be placed on the host a: .*@fixtures\/above is placed on a host with/,
+  )
+})
+
 test('plugins whose placements part them already say so, and run when one of them is placed anew', async (t) => {
   const { a, b } = await startThree(t)
   assert.equal((await place(a, base, { host: 'b' })).status, 200)
