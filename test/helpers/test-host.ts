@@ -64,6 +64,8 @@ export interface TestHostOptions {
   discovery?: FindersSettings
   /** Small ones, so that the journal has many. */
   segmentBytes?: number
+  /** Ends the start. */
+  interrupt?: AbortSignal
 }
 
 /** A real host in this process, on free ports and in a folder of its own. */
@@ -138,6 +140,7 @@ async function start(
     programDirectory,
     hostVersion,
     environment: options.environment ?? {},
+    ...(options.interrupt === undefined ? {} : { interrupt: options.interrupt }),
     clock: options.clock ?? systemClock,
     files: options.files ?? systemFileSystem,
     discovery: options.discovery ?? { networks: () => ({}) },

@@ -42,6 +42,8 @@ export interface CopySettings {
   vault: Vault
   logger: Logger
   failed(error: Error): void
+  /** Nothing is waited for any more. */
+  givenUp?: AbortSignal | undefined
   parts: AppendQueueParts
 }
 
@@ -59,7 +61,8 @@ interface Step {
   subject: string
 }
 
-export function createCopy({ stream, clock, vault, logger, failed, parts }: CopySettings): Copy {
+export function createCopy(settings: CopySettings): Copy {
+  const { stream, clock, vault, logger, failed, givenUp, parts } = settings
   let inbox: StoredMessage[] = []
   let draining: Promise<void> | undefined
   let failure: Error | undefined
@@ -76,6 +79,8 @@ export function createCopy({ stream, clock, vault, logger, failed, parts }: Copy
     isGivenUp: () => failure !== undefined,
     failed: (error) => void fail(error),
   })
+
+  givenUp?.addEventListener('abort', tellAll)
 
   function fail(error: Error): Error {
     if (failure === undefined) failed(error)
@@ -190,13 +195,13 @@ export function createCopy({ stream, clock, vault, logger, failed, parts }: Copy
       function check(): void {
         const problem = failure ?? diskProblem
         const isReached = parts.state().seq >= seq
-        const isLate = clock.monotonic() >= end
+        const isLate = clock.monotonic() >= end || givenUp?.aborted === true
         if (!isReached && problem === undefined && !isLate) {
           waiting.push({ seq, check })
           return
         }
         timer.cancel()
-        if (!isReached && problem === undefined) reader.followAnew()
+        if (!isReached && problem === undefined && givenUp?.aborted !== true) reader.followAnew()
         if (isReached) resolve()
         else reject(problem ?? new StoreUnreachableError(`Event ${seq} of the fleet's journal has not come.`))
       }
@@ -240,6 +245,7 @@ export function createCopy({ stream, clock, vault, logger, failed, parts }: Copy
     },
     async close() {
       isClosed = true
+      givenUp?.removeEventListener('abort', tellAll)
       retry?.cancel()
       await reader.close()
       await draining

@@ -24,6 +24,8 @@ export interface FleetJournalSettings extends Omit<JournalSettings, 'createQueue
   mustExist?: boolean
   /** As in `StreamQueueSettings`. */
   author?: StreamQueueSettings['author']
+  /** Whoever opens it, or waits for an append, does not any more. */
+  givenUp?: AbortSignal | undefined
   /** Told once, when the journal cannot be followed any further: nothing is taken from then on. */
   failed?: (error: Error) => void
 }
@@ -40,7 +42,16 @@ export async function openFleetJournal(settings: FleetJournalSettings): Promise<
     createQueue(parts) {
       queue = createStreamQueue(
         {
-          ...{ fleet, stream, clock, vault, logger, recall, author: settings.author },
+          ...{
+            fleet,
+            stream,
+            clock,
+            vault,
+            logger,
+            recall,
+            author: settings.author,
+            givenUp: settings.givenUp,
+          },
           failed: settings.failed ?? told,
         },
         parts,

@@ -42,6 +42,8 @@ export interface StreamQueueSettings {
   logger: Logger
   /** Told once when the journal cannot be followed any further. */
   failed(error: Error): void
+  /** Nothing is waited for any more. */
+  givenUp?: AbortSignal | undefined
   /** Events that a remembered request has led to. */
   recall(requestKey: string): JournalEvent[] | undefined
   /**
@@ -149,7 +151,7 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
           // Nobody makes room while this waits.
           if (error instanceof StoreFullError && !isInDoubt) throw error
           isInDoubt = true
-          if (clock.monotonic() >= end) throw begunOf(error)
+          if (clock.monotonic() >= end || settings.givenUp?.aborted === true) throw begunOf(error)
           await copy.wait(pause)
         }
       }

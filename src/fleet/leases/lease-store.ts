@@ -16,6 +16,7 @@ import {
   StoreUnreachableError,
 } from '../store/store-errors.ts'
 import { unreachable } from '../store/store-stream.ts'
+import { unlessAborted } from '../store/unless-aborted.ts'
 import { type BucketEntry, type LeaseBucket, openLeaseBucket } from './lease-bucket.ts'
 import { type LeaseRecord, sessionPattern, type SessionRecord } from './records.ts'
 
@@ -50,6 +51,8 @@ export interface LeaseStoreSettings {
 /** Milliseconds that one try to connect may take, and until the next one. */
 const connectTimeout = 2_000
 const connectPause = 250
+/** Milliseconds without a further record, before all that is there was handed out, after which another connection is made. */
+const handOutPatience = 5_000
 /** Milliseconds without any answer, while there are questions, after which another connection is made. */
 const silenceLimit = 2_500
 
@@ -85,7 +88,10 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
   const doubt = createDoubt(clock)
   let retry: ScheduledCall | undefined
   let connecting: Promise<void> | undefined
+  /** All that was there has been handed out once; until then whoever opens it tries again. */
+  let isOpen = false
   let isClosed = false
+  const closing = new AbortController()
 
   function note(bucket: string, revision: number): void {
     askedAt = undefined
@@ -122,7 +128,13 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
 
   /** Connects, and resolves when everything that is in the buckets was handed out. */
   async function dial(): Promise<void> {
-    const connection = await connectStore(address, { reconnects: false, timeout: connectTimeout })
+    const connection = await unlessAborted(
+      closing.signal,
+      connectStore(address, { reconnects: false, timeout: connectTimeout }),
+      hangUp,
+    )
+    const end = (): void => hangUp(connection)
+    closing.signal.addEventListener('abort', end)
     try {
       const hosts = await openBucket(connection, names.hosts)
       const leases = await openBucket(connection, names.leases)
@@ -133,29 +145,48 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
       doubt.forget()
       void connection.closed().then(() => lost(opened))
       await Promise.all([following(opened, hosts, takeHost), following(opened, leases, takeLease)])
+      isOpen = true
     } catch (error) {
       if (line?.connection === connection) line = undefined
       hangUp(connection)
       throw error
+    } finally {
+      closing.signal.removeEventListener('abort', end)
     }
   }
 
   /** Resolves when what was there is handed out. */
   function following(of: Line, bucket: LeaseBucket, take: (entry: BucketEntry) => void): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (bucket.last === 0) resolve()
+      // What hands it out may be gone although the connection is well, and nothing says so.
+      let silence = waitForMore()
+      let isAll = false
+      function end(settle: () => void): void {
+        isAll = true
+        silence.cancel()
+        settle()
+      }
+      function waitForMore(): ScheduledCall {
+        return clock.schedule(handOutPatience, () =>
+          end(() => reject(new StoreUnreachableError("The fleet's store does not hand out what is in it."))),
+        )
+      }
+      if (bucket.last === 0) end(resolve)
       bucket
         .follow(
           (entry) => {
             take(entry)
-            if (entry.revision >= bucket.last) resolve()
+            if (entry.revision >= bucket.last) end(resolve)
+            if (isAll) return
+            silence.cancel()
+            silence = waitForMore()
           },
           () => {
-            reject(new StoreUnreachableError("The connection to the fleet's store was lost."))
+            end(() => reject(new StoreUnreachableError("The connection to the fleet's store was lost.")))
             lost(of)
           },
         )
-        .catch((error: unknown) => reject(unreachable(error)))
+        .catch((error: unknown) => end(() => reject(unreachable(error))))
     })
   }
 
@@ -167,7 +198,7 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
     if (line !== gone) return
     line = undefined
     hangUp(gone.connection)
-    if (isClosed) return
+    if (isClosed || !isOpen) return
     warn("The connection to the fleet's store is lost")
     reconnect()
   }
@@ -239,6 +270,7 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
       write(({ leases }) => leases, pluginKey(plugin), record, expected, takeLease),
     async close() {
       isClosed = true
+      closing.abort()
       retry?.cancel()
       const last = line
       line = undefined

@@ -14,6 +14,7 @@ import {
   StoreUnreachableError,
 } from '../../fleet/store/store-errors.ts'
 import { openValueBucket, type ValueBucket } from '../../fleet/values/value-bucket.ts'
+import { unlessAborted } from '../../fleet/store/unless-aborted.ts'
 import type { JournalSettings } from '../../journal/journal.ts'
 import { defaultRepositoryLimits } from '../../repository/limits.ts'
 import type { FleetSettings } from '../../settings/fleet-settings.ts'
@@ -67,9 +68,15 @@ export async function connectFleet(parts: ConnectFleetSettings): Promise<Connect
     ...{ servers, credentialsFile, passwordFile, caFile, files },
     name: `lupine ${name}`,
   }
-  const patience = { clock, logger, interrupt }
+  /** The start is to end while it waits for the store: nothing is waited for any more. */
+  const givenUp = new AbortController()
+  const patience = { clock, logger, interrupt, giveUp: () => givenUp.abort() }
   const patiently = createPatience({ ...patience, away: parts.away })
-  const connection = await patiently(() => connectStore(address))
+  const connection = await patiently(() =>
+    unlessAborted(interrupt, connectStore(address), (late) => late.close()),
+  )
+  // What is under way over it is answered so, at once.
+  givenUp.signal.addEventListener('abort', () => void connection.close().catch(() => undefined))
   try {
     return {
       ...{ name, address, connection, labels },
@@ -79,7 +86,11 @@ export async function connectFleet(parts: ConnectFleetSettings): Promise<Connect
         openFleetFiles(connection, name, { clock, limits: defaultRepositoryLimits }),
       ),
       openJournal: async (journal) =>
-        withProblems(await patiently(() => openFleetJournal({ ...journal, connection, fleet: name }))),
+        withProblems(
+          await patiently(() =>
+            openFleetJournal({ ...journal, connection, fleet: name, givenUp: givenUp.signal }),
+          ),
+        ),
       close: () => connection.close(),
     }
   } catch (error) {
@@ -92,21 +103,24 @@ function createPatience({
   clock,
   logger,
   interrupt,
+  giveUp,
   away,
 }: Pick<ConnectFleetSettings, 'clock' | 'logger' | 'interrupt'> &
-  Partial<Pick<ConnectFleetSettings, 'away'>>) {
+  Partial<Pick<ConnectFleetSettings, 'away'>> & { giveUp: () => void }) {
   let isTold = false
   return async <T>(task: () => Promise<T>): Promise<T> => {
     for (;;) {
+      refuseWhenInterrupted(interrupt)
+      interrupt?.addEventListener('abort', giveUp)
       try {
         return await task()
       } catch (error) {
+        refuseWhenInterrupted(interrupt)
         const isAway =
           error instanceof StoreUnreachableError ||
           (error instanceof StoreMissingError && !error.isCertain) ||
           (error instanceof Problem && error.code === 'fleet_unreachable')
         if (!isAway) throw error
-        refuseWhenInterrupted(interrupt)
         if (!isTold) {
           isTold = true
           // What a caller should do about it is nothing to whoever starts the host.
@@ -115,7 +129,8 @@ function createPatience({
           await away?.(reason)
         }
         await pause(clock, interrupt)
-        refuseWhenInterrupted(interrupt)
+      } finally {
+        interrupt?.removeEventListener('abort', giveUp)
       }
     }
   }

@@ -247,7 +247,9 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
     onChange,
     async begin(given) {
       parts = given
-      await keeper.open(fleet.patiently)
+      const end = (): void => void keeper.close()
+      settings.interrupt?.addEventListener('abort', end)
+      await keeper.open(fleet.patiently).finally(() => settings.interrupt?.removeEventListener('abort', end))
       await fleet.patiently(wait.begun)
     },
     asItself: (task) =>

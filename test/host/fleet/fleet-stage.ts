@@ -31,6 +31,8 @@ export interface StageHostOptions {
   settings?: Partial<Settings>
   /** Another directory than that of its name. */
   directory?: string
+  /** Ends the start. */
+  interrupt?: AbortSignal
 }
 
 export async function startFleetStage(
@@ -56,11 +58,15 @@ export async function startFleetStage(
     nats,
     broker: mosquitto.url,
     publish: (others) => writeFixtureRepository(repository, others),
-    async start(id, { labels = [], logger, store = nats.url, settings = {}, directory = id } = {}) {
+    async start(
+      id,
+      { labels = [], logger, store = nats.url, settings = {}, directory = id, interrupt } = {},
+    ) {
       const path = join(base, directory)
       await mkdir(path, { recursive: true })
       const host = await openTestHost(path, repository, {
         ...(logger === undefined ? {} : { logger }),
+        ...(interrupt === undefined ? {} : { interrupt }),
         settings: {
           hostId: id,
           mqttUrl: mosquitto.url,

@@ -1,0 +1,26 @@
+import { StoreUnreachableError } from './store-errors.ts'
+
+/**
+ * The same, but rejects with `StoreUnreachableError` as soon as nobody waits any more. `undo` gets what comes of the task
+ * after that.
+ */
+export function unlessAborted<T>(
+  signal: AbortSignal | undefined,
+  task: Promise<T>,
+  undo: (done: T) => unknown,
+): Promise<T> {
+  if (signal === undefined) return task
+  return new Promise((resolve, reject) => {
+    let isAborted = false
+    function abort(): void {
+      isAborted = true
+      reject(new StoreUnreachableError("The fleet's store is not waited for any longer."))
+    }
+    signal.addEventListener('abort', abort)
+    if (signal.aborted) abort()
+    task
+      .then((done) => (isAborted ? undo(done) : resolve(done)))
+      .catch(reject)
+      .finally(() => signal.removeEventListener('abort', abort))
+  })
+}
