@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'
+import { snapshotFileName } from '../../../src/journal/snapshot.ts'
 import { joinCommand } from '../../../src/maintenance/fleet/commands.ts'
 import { standardFixtures } from '../../helpers/fixture-repository.ts'
+import { until } from '../../helpers/until.ts'
 import { install, startFleetStage } from '../../host/fleet/fleet-stage.ts'
 
 test('the directory of a host of a fleet is told to be that, whether it was stopped in order or not, and does not join', async (t) => {
@@ -16,7 +18,8 @@ test('the directory of a host of a fleet is told to be that, whether it was stop
     ...{ servers: [stage.nats.url], fleet, dataDirectory, secretKeyFile: join(a.directory, '..', 'key') },
     ...{ credentialsFile: undefined, passwordFile: undefined, caFile: undefined },
   })
-  // As a host leaves it that is killed.
+  // As a host leaves it that is killed, once the snapshot with its name is there: nobody waits for that in a fleet.
+  await until('the snapshot', async () => (await readdir(a.directory)).includes(snapshotFileName))
   const copied = join(a.directory, '..', 'copied')
   const isNoLock = (path: string): boolean => !path.includes('lock')
   await cp(a.directory, copied, { recursive: true, filter: isNoLock })
