@@ -36,3 +36,10 @@ export const Placement = Type.Object(
   { additionalProperties: false, description: 'It runs on this host only, and where all these labels are' },
 )
 export type Placement = Static<typeof Placement>
+
+/** As part of a sentence: "the host attic with the labels serial, cellar". Undefined: any host will do. */
+export function placementText({ host, labels = [] }: Placement = {}): string | undefined {
+  if (host === undefined && labels.length === 0) return undefined
+  const which = host === undefined ? 'a host' : `the host ${host}`
+  return labels.length === 0 ? which : `${which} with the labels ${labels.join(', ')}`
+}

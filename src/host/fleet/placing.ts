@@ -4,7 +4,7 @@ import { isEligible } from '../../fleet/leases/placement.ts'
 import type { LiveState } from '../../journal/evolve.ts'
 import type { Fleet } from '../../lifecycle/facade.ts'
 import { requiredPlugins } from '../../lifecycle/manifests/dependencies.ts'
-import type { Placement } from '../../schema/fleet-host.ts'
+import { type Placement, placementText } from '../../schema/fleet-host.ts'
 import type { Plugin } from '../../schema/plugin.ts'
 
 type Placed = Pick<Plugin, 'id' | 'dependencies' | 'placement'>
@@ -40,7 +40,7 @@ export function splitBy(
 ): string | undefined {
   const present = plugins.find((plugin) => plugin.id === id)
   if (present === undefined || isDeepStrictEqual(present.placement, placement)) return undefined
-  const others = groupOf(plugins, id).filter((other) => textOf(other.placement) !== undefined)
+  const others = groupOf(plugins, id).filter((other) => placementText(other.placement) !== undefined)
   const hostsOf = (of: Placement): Set<string> =>
     new Set(
       [...labels].flatMap(([host, has]) =>
@@ -62,10 +62,10 @@ export function splitBy(
   if (against.length === 0) return undefined
   const names = against.map(({ other }) => other.id).join(' and ')
   const where = against
-    .map(({ other }) => `${other.id} is placed on ${textOf(other.placement)}`)
+    .map(({ other }) => `${other.id} is placed on ${placementText(other.placement)}`)
     .join(' and ')
   return (
-    `${id} cannot be placed on ${textOf(placement)}: it and ${names} run on the same host, because one needs the other, and ` +
+    `${id} cannot be placed on ${placementText(placement)}: it and ${names} run on the same host, because one needs the other, and ` +
     `${where}; no host is all of that. Take the placement of ${names} away first, or give all of them one that one host is like. ` +
     'Nothing was changed.'
   )
@@ -84,13 +84,4 @@ function groupOf(plugins: readonly Placed[], id: string): Placed[] {
     for (const { id: other } of plugins)
       if (needs.get(one)?.has(other) === true || needs.get(other)?.has(one) === true) found.add(other)
   return plugins.filter((plugin) => plugin.id !== id && found.has(plugin.id))
-}
-
-/** Undefined: any host will do. */
-function textOf({ host, labels = [] }: Placement): string | undefined {
-  const parts = [
-    ...(host === undefined ? [] : [`the host ${host}`]),
-    ...(labels.length === 0 ? [] : [`a host with the labels ${labels.join(', ')}`]),
-  ]
-  return parts.length === 0 ? undefined : parts.join(' as ')
 }

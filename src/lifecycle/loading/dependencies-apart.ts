@@ -1,7 +1,7 @@
 import { stateOf } from '../../journal/evolve.ts'
 import { isInstalled } from '../../journal/snapshot.ts'
 import { identifierOf } from '../../schema/identifier.ts'
-import type { Placement } from '../../schema/fleet-host.ts'
+import { placementText } from '../../schema/fleet-host.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { requiredPlugins } from '../manifests/dependencies.ts'
 
@@ -34,14 +34,4 @@ export function apartMessage(context: LifecycleContext, id: string, others: read
     `${identifierOf(id).fullId} is on the host ${host ?? 'that loads it'} and needs ${where.join('; and ')}: a plugin runs on the ` +
     `same host as what it needs.${reason} Give them placements that one host is like, which then runs them all.`
   )
-}
-
-/** Undefined: any host will do. */
-function placementText(placement: Placement | undefined): string | undefined {
-  const { host, labels = [] } = placement ?? {}
-  const parts = [
-    ...(host === undefined ? [] : [`the host ${host}`]),
-    ...(labels.length === 0 ? [] : [`a host with the labels ${labels.join(', ')}`]),
-  ]
-  return parts.length === 0 ? undefined : parts.join(', ')
 }
