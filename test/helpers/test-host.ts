@@ -77,7 +77,8 @@ export async function startTestHost(options: TestHostOptions = {}): Promise<Test
   await mkdir(directory)
   const hostFile = options.hostFile ?? { repositories: [{ name: 'fixtures', url: repository }] }
   await writeFile(join(directory, '.host.json'), JSON.stringify(hostFile))
-  const remove = (): Promise<void> => rm(base, { recursive: true, force: true })
+  // A worker or a write that is being ended at the same time may still write there.
+  const remove = (): Promise<void> => rm(base, { recursive: true, force: true, maxRetries: 5 })
   try {
     return await start(directory, repository, options, remove)
   } catch (error) {

@@ -6,6 +6,7 @@ import { parseNamesFile } from '../../src/schema/told-names.ts'
 import type { Settings } from '../../src/settings/settings.ts'
 import { collect, connect, createRecordingLogger } from '../bus/bus-fixture.ts'
 import { createMosquitto } from '../bus/mosquitto.ts'
+import { endLatestFirst } from '../helpers/end-latest-first.ts'
 import { openTestHost, startTestHost, type TestHost, type TestHostOptions } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
@@ -61,7 +62,7 @@ export async function startHome(
   options: Omit<TestHostOptions, 'settings' | 'plugins'> = {},
 ): Promise<TestHost> {
   const host = await startTestHost({ ...options, plugins: [home], settings })
-  context.after(() => host.close())
+  endLatestFirst(context, () => host.close())
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/home' } })
   const { body } = await host.request('POST', '/api/plugins/home/toggle', { body: { enabled: true } })
   if (body.state !== 'running') throw new Error(JSON.stringify(body.error))
@@ -92,7 +93,7 @@ export async function open(
   const logger = createRecordingLogger()
   const repository = join(directory, '..', 'repository')
   const host = await openTestHost(directory, repository, { logger, ...options, settings })
-  context.after(() => host.close())
+  endLatestFirst(context, () => host.close())
   /** Without the one of every test host, which has no token. */
   const warnings = (): string[] =>
     logger.lines.flatMap(({ level, message }) =>

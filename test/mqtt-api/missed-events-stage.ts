@@ -5,6 +5,7 @@ import type { JournalEventView } from '../../src/schema/journal-event.ts'
 import type { Settings } from '../../src/settings/settings.ts'
 import { collect, connect, createRecordingLogger } from '../bus/bus-fixture.ts'
 import { createMosquitto } from '../bus/mosquitto.ts'
+import { endLatestFirst } from '../helpers/end-latest-first.ts'
 import { createTcpProxy } from '../helpers/tcp-proxy.ts'
 import { openTestHost, startTestHost, type TestHost, type TestHostOptions } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
@@ -25,12 +26,12 @@ export async function createMissedEventsStage(context: TestContext, lines?: stri
     const options = { ...more, logger, settings: { mqttUrl, ...settings } }
     if (first !== undefined) {
       const host = await openTestHost(first.directory, first.repository, options)
-      context.after(() => host.host.close())
+      endLatestFirst(context, () => host.host.close())
       return host
     }
     const host = await startTestHost(options)
     first = host
-    context.after(() => host.close())
+    endLatestFirst(context, () => host.close())
     return host
   }
 
