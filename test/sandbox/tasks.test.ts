@@ -207,26 +207,33 @@ test('whatever waits for room with the host goes on when there is some', () => {
   outbox.close()
 })
 
-test('what a callback does goes out together, although it was set aside in its midst', async () => {
+test('what a callback does goes out together, although it was set aside in its midst, unless it is for long', async () => {
   const flow = new SharedArrayBuffer(64)
   Atomics.store(new Int32Array(flow), flowCells.credit, creditLimit)
   const sent: WorkerMessage[] = []
   let isAside = true
+  let time = 0
   const outbox = createOutbox({
     ...{ isolate: 1, flow, post: (message: WorkerMessage) => sent.push(message), complete: () => [] },
     isAside: () => isAside,
     impatient: () => true,
+    now: () => time,
   })
+  const turn = async (): Promise<number[]> => {
+    await setImmediate()
+    return sent.map((message) => (message.kind === 'batch' ? message.operations.length : 0))
+  }
   outbox.send({ kind: 'limitReached', limit: 'timers' })
-  await setImmediate()
+  await turn()
   outbox.send({ kind: 'limitReached', limit: 'objects' })
-  await setImmediate()
-  const before = sent.length
+  assert.deepEqual(await turn(), [])
   isAside = false
-  await setImmediate()
-  assert.deepEqual(
-    [before, sent.map((message) => (message.kind === 'batch' ? message.operations.length : 0))],
-    [0, [2]],
-  )
+  assert.deepEqual(await turn(), [2])
+  isAside = true
+  outbox.send({ kind: 'limitReached', limit: 'timers' })
+  time = 49
+  assert.deepEqual(await turn(), [2])
+  time = 100
+  assert.deepEqual(await turn(), [2, 1])
   outbox.close()
 })

@@ -51,9 +51,12 @@ export interface OutboxSettings {
   isAside?: (() => boolean) | undefined
   /** Whether to wait no longer on the spot for credit: the worker is not the plugin's alone, which can be set aside. */
   impatient?: (() => boolean) | undefined
+  /** Milliseconds on a monotonic clock. */
+  now?: () => number
 }
 
-export function createOutbox({ isolate, flow, post, complete, isAside, impatient }: OutboxSettings): Outbox {
+export function createOutbox(settings: OutboxSettings): Outbox {
+  const { isolate, flow, post, complete, isAside, impatient, now = () => performance.now() } = settings
   const cells = new Int32Array(flow)
   let pending: (Operation | Uint8Array<ArrayBuffer>)[] = []
   /** Of the operations among them; frames know their own. */
@@ -172,8 +175,8 @@ export function createOutbox({ isolate, flow, post, complete, isAside, impatient
       heldSince = undefined
       return false
     }
-    heldSince ??= performance.now()
-    return performance.now() - heldSince < longestHold
+    heldSince ??= now()
+    return now() - heldSince < longestHold
   }
 
   function flushOnCredit(): void {
