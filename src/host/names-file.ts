@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { type FileSystem, writeFileAtomically } from '../base/file-system.ts'
+import { type FileSystem, temporaryOf, writeFileAtomically } from '../base/file-system.ts'
 import type { Logger } from '../base/log.ts'
 import { privateFileMode } from '../base/private-files.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
@@ -74,6 +74,8 @@ export async function openNamesRegister(settings: NamesRegisterSettings): Promis
     }
   }
 
+  // What a kill has left of a write; there may be none now that takes its place.
+  await files.rm(temporaryOf(path), { force: true }).catch(() => undefined)
   await write()
   return {
     present,

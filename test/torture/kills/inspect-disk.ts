@@ -90,7 +90,7 @@ export async function countOf(data: string, id: string): Promise<number> {
 
 /** Nothing but what belongs there; after a start also no file of a write that was interrupted. */
 export async function assertNothingLeftOver(data: string, started: boolean): Promise<void> {
-  const files = ['.host.json', '.host.journal', '.host.checkpoint']
+  const files = ['.host.json', '.host.journal', '.host.checkpoint', '.host.names']
   const allowed = new Set([...files, '.host.lock', '.kv', 'plugins'])
   const extra = (await namesIn(data)).filter(
     (name) => !allowed.has(name) && !/^\.host\.journal\.\d+$/.test(name),
