@@ -12,7 +12,7 @@ import { silentLogger } from '../src/base/log.ts'
 import { type FleetJournal, openFleetJournal } from '../src/fleet/journal/fleet-journal.ts'
 import { createLeaseKeeper } from '../src/fleet/leases/lease-keeper.ts'
 import { connectStore } from '../src/fleet/store/connect-store.ts'
-import type { Fact } from '../src/schema/journal-event.ts'
+import type { Fact } from '../src/schema/journal/journal-event.ts'
 import { type NatsServer, startNatsCluster, startNatsServer } from '../test/helpers/nats-server.ts'
 
 /**

@@ -5,7 +5,7 @@ import { systemClock } from '../src/base/clock.ts'
 import { type FileSystem, systemFileSystem } from '../src/base/file-system.ts'
 import { silentLogger } from '../src/base/log.ts'
 import { type Journal, openJournal } from '../src/journal/journal.ts'
-import type { PluginFact } from '../src/schema/journal-event.ts'
+import type { PluginFact } from '../src/schema/journal/journal-event.ts'
 import { report, type Round } from './figure.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { assign, setup } from 'xstate'
-import type { HostFact, SafeModeReason } from '../src/schema/journal-event.ts'
+import type { HostFact, SafeModeReason } from '../src/schema/journal/journal-event.ts'
 
 /** The life of the host itself, told by the same journal. */
 

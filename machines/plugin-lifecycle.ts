@@ -1,8 +1,8 @@
 import { assign, setup } from 'xstate'
-import type { Integrity, PendingRestart, PluginFact, Release } from '../src/schema/journal-event.ts'
-import type { Placement } from '../src/schema/fleet-host.ts'
-import type { Config, PluginError } from '../src/schema/plugin.ts'
-import type { ChosenLimits, ReachedLimit } from '../src/schema/plugin-limits.ts'
+import type { Integrity, PendingRestart, PluginFact, Release } from '../src/schema/journal/journal-event.ts'
+import type { Placement } from '../src/schema/plugin/fleet-host.ts'
+import type { Config, PluginError } from '../src/schema/plugin/plugin.ts'
+import type { ChosenLimits, ReachedLimit } from '../src/schema/plugin/plugin-limits.ts'
 
 /**
  * The life of one plugin. Its events are the facts of the journal, so that folding the journal through this

@@ -4,9 +4,9 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { ConfigSchemaEntry } from '../src/schema/field-definition.ts'
-import { defaultFiles, type Manifest, parseManifestShape } from '../src/schema/manifest.ts'
-import { parseRepositoryIndex } from '../src/schema/repository-index.ts'
+import type { ConfigSchemaEntry } from '../src/schema/manifest/field-definition.ts'
+import { defaultFiles, type Manifest, parseManifestShape } from '../src/schema/manifest/manifest.ts'
+import { parseRepositoryIndex } from '../src/schema/manifest/repository-index.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = join(root, 'repository')

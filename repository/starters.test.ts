@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Json } from '../src/base/json.ts'
-import { noResources } from '../src/schema/plugin.ts'
+import { noResources } from '../src/schema/plugin/plugin.ts'
 import { startStarterPlugin } from '../test/helpers/starter-plugin.ts'
 
 /** What every starter plugin has to do; what each is for is tested beside it. */

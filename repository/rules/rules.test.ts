@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Json } from '../../src/base/json.ts'
 import { resolvePermissions } from '../../src/lifecycle/permissions/resolve-permissions.ts'
-import { parseManifestShape } from '../../src/schema/manifest.ts'
+import { parseManifestShape } from '../../src/schema/manifest/manifest.ts'
 import { startStarterPlugin, type StarterPlugin } from '../../test/helpers/starter-plugin.ts'
 import { until } from '../../test/helpers/until.ts'
 

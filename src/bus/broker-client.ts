@@ -1,7 +1,7 @@
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
 import { systemErrorCode } from '../base/problem.ts'
 import { packetBytesLimit } from './broker-limits.ts'
-import { parseBrokerUrl } from '../schema/broker-url.ts'
+import { parseBrokerUrl } from '../schema/names/broker-url.ts'
 
 /** A client of a broker elsewhere, for one connection: the library is to keep nothing for another one. */
 

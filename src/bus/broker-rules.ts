@@ -5,7 +5,12 @@ import type { LogFields } from '../base/log.ts'
 import { remembering } from '../base/remembering.ts'
 import { createSecretCheck } from '../base/secret-check.ts'
 import { isBelow } from '../base/topic-filter.ts'
-import { isBrokerInternal, isRequest, mayClientPublish, maySubscribe } from '../schema/topic-rights.ts'
+import {
+  isBrokerInternal,
+  isRequest,
+  mayClientPublish,
+  maySubscribe,
+} from '../schema/manifest/topic-rights.ts'
 import { outgoingBytesLimit } from './broker-limits.ts'
 import { createGrantedSubscriptions } from './granted-subscriptions.ts'
 import type { Publisher } from './retained-ledger.ts'

@@ -6,8 +6,8 @@ import {
   type QueuedRecord,
   type ReleasedRecord,
   type SessionRecord,
-} from '../schema/broker-record.ts'
-import { isRequest, maySubscribe } from '../schema/topic-rights.ts'
+} from '../schema/files/broker-record.ts'
+import { isRequest, maySubscribe } from '../schema/manifest/topic-rights.ts'
 import { subscriptionsPerClientLimit } from './broker-limits.ts'
 import type { StoredPacket, StoredSubscription } from './stored-packet.ts'
 import type { WriteBehind } from './write-behind.ts'

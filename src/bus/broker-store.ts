@@ -8,7 +8,7 @@ import {
   keyOfBrokerRecord,
   type UnreleasedRecord,
   type WillRecord,
-} from '../schema/broker-record.ts'
+} from '../schema/files/broker-record.ts'
 import { createBrokerSessions, sessionsLimit } from './broker-sessions.ts'
 import type { Publisher, RetainedLedger } from './retained-ledger.ts'
 import { createRetainedMessages } from './retained-messages.ts'

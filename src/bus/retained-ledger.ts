@@ -3,7 +3,7 @@ import {
   pluginRetainedLimits,
   type RetainedAccount,
   type RetainedLimits,
-} from '../schema/retained-account.ts'
+} from '../schema/plugin/retained-account.ts'
 
 /** Whose retained message it is. All clients of one address are one publisher, since a client's name costs nothing. */
 export type Publisher =

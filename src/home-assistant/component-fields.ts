@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json.ts'
-import type { ExposedComponent, Exposure } from '../schema/exposure.ts'
+import type { ExposedComponent, Exposure } from '../schema/plugin/exposure.ts'
 import { climate, humidifier, waterHeater } from './climate-fields.ts'
 import {
   choices,

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import { approximateSize } from '../base/json-size.ts'
 import type { Json, JsonObject } from '../base/json.ts'
-import { createTopics, discoveryNode } from '../schema/topics.ts'
-import type { Plugin } from '../schema/plugin.ts'
-import type { ExposedDevice } from '../schema/exposure.ts'
+import { createTopics, discoveryNode } from '../schema/names/topics.ts'
+import type { Plugin } from '../schema/plugin/plugin.ts'
+import type { ExposedDevice } from '../schema/plugin/exposure.ts'
 import type { ExposureView } from '../lifecycle/lifecycle.ts'
 import { componentFields } from './component-fields.ts'
 

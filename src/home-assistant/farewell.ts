@@ -2,9 +2,9 @@ import type { Logger } from '../base/log.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Bus, BusSubscription } from '../bus/bus.ts'
 import type { Announcement, Lifecycle } from '../lifecycle/lifecycle.ts'
-import { identifierOf } from '../schema/identifier.ts'
-import type { ToldNames } from '../schema/told-names.ts'
-import { discoveryTopic } from '../schema/topics.ts'
+import { identifierOf } from '../schema/names/identifier.ts'
+import type { ToldNames } from '../schema/files/told-names.ts'
+import { discoveryTopic } from '../schema/names/topics.ts'
 
 export interface FarewellSettings {
   lifecycle: Lifecycle

@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json.ts'
-import { choicesOf, type Exposure } from '../schema/exposure.ts'
+import { choicesOf, type Exposure } from '../schema/plugin/exposure.ts'
 
 /** The fields by which Home Assistant finds the value of a feature, and sets it. */
 

@@ -1,6 +1,6 @@
 import type { BusMessage } from '../bus/bus.ts'
-import type { ToldNames } from '../schema/told-names.ts'
-import { createTopics, isDiscoveryTopicOf } from '../schema/topics.ts'
+import type { ToldNames } from '../schema/files/told-names.ts'
+import { createTopics, isDiscoveryTopicOf } from '../schema/names/topics.ts'
 import { readDevice } from './read-device.ts'
 
 /** The devices that a host has announced under names that it has no more. */

@@ -1,5 +1,5 @@
 import { isJsonObject } from '../base/json.ts'
-import { parseJsonText } from '../schema/json-text.ts'
+import { parseJsonText } from '../schema/parsing/json-text.ts'
 import { type DeviceAddress, type Discovery, readDeviceIdentifier } from './discovery-payload.ts'
 
 /** What a discovery message on the broker says of itself. */

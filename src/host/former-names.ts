@@ -7,7 +7,7 @@ import { createFarewell, type Farewell } from '../home-assistant/farewell.ts'
 import { formerDevices } from '../home-assistant/former-devices.ts'
 import type { RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
 import { formerTopics } from '../mqtt-api/former-topics.ts'
-import type { ToldNames } from '../schema/told-names.ts'
+import type { ToldNames } from '../schema/files/told-names.ts'
 import type { NamesRegister } from './names-file.ts'
 
 /** Messages that are cleared between two looks: far fewer than may wait for a broker. */

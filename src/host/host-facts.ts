@@ -5,7 +5,7 @@ import type { Journal } from '../journal/journal.ts'
 import type { RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
 import { decideSafeMode } from '../lifecycle/supervision/safe-mode.ts'
 import type { Patiently } from '../lifecycle/supervision/patiently.ts'
-import type { HostFile } from '../schema/host-file.ts'
+import type { HostFile } from '../schema/journal/host-file.ts'
 import type { Settings } from '../settings/settings.ts'
 
 /** What the journal says of the host's own start and end. */

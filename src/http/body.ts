@@ -4,7 +4,7 @@ import type { Context } from 'koa'
 import type { Clock } from '../base/clock.ts'
 import { lazily } from '../base/lazily.ts'
 import { messageOf, Problem } from '../base/problem.ts'
-import { parseJsonText } from '../schema/json-text.ts'
+import { parseJsonText } from '../schema/parsing/json-text.ts'
 import { jsonErrorPlace } from './json-position.ts'
 
 /** Largest request body in bytes, also of one that is sent in chunks or compressed (contract, section 3). */

@@ -6,8 +6,8 @@ import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import type { LifecycleFacade } from '../lifecycle/facade.ts'
 import type { Announcement } from '../lifecycle/lifecycle.ts'
-import { exposedState } from '../schema/exposure.ts'
-import type { JournalEventView } from '../schema/journal-event.ts'
+import { exposedState } from '../schema/plugin/exposure.ts'
+import type { JournalEventView } from '../schema/journal/journal-event.ts'
 import { type Backlog, createBacklog } from './backlog.ts'
 
 /** How often a line is sent when nothing happens, in milliseconds, so that proxies keep the connection. */

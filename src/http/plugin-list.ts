@@ -1,5 +1,5 @@
 import { jsonText } from '../base/json.ts'
-import type { Plugin } from '../schema/plugin.ts'
+import type { Plugin } from '../schema/plugin/plugin.ts'
 import type { Answer } from './route.ts'
 
 /** The list of plugins as an answer, of which only what has changed is written as JSON again: pages ask for it all the time. */

@@ -1,7 +1,7 @@
 import type { ParsedUrlQuery } from 'node:querystring'
 import type { Static, TObject } from 'typebox'
 import { Problem, type ProblemDetail } from '../base/problem.ts'
-import { createParser } from '../schema/parser.ts'
+import { createParser } from '../schema/parsing/parser.ts'
 
 /**
  * Reads the query of an address by a schema. Numbers are turned into numbers first, because an address holds

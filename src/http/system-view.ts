@@ -3,8 +3,8 @@ import type { Clock } from '../base/clock.ts'
 import type { TlsFiles, TlsStatus } from '../base/tls-files.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { LifecycleFacade } from '../lifecycle/facade.ts'
-import type { Plugin } from '../schema/plugin.ts'
-import type { Certificate, IsolateUsage, System } from '../schema/system.ts'
+import type { Plugin } from '../schema/plugin/plugin.ts'
+import type { Certificate, IsolateUsage, System } from '../schema/api/system.ts'
 import type { ProcessUsage } from './process-usage.ts'
 
 export interface SystemViewSettings {

@@ -1,6 +1,6 @@
 import { nextTick } from 'node:process'
 import { messageOf, Problem } from '../base/problem.ts'
-import type { Fact, JournalEvent, Origin } from '../schema/journal-event.ts'
+import type { Fact, JournalEvent, Origin } from '../schema/journal/journal-event.ts'
 import type { Applied, HostState, LiveState, PluginSnapshot } from './evolve.ts'
 import type { WrittenLine } from './journal-file.ts'
 import { stampFacts } from './stamp.ts'

@@ -1,5 +1,5 @@
 import { cutText, cutTexts } from '../base/cut-text.ts'
-import type { Fact } from '../schema/journal-event.ts'
+import type { Fact } from '../schema/journal/journal-event.ts'
 
 /**
  * A fact whose explanations, which may have been written by a plugin or a repository, are of a length that a

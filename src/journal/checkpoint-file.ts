@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { type FileSystem, writeFileAtomically } from '../base/file-system.ts'
 import { privateFileMode } from '../base/private-files.ts'
-import { type Checkpoint, parseCheckpoint } from '../schema/stored-state.ts'
+import { type Checkpoint, parseCheckpoint } from '../schema/journal/stored-state.ts'
 import { decodeLine, encodeLine } from './journal-line.ts'
 import { hashOfBeginning } from './line-reader.ts'
 import type { FoundSegment, Segment } from './segment.ts'

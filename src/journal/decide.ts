@@ -1,9 +1,9 @@
 import { keptRelease } from '../../machines/plugin-lifecycle.ts'
 import { Problem } from '../base/problem.ts'
-import type { Placement } from '../schema/fleet-host.ts'
-import type { PluginFact } from '../schema/journal-event.ts'
-import type { Config } from '../schema/plugin.ts'
-import type { ChosenLimits } from '../schema/plugin-limits.ts'
+import type { Placement } from '../schema/plugin/fleet-host.ts'
+import type { PluginFact } from '../schema/journal/journal-event.ts'
+import type { Config } from '../schema/plugin/plugin.ts'
+import type { ChosenLimits } from '../schema/plugin/plugin-limits.ts'
 import { accepts, type PluginSnapshot, stateOf } from './evolve.ts'
 import { isInstalled } from './snapshot.ts'
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject } from '../base/json.ts'
 import { parsePublicKey } from '../base/minisign.ts'
-import { type HostFile, InstalledEntry, RepositoryEntry } from '../schema/host-file.ts'
-import { escapePointer } from '../schema/parser.ts'
+import { type HostFile, InstalledEntry, RepositoryEntry } from '../schema/journal/host-file.ts'
+import { escapePointer } from '../schema/parsing/parser.ts'
 
 /**
  * A person may edit `.host.json` while the host is stopped, so a change in it is no damage by itself. These

@@ -1,9 +1,9 @@
 import { Problem, systemErrorCode } from '../base/problem.ts'
-import type { JournalEvent } from '../schema/journal-event.ts'
+import type { JournalEvent } from '../schema/journal/journal-event.ts'
 import { decodeBase, type Segment, segmentOf } from './segment.ts'
 import { bytesAtOnce, type SegmentLines } from './segment-lines.ts'
 import { restoreState } from './stored-state.ts'
-import type { StoredState } from '../schema/stored-state.ts'
+import type { StoredState } from '../schema/journal/stored-state.ts'
 import { type HostState, initialState } from './evolve.ts'
 
 /** Events of any segment, read when they are asked for. */

@@ -1,8 +1,8 @@
 import { initialTransition, type SnapshotFrom } from 'xstate'
 import { host } from '../../machines/host.ts'
 import { pluginLifecycle } from '../../machines/plugin-lifecycle.ts'
-import type { Fact, JournalEvent, PluginFact } from '../schema/journal-event.ts'
-import type { PluginState } from '../schema/plugin.ts'
+import type { Fact, JournalEvent, PluginFact } from '../schema/journal/journal-event.ts'
+import type { PluginState } from '../schema/plugin/plugin.ts'
 import { createStep } from './step.ts'
 
 /** State of the host and of every plugin: the fold of the facts through the machines. */

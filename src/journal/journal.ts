@@ -4,7 +4,12 @@ import type { JsonObject } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import { storageFault } from '../base/storage-fault.ts'
-import { type Fact, type JournalEvent, journalFormatVersion, type Origin } from '../schema/journal-event.ts'
+import {
+  type Fact,
+  type JournalEvent,
+  journalFormatVersion,
+  type Origin,
+} from '../schema/journal/journal-event.ts'
 import { type AppendQueue, type AppendQueueParts, createAppendQueue } from './append-queue.ts'
 import { createCheckpoints } from './checkpoints.ts'
 import { fold, type HostState, type LiveState } from './evolve.ts'

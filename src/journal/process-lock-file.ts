@@ -3,7 +3,7 @@ import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import Type from 'typebox'
 import { privateFileMode } from '../base/private-files.ts'
 import { systemErrorCode } from '../base/problem.ts'
-import { createParser } from '../schema/parser.ts'
+import { createParser } from '../schema/parsing/parser.ts'
 
 /** `started` tells the process from a later one of the same number; empty where the system does not say. */
 const parseHolder = createParser(Type.Object({ pid: Type.Integer({ minimum: 1 }), started: Type.String() }))

@@ -1,4 +1,4 @@
-import type { JournalEvent } from '../schema/journal-event.ts'
+import type { JournalEvent } from '../schema/journal/journal-event.ts'
 import {
   type Applied,
   foldEvent,

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { FileSystem } from '../base/file-system.ts'
-import { parseSegmentBase, type SegmentBase } from '../schema/stored-state.ts'
+import { parseSegmentBase, type SegmentBase } from '../schema/journal/stored-state.ts'
 import { DamagedJournalError, openExisting } from './damaged-journal.ts'
 import { decodeLine } from './journal-line.ts'
 import { type Line, readLines } from './line-reader.ts'

@@ -4,9 +4,14 @@ import type { KnownRepository } from '../../machines/host.ts'
 import type { FileSystem } from '../base/file-system.ts'
 import { SecretKeyError } from '../base/key-ring.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
-import { type HostFile, type InstalledEntry, levelsAroundConfig, parseHostFile } from '../schema/host-file.ts'
-import { jsonDepthLimit, parseJsonText } from '../schema/json-text.ts'
-import type { Config, PluginState } from '../schema/plugin.ts'
+import {
+  type HostFile,
+  type InstalledEntry,
+  levelsAroundConfig,
+  parseHostFile,
+} from '../schema/journal/host-file.ts'
+import { jsonDepthLimit, parseJsonText } from '../schema/parsing/json-text.ts'
+import type { Config, PluginState } from '../schema/plugin/plugin.ts'
 import { doubtfulEdits } from './doubtful-edits.ts'
 import { type HostState, stateOf } from './evolve.ts'
 import { unusable } from './damaged-journal.ts'

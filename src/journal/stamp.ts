@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { Fact, JournalEvent, Origin } from '../schema/journal-event.ts'
+import type { Fact, JournalEvent, Origin } from '../schema/journal/journal-event.ts'
 import { withBoundedTexts } from './bounded-texts.ts'
 import { type Applicable, type Applied, applyFact, type HostSnapshot, type PluginSnapshot } from './evolve.ts'
 

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../base/json.ts'
-import type { JournalEvent } from '../schema/journal-event.ts'
-import { parseStoredEvent } from '../schema/stored-event.ts'
+import type { JournalEvent } from '../schema/journal/journal-event.ts'
+import { parseStoredEvent } from '../schema/journal/stored-event.ts'
 import { withBoundedTexts } from './bounded-texts.ts'
 import { decodeLine } from './journal-line.ts'
 import { type Upcasters, upcast } from './upcast.ts'

@@ -1,6 +1,6 @@
 import { host } from '../../machines/host.ts'
 import { pluginLifecycle } from '../../machines/plugin-lifecycle.ts'
-import type { StoredState } from '../schema/stored-state.ts'
+import type { StoredState } from '../schema/journal/stored-state.ts'
 import type { HostState } from './evolve.ts'
 import type { Vault } from './vault.ts'
 

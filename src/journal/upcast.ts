@@ -1,5 +1,5 @@
 import type { JsonObject } from '../base/json.ts'
-import { journalFormatVersion } from '../schema/journal-event.ts'
+import { journalFormatVersion } from '../schema/journal/journal-event.ts'
 
 /** Lifts a stored event from one format version to the next; the key is the version it takes. */
 export type Upcasters = Readonly<Record<number, (event: JsonObject) => JsonObject>>

@@ -1,5 +1,5 @@
-import type { Config } from '../schema/plugin.ts'
-import type { HostFile } from '../schema/host-file.ts'
+import type { Config } from '../schema/plugin/plugin.ts'
+import type { HostFile } from '../schema/journal/host-file.ts'
 import { isJsonObject, type JsonObject } from '../base/json.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { HostFile } from '../schema/host-file.ts'
+import type { HostFile } from '../schema/journal/host-file.ts'
 import type { Journal } from './journal.ts'
 import { snapshotFileName, snapshotOf } from './snapshot.ts'
 

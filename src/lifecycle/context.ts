@@ -11,9 +11,9 @@ import type {
   RepositoryCatalog,
   RepositorySettings,
 } from '../repository/repository.ts'
-import type { PluginError } from '../schema/plugin.ts'
+import type { PluginError } from '../schema/plugin/plugin.ts'
 import type { DependentPlugin } from './manifests/dependencies.ts'
-import type { KeyValueStores } from '../schema/key-value-stores.ts'
+import type { KeyValueStores } from '../schema/files/key-value-stores.ts'
 import type { LoadStops } from './running/load-stops.ts'
 import type { Ownership, SharedFiles } from './ownership.ts'
 import type { Manifests } from './manifests/manifests.ts'

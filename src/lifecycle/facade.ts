@@ -1,5 +1,5 @@
-import type { FleetHost, Placement } from '../schema/fleet-host.ts'
-import type { Plugin } from '../schema/plugin.ts'
+import type { FleetHost, Placement } from '../schema/plugin/fleet-host.ts'
+import type { Plugin } from '../schema/plugin/plugin.ts'
 import type { CommandContext, Lifecycle } from './lifecycle.ts'
 
 /** What whoever answers for all plugins needs: those of this host, or of every host of a fleet. */

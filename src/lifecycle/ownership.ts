@@ -1,5 +1,5 @@
-import type { Integrity } from '../schema/journal-event.ts'
-import type { PluginError } from '../schema/plugin.ts'
+import type { Integrity } from '../schema/journal/journal-event.ts'
+import type { PluginError } from '../schema/plugin/plugin.ts'
 
 /** Which of the installed plugins this host changes and runs. In a fleet another host may have them. */
 export interface Ownership {

@@ -6,9 +6,9 @@ import { fullIdOf, readIndexFile } from '../repository/index-file.ts'
 import { defaultRepositoryLimits } from '../repository/limits.ts'
 import { integrityOf } from '../repository/plugin-directory.ts'
 import { fetchPlugin } from '../repository/staging.ts'
-import { identifierOf } from '../schema/identifier.ts'
-import { parseJsonText } from '../schema/json-text.ts'
-import { indexFile, type RepositoryEntry } from '../schema/repository-index.ts'
+import { identifierOf } from '../schema/names/identifier.ts'
+import { parseJsonText } from '../schema/parsing/json-text.ts'
+import { indexFile, type RepositoryEntry } from '../schema/manifest/repository-index.ts'
 
 export interface FilledIndex {
   content: Uint8Array

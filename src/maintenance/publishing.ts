@@ -11,7 +11,7 @@ import {
 } from '../base/minisign-secret-key.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 import { defaultRepositoryLimits } from '../repository/limits.ts'
-import { indexFile, signatureFile } from '../schema/repository-index.ts'
+import { indexFile, signatureFile } from '../schema/manifest/repository-index.ts'
 import { fillInIndex } from './fill-in-index.ts'
 
 /** The commands of those who publish plugins. Each answers what to tell its user, and throws one sentence. */

@@ -3,7 +3,7 @@ import type { FileSystem } from '../base/file-system.ts'
 import { type KeyRing, SecretKeyError } from '../base/key-ring.ts'
 import { messageOf } from '../base/problem.ts'
 import { decodeStore, storeFiles, storesFolderIn } from '../lifecycle/stores/key-value-file.ts'
-import { parseFullId } from '../schema/identifier.ts'
+import { parseFullId } from '../schema/names/identifier.ts'
 
 /** The stored values of a data directory. Throws `SecretKeyError` without the right key. */
 export async function readStores({

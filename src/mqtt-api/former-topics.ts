@@ -1,6 +1,6 @@
 import type { BusMessage } from '../bus/bus.ts'
 import { isBelow } from '../base/topic-filter.ts'
-import { createTopics } from '../schema/topics.ts'
+import { createTopics } from '../schema/names/topics.ts'
 
 /** What a host has retained below a root that it has no more. */
 export interface FormerTopics {

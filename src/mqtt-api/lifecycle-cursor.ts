@@ -7,8 +7,8 @@ import { privateFileMode } from '../base/private-files.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 import { storageFault } from '../base/storage-fault.ts'
 import type { Lifecycle } from '../lifecycle/lifecycle.ts'
-import { parseJsonText } from '../schema/json-text.ts'
-import { type LifecycleCursor, parseLifecycleCursor } from '../schema/lifecycle-cursor.ts'
+import { parseJsonText } from '../schema/parsing/json-text.ts'
+import { type LifecycleCursor, parseLifecycleCursor } from '../schema/files/lifecycle-cursor.ts'
 
 /** In the data directory. May be deleted while the host is stopped: the broker is then told of what comes. */
 export const lifecycleCursorFileName = '.host.lifecycle'
@@ -32,7 +32,7 @@ export interface CursorSettings {
   files: FileSystem
   clock: Clock
   logger: Logger
-  /** As `brokerName` of `schema/broker-url.ts` says. */
+  /** As `brokerName` of `schema/names/broker-url.ts` says. */
   broker: string
   root: string
 }

@@ -2,9 +2,9 @@ import { type ScheduledCall, withDeadline } from '../base/clock.ts'
 import { jsonText } from '../base/json.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Bus } from '../bus/bus.ts'
-import { brokerName } from '../schema/broker-url.ts'
-import type { JournalEventView } from '../schema/journal-event.ts'
-import { createTopics } from '../schema/topics.ts'
+import { brokerName } from '../schema/names/broker-url.ts'
+import type { JournalEventView } from '../schema/journal/journal-event.ts'
+import { createTopics } from '../schema/names/topics.ts'
 import { type CursorSettings, openLifecycleCursor } from './lifecycle-cursor.ts'
 
 /** Events that may be under way to the broker, and bytes of them: the rest waits in the journal, not in memory. */

@@ -2,16 +2,16 @@ import { isJsonObject, type Json, jsonText } from '../base/json.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem, type ProblemDocument, problemDocument } from '../base/problem.ts'
 import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
-import { createTopics } from '../schema/topics.ts'
-import { parseJsonText } from '../schema/json-text.ts'
+import { createTopics } from '../schema/names/topics.ts'
+import { parseJsonText } from '../schema/parsing/json-text.ts'
 import {
   isMqttVerb,
   type MqttRequest,
   type MqttVerb,
   mqttVerbs,
   parseMqttRequest,
-} from '../schema/mqtt-request.ts'
-import type { Parser } from '../schema/parser.ts'
+} from '../schema/api/mqtt-request.ts'
+import type { Parser } from '../schema/parsing/parser.ts'
 import type { Voice } from './voice.ts'
 import { controlValueFromText, exposedValueFromText } from './value-from-text.ts'
 import type { LifecycleFacade } from '../lifecycle/facade.ts'

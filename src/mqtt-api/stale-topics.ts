@@ -2,7 +2,7 @@ import type { Logger } from '../base/log.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Bus, BusMessage, BusSubscription, PublishOptions } from '../bus/bus.ts'
 import type { Lifecycle } from '../lifecycle/lifecycle.ts'
-import type { Topics } from '../schema/topics.ts'
+import type { Topics } from '../schema/names/topics.ts'
 import type { ValueTopics } from './value-topics.ts'
 import { speaksAlone, type Voice } from './voice.ts'
 

@@ -1,7 +1,7 @@
 import type { Json } from '../base/json.ts'
-import { controlKind, decimalNumber, switchWord } from '../schema/control-value.ts'
-import { type Exposure, featuresOf } from '../schema/exposure.ts'
-import { parseJsonText } from '../schema/json-text.ts'
+import { controlKind, decimalNumber, switchWord } from '../schema/plugin/control-value.ts'
+import { type Exposure, featuresOf } from '../schema/plugin/exposure.ts'
+import { parseJsonText } from '../schema/parsing/json-text.ts'
 
 /**
  * The value that a text means to a control of this type (plugin API, section 7): JSON, or bare text. `1` is a

@@ -1,6 +1,6 @@
 import type { Bus, Sender } from '../bus/bus.ts'
-import type { ValueKind } from '../schema/message-frames.ts'
-import type { Topics } from '../schema/topics.ts'
+import type { ValueKind } from '../schema/worker/message-frames.ts'
+import type { Topics } from '../schema/names/topics.ts'
 
 /** The retained topics of what one plugin shows: objects, sensors, controls, exposures. They go when it is unloaded. */
 export interface ValueTopics {

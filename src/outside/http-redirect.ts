@@ -1,4 +1,4 @@
-import type { HttpMethod } from '../schema/outside.ts'
+import type { HttpMethod } from '../schema/outside/outside.ts'
 import type { DigestCredentials } from './http-digest.ts'
 import { type HttpAddress, parseHttpAddress } from './http-address.ts'
 

@@ -1,4 +1,4 @@
-import type { ModbusRequest } from '../schema/outside.ts'
+import type { ModbusRequest } from '../schema/outside/outside.ts'
 
 /** Requests and answers of Modbus TCP as bytes (Modbus application protocol 1.1b3, messaging guide 1.0b). */
 

@@ -1,6 +1,6 @@
 import { Problem } from '../base/problem.ts'
-import type { PluginIdentifier } from '../schema/identifier.ts'
-import type { RepositoryEntry } from '../schema/repository-index.ts'
+import type { PluginIdentifier } from '../schema/names/identifier.ts'
+import type { RepositoryEntry } from '../schema/manifest/repository-index.ts'
 import type { OpenRepository } from './index-cache.ts'
 import { entriesOf } from './index-file.ts'
 import type { RepositorySettings } from './repository.ts'

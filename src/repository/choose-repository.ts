@@ -1,5 +1,5 @@
 import { messageOf, Problem } from '../base/problem.ts'
-import { parseFullId } from '../schema/identifier.ts'
+import { parseFullId } from '../schema/names/identifier.ts'
 import type { OpenRepository } from './index-cache.ts'
 import { entriesOf } from './index-file.ts'
 import type { RepositorySettings } from './repository.ts'

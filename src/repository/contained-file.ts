@@ -3,7 +3,7 @@ import { type FileHandle, open, realpath } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import { Value } from 'typebox/value'
 import { systemErrorCode } from '../base/problem.ts'
-import { RelativePath } from '../schema/manifest.ts'
+import { RelativePath } from '../schema/manifest/manifest.ts'
 
 /** Why a file was not read although it is there. The message is the rest of a sentence: "init.lua …". */
 export class FileRefused extends Error {

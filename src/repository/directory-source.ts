@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
-import { indexFile } from '../schema/repository-index.ts'
+import { indexFile } from '../schema/manifest/repository-index.ts'
 import { FileRefused, readContainedFile } from './contained-file.ts'
 import type { RepositoryLimits } from './limits.ts'
 import { type Source, SourceError } from './source.ts'

@@ -1,7 +1,7 @@
 import { basicAuthorization } from '../base/basic-authorization.ts'
 import type { Clock } from '../base/clock.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
-import { indexFile, signatureFile } from '../schema/repository-index.ts'
+import { indexFile, signatureFile } from '../schema/manifest/repository-index.ts'
 import { isContainedPath } from './contained-file.ts'
 import { createHttpGet, type Network, type Response, systemNetwork } from './http-get.ts'
 import type { RepositoryLimits } from './limits.ts'

@@ -1,9 +1,9 @@
 import { trimEndOf } from '../base/trim-end.ts'
 import { isJsonObject } from '../base/json.ts'
 import type { ProblemDetail } from '../base/problem.ts'
-import { parseFullId } from '../schema/identifier.ts'
-import { parseJsonText } from '../schema/json-text.ts'
-import { parseLeniently } from '../schema/lenient.ts'
+import { parseFullId } from '../schema/names/identifier.ts'
+import { parseJsonText } from '../schema/parsing/json-text.ts'
+import { parseLeniently } from '../schema/parsing/lenient.ts'
 import {
   indexFile,
   indexRules,
@@ -13,7 +13,7 @@ import {
   type RepositoryIndex,
   tidyEntry,
   tidyHead,
-} from '../schema/repository-index.ts'
+} from '../schema/manifest/repository-index.ts'
 import { SourceError } from './source.ts'
 import { isNewer, isSameVersion } from './versions.ts'
 

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { basename, dirname, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { indexFile } from '../schema/repository-index.ts'
+import { indexFile } from '../schema/manifest/repository-index.ts'
 import { createDirectorySource } from './directory-source.ts'
 import { createHttpSource, type HttpSourceOptions } from './http-source.ts'
 import { type Source, SourceError } from './source.ts'

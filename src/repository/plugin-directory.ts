@@ -4,8 +4,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { FileSystem } from '../base/file-system.ts'
 import type { Logger } from '../base/log.ts'
 import { messageOf, Problem, systemErrorCode } from '../base/problem.ts'
-import { directoryName, type PluginIdentifier } from '../schema/identifier.ts'
-import type { Integrity } from '../schema/journal-event.ts'
+import { directoryName, type PluginIdentifier } from '../schema/names/identifier.ts'
+import type { Integrity } from '../schema/journal/journal-event.ts'
 import {
   allFiles,
   entryFile,
@@ -13,7 +13,7 @@ import {
   type Manifest,
   manifestFile,
   parseManifest,
-} from '../schema/manifest.ts'
+} from '../schema/manifest/manifest.ts'
 import { FileRefused, readContainedFile } from './contained-file.ts'
 import { defaultRepositoryLimits } from './limits.ts'
 import {

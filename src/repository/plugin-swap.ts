@@ -5,7 +5,7 @@ import { type FileSystem, systemFileSystem } from '../base/file-system.ts'
 import type { Logger } from '../base/log.ts'
 import { makePrivateDirectory } from '../base/private-files.ts'
 import { writing } from '../base/storage-fault.ts'
-import { directoryName, type PluginIdentifier } from '../schema/identifier.ts'
+import { directoryName, type PluginIdentifier } from '../schema/names/identifier.ts'
 import { syncDirectory } from './storage.ts'
 
 /**

@@ -1,8 +1,8 @@
-import type { PluginIdentifier } from '../schema/identifier.ts'
-import type { Integrity } from '../schema/journal-event.ts'
-import type { Manifest } from '../schema/manifest.ts'
-import type { Permissions } from '../schema/permissions.ts'
-import type { RepositoryIndex } from '../schema/repository-index.ts'
+import type { PluginIdentifier } from '../schema/names/identifier.ts'
+import type { Integrity } from '../schema/journal/journal-event.ts'
+import type { Manifest } from '../schema/manifest/manifest.ts'
+import type { Permissions } from '../schema/manifest/permissions.ts'
+import type { RepositoryIndex } from '../schema/manifest/repository-index.ts'
 
 /** Where plugins come from (contract, section 7), and where they are kept. */
 

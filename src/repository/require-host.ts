@@ -1,5 +1,5 @@
 import { Problem } from '../base/problem.ts'
-import type { PluginIdentifier } from '../schema/identifier.ts'
+import type { PluginIdentifier } from '../schema/names/identifier.ts'
 import { hostSupports } from './versions.ts'
 
 /** Throws `host_version_unsupported` where this host is too old for a plugin. */

@@ -6,7 +6,7 @@ import {
   verifyMinisign,
 } from '../base/minisign.ts'
 import { Problem } from '../base/problem.ts'
-import { indexFile, signatureFile } from '../schema/repository-index.ts'
+import { indexFile, signatureFile } from '../schema/manifest/repository-index.ts'
 import type { RepositorySettings, SigningTimes } from './repository.ts'
 import type { FetchedIndex, Source, Validators } from './source.ts'
 

@@ -1,10 +1,16 @@
 import { dirname, join } from 'node:path'
 import { Problem, systemErrorCode } from '../base/problem.ts'
 import { writing } from '../base/storage-fault.ts'
-import type { PluginIdentifier } from '../schema/identifier.ts'
-import { allFiles, luaFiles, type Manifest, manifestFile, parseManifest } from '../schema/manifest.ts'
-import { escapePointer } from '../schema/parser.ts'
-import type { RepositoryEntry } from '../schema/repository-index.ts'
+import type { PluginIdentifier } from '../schema/names/identifier.ts'
+import {
+  allFiles,
+  luaFiles,
+  type Manifest,
+  manifestFile,
+  parseManifest,
+} from '../schema/manifest/manifest.ts'
+import { escapePointer } from '../schema/parsing/parser.ts'
+import type { RepositoryEntry } from '../schema/manifest/repository-index.ts'
 import type { RepositoryLimits } from './limits.ts'
 import { isContainedPath } from './contained-file.ts'
 import { makeStagingDirectory, type PluginPlaces } from './plugin-swap.ts'

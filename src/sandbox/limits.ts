@@ -1,7 +1,7 @@
-import { type ChosenLimits, defaultPluginLimits, type PluginLimits } from '../schema/plugin-limits.ts'
-import type { WorkerLimits } from '../schema/worker-protocol.ts'
+import { type ChosenLimits, defaultPluginLimits, type PluginLimits } from '../schema/plugin/plugin-limits.ts'
+import type { WorkerLimits } from '../schema/worker/worker-protocol.ts'
 
-/** What a plugin may take. Times in milliseconds. Counts of things are as `schema/plugin-limits.ts` says. */
+/** What a plugin may take. Times in milliseconds. Counts of things are as `schema/plugin/plugin-limits.ts` says. */
 export interface SandboxLimits extends WorkerLimits {
   /** From the start of the worker until the init callback has come back. */
   loadDeadline: number

@@ -1,5 +1,5 @@
 import { hostOfAddress, isLoopback } from '../base/loopback.ts'
-import { isFleetName } from '../schema/fleet-host.ts'
+import { isFleetName } from '../schema/plugin/fleet-host.ts'
 import { bad, type SettingName, SettingsError } from './definitions.ts'
 import { partsOfList } from './values.ts'
 

@@ -1,10 +1,10 @@
 import { isIP } from 'node:net'
 import { trimEndOf } from '../base/trim-end.ts'
-import { brokerUrlProblem } from '../schema/broker-url.ts'
+import { brokerUrlProblem } from '../schema/names/broker-url.ts'
 import { parseNetwork } from '../base/client-address.ts'
 import { isJsonObject } from '../base/json.ts'
-import { type ChosenLimits, readChosenLimits } from '../schema/plugin-limits.ts'
-import { variablePattern } from '../schema/variable-pattern.ts'
+import { type ChosenLimits, readChosenLimits } from '../schema/plugin/plugin-limits.ts'
+import { variablePattern } from '../schema/parsing/variable-pattern.ts'
 import { bad, type SettingName, SettingsError } from './definitions.ts'
 
 /** What the text of a setting may be. Each throws `SettingsError`. */

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { Bus, PublishOptions } from '../../src/bus/bus.ts'
 import { sessionQueueLimit } from '../../src/bus/broker-sessions.ts'
-import { pluginRetainedLimits } from '../../src/schema/retained-account.ts'
+import { pluginRetainedLimits } from '../../src/schema/plugin/retained-account.ts'
 import { createRandom } from '../helpers/random.ts'
 import { until } from '../helpers/until.ts'
 import {

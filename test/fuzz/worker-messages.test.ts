@@ -8,16 +8,16 @@ import fc from 'fast-check'
 import mqtt from 'mqtt'
 import { isJsonObject } from '../../src/base/json.ts'
 import type { LogFields, Logger } from '../../src/base/log.ts'
-import { postToHost } from '../../src/schema/call-frames.ts'
-import type { PluginCall, SerializedValues } from '../../src/schema/plugin-call.ts'
-import { createFrameWriter } from '../../src/schema/message-frames.ts'
+import { postToHost } from '../../src/schema/worker/call-frames.ts'
+import type { PluginCall, SerializedValues } from '../../src/schema/worker/plugin-call.ts'
+import { createFrameWriter } from '../../src/schema/worker/message-frames.ts'
 import {
   type HostMessage,
   type WorkerMessage,
   parseWorkerMessage,
   workerMessageSchemas,
-} from '../../src/schema/worker-protocol.ts'
-import { operationSchemas, parseOperation } from '../../src/schema/operation.ts'
+} from '../../src/schema/worker/worker-protocol.ts'
+import { operationSchemas, parseOperation } from '../../src/schema/worker/operation.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 import { readEvents } from '../http/clients.ts'

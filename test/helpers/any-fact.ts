@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Fact, PluginFact } from '../../src/schema/journal-event.ts'
+import type { Fact, PluginFact } from '../../src/schema/journal/journal-event.ts'
 
 /** Facts for laws about the journal: some of every type, about two plugins and the host. */
 

@@ -1,9 +1,9 @@
 import { Problem } from '../../src/base/problem.ts'
 import type { Fleet, LifecycleFacade } from '../../src/lifecycle/facade.ts'
 import type { Announcement, Lifecycle } from '../../src/lifecycle/lifecycle.ts'
-import type { FleetHost } from '../../src/schema/fleet-host.ts'
-import type { Fact, JournalEventView } from '../../src/schema/journal-event.ts'
-import type { Plugin } from '../../src/schema/plugin.ts'
+import type { FleetHost } from '../../src/schema/plugin/fleet-host.ts'
+import type { Fact, JournalEventView } from '../../src/schema/journal/journal-event.ts'
+import type { Plugin } from '../../src/schema/plugin/plugin.ts'
 
 export function fleetHostNamed(id: string, rest: Partial<FleetHost> = {}): FleetHost {
   return {

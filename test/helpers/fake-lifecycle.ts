@@ -2,8 +2,8 @@ import type { Json } from '../../src/base/json.ts'
 import { Problem } from '../../src/base/problem.ts'
 import type { ExposureView } from '../../src/lifecycle/lifecycle.ts'
 import type { Announcement, Lifecycle, PointView } from '../../src/lifecycle/lifecycle.ts'
-import { noResources, type Plugin } from '../../src/schema/plugin.ts'
-import { defaultPluginLimits, shownLimits } from '../../src/schema/plugin-limits.ts'
+import { noResources, type Plugin } from '../../src/schema/plugin/plugin.ts'
+import { defaultPluginLimits, shownLimits } from '../../src/schema/plugin/plugin-limits.ts'
 
 export function pluginNamed(id: string, rest: Partial<Plugin> = {}): Plugin {
   const [namespace = '', shortId = ''] = id.slice(1).split('/')

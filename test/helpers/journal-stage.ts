@@ -4,7 +4,7 @@ import { systemFileSystem } from '../../src/base/file-system.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import type { HostState } from '../../src/journal/evolve.ts'
 import { type Journal, type JournalSettings, openJournal } from '../../src/journal/journal.ts'
-import type { JournalEvent } from '../../src/schema/journal-event.ts'
+import type { JournalEvent } from '../../src/schema/journal/journal-event.ts'
 import { syncOfWrites } from './failing-file-system.ts'
 import { createManualClock } from './manual-clock.ts'
 

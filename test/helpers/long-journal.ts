@@ -3,7 +3,7 @@ import { open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { journalFileName } from '../../src/journal/segment.ts'
 import { encodeLine } from '../../src/journal/journal-line.ts'
-import { type Fact, journalFormatVersion } from '../../src/schema/journal-event.ts'
+import { type Fact, journalFormatVersion } from '../../src/schema/journal/journal-event.ts'
 
 /** Lines that are written to the file at a time. */
 const chunk = 5_000

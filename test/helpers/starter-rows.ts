@@ -4,7 +4,7 @@ import type { Json } from '../../src/base/json.ts'
 import { checkConfig } from '../../src/lifecycle/manifests/config-rules.ts'
 import { normaliseFields } from '../../src/lifecycle/manifests/fields.ts'
 import { createHostEnvironment } from '../../src/lifecycle/permissions/plugin-environment.ts'
-import { type Manifest, parseManifestShape } from '../../src/schema/manifest.ts'
+import { type Manifest, parseManifestShape } from '../../src/schema/manifest/manifest.ts'
 
 /**
  * What the host gives a plugin for the setting `key`: rows, filled in, also from the lines of earlier versions. And what

@@ -7,7 +7,7 @@ import {
   exposedComponents,
   type Exposure,
   featuresOf,
-} from '../../src/schema/exposure.ts'
+} from '../../src/schema/plugin/exposure.ts'
 import { pluginNamed } from '../helpers/fake-lifecycle.ts'
 import { documentedPlatforms, mistakesIn } from './documented-fields.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { JournalEvent } from '../../src/schema/journal-event.ts'
+import type { JournalEvent } from '../../src/schema/journal/journal-event.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 import { readEvents } from '../http/clients.ts'

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { test, type TestContext } from 'node:test'
-import { defaultPluginLimits } from '../../src/schema/plugin-limits.ts'
+import { defaultPluginLimits } from '../../src/schema/plugin/plugin-limits.ts'
 import { until } from '../helpers/until.ts'
 import { type Isolation, startStage } from './stage.ts'
 

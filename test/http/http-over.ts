@@ -4,7 +4,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import { createHttp, type Http, type HttpSettings } from '../../src/http/http.ts'
 import type { LifecycleFacade } from '../../src/lifecycle/facade.ts'
-import { defaultPluginLimits } from '../../src/schema/plugin-limits.ts'
+import { defaultPluginLimits } from '../../src/schema/plugin/plugin-limits.ts'
 
 /** A lifecycle of which only the members that a test is about do something. */
 export function lifecycleWith(members: Partial<LifecycleFacade>): LifecycleFacade {

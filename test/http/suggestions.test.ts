@@ -4,7 +4,7 @@ import type { LifecycleContext } from '../../src/lifecycle/context.ts'
 import { createSuggestions } from '../../src/lifecycle/queries/suggestions.ts'
 import { createObjectRegistry } from '../../src/lifecycle/running/object-registry.ts'
 import { listSerialPorts } from '../../src/outside/serial/serial-library.ts'
-import type { SerialPortView } from '../../src/schema/outside.ts'
+import type { SerialPortView } from '../../src/schema/outside/outside.ts'
 import { connect } from '../bus/bus-fixture.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 

@@ -8,7 +8,7 @@ import { fold } from '../../src/journal/evolve.ts'
 import type { Journal } from '../../src/journal/journal.ts'
 import type { Vault } from '../../src/journal/vault.ts'
 import { createSecretVault } from '../../src/lifecycle/secrets/secret-vault.ts'
-import type { Fact, JournalEvent, PluginFact } from '../../src/schema/journal-event.ts'
+import type { Fact, JournalEvent, PluginFact } from '../../src/schema/journal/journal-event.ts'
 import { anyFact, configured, id, installation, other } from '../helpers/any-fact.ts'
 import { everythingOf, plainState, readAll } from '../helpers/journal-stage.ts'
 

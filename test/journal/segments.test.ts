@@ -19,7 +19,7 @@ import { changeStoredState, foldVersion } from '../../src/journal/stored-state.t
 import { changeEvent } from '../../src/journal/vault.ts'
 import { createSecretVault } from '../../src/lifecycle/secrets/secret-vault.ts'
 import { systemFileSystem } from '../../src/base/file-system.ts'
-import { parseCheckpoint } from '../../src/schema/stored-state.ts'
+import { parseCheckpoint } from '../../src/schema/journal/stored-state.ts'
 import { anyFact, configured, id, installation, other } from '../helpers/any-fact.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
 import {

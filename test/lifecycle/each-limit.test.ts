@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { type LimitName, limitNames } from '../../src/schema/plugin-limits.ts'
+import { type LimitName, limitNames } from '../../src/schema/plugin/plugin-limits.ts'
 import { startTestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { defaultPluginLimits, limitNames, shownLimits } from '../../src/schema/plugin-limits.ts'
+import { defaultPluginLimits, limitNames, shownLimits } from '../../src/schema/plugin/plugin-limits.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { initialTransition, transition } from 'xstate'
 import { type HostEvent, host } from '../../machines/host.ts'
-import type { HostFact } from '../../src/schema/journal-event.ts'
+import type { HostFact } from '../../src/schema/journal/journal-event.ts'
 
 const at = '2026-01-01T00:00:00.000Z'
 const started: HostFact = { type: 'HostStarted', plugin: null, data: { host: 'h1', hostVersion: '1.0.0' } }

@@ -1,7 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import type { JournalEventView } from '../../src/schema/journal-event.ts'
+import type { JournalEventView } from '../../src/schema/journal/journal-event.ts'
 import type { Settings } from '../../src/settings/settings.ts'
 import { collect, connect, createRecordingLogger } from '../bus/bus-fixture.ts'
 import { createMosquitto } from '../bus/mosquitto.ts'

@@ -13,7 +13,7 @@ import {
   pluginGatewayLimit,
 } from '../../src/outside/modbus-gateways.ts'
 import { createOwnListeners } from '../../src/outside/own-listeners.ts'
-import type { ModbusAnswer, ModbusRequest } from '../../src/schema/outside.ts'
+import type { ModbusAnswer, ModbusRequest } from '../../src/schema/outside/outside.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 import {
   type Answer,

@@ -11,7 +11,7 @@ import {
   isOwnListener,
   type OwnListenersSettings,
 } from '../../src/outside/own-listeners.ts'
-import { httpMethods, type HttpRequest } from '../../src/schema/outside.ts'
+import { httpMethods, type HttpRequest } from '../../src/schema/outside/outside.ts'
 import { startModbusServer } from './modbus-server.ts'
 import { startWebServer, type WebServer } from './web-server.ts'
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import { FileRefused, isContainedPath, readContainedFile } from '../../src/repository/contained-file.ts'
-import { identifierOf } from '../../src/schema/identifier.ts'
+import { identifierOf } from '../../src/schema/names/identifier.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import {
   clockPlugin,

@@ -10,7 +10,7 @@ import { Problem, type ProblemCode } from '../../src/base/problem.ts'
 import { createRepositoryCatalog, type RepositoryCatalogOptions } from '../../src/repository/catalog.ts'
 import { createPluginDirectory } from '../../src/repository/plugin-directory.ts'
 import type { PluginDirectory, RepositoryCatalog } from '../../src/repository/repository.ts'
-import { identifierOf } from '../../src/schema/identifier.ts'
+import { identifierOf } from '../../src/schema/names/identifier.ts'
 import { createManualClock, type ManualClock } from '../helpers/manual-clock.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 

@@ -3,7 +3,7 @@ import { batchByteLimit } from '../../src/sandbox/worker/outbox.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { IsolateError } from '../../src/sandbox/isolate.ts'
-import { noResources } from '../../src/schema/plugin.ts'
+import { noResources } from '../../src/schema/plugin/plugin.ts'
 import { until } from '../helpers/until.ts'
 import { json, createRecorder, needsOwnWorker, pluginSource, testSandbox, withPlugin } from './stage.ts'
 

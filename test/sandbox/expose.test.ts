@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ExposedState, Exposure } from '../../src/schema/exposure.ts'
+import type { ExposedState, Exposure } from '../../src/schema/plugin/exposure.ts'
 import { json, pluginSource, type Recorder, withPlugin } from './stage.ts'
 
 /** How this id is exposed now. */

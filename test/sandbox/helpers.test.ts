@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { KeyValueEntry } from '../../src/schema/key-value-file.ts'
+import type { KeyValueEntry } from '../../src/schema/files/key-value-file.ts'
 import { linesOf, pluginSource, withPlugin } from './stage.ts'
 
 const encoder = new TextEncoder()

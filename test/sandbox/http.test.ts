@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { noResources } from '../../src/schema/plugin.ts'
+import { noResources } from '../../src/schema/plugin/plugin.ts'
 import { type Respond, startWebServer, type WebServer } from '../outside/web-server.ts'
 import { type OutsideOptions, printedBy, withOutside } from './outside-stage.ts'
 import { pluginSource } from './stage.ts'

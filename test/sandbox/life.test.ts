@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { IsolateError } from '../../src/sandbox/isolate.ts'
-import { noResources } from '../../src/schema/plugin.ts'
+import { noResources } from '../../src/schema/plugin/plugin.ts'
 import { createRecorder, linesOf, pluginSource, rawSource, testSandbox, withPlugin } from './stage.ts'
 
 async function loadFailure(

@@ -6,7 +6,7 @@ import {
   type OutsideSettings,
 } from '../../src/outside/outside.ts'
 import type { IsolateSource } from '../../src/sandbox/isolate.ts'
-import { defaultPluginLimits } from '../../src/schema/plugin-limits.ts'
+import { defaultPluginLimits } from '../../src/schema/plugin/plugin-limits.ts'
 import type { SandboxLimits } from '../../src/sandbox/limits.ts'
 import { createRecorder, type Recorder, type Running, testSandbox } from './stage.ts'
 

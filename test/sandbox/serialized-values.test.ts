@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import type { LuaTable, LuaValue } from '../../src/sandbox/worker/lua/lua-value.ts'
 import { deserializeValues, serializeValues } from '../../src/sandbox/worker/peers/serialized-values.ts'
 import type { Steps } from '../../src/sandbox/worker/lua/steps.ts'
-import type { SerializedValues, Reference } from '../../src/schema/plugin-call.ts'
+import type { SerializedValues, Reference } from '../../src/schema/worker/plugin-call.ts'
 import { bytes, createState } from './lua/lua-state.ts'
 
 const runtime = createState()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { noResources } from '../../src/schema/plugin.ts'
+import { noResources } from '../../src/schema/plugin/plugin.ts'
 import { withStage } from './plugins-stage.ts'
 import { json } from './stage.ts'
 

@@ -5,9 +5,9 @@ import { silentLogger } from '../../src/base/log.ts'
 import { messageOf } from '../../src/base/problem.ts'
 import { createNextTime } from '../../src/lifecycle/triggers/next-time.ts'
 import type { Isolate, IsolateServices, IsolateSource, Sandbox } from '../../src/sandbox/isolate.ts'
-import { failedAnswer } from '../../src/schema/failed-answer.ts'
+import { failedAnswer } from '../../src/schema/outside/failed-answer.ts'
 import type { SandboxLimits } from '../../src/sandbox/limits.ts'
-import type { Connection, ConnectionTarget } from '../../src/schema/connection.ts'
+import type { Connection, ConnectionTarget } from '../../src/schema/outside/connection.ts'
 import { createSandbox, type SandboxSettings } from '../../src/sandbox/sandbox.ts'
 
 /** Milliseconds after which a test gives up waiting; a plugin that works needs a fraction of it. */

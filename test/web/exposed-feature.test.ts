@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ExposedComponent, type Exposure, featuresOf } from '../../src/schema/exposure.ts'
+import { type ExposedComponent, type Exposure, featuresOf } from '../../src/schema/plugin/exposure.ts'
 import { featureName, inputOf, unitOf } from '../../src/web/plugin/exposed-feature.ts'
 
 function exposed(component: ExposedComponent, more: Partial<Exposure> = {}): Exposure {

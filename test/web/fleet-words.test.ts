@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hostFacts, pluginFacts } from '../../src/schema/journal-event.ts'
+import { hostFacts, pluginFacts } from '../../src/schema/journal/journal-event.ts'
 import { absenceInWords, placementInWords } from '../../src/web/base/fleet-words.ts'
 import type { JournalEvent } from '../../src/web/base/types.ts'
 import { detailOf, eventInWords } from '../../src/web/base/words.ts'

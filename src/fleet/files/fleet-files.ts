@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '../../base/clock.ts'
-import type { Integrity } from '../../schema/journal-event.ts'
+import type { Integrity } from '../../schema/journal/journal-event.ts'
 import { retrying } from '../store/retrying.ts'
 import { StoreRefusedError } from '../store/store-errors.ts'
 import { inGroups } from '../store/in-groups.ts'

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { type FleetObject, parseFleetObject } from '../../schema/fleet-object.ts'
-import { parseJsonText } from '../../schema/json-text.ts'
+import { type FleetObject, parseFleetObject } from '../../schema/files/fleet-object.ts'
+import { parseJsonText } from '../../schema/parsing/json-text.ts'
 import { StoreRefusedError } from '../store/store-errors.ts'
 import { openStoreStream, type Published } from '../store/store-stream.ts'
 

@@ -3,7 +3,7 @@ import { decodeLine, encodeLine } from '../../journal/journal-line.ts'
 import { parseValue } from '../../journal/stored-line.ts'
 import { type Upcasters, upcasters } from '../../journal/upcast.ts'
 import { changeEvent, type Vault } from '../../journal/vault.ts'
-import { type JournalEvent, journalFormatVersion } from '../../schema/journal-event.ts'
+import { type JournalEvent, journalFormatVersion } from '../../schema/journal/journal-event.ts'
 
 /**
  * A message of the journal's stream: one event, with a checksum, as in a line of a journal on disk. Its number is that of

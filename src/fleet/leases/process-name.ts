@@ -5,7 +5,7 @@ import { type FileSystem, temporaryOf, writeFileAtomically } from '../../base/fi
 import type { Logger } from '../../base/log.ts'
 import { privateFileMode } from '../../base/private-files.ts'
 import { messageOf } from '../../base/problem.ts'
-import { createParser } from '../../schema/parser.ts'
+import { createParser } from '../../schema/parsing/parser.ts'
 
 /** The name of this process, and of the one before it in the same data directory: as states of leases have them. */
 export interface ProcessName {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { FleetValues, KeyValueEntry } from '../../schema/key-value-file.ts'
+import type { FleetValues, KeyValueEntry } from '../../schema/files/key-value-file.ts'
 import { inGroups } from '../store/in-groups.ts'
 import { StoreUnreachableError } from '../store/store-errors.ts'
 import { numberOfParts, partOf } from './partition.ts'

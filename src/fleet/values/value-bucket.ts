@@ -8,7 +8,7 @@ import {
   type KeyValueEntry,
   parseFleetValues,
   parseKeyValueFile,
-} from '../../schema/key-value-file.ts'
+} from '../../schema/files/key-value-file.ts'
 import { inGroups } from '../store/in-groups.ts'
 import { StoreRefusedError } from '../store/store-errors.ts'
 import { openStoreStream, type Published } from '../store/store-stream.ts'

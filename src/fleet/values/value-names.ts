@@ -1,4 +1,4 @@
-import { parseFullId } from '../../schema/identifier.ts'
+import { parseFullId } from '../../schema/names/identifier.ts'
 import { pluginKey, pluginOfKey } from '../store/plugin-key.ts'
 
 /** Names of stored values in the store: the bucket is a stream, as every client of NATS makes it. */

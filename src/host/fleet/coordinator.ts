@@ -3,9 +3,9 @@ import { jsonText } from '../../base/json.ts'
 import type { Bus } from '../../bus/bus.ts'
 import { coordinatorLease } from '../../fleet/leases/records.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
-import type { KeyValueStores } from '../../schema/key-value-stores.ts'
-import type { JournalEventView } from '../../schema/journal-event.ts'
-import { createTopics } from '../../schema/topics.ts'
+import type { KeyValueStores } from '../../schema/files/key-value-stores.ts'
+import type { JournalEventView } from '../../schema/journal/journal-event.ts'
+import { createTopics } from '../../schema/names/topics.ts'
 import { logFailure } from './log-failure.ts'
 
 /**

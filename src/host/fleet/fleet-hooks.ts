@@ -1,6 +1,6 @@
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import type { FoundHook, Lifecycle } from '../../lifecycle/lifecycle.ts'
-import type { HookOutcome, HookRequest } from '../../schema/hook.ts'
+import type { HookOutcome, HookRequest } from '../../schema/outside/hook.ts'
 
 /** Requests from outside for a plugin of another host: they go there, and its answers come back. */
 export interface FleetHooks {

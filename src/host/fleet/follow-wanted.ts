@@ -2,7 +2,7 @@ import type { FleetJournal } from '../../fleet/journal/fleet-journal.ts'
 import type { LeaseKeeper } from '../../fleet/leases/lease-keeper.ts'
 import type { Manifests } from '../../lifecycle/manifests/manifests.ts'
 import type { Handover } from '../../lifecycle/supervision/handover.ts'
-import type { JournalEvent } from '../../schema/journal-event.ts'
+import type { JournalEvent } from '../../schema/journal/journal-event.ts'
 import { describedHosts, wantedPlugins } from './wanted.ts'
 
 export interface FollowWantedSettings {

@@ -4,8 +4,8 @@ import { isEligible } from '../../fleet/leases/placement.ts'
 import type { LiveState } from '../../journal/evolve.ts'
 import type { Fleet } from '../../lifecycle/facade.ts'
 import { requiredPlugins } from '../../lifecycle/manifests/dependencies.ts'
-import { type Placement, placementText } from '../../schema/fleet-host.ts'
-import type { Plugin } from '../../schema/plugin.ts'
+import { type Placement, placementText } from '../../schema/plugin/fleet-host.ts'
+import type { Plugin } from '../../schema/plugin/plugin.ts'
 
 type Placed = Pick<Plugin, 'id' | 'dependencies' | 'placement'>
 

@@ -4,7 +4,7 @@ import type { Clock, ScheduledCall } from '../../base/clock.ts'
 import { type FileSystem, writeFileAtomically } from '../../base/file-system.ts'
 import type { Logger } from '../../base/log.ts'
 import { privateFileMode } from '../../base/private-files.ts'
-import { createParser } from '../../schema/parser.ts'
+import { createParser } from '../../schema/parsing/parser.ts'
 import { logFailure } from './log-failure.ts'
 
 /**

@@ -5,7 +5,7 @@ import { type HostState, stateOf } from '../../journal/evolve.ts'
 import { isInstalled } from '../../journal/snapshot.ts'
 import { parseDependency } from '../../lifecycle/manifests/dependencies.ts'
 import type { Manifests } from '../../lifecycle/manifests/manifests.ts'
-import { identifierOf } from '../../schema/identifier.ts'
+import { identifierOf } from '../../schema/names/identifier.ts'
 
 /** What the leases are to be about, as the journal says it. Pure. */
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { LeaseKeeper } from '../../fleet/leases/lease-keeper.ts'
 import type { Whereabouts } from '../../lifecycle/ownership.ts'
-import type { PluginError } from '../../schema/plugin.ts'
+import type { PluginError } from '../../schema/plugin/plugin.ts'
 import { type Holder, holderOf, hostsFor } from './holders.ts'
 
 /** Where each plugin of the fleet runs, and why one does not, as this host knows it. */

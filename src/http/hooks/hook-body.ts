@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Clock } from '../../base/clock.ts'
 import { Problem } from '../../base/problem.ts'
-import { hookBodyLimit } from '../../schema/hook-limits.ts'
+import { hookBodyLimit } from '../../schema/outside/hook-limits.ts'
 import { tooMany } from './hook-places.ts'
 
 /** Milliseconds that a body may take to arrive. */

@@ -7,7 +7,7 @@ import type { Logger } from '../../base/log.ts'
 import { Problem } from '../../base/problem.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import type { PluginStateAt } from '../../lifecycle/lifecycle.ts'
-import type { JournalEventView } from '../../schema/journal-event.ts'
+import type { JournalEventView } from '../../schema/journal/journal-event.ts'
 import { type Backlog, createBacklog } from '../backlog.ts'
 import {
   actorMessage,

@@ -2,7 +2,7 @@ import type { AnyStateMachine } from 'xstate'
 import { isJsonObject, type Json } from '../../base/json.ts'
 import { isSecretName } from '../../base/secret-names.ts'
 import type { PluginStateAt } from '../../lifecycle/lifecycle.ts'
-import type { JournalEventView } from '../../schema/journal-event.ts'
+import type { JournalEventView } from '../../schema/journal/journal-event.ts'
 import { machineToJson } from '../machine-formats.ts'
 
 /** The message shapes of `@statelyai/inspect`, which inspectors of state machines read. Pure. */

@@ -9,7 +9,7 @@ import {
   PluginAnswer,
   PluginStateAnswer,
   ProblemAnswer,
-} from '../../schema/api.ts'
+} from '../../schema/api/api.ts'
 import { type Route, takesKey } from '../route.ts'
 import { createSchemaTranslator, type SchemaTranslator } from './schema-translator.ts'
 

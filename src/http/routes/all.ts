@@ -1,6 +1,6 @@
 import type { AnyStateMachine } from 'xstate'
 import type { Fleet, LifecycleFacade } from '../../lifecycle/facade.ts'
-import type { System } from '../../schema/system.ts'
+import type { System } from '../../schema/api/system.ts'
 import type { Access } from '../access.ts'
 import type { EventStream } from '../event-stream.ts'
 import type { Metrics } from '../metrics/metrics.ts'

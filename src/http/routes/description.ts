@@ -1,4 +1,4 @@
-import { DescriptionAnswer } from '../../schema/api.ts'
+import { DescriptionAnswer } from '../../schema/api/api.ts'
 import { openApiDocument } from '../openapi/document.ts'
 import { defineRoute, type Route } from '../route.ts'
 

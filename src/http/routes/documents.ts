@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
-import { DocumentQuery } from '../../schema/api.ts'
+import { DocumentQuery } from '../../schema/api/api.ts'
 import { plainDocument } from '../document-answer.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { pluginIdOf } from './plugin-id.ts'

@@ -1,6 +1,6 @@
 import { Problem } from '../../base/problem.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
-import { EventsQuery } from '../../schema/api.ts'
+import { EventsQuery } from '../../schema/api/api.ts'
 import type { EventStream } from '../event-stream.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { pluginIdOf } from './plugin-id.ts'

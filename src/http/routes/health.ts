@@ -1,5 +1,5 @@
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
-import { LivenessAnswer, ReadinessAnswer } from '../../schema/api.ts'
+import { LivenessAnswer, ReadinessAnswer } from '../../schema/api/api.ts'
 import { defineRoute, type Route } from '../route.ts'
 
 export function healthRoutes({

@@ -1,6 +1,6 @@
 import { Problem } from '../../base/problem.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
-import { HistoryAnswer, HistoryQuery, StateAtAnswer } from '../../schema/api.ts'
+import { HistoryAnswer, HistoryQuery, StateAtAnswer } from '../../schema/api/api.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { pluginIdOf } from './plugin-id.ts'
 

@@ -1,6 +1,6 @@
 import { Problem } from '../../base/problem.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
-import { EmptyBody, HooksAnswer, PluginAnswer } from '../../schema/api.ts'
+import { EmptyBody, HooksAnswer, PluginAnswer } from '../../schema/api/api.ts'
 import { hookRoute } from '../hooks/hook-requests.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { commandContext, commandProblems, pluginAnswer, pluginIdOf } from './plugin-id.ts'

@@ -1,7 +1,7 @@
 import { Problem, type ProblemCode } from '../../base/problem.ts'
 import type { Fleet, LifecycleFacade } from '../../lifecycle/facade.ts'
-import { EmptyBody, HostAnswer, HostsAnswer, PlacementBody, PluginAnswer } from '../../schema/api.ts'
-import { isFleetName } from '../../schema/fleet-host.ts'
+import { EmptyBody, HostAnswer, HostsAnswer, PlacementBody, PluginAnswer } from '../../schema/api/api.ts'
+import { isFleetName } from '../../schema/plugin/fleet-host.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { commandContext, commandProblems, pluginAnswer, pluginIdOf } from './plugin-id.ts'
 

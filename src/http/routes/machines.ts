@@ -1,6 +1,6 @@
 import type { AnyStateMachine } from 'xstate'
 import { Problem } from '../../base/problem.ts'
-import { MachineAnswer, MachineQuery, MachinesAnswer } from '../../schema/api.ts'
+import { MachineAnswer, MachineQuery, MachinesAnswer } from '../../schema/api/api.ts'
 import { machineToJson, machineToMermaid, machineToScxml } from '../machine-formats.ts'
 import { defineRoute, type Route } from '../route.ts'
 

@@ -9,8 +9,8 @@ import {
   RollbackBody,
   ToggleBody,
   UpdateBody,
-} from '../../schema/api.ts'
-import { limitDefinitions, limitNames, shownLimits } from '../../schema/plugin-limits.ts'
+} from '../../schema/api/api.ts'
+import { limitDefinitions, limitNames, shownLimits } from '../../schema/plugin/plugin-limits.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { commandContext, commandProblems, fetchProblems, pluginAnswer, pluginIdOf } from './plugin-id.ts'
 

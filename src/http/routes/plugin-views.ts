@@ -12,7 +12,7 @@ import {
   ObjectsAnswer,
   SensorsAnswer,
   VersionsAnswer,
-} from '../../schema/api.ts'
+} from '../../schema/api/api.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { pluginIdOf, requireRevision } from './plugin-id.ts'
 

@@ -9,9 +9,9 @@ import {
   UninstallAnswer,
   UninstallQuery,
   UpdateBody,
-} from '../../schema/api.ts'
-import { parseFullId } from '../../schema/identifier.ts'
-import type { Plugin } from '../../schema/plugin.ts'
+} from '../../schema/api/api.ts'
+import { parseFullId } from '../../schema/names/identifier.ts'
+import type { Plugin } from '../../schema/plugin/plugin.ts'
 import { createPluginList } from '../plugin-list.ts'
 import { type Answer, defineRoute, type Route } from '../route.ts'
 import { commandContext, commandProblems, fetchProblems, pluginAnswer, pluginIdOf } from './plugin-id.ts'

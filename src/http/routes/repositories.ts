@@ -1,5 +1,5 @@
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
-import { CatalogAnswer, CatalogQuery, RepositoriesAnswer, RepositoryBody } from '../../schema/api.ts'
+import { CatalogAnswer, CatalogQuery, RepositoriesAnswer, RepositoryBody } from '../../schema/api/api.ts'
 import { type Answer, defineRoute, type Route } from '../route.ts'
 
 /** Where plugins come from, and what is offered there. */

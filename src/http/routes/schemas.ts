@@ -1,4 +1,4 @@
-import { manifestJsonSchema } from '../../schema/manifest.ts'
+import { manifestJsonSchema } from '../../schema/manifest/manifest.ts'
 import { defineRoute, type Route } from '../route.ts'
 
 /** Schemas for editors: `"$schema"` in a plugin.json may point here. */

@@ -1,4 +1,4 @@
-import { LoginBody, SessionAnswer } from '../../schema/api.ts'
+import { LoginBody, SessionAnswer } from '../../schema/api/api.ts'
 import type { Access } from '../access.ts'
 import { defineRoute, type Route } from '../route.ts'
 

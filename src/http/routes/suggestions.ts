@@ -1,5 +1,5 @@
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
-import { SuggestionsAnswer, SuggestionsQuery } from '../../schema/suggestion.ts'
+import { SuggestionsAnswer, SuggestionsQuery } from '../../schema/manifest/suggestion.ts'
 import { defineRoute, type Route } from '../route.ts'
 
 export function suggestionRoutes(lifecycle: LifecycleFacade): Route[] {

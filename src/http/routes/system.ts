@@ -1,6 +1,6 @@
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
-import { SafeModeAnswer, SafeModeBody } from '../../schema/api.ts'
-import { System } from '../../schema/system.ts'
+import { SafeModeAnswer, SafeModeBody } from '../../schema/api/api.ts'
+import { System } from '../../schema/api/system.ts'
 import { defineRoute, type Route } from '../route.ts'
 
 /** The host as a program: versions, broker, isolates, health, safe mode. */

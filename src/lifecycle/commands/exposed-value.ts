@@ -1,8 +1,8 @@
 import { quoted } from '../../base/cut-text.ts'
 import { isJsonObject, type Json, type JsonObject, jsonText } from '../../base/json.ts'
 import { Problem } from '../../base/problem.ts'
-import { switchWord } from '../../schema/control-value.ts'
-import { choicesOf, type Exposure, type FeatureKind, featuresOf } from '../../schema/exposure.ts'
+import { switchWord } from '../../schema/plugin/control-value.ts'
+import { choicesOf, type Exposure, type FeatureKind, featuresOf } from '../../schema/plugin/exposure.ts'
 
 /** Values for what plugins expose, as they come from outside. Pure functions. */
 

@@ -1,4 +1,4 @@
-import type { Config } from '../../schema/plugin.ts'
+import type { Config } from '../../schema/plugin/plugin.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { withRows } from '../manifests/rows-of-text.ts'
 import { type RestoredConfig, restoreHidden, restoreSecrets } from '../secrets/restore-secrets.ts'

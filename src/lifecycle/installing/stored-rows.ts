@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject } from '../../base/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
-import { allFields, type Field } from '../../schema/field.ts'
-import { escapePointer } from '../../schema/parser.ts'
-import type { Config } from '../../schema/plugin.ts'
+import { allFields, type Field } from '../../schema/manifest/field.ts'
+import { escapePointer } from '../../schema/parsing/parser.ts'
+import type { Config } from '../../schema/plugin/plugin.ts'
 import { rowsOfText } from '../manifests/rows-of-text.ts'
 
 /** What other fields do to what is stored in lists and objects. Pure. */

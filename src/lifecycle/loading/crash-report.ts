@@ -1,6 +1,6 @@
 import { cutText } from '../../base/cut-text.ts'
-import type { PluginFact } from '../../schema/journal-event.ts'
-import type { PluginError } from '../../schema/plugin.ts'
+import type { PluginFact } from '../../schema/journal/journal-event.ts'
+import type { PluginError } from '../../schema/plugin/plugin.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { PluginLogs } from '../running/plugin-logs.ts'
 import { decideRestart, type RestartPolicy } from './restart-policy.ts'

@@ -1,7 +1,7 @@
 import { stateOf } from '../../journal/evolve.ts'
 import { isInstalled } from '../../journal/snapshot.ts'
-import { identifierOf } from '../../schema/identifier.ts'
-import { placementText } from '../../schema/fleet-host.ts'
+import { identifierOf } from '../../schema/names/identifier.ts'
+import { placementText } from '../../schema/plugin/fleet-host.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { requiredPlugins } from '../manifests/dependencies.ts'
 

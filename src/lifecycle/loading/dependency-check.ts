@@ -1,4 +1,4 @@
-import type { Manifest } from '../../schema/manifest.ts'
+import type { Manifest } from '../../schema/manifest/manifest.ts'
 import { configuredRepositories, installedPlugins, type LifecycleContext } from '../context.ts'
 import { absentBareNames, type DependencyVerdict, judgeDependencies } from '../manifests/dependencies.ts'
 

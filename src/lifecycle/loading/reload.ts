@@ -1,5 +1,5 @@
 import { stateOf } from '../../journal/evolve.ts'
-import type { PluginFact } from '../../schema/journal-event.ts'
+import type { PluginFact } from '../../schema/journal/journal-event.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { CommandContext } from '../lifecycle.ts'
 import type { Loader } from './loader.ts'

@@ -1,7 +1,7 @@
 import type { ProblemDetail } from '../../base/problem.ts'
 import { isVersionRange, satisfies } from '../../repository/versions.ts'
-import { parseFullId } from '../../schema/identifier.ts'
-import type { Dependency } from '../../schema/manifest.ts'
+import { parseFullId } from '../../schema/names/identifier.ts'
+import type { Dependency } from '../../schema/manifest/manifest.ts'
 
 /** What plugins need of each other. Pure. */
 

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject, type JsonObject } from '../../base/json.ts'
-import type { Field } from '../../schema/field.ts'
-import type { FieldType } from '../../schema/field-definition.ts'
-import { parseJsonText } from '../../schema/json-text.ts'
+import type { Field } from '../../schema/manifest/field.ts'
+import type { FieldType } from '../../schema/manifest/field-definition.ts'
+import { parseJsonText } from '../../schema/parsing/json-text.ts'
 
 /** Single values and the types of their fields. Pure. */
 

@@ -1,7 +1,7 @@
 import { isSecretName } from '../../base/secret-names.ts'
-import type { Field } from '../../schema/field.ts'
-import type { ConfigDefinition } from '../../schema/field-definition.ts'
-import type { Manifest } from '../../schema/manifest.ts'
+import type { Field } from '../../schema/manifest/field.ts'
+import type { ConfigDefinition } from '../../schema/manifest/field-definition.ts'
+import type { Manifest } from '../../schema/manifest/manifest.ts'
 import { converted, defaultOf } from './field-values.ts'
 
 /**

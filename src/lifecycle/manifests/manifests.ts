@@ -1,9 +1,9 @@
 import type { Logger } from '../../base/log.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { PluginDirectory } from '../../repository/repository.ts'
-import type { Field } from '../../schema/field.ts'
-import { identifierOf } from '../../schema/identifier.ts'
-import type { Manifest } from '../../schema/manifest.ts'
+import type { Field } from '../../schema/manifest/field.ts'
+import { identifierOf } from '../../schema/names/identifier.ts'
+import type { Manifest } from '../../schema/manifest/manifest.ts'
 import { normaliseFields } from './fields.ts'
 
 /** What is known of the installed plugins' manifests, so that questions are answered without the disk. */

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../base/json.ts'
-import type { Field } from '../../schema/field.ts'
-import type { Config } from '../../schema/plugin.ts'
+import type { Field } from '../../schema/manifest/field.ts'
+import type { Config } from '../../schema/plugin/plugin.ts'
 import { converted, violations } from './field-values.ts'
 
 /**

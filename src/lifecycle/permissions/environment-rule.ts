@@ -1,4 +1,4 @@
-import type { Permissions } from '../../schema/permissions.ts'
+import type { Permissions } from '../../schema/manifest/permissions.ts'
 
 /** Which variables of the host's environment the settings of a plugin may be read from. Pure. */
 

@@ -1,14 +1,14 @@
 import { remembering } from '../../base/remembering.ts'
-import { type GuardedKind, refusalSentence } from '../../schema/permission-refusal.ts'
-import type { Permissions } from '../../schema/permissions.ts'
-import type { Config } from '../../schema/plugin.ts'
+import { type GuardedKind, refusalSentence } from '../../schema/manifest/permission-refusal.ts'
+import type { Permissions } from '../../schema/manifest/permissions.ts'
+import type { Config } from '../../schema/plugin/plugin.ts'
 import {
   mayHear,
   mayHearAll,
   mayPluginSubscribe,
   type PluginTopicRights,
   whyNotPublish,
-} from '../../schema/topic-rights.ts'
+} from '../../schema/manifest/topic-rights.ts'
 import { hostMatches } from './host-pattern.ts'
 import { nameMatches, pluginMatches } from './permission-changes.ts'
 import { resolvePermissions } from './resolve-permissions.ts'

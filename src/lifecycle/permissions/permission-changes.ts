@@ -1,7 +1,7 @@
-import { permissionEntries } from '../../schema/permission-entries.ts'
-import type { PermissionEntry, Permissions } from '../../schema/permissions.ts'
-import type { Config } from '../../schema/plugin.ts'
-import { namesRoot, permissionCovers } from '../../schema/topic-rights.ts'
+import { permissionEntries } from '../../schema/manifest/permission-entries.ts'
+import type { PermissionEntry, Permissions } from '../../schema/manifest/permissions.ts'
+import type { Config } from '../../schema/plugin/plugin.ts'
+import { namesRoot, permissionCovers } from '../../schema/manifest/topic-rights.ts'
 import { hostCovers } from './host-pattern.ts'
 import { resolveEntry } from './resolve-permissions.ts'
 

@@ -1,6 +1,6 @@
-import type { PlacedField } from '../../schema/field.ts'
-import type { Manifest } from '../../schema/manifest.ts'
-import type { EnvironmentUse } from '../../schema/variable-pattern.ts'
+import type { PlacedField } from '../../schema/manifest/field.ts'
+import type { Manifest } from '../../schema/manifest/manifest.ts'
+import type { EnvironmentUse } from '../../schema/parsing/variable-pattern.ts'
 import { environmentRefusal } from './environment-rule.ts'
 
 /** The environment of the host, as one plugin may see it. */

@@ -1,4 +1,4 @@
-import type { GuardedKind } from '../../schema/permission-refusal.ts'
+import type { GuardedKind } from '../../schema/manifest/permission-refusal.ts'
 
 /** How often plugins were refused what their manifests do not list. */
 export interface Refusals {

@@ -1,8 +1,8 @@
 import { isFilter } from '../../base/topic-filter.ts'
-import { onlyReference, valuesAt, withReferences } from '../../schema/config-references.ts'
-import type { PermissionEntry, Permissions } from '../../schema/permissions.ts'
-import type { Config } from '../../schema/plugin.ts'
-import { withRoot } from '../../schema/topic-rights.ts'
+import { onlyReference, valuesAt, withReferences } from '../../schema/manifest/config-references.ts'
+import type { PermissionEntry, Permissions } from '../../schema/manifest/permissions.ts'
+import type { Config } from '../../schema/plugin/plugin.ts'
+import { withRoot } from '../../schema/manifest/topic-rights.ts'
 import { hostKey } from './host-pattern.ts'
 
 /** Puts what the owner has configured in the place of `${config.…}`. Pure. */

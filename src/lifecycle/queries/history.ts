@@ -1,6 +1,6 @@
 import { pluginLifecycle } from '../../../machines/plugin-lifecycle.ts'
 import { stateOf } from '../../journal/evolve.ts'
-import type { PluginFact } from '../../schema/journal-event.ts'
+import type { PluginFact } from '../../schema/journal/journal-event.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { Lifecycle } from '../lifecycle.ts'
 import { eventView, statesAt } from './views.ts'

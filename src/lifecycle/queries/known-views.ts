@@ -1,5 +1,5 @@
 import type { PluginSnapshot } from '../../journal/evolve.ts'
-import type { Plugin, Resources } from '../../schema/plugin.ts'
+import type { Plugin, Resources } from '../../schema/plugin/plugin.ts'
 import type { PluginSurroundings } from './views.ts'
 
 /** What may change of a plugin's surroundings while its fold stays as it is. The fields come with the manifest. */

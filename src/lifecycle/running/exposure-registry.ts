@@ -1,5 +1,5 @@
 import { type SerializedJson, serializeJson } from '../../base/serialized-json.ts'
-import { exposedState, type Exposure } from '../../schema/exposure.ts'
+import { exposedState, type Exposure } from '../../schema/plugin/exposure.ts'
 import type { ExposureView } from '../lifecycle.ts'
 
 /** What the loaded plugins expose, as the host knows it. */

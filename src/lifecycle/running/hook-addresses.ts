@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { identifierOf } from '../../schema/identifier.ts'
-import type { HookDeclaration } from '../../schema/hook.ts'
-import type { HookAddress } from '../../schema/question.ts'
+import { identifierOf } from '../../schema/names/identifier.ts'
+import type { HookDeclaration } from '../../schema/outside/hook.ts'
+import type { HookAddress } from '../../schema/worker/question.ts'
 
 /** The addresses of handlers: `<base>/hooks/<namespace>/<shortId>[/<secret>]/<path>`. */
 

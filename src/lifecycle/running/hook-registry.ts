@@ -1,4 +1,4 @@
-import type { HookDeclaration } from '../../schema/hook.ts'
+import type { HookDeclaration } from '../../schema/outside/hook.ts'
 
 /** Handlers of requests from outside, by plugin (full id) and path. */
 export interface HookRegistry {

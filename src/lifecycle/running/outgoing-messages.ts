@@ -2,7 +2,7 @@ import { remembering } from '../../base/remembering.ts'
 import { isBelow } from '../../base/topic-filter.ts'
 import type { Bus } from '../../bus/bus.ts'
 import type { PublishOptions } from '../../sandbox/isolate.ts'
-import { createTopics, pluginTopic } from '../../schema/topics.ts'
+import { createTopics, pluginTopic } from '../../schema/names/topics.ts'
 import type { Guard } from '../permissions/guard.ts'
 
 /** Things of other plugins of which a line in their logs says that this one sets them; once for each, and load. */

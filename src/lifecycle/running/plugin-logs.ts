@@ -1,5 +1,5 @@
 import { logLevels } from '../../base/log.ts'
-import type { LogEntry } from '../../schema/plugin.ts'
+import type { LogEntry } from '../../schema/plugin/plugin.ts'
 
 /** How many lines of each plugin are kept in memory: of warnings and errors, and of all others. */
 const keptLines = 1_000

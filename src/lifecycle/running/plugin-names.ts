@@ -1,4 +1,4 @@
-import { identifierOf, isIdentifierPart, parseFullId } from '../../schema/identifier.ts'
+import { identifierOf, isIdentifierPart, parseFullId } from '../../schema/names/identifier.ts'
 
 /** What names of plugins and paths of objects mean. Pure: `installed` are the full ids of all installed plugins. */
 

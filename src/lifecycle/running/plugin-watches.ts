@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { SerializedJson } from '../../base/serialized-json.ts'
-import type { Watch } from '../../schema/trigger.ts'
+import type { Watch } from '../../schema/outside/trigger.ts'
 import type { Checks } from '../permissions/guard.ts'
 import {
   createWatches,

@@ -1,6 +1,6 @@
 import type { SerializedJson } from '../../base/serialized-json.ts'
-import type { Exposure } from '../../schema/exposure.ts'
-import type { ValueKind } from '../../schema/message-frames.ts'
+import type { Exposure } from '../../schema/plugin/exposure.ts'
+import type { ValueKind } from '../../schema/worker/message-frames.ts'
 import type { Announcements } from './announcements.ts'
 import type { ExposureRegistry } from './exposure-registry.ts'
 import type { Watches } from '../triggers/watches.ts'

@@ -1,9 +1,9 @@
 import { isJsonObject } from '../../base/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
-import type { Field } from '../../schema/field.ts'
-import { jsonDepthLimit } from '../../schema/json-text.ts'
-import { escapePointer } from '../../schema/parser.ts'
-import type { Config } from '../../schema/plugin.ts'
+import type { Field } from '../../schema/manifest/field.ts'
+import { jsonDepthLimit } from '../../schema/parsing/json-text.ts'
+import { escapePointer } from '../../schema/parsing/parser.ts'
+import type { Config } from '../../schema/plugin/plugin.ts'
 import { type Place, placeOfItem, placeOfMember, wholeConfig } from './secret-places.ts'
 import { absent, hiddenValue, isEmpty, mapMembers } from './secrets.ts'
 

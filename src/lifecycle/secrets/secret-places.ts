@@ -1,5 +1,5 @@
 import { isSecretName } from '../../base/secret-names.ts'
-import type { Field } from '../../schema/field.ts'
+import type { Field } from '../../schema/manifest/field.ts'
 
 /** Which places of a configuration hold secrets: by their fields, at any depth, or by their names. Pure. */
 

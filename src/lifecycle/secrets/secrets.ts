@@ -1,7 +1,7 @@
 import { isJsonObject } from '../../base/json.ts'
-import type { Field } from '../../schema/field.ts'
-import { jsonDepthLimit } from '../../schema/json-text.ts'
-import type { Config } from '../../schema/plugin.ts'
+import type { Field } from '../../schema/manifest/field.ts'
+import { jsonDepthLimit } from '../../schema/parsing/json-text.ts'
+import type { Config } from '../../schema/plugin/plugin.ts'
 import { type Place, placeOfField, placeOfItem, placeOfMember, wholeConfig } from './secret-places.ts'
 
 /** Hides secret configuration values from whoever reads them. */

@@ -1,5 +1,5 @@
 import type { RepositorySettings } from '../../repository/repository.ts'
-import { identifierOf } from '../../schema/identifier.ts'
+import { identifierOf } from '../../schema/names/identifier.ts'
 import { configuredRepositories, type LifecycleContext } from '../context.ts'
 
 export interface InstallSource {

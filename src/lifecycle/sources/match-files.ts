@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { InstalledFiles } from '../../repository/repository.ts'
-import { identifierOf } from '../../schema/identifier.ts'
+import { identifierOf } from '../../schema/names/identifier.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 
 /** Files of a plugin held against the journal. */

@@ -1,4 +1,4 @@
-import { identifierOf } from '../../schema/identifier.ts'
+import { identifierOf } from '../../schema/names/identifier.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { isOfJournal, matchFilesToJournal, readAhead } from './match-files.ts'
 

@@ -1,7 +1,7 @@
 import { messageOf, Problem } from '../../base/problem.ts'
 import type { StagedPlugin } from '../../repository/repository.ts'
-import { identifierOf } from '../../schema/identifier.ts'
-import type { FilesSource, Origin, PluginFact } from '../../schema/journal-event.ts'
+import { identifierOf } from '../../schema/names/identifier.ts'
+import type { FilesSource, Origin, PluginFact } from '../../schema/journal/journal-event.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { originRepository } from './origin-repository.ts'
 

@@ -4,14 +4,14 @@ import { isJsonObject } from '../../base/json.ts'
 import { type KeyRing, keyIdOf } from '../../base/key-ring.ts'
 import { systemErrorCode } from '../../base/problem.ts'
 import { decodeLine, encodeLine } from '../../journal/journal-line.ts'
-import { directoryName, identifierOf } from '../../schema/identifier.ts'
-import { parseJsonText } from '../../schema/json-text.ts'
+import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
+import { parseJsonText } from '../../schema/parsing/json-text.ts'
 import {
   entriesIn,
   type KeyValueEntry,
   parseKeyValueFile,
   parseSealedKeyValueFile,
-} from '../../schema/key-value-file.ts'
+} from '../../schema/files/key-value-file.ts'
 
 /** The text of a key-value file. With a key all entries are encrypted as one, so that not even their names show. */
 

@@ -6,13 +6,13 @@ import { makePrivateDirectory, privateFileMode } from '../../base/private-files.
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import type { Bus } from '../../bus/bus.ts'
 import { decodeLine, encodeLine } from '../../journal/journal-line.ts'
-import { directoryName, identifierOf } from '../../schema/identifier.ts'
+import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
 import {
   createRetainedAccount,
   pluginRetainedLimits,
   type RetainedAccount,
-} from '../../schema/retained-account.ts'
-import { parseRetainedFile, type RetainedFile } from '../../schema/retained-file.ts'
+} from '../../schema/plugin/retained-account.ts'
+import { parseRetainedFile, type RetainedFile } from '../../schema/files/retained-file.ts'
 import { createDelayedWrite, type DelayedWrite } from '../../base/delayed-write.ts'
 
 /** Folder in the data directory; one file a plugin. */

@@ -1,4 +1,4 @@
-import { identifierOf } from '../../schema/identifier.ts'
+import { identifierOf } from '../../schema/names/identifier.ts'
 import { installedPlugins, type LifecycleContext } from '../context.ts'
 import { loadOrder, parseDependency } from '../manifests/dependencies.ts'
 

@@ -1,5 +1,5 @@
 import { Problem } from '../../base/problem.ts'
-import type { SafeMode } from '../../schema/system.ts'
+import type { SafeMode } from '../../schema/api/system.ts'
 import { isSafeMode, type LifecycleContext, shuttingDown } from '../context.ts'
 import type { CommandContext } from '../lifecycle.ts'
 import { describeSafeMode } from './safe-mode.ts'

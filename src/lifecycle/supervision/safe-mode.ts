@@ -1,4 +1,4 @@
-import type { SafeModeReason } from '../../schema/journal-event.ts'
+import type { SafeModeReason } from '../../schema/journal/journal-event.ts'
 
 /** Whether the host loads any plugin at all. Pure. */
 

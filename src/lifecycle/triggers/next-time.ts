@@ -1,5 +1,5 @@
 import { remembering } from '../../base/remembering.ts'
-import type { Schedule } from '../../schema/trigger.ts'
+import type { Schedule } from '../../schema/outside/trigger.ts'
 import { sunTimes } from './sun-times.ts'
 import { createWallClock, type WallClock } from './wall-clock.ts'
 

@@ -1,6 +1,6 @@
 import type { Clock, ScheduledCall } from '../../base/clock.ts'
 import { messageOf } from '../../base/problem.ts'
-import type { Schedule } from '../../schema/trigger.ts'
+import type { Schedule } from '../../schema/outside/trigger.ts'
 import { createNextTime, type NextTime } from './next-time.ts'
 
 /** What plugins do at certain times. */

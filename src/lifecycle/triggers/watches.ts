@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Clock, ScheduledCall } from '../../base/clock.ts'
 import { partPattern } from '../../base/part-pattern.ts'
 import type { SerializedJson } from '../../base/serialized-json.ts'
-import { identifierOf } from '../../schema/identifier.ts'
-import type { Watch } from '../../schema/trigger.ts'
+import { identifierOf } from '../../schema/names/identifier.ts'
+import type { Watch } from '../../schema/outside/trigger.ts'
 
 /** Undefined: there is none. */
 type Value = SerializedJson | undefined

@@ -6,8 +6,8 @@ import type { Journal } from '../../journal/journal.ts'
 import { isInstalled } from '../../journal/snapshot.ts'
 import type { SnapshotWriter } from '../../journal/snapshot-writer.ts'
 import type { RepositoryCatalog, RepositorySettings } from '../../repository/repository.ts'
-import { identifierOf } from '../../schema/identifier.ts'
-import type { HostFact } from '../../schema/journal-event.ts'
+import { identifierOf } from '../../schema/names/identifier.ts'
+import type { HostFact } from '../../schema/journal/journal-event.ts'
 
 /**
  * Which repository a namespace belongs to: the one that had it first, by the journal, so that a restart forgets

@@ -6,7 +6,7 @@ import { retrying } from '../../fleet/store/retrying.ts'
 import { StoreRefusedError } from '../../fleet/store/store-errors.ts'
 import { unreachable } from '../../fleet/store/store-stream.ts'
 import { stampFacts } from '../../journal/stamp.ts'
-import type { JournalEvent, PluginFact } from '../../schema/journal-event.ts'
+import type { JournalEvent, PluginFact } from '../../schema/journal/journal-event.ts'
 import type { MembershipSettings } from './at-rest.ts'
 import type { SingleHost } from './read-host.ts'
 

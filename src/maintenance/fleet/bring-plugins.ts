@@ -8,7 +8,7 @@ import { type FleetJournal, openFleetJournal } from '../../fleet/journal/fleet-j
 import { retrying } from '../../fleet/store/retrying.ts'
 import type { ValueBucket } from '../../fleet/values/value-bucket.ts'
 import { type HostState, pluginIn, stateOf } from '../../journal/evolve.ts'
-import type { Fact, HostFact, PluginFact } from '../../schema/journal-event.ts'
+import type { Fact, HostFact, PluginFact } from '../../schema/journal/journal-event.ts'
 import type { MembershipSettings } from './at-rest.ts'
 import { bringValues } from './bring-values.ts'
 import type { HostPlugin, SingleHost } from './read-host.ts'

@@ -1,6 +1,6 @@
 import { createHeldValues } from '../../fleet/values/held-values.ts'
 import type { ValueBucket } from '../../fleet/values/value-bucket.ts'
-import type { KeyValueEntry } from '../../schema/key-value-file.ts'
+import type { KeyValueEntry } from '../../schema/files/key-value-file.ts'
 
 /**
  * Writes the values of a plugin that no host of the fleet has held yet. Answers false when one has: theirs are newer. The

@@ -21,8 +21,8 @@ import { encodeStore, storePath, storesFolderIn } from '../../lifecycle/stores/k
 import { isContainedPath } from '../../repository/contained-file.ts'
 import { pluginPlaces } from '../../repository/plugin-swap.ts'
 import { writeDurably } from '../../repository/storage.ts'
-import { directoryName, identifierOf } from '../../schema/identifier.ts'
-import type { Integrity } from '../../schema/journal-event.ts'
+import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
+import type { Integrity } from '../../schema/journal/journal-event.ts'
 import { type MembershipSettings, openFleetStores } from './at-rest.ts'
 
 /** What `lupine fleet leave` has made. The fleet is as it was. */

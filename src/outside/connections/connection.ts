@@ -11,7 +11,7 @@ import {
   messageOverhead,
   unsentLimit,
   writtenNotice,
-} from '../../schema/connection.ts'
+} from '../../schema/outside/connection.ts'
 import type { Link, LinkEnd, LinkEvents } from './link.ts'
 import { reconnectDelay, type ReconnectRule } from './reconnect-delay.ts'
 

@@ -5,7 +5,7 @@ import type {
   ConnectionTarget,
   ConnectionTraffic,
   ConnectionView,
-} from '../../schema/connection.ts'
+} from '../../schema/outside/connection.ts'
 import { createConnection, type OwnedConnection } from './connection.ts'
 import { type ConnectionAllowance, kindOf } from './kinds.ts'
 import type { LinkContext } from './link.ts'

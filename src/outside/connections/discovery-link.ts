@@ -1,5 +1,5 @@
 import type { Clock, ScheduledCall } from '../../base/clock.ts'
-import type { Finding, FoundService } from '../../schema/discovery.ts'
+import type { Finding, FoundService } from '../../schema/outside/discovery.ts'
 import type { Finder } from '../discovery/finder.ts'
 import type { Link, LinkEvents } from './link.ts'
 

@@ -1,4 +1,4 @@
-import type { HttpRequest } from '../../schema/outside.ts'
+import type { HttpRequest } from '../../schema/outside/outside.ts'
 import { HttpFailure, type OpenAnswer } from '../open-answer.ts'
 import { endOf, type Link, type LinkContext, type LinkEnd, type LinkEvents } from './link.ts'
 

@@ -8,9 +8,9 @@ import {
   type TcpTarget,
   type UdpTarget,
   type WebSocketTarget,
-} from '../../schema/connection.ts'
+} from '../../schema/outside/connection.ts'
 import type { ConnectionSettings } from './connection.ts'
-import { permittedService } from '../../schema/discovery.ts'
+import { permittedService } from '../../schema/outside/discovery.ts'
 import { parseHttpAddress } from '../http-address.ts'
 import type { DiscoveryMemory } from './discovery-link.ts'
 import type { LinkContext } from './link.ts'

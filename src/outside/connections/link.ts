@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
-import type { ConnectionMessage, OpenedDetails } from '../../schema/connection.ts'
+import type { ConnectionMessage, OpenedDetails } from '../../schema/outside/connection.ts'
 import type { Finders } from '../discovery/finders.ts'
 import type { HttpClient } from '../http-client.ts'
 import { networkFailure } from '../network-error.ts'

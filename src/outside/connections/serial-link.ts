@@ -1,6 +1,6 @@
 import type { SerialPort } from 'serialport'
 import { messageOf } from '../../base/problem.ts'
-import type { SerialTarget } from '../../schema/connection.ts'
+import type { SerialTarget } from '../../schema/outside/connection.ts'
 import { openSerialPort, SerialFailure } from '../serial/open-serial-port.ts'
 import type { Link, LinkContext, LinkEnd, LinkEvents } from './link.ts'
 import { createSilence } from './silence.ts'

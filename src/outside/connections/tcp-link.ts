@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import type { TcpTarget } from '../../schema/connection.ts'
+import type { TcpTarget } from '../../schema/outside/connection.ts'
 import type { Link, LinkContext, LinkEvents } from './link.ts'
 import { createStreamLink } from './stream-link.ts'
 

@@ -1,7 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { isIPv6 } from 'node:net'
 import { messageOf } from '../../base/problem.ts'
-import type { UdpTarget } from '../../schema/connection.ts'
+import type { UdpTarget } from '../../schema/outside/connection.ts'
 import { bindFailure, networkFailure } from '../network-error.ts'
 import { networksOf } from '../networks.ts'
 import type { Link, LinkContext, LinkEnd, LinkEvents } from './link.ts'

@@ -2,8 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import { WebSocket } from 'ws'
 import type { ScheduledCall } from '../../base/clock.ts'
-import { connectionMessageLimit, connectTimeout, type WebSocketTarget } from '../../schema/connection.ts'
-import { isGeneratedHeader } from '../../schema/generated-headers.ts'
+import {
+  connectionMessageLimit,
+  connectTimeout,
+  type WebSocketTarget,
+} from '../../schema/outside/connection.ts'
+import { isGeneratedHeader } from '../../schema/outside/generated-headers.ts'
 import { endOf, type Link, type LinkContext, type LinkEnd, type LinkEvents } from './link.ts'
 import { parseWebSocketUrl } from './web-socket-address.ts'
 

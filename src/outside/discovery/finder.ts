@@ -2,7 +2,7 @@ import type { RemoteInfo } from 'node:dgram'
 import { networkInterfaces } from 'node:os'
 import type { Clock, ScheduledCall } from '../../base/clock.ts'
 import { messageOf } from '../../base/problem.ts'
-import type { FoundService } from '../../schema/discovery.ts'
+import type { FoundService } from '../../schema/outside/discovery.ts'
 import type { ListNetworks } from '../networks.ts'
 import {
   type ComposeMessage,

@@ -1,5 +1,5 @@
 import type { RemoteInfo } from 'node:dgram'
-import type { FoundService } from '../../schema/discovery.ts'
+import type { FoundService } from '../../schema/outside/discovery.ts'
 import { createDueTimer } from './due-timer.ts'
 import type { FinderContext, FinderProtocol } from './finder.ts'
 import { doubtTime, type Lease, leaseFor, nextOf, shorten, takeAsk } from './lease.ts'

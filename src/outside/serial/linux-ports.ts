@@ -1,6 +1,6 @@
 import { readdir, readFile, realpath } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { SerialPortView } from '../../schema/outside.ts'
+import type { SerialPortView } from '../../schema/outside/outside.ts'
 
 /** What a port without a chip behind it has in `type`. */
 const noHardware = '0'

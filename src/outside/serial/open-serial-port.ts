@@ -1,6 +1,6 @@
 import type { SerialPort } from 'serialport'
 import { messageOf } from '../../base/problem.ts'
-import type { SerialSettings } from '../../schema/connection.ts'
+import type { SerialSettings } from '../../schema/outside/connection.ts'
 import { serialLibrary } from './serial-library.ts'
 import { refuseSerialPath } from './serial-path.ts'
 

@@ -1,6 +1,6 @@
 import { platform } from 'node:os'
 import { messageOf } from '../../base/problem.ts'
-import type { SerialPortView } from '../../schema/outside.ts'
+import type { SerialPortView } from '../../schema/outside/outside.ts'
 import { linuxPorts } from './linux-ports.ts'
 
 type Library = typeof import('serialport')

@@ -1,5 +1,5 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import { createLinkCells } from '../../schema/link-cells.ts'
+import { createLinkCells } from '../../schema/worker/link-cells.ts'
 import type { Peer } from './plugin-calls.ts'
 
 /** Links of one isolate to those that it calls, and likewise from those that call it. */

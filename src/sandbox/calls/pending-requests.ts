@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { messageOf } from '../../base/problem.ts'
-import { postToWorker } from '../../schema/call-frames.ts'
-import { signalCells } from '../../schema/signal-cells.ts'
-import type { UrgentMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
-import type { Answer } from '../../schema/question.ts'
+import { postToWorker } from '../../schema/worker/call-frames.ts'
+import { signalCells } from '../../schema/worker/signal-cells.ts'
+import type { UrgentMessage, WorkerSetup } from '../../schema/worker/worker-protocol.ts'
+import type { Answer } from '../../schema/worker/question.ts'
 
 /** The answer to one question, to be given once; a second one, or one that comes too late, does nothing. */
 export interface Reply {

@@ -5,8 +5,8 @@ import {
   type PluginCallOutcome,
   type Reference,
   type Release,
-} from '../../schema/plugin-call.ts'
-import type { UrgentMessage } from '../../schema/worker-protocol.ts'
+} from '../../schema/worker/plugin-call.ts'
+import type { UrgentMessage } from '../../schema/worker/worker-protocol.ts'
 import type { IsolateError } from '../isolate.ts'
 import type { Reply } from './pending-requests.ts'
 import { createLinks } from './links.ts'

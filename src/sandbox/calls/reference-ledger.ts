@@ -1,4 +1,4 @@
-import type { Reference, Release } from '../../schema/plugin-call.ts'
+import type { Reference, Release } from '../../schema/worker/plugin-call.ts'
 
 /**
  * Who holds which thing of another plugin. All values that are handed over pass the host, so it can count: each time that a

@@ -2,8 +2,8 @@ import {
   type ConnectionFrameKind,
   createFrameWriter,
   type TriggerFrameKind,
-} from '../../schema/message-frames.ts'
-import type { HostMessage } from '../../schema/worker-protocol.ts'
+} from '../../schema/worker/message-frames.ts'
+import type { HostMessage } from '../../schema/worker/worker-protocol.ts'
 import type { Flow } from './flow.ts'
 
 /** Bytes that are gathered before they are sent within the same turn of the event loop. */

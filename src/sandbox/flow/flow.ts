@@ -1,4 +1,4 @@
-import { creditLimit, flowCells } from '../../schema/flow-cells.ts'
+import { creditLimit, flowCells } from '../../schema/worker/flow-cells.ts'
 
 /** The host's end of the cells in which host and isolate hold each other back. */
 export interface Flow {

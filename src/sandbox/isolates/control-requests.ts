@@ -1,7 +1,7 @@
 import { type Clock, withDeadline } from '../../base/clock.ts'
 import type { Json } from '../../base/json.ts'
 import { Problem } from '../../base/problem.ts'
-import type { IsolateMessage } from '../../schema/worker-protocol.ts'
+import type { IsolateMessage } from '../../schema/worker/worker-protocol.ts'
 import { createDeferred, type Deferred } from './deferred.ts'
 
 type Outcome = Extract<IsolateMessage, { kind: 'controlAnswered' }>['outcome']

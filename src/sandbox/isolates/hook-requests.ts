@@ -1,4 +1,4 @@
-import type { HookOutcome } from '../../schema/hook.ts'
+import type { HookOutcome } from '../../schema/outside/hook.ts'
 
 /** Requests from outside that a handler has and that have not been answered, by number. */
 export interface HookRequests {

@@ -1,5 +1,5 @@
 import { messageOf } from '../../base/problem.ts'
-import type { Question } from '../../schema/question.ts'
+import type { Question } from '../../schema/worker/question.ts'
 import type { Reply } from '../calls/pending-requests.ts'
 import type { PluginCalls } from '../calls/plugin-calls.ts'
 import type { IsolateServices } from '../isolate.ts'

@@ -1,8 +1,8 @@
 import { messageOf } from '../../base/problem.ts'
-import { createFrameReader, type FrameReader } from '../../schema/message-frames.ts'
-import { operationSize } from '../../schema/operation-size.ts'
-import { type IsolateMessage } from '../../schema/worker-protocol.ts'
-import { parseOperation } from '../../schema/operation.ts'
+import { createFrameReader, type FrameReader } from '../../schema/worker/message-frames.ts'
+import { operationSize } from '../../schema/worker/operation-size.ts'
+import { type IsolateMessage } from '../../schema/worker/worker-protocol.ts'
+import { parseOperation } from '../../schema/worker/operation.ts'
 import type { OperationDispatcher } from './operation-dispatcher.ts'
 import type { Task } from '../flow/scheduler.ts'
 

@@ -1,6 +1,6 @@
-import type { ValueKind } from '../../schema/message-frames.ts'
-import type { WorkerLimits } from '../../schema/worker-protocol.ts'
-import type { Operation } from '../../schema/operation.ts'
+import type { ValueKind } from '../../schema/worker/message-frames.ts'
+import type { WorkerLimits } from '../../schema/worker/worker-protocol.ts'
+import type { Operation } from '../../schema/worker/operation.ts'
 
 /**
  * What a plugin has with the host, as the host has been told: so that it can be taken back when the worker

@@ -1,7 +1,7 @@
-import { exposureBytesLimit } from '../../schema/exposure-size.ts'
-import type { ValueKind } from '../../schema/message-frames.ts'
-import { operationSize } from '../../schema/operation-size.ts'
-import type { Operation } from '../../schema/operation.ts'
+import { exposureBytesLimit } from '../../schema/worker/exposure-size.ts'
+import type { ValueKind } from '../../schema/worker/message-frames.ts'
+import { operationSize } from '../../schema/worker/operation-size.ts'
+import type { Operation } from '../../schema/worker/operation.ts'
 
 /** Bytes of which the host keeps a copy for one plugin: values of objects, sensors, controls, exposures. */
 export interface KeptBytes {

@@ -6,9 +6,9 @@ import {
   messageOverhead,
   peerName,
   receivedWindow,
-} from '../../schema/connection.ts'
-import type { Frame } from '../../schema/message-frames.ts'
-import type { WorkerLimits } from '../../schema/worker-protocol.ts'
+} from '../../schema/outside/connection.ts'
+import type { Frame } from '../../schema/worker/message-frames.ts'
+import type { WorkerLimits } from '../../schema/worker/worker-protocol.ts'
 import type { Deliveries } from '../flow/deliveries.ts'
 
 /** The connections of one isolate, as the host sees them. */

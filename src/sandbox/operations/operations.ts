@@ -1,4 +1,4 @@
-import type { Operation } from '../../schema/operation.ts'
+import type { Operation } from '../../schema/worker/operation.ts'
 import type { IsolateServices } from '../isolate.ts'
 
 /** What the dispatcher does itself, because it remembers something of it. */

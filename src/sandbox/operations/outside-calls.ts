@@ -1,7 +1,7 @@
 import { type Clock, withDeadline } from '../../base/clock.ts'
 import { messageOf } from '../../base/problem.ts'
-import { failedAnswer } from '../../schema/failed-answer.ts'
-import type { OutsideAnswer, OutsideCall } from '../../schema/outside.ts'
+import { failedAnswer } from '../../schema/outside/failed-answer.ts'
+import type { OutsideAnswer, OutsideCall } from '../../schema/outside/outside.ts'
 
 /** Calls of one isolate under way at the same time; its own limits are lower. */
 const openLimit = 1_000

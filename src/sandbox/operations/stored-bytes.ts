@@ -1,5 +1,5 @@
-import { keyValueSize } from '../../schema/operation-size.ts'
-import type { KeyValue, Operation } from '../../schema/operation.ts'
+import { keyValueSize } from '../../schema/worker/operation-size.ts'
+import type { KeyValue, Operation } from '../../schema/worker/operation.ts'
 
 /** Bytes of a plugin's key-value store, as the host counts them: a worker that counts otherwise is not believed. */
 export interface StoredBytes {

@@ -2,7 +2,12 @@ import { EventEmitter } from 'node:events'
 import { createRequire } from 'node:module'
 import { Script } from 'node:vm'
 import { MessageChannel } from 'node:worker_threads'
-import type { HostMessage, LoadSource, WorkerMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
+import type {
+  HostMessage,
+  LoadSource,
+  WorkerMessage,
+  WorkerSetup,
+} from '../../schema/worker/worker-protocol.ts'
 import { packCodeCache } from './code-cache.ts'
 import { createFlow } from '../flow/flow.ts'
 import { defaultLimits, workerLimits } from '../limits.ts'

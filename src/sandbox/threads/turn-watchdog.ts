@@ -1,5 +1,5 @@
 import type { Clock, ScheduledCall } from '../../base/clock.ts'
-import { type TurnRules, turnCells } from '../../schema/turn-cells.ts'
+import { type TurnRules, turnCells } from '../../schema/worker/turn-cells.ts'
 import type { SandboxLimits } from '../limits.ts'
 import type { ThreadTimes } from './thread-times.ts'
 

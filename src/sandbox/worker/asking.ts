@@ -1,4 +1,4 @@
-import type { Answers, Question } from '../../schema/question.ts'
+import type { Answers, Question } from '../../schema/worker/question.ts'
 import { type Steps, type Waiting, waitFor } from './lua/steps.ts'
 import type { Asker, QuestionChannel } from './question-channel.ts'
 

@@ -1,4 +1,4 @@
-import { createFrameReader, type Frame, type FrameKind } from '../../schema/message-frames.ts'
+import { createFrameReader, type Frame, type FrameKind } from '../../schema/worker/message-frames.ts'
 import type { PluginApi } from './plugin-api/plugin-api.ts'
 import type { PluginLog } from './plugin-log.ts'
 

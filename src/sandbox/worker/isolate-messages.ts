@@ -1,5 +1,5 @@
 import type { Redactor } from '../../base/redaction.ts'
-import type { HostMessage, WorkerMessage } from '../../schema/worker-protocol.ts'
+import type { HostMessage, WorkerMessage } from '../../schema/worker/worker-protocol.ts'
 import type { Inbox } from './inbox.ts'
 import type { ReceivedCall } from './local-calls.ts'
 import type { Steps } from './lua/steps.ts'

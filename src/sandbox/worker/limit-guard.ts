@@ -1,6 +1,6 @@
-import type { LimitName } from '../../schema/plugin-limits.ts'
-import type { WorkerLimits } from '../../schema/worker-protocol.ts'
-import type { Operation } from '../../schema/operation.ts'
+import type { LimitName } from '../../schema/plugin/plugin-limits.ts'
+import type { WorkerLimits } from '../../schema/worker/worker-protocol.ts'
+import type { Operation } from '../../schema/worker/operation.ts'
 import { roomFor, type ForeignCaller } from './peers/foreign-callers.ts'
 
 /** What this plugin may have, and who tells the host when it wants more. */

@@ -1,8 +1,8 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import { postToLink, readFromLink } from '../../schema/call-frames.ts'
-import type { LinkMessage } from '../../schema/link-message.ts'
-import { signalCells } from '../../schema/signal-cells.ts'
-import type { LinkSetup } from '../../schema/worker-protocol.ts'
+import { postToLink, readFromLink } from '../../schema/worker/call-frames.ts'
+import type { LinkMessage } from '../../schema/worker/link-message.ts'
+import { signalCells } from '../../schema/worker/signal-cells.ts'
+import type { LinkSetup } from '../../schema/worker/worker-protocol.ts'
 
 /** This worker's end of a link to another worker. */
 export interface LinkEnd {

@@ -1,7 +1,7 @@
 import { cutText } from '../../base/cut-text.ts'
-import type { PluginCall, PluginCallOutcome, Reference } from '../../schema/plugin-call.ts'
-import type { UrgentMessage } from '../../schema/worker-protocol.ts'
-import type { Question } from '../../schema/question.ts'
+import type { PluginCall, PluginCallOutcome, Reference } from '../../schema/worker/plugin-call.ts'
+import type { UrgentMessage } from '../../schema/worker/worker-protocol.ts'
+import type { Question } from '../../schema/worker/question.ts'
 import type { Link } from './linked-calls.ts'
 
 type CallMessage = Extract<UrgentMessage, { kind: 'call' }>

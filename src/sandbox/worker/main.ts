@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { postToHost } from '../../schema/call-frames.ts'
-import type { HostMessage, WorkerMessage, WorkerSetup } from '../../schema/worker-protocol.ts'
+import { postToHost } from '../../schema/worker/call-frames.ts'
+import type { HostMessage, WorkerMessage, WorkerSetup } from '../../schema/worker/worker-protocol.ts'
 import { collectGarbage, prepareGarbageCollection } from './collect-garbage.ts'
 import { heapStatistics } from './heap-statistics.ts'
 import { createWorkerIsolate, type WorkerIsolate } from './isolate.ts'

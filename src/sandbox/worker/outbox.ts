@@ -1,10 +1,10 @@
-import { creditLimit, creditsFor, flowCells } from '../../schema/flow-cells.ts'
-import { createFrameWriter, type FrameKind, type FrameWriter } from '../../schema/message-frames.ts'
-import type { LogLine } from '../../schema/log-line.ts'
-import type { WorkerMessage } from '../../schema/worker-protocol.ts'
-import type { Operation } from '../../schema/operation.ts'
+import { creditLimit, creditsFor, flowCells } from '../../schema/worker/flow-cells.ts'
+import { createFrameWriter, type FrameKind, type FrameWriter } from '../../schema/worker/message-frames.ts'
+import type { LogLine } from '../../schema/worker/log-line.ts'
+import type { WorkerMessage } from '../../schema/worker/worker-protocol.ts'
+import type { Operation } from '../../schema/worker/operation.ts'
 import type { Waiting } from './lua/steps.ts'
-import { operationSize } from '../../schema/operation-size.ts'
+import { operationSize } from '../../schema/worker/operation-size.ts'
 
 /** Operations in one batch that are cloned; enough to make a message cheap, few enough for the host to stay nimble. */
 export const batchOperationLimit = 256

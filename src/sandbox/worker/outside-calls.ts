@@ -1,6 +1,6 @@
-import type { Operation } from '../../schema/operation.ts'
-import type { OutsideAnswer, OutsideCall, OutsideService } from '../../schema/outside.ts'
-import { failedAnswer } from '../../schema/failed-answer.ts'
+import type { Operation } from '../../schema/worker/operation.ts'
+import type { OutsideAnswer, OutsideCall, OutsideService } from '../../schema/outside/outside.ts'
+import { failedAnswer } from '../../schema/outside/failed-answer.ts'
 import { roomFor, type ForeignCaller } from './peers/foreign-callers.ts'
 
 /** Hears of the answer, later and once. */

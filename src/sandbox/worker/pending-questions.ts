@@ -1,6 +1,6 @@
-import type { Reference, SerializedValues } from '../../schema/plugin-call.ts'
-import type { Answer, Question } from '../../schema/question.ts'
-import type { UrgentMessage } from '../../schema/worker-protocol.ts'
+import type { Reference, SerializedValues } from '../../schema/worker/plugin-call.ts'
+import type { Answer, Question } from '../../schema/worker/question.ts'
+import type { UrgentMessage } from '../../schema/worker/worker-protocol.ts'
 
 type AnswerMessage = Extract<UrgentMessage, { kind: 'answer' }>
 

@@ -1,6 +1,6 @@
-import type { LogEntry } from '../../schema/plugin.ts'
-import type { LogLine } from '../../schema/log-line.ts'
-import type { FrameWriter } from '../../schema/message-frames.ts'
+import type { LogEntry } from '../../schema/plugin/plugin.ts'
+import type { LogLine } from '../../schema/worker/log-line.ts'
+import type { FrameWriter } from '../../schema/worker/message-frames.ts'
 import { LuaError } from './lua/lua-value.ts'
 import type { Redactor } from '../../base/redaction.ts'
 

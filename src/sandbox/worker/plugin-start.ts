@@ -1,4 +1,4 @@
-import type { LoadSource, WorkerMessage } from '../../schema/worker-protocol.ts'
+import type { LoadSource, WorkerMessage } from '../../schema/worker/worker-protocol.ts'
 import type { LuaRuntime } from './lua/lua-value.ts'
 import { callOn, type Steps } from './lua/steps.ts'
 import type { PluginInstances } from './plugin-api/plugin.ts'

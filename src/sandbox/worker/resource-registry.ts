@@ -1,4 +1,4 @@
-import type { Resources } from '../../schema/plugin.ts'
+import type { Resources } from '../../schema/plugin/plugin.ts'
 
 /**
  * What a plugin can hold, in the order in which it is released at unload (specification 3, plugin API 2.6).

@@ -1,4 +1,4 @@
-import { signalCells } from '../../schema/signal-cells.ts'
+import { signalCells } from '../../schema/worker/signal-cells.ts'
 import { createSpinWait } from './spin-wait.ts'
 
 /** What a worker that waits for an answer sleeps on, and by which the host knows that it waits (`signal-cells.ts`). */

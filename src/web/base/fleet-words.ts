@@ -1,4 +1,4 @@
-import type { Placement } from '../../schema/fleet-host.ts'
+import type { Placement } from '../../schema/plugin/fleet-host.ts'
 import type { JournalEvent, Plugin } from './types.ts'
 
 /** What the host says of a fleet, in plain words. Pure. */

@@ -1,4 +1,4 @@
-import type { PermissionEntry, PermissionKind } from '../../schema/permissions.ts'
+import type { PermissionEntry, PermissionKind } from '../../schema/manifest/permissions.ts'
 
 /** What a plugin may do, in plain words. */
 

@@ -1,5 +1,5 @@
 import { batch, signal } from '@preact/signals'
-import type { ExposedState, Exposure } from '../../schema/exposure.ts'
+import type { ExposedState, Exposure } from '../../schema/plugin/exposure.ts'
 import { needsToken } from './api.ts'
 import type { JournalEvent, LogEntry } from './types.ts'
 

@@ -1,7 +1,7 @@
-import type { Field } from '../../schema/field.ts'
-import type { FleetHost, Placement } from '../../schema/fleet-host.ts'
-import type { Permissions } from '../../schema/permissions.ts'
-import type { LogEntry, Plugin, PluginError, PluginState } from '../../schema/plugin.ts'
+import type { Field } from '../../schema/manifest/field.ts'
+import type { FleetHost, Placement } from '../../schema/plugin/fleet-host.ts'
+import type { Permissions } from '../../schema/manifest/permissions.ts'
+import type { LogEntry, Plugin, PluginError, PluginState } from '../../schema/plugin/plugin.ts'
 
 /** What the API answers, as the pages use it. */
 

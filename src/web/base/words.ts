@@ -1,5 +1,5 @@
 import { jsonText } from '../../base/json.ts'
-import type { PermissionEntry } from '../../schema/permissions.ts'
+import type { PermissionEntry } from '../../schema/manifest/permissions.ts'
 import { fleetDetailOf } from './fleet-words.ts'
 import { permissionsInWords } from './permission-words.ts'
 import type { JournalEvent } from './types.ts'

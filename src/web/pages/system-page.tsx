@@ -1,4 +1,4 @@
-import type { System } from '../../schema/system.ts'
+import type { System } from '../../schema/api/system.ts'
 import { countOf, dateTimeOf, megabytes } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Failure, Loading } from '../parts/feedback.tsx'

@@ -1,4 +1,4 @@
-import type { ChangeCheck } from '../../schema/change-check.ts'
+import type { ChangeCheck } from '../../schema/plugin/change-check.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Failure } from '../parts/feedback.tsx'
 import { install, update } from '../store/commands.ts'

@@ -1,5 +1,5 @@
 import { useEffect } from 'preact/hooks'
-import type { ConnectionView } from '../../schema/connection.ts'
+import type { ConnectionView } from '../../schema/outside/connection.ts'
 import { pluginApi } from '../base/api.ts'
 import type { Plugin } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'

@@ -1,5 +1,5 @@
-import { choicesOf, type FeatureKind, featuresOf } from '../../schema/exposed-components.ts'
-import type { Exposure } from '../../schema/exposure.ts'
+import { choicesOf, type FeatureKind, featuresOf } from '../../schema/plugin/exposed-components.ts'
+import type { Exposure } from '../../schema/plugin/exposure.ts'
 import { type InputKind, numberInput } from '../parts/input-kind.ts'
 
 /** How a feature of something exposed is shown and set. Pure. */

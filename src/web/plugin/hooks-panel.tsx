@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { HookView } from '../../schema/hook.ts'
+import type { HookView } from '../../schema/outside/hook.ts'
 import { pluginApi } from '../base/api.ts'
 import type { Plugin } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'

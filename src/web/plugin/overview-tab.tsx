@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { valuesAt, withReferences } from '../../schema/config-references.ts'
-import { permissionEntries } from '../../schema/permission-entries.ts'
+import { valuesAt, withReferences } from '../../schema/manifest/config-references.ts'
+import { permissionEntries } from '../../schema/manifest/permission-entries.ts'
 import type { PermissionSettings } from '../base/permission-words.ts'
 import type { Plugin } from '../base/types.ts'
 import { dateTimeOf } from '../base/words.ts'

@@ -1,4 +1,4 @@
-import type { PermissionEntry } from '../../schema/permissions.ts'
+import type { PermissionEntry } from '../../schema/manifest/permissions.ts'
 import { permissionInWords, type PermissionSettings } from '../base/permission-words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Note } from '../parts/note.tsx'

@@ -1,4 +1,4 @@
-import { isShown } from '../../schema/show-if.ts'
+import { isShown } from '../../schema/manifest/show-if.ts'
 import type { Field } from '../base/types.ts'
 
 /** Where a setting is, as a pointer (`/config/rules/1/to`), and what people call it. Pure. */

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import type { Suggestion } from '../../schema/suggestion.ts'
+import type { Suggestion } from '../../schema/manifest/suggestion.ts'
 import { get } from '../base/api.ts'
 import type { Field } from '../base/types.ts'
 

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { ChangeCheck } from '../../schema/change-check.ts'
+import type { ChangeCheck } from '../../schema/plugin/change-check.ts'
 import { pluginApi, request, wordsOf } from '../base/api.ts'
 
 /** What is about to be done. */

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { ExposedState, Exposure } from '../../schema/exposure.ts'
+import type { ExposedState, Exposure } from '../../schema/plugin/exposure.ts'
 import { pluginApi } from '../base/api.ts'
 import { onAnnouncements } from '../base/stream.ts'
 import type { Plugin } from '../base/types.ts'

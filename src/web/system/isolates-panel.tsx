@@ -1,4 +1,4 @@
-import type { IsolateUsage } from '../../schema/system.ts'
+import type { IsolateUsage } from '../../schema/api/system.ts'
 import { pluginPath } from '../base/router.ts'
 import { countOf, megabytes } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Plugin } from '../../../src/schema/plugin.ts'
+import type { Plugin } from '../../../src/schema/plugin/plugin.ts'
 import type { TestHost } from '../../helpers/test-host.ts'
 import { until } from '../../helpers/until.ts'
 import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'

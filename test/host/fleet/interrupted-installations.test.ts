@@ -4,7 +4,7 @@ import { silentLogger } from '../../../src/base/log.ts'
 import { createInterruptedInstallations } from '../../../src/host/fleet/interrupted-installations.ts'
 import { pluginIn, stateOf } from '../../../src/journal/evolve.ts'
 import type { Journal } from '../../../src/journal/journal.ts'
-import type { Fact } from '../../../src/schema/journal-event.ts'
+import type { Fact } from '../../../src/schema/journal/journal-event.ts'
 import { createFleetStage } from '../../fleet/fleet-stage.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 

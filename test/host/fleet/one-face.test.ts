@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import mqtt from 'mqtt'
-import type { Plugin } from '../../../src/schema/plugin.ts'
+import type { Plugin } from '../../../src/schema/plugin/plugin.ts'
 import type { TestHost } from '../../helpers/test-host.ts'
 import { until } from '../../helpers/until.ts'
 import { readEvents } from '../../http/clients.ts'

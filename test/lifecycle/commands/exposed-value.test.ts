@@ -4,7 +4,7 @@ import type { Json } from '../../../src/base/json.ts'
 import { Problem } from '../../../src/base/problem.ts'
 import { checkExposedControl, checkExposedValue } from '../../../src/lifecycle/commands/exposed-value.ts'
 import { exposedValueFromText } from '../../../src/mqtt-api/value-from-text.ts'
-import { type ExposedComponent, type Exposure, featuresOf } from '../../../src/schema/exposure.ts'
+import { type ExposedComponent, type Exposure, featuresOf } from '../../../src/schema/plugin/exposure.ts'
 
 function exposed(component: ExposedComponent, more: Partial<Exposure> = {}): Exposure {
   const features = Object.keys(featuresOf(component))

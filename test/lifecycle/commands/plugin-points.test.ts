@@ -6,8 +6,8 @@ import { createPluginPoints } from '../../../src/lifecycle/commands/plugin-point
 import type { LifecycleContext } from '../../../src/lifecycle/context.ts'
 import { createExposureRegistry } from '../../../src/lifecycle/running/exposure-registry.ts'
 import { createObjectRegistry } from '../../../src/lifecycle/running/object-registry.ts'
-import type { Exposure } from '../../../src/schema/exposure.ts'
-import type { Manifest } from '../../../src/schema/manifest.ts'
+import type { Exposure } from '../../../src/schema/plugin/exposure.ts'
+import type { Manifest } from '../../../src/schema/manifest/manifest.ts'
 
 const id = '@a/b'
 

@@ -7,9 +7,9 @@ import { normaliseFields } from '../../../src/lifecycle/manifests/fields.ts'
 import { createHostEnvironment } from '../../../src/lifecycle/permissions/plugin-environment.ts'
 import { restoreSecrets as restore } from '../../../src/lifecycle/secrets/restore-secrets.ts'
 import { hiddenValue, hideSecrets, secretValues } from '../../../src/lifecycle/secrets/secrets.ts'
-import type { Field } from '../../../src/schema/field.ts'
-import type { ConfigDefinition } from '../../../src/schema/field-definition.ts'
-import type { Config } from '../../../src/schema/plugin.ts'
+import type { Field } from '../../../src/schema/manifest/field.ts'
+import type { ConfigDefinition } from '../../../src/schema/manifest/field-definition.ts'
+import type { Config } from '../../../src/schema/plugin/plugin.ts'
 
 function fields(config: Record<string, ConfigDefinition>): Field[] {
   return normaliseFields({ config })

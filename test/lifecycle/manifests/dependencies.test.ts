@@ -7,7 +7,7 @@ import {
   loadOrder,
   parseDependency,
 } from '../../../src/lifecycle/manifests/dependencies.ts'
-import type { Dependency } from '../../../src/schema/manifest.ts'
+import type { Dependency } from '../../../src/schema/manifest/manifest.ts'
 
 test('a dependency names a plugin and perhaps a range of versions', () => {
   const cases: [Dependency, ReturnType<typeof parseDependency>][] = [

@@ -6,9 +6,9 @@ import {
   createHostEnvironment,
   environmentUse,
 } from '../../../src/lifecycle/permissions/plugin-environment.ts'
-import { allFields, type Field } from '../../../src/schema/field.ts'
-import type { ConfigDefinition } from '../../../src/schema/field-definition.ts'
-import type { Config } from '../../../src/schema/plugin.ts'
+import { allFields, type Field } from '../../../src/schema/manifest/field.ts'
+import type { ConfigDefinition } from '../../../src/schema/manifest/field-definition.ts'
+import type { Config } from '../../../src/schema/plugin/plugin.ts'
 
 const fieldsOf = (config: Record<string, ConfigDefinition>): Field[] => normaliseFields({ config })
 

@@ -9,9 +9,9 @@ import { createHostEnvironment } from '../../../src/lifecycle/permissions/plugin
 import { restoreSecrets } from '../../../src/lifecycle/secrets/restore-secrets.ts'
 import { createSecretVault } from '../../../src/lifecycle/secrets/secret-vault.ts'
 import { hiddenValue, hideSecrets, secretValues } from '../../../src/lifecycle/secrets/secrets.ts'
-import type { Field } from '../../../src/schema/field.ts'
-import type { ConfigDefinition } from '../../../src/schema/field-definition.ts'
-import type { Config } from '../../../src/schema/plugin.ts'
+import type { Field } from '../../../src/schema/manifest/field.ts'
+import type { ConfigDefinition } from '../../../src/schema/manifest/field-definition.ts'
+import type { Config } from '../../../src/schema/plugin/plugin.ts'
 
 /** What holds of any settings, however lists and objects are within one another. */
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { normaliseFields } from '../../../src/lifecycle/manifests/fields.ts'
 import { rowsOfText, withRows } from '../../../src/lifecycle/manifests/rows-of-text.ts'
-import type { Field } from '../../../src/schema/field.ts'
-import type { ConfigSchemaEntry } from '../../../src/schema/field-definition.ts'
+import type { Field } from '../../../src/schema/manifest/field.ts'
+import type { ConfigSchemaEntry } from '../../../src/schema/manifest/field-definition.ts'
 
 function list(lines: string[], fields: ConfigSchemaEntry[]): Field {
   const [field] = normaliseFields({ configSchema: [{ key: 'x', type: 'list', lines, fields }] })

@@ -4,8 +4,8 @@ import { createGuard, type Guard } from '../../../src/lifecycle/permissions/guar
 import { hostMatches } from '../../../src/lifecycle/permissions/host-pattern.ts'
 import { createRefusals, refusalsTold } from '../../../src/lifecycle/permissions/refusals.ts'
 import { hostsIn, resolvePermissions } from '../../../src/lifecycle/permissions/resolve-permissions.ts'
-import type { Permissions } from '../../../src/schema/permissions.ts'
-import type { Config } from '../../../src/schema/plugin.ts'
+import type { Permissions } from '../../../src/schema/manifest/permissions.ts'
+import type { Config } from '../../../src/schema/plugin/plugin.ts'
 
 const hosts: [pattern: string, host: string, port: number, matches: boolean][] = [
   ['example.com', 'example.com', 80, true],

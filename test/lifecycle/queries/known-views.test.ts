@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { initialPlugin } from '../../../src/journal/evolve.ts'
 import { createKnownViews } from '../../../src/lifecycle/queries/known-views.ts'
 import { ownsAll } from '../../../src/lifecycle/ownership.ts'
-import type { Manifest } from '../../../src/schema/manifest.ts'
-import { noResources, type Plugin } from '../../../src/schema/plugin.ts'
+import type { Manifest } from '../../../src/schema/manifest/manifest.ts'
+import { noResources, type Plugin } from '../../../src/schema/plugin/plugin.ts'
 
 test('a view stays the same object until something that it shows is another', () => {
   const views = createKnownViews(() => ({}) as Plugin)

@@ -4,10 +4,10 @@ import { withoutCredentials } from '../../../src/lifecycle/secrets/address.ts'
 import { eventView, pluginView, statusView } from '../../../src/lifecycle/queries/views.ts'
 import { initialPlugin } from '../../../src/journal/evolve.ts'
 import { ownsAll } from '../../../src/lifecycle/ownership.ts'
-import type { JournalEvent } from '../../../src/schema/journal-event.ts'
-import type { Manifest } from '../../../src/schema/manifest.ts'
-import { noResources } from '../../../src/schema/plugin.ts'
-import { defaultPluginLimits } from '../../../src/schema/plugin-limits.ts'
+import type { JournalEvent } from '../../../src/schema/journal/journal-event.ts'
+import type { Manifest } from '../../../src/schema/manifest/manifest.ts'
+import { noResources } from '../../../src/schema/plugin/plugin.ts'
+import { defaultPluginLimits } from '../../../src/schema/plugin/plugin-limits.ts'
 
 const nowhere = ownsAll.whereabouts('@a/b')
 const envelope = { seq: 1, id: 'x', at: '', by: 'http', revision: 0, state: 'ready' } as const

@@ -7,15 +7,15 @@ import { createAnnouncements } from '../../../src/lifecycle/running/announcement
 import { createEventHub } from '../../../src/lifecycle/running/event-hub.ts'
 import { createHookRegistry } from '../../../src/lifecycle/running/hook-registry.ts'
 import { createExposureRegistry } from '../../../src/lifecycle/running/exposure-registry.ts'
-import type { KeyValueStores } from '../../../src/schema/key-value-stores.ts'
+import type { KeyValueStores } from '../../../src/schema/files/key-value-stores.ts'
 import type { RetainedTopics } from '../../../src/lifecycle/stores/retained-topics.ts'
 import { createObjectRegistry } from '../../../src/lifecycle/running/object-registry.ts'
 import { createPluginEffects } from '../../../src/lifecycle/running/plugin-effects.ts'
 import { createPluginLogs } from '../../../src/lifecycle/running/plugin-logs.ts'
 import type { Outside } from '../../../src/outside/outside.ts'
 import type { Isolate, IsolateServices, Sandbox } from '../../../src/sandbox/isolate.ts'
-import { noResources } from '../../../src/schema/plugin.ts'
-import { defaultPluginLimits } from '../../../src/schema/plugin-limits.ts'
+import { noResources } from '../../../src/schema/plugin/plugin.ts'
+import { defaultPluginLimits } from '../../../src/schema/plugin/plugin-limits.ts'
 
 const id = '@test/probe'
 const never = (): never => assert.fail('nobody asked for that')

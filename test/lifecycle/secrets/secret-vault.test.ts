@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { createKeyRing, SecretKeyError } from '../../../src/base/key-ring.ts'
 import { normaliseFields } from '../../../src/lifecycle/manifests/fields.ts'
 import { createSecretVault } from '../../../src/lifecycle/secrets/secret-vault.ts'
-import type { Config } from '../../../src/schema/plugin.ts'
+import type { Config } from '../../../src/schema/plugin/plugin.ts'
 
 const fields = normaliseFields({
   config: {

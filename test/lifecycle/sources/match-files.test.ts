@@ -8,7 +8,7 @@ import type { LifecycleContext } from '../../../src/lifecycle/context.ts'
 import { createManifests } from '../../../src/lifecycle/manifests/manifests.ts'
 import { matchFilesToJournal, readAhead } from '../../../src/lifecycle/sources/match-files.ts'
 import type { PluginDirectory } from '../../../src/repository/repository.ts'
-import type { Integrity } from '../../../src/schema/journal-event.ts'
+import type { Integrity } from '../../../src/schema/journal/journal-event.ts'
 import { clockPlugin, createStage, writeTree } from '../../repository/repository-fixture.ts'
 
 const id = clockPlugin.fullId

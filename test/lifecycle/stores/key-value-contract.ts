@@ -4,8 +4,8 @@ import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { type Clock, systemClock } from '../../../src/base/clock.ts'
 import { createKeyRing, type KeyRing, SecretKeyError } from '../../../src/base/key-ring.ts'
-import type { KeyValueStores } from '../../../src/schema/key-value-stores.ts'
-import type { KeyValueEntry } from '../../../src/schema/key-value-file.ts'
+import type { KeyValueStores } from '../../../src/schema/files/key-value-stores.ts'
+import type { KeyValueEntry } from '../../../src/schema/files/key-value-file.ts'
 
 /** What the stores of plugins promise, wherever they keep the values. */
 

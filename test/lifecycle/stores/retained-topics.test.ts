@@ -7,7 +7,7 @@ import { type FileSystem, systemFileSystem } from '../../../src/base/file-system
 import { silentLogger } from '../../../src/base/log.ts'
 import type { Bus } from '../../../src/bus/bus.ts'
 import { createRetainedTopics } from '../../../src/lifecycle/stores/retained-topics.ts'
-import { pluginRetainedLimits } from '../../../src/schema/retained-account.ts'
+import { pluginRetainedLimits } from '../../../src/schema/plugin/retained-account.ts'
 import { collect, connect } from '../../bus/bus-fixture.ts'
 import { createMosquitto, mosquittoMissing } from '../../bus/mosquitto.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'

@@ -6,7 +6,7 @@ import {
   type RestartPolicy,
 } from '../../../src/lifecycle/loading/restart-policy.ts'
 import { decideSafeMode } from '../../../src/lifecycle/supervision/safe-mode.ts'
-import type { SafeModeReason } from '../../../src/schema/journal-event.ts'
+import type { SafeModeReason } from '../../../src/schema/journal/journal-event.ts'
 
 const policy: RestartPolicy = {
   budget: 5,

@@ -9,7 +9,7 @@ import { createHost } from '../../../src/host/host.ts'
 import { StartInterrupted } from '../../../src/host/interrupted-start.ts'
 import { openJournal } from '../../../src/journal/journal.ts'
 import type { RestartPolicy } from '../../../src/lifecycle/loading/restart-policy.ts'
-import type { HostFact } from '../../../src/schema/journal-event.ts'
+import type { HostFact } from '../../../src/schema/journal/journal-event.ts'
 import { generousTime } from '../../helpers/generous-time.ts'
 import { startTestHost, type TestHost, type TestHostOptions, testSettings } from '../../helpers/test-host.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createNextTime } from '../../../src/lifecycle/triggers/next-time.ts'
-import type { Schedule } from '../../../src/schema/trigger.ts'
+import type { Schedule } from '../../../src/schema/outside/trigger.ts'
 
 /** The next times after one, as UTC without seconds and year. */
 async function timesOf(schedule: Schedule, from: string, count: number): Promise<string[]> {

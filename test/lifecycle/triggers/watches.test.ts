@@ -7,7 +7,7 @@ import {
   type PresentValue,
   type WatchedKind,
 } from '../../../src/lifecycle/triggers/watches.ts'
-import type { Watch } from '../../../src/schema/trigger.ts'
+import type { Watch } from '../../../src/schema/outside/trigger.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 
 function createStage() {

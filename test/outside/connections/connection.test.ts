@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createConnection, type OwnedConnection } from '../../../src/outside/connections/connection.ts'
 import type { LinkEvents } from '../../../src/outside/connections/link.ts'
-import type { ConnectionEvent } from '../../../src/schema/connection.ts'
+import type { ConnectionEvent } from '../../../src/schema/outside/connection.ts'
 import { createManualClock, type ManualClock } from '../../helpers/manual-clock.ts'
 
 interface Stage {

@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os'
 import { test, type TestContext } from 'node:test'
 import { createFinders, type Finders, type FindersSettings } from '../../../src/outside/discovery/finders.ts'
 import { instanceLimit } from '../../../src/outside/discovery/dns-sd.ts'
-import type { FoundService } from '../../../src/schema/discovery.ts'
+import type { FoundService } from '../../../src/schema/outside/discovery.ts'
 import { createManualClock, type ManualClock } from '../../helpers/manual-clock.ts'
 import {
   loopback,

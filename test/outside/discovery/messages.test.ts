@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { readAnswer, writeQueries } from '../../../src/outside/discovery/dns-message.ts'
 import { readSsdp, writeSearch } from '../../../src/outside/discovery/ssdp-message.ts'
 import { readTexts } from '../../../src/outside/discovery/txt-record.ts'
-import { readSearchTarget, readServiceType } from '../../../src/schema/discovery.ts'
+import { readSearchTarget, readServiceType } from '../../../src/schema/outside/discovery.ts'
 
 const answer = encode({
   type: 'response',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { failedAnswer } from '../../../src/schema/failed-answer.ts'
+import { failedAnswer } from '../../../src/schema/outside/failed-answer.ts'
 import { withStage } from '../plugins-stage.ts'
 import { json } from '../stage.ts'
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { MessagePort } from 'node:worker_threads'
-import type { PluginCall, Reference } from '../../../src/schema/plugin-call.ts'
-import type { UrgentMessage } from '../../../src/schema/worker-protocol.ts'
+import type { PluginCall, Reference } from '../../../src/schema/worker/plugin-call.ts'
+import type { UrgentMessage } from '../../../src/schema/worker/worker-protocol.ts'
 import type { Reply } from '../../../src/sandbox/calls/pending-requests.ts'
 import { createPluginCalls, type Peer } from '../../../src/sandbox/calls/plugin-calls.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createReferenceLedger, type ReferenceLedger } from '../../../src/sandbox/calls/reference-ledger.ts'
-import type { Reference } from '../../../src/schema/plugin-call.ts'
+import type { Reference } from '../../../src/schema/worker/plugin-call.ts'
 
 const thing = (owner: number, handle: number): Reference => ({ owner, handle, type: 'table', plugin: '@a/b' })
 

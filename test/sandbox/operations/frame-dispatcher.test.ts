@@ -6,8 +6,8 @@ import { defaultLimits } from '../../../src/sandbox/limits.ts'
 import { createFrameDispatcher } from '../../../src/sandbox/operations/frame-dispatcher.ts'
 import { createHeldThings } from '../../../src/sandbox/operations/held-things.ts'
 import { createKeptBytes } from '../../../src/sandbox/operations/kept-bytes.ts'
-import { createFrameReader, createFrameWriter } from '../../../src/schema/message-frames.ts'
-import type { FrameKind } from '../../../src/schema/message-frames.ts'
+import { createFrameReader, createFrameWriter } from '../../../src/schema/worker/message-frames.ts'
+import type { FrameKind } from '../../../src/schema/worker/message-frames.ts'
 
 /** What became of frames, in order: what was asked of the host, and what was refused. */
 function outcomeOf(frames: [kind: FrameKind, name: string, payload: string][], keptBytes = 1_000): unknown[] {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createHeldThings } from '../../../src/sandbox/operations/held-things.ts'
 import { defaultLimits } from '../../../src/sandbox/limits.ts'
-import type { Operation } from '../../../src/schema/operation.ts'
+import type { Operation } from '../../../src/schema/worker/operation.ts'
 
 const subscribe = (subscription: number): Operation => ({
   kind: 'subscribeTopic',

@@ -14,8 +14,8 @@ import {
   type WorkerProgram,
   workerProgram,
 } from '../../../src/sandbox/threads/worker-entry.ts'
-import { turnCells, type TurnRules } from '../../../src/schema/turn-cells.ts'
-import type { WorkerSetup } from '../../../src/schema/worker-protocol.ts'
+import { turnCells, type TurnRules } from '../../../src/schema/worker/turn-cells.ts'
+import type { WorkerSetup } from '../../../src/schema/worker/worker-protocol.ts'
 
 /** The first message of a worker that runs this program. */
 async function firstMessage(

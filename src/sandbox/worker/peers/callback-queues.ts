@@ -1,4 +1,4 @@
-import type { SerializedValues } from '../../../schema/plugin-call.ts'
+import type { SerializedValues } from '../../../schema/worker/plugin-call.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 
 /** Bytes of calls that wait for one plugin, as many as of deliveries that wait for this one. */

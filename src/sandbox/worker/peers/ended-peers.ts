@@ -1,4 +1,4 @@
-import type { Reference } from '../../../schema/plugin-call.ts'
+import type { Reference } from '../../../schema/worker/plugin-call.ts'
 import type { PluginLog } from '../plugin-log.ts'
 
 /** Other plugins that have ended, of which something was held, and what is to go with them. */

@@ -1,4 +1,4 @@
-import { instanceHandle } from '../../../schema/plugin-call-limits.ts'
+import { instanceHandle } from '../../../schema/worker/plugin-call-limits.ts'
 import type { LuaFunction, LuaTable } from '../lua/lua-value.ts'
 
 /** Functions and tables of one plugin that other plugins may hold at one time. */

@@ -1,4 +1,4 @@
-import type { Reference, SerializedValues } from '../../../schema/plugin-call.ts'
+import type { Reference, SerializedValues } from '../../../schema/worker/plugin-call.ts'
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { ExportedThings } from './exported-things.ts'
 import type { ImportedThings } from './imported-things.ts'

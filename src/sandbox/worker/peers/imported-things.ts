@@ -1,4 +1,4 @@
-import type { Reference, Release } from '../../../schema/plugin-call.ts'
+import type { Reference, Release } from '../../../schema/worker/plugin-call.ts'
 import type { LuaFunction, LuaTable } from '../lua/lua-value.ts'
 
 type Thing = LuaTable | LuaFunction

@@ -1,5 +1,5 @@
-import type { SerializedValues, Reference } from '../../../schema/plugin-call.ts'
-import { serializedReferenceLimit } from '../../../schema/plugin-call-limits.ts'
+import type { SerializedValues, Reference } from '../../../schema/worker/plugin-call.ts'
+import { serializedReferenceLimit } from '../../../schema/worker/plugin-call-limits.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import { pause, type Steps } from '../lua/steps.ts'
 import { createValueWriter, firstBuffer, firstCapacity, firstView, tag } from './value-writer.ts'

@@ -1,7 +1,7 @@
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import { callLua, type Steps } from '../lua/steps.ts'
 import { isFunction, isTable, typeName } from '../plugin-api/arguments.ts'
-import { operators, type PluginOperation } from '../../../schema/plugin-call-limits.ts'
+import { operators, type PluginOperation } from '../../../schema/worker/plugin-call-limits.ts'
 import { flatEntries, type Operations } from './operations.ts'
 import type { Privacy } from './privacy.ts'
 import { type ForeignCallers, foreignCallerBytes } from './foreign-callers.ts'

@@ -4,8 +4,8 @@ import { serializedJson } from '../../../base/serialized-json.ts'
 import type { HostFunction, LuaFunction, LuaValue } from '../lua/lua-value.ts'
 import type { ForeignCaller } from '../peers/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { retainedSentence } from '../../../schema/retained-account.ts'
-import { createTopics } from '../../../schema/topics.ts'
+import { retainedSentence } from '../../../schema/plugin/retained-account.ts'
+import { createTopics } from '../../../schema/names/topics.ts'
 import {
   bytesOf,
   deliveryOptions,

@@ -1,7 +1,7 @@
 import { trimEndOf } from '../../../base/trim-end.ts'
 import type { ScheduledCall } from '../../../base/clock.ts'
 import type { Json } from '../../../base/json.ts'
-import { exposureBytesLimit, exposureSize } from '../../../schema/exposure-size.ts'
+import { exposureBytesLimit, exposureSize } from '../../../schema/worker/exposure-size.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Json, JsonObject } from '../../../base/json.ts'
-import type { ExposedComponent, Exposure } from '../../../schema/exposure.ts'
-import { featuresOf } from '../../../schema/exposed-components.ts'
+import type { ExposedComponent, Exposure } from '../../../schema/plugin/exposure.ts'
+import { featuresOf } from '../../../schema/plugin/exposed-components.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { exposureOptionsLimit, type ExposureDescription } from './exposure-options.ts'
 

@@ -1,5 +1,5 @@
-import { choiceNames, deviceIdPattern } from '../../../schema/exposed-components.ts'
-import type { ExposedDevice, Exposure } from '../../../schema/exposure.ts'
+import { choiceNames, deviceIdPattern } from '../../../schema/plugin/exposed-components.ts'
+import type { ExposedDevice, Exposure } from '../../../schema/plugin/exposure.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
 import { isTable, option, optionalNumber, optionalText } from './arguments.ts'

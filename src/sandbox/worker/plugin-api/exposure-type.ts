@@ -1,4 +1,4 @@
-import type { ExposedComponent } from '../../../schema/exposure.ts'
+import type { ExposedComponent } from '../../../schema/plugin/exposure.ts'
 
 /** Which component of Home Assistant's an exposed type is (plugin API, section 10). Pure. */
 

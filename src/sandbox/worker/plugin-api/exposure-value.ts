@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, jsonText } from '../../../base/json.ts'
-import type { FeatureKind } from '../../../schema/exposure.ts'
+import type { FeatureKind } from '../../../schema/plugin/exposure.ts'
 
 /** What objects give, as the features of their exposure have it. Pure functions; null: nobody knows. */
 

@@ -1,4 +1,4 @@
-import type { HookRequest } from '../../../schema/hook.ts'
+import type { HookRequest } from '../../../schema/outside/hook.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'

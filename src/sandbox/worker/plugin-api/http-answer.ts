@@ -1,5 +1,5 @@
 import { isJsonObject, type Json } from '../../../base/json.ts'
-import type { HttpAnswer } from '../../../schema/outside.ts'
+import type { HttpAnswer } from '../../../schema/outside/outside.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
 import { type ForeignCaller, foreignCallerJsonValues } from '../peers/foreign-callers.ts'

@@ -4,10 +4,10 @@ import {
   hookMethodPattern,
   hookMethodsLimit,
   hookPathLimit,
-} from '../../../schema/hook-limits.ts'
-import type { HookDeclaration, HookOutcome, HookRequest } from '../../../schema/hook.ts'
-import { fits } from '../../../schema/text-limits.ts'
-import { refusalSentence } from '../../../schema/permission-refusal.ts'
+} from '../../../schema/outside/hook-limits.ts'
+import type { HookDeclaration, HookOutcome, HookRequest } from '../../../schema/outside/hook.ts'
+import { fits } from '../../../schema/parsing/text-limits.ts'
+import { refusalSentence } from '../../../schema/manifest/permission-refusal.ts'
 import { callLua, type Steps } from '../lua/steps.ts'
 import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
 import type { ForeignCaller } from '../peers/foreign-callers.ts'

@@ -1,8 +1,13 @@
-import { isGeneratedHeader } from '../../../schema/generated-headers.ts'
+import { isGeneratedHeader } from '../../../schema/outside/generated-headers.ts'
 import { jsonText } from '../../../base/json.ts'
-import { fits, textLimits } from '../../../schema/text-limits.ts'
-import type { HttpMethod, HttpRequest } from '../../../schema/outside.ts'
-import { bodyLimits, headerLimit, isSendableBlock, httpMethods } from '../../../schema/outside-limits.ts'
+import { fits, textLimits } from '../../../schema/parsing/text-limits.ts'
+import type { HttpMethod, HttpRequest } from '../../../schema/outside/outside.ts'
+import {
+  bodyLimits,
+  headerLimit,
+  isSendableBlock,
+  httpMethods,
+} from '../../../schema/outside/outside-limits.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, isTruthy, optionalNumber, optionalText, typeName } from './arguments.ts'

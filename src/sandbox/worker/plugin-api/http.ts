@@ -1,5 +1,5 @@
-import type { HttpAnswer } from '../../../schema/outside.ts'
-import { textLimits } from '../../../schema/text-limits.ts'
+import type { HttpAnswer } from '../../../schema/outside/outside.ts'
+import { textLimits } from '../../../schema/parsing/text-limits.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
 import type { ForeignCaller } from '../peers/foreign-callers.ts'

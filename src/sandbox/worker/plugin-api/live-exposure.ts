@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject, type Json, type JsonObject, jsonText } from '../../../base/json.ts'
-import type { ExposedComponent, Exposure } from '../../../schema/exposure.ts'
+import type { ExposedComponent, Exposure } from '../../../schema/plugin/exposure.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'

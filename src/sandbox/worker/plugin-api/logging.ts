@@ -1,4 +1,4 @@
-import type { LogEntry } from '../../../schema/plugin.ts'
+import type { LogEntry } from '../../../schema/plugin/plugin.ts'
 import type { HostFunction, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { maskValue } from '../../../base/redaction.ts'

@@ -1,6 +1,6 @@
-import type { ModbusAnswer, ModbusRequest } from '../../../schema/outside.ts'
-import { modbusLimits, modbusTimeoutLimit } from '../../../schema/outside-limits.ts'
-import { fits, textLimits } from '../../../schema/text-limits.ts'
+import type { ModbusAnswer, ModbusRequest } from '../../../schema/outside/outside.ts'
+import { modbusLimits, modbusTimeoutLimit } from '../../../schema/outside/outside-limits.ts'
+import { fits, textLimits } from '../../../schema/parsing/text-limits.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import {

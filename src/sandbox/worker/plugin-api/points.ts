@@ -1,6 +1,6 @@
 import type { ScheduledCall } from '../../../base/clock.ts'
 import type { Json } from '../../../base/json.ts'
-import { controlValueFor } from '../../../schema/control-value.ts'
+import { controlValueFor } from '../../../schema/plugin/control-value.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'

@@ -1,5 +1,5 @@
-import type { HttpRequest } from '../../../schema/outside.ts'
-import { fits, textLimits } from '../../../schema/text-limits.ts'
+import type { HttpRequest } from '../../../schema/outside/outside.ts'
+import { fits, textLimits } from '../../../schema/parsing/text-limits.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import { isTable, optionalText, typeName } from './arguments.ts'
 

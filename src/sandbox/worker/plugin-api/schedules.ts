@@ -1,4 +1,4 @@
-import type { Schedule } from '../../../schema/trigger.ts'
+import type { Schedule } from '../../../schema/outside/trigger.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
 import { createMakers, type ForeignCaller } from '../peers/foreign-callers.ts'

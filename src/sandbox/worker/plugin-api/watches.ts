@@ -1,6 +1,6 @@
 import { serializedJson } from '../../../base/serialized-json.ts'
 import { partPattern } from '../../../base/part-pattern.ts'
-import type { Watch } from '../../../schema/trigger.ts'
+import type { Watch } from '../../../schema/outside/trigger.ts'
 import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
 import type { CallerAwareSteps } from '../peers/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'

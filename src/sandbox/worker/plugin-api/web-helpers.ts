@@ -1,4 +1,4 @@
-import { textLimits } from '../../../schema/text-limits.ts'
+import { textLimits } from '../../../schema/parsing/text-limits.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, isTable, textArgument } from './arguments.ts'

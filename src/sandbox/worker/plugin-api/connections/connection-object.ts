@@ -1,11 +1,15 @@
-import type { ConnectionEvent, ConnectionTarget, OverlongPart } from '../../../../schema/connection.ts'
+import type {
+  ConnectionEvent,
+  ConnectionTarget,
+  OverlongPart,
+} from '../../../../schema/outside/connection.ts'
 import {
   connectionMessageLimit,
   messageOverhead,
   takenNotice,
   unsentLimit,
-} from '../../../../schema/connection-limits.ts'
-import type { Frame } from '../../../../schema/message-frames.ts'
+} from '../../../../schema/outside/connection-limits.ts'
+import type { Frame } from '../../../../schema/worker/message-frames.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { CallerAwareFunction, CallerAwareSteps, ForeignCaller } from '../../peers/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'

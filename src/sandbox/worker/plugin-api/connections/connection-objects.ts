@@ -1,4 +1,4 @@
-import type { Frame } from '../../../../schema/message-frames.ts'
+import type { Frame } from '../../../../schema/worker/message-frames.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import {
   type ConnectionEntry,

@@ -1,11 +1,11 @@
-import type { ConnectionTarget } from '../../../../schema/connection.ts'
+import type { ConnectionTarget } from '../../../../schema/outside/connection.ts'
 import {
   type Finding,
   readSearchTarget,
   readServiceType,
   secondsLimit,
   soughtLimit,
-} from '../../../../schema/discovery.ts'
+} from '../../../../schema/outside/discovery.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import {

@@ -1,4 +1,4 @@
-import { isEventId } from '../../../../schema/connection-limits.ts'
+import { isEventId } from '../../../../schema/outside/connection-limits.ts'
 
 /** One event of a stream of server-sent events. */
 export interface StreamEvent {

@@ -1,4 +1,4 @@
-import { delimiterLimit, silenceLimit } from '../../../../schema/connection-limits.ts'
+import { delimiterLimit, silenceLimit } from '../../../../schema/outside/connection-limits.ts'
 import type { LuaValue } from '../../lua/lua-value.ts'
 import { isTable, optionalNumber, optionalText } from '../arguments.ts'
 import { createReceivedBytes } from './received-bytes.ts'

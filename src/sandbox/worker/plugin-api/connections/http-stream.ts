@@ -1,5 +1,5 @@
-import { connectionMessageLimit } from '../../../../schema/connection-limits.ts'
-import type { HttpStreamTarget } from '../../../../schema/connection.ts'
+import { connectionMessageLimit } from '../../../../schema/outside/connection-limits.ts'
+import type { HttpStreamTarget } from '../../../../schema/outside/connection.ts'
 import type { LuaTable } from '../../lua/lua-value.ts'
 import type { ForeignCaller } from '../../peers/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'

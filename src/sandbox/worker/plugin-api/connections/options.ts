@@ -1,5 +1,5 @@
-import { defaultReconnect, reconnectLimits } from '../../../../schema/connection-limits.ts'
-import { fits, textLimits } from '../../../../schema/text-limits.ts'
+import { defaultReconnect, reconnectLimits } from '../../../../schema/outside/connection-limits.ts'
+import { fits, textLimits } from '../../../../schema/parsing/text-limits.ts'
 import type { LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { bytesOf, isTable, optionalNumber, typeName } from '../arguments.ts'

@@ -1,6 +1,10 @@
-import type { SerialSettings } from '../../../../schema/connection.ts'
-import { baudRateLimit, defaultBaudRate, serialChoices } from '../../../../schema/connection-limits.ts'
-import { fits, textLimits } from '../../../../schema/text-limits.ts'
+import type { SerialSettings } from '../../../../schema/outside/connection.ts'
+import {
+  baudRateLimit,
+  defaultBaudRate,
+  serialChoices,
+} from '../../../../schema/outside/connection-limits.ts'
+import { fits, textLimits } from '../../../../schema/parsing/text-limits.ts'
 import type { LuaTable } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import {

@@ -1,5 +1,5 @@
-import { connectionMessageLimit } from '../../../../schema/connection-limits.ts'
-import type { SerialTarget, TcpTarget } from '../../../../schema/connection.ts'
+import { connectionMessageLimit } from '../../../../schema/outside/connection-limits.ts'
+import type { SerialTarget, TcpTarget } from '../../../../schema/outside/connection.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { bytesOf } from '../arguments.ts'
 import type { ConnectionObject, ConnectionPlan, ReceivedStream } from './connection-object.ts'

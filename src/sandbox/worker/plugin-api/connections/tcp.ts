@@ -1,10 +1,10 @@
-import type { TcpTarget } from '../../../../schema/connection.ts'
+import type { TcpTarget } from '../../../../schema/outside/connection.ts'
 import {
   certificatesLimit,
   connectTimeout,
   connectTimeoutLimit,
-} from '../../../../schema/connection-limits.ts'
-import { fits, textLimits } from '../../../../schema/text-limits.ts'
+} from '../../../../schema/outside/connection-limits.ts'
+import { fits, textLimits } from '../../../../schema/parsing/text-limits.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import {

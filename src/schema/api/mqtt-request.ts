@@ -1,0 +1,55 @@
+import Type, { type Static } from 'typebox'
+import { createParser } from '../parsing/parser.ts'
+
+/** What comes in on `R/request/<verb>` (contract, section 4). */
+
+const text = Type.String({ minLength: 1 })
+/** Comes back as it is, so that the sender finds the answer to its request. */
+const transaction = Type.Optional(Type.Unknown())
+/** Full id, or the short id when only one installed plugin has it. */
+const plugin = text
+
+/** As over HTTP: `{"enable": false}` must not switch the plugin over, because it is not said what it is to be. */
+const strict = { additionalProperties: false }
+
+const PurgeTarget = Type.Union([Type.Literal('kv'), Type.Literal('files')])
+
+const mqttRequests = {
+  list: Type.Object({ transaction }),
+  /** `plugin` is another name for `fullId`; one of them is needed. */
+  install: Type.Object(
+    {
+      fullId: Type.Optional(text),
+      plugin: Type.Optional(text),
+      id: Type.Optional(text),
+      repository: Type.Optional(text),
+      version: Type.Optional(text),
+      transaction,
+    },
+    strict,
+  ),
+  toggle: Type.Object({ plugin, enabled: Type.Optional(Type.Boolean()), transaction }, strict),
+  config: Type.Object({ plugin, config: Type.Record(Type.String(), Type.Unknown()), transaction }, strict),
+  reload: Type.Object({ plugin, transaction }, strict),
+  update: Type.Object({ plugin, version: Type.Optional(text), transaction }, strict),
+  uninstall: Type.Object({ plugin, purge: Type.Optional(Type.Array(PurgeTarget)), transaction }, strict),
+} as const
+
+export type MqttVerb = keyof typeof mqttRequests
+export type MqttRequest<V extends MqttVerb> = Static<(typeof mqttRequests)[V]>
+
+export const mqttVerbs = Object.keys(mqttRequests) as MqttVerb[]
+
+export function isMqttVerb(text: string): text is MqttVerb {
+  return Object.hasOwn(mqttRequests, text)
+}
+
+export const parseMqttRequest = {
+  list: createParser(mqttRequests.list),
+  install: createParser(mqttRequests.install),
+  toggle: createParser(mqttRequests.toggle),
+  config: createParser(mqttRequests.config),
+  reload: createParser(mqttRequests.reload),
+  update: createParser(mqttRequests.update),
+  uninstall: createParser(mqttRequests.uninstall),
+}

@@ -1,0 +1,141 @@
+import { crc32 } from 'node:zlib'
+import Type, { type Static } from 'typebox'
+import { createParser } from '../parsing/parser.ts'
+
+/**
+ * What the embedded broker keeps on disk: records of five kinds, each by itself. A record is four bytes of checksum
+ * (CRC-32 of the rest), four bytes that tell the length of the head, the head as JSON, and the payload byte by byte.
+ */
+
+const Qos = Type.Union([Type.Literal(0), Type.Literal(1), Type.Literal(2)])
+const MessageId = Type.Integer({ minimum: 1, maximum: 65_535 })
+
+/** A message that is retained. What the host retains itself is not among them. */
+const Retained = Type.Object({
+  kind: Type.Literal('retained'),
+  topic: Type.String(),
+  qos: Qos,
+  publisher: Type.Union([
+    Type.Object({ kind: Type.Literal('plugin'), id: Type.String() }),
+    Type.Object({ kind: Type.Literal('client'), address: Type.String() }),
+  ]),
+})
+/** A session that outlives its connections. Of two, the one with the lower number was made first. */
+const Session = Type.Object({
+  kind: Type.Literal('session'),
+  client: Type.String(),
+  number: Type.Integer(),
+  subscriptions: Type.Array(Type.Object({ topic: Type.String(), qos: Qos })),
+})
+/** A message that waits for the client of a session, in the order of the numbers; with an id it has been sent. */
+const Queued = Type.Object({
+  kind: Type.Literal('queued'),
+  client: Type.String(),
+  number: Type.Integer(),
+  topic: Type.String(),
+  qos: Qos,
+  messageId: Type.Optional(MessageId),
+})
+/** In place of a message of QoS 2 that the client has: only its release is to be confirmed. */
+const Released = Type.Object({
+  kind: Type.Literal('released'),
+  client: Type.String(),
+  number: Type.Integer(),
+  messageId: MessageId,
+})
+/** Messages of QoS 2 that came from a client and that it has not released. */
+const Unreleased = Type.Object({
+  kind: Type.Literal('unreleased'),
+  client: Type.String(),
+  messageIds: Type.Array(MessageId),
+})
+/** What is to be published when the client, or this host, has gone without a word. */
+const Will = Type.Object({
+  kind: Type.Literal('will'),
+  client: Type.String(),
+  address: Type.String(),
+  topic: Type.String(),
+  qos: Qos,
+  retain: Type.Boolean(),
+})
+
+const Head = Type.Union([Retained, Session, Queued, Released, Unreleased, Will])
+const parseHead = createParser(Head)
+
+type WithPayload<T> = T & { payload: Buffer }
+export type RetainedRecord = WithPayload<Static<typeof Retained>>
+export type SessionRecord = Static<typeof Session>
+export type QueuedRecord = WithPayload<Static<typeof Queued>>
+export type ReleasedRecord = Static<typeof Released>
+export type UnreleasedRecord = Static<typeof Unreleased>
+export type WillRecord = WithPayload<Static<typeof Will>>
+export type BrokerRecord =
+  RetainedRecord | SessionRecord | QueuedRecord | ReleasedRecord | UnreleasedRecord | WillRecord
+
+const checksumBytes = 4
+const lengthBytes = 4
+
+export function encodeBrokerRecord(record: BrokerRecord): Buffer {
+  const { payload, ...head } = { payload: Buffer.alloc(0), ...record }
+  const text = Buffer.from(JSON.stringify(head))
+  const start = checksumBytes + lengthBytes
+  const bytes = Buffer.allocUnsafe(start + text.length + payload.length)
+  bytes.writeUInt32LE(text.length, checksumBytes)
+  text.copy(bytes, start)
+  payload.copy(bytes, start + text.length)
+  bytes.writeUInt32LE(crc32(bytes.subarray(checksumBytes)), 0)
+  return bytes
+}
+
+/** Undefined: the bytes are damaged. The payload is a copy of its own. */
+export function decodeBrokerRecord(bytes: Buffer): BrokerRecord | undefined {
+  const start = checksumBytes + lengthBytes
+  if (bytes.length < start || bytes.readUInt32LE(0) !== crc32(bytes.subarray(checksumBytes))) return undefined
+  const end = start + bytes.readUInt32LE(checksumBytes)
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString('utf8', start, end))
+  } catch {
+    return undefined
+  }
+  const head = parseHead(value)
+  if (!head.ok) return undefined
+  const record = head.value
+  if (record.kind === 'session' || record.kind === 'released' || record.kind === 'unreleased') return record
+  return { ...record, payload: Buffer.from(bytes.subarray(end)) }
+}
+
+/** Order in which a start reads them: sessions before what waits for them, wills at the end. */
+const folders = {
+  session: 'client',
+  queued: 'queued',
+  released: 'queued',
+  retained: 'retained',
+  unreleased: 'unreleased',
+  will: 'will',
+} as const satisfies Record<BrokerRecord['kind'], string>
+
+/** Digits of the largest safe integer, so that the order of the keys is that of the numbers. */
+const digits = String(Number.MAX_SAFE_INTEGER).length
+
+/** Under which a record is kept. `name`: the client's id, the topic, or the number in a queue. */
+export function brokerRecordKey(kind: BrokerRecord['kind'], name: string | number): string {
+  return `${folders[kind]}/${typeof name === 'number' ? String(name).padStart(digits, '0') : name}`
+}
+
+/** Whether it is what a client has not released. Written without the messages themselves it would be a loss. */
+export const isUnreleased = (key: string): boolean => key.startsWith(`${folders.unreleased}/`)
+
+export function keyOfBrokerRecord(record: BrokerRecord): string {
+  switch (record.kind) {
+    case 'retained':
+      return brokerRecordKey(record.kind, record.topic)
+    case 'queued':
+    case 'released':
+      return brokerRecordKey(record.kind, record.number)
+    case 'session':
+    case 'unreleased':
+    case 'will':
+      return brokerRecordKey(record.kind, record.client)
+  }
+}

@@ -1,0 +1,144 @@
+import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import type { ProblemDetail } from '../../base/problem.ts'
+import { escapePointer, type Parsed, type Parser } from './parser.ts'
+
+/** Reads what somebody else wrote as far as it can be used: what is broken is left out, and told. Pure. */
+
+/** After so many looks a whole member of the top is left out: a hostile text must not be read for ever. */
+const patience = 3
+
+export interface LenientRules {
+  /** Brings what is meant well into the form of the schema. */
+  tidy(value: JsonObject): JsonObject
+  /** Whether everything is refused when this place is broken. `found`: what stands there, if anything. */
+  isVital(path: readonly string[], found: unknown): boolean
+  /** What goes with it: how many steps of the path name what is left out. */
+  unit(path: readonly string[]): number
+}
+
+export interface Lenient<T> {
+  value: T
+  /** What was left out. */
+  warnings: ProblemDetail[]
+}
+
+export function parseLeniently<T>(
+  parse: Parser<T>,
+  given: unknown,
+  { tidy, isVital, unit }: LenientRules,
+): Parsed<Lenient<T>> {
+  let value = isJsonObject(given) ? tidy(given) : given
+  const warnings: ProblemDetail[] = []
+  for (let look = 0; ; look += 1) {
+    const parsed = parse(value)
+    if (parsed.ok) return { ok: true, value: { value: parsed.value, warnings } }
+    const broken = parsed.errors.map((error) => ({ error, path: stepsOf(error.path) }))
+    const vital = broken.filter(({ path }) => isVital(path, at(value, path)))
+    if (vital.length > 0) return { ok: false, errors: vital.map(({ error }) => error) }
+    const gone = broken.map(({ path }) => path.slice(0, look < patience ? unit(path) : 1))
+    if (!isJsonObject(value) || gone.some(({ length }) => length === 0)) return parsed
+    warnings.push(
+      ...broken.map(({ error: { path, message } }) => ({ path, message: `${message}; it is left out` })),
+    )
+    value = leaveOut(value, new Set(gone.map(pointerOf)), '')
+  }
+}
+
+function stepsOf(pointer: string): string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+}
+
+function pointerOf(path: readonly string[]): string {
+  return path.map((step) => `/${escapePointer(step)}`).join('')
+}
+
+function at(value: unknown, path: readonly string[]): unknown {
+  let found = value
+  for (const step of path) {
+    if (typeof found !== 'object' || found === null || !Object.hasOwn(found, step)) return undefined
+    found = Reflect.get(found, step)
+  }
+  return found
+}
+
+function leaveOut(value: Json, gone: ReadonlySet<string>, place: string): Json {
+  if (Array.isArray(value)) {
+    return value.flatMap((item, index) => {
+      const path = `${place}/${index}`
+      return gone.has(path) ? [] : [leaveOut(item, gone, path)]
+    })
+  }
+  if (!isJsonObject(value)) return value
+  return mapMembers(value, (member, key) => {
+    const path = `${place}/${escapePointer(key)}`
+    return gone.has(path) ? undefined : leaveOut(member, gone, path)
+  })
+}
+
+/** A new object of the same keys without those whose value becomes undefined; `__proto__` is a key as any other. */
+export function mapMembers(
+  value: JsonObject,
+  change: (member: Json, key: string) => Json | undefined,
+): JsonObject {
+  const members = Object.entries(value).flatMap(([key, member]) => {
+    const changed = change(member, key)
+    return changed === undefined ? [] : [[key, changed] as const]
+  })
+  return Object.fromEntries(members)
+}
+
+/** The same object with these members changed, where they are there. */
+export function changeMembers(
+  value: Json,
+  changes: Readonly<Record<string, (member: Json) => Json | undefined>>,
+): Json {
+  if (!isJsonObject(value)) return value
+  return mapMembers(value, (member, key) => {
+    const change = Object.hasOwn(changes, key) ? changes[key] : undefined
+    return change === undefined ? member : change(member)
+  })
+}
+
+/** `change` for each item of a list; what is no list stays as it is. */
+export function eachItem(change: (item: Json) => Json): (value: Json) => Json {
+  return (value) => (Array.isArray(value) ? value.map(change) : value)
+}
+
+/** The same without members that are null. */
+export function withoutNullMembers(value: JsonObject): JsonObject {
+  return mapMembers(value, (member) => member ?? undefined)
+}
+
+/** Values that count as absent, in members and in lists; those below the keys in `kept` are not looked at. */
+export function withoutNulls(value: Json, kept: ReadonlySet<string>): Json {
+  if (Array.isArray(value)) {
+    return value.filter((item) => item !== null).map((item) => withoutNulls(item, kept))
+  }
+  if (!isJsonObject(value)) return value
+  return mapMembers(value, (member, key) => {
+    if (member === null) return undefined
+    return kept.has(key) ? member : withoutNulls(member, kept)
+  })
+}
+
+/** `1.0` → `1.0.0`, also as a number; what is no version stays as it is, to be refused. */
+export function completeVersion(value: Json): Json {
+  const text = typeof value === 'number' ? String(value) : value
+  if (typeof text !== 'string') return value
+  const [, numbers, rest = ''] = /^\s*(v?\d+(?:\.\d+){0,2})([-+]\S*)?\s*$/.exec(text) ?? []
+  if (numbers === undefined) return value
+  return `${numbers}${'.0'.repeat(3 - numbers.split('.').length)}${rest}`
+}
+
+/** `{ "name": "Ada", … }` → `Ada`. */
+export function authorName(value: Json): Json | undefined {
+  return isJsonObject(value) && typeof value.name === 'string' ? value.name : value
+}
+
+/** People write `./lib/a.lua` for `lib/a.lua`. */
+export function withoutDot(value: Json): Json {
+  return typeof value === 'string' ? value.replace(/^(?:\.\/+)+/, '') : value
+}

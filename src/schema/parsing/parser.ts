@@ -1,0 +1,109 @@
+import type { Static, TSchema } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { Settings } from 'typebox/system'
+import { lazily } from '../../base/lazily.ts'
+import type { ProblemDetail } from '../../base/problem.ts'
+
+export type Parsed<T> = { ok: true; value: T } | { ok: false; errors: ProblemDetail[] }
+
+/** Checks an untrusted value against a schema; all that is wrong is told at once, by JSON pointer. */
+export type Parser<T> = (value: unknown) => Parsed<T>
+
+/** How many errors one value is told: more than a person reads, and a bound for a hostile input. */
+const errorLimit = 200
+
+// TypeBox stops after eight by itself; an author should see everything that is wrong at once.
+Settings.Set({ maxErrors: errorLimit })
+
+interface SchemaError {
+  keyword: string
+  schemaPath: string
+  instancePath: string
+  message: string
+  params: object
+}
+
+/** The part of `schema` that an error speaks of, if it can be found. */
+function schemaAt(schema: TSchema, schemaPath: string): object | undefined {
+  let node: unknown = schema
+  for (const token of schemaPath.split('/').slice(1)) {
+    if (typeof node !== 'object' || node === null) return undefined
+    node = Reflect.get(node, token.replaceAll('~1', '/').replaceAll('~0', '~'))
+  }
+  return typeof node === 'object' && node !== null ? node : undefined
+}
+
+/** What a pattern or a union asks for in words: its description, or the constants to choose from. */
+function expectation(node: object | undefined): string | undefined {
+  if (node === undefined) return undefined
+  if ('description' in node && typeof node.description === 'string') {
+    return node.description.charAt(0).toLowerCase() + node.description.slice(1)
+  }
+  if (!('anyOf' in node) || !Array.isArray(node.anyOf)) return undefined
+  const constants = node.anyOf.map((branch: object) =>
+    'const' in branch ? JSON.stringify(branch.const) : '',
+  )
+  return constants.includes('') ? undefined : `one of ${constants.join(', ')}`
+}
+
+function describe(error: SchemaError, schema: TSchema): ProblemDetail[] {
+  // A member too many is told twice: of the object, and of the member. The second says which.
+  if (error.keyword === 'additionalProperties') return []
+  if (error.keyword === 'boolean' && error.schemaPath.endsWith('/additionalProperties')) {
+    return [{ path: error.instancePath, message: 'is not known here' }]
+  }
+  if (
+    error.keyword === 'required' &&
+    'requiredProperties' in error.params &&
+    Array.isArray(error.params.requiredProperties)
+  ) {
+    return error.params.requiredProperties.map((name) => ({
+      path: `${error.instancePath}/${escapePointer(String(name))}`,
+      message: 'is required',
+    }))
+  }
+  if (error.keyword === 'const' && 'allowedValue' in error.params) {
+    return [{ path: error.instancePath, message: `must be ${JSON.stringify(error.params.allowedValue)}` }]
+  }
+  const expected =
+    error.keyword === 'pattern' || error.keyword === 'anyOf'
+      ? expectation(schemaAt(schema, error.schemaPath))
+      : undefined
+  return [
+    { path: error.instancePath, message: expected === undefined ? error.message : `must be ${expected}` },
+  ]
+}
+
+/** Errors inside the branches of a union say less than the union's own, when that can be put in words. */
+function withoutBranches(errors: readonly SchemaError[], schema: TSchema): SchemaError[] {
+  const unions = errors.filter(
+    ({ keyword, schemaPath }) =>
+      keyword === 'anyOf' && expectation(schemaAt(schema, schemaPath)) !== undefined,
+  )
+  return errors.filter(
+    ({ schemaPath, instancePath }) =>
+      !unions.some(
+        (union) =>
+          schemaPath.startsWith(`${union.schemaPath}/anyOf/`) && instancePath.startsWith(union.instancePath),
+      ),
+  )
+}
+
+/** One reference token of a JSON pointer (RFC 6901). */
+export function escapePointer(token: string): string {
+  return token.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+export function createParser<S extends TSchema>(schema: S): Parser<Static<S>> {
+  // Compiled when it is first asked: most are of requests that never come, and a start would wait for all of them.
+  const validatorOf = lazily(() => Compile(schema))
+  return (value) => {
+    const validator = validatorOf()
+    if (validator.Check(value)) return { ok: true, value: value }
+    const seen = new Set<string>()
+    const errors = withoutBranches(validator.Errors(value), schema)
+      .flatMap((error) => describe(error, schema))
+      .filter(({ path, message }) => !seen.has(`${path} ${message}`) && seen.add(`${path} ${message}`))
+    return { ok: false, errors }
+  }
+}

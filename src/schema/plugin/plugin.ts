@@ -1,0 +1,164 @@
+import Type, { type Static } from 'typebox'
+import { ConnectionView } from '../outside/connection.ts'
+import { Placement } from './fleet-host.ts'
+import { Field } from '../manifest/field.ts'
+import { Dependency, Document, Exports } from '../manifest/manifest.ts'
+import { Permissions } from '../manifest/permissions.ts'
+import { PluginLimitsView, ReachedLimit } from './plugin-limits.ts'
+import { EnvironmentUse } from '../parsing/variable-pattern.ts'
+
+/** What the outside sees of a plugin: the contract's section 3. */
+
+export const pluginStates = [
+  'notInstalled',
+  'installing',
+  'installed',
+  'loading',
+  'running',
+  'unloading',
+  'unloaded',
+  'failed',
+  'uninstalled',
+] as const
+export type PluginState = (typeof pluginStates)[number]
+export const PluginState = Type.Unsafe<PluginState>(
+  Type.Union(pluginStates.map((state) => Type.Literal(state))),
+)
+
+/** Why a plugin is not running; `at` is an ISO 8601 time. */
+export const PluginError = Type.Object({
+  code: Type.String(),
+  message: Type.String(),
+  at: Type.String(),
+  log: Type.Optional(
+    Type.Array(Type.Object({ at: Type.String(), level: Type.String(), message: Type.String() }), {
+      description: 'The last lines of its log, when it stays down after a crash; oldest first',
+    }),
+  ),
+})
+export type PluginError = Static<typeof PluginError>
+
+/** What a loaded plugin holds; all zero when it is not loaded. */
+export const Resources = Type.Object({
+  timers: Type.Integer(),
+  pollers: Type.Integer(),
+  eventSubscriptions: Type.Integer(),
+  mqttSubscriptions: Type.Integer(),
+  objects: Type.Integer(),
+  sensors: Type.Integer(),
+  controls: Type.Integer(),
+  throttles: Type.Integer(),
+  httpRequests: Type.Integer(),
+  httpHandlers: Type.Integer(),
+  sockets: Type.Integer(),
+  schedules: Type.Integer(),
+  watches: Type.Integer(),
+  serialPorts: Type.Integer(),
+  discoveries: Type.Integer(),
+})
+export type Resources = Static<typeof Resources>
+
+export const noResources: Readonly<Resources> = Object.freeze({
+  timers: 0,
+  pollers: 0,
+  eventSubscriptions: 0,
+  mqttSubscriptions: 0,
+  objects: 0,
+  sensors: 0,
+  controls: 0,
+  throttles: 0,
+  httpRequests: 0,
+  httpHandlers: 0,
+  sockets: 0,
+  schedules: 0,
+  watches: 0,
+  serialPorts: 0,
+  discoveries: 0,
+})
+
+const Text = Type.Union([Type.String(), Type.Null()])
+
+export const Config = Type.Record(Type.String(), Type.Unknown())
+export type Config = Static<typeof Config>
+
+export const Plugin = Type.Object({
+  id: Type.String(),
+  shortId: Type.String(),
+  namespace: Type.String(),
+  name: Type.String(),
+  version: Type.String(),
+  description: Text,
+  author: Text,
+  homepage: Text,
+  license: Text,
+  tags: Type.Array(Type.String()),
+  repository: Text,
+  enabled: Type.Boolean(),
+  state: PluginState,
+  error: Type.Union([PluginError, Type.Null()]),
+  crashes: Type.Integer({ description: 'Crashes without a stable run between them' }),
+  restart: Type.Union([
+    Type.Object({
+      attempt: Type.Integer({ description: 'Counts the restarts of one crash budget, from 1' }),
+      delay: Type.Integer({ description: 'Milliseconds from the crash to the restart' }),
+    }),
+    Type.Null(),
+  ]),
+  trial: Type.Union([
+    Type.Object({
+      from: Type.String({ description: 'Version that returns if this one does not run' }),
+      since: Type.String({ description: 'ISO 8601, UTC' }),
+    }),
+    Type.Null(),
+  ]),
+  integrity: Type.Object({
+    intact: Type.Boolean({ description: 'At the last load, its files were as they were installed' }),
+    changed: Type.Array(Type.String(), { description: 'Files that were changed or missing then' }),
+  }),
+  config: Config,
+  fields: Type.Array(Field),
+  exports: Exports,
+  docs: Type.Array(Document),
+  dependencies: Type.Array(Dependency),
+  warnings: Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
+    description: 'What is wrong in its manifest, and left out, by JSON pointer',
+  }),
+  permissions: Type.Union([Permissions, Type.Null()], {
+    description: 'null: the manifest declares none, so nothing is refused to the plugin',
+  }),
+  environment: EnvironmentUse,
+  revision: Type.Integer(),
+  installedAt: Type.String(),
+  updatedAt: Type.String(),
+  resources: Resources,
+  connections: Type.Optional(
+    Type.Array(ConnectionView, {
+      description: 'What it keeps open; only where one plugin is asked for, absent when there is nothing',
+    }),
+  ),
+  limits: PluginLimitsView,
+  limitsReached: Type.Array(ReachedLimit, { description: 'Since it was loaded last' }),
+  host: Type.Union([Type.String(), Type.Null()], { description: 'The host of the fleet that runs it' }),
+  epoch: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+    description: 'Goes up each time that another session of a host of the fleet takes it',
+  }),
+  placement: Placement,
+  stale: Type.Optional(
+    Type.Boolean({ description: 'true: the fleet cannot be reached, and this is what was known last' }),
+  ),
+})
+export type Plugin = Static<typeof Plugin>
+
+/** One line of a plugin's log. */
+export const LogEntry = Type.Object({
+  at: Type.String(),
+  level: Type.Union([
+    Type.Literal('debug'),
+    Type.Literal('info'),
+    Type.Literal('warn'),
+    Type.Literal('error'),
+  ]),
+  message: Type.String(),
+  fields: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+})
+export type LogEntry = Static<typeof LogEntry>
