@@ -1,5 +1,6 @@
 // Runs the tests with node:test through tsx: the short ones, with `--long` those that are long for their own sake
-// (`*.long.test.ts`: kills, floods, endurance), or the files and folders named on the command line.
+// (`*.long.test.ts`: kills, floods, endurance), or the files and folders named on the command line. With
+// `--except=test/fuzz,…` those that begin so are left out. Other flags are for Node.
 // Node 20 takes no glob patterns, so the files are listed here.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -8,7 +9,9 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const isLongRun = process.argv.includes('--long')
-const flags = process.argv.slice(2).filter((argument) => argument.startsWith('-') && argument !== '--long')
+const ownFlags = /^--long$|^--except=/
+const flags = process.argv.slice(2).filter((argument) => argument.startsWith('-') && !ownFlags.test(argument))
+const except = process.argv.flatMap((argument) => /^--except=(.+)/.exec(argument)?.[1].split(',') ?? [])
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('-'))
 const reporter = fileURLToPath(new URL('failed-files-reporter.mjs', import.meta.url))
 
@@ -120,6 +123,7 @@ const files = (named.length > 0 ? named : ['test', 'repository'])
   .flatMap(testFiles)
   .filter((file) => named.length > 0 || file.endsWith('.long.test.ts') === isLongRun)
   .map((file) => relative('.', resolve(file)))
+  .filter((file) => !except.some((start) => file.startsWith(start)))
 const first = run(files, isLongRun ? 2 : processesAtOnce)
 let { status } = first
 const failed = first.failed.map((group) => [...new Set(group.flatMap(testFilesOf))])
