@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { jetstreamManager } from '@nats-io/jetstream'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { systemFileSystem } from '../../src/base/file-system.ts'
 import { silentLogger } from '../../src/base/log.ts'
@@ -8,6 +8,7 @@ import { openFleetJournal } from '../../src/fleet/journal/fleet-journal.ts'
 import { journalStreamName, journalSubjects } from '../../src/fleet/journal/subjects.ts'
 import { connectStore } from '../../src/fleet/store/connect-store.ts'
 import { StoreUnreachableError } from '../../src/fleet/store/store-errors.ts'
+import { openStoreStream } from '../../src/fleet/store/store-stream.ts'
 import { pluginIn } from '../../src/journal/evolve.ts'
 import { configured, id, installation } from '../helpers/any-fact.ts'
 import { everythingOf, readAll } from '../helpers/journal-stage.ts'
@@ -81,6 +82,34 @@ test('with three servers three copies are kept, and what was acknowledged surviv
   )
   assert.deepEqual(numbers, acknowledged)
   assert.equal(pluginIn(late.journal.state, id).context.config.n, 59)
+})
+
+test('who has opened a stream that had one copy finds all of it when its server dies right after', async (context) => {
+  const servers = await startNatsCluster(await temporaryDirectory(context))
+  context.after(() => Promise.all(servers.map((server) => server.stop())))
+  const connection = await connectStore({ servers: servers.map(({ url }) => url), name: 'test' })
+  context.after(() => connection.close())
+  const name = 'COPIES'
+  const manager = await until('JetStream', () => jetstreamManager(connection).catch(() => undefined))
+  await until('the stream', () =>
+    manager.streams.add({ name, subjects: ['copies'], num_replicas: 1 }).catch(() => undefined),
+  )
+  const messages = 500
+  const store = jetstream(connection)
+  for (let n = 0; n < messages; n += 1) await store.publish('copies', new Uint8Array(20_000))
+  // Servers that have not found each other yet cannot keep more copies.
+  const opened = await until('the copies', async () => {
+    const config = { subjects: ['copies'] }
+    const stream = await openStoreStream(connection, { name, config, check: () => undefined }).catch(
+      () => undefined,
+    )
+    return stream?.info.config.num_replicas === 3 ? stream : undefined
+  })
+  const holder = servers[Number(opened.info.cluster?.leader?.slice(1))]
+  assert.ok(holder !== undefined)
+  await holder.stop('SIGKILL')
+  const last = await until('another leader', () => opened.get({ seq: messages }).catch(() => undefined))
+  assert.equal(last.seq, messages)
 })
 
 test('that the stream is not there is believed of three servers when it has lasted', async (context) => {

@@ -2,13 +2,13 @@ import { type ConsumerMessages, DeliverPolicy, RetentionPolicy, type StreamInfo 
 import type { NatsConnection } from '@nats-io/transport-node'
 import { StoreMissingError, StoreRefusedError } from '../store/store-errors.ts'
 import {
-  isClustered,
   openStoreStream,
   type Published,
   type PublishOptions,
   type StoredMessage,
   unreachable,
 } from '../store/store-stream.ts'
+import { isClustered } from '../store/stream-copies.ts'
 import { journalStreamName, journalSubjects } from './subjects.ts'
 
 /** The stream of the fleet's journal. Knows nothing of what the messages say. */

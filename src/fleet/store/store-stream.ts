@@ -15,6 +15,7 @@ import {
   StoreRefusedError,
   StoreUnreachableError,
 } from './store-errors.ts'
+import { createStream, isClustered, streamInfo, withCopies } from './stream-copies.ts'
 
 /** A stream of the fleet's store, as JetStream has it: the journal, or what keys and objects are kept in. */
 export interface StoreStream {
@@ -72,9 +73,6 @@ const answerTimeout = 1_000
 /** With it, a message of a bucket takes its key away. */
 export const operationHeader = 'KV-Operation'
 const wrongLastSequence = 10_071
-/** Answers of a server that cannot keep so many copies. */
-const tooFewServers: ReadonlySet<number> = new Set([10_005, 10_052, 10_074])
-const copiesWanted = 3
 /** What a server says that has no room: of its own, of the account's, in memory, on its disk, in the stream. */
 const withoutRoom: ReadonlySet<number> = new Set([10_002, 10_023, 10_028, 10_047, 10_077])
 /** HTTP status of what a server answers while it has not found the others. */
@@ -125,48 +123,14 @@ export async function openStoreStream(
   }
 
   async function existingOrNew(found: JetStreamManager): Promise<StreamInfo> {
-    const existing = await infoOf(found)
-    if (existing !== undefined) return withCopies(found, existing)
-    if (config === undefined) {
-      throw new StoreMissingError(
-        `The stream ${name} was deleted while this host was running; put it back and start again.`,
-        !isClustered(connection),
-      )
-    }
-    for (const copies of [copiesWanted, 1]) {
-      try {
-        return await found.streams.add({ name, num_replicas: copies, ...config })
-      } catch (error) {
-        if (copies === 1 || !(error instanceof JetStreamApiError) || !tooFewServers.has(error.code))
-          throw error
-      }
-    }
-    throw new Error('One copy is kept by any server')
-  }
-
-  /** From the leader of the stream: while there is none, any server answers, also one that has missed the last writes. */
-  async function infoOf(found: JetStreamManager): Promise<StreamInfo | undefined> {
-    try {
-      const existing = await found.streams.info(name)
-      const hasLeader = existing.cluster === undefined || (existing.cluster.leader ?? '') !== ''
-      if (!hasLeader) throw new StoreUnreachableError(`The stream ${name} has no leader just now.`)
-      return existing
-    } catch (error) {
-      if (error instanceof Error && error.name === 'StreamNotFoundError') return undefined
-      throw error
-    }
-  }
-
-  /** One copy is what a stream got while the servers had not found each other yet, or while there was one. */
-  async function withCopies(found: JetStreamManager, existing: StreamInfo): Promise<StreamInfo> {
-    // A server by itself takes the number, and keeps one copy.
-    if (config === undefined || !isClustered(connection) || existing.config.num_replicas > 1) return existing
-    try {
-      return await found.streams.update(name, { num_replicas: copiesWanted })
-    } catch (error) {
-      if (error instanceof JetStreamApiError) return existing
-      throw error
-    }
+    const asked = { connection, manager: found, name }
+    const existing = await streamInfo(asked)
+    if (existing !== undefined) return config === undefined ? existing : withCopies(asked, existing)
+    if (config !== undefined) return createStream(asked, config)
+    throw new StoreMissingError(
+      `The stream ${name} was deleted while this host was running; put it back and start again.`,
+      !isClustered(connection),
+    )
   }
 
   function headersOf(values: Record<string, string>): MsgHdrs {
@@ -245,14 +209,10 @@ export async function openStoreStream(
       }),
     isReplaced: () =>
       asking(async () => {
-        const found = await infoOf(manager)
+        const found = await streamInfo({ connection, manager, name })
         return found !== undefined && found.created !== info.created
       }),
   }
-}
-
-export function isClustered(connection: NatsConnection): boolean {
-  return connection.info?.cluster !== undefined
 }
 
 export function unreachable(error: unknown): StoreUnreachableError {
