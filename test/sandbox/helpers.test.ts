@@ -153,6 +153,23 @@ test('§8 the store holds one megabyte, and refuses what is more', async () => {
   assert.equal(lines[2], 'true\ttrue')
 })
 
+test('§8 what has expired makes room in a full store, also when nobody asks for it again', async () => {
+  await withPlugin(
+    pluginSource(`
+      for n = 1, 4 do plugin:kvSet("seen." .. n, ("x"):rep(250000), { ttl = 0.02 }) end
+      plugin:setTimeout(40, function() print("then", plugin:kvSet("late", ("x"):rep(900000))) end)
+    `),
+    async ({ recorder }) => {
+      assert.equal(await recorder.logged('then'), 'info then\ttrue')
+      const removed = recorder.named('setKeyValue').filter(([, entry]) => entry === undefined)
+      assert.deepEqual(
+        removed.map(([key]) => key),
+        ['seen.1', 'seen.2', 'seen.3', 'seen.4'],
+      )
+    },
+  )
+})
+
 test('§8 the coercions follow their tables', async () => {
   const lines = await linesOf(
     pluginSource(`

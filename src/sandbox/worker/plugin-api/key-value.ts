@@ -39,10 +39,19 @@ export function installKeyValues(context: PluginContext): void {
     return undefined
   }
 
-  function set(key: string, value: Json, options: LuaValue): LuaValue | LuaValue[] {
+  /** Bytes of the store with this entry in it. */
+  function sizeWith(key: string, value: Json): number {
     const before = find(key)
-    const size =
-      bytes - (before === undefined ? 0 : keyValueSize(key, before.value)) + keyValueSize(key, value)
+    return bytes - (before === undefined ? 0 : keyValueSize(key, before.value)) + keyValueSize(key, value)
+  }
+
+  function set(key: string, value: Json, options: LuaValue): LuaValue | LuaValue[] {
+    let size = sizeWith(key, value)
+    if (size > limits.keyValueBytes) {
+      // What nobody asks for any more goes when its room is wanted.
+      for (const each of entries.keys()) find(each)
+      size = sizeWith(key, value)
+    }
     if (size > limits.keyValueBytes) {
       limits.reached('keyValueBytes')
       return [false, bytesOf(`key-value store is full: ${size} of at most ${limits.keyValueBytes} bytes`)]
