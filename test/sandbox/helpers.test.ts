@@ -153,6 +153,12 @@ test('§8 the store holds one megabyte, and refuses what is more', async () => {
   assert.equal(lines[2], 'true\ttrue')
 })
 
+test('§8 an entry whose ttl is math.huge stays for ever, also at the host', async () => {
+  await withPlugin(pluginSource('print(plugin:kvSet("kept", 1, { ttl = math.huge }))'), ({ recorder }) => {
+    assert.deepEqual(recorder.named('setKeyValue'), [['kept', { value: 1 }]])
+  })
+})
+
 test('§8 what has expired makes room in a full store, also when nobody asks for it again', async () => {
   await withPlugin(
     pluginSource(`

@@ -56,11 +56,11 @@ export function installKeyValues(context: PluginContext): void {
       limits.reached('keyValueBytes')
       return [false, bytesOf(`key-value store is full: ${size} of at most ${limits.keyValueBytes} bytes`)]
     }
-    const seconds = optionalNumber(option(options, 'ttl'))
+    const seconds = optionalNumber(option(options, 'ttl')) ?? Infinity
     const secure = isTruthy(option(options, 'secure'))
     const entry: KeyValue = {
       value,
-      ...(seconds !== undefined && seconds > 0 ? { expiresAt: clock.now() + seconds * 1000 } : {}),
+      ...(seconds > 0 && seconds < Infinity ? { expiresAt: clock.now() + seconds * 1000 } : {}),
       ...(secure ? { secure } : {}),
     }
     if (secure) hideStrings(value)
