@@ -399,7 +399,7 @@ function Plugin:mqttSubscribe(filter, callback) end
 -- Stored values
 
 ---@class lupine.StoreOptions
----@field ttl? number Seconds.
+---@field ttl? number Seconds; 0: it stays.
 ---@field secure? boolean Hide it in logs, pages and exports.
 
 ---@param key string

@@ -153,6 +153,17 @@ test('§8 the store holds one megabyte, and refuses what is more', async () => {
   assert.equal(lines[2], 'true\ttrue')
 })
 
+test('§8 an entry whose ttl is over before it begins is gone at once', async () => {
+  const lines = await linesOf(
+    pluginSource(`
+      plugin:kvSet("token", "old")
+      print(plugin:kvSet("token", "stale", { ttl = 30 - 60 }), plugin:kvGet("token"), plugin:kvHas("token"))
+      print(plugin:kvSet("kept", 1, { ttl = 0 }), plugin:kvGet("kept"))
+    `),
+  )
+  assert.deepEqual(lines, ['true\tnil\tfalse', 'true\t1'])
+})
+
 test('§8 an entry whose ttl is math.huge stays for ever, also at the host', async () => {
   await withPlugin(pluginSource('print(plugin:kvSet("kept", 1, { ttl = math.huge }))'), ({ recorder }) => {
     assert.deepEqual(recorder.named('setKeyValue'), [['kept', { value: 1 }]])

@@ -60,7 +60,7 @@ export function installKeyValues(context: PluginContext): void {
     const secure = isTruthy(option(options, 'secure'))
     const entry: KeyValue = {
       value,
-      ...(seconds > 0 && seconds < Infinity ? { expiresAt: clock.now() + seconds * 1000 } : {}),
+      ...(seconds !== 0 && Number.isFinite(seconds) ? { expiresAt: clock.now() + seconds * 1000 } : {}),
       ...(secure ? { secure } : {}),
     }
     if (secure) hideStrings(value)
