@@ -77,8 +77,9 @@ export function createSchedules(clock: Clock): Schedules {
   function take(entry: Entry, now: number, wasSetBack: boolean): boolean {
     const { due, next, catchUp } = entry
     if (due === undefined || (due > now && !wasSetBack)) return false
-    // Of several that were missed the last one counts.
-    const last = due > now || now - due <= onTime ? due : next(now - Math.max(catchUp, onTime) - 1)
+    // Of several that were missed one is made up for. None is older than `due`, however long a plugin wants that to be done.
+    const youngEnough = Math.max(due, now - Math.max(catchUp, onTime))
+    const last = due > now || now - due <= onTime ? due : next(youngEnough - 1)
     entry.due = next(now)
     if (last !== undefined && last <= now) entry.run()
     return true

@@ -58,6 +58,9 @@ test('how young it has to be is for the plugin to say', async () => {
   for (const [catchUp, expected] of [
     [5 * minute, 1],
     [0, 0],
+    // More milliseconds than there have been, and than a date can have.
+    [8e15, 1],
+    [1e18, 1],
   ] as const) {
     const { clock, runs, run, schedules } = createStage()
     await schedules.add('@a/b', 1, { ...everyTenMinutes, catchUp }, run)
