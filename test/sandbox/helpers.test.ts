@@ -165,8 +165,12 @@ test('§8 an entry whose ttl is over before it begins is gone at once', async ()
 })
 
 test('§8 an entry whose ttl is math.huge stays for ever, also at the host', async () => {
-  await withPlugin(pluginSource('print(plugin:kvSet("kept", 1, { ttl = math.huge }))'), ({ recorder }) => {
-    assert.deepEqual(recorder.named('setKeyValue'), [['kept', { value: 1 }]])
+  const source = 'plugin:kvSet("kept", 1, { ttl = math.huge }) plugin:kvSet("too", 2, { ttl = 1e308 })'
+  await withPlugin(pluginSource(source), ({ recorder }) => {
+    assert.deepEqual(recorder.named('setKeyValue'), [
+      ['kept', { value: 1 }],
+      ['too', { value: 2 }],
+    ])
   })
 })
 

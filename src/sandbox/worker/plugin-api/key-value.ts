@@ -56,11 +56,12 @@ export function installKeyValues(context: PluginContext): void {
       limits.reached('keyValueBytes')
       return [false, bytesOf(`key-value store is full: ${size} of at most ${limits.keyValueBytes} bytes`)]
     }
-    const seconds = optionalNumber(option(options, 'ttl')) ?? Infinity
+    const seconds = optionalNumber(option(options, 'ttl')) ?? 0
+    const expiresAt = clock.now() + seconds * 1000
     const secure = isTruthy(option(options, 'secure'))
     const entry: KeyValue = {
       value,
-      ...(seconds !== 0 && Number.isFinite(seconds) ? { expiresAt: clock.now() + seconds * 1000 } : {}),
+      ...(seconds !== 0 && Number.isFinite(expiresAt) ? { expiresAt } : {}),
       ...(secure ? { secure } : {}),
     }
     if (secure) hideStrings(value)
