@@ -34,6 +34,16 @@ test('§17 a schedule is asked of the host, called when its time has come, and e
     },
   ))
 
+test('§17 a schedule whose missed runs are made up for at any age says so with math.huge', () =>
+  withPlugin(
+    pluginSource('print(type(plugin:cron("0 3 * * *", print, { catchUp = math.huge })))'),
+    ({ recorder }) => {
+      assert.deepEqual(recorder.logs(), ['info number'])
+      const expected = { kind: 'cron', expression: '0 3 * * *', catchUp: Number.MAX_VALUE }
+      assert.deepEqual(recorder.named('setSchedule'), [[1, expected]])
+    },
+  ))
+
 test('§17 a time that is none gives nil and a message, and holds nothing', () =>
   withPlugin(
     pluginSource(`

@@ -113,9 +113,10 @@ function numberOption<K extends string>(options: LuaValue, name: K): Partial<Rec
   const value = option(options, name)
   if (value === undefined) return {}
   const number = optionalNumber(value)
-  if (number === undefined || !Number.isFinite(number))
-    throw new Error(`the option ${name} must be a number, not ${typeName(value)}`)
-  return { [name]: number } as Partial<Record<K, number>>
+  if (number === undefined) throw new Error(`the option ${name} must be a number, not ${typeName(value)}`)
+  // The host takes finite ones: `math.huge` is as long as can be.
+  const finite = Math.max(-Number.MAX_VALUE, Math.min(number, Number.MAX_VALUE))
+  return { [name]: finite } as Partial<Record<K, number>>
 }
 
 function common(options: LuaValue): { timezone?: string; catchUp?: number } {
