@@ -191,6 +191,16 @@ test('without a declaration nothing is refused but to command', () => {
   assert.equal(told.length, 2)
 })
 
+test('what no manifest could allow is refused without the advice to add it there', () => {
+  for (const permissions of [undefined, { mqtt: { subscribe: ['$SYS/#'] } }]) {
+    const { guard } = guardOf(permissions)
+    assert.equal(
+      guard.subscribe('$SYS/#'),
+      'no plugin may subscribe to "$SYS/#": the topic is the broker\'s own',
+    )
+  }
+})
+
 test('every refusal is counted; the log hears once of each thing, and not of endlessly many', () => {
   const refusals = createRefusals()
   assert.equal(refusals.note('@a/b', 'host', 'x'), true)
