@@ -32,8 +32,17 @@ const formatter = remembering(
   keptFormatters,
 )
 
-/** Without a zone that of the host. Throws `Error` when there is no such zone. */
-export function createWallClock(timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone): WallClock {
+/** Milliseconds by which the wall is ahead of UTC at an instant. */
+type Offset = (instant: number) => number
+
+/**
+ * That of the host's process: as `os.date` has it. Node may have no name for it that it takes itself, such as with an
+ * empty `TZ`, or with `TZ=:/etc/localtime`.
+ */
+const ownOffset: Offset = (instant) => -new Date(instant).getTimezoneOffset() * minute
+
+/** Throws `Error` when there is no such zone. */
+function offsetIn(timeZone: string): Offset {
   // Capital letters make no difference, and no other zone.
   const zone = timeZone.toLowerCase()
   try {
@@ -41,9 +50,7 @@ export function createWallClock(timeZone = Intl.DateTimeFormat().resolvedOptions
   } catch {
     throw new Error(`there is no time zone '${timeZone}'; they are called as in Europe/Berlin`)
   }
-
-  /** Milliseconds by which the wall is ahead of UTC. */
-  function offset(instant: number): number {
+  return (instant) => {
     const shown = new Map(
       formatter(zone)
         .formatToParts(instant)
@@ -60,6 +67,11 @@ export function createWallClock(timeZone = Intl.DateTimeFormat().resolvedOptions
     )
     return wall - Math.floor(instant / 1000) * 1000
   }
+}
+
+/** Without a zone that of the host. Throws `Error` when there is no such zone. */
+export function createWallClock(timeZone?: string): WallClock {
+  const offset = timeZone === undefined ? ownOffset : offsetIn(timeZone)
 
   /** The first instant with another offset than at `from`, to the minute. */
   function changeBetween(from: number, to: number): number {

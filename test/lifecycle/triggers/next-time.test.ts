@@ -175,3 +175,24 @@ for (const [schedule, problem] of [
   test(`${JSON.stringify(schedule)} is refused`, async () => {
     await assert.rejects(createNextTime(schedule, Date.parse('2026-01-01T00:00:00Z')), problem)
   })
+
+test("without a zone it is that of the host's process, also one that Node has no name for", async () => {
+  const before = process.env.TZ
+  const found: Record<string, string[]> = {}
+  try {
+    for (const zone of ['Europe/Berlin', 'GMT+2', 'UTC0', '']) {
+      process.env.TZ = zone
+      found[zone] = await timesOf({ kind: 'at', time: '07:30' }, '2026-03-27T12:00:00Z', 2)
+    }
+  } finally {
+    if (before === undefined) delete process.env.TZ
+    else process.env.TZ = before
+  }
+  assert.deepEqual(found, {
+    // Summer time begins on the 29th.
+    'Europe/Berlin': ['03-28 06:30', '03-29 05:30'],
+    'GMT+2': ['03-28 09:30', '03-29 09:30'],
+    UTC0: ['03-28 07:30', '03-29 07:30'],
+    '': ['03-28 07:30', '03-29 07:30'],
+  })
+})
