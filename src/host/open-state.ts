@@ -75,7 +75,7 @@ export async function openState(settings: OpenStateSettings, scope: Scope): Prom
     // What counts is in the journal that all hosts share.
   } else if (file !== undefined && journal.live.seq > 0) {
     try {
-      refuseDoubtfulEdits(directory, writtenSnapshot(directory, journal, acknowledged), file)
+      refuseDoubtfulEdits(directory, writtenSnapshot(directory, journal, file), file)
     } catch (error) {
       throw new StartError(messageOf(error), { cause: error })
     }

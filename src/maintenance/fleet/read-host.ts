@@ -95,7 +95,7 @@ export async function readSingleHost(settings: DirectorySettings): Promise<Singl
   /** Whether the host that starts here next would write something down because of it. */
   function wasChanged(file: HostFile): boolean {
     if (acknowledged > journal.live.seq) return true
-    return handEdits(writtenSnapshot(directory, journal, acknowledged), file).length > 0
+    return handEdits(writtenSnapshot(directory, journal, file), file).length > 0
   }
 
   async function readPlugin(snapshot: PluginSnapshot): Promise<HostPlugin> {
