@@ -1,8 +1,9 @@
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { systemClock } from '../base/clock.ts'
 import { systemFileSystem } from '../base/file-system.ts'
 import { addKey, keyFileFault, readKeyFile } from '../base/key-file.ts'
 import type { KeyRing } from '../base/key-ring.ts'
+import { systemErrorCode } from '../base/problem.ts'
 import { noVault, type Vault } from '../journal/vault.ts'
 import { createSecretVault } from '../lifecycle/secrets/secret-vault.ts'
 import { rewriteSecrets } from './rewrite-secrets.ts'
@@ -26,7 +27,11 @@ export async function vaultOf(secretKeyFile: string | undefined): Promise<Vault>
 
 /** Makes a key file, or puts a new key on top of it. */
 export async function makeSecretKey(secretKeyFile: string): Promise<string> {
-  const { id, created } = await addKey(systemFileSystem, resolve(secretKeyFile))
+  const path = resolve(secretKeyFile)
+  const { id, created } = await addKey(systemFileSystem, path).catch((error: unknown) => {
+    if (systemErrorCode(error) !== 'ENOENT') throw error
+    throw new Error(`The folder ${dirname(path)} is not there; make it first.`, { cause: error })
+  })
   if (created) {
     return (
       `Made ${secretKeyFile} with the key ${id}. Keep a copy of it elsewhere: without it nobody reads the secrets again.\n` +

@@ -64,6 +64,11 @@ test('a key is made, used, rotated and taken out again on the command line; with
       /^lupine: HOST_SECRET_KEY_FILE cannot be used: ENOENT.*\n$/,
     ],
     [
+      ['secret-key', '--secret-key-file', '/no/such/key'],
+      1,
+      /^lupine: The folder \/no\/such is not there; make it first\.\n$/,
+    ],
+    [
       ['rotate-key', '--data-dir', directory],
       2,
       /^lupine: HOST_SECRET_KEY_FILE .* must be set for this command\.\n$/,
