@@ -104,3 +104,12 @@ test('docs/settings.md has every setting, and no page has another', () => {
     [],
   )
 })
+
+test('what docker-compose.yml takes from the environment is on the page, the processors included: Docker refuses more than there are', () => {
+  const taken = [...read('docker-compose.yml').matchAll(/(?<!\$)\$\{(\w+)/g)].map(([, name = '']) => name)
+  assert.deepEqual(taken, ['LUPINE_CPUS'])
+  assert.deepEqual(
+    taken.filter((name) => !read('docs/operation.md').includes(name)),
+    [],
+  )
+})
