@@ -67,7 +67,8 @@ export const RepositoryBody = Type.Object(
     url: Type.String({ minLength: 1, maxLength: 2_048 }),
     publicKey: Type.Optional(
       Type.Union([Type.String({ minLength: 1, maxLength: 2_048 }), Type.Null()], {
-        description: 'Pins it to a key: the line of a public key of minisign. Without it, a known pin stays',
+        description:
+          'The line of a public key of minisign that it is pinned to, or null; without it, a known pin stays',
       }),
     ),
   },
