@@ -10,4 +10,16 @@ if (!partNames.every(isFresh)) {
   const { status } = spawnSync(process.execPath, [builder], { stdio: 'inherit' })
   if (status !== 0) process.exit(status ?? 1)
 }
+
+// npm runs this by way of a shell. Some shells do not pass the signal on with which npm is ended, and nobody would end the host.
+if (process.env.npm_lifecycle_event === 'start') {
+  const { ppid } = process
+  const watch = setInterval(() => {
+    if (process.ppid === ppid) return
+    clearInterval(watch)
+    process.kill(process.pid, 'SIGTERM')
+  }, 1_000)
+  watch.unref()
+}
+
 await import('../dist/main.js')

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { until } from '../helpers/until.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -34,6 +36,25 @@ for (const [line, status, sentence] of wrong) {
     assert.match(ended.stderr, sentence)
   })
 }
+
+test('the host of npm start ends in order with the shell by way of which npm runs it', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const settings = { HOST_DATA_DIR: directory, HOST_HTTP_PORT: '0', HOST_MQTT_PORT: '0' }
+  const shell = spawn('sh', ['-c', '"$0" scripts/start.mjs; true', process.execPath], {
+    cwd: root,
+    env: { PATH: process.env.PATH ?? '', npm_lifecycle_event: 'start', ...settings },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  t.after(() => shell.kill('SIGKILL'))
+  let said = ''
+  shell.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
+  const closed = once(shell.stdout, 'close', { signal: AbortSignal.timeout(60_000) })
+  await until('the host', async () => said.includes('"msg":"ready"'))
+  shell.kill('SIGKILL')
+  // The host has the other end of it, too.
+  await closed
+  assert.match(said, /"msg":"stopped"/)
+})
 
 test('a repository whose files are not there, or no manifests, cannot be indexed, and the file is named', async (t) => {
   const folder = await temporaryDirectory(t)
