@@ -1,31 +1,20 @@
 import { useEffect, useState } from 'preact/hooks'
 import { pluginApi } from '../base/api.ts'
-import { onAnnouncements } from '../base/stream.ts'
 import type { Plugin } from '../base/types.ts'
 import { valueText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Empty, Failure } from '../parts/feedback.tsx'
 import { useGrowing } from '../parts/growing.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
+import { useChanges } from '../store/changes.ts'
 import { useRemote } from '../store/remote.ts'
 
 export function ObjectsTab({ plugin }: { plugin: Plugin }) {
   const { id, state } = plugin
   const { value, error, reload } = useRemote<{ objects: Record<string, unknown> }>(pluginApi(id, '/objects'))
-  const [changes, setChanges] = useState<ReadonlyMap<string, { value: unknown; removed: boolean }>>(new Map())
-  useEffect(
-    () =>
-      onAnnouncements((announcements) => {
-        const own = announcements.flatMap((announcement) =>
-          announcement.kind === 'object' && announcement.plugin === id ? [announcement] : [],
-        )
-        if (own.length > 0)
-          setChanges((before) => new Map([...before, ...own.map((change) => [change.path, change] as const)]))
-      }),
-    [id],
-  )
+  const { changes, forget } = useChanges('object', id, value)
   useEffect(() => {
-    setChanges(new Map())
+    forget()
     reload()
   }, [state])
   const objects = new Map(Object.entries(value?.objects ?? {}))

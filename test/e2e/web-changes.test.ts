@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import mqtt from 'mqtt'
+import type { Page } from 'playwright-core'
+import type { FixturePlugin } from '../helpers/fixture-repository.ts'
+import { createTcpProxy } from '../helpers/tcp-proxy.ts'
+import type { TestHost } from '../helpers/test-host.ts'
+import { lampHost, options, useBrowser } from './web-fixture.ts'
+
+/** What changes while a page of it is open: values, what there is, the login. */
+
+const open = useBrowser()
+const token = 'a-long-token-for-this-test-alone'
+
+/** Its value is what `value/set` says; each message on `add/…` adds a sensor, a control and a timer. */
+const meter: FixturePlugin = {
+  id: 'meter',
+  lua: `
+local plugin = Plugin:new("meter")
+local value = 1
+plugin:onInit(function()
+  local sensor = plugin:sensor("value", function() return value end)
+  plugin:upsertObject("reading", { value = value })
+  plugin:mqttSubscribe("value/set", function(_, payload)
+    value = tonumber(payload)
+    sensor:_notify()
+    plugin:updateObject("reading", { value = value })
+  end)
+  plugin:mqttSubscribe("add/+", function(topic)
+    plugin:sensor("sensor of " .. topic, function() return 42 end):_notify()
+    plugin:control("control of " .. topic, function() return 7 end, function() end):_notify()
+    plugin:setInterval(60000, function() end)
+  end)
+end)`,
+}
+
+async function running(host: TestHost, fullId: string): Promise<void> {
+  await host.request('POST', '/api/plugins/install', { body: { fullId } })
+  const { body } = await host.request('POST', `/api/plugins/${fullId}/toggle`, { body: { enabled: true } })
+  assert.equal(body.state, 'running')
+}
+
+async function logIn(page: Page): Promise<void> {
+  await page.getByLabel('Token of this host').fill(token)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByText('Live', { exact: true }).waitFor()
+}
+
+test('values are those of the host again after a break in which they changed', options, async (context) => {
+  const host = await lampHost(context, { plugins: [meter], settings: { token } })
+  await running(host, '@fixtures/meter')
+  const client = await mqtt.connectAsync(host.mqttUrl, { username: 'test', password: token })
+  context.after(() => client.endAsync())
+  const proxy = await createTcpProxy(context, host.url)
+  const { page } = await open(context, { url: `http://127.0.0.1:${proxy.port}` })
+  await page.goto('/plugins')
+  await logIn(page)
+  const places = {
+    controls: page.getByRole('list', { name: 'Sensors' }),
+    objects: page.locator('.objects dd'),
+  }
+  let value = 1
+  for (const [tab, place] of Object.entries(places)) {
+    await page.goto(`/plugins/@fixtures/meter/${tab}`)
+    await page.getByText('Live', { exact: true }).waitFor()
+    await place.getByText(String(value), { exact: true }).waitFor()
+    await client.publishAsync('value/set', String((value += 1)), { qos: 1 })
+    await place.getByText(String(value), { exact: true }).waitFor()
+    proxy.refuse()
+    await page.getByText('Disconnected, trying again…').waitFor()
+    await client.publishAsync('value/set', String((value += 1)), { qos: 1 })
+    proxy.pass()
+    await place.getByText(String(value), { exact: true }).waitFor()
+  }
+})
+
+test('what a plugin adds later is there without a reload', options, async (context) => {
+  const host = await lampHost(context, { plugins: [meter] })
+  await running(host, '@fixtures/meter')
+  const client = await mqtt.connectAsync(host.mqttUrl)
+  context.after(() => client.endAsync())
+  const { page } = await open(context, host)
+  await page.goto('/plugins/@fixtures/meter/controls')
+  await page.getByText('Live', { exact: true }).waitFor()
+  const sensors = page.getByRole('list', { name: 'Sensors' })
+  await sensors.getByText('value', { exact: true }).waitFor()
+  for (const name of ['one', 'two']) {
+    await client.publishAsync(`add/${name}`, '', { qos: 1 })
+    await sensors
+      .getByRole('listitem')
+      .filter({ hasText: `sensor of add/${name}` })
+      .getByText('42')
+      .waitFor()
+    await page.getByRole('textbox', { name: `control of add/${name}` }).waitFor()
+  }
+})
