@@ -94,3 +94,21 @@ test('what a plugin adds later is there without a reload', options, async (conte
     await page.getByRole('textbox', { name: `control of add/${name}` }).waitFor()
   }
 })
+
+test(
+  'the overview counts what a plugin holds at present, not when it was loaded',
+  options,
+  async (context) => {
+    const host = await lampHost(context, { plugins: [meter] })
+    await running(host, '@fixtures/meter')
+    const client = await mqtt.connectAsync(host.mqttUrl)
+    context.after(() => client.endAsync())
+    const { page } = await open(context, host)
+    await page.goto('/plugins/@fixtures/meter')
+    const held = page.locator('section', { has: page.getByRole('heading', { name: 'What it holds now' }) })
+    const timers = held.locator('dt', { hasText: 'Timers' }).locator('xpath=following-sibling::dd[1]')
+    await timers.getByText('0', { exact: true }).waitFor()
+    await client.publishAsync('add/one', '', { qos: 1 })
+    await timers.getByText('1', { exact: true }).waitFor()
+  },
+)

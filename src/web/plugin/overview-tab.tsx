@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { valuesAt, withReferences } from '../../schema/manifest/config-references.ts'
 import { permissionEntries } from '../../schema/manifest/permission-entries.ts'
 import type { PermissionSettings } from '../base/permission-words.ts'
@@ -7,6 +7,7 @@ import { dateTimeOf } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { fleet } from '../store/host.ts'
 import { busy, reload } from '../store/commands.ts'
+import { readPlugin } from '../store/plugins.ts'
 import { ChangeDialog } from './change-dialog.tsx'
 import { ConnectionsPanel } from './connections-panel.tsx'
 import { HooksPanel } from './hooks-panel.tsx'
@@ -14,6 +15,9 @@ import { Allowed } from './permission-list.tsx'
 import { PlacementPanel } from './placement-panel.tsx'
 import { labelOfPath } from './setting-places.ts'
 import { VersionsPanel } from './versions-panel.tsx'
+
+/** How often what it holds is read again, in milliseconds. */
+const lookInterval = 3_000
 
 const resourceWords: Readonly<Record<string, string>> = {
   timers: 'Timers',
@@ -38,6 +42,14 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
     plugin
   const doing = busy.value.has(plugin.id)
   const [updating, setUpdating] = useState(false)
+  // What it holds is no fact of the journal.
+  useEffect(() => {
+    void readPlugin(plugin.id)
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') void readPlugin(plugin.id)
+    }, lookInterval)
+    return () => clearInterval(timer)
+  }, [plugin.id])
   return (
     <div class="columns">
       <section class="panel">
