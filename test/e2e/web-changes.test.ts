@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { createTcpProxy } from '../helpers/tcp-proxy.ts'
 import type { TestHost } from '../helpers/test-host.ts'
-import { lampHost, options, useBrowser } from './web-fixture.ts'
+import { lamp, lampHost, options, runningLamp, useBrowser } from './web-fixture.ts'
 
 /** What changes while a page of it is open: values, what there is, the login. */
 
@@ -112,3 +112,21 @@ test(
     await timers.getByText('1', { exact: true }).waitFor()
   },
 )
+
+test('a login that has run out is asked for again, and nothing typed is lost', options, async (context) => {
+  const host = await lampHost(context, { settings: { token } })
+  await runningLamp(host)
+  const proxy = await createTcpProxy(context, host.url)
+  const { page } = await open(context, { url: `http://127.0.0.1:${proxy.port}` })
+  await page.goto(`/plugins/${lamp}/settings`)
+  await logIn(page)
+  await page.getByRole('textbox', { name: 'Room' }).fill('cellar')
+  await page.getByText('Saving stores the settings and reloads Lamp.').waitFor()
+  proxy.refuse()
+  await page.getByText('Disconnected, trying again…').waitFor()
+  await page.context().clearCookies()
+  proxy.pass()
+  await logIn(page)
+  assert.equal(await page.getByRole('textbox', { name: 'Room' }).inputValue(), 'cellar')
+  await page.getByText('Saving stores the settings and reloads Lamp.').waitFor()
+})

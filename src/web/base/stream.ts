@@ -1,6 +1,6 @@
 import { batch, signal } from '@preact/signals'
 import type { ExposedState, Exposure } from '../../schema/plugin/exposure.ts'
-import { needsToken } from './api.ts'
+import { get, needsToken } from './api.ts'
 import type { JournalEvent, LogEntry } from './types.ts'
 
 /** The one stream of everything that the host announces. */
@@ -56,9 +56,7 @@ export function openStream(after: number | undefined): void {
     connection.value = 'disconnected'
     // After an answer that is no stream the browser does not try again by itself.
     if (opened.readyState !== EventSource.CLOSED || opened !== source) return
-    setTimeout(() => {
-      if (opened === source && !needsToken.peek()) openStream(undefined)
-    }, retryTime)
+    setTimeout(() => void tryAgain(opened), retryTime)
   })
   opened.addEventListener('lifecycle', ({ data }) => {
     const event = JSON.parse(String(data)) as JournalEvent
@@ -74,6 +72,15 @@ export function openStream(after: number | undefined): void {
       collect({ kind, ...(JSON.parse(String(data)) as object) } as Announcement)
     })
   }
+}
+
+/** A stream does not say why it was refused: the login may have ended, as it does with the process that gave it. */
+async function tryAgain(refused: EventSource): Promise<void> {
+  const session = await get<{ required: boolean; authenticated: boolean }>('/api/session').catch(
+    () => undefined,
+  )
+  if (session?.required === true && !session.authenticated) needsToken.value = true
+  if (refused === source && !needsToken.peek()) openStream(undefined)
 }
 
 function collect(announcement: Announcement): void {
