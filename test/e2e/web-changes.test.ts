@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { createTcpProxy } from '../helpers/tcp-proxy.ts'
 import type { TestHost } from '../helpers/test-host.ts'
-import { lamp, lampHost, options, runningLamp, useBrowser } from './web-fixture.ts'
+import { heading, lamp, lampHost, options, runningLamp, useBrowser } from './web-fixture.ts'
 
 /** What changes while a page of it is open: values, what there is, the login. */
 
@@ -129,4 +129,29 @@ test('a login that has run out is asked for again, and nothing typed is lost', o
   await logIn(page)
   assert.equal(await page.getByRole('textbox', { name: 'Room' }).inputValue(), 'cellar')
   await page.getByText('Saving stores the settings and reloads Lamp.').waitFor()
+})
+
+test('a plugin that could not start is tried again where the page says so', options, async (context) => {
+  const late: FixturePlugin = {
+    id: 'late',
+    lua: `
+local plugin = Plugin:new("late")
+plugin:onInit(function()
+  if not plugin:kvGet("answers") then
+    plugin:kvSet("answers", true)
+    error("the meter does not answer")
+  end
+end)`,
+  }
+  const host = await lampHost(context, { plugins: [late] })
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/late' } })
+  const path = '/api/plugins/@fixtures/late/toggle'
+  const { body } = await host.request('POST', path, { body: { enabled: true } })
+  assert.equal(body.state, 'failed')
+  const { page } = await open(context, host)
+  await page.goto('/plugins/@fixtures/late')
+  await heading(page, 'Fixture late').waitFor()
+  await page.getByRole('alert').getByRole('button', { name: 'Try again' }).click()
+  await page.locator('.page-state .chip', { hasText: 'Running' }).waitFor()
+  await page.getByText('Fixture late is running.').waitFor()
 })

@@ -5,12 +5,12 @@ import { pluginPath } from '../base/router.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Failure } from '../parts/feedback.tsx'
 import { Note } from '../parts/note.tsx'
-import { readPlugin } from '../store/plugins.ts'
+import { reload } from '../store/commands.ts'
 import { limitName } from './limit-words.ts'
 
 /** What is to be said of a plugin whatever part of its page one looks at. */
 export function Condition({ plugin }: { plugin: Plugin }) {
-  const { id, name, error, restart, trial, integrity, limitsReached, stale, placement } = plugin
+  const { id, name, enabled, error, restart, trial, integrity, limitsReached, stale, placement } = plugin
   const absence = absenceInWords(plugin)
   return (
     <>
@@ -27,7 +27,7 @@ export function Condition({ plugin }: { plugin: Plugin }) {
       )}
       {error === null || absence !== '' ? null : (
         <>
-          <Failure text={error.message} onRetry={() => void readPlugin(id)} />
+          <Failure text={error.message} {...(enabled ? { onRetry: () => void reload(id) } : {})} />
           {error.log === undefined || error.log.length === 0 ? null : (
             <details class="panel last-lines">
               <summary>The last lines of its log</summary>
