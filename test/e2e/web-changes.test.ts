@@ -155,3 +155,15 @@ end)`,
   await page.locator('.page-state .chip', { hasText: 'Running' }).waitFor()
   await page.getByText('Fixture late is running.').waitFor()
 })
+
+test('a line of the log that is not from today says the day', options, async (context) => {
+  const host = await lampHost(context)
+  await runningLamp(host)
+  const { page } = await open(context, host)
+  const year = String(new Date().getFullYear())
+  // For the page it is three days later.
+  await page.clock.setFixedTime(Date.now() + 3 * 24 * 60 * 60 * 1_000)
+  await page.goto(`/plugins/${lamp}/logs`)
+  const line = page.getByRole('listitem').filter({ hasText: 'shining in kitchen' })
+  await line.locator('time', { hasText: year }).waitFor()
+})

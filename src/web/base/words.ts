@@ -119,7 +119,13 @@ export function timeOf(at: string | number): string {
   return timeFormat.format(new Date(at))
 }
 
-export function dateTimeOf(at: string): string {
+/** Of a line among others: one that is not from today says the day. */
+export function momentOf(at: string | number): string {
+  const isToday = new Date(at).toDateString() === new Date().toDateString()
+  return isToday ? timeOf(at) : dateTimeOf(at)
+}
+
+export function dateTimeOf(at: string | number): string {
   const date = new Date(at)
   if (Number.isNaN(date.getTime())) return '–'
   return dateTimeFormat.format(date)

@@ -1,6 +1,6 @@
 import { absenceInWords, placementInWords } from '../base/fleet-words.ts'
 import type { Plugin } from '../base/types.ts'
-import { dateTimeOf, timeOf, valueText } from '../base/words.ts'
+import { dateTimeOf, momentOf, valueText } from '../base/words.ts'
 import { pluginPath } from '../base/router.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Failure } from '../parts/feedback.tsx'
@@ -34,7 +34,7 @@ export function Condition({ plugin }: { plugin: Plugin }) {
               <ul class="lines" aria-label="The last lines of its log" tabIndex={0}>
                 {error.log.map(({ at, level, message }, index) => (
                   <li key={index} class={`line level-${level}`}>
-                    <time dateTime={at}>{timeOf(at)}</time>
+                    <time dateTime={at}>{momentOf(at)}</time>
                     <strong>{level}</strong>
                     <span class="message">{message}</span>
                   </li>
@@ -66,7 +66,7 @@ export function Condition({ plugin }: { plugin: Plugin }) {
         <Note>
           It has reached{' '}
           {limitsReached
-            .map(({ limit, value, at }) => `${limitName(limit)} (${valueText(value)}, at ${timeOf(at)})`)
+            .map(({ limit, value, at }) => `${limitName(limit)} (${valueText(value)}, at ${momentOf(at)})`)
             .join(', ')}
           . <a href={pluginPath(id, 'limits')}>See its limits</a>.
         </Note>

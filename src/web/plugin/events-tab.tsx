@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { Plugin } from '../base/types.ts'
-import { timeOf, valueText } from '../base/words.ts'
+import { momentOf, valueText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Empty } from '../parts/feedback.tsx'
 import { LineList } from '../parts/line-list.tsx'
@@ -55,7 +55,7 @@ function fitting(events: readonly EmittedEvent[], text: string): readonly Emitte
 function Line({ event: { at, name, data } }: { event: EmittedEvent }) {
   return (
     <div class="line">
-      <time>{timeOf(at)}</time>
+      <time>{momentOf(at)}</time>
       <strong>{breakable(name)}</strong>
       <code>{breakable(valueText(data))}</code>
     </div>

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { pluginApi, send, wordsWithDetails } from '../base/api.ts'
 import type { LimitDescription, Plugin } from '../base/types.ts'
-import { timeOf } from '../base/words.ts'
+import { momentOf } from '../base/words.ts'
 import { Failure, Loading } from '../parts/feedback.tsx'
 import { tell } from '../parts/notices.tsx'
 import { putPlugin } from '../store/plugins.ts'
@@ -104,7 +104,9 @@ function LimitField({ limit, text, reachedAt, onInput }: LimitFieldProps) {
     <div class={problem === '' ? 'field' : 'field wrong'}>
       <label class="label" for={id}>
         {limitName(name)}
-        {reachedAt === undefined ? null : <span class="chip tone-busy">Reached at {timeOf(reachedAt)}</span>}
+        {reachedAt === undefined ? null : (
+          <span class="chip tone-busy">Reached at {momentOf(reachedAt)}</span>
+        )}
       </label>
       <input
         id={id}

@@ -1,6 +1,6 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { LogEntry, Plugin } from '../base/types.ts'
-import { timeOf, valueText } from '../base/words.ts'
+import { momentOf, valueText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Empty, Failure } from '../parts/feedback.tsx'
 import { LineList } from '../parts/line-list.tsx'
@@ -70,7 +70,7 @@ function fitting(lines: readonly LogLine[], level: Level, text: string): readonl
 function Line({ line: { at, level, message, fields } }: { line: LogEntry }) {
   return (
     <div class={`line level-${level}`}>
-      <time dateTime={at}>{timeOf(at)}</time>
+      <time dateTime={at}>{momentOf(at)}</time>
       <strong>{level}</strong>
       <span class="message">
         {breakable(message)}
