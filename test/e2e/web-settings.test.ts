@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Page } from 'playwright-core'
 import { assertAccessible, assertFitsWidth } from '../helpers/browser.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { heading, lampHost, nameOf, options, useBrowser, views } from './web-fixture.ts'
@@ -199,3 +200,71 @@ for (const view of views) {
     assert.deepEqual(faults, [])
   })
 }
+
+const door: FixturePlugin = {
+  id: 'door',
+  lua: 'Plugin:new("door")',
+  manifest: {
+    configSchema: [
+      { key: 'room', type: 'string', label: 'Room' },
+      { key: 'code', type: 'password', label: 'Code' },
+      { key: 'mode', label: 'Mode', enum: ['open', 'shut'] },
+    ],
+  },
+}
+const doorPath = '/api/plugins/@fixtures/door'
+
+/** Lets a request of the page wait until it is released. */
+async function held(page: Page, method: string, pattern: string): Promise<() => void> {
+  let release = (): void => undefined
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  await page.route(pattern, async (route) => {
+    if (route.request().method() === method) await released
+    await route.continue()
+  })
+  return release
+}
+
+test('what is typed while the settings are being saved is kept', options, async (context) => {
+  const host = await lampHost(context, { plugins: [door] })
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/door' } })
+  const { page } = await open(context, host)
+  await page.goto('/plugins/@fixtures/door/settings')
+  const save = page.getByRole('button', { name: 'Save', exact: true })
+  const room = page.getByRole('textbox', { name: 'Room' })
+  const release = await held(page, 'POST', '**/config')
+  await room.fill('hall')
+  await page.getByLabel('Code', { exact: true }).fill('1234')
+  await save.click()
+  await page.getByText('Saving…').waitFor()
+  await room.fill('kitchen')
+  release()
+  await page.getByText('Saved. Fixture door is off.').waitFor()
+  assert.equal(await room.inputValue(), 'kitchen')
+  await page.getByText('Saving stores the settings. Fixture door is off and stays off.').waitFor()
+  assert.deepEqual(await page.locator('.changes tbody tr').allInnerTexts(), ['Room\t"hall"\t"kitchen"'])
+  await save.click()
+  await page.getByText('There is nothing to save').waitFor()
+  const config = { room: 'kitchen', code: '********' }
+  assert.deepEqual((await host.request('GET', doorPath)).body.config, config)
+})
+
+test('what is typed while the limits are being saved is kept', options, async (context) => {
+  const host = await lampHost(context, { plugins: [door] })
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/door' } })
+  const { page } = await open(context, host)
+  await page.goto('/plugins/@fixtures/door/limits')
+  const memory = page.getByRole('textbox', { name: 'Memory', exact: true })
+  const save = page.getByRole('button', { name: 'Save the limits' })
+  const release = await held(page, 'PUT', '**/limits')
+  await memory.fill('256')
+  await save.click()
+  await page.locator('button:disabled', { hasText: 'Save the limits' }).waitFor()
+  await memory.fill('512')
+  release()
+  await page.getByText('The limits of Fixture door are saved.').waitFor()
+  assert.equal(await memory.inputValue(), '512')
+  assert.equal(await save.isDisabled(), false)
+})

@@ -53,6 +53,19 @@ export function withDraft(config: Readonly<Record<string, unknown>>, draft: Draf
   return Object.fromEntries(result)
 }
 
+/**
+ * What has been typed while `sent` was on its way to the host. `shown`: the configuration as the form shows it now,
+ * `keys`: of all that was typed before and since.
+ */
+export function typedSince(
+  shown: Readonly<Record<string, unknown>>,
+  sent: Readonly<Record<string, unknown>>,
+  keys: Iterable<string>,
+): Draft {
+  const since = [...keys].filter((key) => JSON.stringify(shown[key]) !== JSON.stringify(sent[key]))
+  return new Map(since.map((key) => [key, shown[key]]))
+}
+
 export interface Difference {
   label: string
   before: string

@@ -32,7 +32,8 @@ export function LimitsTab({ plugin }: { plugin: Plugin }) {
         ),
       )
       putPlugin(await send<Plugin>('PUT', pluginApi(plugin.id, '/limits'), { limits }))
-      setTyped(new Map())
+      // What has been typed meanwhile stays.
+      setTyped((now) => new Map([...now].filter(([name, text]) => typed.get(name) !== text)))
       setFailure(undefined)
       tell(`The limits of ${plugin.name} are saved.`)
     } catch (reason) {

@@ -4,8 +4,16 @@ import { connection } from '../base/stream.ts'
 import type { ConfigCheck, Plugin } from '../base/types.ts'
 import { Empty, Failure } from '../parts/feedback.tsx'
 import { tell } from '../parts/notices.tsx'
-import { putPlugin } from '../store/plugins.ts'
-import { type Difference, differences, draftOf, hiddenValue, setDraft, withDraft } from './draft.ts'
+import { plugins, putPlugin } from '../store/plugins.ts'
+import {
+  type Difference,
+  differences,
+  draftOf,
+  hiddenValue,
+  setDraft,
+  typedSince,
+  withDraft,
+} from './draft.ts'
 import { SettingFields } from './setting-fields.tsx'
 import { labelAt } from './setting-places.ts'
 import { FormContext, formOf } from './settings-form.ts'
@@ -38,7 +46,9 @@ export function SettingsTab({ plugin }: { plugin: Plugin }) {
     setSaving(true)
     try {
       const saved = await send<Plugin>('POST', pluginApi(id, '/config'), { config })
-      setDraft(plugin, new Map())
+      const now = draftOf(id)
+      const shown = withDraft(plugins.peek()?.get(id)?.config ?? plugin.config, now)
+      setDraft(saved, typedSince(shown, config, [...draft.keys(), ...now.keys()]))
       putPlugin(saved)
       tell(savedWords(saved))
     } catch (reason) {
