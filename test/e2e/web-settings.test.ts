@@ -268,3 +268,22 @@ test('what is typed while the limits are being saved is kept', options, async (c
   assert.equal(await memory.inputValue(), '512')
   assert.equal(await save.isDisabled(), false)
 })
+
+test(
+  'what is typed over a secret and taken back leaves it as it was just saved',
+  options,
+  async (context) => {
+    const host = await lampHost(context, { plugins: [door] })
+    await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/door' } })
+    const { page } = await open(context, host)
+    await page.goto('/plugins/@fixtures/door/settings')
+    const code = page.getByLabel('Code', { exact: true })
+    await code.fill('1234')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('There is nothing to save').waitFor()
+    await code.fill('9')
+    await page.locator('.changes').getByText('new secret').waitFor()
+    await code.fill('')
+    await page.getByText('There is nothing to save').waitFor()
+  },
+)

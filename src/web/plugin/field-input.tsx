@@ -111,8 +111,9 @@ function TextInput({ field, id, value, describedBy, invalid, onChange }: FieldIn
 
 function SecretInput({ field, id, value, storedSecret, describedBy, invalid, onChange }: FieldInputProps) {
   const [revealed, setRevealed] = useState(false)
-  // What is cleared again is what was stored.
-  const before = useRef(storedSecret ? hiddenValue : undefined)
+  // What is cleared again is what is stored, be it since this form was opened.
+  const before = useRef<string | undefined>(undefined)
+  if (storedSecret) before.current = hiddenValue
   const text = storedSecret || value === undefined || value === null ? '' : valueText(value)
   return (
     <div class="secret">
