@@ -287,3 +287,25 @@ test(
     await page.getByText('There is nothing to save').waitFor()
   },
 )
+
+test(
+  'a stored value that is no choice any more is shown, and can be taken away',
+  options,
+  async (context) => {
+    const host = await lampHost(context, { plugins: [door] })
+    await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/door' } })
+    await host.request('POST', `${doorPath}/config`, { body: { config: { mode: 'shut' } } })
+    const configSchema = [{ key: 'mode', label: 'Mode', enum: ['open', 'locked'] }]
+    await host.publish([{ ...door, version: '2.0.0', manifest: { configSchema } }])
+    assert.equal((await host.request('POST', `${doorPath}/update`, { body: {} })).body.version, '2.0.0')
+    const { page } = await open(context, host)
+    await page.goto('/plugins/@fixtures/door/settings')
+    const mode = page.getByLabel('Mode')
+    await page.getByText('Mode must be one of "open", "locked".').waitFor()
+    assert.equal(await mode.locator('option:checked').innerText(), 'shut')
+    await mode.selectOption('Not set')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('There is nothing to save').waitFor()
+    assert.deepEqual((await host.request('GET', doorPath)).body.config, {})
+  },
+)

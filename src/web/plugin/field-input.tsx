@@ -37,10 +37,12 @@ function ChoiceInput({
   choices,
 }: FieldInputProps & { choices: unknown[] }) {
   const index = choices.findIndex((choice) => JSON.stringify(choice) === JSON.stringify(value))
+  // It was a choice of another version.
+  const isNone = index === -1 && value !== undefined && value !== null && value !== ''
   return (
     <select
       id={id}
-      value={String(index)}
+      value={isNone ? 'none of them' : String(index)}
       aria-describedby={describedBy}
       aria-invalid={invalid}
       onChange={({ currentTarget }) => onChange(choices[Number(currentTarget.value)])}
@@ -48,6 +50,7 @@ function ChoiceInput({
       <option value="-1">
         {field.default === null ? 'Not set' : `Default: ${valueText(field.default)}`}
       </option>
+      {isNone ? <option value="none of them">{valueText(value)}</option> : null}
       {choices.map((choice, position) => (
         <option key={position} value={String(position)}>
           {String(choice)}
