@@ -108,3 +108,40 @@ test(
     }
   },
 )
+
+/** Says much: a sentence, an address, and a tag of one long word. */
+const speaker: FixturePlugin = {
+  id: 'speaker',
+  lua: `
+local plugin = Plugin:new("speaker")
+local text = "The front door was opened at 07:30 by Ann and closed at 07:31; the alarm was armed at 07:32, the heating turned down."
+plugin:onInit(function()
+  plugin:sensor("address", function() return "http://camera.example/snapshots/2026/front-door.jpg?token=abcdefghijklmnopqrstuvwxyz" end)
+  expose(plugin:sensor("sentence", function() return text end), "sensor", { id = "last", name = "What was last", area = "Hall" })
+  local display = { value = text }
+  function display:get() return self.value end
+  function display:set(_, value) self.value = value end
+  expose(display, "text", { id = "display", name = "Display", area = "Hall" })
+end)`,
+  manifest: { tags: ['speech', 'w'.repeat(80)] },
+}
+
+for (const width of [1280, 320]) {
+  test(`a long value leaves room for its name (${width} pixels wide)`, options, async (context) => {
+    const host = await startTestHost({ plugins: [speaker] })
+    context.after(() => host.close())
+    await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/speaker' } })
+    const path = '/api/plugins/@fixtures/speaker/toggle'
+    assert.equal((await host.request('POST', path, { body: { enabled: true } })).body.state, 'running')
+    const { page } = await openPage(context, host, { theme: 'light', width })
+    await page.goto('/plugins/@fixtures/speaker/controls')
+    await page.getByRole('list', { name: 'Exposed' }).getByText('Display').waitFor()
+    await page.getByRole('list', { name: 'Sensors' }).getByText('address').waitFor()
+    const names = page.locator('.point > span')
+    for (const name of await names.all()) {
+      const box = await name.boundingBox()
+      assert.ok(box !== null && box.width >= 80, `${await name.innerText()} has ${box?.width ?? 0} pixels`)
+    }
+    await assertFitsWidth(page, 'long values')
+  })
+}
