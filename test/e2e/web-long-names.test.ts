@@ -145,3 +145,15 @@ for (const width of [1280, 320]) {
     await assertFitsWidth(page, 'long values')
   })
 }
+
+test('a tag that is one long word fits on a phone', options, async (context) => {
+  const host = await startTestHost({ plugins: [speaker] })
+  context.after(() => host.close())
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/speaker' } })
+  const { page } = await openPage(context, host, { theme: 'light', width: 320 })
+  for (const address of ['/plugins', '/catalog', '/plugins/@fixtures/speaker']) {
+    await page.goto(address)
+    await page.locator('.tag', { hasText: 'www' }).first().waitFor()
+    await assertFitsWidth(page, address)
+  }
+})
