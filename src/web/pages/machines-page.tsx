@@ -10,7 +10,8 @@ import { Sequence } from '../machine/sequence.tsx'
 import { Failure, Loading } from '../parts/feedback.tsx'
 import { tellFailure } from '../parts/notices.tsx'
 import { Page } from '../parts/page.tsx'
-import { journal, reachBack } from '../store/journal.ts'
+import { journal, reachBack, reachHost } from '../store/journal.ts'
+import { usePluginHistory } from '../store/plugin-history.ts'
 import { plugins } from '../store/plugins.ts'
 import { useStatesAt } from '../store/states-at.ts'
 import { useRemote } from '../store/remote.ts'
@@ -29,12 +30,19 @@ export function MachinesPage({ name }: { name: string }) {
     if (seq !== undefined) reachBack(Math.max(1, seq - sequenceLength)).catch(tellFailure)
   }, [seq])
 
+  useEffect(() => {
+    if (isHost && lastSeq > 0) reachHost(seq ?? lastSeq).catch(tellFailure)
+  }, [isHost, seq, lastSeq > 0])
+
+  const history = usePluginHistory(isHost ? '' : plugin)
   const own = useMemo(
     () =>
-      events.filter((event) =>
-        isHost ? event.plugin === null : plugin === '' ? event.plugin !== null : event.plugin === plugin,
-      ),
-    [events, plugin, isHost],
+      history.events.length > 0
+        ? history.events
+        : events.filter((event) =>
+            isHost ? event.plugin === null : plugin === '' ? event.plugin !== null : event.plugin === plugin,
+          ),
+    [history.events, events, plugin, isHost],
   )
   const until = own.filter((event) => event.seq <= (seq ?? lastSeq))
   const latest = until.at(-1)

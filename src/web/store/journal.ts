@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { pluginApi, request } from '../base/api.ts'
+import { request } from '../base/api.ts'
 import { onAnnouncements } from '../base/stream.ts'
 import type { JournalEvent } from '../base/types.ts'
 
@@ -17,9 +17,6 @@ export interface Journal {
 }
 
 export const journal = signal<Journal>({ events: [], lastSeq: 0 })
-
-/** Most events of one plugin that are shown. */
-const pluginHistoryLimit = 10_000
 
 /** Reads the newest page. Answers the number of the last event. */
 export async function loadJournal(): Promise<number> {
@@ -46,18 +43,26 @@ export async function reachBack(seq: number): Promise<void> {
   }
 }
 
-const readEvents = (after: number, limit: number): Promise<JournalEvent[]> =>
-  readPages('/api/history', after, limit)
-
-export function pluginHistory(id: string): Promise<JournalEvent[]> {
-  return readPages(pluginApi(id, '/history'), 0, pluginHistoryLimit)
+/**
+ * Reads on backwards until a start or stop of the host before `seq` is there; not for ever, as a host runs for months,
+ * and its plugins have many events.
+ */
+export async function reachHost(seq: number): Promise<void> {
+  for (;;) {
+    const { events } = journal.peek()
+    const first = events[0]?.seq ?? 1
+    if (first <= 1 || events.length > keptLimit / 2) return
+    if (events.some((event) => event.type.startsWith('Host') && event.seq <= seq)) return
+    await reachBack(first - 1)
+    if (journal.peek().events[0]?.seq === first) return
+  }
 }
 
 /** An answer may have fewer events than asked for, when they are large: the rest comes with the next one. */
-async function readPages(path: string, after: number, limit: number): Promise<JournalEvent[]> {
+async function readEvents(after: number, limit: number): Promise<JournalEvent[]> {
   const all: JournalEvent[] = []
   while (all.length < limit) {
-    const address = `${path}?after=${all.at(-1)?.seq ?? after}&limit=${limit - all.length}`
+    const address = `/api/history?after=${all.at(-1)?.seq ?? after}&limit=${limit - all.length}`
     const { events } = (await request<{ events: JournalEvent[] }>('GET', address)).body
     if (events.length === 0) break
     all.push(...events)
