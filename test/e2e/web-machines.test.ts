@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { openTestHost, type TestHost } from '../helpers/test-host.ts'
 import { endLatestFirst } from '../helpers/end-latest-first.ts'
@@ -41,6 +42,19 @@ test('a host that was started long ago has a state', options, async (context) =>
   await page.locator('.state.current', { hasText: 'ready' }).waitFor()
   const sequence = page.getByRole('list', { name: 'Sequence of events' }).getByRole('button')
   await sequence.filter({ hasText: 'Host ready' }).waitFor()
+})
+
+test('what an owner may change is no report of the host', options, async (context) => {
+  const host = await lampHost(context)
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/hello' } })
+  const { page } = await open(context, host)
+  await page.goto('/machines/plugin-lifecycle?plugin=@fixtures/hello')
+  const possible = page.getByRole('list', { name: 'Events that are possible now' })
+  await possible.getByRole('button', { name: 'Switch on' }).waitFor()
+  // It has no addresses whose secret could be renewed.
+  assert.equal(await possible.getByText('New secret').count(), 0)
+  await possible.getByRole('link', { name: 'Change the limits' }).click()
+  await page.getByRole('heading', { name: 'Limits' }).waitFor()
 })
 
 test('of a plugin with more events than are shown, the newest are', options, async (context) => {

@@ -33,7 +33,11 @@ export function PossibleEvents({ plugin }: { plugin: Plugin }) {
   const [updating, setUpdating] = useState(false)
   const doing = busy.value.get(plugin.id)
   const inFleet = (fleet.value ?? null) !== null
-  const events = (value?.nextEvents ?? []).filter((event) => inFleet || !ofFleet.has(event))
+  const events = (value?.nextEvents ?? []).filter((event) => {
+    // The page of the plugin has a button for it where there are such addresses.
+    if (event === 'PluginHookSecretChanged') return plugin.resources.httpHandlers > 0
+    return inFleet || !ofFleet.has(event)
+  })
   return (
     <div class="possible">
       <h3>Possible now</h3>
@@ -45,6 +49,14 @@ export function PossibleEvents({ plugin }: { plugin: Plugin }) {
               {event === 'PluginConfigured' ? (
                 <a class="button" href={pluginPath(plugin.id, 'settings')}>
                   Change the settings <small>{event}</small>
+                </a>
+              ) : event === 'PluginLimitsChanged' ? (
+                <a class="button" href={pluginPath(plugin.id, 'limits')}>
+                  Change the limits <small>{event}</small>
+                </a>
+              ) : event === 'PluginHookSecretChanged' ? (
+                <a class="button" href={pluginPath(plugin.id)}>
+                  Renew the secret of its addresses <small>{event}</small>
                 </a>
               ) : event === 'PluginPlaced' ? (
                 <a class="button" href={pluginPath(plugin.id)}>
