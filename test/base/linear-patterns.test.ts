@@ -47,7 +47,8 @@ test('the linter knows an expression that is not linear, and looks at every sour
 test('the patterns of the schemas are linear', async () => {
   const seen = new Set<unknown>()
   const patterns = new Set<string>()
-  for (const file of readdirSync(schemas)) {
+  const files = readdirSync(schemas, { recursive: true, encoding: 'utf8' })
+  for (const file of files.filter((name) => name.endsWith('.ts'))) {
     const module: Record<string, unknown> = await import(join(schemas, file))
     for (const pattern of patternsOf({ ...module }, seen)) patterns.add(pattern)
   }
