@@ -216,7 +216,11 @@ test('§6 who takes its time to go is to blame for what it keeps, and nobody goe
   assert.deepEqual(told, [[2, 'memory']])
   for (let second = 0; second < 20; second += 1) {
     beats(20)
-    turns.run(1, () => void (used.heap += 100))
+    turns.run(1, () => {
+      used.heap += 100
+      // Whoever runs when nothing fits any more has not filled the worker.
+      assert.equal(watch.culprit('memory'), 2)
+    })
     endTurn()
   }
   assert.deepEqual(told, [[2, 'memory']])
@@ -227,6 +231,8 @@ test('§6 who takes its time to go is to blame for what it keeps, and nobody goe
     [2, 'memory'],
     [1, 'memory'],
   ])
+  turns.forget(1)
+  turns.run(3, () => assert.equal(watch.culprit('memory'), 3))
 })
 
 test('§6 nobody has to go for garbage, and it is not collected for each byte more', () => {

@@ -106,7 +106,7 @@ export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog
     next = undefined
   }
 
-  const shown = (cell: 'running' | 'last' | 'largest'): number | undefined =>
+  const shown = (cell: 'running' | 'last' | 'largest' | 'evicted'): number | undefined =>
     Atomics.load(cells, turnCells[cell]) || undefined
 
   return {
@@ -122,8 +122,9 @@ export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog
     culprit(kind) {
       const running = shown('running')
       if (kind !== 'memory') return running ?? shown('last')
-      // What did not fit was asked for by the one that ran. Between two turns it is the one that kept most.
-      return running ?? shown('largest') ?? shown('last')
+      // While one that keeps too much is on its way out there is no room for anybody. Else what did not fit was asked for by
+      // the one that ran, and between two turns it is the one that kept most.
+      return shown('evicted') ?? running ?? shown('largest') ?? shown('last')
     },
     start() {
       next ??= clock.schedule(limits.beatInterval, tick)

@@ -200,6 +200,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     const grower = largest('staying')?.isolate
     if (grower === undefined) return
     evicted = { isolate: grower, at: beat() }
+    Atomics.store(cells, turnCells.evicted, grower)
     blame(grower, 'memory')
   }
 
@@ -284,6 +285,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
       told.delete(isolate)
       if (evicted?.isolate === isolate) {
         evicted = undefined
+        Atomics.store(cells, turnCells.evicted, 0)
         doubtful = room
       }
       if (Atomics.load(cells, turnCells.largest) === isolate) Atomics.store(cells, turnCells.largest, 0)

@@ -17,7 +17,9 @@ export const turnCells = {
   collecting: 5,
   /** Number of the worker's thread in the operating system; 0: it does not say. */
   thread: 6,
-  count: 7,
+  /** The isolate that has to go for its memory, until it has gone; 0: none. */
+  evicted: 7,
+  count: 8,
 } as const
 
 /** How isolates take turns in a worker that they share. */
