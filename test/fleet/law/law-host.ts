@@ -111,11 +111,16 @@ const keeper = createLeaseKeeper({
   },
 })
 
+let isEnding = false
 process.on('SIGTERM', () => {
+  isEnding = true
   void keeper
     .close()
     .then(() => bus.close())
     .then(() => process.exit(0))
 })
 await bus.start()
-await keeper.open()
+await keeper.open().catch((error: unknown) => {
+  // One that is ended while it opens is not waited for.
+  if (!isEnding) throw error
+})
