@@ -165,9 +165,10 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
           signal,
         )
         plugin.isolate = isolate
-        if (plugin.charged !== undefined) {
+        // Somebody may have unloaded it meanwhile, or loaded it once more: nobody would know of this isolate, and end it.
+        if (plugin.charged !== undefined || plugin.unloading || loaded.get(id) !== plugin) {
           await isolate.unload()
-          throw plugin.charged
+          throw plugin.charged ?? new Error('it was unloaded while it was being loaded')
         }
         for (const action of plugin.waiting.splice(0)) action(isolate)
         watch(id, plugin, isolate)

@@ -20,22 +20,23 @@ import { defaultPluginLimits } from '../../../src/schema/plugin/plugin-limits.ts
 const id = '@test/probe'
 const never = (): never => assert.fail('nobody asked for that')
 
-/** A loaded plugin whose worker is the test, and the broker's subscriptions by filter. */
-async function loaded() {
+/** A plugin whose worker is the test, and the broker's subscriptions by filter. `ready`: when the worker has loaded it. */
+function stage(ready: Promise<void> = Promise.resolve()) {
   const open = new Map<string, number>()
   let services: IsolateServices | undefined
+  let unloads = 0
   const count = (filter: string, change: number): void =>
     void open.set(filter, (open.get(filter) ?? 0) + change)
   const isolate: Partial<Isolate> = {
     resources: () => ({ ...noResources }),
-    unload: () => Promise.resolve(),
+    unload: () => Promise.resolve(void (unloads += 1)),
     ended: new Promise(() => undefined),
   }
   const sandbox: Partial<Sandbox> = {
     limits: defaultPluginLimits,
     load(_source, given) {
       services = given
-      return Promise.resolve(isolate as Isolate)
+      return ready.then(() => isolate as Isolate)
     },
   }
   const bus: Partial<Bus> = {
@@ -85,9 +86,17 @@ async function loaded() {
     typeof effects.load
   >[0]['installed']
   const { signal } = new AbortController()
-  await effects.load({ id, installed, config: {}, secrets: [], limits: {} }, signal)
-  assert.ok(services !== undefined)
-  return { effects, services, open }
+  const load = (): Promise<void> =>
+    effects.load({ id, installed, config: {}, secrets: [], limits: {} }, signal)
+  return { effects, load, open, services: () => services, unloads: () => unloads }
+}
+
+async function loaded() {
+  const { effects, load, open, services } = stage()
+  await load()
+  const given = services()
+  assert.ok(given !== undefined)
+  return { effects, services: given, open }
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
@@ -105,4 +114,26 @@ test('a subscription whose number is used again is closed, and the new one at th
   services.subscribeTopic(1, 'fourth')
   await effects.unload(id)
   assert.deepEqual(Object.fromEntries(open), { first: 0, second: 0, third: 0, fourth: 0 })
+})
+
+test('a plugin that is unloaded while it is being loaded ends when it has been loaded: nobody would know of it', async () => {
+  let finish = (): void => undefined
+  const { effects, load, unloads } = stage(new Promise((resolve) => (finish = resolve)))
+  const loading = load()
+  await settled()
+  await effects.unload(id)
+  finish()
+  await assert.rejects(loading, /unloaded while it was being loaded/)
+  assert.deepEqual([unloads(), effects.isLoaded(id)], [1, false])
+})
+
+test('of a plugin that is loaded twice at once the later one stays', async () => {
+  let finish = (): void => undefined
+  const { effects, load, unloads } = stage(new Promise((resolve) => (finish = resolve)))
+  const first = load()
+  const second = load()
+  finish()
+  await assert.rejects(first)
+  await second
+  assert.deepEqual([unloads(), effects.isLoaded(id)], [1, true])
 })
