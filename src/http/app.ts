@@ -62,9 +62,9 @@ export function createApp({
     handled({ method, route, status, duration })
   })
   app.use(createProblemAnswers({ clock, logger }))
-  app.use(async (context, next) => {
-    context.set({ ...securityHeaders })
-    await next()
+  app.use((context, next) => {
+    for (const [name, value] of usualHeaders) context.res.setHeader(name, value)
+    return next()
   })
   app.use(hooks)
   app.use(async (context, next) => {
@@ -79,11 +79,20 @@ export function createApp({
     context.path = canonicalPath(context.path)
     await next()
   })
+  /** By method and path. The router tries every pattern on each request, so it is asked only where there is one. */
+  const withoutParameters = new Map<string, Middleware>()
   for (const route of routes) {
+    const answer = answerRoute(route)
     for (const path of route.also === undefined ? [route.path] : [route.path, route.also]) {
-      router.register(path, [route.method], [answerRoute(route)])
+      if (!path.includes(':')) withoutParameters.set(`${route.method} ${path}`, answer)
+      router.register(path, [route.method], [answer])
     }
   }
+  app.use(async (context, next) => {
+    const answer = withoutParameters.get(`${context.method} ${context.path}`)
+    context.params = {}
+    await (answer === undefined ? next() : answer(context, next))
+  })
   app.use(router.routes())
   app.use(answerUnmatched(access))
   return app
@@ -111,6 +120,8 @@ export function createApp({
   }
 }
 
+const usualHeaders = Object.entries(securityHeaders)
+
 /** The route's main path with the parts that were given: the same for both addresses of a route. */
 function targetOf(route: Route, context: Context): string {
   const parameters = context.params as Record<string, string>
@@ -123,10 +134,10 @@ function withoutJson(answer: Answer | undefined): unknown {
   return json === undefined ? rest : { ...rest, body: JSON.parse(json.toString()) as unknown }
 }
 
-function send(context: Context, { status = 200, body, json, type, headers = {} }: Answer): void {
+function send(context: Context, { status = 200, body, json, type, headers }: Answer): void {
   context.status = status
   context.set('Content-Type', type ?? 'application/json; charset=utf-8')
-  context.set({ ...headers })
+  if (headers !== undefined) context.set({ ...headers })
   context.body = type === undefined ? (json ?? jsonText(body)) : body
 }
 

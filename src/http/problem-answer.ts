@@ -16,19 +16,18 @@ export function createProblemAnswers({ clock, logger }: { clock: Clock; logger: 
     const start = clock.monotonic()
     // Before a route rewrites it; without the query, which may hold what is not for a log.
     const instance = context.originalUrl.split('?', 1)[0] ?? ''
-    const logged = loggedPath(instance)
     try {
       await next()
     } catch (error) {
       if (context.headerSent) {
-        logger.warn('An answer broke off', { path: logged, error: messageOf(error) })
+        logger.warn('An answer broke off', { path: loggedPath(instance), error: messageOf(error) })
         context.res.destroy()
         return
       }
       const document = problemDocument(error, instance)
       if (!(error instanceof Problem)) {
         const cause = error instanceof Error ? error.stack : String(error)
-        logger.error('A request failed', { method: context.method, path: logged, error: cause })
+        logger.error('A request failed', { method: context.method, path: loggedPath(instance), error: cause })
       }
       const text = JSON.stringify(document)
       context.status = document.status
@@ -47,7 +46,7 @@ export function createProblemAnswers({ clock, logger }: { clock: Clock; logger: 
     }
     logger.debug('request', {
       method: context.method,
-      path: logged,
+      path: loggedPath(instance),
       status: context.status,
       ms: Math.round(clock.monotonic() - start),
     })
