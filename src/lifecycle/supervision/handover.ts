@@ -190,7 +190,9 @@ export function createHandover(
     cut(id) {
       letGo(id)
       effects.cut(id)
-      void effects.unload(id, { staysShown: true })
+      // One that is being loaded must not go on until its deadline, and it is not the plugin that has failed.
+      const go = loads.hold(id, moveToAnotherHost)
+      void effects.unload(id, { staysShown: true }).finally(go)
     },
     async removed(id, purged) {
       try {

@@ -123,6 +123,18 @@ test('a command whose load is ended by a move to another host is done: the next 
   assert.deepEqual([status, body.enabled, body.state, body.error], [200, true, 'unloaded', null])
 })
 
+test('a load that is cut, as another host has the plugin, ends at once, and is no failure of the plugin', async (context) => {
+  const { host, waiting } = await startLoading(context)
+  host.host.lifecycle.handover.cut('@fixtures/endless')
+  const { status, body } = await waiting
+  assert.deepEqual([status, body.enabled, body.state, body.error], [200, true, 'unloaded', null])
+  const last = (await facts(host)).at(-1)
+  assert.deepEqual(
+    [last?.type, last?.data.reason],
+    ['PluginUnloaded', 'interrupted by its move to another host'],
+  )
+})
+
 test('a load ends at once when its owner removes the plugin over MQTT', async (context) => {
   const { host, waiting } = await startLoading(context)
   const client = await connect(context, host.mqttUrl)
