@@ -22,7 +22,7 @@ const host = {
   minifySyntax: true,
   lineLimit: 160,
   legalComments: 'none',
-  entryPoints: ['src/main.ts'],
+  entryPoints: { main: 'src/launch.ts' },
   outdir: 'dist',
   // What is imported when it is first used is a file of its own, so that nobody else reads it.
   splitting: true,
@@ -42,7 +42,11 @@ const host = {
 }
 
 const parts = {
-  main: async () => bundle({ ...host, plugins: [onlyUsedByHost] }),
+  async main() {
+    // What Node has compiled of the program before this one (`src/launch.ts`).
+    await rm('dist/compile-cache', { recursive: true, force: true })
+    return bundle({ ...host, plugins: [onlyUsedByHost] })
+  },
   async worker() {
     const options = { ...(await json('src/sandbox/worker/esbuild.json')), outfile: 'dist/worker.js' }
     const program = await bundle({

@@ -10,6 +10,7 @@ import {
   utimesSync,
   writeFileSync,
 } from 'node:fs'
+import * as modules from 'node:module'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -132,6 +133,22 @@ test('the host is started as soon as all parts are what their sources give, and 
   const broken = copy.start('--version')
   assert.deepEqual([broken.status, broken.stdout], [1, ''])
   assert.match(broken.stderr, /main\.ts:\d+/)
+})
+
+test('what Node has compiled of the program is kept for the next start, until the program is another', async (t) => {
+  const copy = await checkout(t)
+  const kept = 'compile-cache'
+  const isKept = () => copy.files('dist').includes(kept)
+  assert.equal(copy.build('main').status, 0)
+  assert.equal(copy.start('--version').status, 0)
+  assert.equal(isKept(), 'enableCompileCache' in modules)
+  copy.append('src/main.ts', '\n// Changed.\n')
+  assert.equal(copy.build('main').status, 0)
+  assert.equal(isKept(), false)
+  // Nobody can keep anything there.
+  copy.write(join('dist', kept), '')
+  const { status, stderr } = copy.start('--version')
+  assert.deepEqual([status, stderr], [0, ''])
 })
 
 test('a part that does not exist cannot be built', async (t) => {
