@@ -9,7 +9,6 @@ import { isNewer } from '../../repository/versions.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import type { Origin, PluginFact } from '../../schema/journal/journal-event.ts'
 import type { Manifest } from '../../schema/manifest/manifest.ts'
-import type { PermissionEntry } from '../../schema/manifest/permissions.ts'
 import { changedPermissions } from './changed-permissions.ts'
 import { isSafeMode, type LifecycleContext, pluginError, snapshotOfPlugin } from '../context.ts'
 import { checkDependencies } from '../loading/dependency-check.ts'
@@ -17,8 +16,9 @@ import { installSource } from '../sources/install-source.ts'
 import { type LeftFolder, leftFolder } from '../sources/left-folder.ts'
 import type { CommandContext, InstallRequest, PurgeTarget } from '../lifecycle.ts'
 import type { Loader } from '../loading/loader.ts'
-import { matchFilesToJournal } from '../sources/match-files.ts'
+import { matchFilesToJournal, readAhead } from '../sources/match-files.ts'
 import { originRepository } from '../sources/origin-repository.ts'
+import { warnOfManifest, warnOfPermissions } from './release-warnings.ts'
 
 /** Changes which files of a plugin are there. Every function is called under the plugin's mutex. */
 export interface Installer {
@@ -38,20 +38,6 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
   async function requireDependencies(id: string, manifest: Manifest): Promise<void> {
     const { unmet } = await checkDependencies(context, id, manifest)
     if (unmet.length > 0) throw new Problem('dependency_unmet', unmet.map(({ message }) => message).join(' '))
-  }
-
-  /** The load says them in the plugin's own log, too. */
-  function warnOfManifest(id: string, { warnings }: Manifest): void {
-    if (warnings !== undefined) logger.warn('The manifest of a plugin has mistakes', { plugin: id, warnings })
-  }
-
-  function warnOfPermissions(id: string, next: Manifest, added: readonly PermissionEntry[]): void {
-    if (added.length === 0) return
-    logger.warn('An update may do more than the version before it', {
-      plugin: id,
-      version: next.version,
-      permissionsAdded: added.map(({ kind, value }) => `${kind} ${value}`),
-    })
   }
 
   async function stage({
@@ -78,7 +64,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
     const data = { ...release, source: 'folder' } as const
     await journal.append([...requested, { type: 'PluginInstalled', plugin: id, data }], by, requestKey)
     manifests.set(id, manifest)
-    warnOfManifest(id, manifest)
+    warnOfManifest(logger, id, manifest)
     await directory.prune(identifierOf(id), [])
     logger.warn('Installed a plugin from its folder: no repository could be asked for it', {
       plugin: id,
@@ -103,6 +89,20 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
     if (!isNewer(indexVersion, seen ?? version ?? '')) return
     const data = { indexVersion, keepsRevision: true } as const
     await journal.append([{ type: 'PluginVersionConfirmed', plugin: id, data }], by, requestKey)
+  }
+
+  /** Puts files back that are gone or no good: what can be read is its owner's to have changed, and stays. */
+  async function replaceUnreadable(id: string, staged: StagedPlugin, by: Origin): Promise<void> {
+    await matchFilesToJournal(context, id)
+    if ((await readAhead(context, id)) !== undefined) return
+    await unloadIfRunning(id, 'update', by)
+    try {
+      await staged.swapIn()
+      manifests.set(id, staged.manifest)
+    } finally {
+      await loadIfEnabled(id, 'update', by)
+    }
+    logger.warn('Fetched the files of a plugin again: they could not be read', { plugin: id })
   }
 
   /** Takes a running plugin down; `loading` again is the caller's. */
@@ -206,7 +206,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
         await journal.append([outcome], by, requestKey)
         if (failure !== undefined) throw failure
         manifests.set(id, staged.manifest)
-        warnOfManifest(id, staged.manifest)
+        warnOfManifest(logger, id, staged.manifest)
         // An earlier installation may have left versions that nobody can return to any more.
         await directory.prune(identifierOf(id), [])
         const done = { plugin: id, version, repository }
@@ -229,6 +229,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
         const same = JSON.stringify(staged.integrity) === JSON.stringify(before.integrity)
         if (staged.manifest.version === before.version && same) {
           await confirmVersion(id, staged.indexVersion, by, requestKey)
+          await replaceUnreadable(id, staged, by)
           return
         }
         await requireDependencies(id, staged.manifest)
@@ -256,9 +257,9 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
           await loadIfEnabled(id, 'update failed', by).catch(() => undefined)
           throw error
         }
-        warnOfPermissions(id, staged.manifest, added)
+        warnOfPermissions(logger, id, staged.manifest, added)
         manifests.set(id, staged.manifest)
-        warnOfManifest(id, staged.manifest)
+        warnOfManifest(logger, id, staged.manifest)
         await directory.prune(identifierOf(id), snapshotOfPlugin(context, id).context.kept)
         await loadIfEnabled(id, 'update', by)
         await returnFromTrial(id)

@@ -131,3 +131,25 @@ test('missing files come from a version that is kept before anybody is asked', a
   assert.deepEqual(await restored(again), [['1.0.0', 'kept', files]])
   assert.equal((await view(again)).state, 'running')
 })
+
+test('an update to the version that is installed fetches a file again that is gone, and leaves what can be read', async (context) => {
+  const host = await start(context)
+  await command(host, 'install', { fullId: '@fixtures/probe' })
+  await command(host, 'probe/toggle')
+  const init = join(host.directory, 'plugins', 'fixtures--probe', 'init.lua')
+  const original = await readFile(init, 'utf8')
+  await rm(init)
+  await command(host, 'probe/reload')
+  assert.equal((await view(host)).error, 'manifest_invalid')
+  await command(host, 'probe/update')
+  const running = { version: '1.0.0', state: 'running', repository: 'fixtures', error: null, intact: true }
+  assert.deepEqual([await view(host), await readFile(init, 'utf8')], [running, original])
+  // While it runs nobody notices that a file is gone; the next load would.
+  await rm(join(host.directory, 'plugins', 'fixtures--probe', 'plugin.json'))
+  await command(host, 'probe/update')
+  await command(host, 'probe/reload')
+  assert.deepEqual(await view(host), running)
+  await writeFile(init, `${original}-- mine`)
+  await command(host, 'probe/update')
+  assert.equal(await readFile(init, 'utf8'), `${original}-- mine`)
+})
