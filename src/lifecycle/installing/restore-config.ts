@@ -1,7 +1,14 @@
+import type { Manifest } from '../../schema/manifest/manifest.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import { normaliseFields } from '../manifests/fields.ts'
 import { withRows } from '../manifests/rows-of-text.ts'
-import { type RestoredConfig, restoreHidden, restoreSecrets } from '../secrets/restore-secrets.ts'
+import {
+  type RestoredConfig,
+  restoreHidden,
+  restoreSecrets,
+  withoutPlaceholders,
+} from '../secrets/restore-secrets.ts'
 
 /** A plugin's configuration as somebody has written it who sees placeholders, with what they stand for. */
 export function restoreConfig(context: LifecycleContext, id: string, incoming: Config): RestoredConfig {
@@ -9,4 +16,12 @@ export function restoreConfig(context: LifecycleContext, id: string, incoming: C
   const fields = context.manifests.knownFields(id)
   if (fields === undefined) return { config: restoreHidden(incoming, before), errors: [] }
   return restoreSecrets(fields, incoming, withRows(fields, before))
+}
+
+/** The same of a plugin for which nothing is stored yet; undefined: nobody knows its manifest. */
+export function openConfig(
+  manifest: Manifest | undefined,
+  incoming: Config,
+): ReturnType<typeof withoutPlaceholders> {
+  return withoutPlaceholders(manifest && normaliseFields(manifest), incoming)
 }

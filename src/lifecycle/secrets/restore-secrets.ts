@@ -156,9 +156,42 @@ export function restoredPlaces(incoming: unknown, restored: unknown, path: strin
   )
 }
 
-/** As `restoreSecrets` where no manifest says what is secret: every placeholder keeps the stored value. */
+/** As `restoreSecrets` where no manifest says what is secret: every placeholder keeps the stored value, or is removed. */
 export function restoreHidden(incoming: Config, stored: Config): Config {
-  return mapMembers(incoming, (key, value) =>
-    value === hiddenValue && Object.hasOwn(stored, key) ? stored[key] : value,
-  )
+  return mapMembers(incoming, (key, value) => {
+    if (value !== hiddenValue) return value
+    return Object.hasOwn(stored, key) ? stored[key] : absent
+  })
+}
+
+/**
+ * What somebody sent for whom nothing is stored: placeholders stand for nothing, and are left out. `places`: pointers to
+ * them. `fields`: undefined where no manifest says what is secret.
+ */
+export function withoutPlaceholders(
+  fields: readonly Field[] | undefined,
+  incoming: Config,
+): { config: Config; places: string[] } {
+  const places: string[] = []
+
+  function open(value: unknown, place: Place | undefined, path: string, depth: number): unknown {
+    if (value === hiddenValue && (place?.secret ?? true)) {
+      places.push(path)
+      return absent
+    }
+    if (depth > jsonDepthLimit) return value
+    if (Array.isArray(value)) {
+      const below = place && placeOfItem(place)
+      return value
+        .map((item, index) => open(item, below, `${path}/${index}`, depth + 1))
+        .filter((item) => item !== absent)
+    }
+    if (!isJsonObject(value)) return value
+    return mapMembers(value, (key, member) =>
+      open(member, place && placeOfMember(place, key, member), `${path}/${escapePointer(key)}`, depth + 1),
+    )
+  }
+
+  const config = open(incoming, fields && wholeConfig(fields), '/config', 0) as Config
+  return { config, places }
 }

@@ -8,7 +8,7 @@ import type { Fact } from '../../schema/journal/journal-event.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
 import { readChosenLimits } from '../../schema/plugin/plugin-limits.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
-import { restoreConfig } from '../installing/restore-config.ts'
+import { openConfig, restoreConfig } from '../installing/restore-config.ts'
 import type { Patiently } from './patiently.ts'
 import { unknownVersion } from '../sources/missing-files.ts'
 
@@ -114,7 +114,9 @@ async function factsOfAddedPlugin(
   const { id, config = {}, limits = {}, enabled = false } = entry
   const repository = entry.repository ?? null
   const facts: Fact[] = []
-  if (!isInstalled(stateOf(snapshotOfPlugin(context, id)))) {
+  if (isInstalled(stateOf(snapshotOfPlugin(context, id)))) {
+    if (Object.keys(config).length > 0) facts.push(...factsOfConfig(context, id, config))
+  } else {
     // Files that are there count as installed; others are fetched when the plugin is loaded.
     const found = await context.directory.read(identifierOf(id)).catch(() => undefined)
     const version = found?.manifest.version ?? entry.version ?? unknownVersion
@@ -122,8 +124,18 @@ async function factsOfAddedPlugin(
     const data = { version, indexVersion: version, repository, integrity }
     facts.push({ type: 'PluginInstallRequested', plugin: id, data: { repository, version } })
     facts.push({ type: 'PluginInstalled', plugin: id, data })
+    const open = openConfig(found?.manifest, config)
+    if (open.places.length > 0)
+      context.logger.warn(
+        'A plugin in .host.json has placeholders for secrets that are not here: set them anew',
+        {
+          plugin: id,
+          places: open.places,
+        },
+      )
+    if (Object.keys(open.config).length > 0)
+      facts.push({ type: 'PluginConfigured', plugin: id, data: { config: open.config } })
   }
-  if (Object.keys(config).length > 0) facts.push({ type: 'PluginConfigured', plugin: id, data: { config } })
   if (Object.keys(limits).length > 0) facts.push(...factsOfLimits(context, id, limits))
   if (enabled) facts.push(enabledFact(context, id))
   return facts

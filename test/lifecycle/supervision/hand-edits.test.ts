@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { silentLogger } from '../../../src/base/log.ts'
 import { endLatestFirst } from '../../helpers/end-latest-first.ts'
 import { startTestHost } from '../../helpers/test-host.ts'
 
@@ -32,4 +33,38 @@ test('a .host.json without its member journal is taken as a whole, also where ol
       .map(({ type, data }: { type: string; data: unknown }) => [type, data]),
     [['PluginConfigured', { config: { count: 2 } }]],
   )
+})
+
+test('placeholders in an entry that somebody has added stand for nothing, and are no secrets', async (context) => {
+  const lines: string[] = []
+  const first = await startTestHost({
+    logger: {
+      ...silentLogger,
+      warn: (message, fields) => lines.push(`${message} ${JSON.stringify(fields?.places)}`),
+    },
+    hostFile: {
+      plugins: {
+        installed: [
+          // As GET /api/plugins of another host shows them.
+          {
+            id: '@fixtures/hello',
+            config: { apiKey: '********', name: 'a', accounts: [{ user: 'u', password: '********' }] },
+          },
+        ],
+      },
+    },
+  })
+  endLatestFirst(context, () => first.close())
+  const { plugins } = JSON.parse(await readFile(join(first.directory, '.host.json'), 'utf8'))
+  assert.deepEqual(plugins.installed[0].config, { name: 'a', accounts: [{ user: 'u' }] })
+  const saved = await first.request('POST', '/api/plugins/hello/config', {
+    body: { config: { apiKey: '********', name: 'b' } },
+  })
+  assert.equal(saved.status, 200)
+  const after = JSON.parse(await readFile(join(first.directory, '.host.json'), 'utf8'))
+  assert.deepEqual(after.plugins.installed[0].config, { name: 'b' })
+  const told = lines.filter((line) => line.includes('placeholders'))
+  assert.deepEqual(told, [
+    'A plugin in .host.json has placeholders for secrets that are not here: set them anew ["/config/apiKey","/config/accounts/0/password"]',
+  ])
 })
