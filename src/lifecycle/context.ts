@@ -20,6 +20,7 @@ import type { Manifests } from './manifests/manifests.ts'
 import type { Namespaces } from './trust/namespaces.ts'
 import type { HostEnvironment } from './permissions/plugin-environment.ts'
 import type { PluginEffects } from './running/plugin-effects.ts'
+import type { BegunPurges } from './stores/begun-purges.ts'
 import type { RetainedTopics } from './stores/retained-topics.ts'
 
 /** What the parts of the lifecycle share. */
@@ -36,6 +37,7 @@ export interface LifecycleContext {
   readAtStart: Map<string, InstalledFiles | undefined>
   stores: KeyValueStores
   retained: RetainedTopics
+  purges: BegunPurges
   ownership: Ownership
   /** Absent: this host works by itself. */
   sharedFiles: SharedFiles | undefined

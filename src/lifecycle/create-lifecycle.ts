@@ -48,6 +48,7 @@ import { createRepositories } from './commands/repositories.ts'
 import { defaultRestartPolicy, type RestartPolicy } from './loading/restart-policy.ts'
 import { createSafeModeState } from './supervision/safe-mode-state.ts'
 import { createStartAndStop, type StartAndStop } from './supervision/start-and-stop.ts'
+import { createBegunPurges } from './stores/begun-purges.ts'
 import { createRetainedTopics } from './stores/retained-topics.ts'
 import { createHandover, type Handover } from './supervision/handover.ts'
 import { createSupervisor } from './supervision/supervisor.ts'
@@ -164,6 +165,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     readAtStart: new Map(),
     stores,
     retained,
+    purges: createBegunPurges(settings),
     ownership: settings.ownership ?? ownsAll,
     sharedFiles: settings.sharedFiles,
     mutex,

@@ -33,7 +33,8 @@ export interface Installer {
 }
 
 export function createInstaller(context: LifecycleContext, loader: Loader): Installer {
-  const { journal, directory, repositories, manifests, stores, retained, sharedFiles, logger } = context
+  const { journal, directory, repositories, manifests, stores, retained, purges, sharedFiles, logger } =
+    context
 
   async function requireDependencies(id: string, manifest: Manifest): Promise<void> {
     const { unmet } = await checkDependencies(context, id, manifest)
@@ -169,6 +170,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
   async function purgeFiles(id: string, purge: readonly PurgeTarget[]): Promise<void> {
     if (purge.includes('kv')) await writing(() => stores.remove(id))
     if (purge.includes('files')) await directory.remove(identifierOf(id))
+    if (purge.length > 0) await purges.end(id)
   }
 
   return {
@@ -280,6 +282,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
     returnFromTrial,
 
     async uninstall(id, purge, { by, requestKey }) {
+      if (purge.length > 0) await writing(() => purges.begin(id))
       await unloadIfRunning(id, 'uninstall', by)
       const facts = decide(snapshotOfPlugin(context, id), { type: 'uninstall', purged: [...purge] })
       await journal.append(facts, by, requestKey)

@@ -22,9 +22,10 @@ export async function recoverPlugins(
   loader: Loader,
   installer: Installer,
 ): Promise<void> {
-  const { journal, directory, ownership, logger } = context
+  const { journal, directory, ownership, purges, sharedFiles, logger } = context
   await directory.recover()
   const replaced = await directory.replaced()
+  const isPurging = await purges.left()
   const slot = createSlots(pluginsAtOnce)
   const recover = async (id: string, before: PluginState): Promise<void> => {
     if (ownership.owns(id)) {
@@ -33,7 +34,10 @@ export async function recoverPlugins(
         logger.info('The last run ended without unloading a plugin', { plugin: id, was: before })
       }
     }
-    if (before === 'uninstalled') await repeatPurge(context, installer, id)
+    // In a fleet it was another host that uninstalled it.
+    if (before === 'uninstalled' && (isPurging(id) || sharedFiles !== undefined))
+      await repeatPurge(context, installer, id)
+    else if (isPurging(id)) await purges.end(id)
     if (isInstalled(before)) await tryToMatchFiles(context, id)
     // A crash may have come between a replacement and the removal of what it made superfluous.
     const identifier = identifierOf(id)

@@ -1,0 +1,60 @@
+import { join } from 'node:path'
+import { createFile, type FileSystem } from '../../base/file-system.ts'
+import type { Logger } from '../../base/log.ts'
+import { makePrivateDirectory, privateFileMode } from '../../base/private-files.ts'
+import { messageOf, systemErrorCode } from '../../base/problem.ts'
+import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
+
+/** Folder in the data directory; one empty file a plugin. */
+const folderName = '.purging'
+
+/**
+ * Which uninstallations are about to remove files or stored values. A crash may come in between, so the next start repeats
+ * those; any other leaves alone what somebody has put there since.
+ */
+export interface BegunPurges {
+  /** It is on disk when this resolves. Throws what the system says. */
+  begin(plugin: string): Promise<void>
+  /** Never rejects: one that stays is looked at again by the next start. */
+  end(plugin: string): Promise<void>
+  /** Those that did not come to their end. Only for the start. Never rejects. */
+  left(): Promise<(plugin: string) => boolean>
+}
+
+export function createBegunPurges(settings: {
+  /** The data directory. */
+  directory: string
+  files: FileSystem
+  logger: Logger
+}): BegunPurges {
+  const { files, logger } = settings
+  const folder = join(settings.directory, folderName)
+  const nameOf = (plugin: string): string => directoryName(identifierOf(plugin))
+
+  return {
+    async begin(plugin) {
+      await makePrivateDirectory(files, folder)
+      await createFile(files, join(folder, nameOf(plugin)), '', privateFileMode).catch((error: unknown) => {
+        if (systemErrorCode(error) !== 'EEXIST') throw error
+      })
+    },
+    async end(plugin) {
+      await files.rm(join(folder, nameOf(plugin)), { force: true }).catch((error: unknown) =>
+        logger.warn('It could not be noted that an uninstallation has removed everything', {
+          plugin,
+          error: messageOf(error),
+        }),
+      )
+    },
+    async left() {
+      const names = new Set(
+        await files.readdir(folder).catch((error: unknown) => {
+          if (systemErrorCode(error) !== 'ENOENT')
+            logger.warn('A folder cannot be read', { path: folder, error: messageOf(error) })
+          return []
+        }),
+      )
+      return (plugin) => names.has(nameOf(plugin))
+    },
+  }
+}
