@@ -46,6 +46,8 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   const { lifecycle, bus, root, prefix, hostId, hostVersion, logger, speaksFor = () => true } = settings
   const published = createPublishedDevices()
   const waiting = new Set<string>()
+  /** Plugins with a device that is not shown, by the topic that another one has. */
+  const leftOut = new Map<string, Set<string>>()
   const subscriptions: BusSubscription[] = []
   const cleanUps: (() => void)[] = []
   let starting: Promise<void> | undefined
@@ -68,13 +70,16 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
       if (kept.has(key)) continue
       published.forget(key)
       publish(topic, '')
+      for (const plugin of leftOut.get(topic) ?? []) schedule(plugin)
+      leftOut.delete(topic)
     }
   }
 
   /** Two devices may have one topic: Home Assistant does not take every character that an id may have. */
-  function isTaken(topic: string, key: string): boolean {
+  function isTaken(topic: string, key: string, plugin: string): boolean {
     const other = published.keyAt(topic)
     if (other === undefined || other === key) return false
+    leftOut.set(topic, (leftOut.get(topic) ?? new Set()).add(plugin))
     logger.warn('Home Assistant cannot tell two plugins apart; the second one is not shown', {
       plugin: key,
       other,
@@ -104,7 +109,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   ): void {
     const key = keyOf({ plugin: plugin.id, device })
     const topic = discoveryTopic(prefix, hostId, plugin, device)
-    if (isTaken(topic, key)) return
+    if (isTaken(topic, key, plugin.id)) return
     const present = published.get(key)
     const sources = sourcesOf(plugin, exposures, bridged)
     // Of hundreds of devices mostly one has changed.

@@ -227,8 +227,8 @@ test('After a restart what is gone meanwhile is taken away by name', async (t) =
   assert.equal(seen.filter((shown) => shown === '-').length, 0)
 })
 
-test('Two plugins that Home Assistant could not tell apart do not overwrite each other', async (t) => {
-  const { homeAssistant, published, logger } = await stage(t, {
+test('Two plugins that Home Assistant could not tell apart do not overwrite each other, and one that is left takes the place', async (t) => {
+  const { homeAssistant, published, become, logger } = await stage(t, {
     '@acme/lamp.a': { ...exposing({ a: sensor }), plugin: pluginNamed('@acme/lamp.a') },
     '@acme/lamp_a': { ...exposing({ b: sensor }), plugin: pluginNamed('@acme/lamp_a') },
   })
@@ -238,6 +238,13 @@ test('Two plugins that Home Assistant could not tell apart do not overwrite each
     logger.lines.map(({ level, message }) => [level, message]),
     [['warn', 'Home Assistant cannot tell two plugins apart; the second one is not shown']],
   )
+  become('@acme/lamp.a', undefined)
+  await Promise.resolve()
+  const at = 'homeassistant/device/home_acme_lamp_a/config'
+  assert.deepEqual((await published()).slice(1), [
+    [at, '-'],
+    [at, 'b:sensor'],
+  ])
 })
 
 test('After close nothing more is said, and the device stays', async (t) => {
