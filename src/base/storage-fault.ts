@@ -11,6 +11,10 @@ const reasons: Readonly<Record<string, string>> = {
   EACCES: 'The host may not write to the data directory; give its user the right to and try again.',
   EPERM: 'The host may not write to the data directory; give its user the right to and try again.',
   EIO: 'The disk of the data directory reports an error; check it and try again.',
+  EBUSY:
+    'A folder of the data directory is in use, or mounted by itself, and cannot be replaced; unmount it, mount all of the data directory instead, and try again.',
+  EXDEV:
+    'The folders in the data directory are not on one file system, or in a layer of a container image; put all of the data directory on one volume, and try again.',
   EMFILE: 'The host has too many files open; raise the limit (ulimit -n) and try again.',
   ENFILE: 'The machine has too many files open; close other programs and try again.',
 }

@@ -153,6 +153,8 @@ test('each way in which a disk refuses has a sentence that says what to do', asy
     EPERM: /may not write/,
     EIO: /reports an error/,
     EFBIG: /ulimit -f/,
+    EBUSY: /mounted by itself/,
+    EXDEV: /on one volume/,
     EMFILE: /ulimit -n/,
     ENFILE: /too many files/,
   })) {
