@@ -1,4 +1,3 @@
-import { keptRelease } from '../../../machines/plugin-lifecycle.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
 import { writing } from '../../base/storage-fault.ts'
 import { decide, requireKept } from '../../journal/decide.ts'
@@ -17,6 +16,7 @@ import { type LeftFolder, leftFolder } from '../sources/left-folder.ts'
 import type { CommandContext, InstallRequest, PurgeTarget } from '../lifecycle.ts'
 import type { Loader } from '../loading/loader.ts'
 import { matchFilesToJournal, readAhead } from '../sources/match-files.ts'
+import { requireKeptFiles } from '../sources/kept-files.ts'
 import { originRepository } from '../sources/origin-repository.ts'
 import { warnOfManifest, warnOfPermissions } from './release-warnings.ts'
 
@@ -27,6 +27,8 @@ export interface Installer {
   rollback(id: string, version: string | undefined, command: CommandContext): Promise<void>
   /** Takes a plugin that failed in the trial of an update back to the version before. Whether it did. */
   returnFromTrial(id: string): Promise<boolean>
+  /** Whether that could not be written down. */
+  isReturning(id: string): boolean
   uninstall(id: string, purge: readonly PurgeTarget[], command: CommandContext): Promise<void>
   /** Removes what an uninstallation was asked to remove; repeated at the start, in case a crash came between. */
   purge(id: string, purge: readonly PurgeTarget[]): Promise<void>
@@ -35,6 +37,8 @@ export interface Installer {
 export function createInstaller(context: LifecycleContext, loader: Loader): Installer {
   const { journal, directory, repositories, manifests, stores, retained, purges, sharedFiles, logger } =
     context
+  /** Plugins that are to go back to the version before an update. */
+  const returning = new Set<string>()
 
   async function requireDependencies(id: string, manifest: Manifest): Promise<void> {
     const { unmet } = await checkDependencies(context, id, manifest)
@@ -137,21 +141,11 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
     await manifests.refresh(id)
   }
 
-  /** A crash in mid-update may have cost a version: another one must not take its place in silence. */
-  async function requireFiles(id: string, version: string | undefined): Promise<void> {
-    await matchFilesToJournal(context, id)
-    const release = keptRelease(snapshotOfPlugin(context, id).context, version)
-    if (release === undefined || (await directory.hasKept(identifierOf(id), release))) return
-    throw new Problem(
-      'invalid_transition',
-      `The files of ${id} ${release.version} are not on this host any more; update to that version instead.`,
-    )
-  }
-
   async function returnFromTrial(id: string): Promise<boolean> {
     const snapshot = snapshotOfPlugin(context, id)
     const { trial, version, error, kept } = snapshot.context
     const [before] = kept
+    returning.delete(id)
     if (trial === null || before === undefined || stateOf(snapshot) !== 'failed') return false
     if (!(await directory.hasKept(identifierOf(id), before))) {
       logger.error('An update does not run, and the files of the version before are gone', {
@@ -162,7 +156,9 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
     }
     logger.warn('An update does not run; the version before returns', { plugin: id, version, error })
     const reason = `version ${version} did not run: ${error?.message ?? 'unknown reason'}`
+    returning.add(id)
     await rollBack(id, { reason, version: undefined }, 'supervisor')
+    returning.delete(id)
     await loadIfEnabled(id, 'rollback', 'supervisor')
     return true
   }
@@ -273,13 +269,14 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
     async rollback(id, version, { by, requestKey }) {
       const reason = 'asked for'
       requireKept(snapshotOfPlugin(context, id), version)
-      await requireFiles(id, version)
+      await requireKeptFiles(context, id, version)
       await unloadIfRunning(id, 'rollback', by)
       await rollBack(id, { reason, version }, by, requestKey)
       await loadIfEnabled(id, 'rollback', by)
     },
 
     returnFromTrial,
+    isReturning: (id) => returning.has(id),
 
     async uninstall(id, purge, { by, requestKey }) {
       if (purge.length > 0) await writing(() => purges.begin(id))

@@ -30,10 +30,14 @@ export function createReconciler(
   const waiting = new Map<string, ScheduledCall>()
   let stopped = false
 
-  /** What its state is but should not stay. A plugin that failed is up to its restart, or to a person. */
+  /**
+   * What its state is but should not stay. A plugin that failed is up to its restart, or to a person, unless it has got other
+   * files since, or is to get them: then nobody has said yet why it should not run.
+   */
   function isUnfinished(id: string): boolean {
     if (!ownership.owns(id)) return false
     const snapshot = snapshotOfPlugin(context, id)
+    const { enabled, error } = snapshot.context
     switch (stateOf(snapshot)) {
       case 'installing':
       case 'loading':
@@ -43,7 +47,9 @@ export function createReconciler(
         return !effects.isLoaded(id)
       case 'installed':
       case 'unloaded':
-        return snapshot.context.enabled && !isSafeMode(context)
+        return enabled && !isSafeMode(context)
+      case 'failed':
+        return installer.isReturning(id) || (error === null && !isSafeMode(context))
       default:
         return false
     }
@@ -80,7 +86,8 @@ export function createReconciler(
   async function finish(id: string): Promise<boolean> {
     if (stopped || !isUnfinished(id)) return false
     await loader.settle(id)
-    if (!isUnfinished(id)) return true
+    // What is written down only now may be a crash in the trial of an update.
+    if ((await installer.returnFromTrial(id)) || !isUnfinished(id)) return true
     const command = { type: 'load', reason: 'left undone before', automatic: true } as const
     await journal.append(decide(snapshotOfPlugin(context, id), command), 'supervisor')
     await loader.finishLoading(id, 'supervisor')

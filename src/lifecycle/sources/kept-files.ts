@@ -1,0 +1,23 @@
+import { keptRelease } from '../../../machines/plugin-lifecycle.ts'
+import { Problem } from '../../base/problem.ts'
+import { identifierOf } from '../../schema/names/identifier.ts'
+import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import { matchFilesToJournal } from './match-files.ts'
+
+/**
+ * A crash in mid-update may have cost a version that a rollback is to return to: another one must not take its place in
+ * silence. Throws `invalid_transition`.
+ */
+export async function requireKeptFiles(
+  context: LifecycleContext,
+  id: string,
+  version: string | undefined,
+): Promise<void> {
+  await matchFilesToJournal(context, id)
+  const release = keptRelease(snapshotOfPlugin(context, id).context, version)
+  if (release === undefined || (await context.directory.hasKept(identifierOf(id), release))) return
+  throw new Problem(
+    'invalid_transition',
+    `The files of ${id} ${release.version} are not on this host any more; update to that version instead.`,
+  )
+}

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { type Clock, systemClock } from '../../../src/base/clock.ts'
+import type { Logger } from '../../../src/base/log.ts'
+import { reconcileDelay } from '../../../src/lifecycle/supervision/reconciler.ts'
+import { type FileOperation, failingFileSystem } from '../../helpers/failing-file-system.ts'
+import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
+import { generousTime } from '../../helpers/generous-time.ts'
+import { startTestHost } from '../../helpers/test-host.ts'
+
+/** The end of an update's trial while the disk is full: the version before returns when there is room, without a command. */
+
+const version = (number: number, body: string): FixturePlugin => ({
+  id: 'x',
+  version: `${number}.0.0`,
+  lua: `local p = Plugin:new("x")\n${body}\n`,
+})
+
+const journalWrites: ReadonlySet<FileOperation> = new Set(['write', 'writeFile', 'datasync', 'sync'])
+const isJournal = (operation: FileOperation, path: string): boolean =>
+  journalWrites.has(operation) && path.endsWith('.host.journal')
+const isFolder = (operation: FileOperation, path: string): boolean =>
+  operation === 'rename' && path.endsWith('fixtures--x')
+
+/** A host that runs version 1 with a configuration, and a disk that refuses what `disk.refuses` says. */
+async function start(context: TestContext) {
+  const disk: { refuses: ((operation: FileOperation, path: string) => boolean) | undefined } = {
+    refuses: undefined,
+  }
+  const files = failingFileSystem((operation, path) => disk.refuses?.(operation, path) ?? false)
+  // What is to be done later is done when the test says so.
+  const held = new Set<() => void>()
+  const clock: Clock = {
+    ...systemClock,
+    schedule(milliseconds, callback) {
+      if (milliseconds < reconcileDelay || milliseconds > 2 * reconcileDelay)
+        return systemClock.schedule(milliseconds, callback)
+      held.add(callback)
+      return { cancel: () => void held.delete(callback) }
+    },
+  }
+  const messages: string[] = []
+  let heard = (): void => undefined
+  const note = (message: string): void => {
+    messages.push(message)
+    heard()
+  }
+  const logger: Logger = { debug: () => undefined, info: note, warn: note, error: note }
+  const says = async (words: string): Promise<void> => {
+    while (!messages.includes(words)) await new Promise<void>((resolve) => (heard = resolve))
+  }
+  const host = await startTestHost({
+    ...{ files, clock, logger, limits: generousTime, settings: { isolation: 'dedicated' } },
+    plugins: [version(1, '')],
+  })
+  context.after(() => host.close())
+  const post = (path: string, body: object) => host.request('POST', `/api/plugins/${path}`, { body })
+  await post('install', { fullId: '@fixtures/x' })
+  await post('x/config', { config: { a: 1 } })
+  await post('x/toggle', { enabled: true })
+  /** From this fact on the disk refuses. */
+  const refuseAfter = (type: string, refuses: typeof isJournal): void => {
+    const stop = host.host.lifecycle.subscribe((announcement) => {
+      if (announcement.kind !== 'lifecycle' || announcement.event.type !== type) return
+      stop()
+      disk.refuses = refuses
+    })
+  }
+  const isBack = async (): Promise<void> => {
+    disk.refuses = undefined
+    assert.ok(held.size > 0, 'it is looked at again')
+    for (const callback of [...held]) {
+      held.delete(callback)
+      callback()
+    }
+    await says('What had been left undone for a plugin is done')
+    const { body } = await host.request('GET', '/api/plugins/x')
+    assert.deepEqual(
+      [body.version, body.state, body.config, body.trial],
+      ['1.0.0', 'running', { a: 1 }, null],
+    )
+  }
+  return { host, disk, post, says, refuseAfter, isBack }
+}
+
+test('a crash in a trial that can be written down only later is followed by the return', async (context) => {
+  const { host, disk, post, says, isBack } = await start(context)
+  const bomb = 'local t = {} while true do t[#t + 1] = {{}, {}} end'
+  const body = `p:control("go", function() return 0 end, function() ${bomb} end)`
+  await host.publish([version(2, body)])
+  assert.equal((await post('x/update', {})).body.trial.from, '1.0.0')
+  disk.refuses = isJournal
+  void host.request('PUT', '/api/plugins/x/controls/go', { body: { value: 1 } }).catch(() => undefined)
+  await says('The crash of a plugin could not be written down')
+  await isBack()
+})
+
+test('a return that cannot be written down is made up for', async (context) => {
+  const { host, post, refuseAfter, isBack } = await start(context)
+  await host.publish([version(2, 'p:onInit(function() error("no") end)')])
+  refuseAfter('PluginLoadFailed', isJournal)
+  assert.equal((await post('x/update', {})).body.code, 'storage_full')
+  await isBack()
+})
+
+test('a return whose files cannot be put back is made up for', async (context) => {
+  const { host, post, refuseAfter, isBack } = await start(context)
+  await host.publish([version(2, 'p:onInit(function() error("no") end)')])
+  refuseAfter('PluginRolledBack', isFolder)
+  assert.equal((await post('x/update', {})).body.code, 'storage_full')
+  await isBack()
+})
