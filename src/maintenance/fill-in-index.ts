@@ -33,8 +33,9 @@ export async function fillInIndex(root: string): Promise<FilledIndex> {
   const json = parseJsonText(found.bytes)
   if (!json.ok) throw new Error(`${place} ${json.message}.`)
   if (json.repeated.length > 0) throw new Error(`${place} has ${json.repeated.join(', ')} twice.`)
-  const { index, unusable } = readIndex(place, found.bytes)
+  const { index, unusable, unnamed } = readIndex(place, found.bytes)
   const wrong = unusable.flatMap(({ errors }) => errors.map(({ path, message }) => `${path} ${message}`))
+  if (unnamed > 0) wrong.push(`${unnamed} more entries have mistakes`)
   if (wrong.length > 0) throw new Error(`${place} cannot be used: ${wrong.join('; ')}.`)
   const written = isJsonObject(json.value) && Array.isArray(json.value.plugins) ? json.value.plugins : []
 

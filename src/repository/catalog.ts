@@ -10,7 +10,6 @@ import { chooseEntry, notOffered } from './choose-entry.ts'
 import { chooseByName, chooseByPlugin } from './choose-repository.ts'
 import type { Network } from './http-get.ts'
 import { createIndexCache, type OpenRepository, unreachable } from './index-cache.ts'
-import { entriesOf, fullIdOf } from './index-file.ts'
 import { defaultRepositoryLimits, type RepositoryLimits } from './limits.ts'
 import { integrityOf } from './plugin-directory.ts'
 import { pluginPlaces, type Swap, swapInForNow } from './plugin-swap.ts'
@@ -70,14 +69,14 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     const { name, url, publicKey = null } = repository
     const unread = { name, url, publicKey, signed: false, signedAt: null, namespace: null, plugins: 0 }
     try {
-      const { index, signature } = await open(repository)
+      const { index, byPlugin, signature } = await open(repository)
       const { signedAt } = signature ?? {}
       return {
         ...unread,
         signed: signature !== undefined,
         signedAt: signedAt === undefined ? null : dateOf(signedAt),
         namespace: index.namespace,
-        plugins: fullIdsOf(index).length,
+        plugins: byPlugin.size,
         error: null,
       }
     } catch (error) {
@@ -179,11 +178,9 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     async offers(repositories) {
       const read = repositories.map(async (repository) => {
         try {
-          const { index } = await open(repository)
-          return fullIdsOf(index).flatMap((fullId) =>
-            entriesOf(index, fullId)
-              .slice(0, 1)
-              .map((entry) => offerOf(fullId, entry, repository)),
+          const { byPlugin } = await open(repository)
+          return [...byPlugin].flatMap(([fullId, entries]) =>
+            entries.slice(0, 1).map((entry) => offerOf(fullId, entry, repository)),
           )
         } catch (error) {
           logger.debug('A repository is left out of the catalog', {
@@ -234,11 +231,6 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
 function laterOf(left: string | undefined, right: string | undefined): string | null {
   if (left === undefined || right === undefined) return left ?? right ?? null
   return isNewer(left, right) ? left : right
-}
-
-function fullIdsOf(index: OpenRepository['index']): string[] {
-  const ids = index.plugins.map(({ id }) => fullIdOf(id, index.namespace))
-  return [...new Set(ids.filter((id): id is string => id !== undefined))]
 }
 
 function offerOf(fullId: string, entry: RepositoryEntry, { name }: RepositorySettings): Offer {

@@ -2,18 +2,17 @@ import { Problem } from '../base/problem.ts'
 import type { PluginIdentifier } from '../schema/names/identifier.ts'
 import type { RepositoryEntry } from '../schema/manifest/repository-index.ts'
 import type { OpenRepository } from './index-cache.ts'
-import { entriesOf } from './index-file.ts'
 import type { RepositorySettings } from './repository.ts'
 import { isSameVersion } from './versions.ts'
 
 /** The entry of the version asked for, else the newest: its manifest may name the version all the same. */
 export function chooseEntry(
-  { index, unusable }: OpenRepository,
+  { byPlugin, unusable }: OpenRepository,
   repository: RepositorySettings,
   plugin: PluginIdentifier,
   version: string | undefined,
 ): RepositoryEntry {
-  const entries = entriesOf(index, plugin.fullId)
+  const entries = byPlugin.get(plugin.fullId) ?? []
   const [newest] = entries
   if (newest === undefined) {
     const wrong = unusable.find(({ fullId }) => fullId === plugin.fullId)

@@ -1,7 +1,6 @@
 import { messageOf, Problem } from '../base/problem.ts'
 import { parseFullId } from '../schema/names/identifier.ts'
 import type { OpenRepository } from './index-cache.ts'
-import { entriesOf } from './index-file.ts'
 import type { RepositorySettings } from './repository.ts'
 
 /** By the name it has here, or else by the one that its index gives (its display name). */
@@ -50,9 +49,9 @@ export async function chooseByPlugin(
   const offers = await Promise.all(
     repositories.map(async (repository) => {
       try {
-        const { index, unusable } = await open(repository)
+        const { byPlugin, unusable } = await open(repository)
         // One that lists it wrongly is chosen too: `stage` then says what is wrong.
-        return entriesOf(index, fullId).length > 0 || unusable.some((entry) => entry.fullId === fullId)
+        return byPlugin.has(fullId) || unusable.some((entry) => entry.fullId === fullId)
       } catch (error) {
         failures.push({ repository, error })
         return false

@@ -35,6 +35,9 @@ export interface IndexCacheOptions extends SourceOptions {
   times: SigningTimes
 }
 
+/** Entries that cannot be used of which the log says why, of one index. */
+const toldEntries = 20
+
 interface Entry {
   source: Source
   known?: { read: KeptIndex; validators: Validators; at: number }
@@ -75,9 +78,12 @@ export function createIndexCache(options: IndexCacheOptions): IndexCache {
     if (answer === 'unchanged') throw new SourceError('it answers "unchanged" to a first request')
     const read = { ...readIndexFile(answer.bytes), signature: answer.signature }
     entry.known = { read, validators: answer.validators, at: clock.monotonic() }
-    for (const { fullId, errors } of read.unusable) {
+    for (const { fullId, errors } of read.unusable.slice(0, toldEntries)) {
       logger.warn('An entry of a repository cannot be used', { repository: repository.name, fullId, errors })
     }
+    const more = read.unusable.length + read.unnamed - toldEntries
+    if (more > 0)
+      logger.warn('More entries of a repository cannot be used', { repository: repository.name, more })
     return read
   }
 

@@ -307,6 +307,16 @@ for (const [what, { files, code, sentence, version }] of Object.entries(refusals
   })
 }
 
+test('the log says of an index full of mistakes what the first of them are, and how many there are', async (context) => {
+  const { directory, catalog, warnings } = await createStage(context)
+  const plugins = Array.from({ length: 500 }, () => ({ id: 'clock' }))
+  const index = { version: 1, name: 'Test plugins', namespace: 'test', plugins }
+  await writeTree(join(directory, 'repository'), { 'plugins.json': JSON.stringify(index) })
+  await catalog.index(local)
+  assert.equal(warnings.length, 21)
+  assert.deepEqual(warnings.at(-1)?.fields, { repository: 'local', more: 480 })
+})
+
 test('hashes that match, in capitals too, and hashes of files that are not fetched, are no obstacle', async (context) => {
   const { directory, catalog } = await createStage(context)
   const sha256 = { 'init.lua': hash('-- clock 1.0.0').toUpperCase(), 'other.lua': hash('x') }

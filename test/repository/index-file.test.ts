@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readIndexFile } from '../../src/repository/index-file.ts'
+import { indexEntries, readIndexFile } from '../../src/repository/index-file.ts'
 
 const read = (head: object, ...plugins: unknown[]) =>
   readIndexFile(
@@ -57,4 +57,37 @@ test('an index says of itself what it likes, as long as it has a name and a name
   const { index } = read({ author: { name: 'Ada' }, description: null, url: 5, updated: null })
   assert.deepEqual(index, { version: 1, name: 'Mine', namespace: 'mine', author: 'Ada', plugins: [] })
   assert.throws(() => read({ namespace: null }), /is not an index: \/namespace is required/)
+})
+
+test('an index of nothing but mistakes hides no good entry, and is not told of without end', () => {
+  const mistakes = Array.from({ length: 300 }, () => ({ ...entry, name: 5 }))
+  const { index, unusable, unnamed } = read({}, ...mistakes, entry)
+  assert.deepEqual([index.plugins, unusable.length, unnamed], [[entry], 200, 100])
+  // What only people read is left out of so many, too.
+  const sloppy = Array.from({ length: 300 }, () => ({ ...entry, tags: 'light' }))
+  const found = read({}, ...sloppy, entry)
+  assert.deepEqual([found.index.plugins.length, found.unusable, found.unnamed], [201, [], 100])
+})
+
+test('an index with more entries than a repository can have is refused before anybody looks at them', () => {
+  const entries = Array.from({ length: indexEntries + 1 }, () => 1)
+  assert.throws(() => read({}, ...entries), /has 20001 entries, and this host reads at most 20000/)
+})
+
+test('the versions of each plugin are found together, the newest first', () => {
+  const lamp = (version: string, id = 'lamp') => ({ ...entry, id, version })
+  const { byPlugin } = read(
+    {},
+    lamp('1.0.0'),
+    lamp('1.0.0', 'sun'),
+    lamp('2.0.0', '@mine/lamp'),
+    lamp('1.5.0'),
+  )
+  assert.deepEqual(
+    [...byPlugin].map(([fullId, entries]) => [fullId, entries.map(({ version }) => version)]),
+    [
+      ['@mine/lamp', ['2.0.0', '1.5.0', '1.0.0']],
+      ['@mine/sun', ['1.0.0']],
+    ],
+  )
 })

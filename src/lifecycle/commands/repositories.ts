@@ -1,12 +1,13 @@
 import { parsePublicKey } from '../../base/minisign.ts'
 import { createKeyedMutex } from '../../base/mutex.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
+import { remembering } from '../../base/remembering.ts'
 import type { SnapshotWriter } from '../../journal/snapshot-writer.ts'
 import { hostSupports, isNewer } from '../../repository/versions.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import { withoutCredentials } from '../secrets/address.ts'
 import type { CommandRunner } from './command-runner.ts'
-import { configuredRepositories, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import { configuredRepositories, type LifecycleContext } from '../context.ts'
 import type { Lifecycle, RepositoryView } from '../lifecycle.ts'
 
 /** The repositories that this host knows, and what they offer. */
@@ -51,6 +52,8 @@ export function createRepositories(
       for (const { repository: from, fullId } of offers) seen.set(from, identifierOf(fullId).namespace)
       await namespaces.settle({ seen, write: true })
       const wanted = text?.toLowerCase()
+      // An index lists plugins of one namespace.
+      const holderOf = remembering((namespace: string) => namespaces.holder(namespace))
       return offers
         .filter(
           (offer) =>
@@ -60,13 +63,11 @@ export function createRepositories(
             ),
         )
         .map(({ minHostVersion, ...offer }) => {
-          const snapshot = snapshotOfPlugin(context, offer.fullId)
-          const { version, indexVersion, repository: from } = snapshot.context
+          const known = journal.live.plugins.get(offer.fullId)?.context
+          const { version = null, indexVersion = null, repository: from = null } = known ?? {}
           const seen = indexVersion ?? version
-          const namespaceHeldBy = namespaces.heldByOther(
-            identifierOf(offer.fullId).namespace,
-            offer.repository,
-          )
+          const holder = holderOf(identifierOf(offer.fullId).namespace)
+          const namespaceHeldBy = holder === undefined || holder === offer.repository ? null : holder
           // An entry written by hand without a repository gets its files from the one that has the namespace.
           const isItsOwn = from === null ? namespaceHeldBy === null : from === offer.repository
           return {

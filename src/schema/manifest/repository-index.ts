@@ -11,7 +11,7 @@ import {
   withoutDot,
   withoutNullMembers,
 } from '../parsing/lenient.ts'
-import { createParser } from '../parsing/parser.ts'
+import { createCheck, createParser } from '../parsing/parser.ts'
 import { Permissions } from './permissions.ts'
 
 /** `plugins.json` of a repository (contract, section 7). Members that are not named here are kept. */
@@ -61,6 +61,7 @@ export const parseRepositoryIndex = createParser(RepositoryIndex)
 /** The index without a look at its entries: one bad entry must not hide the others. */
 export const parseRepositoryHead = createParser(Type.Object({ ...head, plugins: Type.Array(Type.Unknown()) }))
 export const parseRepositoryEntry = createParser(RepositoryEntry)
+export const isRepositoryEntry = createCheck(RepositoryEntry)
 const forReaders = new Set(['description', 'author', 'url', 'updated', 'tags', 'minHostVersion'])
 /** What only people read, and the lowest host version, which the manifest names, too. */
 export const indexRules: Omit<LenientRules, 'tidy'> = {

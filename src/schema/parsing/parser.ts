@@ -94,6 +94,12 @@ export function escapePointer(token: string): string {
   return token.replaceAll('~', '~0').replaceAll('/', '~1')
 }
 
+/** Only whether it fits: to find out what is wrong takes many times as long. */
+export function createCheck<S extends TSchema>(schema: S): (value: unknown) => value is Static<S> {
+  const validatorOf = lazily(() => Compile(schema))
+  return (value): value is Static<S> => validatorOf().Check(value)
+}
+
 export function createParser<S extends TSchema>(schema: S): Parser<Static<S>> {
   // Compiled when it is first asked: most are of requests that never come, and a start would wait for all of them.
   const validatorOf = lazily(() => Compile(schema))
