@@ -76,6 +76,13 @@ const cases: Case[] = [
   { code: 'not_found', method: 'GET', path: '/api/machines/toString' },
   { code: 'not_found', method: 'GET', path: '/api/history/999999/state' },
   { code: 'not_found', method: 'GET', path: '/API/plugins' },
+  // It would be stored, and come back, as null.
+  {
+    code: 'body_invalid',
+    method: 'POST',
+    path: `${demo}/config`,
+    options: text('{"config": {"other": 1e400}}', 'application/json'),
+  },
   { code: 'method_not_allowed', method: 'PUT', path: '/api/plugins' },
   { code: 'method_not_allowed', method: 'POST', path: '/api/plugins/demo' },
   { code: 'method_not_allowed', method: 'PROPFIND', path: demo },

@@ -6,6 +6,9 @@ export type JsonText = { ok: true; value: unknown; repeated: string[] } | { ok: 
 /** Deepest nesting of arrays and objects: beyond a few thousand levels, writing JSON overflows the stack. */
 export const jsonDepthLimit = 64
 
+/** As every number has it that is beyond what a double holds. */
+const hugeNumber = /[eE]\+?\d{2}|\d{300}/
+
 /**
  * Reads UTF-8 JSON. `repeated` holds the pointers of members that an object has twice: JavaScript takes the
  * last one without a word. `message` is the rest of a sentence that begins with the name of the file.
@@ -29,7 +32,18 @@ export function parseJsonText(bytes: Uint8Array, depthLimit = jsonDepthLimit): J
     const [, position] = /at position (\d+)/.exec(error instanceof Error ? error.message : '') ?? []
     return { ok: false, message: `is not valid JSON${position === undefined ? '' : place(text, +position)}` }
   }
-  return inspect(text, value, depthLimit)
+  const inspected = inspect(text, value, depthLimit)
+  // JavaScript makes an infinity of it, which JSON has not: it would be written as null.
+  if (inspected.ok && hugeNumber.test(text) && holdsInfinity(value)) {
+    return { ok: false, message: 'has a number beyond ±1.8e308, which is more than can be kept' }
+  }
+  return inspected
+}
+
+/** `value`: parsed JSON, of a depth that was looked at. */
+function holdsInfinity(value: unknown): boolean {
+  if (typeof value === 'number') return !Number.isFinite(value)
+  return typeof value === 'object' && value !== null && Object.values(value).some(holdsInfinity)
 }
 
 function place(text: string, position: number): string {
