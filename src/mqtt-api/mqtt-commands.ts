@@ -52,9 +52,15 @@ function parse<T>(parser: Parser<T>, request: unknown): T {
   })
 }
 
-/** The members of a request. Nothing at all counts as a request without members. */
-export function readRequest(payload: Uint8Array): Record<string, unknown> {
-  if (payload.length === 0) return {}
+interface ReadRequest {
+  members: Record<string, unknown>
+  /** Pointers of those that are there more than once. */
+  repeated: readonly string[]
+}
+
+/** Nothing at all counts as a request without members. */
+export function readRequest(payload: Uint8Array): ReadRequest {
+  if (payload.length === 0) return { members: {}, repeated: [] }
   const parsed = parseJsonText(payload)
   if (!parsed.ok) throw new Problem('body_invalid', `The request ${parsed.message}.`)
   if (!isJsonObject(parsed.value)) {
@@ -63,22 +69,33 @@ export function readRequest(payload: Uint8Array): Record<string, unknown> {
       'The request must be a JSON object, such as {"plugin": "@starter/clock"}.',
     )
   }
-  return parsed.value
+  return { members: parsed.value, repeated: parsed.repeated }
 }
 
-function installation(request: MqttRequest<'install'>) {
-  const { fullId = request.plugin, id, repository, version } = request
-  if (fullId === undefined) {
+/** Which of two values is meant, nobody knows. */
+function requireNoneTwice(repeated: readonly string[]): void {
+  if (repeated.length === 0) return
+  const errors = repeated.map((path) => ({ path, message: 'is there more than once' }))
+  throw new Problem('body_invalid', 'The request has members of the same name in one object.', { errors })
+}
+
+function installation({ plugin, fullId, id, repository, version }: MqttRequest<'install'>) {
+  const wanted = fullId ?? plugin ?? undefined
+  if (wanted === undefined) {
     const errors = [{ path: '/plugin', message: 'is required' }]
     throw new Problem('body_invalid', 'Name the plugin to install: {"plugin": "@namespace/shortId"}.', {
       errors,
     })
   }
+  if (wanted !== (plugin ?? wanted)) {
+    const errors = [{ path: '/plugin', message: `must be ${wanted}, to match fullId` }]
+    throw new Problem('body_invalid', 'plugin and fullId name different plugins.', { errors })
+  }
   return {
-    fullId,
-    ...(id === undefined ? {} : { id }),
-    ...(repository === undefined ? {} : { repository }),
-    ...(version === undefined ? {} : { version }),
+    fullId: wanted,
+    ...(typeof id === 'string' ? { id } : {}),
+    ...(typeof repository === 'string' ? { repository } : {}),
+    ...(typeof version === 'string' ? { version } : {}),
   }
 }
 
@@ -109,7 +126,7 @@ async function carryOut(
     }
     case 'update': {
       const { plugin, version } = parse(parseMqttRequest.update, body)
-      return lifecycle.update(lifecycle.resolveId(plugin), version, by)
+      return lifecycle.update(lifecycle.resolveId(plugin), version ?? undefined, by)
     }
     case 'uninstall': {
       const { plugin, purge = [] } = parse(parseMqttRequest.uninstall, body)
@@ -140,7 +157,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
   async function answer(verb: string, { payload, publisher }: BusMessage): Promise<MqttResponse> {
     let transaction: { transaction?: unknown } = {}
     try {
-      const body = readRequest(payload)
+      const { members: body, repeated } = readRequest(payload)
       if (body.transaction !== undefined) transaction = { transaction: body.transaction }
       if (publisher !== undefined) {
         logger.warn('A request of a plugin was refused', { verb, origin: publisher })
@@ -149,6 +166,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
       if (!isMqttVerb(verb)) {
         throw new Problem('not_found', `There is no request of this name; there are ${mqttVerbs.join(', ')}.`)
       }
+      requireNoneTwice(repeated)
       return { status: 'ok', data: await answerOnce(verb, body), ...transaction }
     } catch (error) {
       if (!(error instanceof Problem))

@@ -27,11 +27,14 @@ test('Every verb reaches the lifecycle and is answered with what HTTP would answ
     ['list', {}],
     ['install', { plugin: '@a/new', repository: 'r', version: '1.2.3' }],
     ['install', { fullId: '@a/other', id: 'other' }],
+    // Null says the same as leaving a member out, as over HTTP.
+    ['install', { plugin: '@a/third', fullId: null, id: null, repository: null, version: null }],
     ['toggle', { plugin: 'clock' }],
     ['toggle', { plugin: clock, enabled: false }],
     ['config', { plugin: clock, config: { interval: 5 } }],
     ['reload', { plugin: clock }],
     ['update', { plugin: clock, version: '2.0.0' }],
+    ['update', { plugin: clock, version: null }],
     ['uninstall', { plugin: clock, purge: ['kv', 'kv'] }],
     ['uninstall', { plugin: clock }],
   ]
@@ -49,7 +52,8 @@ test('Every verb reaches the lifecycle and is answered with what HTTP would answ
     { plugins: [shown] },
     pluginNamed('@a/new', installed),
     pluginNamed('@a/other', installed),
-    ...Array(5).fill(shown),
+    pluginNamed('@a/third', installed),
+    ...Array(6).fill(shown),
     ...Array(2).fill({ id: clock, state: 'uninstalled' }),
   ]
   assert.deepEqual(
@@ -64,11 +68,13 @@ test('Every verb reaches the lifecycle and is answered with what HTTP would answ
   assert.deepEqual(calls, [
     ['install', { fullId: '@a/new', repository: 'r', version: '1.2.3' }, by],
     ['install', { fullId: '@a/other', id: 'other' }, by],
+    ['install', { fullId: '@a/third' }, by],
     ['toggle', clock, undefined, by],
     ['toggle', clock, false, by],
     ['configure', clock, { interval: 5 }, by],
     ['reload', clock, by],
     ['update', clock, '2.0.0', by],
+    ['update', clock, undefined, by],
     ['uninstall', clock, ['kv'], by],
     ['uninstall', clock, [], by],
   ])
@@ -85,6 +91,12 @@ const wrong: [verb: string, payload: string, code: string, detail: RegExp, paths
   ['update', '{"plugin": "clock", "versoin": "1.0.0"}', 'body_invalid', /errors/, ['/versoin']],
   ['config', '{"plugin": 1}', 'body_invalid', /errors/, ['/config', '/plugin']],
   ['install', '{}', 'body_invalid', /Name the plugin/, ['/plugin']],
+  ['install', '{"plugin": "clock"}', 'body_invalid', /errors/, ['/plugin']],
+  ['install', '{"plugin": "@a/b", "fullId": "@a/c"}', 'body_invalid', /different plugins/, ['/plugin']],
+  // One of the two would be done, or stored, without a word of the other.
+  ['toggle', '{"plugin": "@a/b", "plugin": "clock"}', 'body_invalid', /same name/, ['/plugin']],
+  ['config', '{"plugin": "clock", "config": {"a": 1, "a": 2}}', 'body_invalid', /same name/, ['/config/a']],
+  ['config', '{"plugin": "clock", "config": {"a": [-1e400]}}', 'body_invalid', /number beyond/],
   ['uninstall', '{"plugin": "clock", "purge": ["everything"]}', 'body_invalid', /errors/],
   ['explode', '{}', 'not_found', /there are list, install, toggle/],
   ['constructor', '{}', 'not_found', /there are list/],
@@ -114,6 +126,9 @@ test('The transaction comes back with an error too, whatever it is', async (t) =
   client.publish('host/request/reload', '{"plugin": "nobody", "transaction": {"a": [1, null]}}')
   const [answer] = await received.take(1)
   assert.deepEqual(JSON.parse(answer?.text ?? '').transaction, { a: [1, null] })
+  client.publish('host/request/reload', '{"plugin": "clock", "plugin": "clock", "transaction": 7}')
+  const [, second] = await received.take(2)
+  assert.deepEqual(JSON.parse(second?.text ?? '').transaction, 7)
 })
 
 test('A failure that is nobody’s business is logged and answered without its text', async (t) => {

@@ -1,9 +1,15 @@
-import Type, { type Static } from 'typebox'
+import Type, { type Static, type TSchema } from 'typebox'
+import { FullId } from '../names/identifier-schema.ts'
 import { createParser } from '../parsing/parser.ts'
 
 /** What comes in on `R/request/<verb>` (contract, section 4). */
 
 const text = Type.String({ minLength: 1 })
+/** As over HTTP, null says the same as leaving the member out. */
+const optional = <S extends TSchema>(schema: S, description: string) =>
+  Type.Optional(Type.Union([schema, Type.Null()], { description }))
+const optionalText = optional(text, 'A text of a character or more, or null')
+const optionalFullId = optional(FullId, 'An id of the form @namespace/shortId, or null')
 /** Comes back as it is, so that the sender finds the answer to its request. */
 const transaction = Type.Optional(Type.Unknown())
 /** Full id, or the short id when only one installed plugin has it. */
@@ -19,11 +25,11 @@ const mqttRequests = {
   /** `plugin` is another name for `fullId`; one of them is needed. */
   install: Type.Object(
     {
-      fullId: Type.Optional(text),
-      plugin: Type.Optional(text),
-      id: Type.Optional(text),
-      repository: Type.Optional(text),
-      version: Type.Optional(text),
+      fullId: optionalFullId,
+      plugin: optionalFullId,
+      id: optionalText,
+      repository: optionalText,
+      version: optionalText,
       transaction,
     },
     strict,
@@ -31,7 +37,7 @@ const mqttRequests = {
   toggle: Type.Object({ plugin, enabled: Type.Optional(Type.Boolean()), transaction }, strict),
   config: Type.Object({ plugin, config: Type.Record(Type.String(), Type.Unknown()), transaction }, strict),
   reload: Type.Object({ plugin, transaction }, strict),
-  update: Type.Object({ plugin, version: Type.Optional(text), transaction }, strict),
+  update: Type.Object({ plugin, version: optionalText, transaction }, strict),
   uninstall: Type.Object({ plugin, purge: Type.Optional(Type.Array(PurgeTarget)), transaction }, strict),
 } as const
 
