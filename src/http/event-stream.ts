@@ -141,7 +141,9 @@ export function createEventStream(settings: {
       response.on('error', () => undefined)
       response.socket?.setNoDelay(true)
       if (heartbeat === undefined) beat()
-      write(client, `retry: ${retryDelay}\n\n`)
+      // By its number alone a client that breaks off before the first event can say, when it is back, what it has missed.
+      const place = client.lastSeq === after ? '' : `id: ${client.lastSeq}\n`
+      write(client, `retry: ${retryDelay}\n${place}\n`)
       if (!client.resuming) return
       resume(client).catch((error: unknown) => {
         logger.error('Missed events could not be read', { error: messageOf(error) })

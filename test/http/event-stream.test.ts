@@ -18,12 +18,13 @@ test('the stream tells what happens: lifecycle with its number, log, event, obje
   const host = await startTestHost()
   try {
     await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/demo' } })
+    const before = (await host.request('GET', '/api/history')).body.events as JournalEventView[]
     const reader = await readEvents(`${host.url}/api/events`)
     assert.deepEqual(
       [reader.status, reader.headers.get('content-type'), reader.headers.get('cache-control')],
       [200, 'text/event-stream; charset=utf-8', 'no-store'],
     )
-    assert.deepEqual(await reader.next(), { retry: '2000' })
+    assert.deepEqual(await reader.next(), { retry: '2000', id: String(before.at(-1)?.seq) })
     await host.request('POST', '/api/plugins/demo/toggle')
     await host.request('PUT', '/api/plugins/demo/controls/level', { body: { value: 7 } })
     await host.request('DELETE', '/api/plugins/demo')
@@ -174,11 +175,28 @@ test('an event that was read from the journal is not sent again when it is annou
   await http.close()
 })
 
+test('a client that breaks off before the first event resumes from where it came', async (t) => {
+  const { http, append } = await streamOf()
+  t.after(() => http.close())
+  for (const address of ['/api/events', '/api/events?lastEventId=999']) {
+    const { seq } = append()
+    const reader = await readEvents(`${http.url}${address}`)
+    const { id = '' } = (await reader.next()) ?? {}
+    await reader.close()
+    assert.equal(id, String(seq))
+    const missed = append()
+    const again = await readEvents(`${http.url}/api/events`, { 'last-event-id': id })
+    const [first] = lifecycleOnly(await again.until(({ event }) => event === 'lifecycle'))
+    assert.equal(first?.id, String(missed.seq))
+    await again.close()
+  }
+})
+
 test('a number from another journal does not silence the stream', async () => {
   const { http, append, announce } = await streamOf()
   append()
   const reader = await readEvents(`${http.url}/api/events?lastEventId=999`)
-  await reader.next()
+  assert.deepEqual(await reader.next(), { retry: '2000', id: '1' })
   announce({ kind: 'lifecycle', event: append() })
   assert.equal((await reader.next())?.id, '2')
   await http.close()
