@@ -108,8 +108,14 @@ export function createMqttProjection({
 
   /** An event has happened once: whoever comes later must not take it for a new one. */
   function publishExposed({ plugin, id, exposure, state }: Announcement & { kind: 'exposed' }): void {
-    if (exposure.component !== 'event') topicsOf(plugin).values.publish('exposed', id, state.bytes)
-    else bus.prepare(topics.exposed(plugin, id))(state.bytes, atOnce)
+    if (exposure.component === 'event') bus.prepare(topics.exposed(plugin, id))(state.bytes, atOnce)
+    else topicsOf(plugin).values.publishExposed(id, exposure, state)
+  }
+
+  function followExposure({ plugin, id, exposure }: Announcement & { kind: 'exposure' }): void {
+    const { values } = topicsOf(plugin)
+    if (exposure === undefined || exposure.component === 'event') values.clear('exposed', id)
+    else values.publishAvailability(id, exposure)
   }
 
   function publishState(
@@ -191,11 +197,9 @@ export function createMqttProjection({
       case 'exposed':
         publishExposed(announcement)
         break
-      case 'exposure': {
-        const { plugin, id, exposure } = announcement
-        if (exposure === undefined) topicsOf(plugin).values.clear('exposed', id)
+      case 'exposure':
+        followExposure(announcement)
         break
-      }
       case 'object': {
         const { kind, plugin, path, value } = announcement
         if (value === undefined) topicsOf(plugin).values.clear(kind, path)
@@ -230,8 +234,10 @@ export function createMqttProjection({
       for (const { id, value } of lifecycle.sensors(plugin.id)) publishValue('sensor', id, value)
       for (const { id, value } of lifecycle.controls(plugin.id)) publishValue('control', id, value)
       // An event that is exposed has no state.
-      for (const { id, state } of lifecycle.exposures(plugin.id))
+      for (const { id, exposure, state } of lifecycle.exposures(plugin.id)) {
         if (Object.keys(state).length > 0) publishValue('exposed', id, state)
+        if (exposure.component !== 'event') values.publishAvailability(id, exposure, state)
+      }
     }
   }
 

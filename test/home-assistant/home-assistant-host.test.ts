@@ -137,7 +137,8 @@ test('A reload does not make Home Assistant forget the device; what is new in it
   const ring = await next(received, 0, ({ topic: at }) => at === `${exposed}/bell`)
   assert.equal(ring.text, '{"event_type":"ring"}')
   const late = await watch(t, host.mqttUrl)
-  const retained = [topic, ...['lamp', 'level', 'warm'].map((name) => `${exposed}/${name}`)]
+  const values = ['lamp', 'level', 'warm'].map((name) => `${exposed}/${name}`)
+  const retained = [topic, ...values, ...values.map((at) => `${at}/availability`)]
   for (const wanted of retained) await next(late.received, 0, (message) => message.topic === wanted)
   await client.publishAsync('homeassistant/mark', 'x', { qos: 1 })
   await next(late.received, 0, (message) => message.topic === 'homeassistant/mark')

@@ -41,7 +41,8 @@ export const elsewhere = 'elsewhere/home'
 /** What the plugin and its host retain under these names, sorted. */
 export function topicsUnder({ hostId = '', mqttRoot, discoveryPrefix }: Names): string[] {
   const plugin = `${mqttRoot}/plugins/@fixtures/home`
-  const rest = 'controls/level events/home:seen exposed/lamp exposed/warm objects/room sensors/warm state'
+  const exposed = 'exposed/lamp exposed/lamp/availability exposed/warm exposed/warm/availability'
+  const rest = `controls/level events/home:seen ${exposed} objects/room sensors/warm state`
   const device = `${discoveryPrefix}/device/${hostId}_fixtures_home`
   return [
     ...(discoveryPrefix === '' ? [] : [`${device}/config`, `${device}_stove/config`]),

@@ -10,7 +10,9 @@ import { type FleetStage, install, startFleetStage, untilPlugin } from './fleet-
 const id = '@fixtures/shower'
 const base = `host/plugins/${id}`
 const values = [
-  ...['objects/lamp', 'sensors/heat', 'controls/power', 'exposed/power'].map((rest) => `${base}/${rest}`),
+  ...['objects/lamp', 'sensors/heat', 'controls/power', 'exposed/power', 'exposed/power/availability'].map(
+    (rest) => `${base}/${rest}`,
+  ),
 ]
 
 const shower = {
