@@ -91,13 +91,14 @@ export async function countOf(data: string, id: string): Promise<number> {
 /** Nothing but what belongs there; after a start also no file of a write that was interrupted. */
 export async function assertNothingLeftOver(data: string, started: boolean): Promise<void> {
   const files = ['.host.json', '.host.journal', '.host.checkpoint', '.host.names']
-  const allowed = new Set([...files, '.host.lock', '.kv', 'plugins'])
+  const allowed = new Set([...files, '.host.lock', '.kv', '.purging', 'plugins'])
   const extra = (await namesIn(data)).filter(
     (name) => !allowed.has(name) && !/^\.host\.journal\.\d+$/.test(name),
   )
   const interrupted = files.map((name) => `${name}.tmp`)
   assert.deepEqual(extra, started ? [] : extra.filter((name) => interrupted.includes(name)))
   if (!started) return
+  assert.deepEqual(await namesIn(join(data, '.purging')), [], 'an uninstallation came to its end')
   for (const place of ['.staging', '.swap']) {
     assert.deepEqual(await namesIn(join(data, 'plugins', place)), [], place)
   }
