@@ -79,7 +79,10 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   function isTaken(topic: string, key: string, plugin: string): boolean {
     const other = published.keyAt(topic)
     if (other === undefined || other === key) return false
-    leftOut.set(topic, (leftOut.get(topic) ?? new Set()).add(plugin))
+    const others = leftOut.get(topic) ?? new Set()
+    leftOut.set(topic, others)
+    if (others.has(plugin)) return true
+    others.add(plugin)
     logger.warn('Home Assistant cannot tell two plugins apart; the second one is not shown', {
       plugin: key,
       other,
