@@ -1,6 +1,6 @@
-import type { BusSession, ExternalBus } from '../bus/external-bus.ts'
+import type { BusSession, ExternalBus } from '../bus/external/external-bus.ts'
 import type { StartableBus } from '../bus/bus.ts'
-import { createEmbeddedBus, type EmbeddedBusSettings } from '../bus/embedded-bus.ts'
+import { createEmbeddedBus, type EmbeddedBusSettings } from '../bus/embedded/embedded-bus.ts'
 import type { Settings } from '../settings/settings.ts'
 
 /** The broker that the settings ask for: the built-in one, or another. */
@@ -12,7 +12,7 @@ export async function createBus(
   if (url !== undefined) {
     const { logger, clock } = parts
     // Its library is loaded only where it is needed.
-    const { createExternalBus } = await import('../bus/external-bus.ts')
+    const { createExternalBus } = await import('../bus/external/external-bus.ts')
     return createExternalBus({ url, root, logger, clock })
   }
   return createEmbeddedBus({
@@ -33,6 +33,6 @@ export async function createFleetBus(
   parts: Pick<EmbeddedBusSettings, 'logger' | 'clock'> & { host: string; session: BusSession },
 ): Promise<ExternalBus> {
   const { host, session, logger, clock } = parts
-  const { createExternalBus } = await import('../bus/external-bus.ts')
+  const { createExternalBus } = await import('../bus/external/external-bus.ts')
   return createExternalBus({ url, root, logger, clock, session, statusTopic: `${root}/hosts/${host}/status` })
 }

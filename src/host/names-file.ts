@@ -3,7 +3,7 @@ import { type FileSystem, temporaryOf, writeFileAtomically } from '../base/file-
 import type { Logger } from '../base/log.ts'
 import { privateFileMode } from '../base/private-files.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
-import { decodeLine, encodeLine } from '../journal/journal-line.ts'
+import { decodeLine, encodeLine } from '../journal/lines/journal-line.ts'
 import { brokerName } from '../schema/names/broker-url.ts'
 import { type NamesFile, parseNamesFile, type ToldNames } from '../schema/files/told-names.ts'
 import type { Settings } from '../settings/settings.ts'

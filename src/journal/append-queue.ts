@@ -1,9 +1,9 @@
 import { nextTick } from 'node:process'
 import { messageOf, Problem } from '../base/problem.ts'
 import type { Fact, JournalEvent, Origin } from '../schema/journal/journal-event.ts'
-import type { Applied, HostState, LiveState, PluginSnapshot } from './evolve.ts'
-import type { WrittenLine } from './journal-file.ts'
-import { stampFacts } from './stamp.ts'
+import type { Applied, HostState, LiveState, PluginSnapshot } from './fold/evolve.ts'
+import type { WrittenLine } from './segments/journal-file.ts'
+import { stampFacts } from './fold/stamp.ts'
 
 /**
  * Appends that wait for the disk. All that comes while it writes goes down together, in one write: a group commit.

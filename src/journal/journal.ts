@@ -11,15 +11,15 @@ import {
   type Origin,
 } from '../schema/journal/journal-event.ts'
 import { type AppendQueue, type AppendQueueParts, createAppendQueue } from './append-queue.ts'
-import { createCheckpoints } from './checkpoints.ts'
-import { fold, type HostState, type LiveState } from './evolve.ts'
-import { createEventReader, goneProblem } from './event-reader.ts'
-import { encodeLine } from './journal-line.ts'
-import { openSegments } from './open-segments.ts'
-import { changeStoredState } from './stored-state.ts'
-import { parseLine } from './stored-line.ts'
+import { createCheckpoints } from './fold/checkpoints.ts'
+import { fold, type HostState, type LiveState } from './fold/evolve.ts'
+import { createEventReader, goneProblem } from './segments/event-reader.ts'
+import { encodeLine } from './lines/journal-line.ts'
+import { openSegments } from './segments/open-segments.ts'
+import { changeStoredState } from './fold/stored-state.ts'
+import { parseLine } from './lines/stored-line.ts'
 import { createUpkeep, defaultSegmentBytes } from './upkeep.ts'
-import { type Upcasters, upcasters } from './upcast.ts'
+import { type Upcasters, upcasters } from './lines/upcast.ts'
 import { changeEvent, noVault, type Vault } from './vault.ts'
 
 export interface Journal {

@@ -2,9 +2,8 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { KeyedMutex } from '../base/mutex.ts'
 import { Problem } from '../base/problem.ts'
-import { type PluginSnapshot, pluginIn, stateOf } from '../journal/evolve.ts'
+import { isInstalled, pluginIn, type PluginSnapshot, stateOf } from '../journal/fold/evolve.ts'
 import type { Journal } from '../journal/journal.ts'
-import { isInstalled } from '../journal/snapshot.ts'
 import type {
   InstalledFiles,
   PluginDirectory,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
-import { createExternalBus } from '../../src/bus/external-bus.ts'
+import { createExternalBus } from '../../src/bus/external/external-bus.ts'
 import { createTcpProxy } from '../helpers/tcp-proxy.ts'
 import { until } from '../helpers/until.ts'
 import { collect, connect, createRecordingLogger } from './bus-fixture.ts'

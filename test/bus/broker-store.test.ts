@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sessionQueueLimit, sessionsLimit } from '../../src/bus/broker-sessions.ts'
-import { createBrokerStore } from '../../src/bus/broker-store.ts'
-import type { StoredPacket } from '../../src/bus/stored-packet.ts'
-import { createRetainedLedger, retainedLimits } from '../../src/bus/retained-ledger.ts'
+import { sessionQueueLimit, sessionsLimit } from '../../src/bus/store/broker-sessions.ts'
+import { createBrokerStore } from '../../src/bus/store/broker-store.ts'
+import type { StoredPacket } from '../../src/bus/store/stored-packet.ts'
+import { createRetainedLedger, retainedLimits } from '../../src/bus/store/retained-ledger.ts'
 
 function createStore(connected: string[] = []) {
   const warnings: string[] = []

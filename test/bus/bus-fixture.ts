@@ -7,7 +7,7 @@ import { problemDocument } from '../../src/base/problem.ts'
 import { type LogFields, type Logger, silentLogger } from '../../src/base/log.ts'
 import type { Bus, BusMessage } from '../../src/bus/bus.ts'
 import { refuseConnection } from '../../src/http/problem-answer.ts'
-import { createEmbeddedBus, type EmbeddedBusSettings } from '../../src/bus/embedded-bus.ts'
+import { createEmbeddedBus, type EmbeddedBusSettings } from '../../src/bus/embedded/embedded-bus.ts'
 
 /** A bus on a free port with the root `host`, closed after the test. */
 export async function startBus(context: TestContext, settings: Partial<EmbeddedBusSettings> = {}) {

@@ -6,8 +6,8 @@ import { createClientAddresses } from '../../src/base/client-address.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentLogger } from '../../src/base/log.ts'
 import type { PublishOptions } from '../../src/bus/bus.ts'
-import { createEmbeddedBus } from '../../src/bus/embedded-bus.ts'
-import { retainedLimits } from '../../src/bus/retained-ledger.ts'
+import { createEmbeddedBus } from '../../src/bus/embedded/embedded-bus.ts'
+import { retainedLimits } from '../../src/bus/store/retained-ledger.ts'
 import {
   collect,
   collectFromBus,

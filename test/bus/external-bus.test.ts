@@ -3,7 +3,7 @@ import { type AddressInfo, createConnection, createServer, type Socket } from 'n
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
 import type { BusMessage } from '../../src/bus/bus.ts'
-import { createExternalBus, type ExternalBusSettings } from '../../src/bus/external-bus.ts'
+import { createExternalBus, type ExternalBusSettings } from '../../src/bus/external/external-bus.ts'
 import {
   collect,
   collectFromBus,
@@ -14,7 +14,7 @@ import {
   startUpgradeServer,
   textOf,
 } from './bus-fixture.ts'
-import { waitingMessagesLimit } from '../../src/bus/outgoing-queue.ts'
+import { waitingMessagesLimit } from '../../src/bus/external/outgoing-queue.ts'
 import { until } from '../helpers/until.ts'
 import { createMosquitto, mosquittoMissing } from './mosquitto.ts'
 

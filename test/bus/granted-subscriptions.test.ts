@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { subscriptionsPerClientLimit } from '../../src/bus/broker-limits.ts'
-import { createGrantedSubscriptions } from '../../src/bus/granted-subscriptions.ts'
+import { createGrantedSubscriptions } from '../../src/bus/embedded/granted-subscriptions.ts'
 
 test('A message comes with its QoS, or with the highest of the filters that match, if that is less', () => {
   const granted = createGrantedSubscriptions()

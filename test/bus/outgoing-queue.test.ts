@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { backOffDelay, firstDelay, longestDelay } from '../../src/bus/back-off.ts'
+import { backOffDelay, firstDelay, longestDelay } from '../../src/bus/external/back-off.ts'
 import {
   breaksLimit,
   createOutgoingQueue,
   type OutgoingMessage,
   waitingBytesLimit,
   waitingMessagesLimit,
-} from '../../src/bus/outgoing-queue.ts'
+} from '../../src/bus/external/outgoing-queue.ts'
 
 const message = (topic: string, qos: 0 | 1 | 2 = 0, payload = ''): OutgoingMessage => ({
   topic,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createPacketScanner } from '../../src/bus/packet-limit.ts'
+import { createPacketScanner } from '../../src/bus/listeners/packet-limit.ts'
 
 /** A packet with a body of this many bytes, all of them such that a lost border would show. */
 function packet(bodyBytes: number): Buffer {

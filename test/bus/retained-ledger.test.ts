@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createRetainedLedger, type Publisher } from '../../src/bus/retained-ledger.ts'
+import { createRetainedLedger, type Publisher } from '../../src/bus/store/retained-ledger.ts'
 
 /** Who may retain how much at the built-in broker, with small limits. Topics have one byte here. */
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
-import { createExternalBus } from '../../src/bus/external-bus.ts'
+import { createExternalBus } from '../../src/bus/external/external-bus.ts'
 import { until } from '../helpers/until.ts'
 import { createTcpProxy } from '../helpers/tcp-proxy.ts'
 import { collect, connect, createRecordingLogger, startBus } from './bus-fixture.ts'

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect as connectTcp } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { WebSocket } from 'ws'
-import { sessionQueueLimit } from '../../src/bus/broker-sessions.ts'
+import { sessionQueueLimit } from '../../src/bus/store/broker-sessions.ts'
 import { inflightLimit, outgoingBytesLimit } from '../../src/bus/broker-limits.ts'
 import {
   collect,

@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { roomDelays } from '../../src/base/room-delays.ts'
-import { type RecordFolder, RecordsUnavailable } from '../../src/bus/record-folder.ts'
-import { createWriteBehind, unreadDeletionsLimit, writeBehindDelay } from '../../src/bus/write-behind.ts'
+import { type RecordFolder, RecordsUnavailable } from '../../src/bus/store/record-folder.ts'
+import {
+  createWriteBehind,
+  unreadDeletionsLimit,
+  writeBehindDelay,
+} from '../../src/bus/store/write-behind.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 import { createRecordingLogger } from './bus-fixture.ts'
 

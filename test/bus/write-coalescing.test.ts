@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Duplex } from 'node:stream'
 import { test } from 'node:test'
-import { coalesceWrites } from '../../src/bus/write-coalescing.ts'
+import { coalesceWrites } from '../../src/bus/listeners/write-coalescing.ts'
 
 /** A connection that notes what reaches it; `release` lets go of what it holds back. */
 function createConnection({ holds = false } = {}) {

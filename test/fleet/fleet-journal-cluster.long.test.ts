@@ -9,7 +9,7 @@ import { journalStreamName, journalSubjects } from '../../src/fleet/journal/subj
 import { connectStore } from '../../src/fleet/store/connect-store.ts'
 import { StoreUnreachableError } from '../../src/fleet/store/store-errors.ts'
 import { openStoreStream } from '../../src/fleet/store/store-stream.ts'
-import { pluginIn } from '../../src/journal/evolve.ts'
+import { pluginIn } from '../../src/journal/fold/evolve.ts'
 import { configured, id, installation } from '../helpers/any-fact.ts'
 import { everythingOf, readAll } from '../helpers/journal-stage.ts'
 import { startNatsCluster } from '../helpers/nats-server.ts'

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { journalFileName } from '../../src/journal/segment.ts'
-import { encodeLine } from '../../src/journal/journal-line.ts'
+import { journalFileName } from '../../src/journal/segments/segment.ts'
+import { encodeLine } from '../../src/journal/lines/journal-line.ts'
 import { journalFormatVersion } from '../../src/schema/journal/journal-event.ts'
 
 /** What an older version wrote: one text of 8 MB, and some that the inspector looked at for a minute each. */

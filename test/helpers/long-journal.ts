@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { journalFileName } from '../../src/journal/segment.ts'
-import { encodeLine } from '../../src/journal/journal-line.ts'
+import { journalFileName } from '../../src/journal/segments/segment.ts'
+import { encodeLine } from '../../src/journal/lines/journal-line.ts'
 import { type Fact, journalFormatVersion } from '../../src/schema/journal/journal-event.ts'
 
 /** Lines that are written to the file at a time. */

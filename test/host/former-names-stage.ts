@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { decodeLine } from '../../src/journal/journal-line.ts'
+import { decodeLine } from '../../src/journal/lines/journal-line.ts'
 import { parseNamesFile } from '../../src/schema/files/told-names.ts'
 import type { Settings } from '../../src/settings/settings.ts'
 import { collect, connect, createRecordingLogger } from '../bus/bus-fixture.ts'

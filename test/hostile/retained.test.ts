@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { retainedLimits } from '../../src/bus/retained-ledger.ts'
+import { retainedLimits } from '../../src/bus/store/retained-ledger.ts'
 import { pluginRetainedLimits } from '../../src/schema/plugin/retained-account.ts'
 import { collect, connect } from '../bus/bus-fixture.ts'
 import { startTestHost } from '../helpers/test-host.ts'

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { flockProgram, type KernelLock, nativeLock } from '../../src/journal/kernel-lock.ts'
-import { lockDirectory } from '../../src/journal/lock.ts'
+import { flockProgram, type KernelLock, nativeLock } from '../../src/journal/lock/kernel-lock.ts'
+import { lockDirectory } from '../../src/journal/lock/lock.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 const rooms = join(import.meta.dirname, '..', '..', 'src', 'journal')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { initialTransition, transition } from 'xstate'
 import { pluginLifecycle } from '../../machines/plugin-lifecycle.ts'
-import { evolvePlugin, initialPlugin, type PluginSnapshot, stateOf } from '../../src/journal/evolve.ts'
+import { evolvePlugin, initialPlugin, type PluginSnapshot, stateOf } from '../../src/journal/fold/evolve.ts'
 import { type PluginFact, pluginFacts } from '../../src/schema/journal/journal-event.ts'
 import { type PluginState, pluginStates } from '../../src/schema/plugin/plugin.ts'
 

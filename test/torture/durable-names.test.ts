@@ -5,7 +5,7 @@ import { basename, dirname, join, relative } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { syncOfWrites } from '../helpers/failing-file-system.ts'
 import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts'
-import { snapshotFileName } from '../../src/journal/snapshot.ts'
+import { snapshotFileName } from '../../src/journal/snapshot/snapshot.ts'
 import { startTestHost } from '../helpers/test-host.ts'
 
 const isTemporary = (path: string): boolean => path.endsWith('.tmp')

@@ -1,6 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import { messageOf } from '../../base/problem.ts'
-import { DamagedJournalError } from '../../journal/damaged-journal.ts'
+import { DamagedJournalError } from '../../journal/segments/damaged-journal.ts'
 import { type Journal, type JournalSettings, openJournal } from '../../journal/journal.ts'
 import { noVault } from '../../journal/vault.ts'
 import type { JournalEvent } from '../../schema/journal/journal-event.ts'

@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../base/json.ts'
-import { decodeLine, encodeLine } from '../../journal/journal-line.ts'
-import { parseValue } from '../../journal/stored-line.ts'
-import { type Upcasters, upcasters } from '../../journal/upcast.ts'
+import { decodeLine, encodeLine } from '../../journal/lines/journal-line.ts'
+import { parseValue } from '../../journal/lines/stored-line.ts'
+import { type Upcasters, upcasters } from '../../journal/lines/upcast.ts'
 import { changeEvent, type Vault } from '../../journal/vault.ts'
 import { type JournalEvent, journalFormatVersion } from '../../schema/journal/journal-event.ts'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { KeyRing } from '../../base/key-ring.ts'
-import { decodeLine, encodeLine } from '../../journal/journal-line.ts'
+import { decodeLine, encodeLine } from '../../journal/lines/journal-line.ts'
 import {
   entriesIn,
   type FleetValues,

@@ -1,7 +1,6 @@
 import { Problem } from '../../base/problem.ts'
-import { type HostState, stateOf } from '../../journal/evolve.ts'
-import { isInstalled } from '../../journal/snapshot.ts'
-import type { Author } from '../../journal/stamp.ts'
+import { type HostState, isInstalled, stateOf } from '../../journal/fold/evolve.ts'
+import type { Author } from '../../journal/fold/stamp.ts'
 import type { FleetMember } from './fleet-member.ts'
 
 /** In whose name this host writes about a plugin. Throws `plugin_moving` when another one has it by now. */

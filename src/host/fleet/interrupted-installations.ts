@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { FleetJournal } from '../../fleet/journal/fleet-journal.ts'
-import { stateOf } from '../../journal/evolve.ts'
+import { stateOf } from '../../journal/fold/evolve.ts'
 import { logFailure } from './log-failure.ts'
 
 /** Installations whose host has died on the way: nobody else would say that nothing came of them. */

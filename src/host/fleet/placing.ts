@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '../../base/problem.ts'
 import { isEligible } from '../../fleet/leases/placement.ts'
-import type { LiveState } from '../../journal/evolve.ts'
+import type { LiveState } from '../../journal/fold/evolve.ts'
 import type { Fleet } from '../../lifecycle/facade.ts'
 import { requiredPlugins } from '../../lifecycle/manifests/dependencies.ts'
 import { type Placement, placementText } from '../../schema/plugin/fleet-host.ts'

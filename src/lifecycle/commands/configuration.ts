@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Problem, type ProblemDetail } from '../../base/problem.ts'
-import { decide, requireInstalled } from '../../journal/decide.ts'
+import { decide, requireInstalled } from '../../journal/fold/decide.ts'
 import type { Origin } from '../../schema/journal/journal-event.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
 import { type CheckedConfig, checkConfig } from '../manifests/config-rules.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { decide, requireInstalled, requireRevision } from '../../journal/decide.ts'
-import type { SnapshotWriter } from '../../journal/snapshot-writer.ts'
+import { decide, requireInstalled, requireRevision } from '../../journal/fold/decide.ts'
+import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import type { Placement } from '../../schema/plugin/fleet-host.ts'
 import type { Plugin } from '../../schema/plugin/plugin.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'

@@ -1,7 +1,7 @@
 import { quoted } from '../../base/cut-text.ts'
 import type { Json } from '../../base/json.ts'
 import { Problem } from '../../base/problem.ts'
-import { requireInstalled } from '../../journal/decide.ts'
+import { requireInstalled } from '../../journal/fold/decide.ts'
 import { controlValueFor } from '../../schema/plugin/control-value.ts'
 import type { Exposure } from '../../schema/plugin/exposure.ts'
 import type { CommandRunner } from './command-runner.ts'

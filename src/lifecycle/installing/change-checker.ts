@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { decide, requireInstalled } from '../../journal/decide.ts'
+import { decide, requireInstalled } from '../../journal/fold/decide.ts'
 import type { PluginPreview } from '../../repository/repository.ts'
 import { hostSupports } from '../../repository/versions.ts'
 import type { ChangeCheck } from '../../schema/plugin/change-check.ts'

@@ -1,5 +1,4 @@
-import { stateOf } from '../../journal/evolve.ts'
-import { isInstalled } from '../../journal/snapshot.ts'
+import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import { placementText } from '../../schema/plugin/fleet-host.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'

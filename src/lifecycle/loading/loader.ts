@@ -1,6 +1,6 @@
 import { messageOf, Problem } from '../../base/problem.ts'
-import { isPassing, StaleDecisionError } from '../../journal/stale-decision.ts'
-import { stateOf } from '../../journal/evolve.ts'
+import { isPassing, StaleDecisionError } from '../../journal/fold/stale-decision.ts'
+import { stateOf } from '../../journal/fold/evolve.ts'
 import type { InstalledFiles } from '../../repository/repository.ts'
 import { requireHost } from '../../repository/require-host.ts'
 import { IsolateError } from '../../sandbox/isolate.ts'

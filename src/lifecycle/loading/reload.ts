@@ -1,4 +1,4 @@
-import { stateOf } from '../../journal/evolve.ts'
+import { stateOf } from '../../journal/fold/evolve.ts'
 import type { PluginFact } from '../../schema/journal/journal-event.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { CommandContext } from '../lifecycle.ts'

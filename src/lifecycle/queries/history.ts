@@ -1,5 +1,5 @@
 import { pluginLifecycle } from '../../../machines/plugin-lifecycle.ts'
-import { stateOf } from '../../journal/evolve.ts'
+import { stateOf } from '../../journal/fold/evolve.ts'
 import type { PluginFact } from '../../schema/journal/journal-event.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { Lifecycle } from '../lifecycle.ts'

@@ -1,4 +1,4 @@
-import type { PluginSnapshot } from '../../journal/evolve.ts'
+import type { PluginSnapshot } from '../../journal/fold/evolve.ts'
 import type { Plugin, Resources } from '../../schema/plugin/plugin.ts'
 import type { PluginSurroundings } from './views.ts'
 

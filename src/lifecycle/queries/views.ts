@@ -1,6 +1,6 @@
 import { cutText } from '../../base/cut-text.ts'
-import type { HostState, PluginSnapshot } from '../../journal/evolve.ts'
-import { stateOf } from '../../journal/evolve.ts'
+import type { HostState, PluginSnapshot } from '../../journal/fold/evolve.ts'
+import { stateOf } from '../../journal/fold/evolve.ts'
 import { type Field, mapFields } from '../../schema/manifest/field.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import type { JournalEvent, JournalEventView } from '../../schema/journal/journal-event.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Problem, type ProblemCode } from '../../base/problem.ts'
-import { pluginIn } from '../../journal/evolve.ts'
+import { pluginIn } from '../../journal/fold/evolve.ts'
 import type { InstalledFiles } from '../../repository/repository.ts'
 import { isSameVersion } from '../../repository/versions.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'

@@ -3,7 +3,7 @@ import type { FileSystem } from '../../base/file-system.ts'
 import { isJsonObject } from '../../base/json.ts'
 import { type KeyRing, keyIdOf } from '../../base/key-ring.ts'
 import { systemErrorCode } from '../../base/problem.ts'
-import { decodeLine, encodeLine } from '../../journal/journal-line.ts'
+import { decodeLine, encodeLine } from '../../journal/lines/journal-line.ts'
 import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
 import { parseJsonText } from '../../schema/parsing/json-text.ts'
 import {

@@ -5,7 +5,7 @@ import type { Logger } from '../../base/log.ts'
 import { makePrivateDirectory, privateFileMode } from '../../base/private-files.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import type { Bus } from '../../bus/bus.ts'
-import { decodeLine, encodeLine } from '../../journal/journal-line.ts'
+import { decodeLine, encodeLine } from '../../journal/lines/journal-line.ts'
 import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
 import {
   createRetainedAccount,

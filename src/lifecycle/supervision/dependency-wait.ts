@@ -1,4 +1,4 @@
-import { stateOf } from '../../journal/evolve.ts'
+import { stateOf } from '../../journal/fold/evolve.ts'
 import { installedPlugins, type LifecycleContext } from '../context.ts'
 import { dependenciesApart } from '../loading/dependencies-apart.ts'
 import { loadOrder, requiredPlugins } from '../manifests/dependencies.ts'

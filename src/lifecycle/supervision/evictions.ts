@@ -1,6 +1,6 @@
 import { messageOf } from '../../base/problem.ts'
-import { stateOf } from '../../journal/evolve.ts'
-import type { SnapshotWriter } from '../../journal/snapshot-writer.ts'
+import { stateOf } from '../../journal/fold/evolve.ts'
+import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import type { PluginFact } from '../../schema/journal/journal-event.ts'
 import type { Reconciler } from './reconciler.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'

@@ -2,7 +2,7 @@ import type { Logger } from '../../base/log.ts'
 import { createKeyedMutex } from '../../base/mutex.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { Journal } from '../../journal/journal.ts'
-import type { SnapshotWriter } from '../../journal/snapshot-writer.ts'
+import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import type { RepositorySettings, SigningTimes } from '../../repository/repository.ts'
 
 /** When the indexes of pinned repositories were signed, by the journal: a restart forgets none of it. */

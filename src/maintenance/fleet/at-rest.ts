@@ -3,7 +3,7 @@ import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import { type FleetFiles, openFleetFiles } from '../../fleet/files/fleet-files.ts'
 import type { StoreConnection } from '../../fleet/store/connect-store.ts'
 import { openValueBucket, type ValueBucket } from '../../fleet/values/value-bucket.ts'
-import { lockDirectory } from '../../journal/lock.ts'
+import { lockDirectory } from '../../journal/lock/lock.ts'
 import { defaultRepositoryLimits } from '../../repository/limits.ts'
 import type { DirectorySettings } from './read-host.ts'
 

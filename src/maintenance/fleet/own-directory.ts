@@ -8,7 +8,7 @@ import { decodeMessage } from '../../fleet/journal/stream-message.ts'
 import { processFileName } from '../../fleet/leases/process-name.ts'
 import { StoreRefusedError } from '../../fleet/store/store-errors.ts'
 import { openJournal } from '../../journal/journal.ts'
-import { readSnapshot } from '../../journal/snapshot.ts'
+import { readSnapshot } from '../../journal/snapshot/snapshot.ts'
 import { createSecretVault } from '../../lifecycle/secrets/secret-vault.ts'
 import type { MembershipSettings } from './at-rest.ts'
 

@@ -7,7 +7,7 @@ import { PublicKeyText, SigningTime } from '../manifest/repository-key.ts'
 
 /**
  * The facts of the journal. A fact is in the past tense: it has happened, and nothing refuses it any more.
- * `version` is the version of the shape of all facts; `journal/upcast.ts` lifts older ones.
+ * `version` is the version of the shape of all facts; `journal/lines/upcast.ts` lifts older ones.
  */
 export const journalFormatVersion = 1
 

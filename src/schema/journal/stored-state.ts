@@ -88,7 +88,7 @@ export const StoredState = Type.Object({
 })
 export type StoredState = Static<typeof StoredState>
 
-/** `version`: of this form. `fold`: of the rules that made the state (`journal/stored-state.ts`). */
+/** `version`: of this form. `fold`: of the rules that made the state (`journal/fold/stored-state.ts`). */
 const envelope = { version: Type.Literal(1), fold: Type.Integer({ minimum: 1 }) }
 
 /** First line of a segment that is not the first: the state of which its events are the continuation. */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/clock.ts'
 import { createClosedListeners } from '../../../src/host/fleet/closed-listeners.ts'
-import { fold, initialState } from '../../../src/journal/evolve.ts'
-import { stampFacts } from '../../../src/journal/stamp.ts'
+import { fold, initialState } from '../../../src/journal/fold/evolve.ts'
+import { stampFacts } from '../../../src/journal/fold/stamp.ts'
 import { until } from '../../helpers/until.ts'
 
 test('the hosts of a fleet and its store are closed to plugins, by every address that their names have', async (t) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { initialPlugin } from '../../../src/journal/evolve.ts'
+import { initialPlugin } from '../../../src/journal/fold/evolve.ts'
 import { createKnownViews } from '../../../src/lifecycle/queries/known-views.ts'
 import { ownsAll } from '../../../src/lifecycle/ownership.ts'
 import type { Manifest } from '../../../src/schema/manifest/manifest.ts'

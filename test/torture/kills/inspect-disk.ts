@@ -6,7 +6,7 @@ import { systemFileSystem } from '../../../src/base/file-system.ts'
 import { createKeyRing } from '../../../src/base/key-ring.ts'
 import { silentLogger } from '../../../src/base/log.ts'
 import { openJournal } from '../../../src/journal/journal.ts'
-import { snapshotOf } from '../../../src/journal/snapshot.ts'
+import { snapshotOf } from '../../../src/journal/snapshot/snapshot.ts'
 import { decodeStore } from '../../../src/lifecycle/stores/key-value-file.ts'
 import { namespace } from './world.ts'
 

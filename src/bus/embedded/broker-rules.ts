@@ -1,0 +1,161 @@
+import type { AedesOptions, AuthenticateError, Client } from 'aedes'
+import { clientNetwork } from '../../base/client-address.ts'
+import type { GuessLimit } from '../../base/guess-limit.ts'
+import type { LogFields } from '../../base/log.ts'
+import { remembering } from '../../base/remembering.ts'
+import { createSecretCheck } from '../../base/secret-check.ts'
+import { isBelow } from '../../base/topic-filter.ts'
+import {
+  isBrokerInternal,
+  isRequest,
+  mayClientPublish,
+  maySubscribe,
+} from '../../schema/manifest/topic-rights.ts'
+import { outgoingBytesLimit } from '../broker-limits.ts'
+import { createGrantedSubscriptions } from './granted-subscriptions.ts'
+import type { Publisher } from '../store/retained-ledger.ts'
+
+/** Where refused messages go: nobody can subscribe to it. */
+const refusedTopic = '$SYS/refused'
+
+type ReturnCode = AuthenticateError['returnCode']
+
+/* eslint-disable @typescript-eslint/no-unsafe-enum-assignment -- a const enum of a declaration file cannot be imported */
+/** CONNACK return codes of MQTT 3.1.1. */
+const badIdentifier = 2 as ReturnCode
+const badCredentials = 4 as ReturnCode
+/* eslint-enable */
+
+function refusal(reason: string, returnCode: ReturnCode): AuthenticateError {
+  return Object.assign(new Error(reason), { returnCode })
+}
+
+export interface BrokerRulesSettings {
+  /** First level(s) of the host's own topics. */
+  root: string
+  /** Password that clients must give. */
+  token: string | undefined
+  guesses: GuessLimit
+  /** Network address of a client. */
+  addressOf: (client: Client) => string
+  /** Says whose message this payload is. */
+  retains: (payload: Buffer, publisher: Publisher) => void
+  /** Something is about to be written to this connection. */
+  forwards: (connection: Client['conn']) => void
+  warn: (message: string, fields?: LogFields) => void
+}
+
+export type BrokerRules = ReturnType<typeof createBrokerRules>
+
+/** Who may connect, publish and subscribe, and who gets what, in the words of the broker. */
+export function createBrokerRules({
+  root,
+  token,
+  guesses,
+  addressOf,
+  retains,
+  forwards,
+  warn,
+}: BrokerRulesSettings) {
+  const isToken = token === undefined ? undefined : createSecretCheck(token)
+  const granted = createGrantedSubscriptions()
+  /** Clients without an id, which have a session that nobody could come back to. */
+  const nameless = new WeakSet<Client>()
+  const admitted = new WeakSet<object>()
+  const counts = { received: 0, wrongPasswords: 0 }
+  const mayPublish = remembering((topic) => mayClientPublish(root, topic))
+
+  const rules = {
+    preConnect(client, packet, done) {
+      // Only MQTT 3.1.1 has clients without an id, and only with a session that ends with the connection (3.1.3-7).
+      if (packet.clientId === '' && (!packet.clean || packet.protocolVersion !== 4)) nameless.add(client)
+      done(null, true)
+    },
+    authenticate(client, _username, password, done) {
+      const admit = (): void => {
+        admitted.add(client)
+        done(null, true)
+      }
+      if (nameless.has(client)) {
+        done(refusal('A client without an id must have a clean session', badIdentifier), false)
+        return
+      }
+      if (isToken === undefined) {
+        admit()
+        return
+      }
+      const wrong = refusal('The password must be the token of this host', badCredentials)
+      const address = addressOf(client)
+      // Too many wrong ones came from there: no password is looked at for a while.
+      if (guesses.wait(address) > 0) {
+        done(wrong, false)
+        return
+      }
+      if (password !== undefined && isToken(password)) {
+        admit()
+        return
+      }
+      counts.wrongPasswords += 1
+      // Who gives none does not guess.
+      if (password !== undefined && password.length > 0) guesses.wrong(address)
+      warn('An MQTT client was refused: its password is not the token of this host')
+      done(wrong, false)
+    },
+    authorizePublish(client, packet, done) {
+      counts.received += 1
+      if (!mayPublish(packet.topic)) {
+        warn('A message of an MQTT client was refused: only the host publishes there', {
+          client: client?.id,
+          topic: packet.topic,
+        })
+        // An error would cut the client off. So the message is acknowledged, but goes nowhere.
+        packet.topic = refusedTopic
+        packet.payload = Buffer.alloc(0)
+        packet.retain = false
+      }
+      // Commands, which are all that is left below the root, are for now: delivered, but not kept for later.
+      if (isBelow(root, packet.topic)) packet.retain = false
+      if (packet.retain && Buffer.isBuffer(packet.payload) && client !== null) {
+        retains(packet.payload, { kind: 'client', address: clientNetwork(addressOf(client)) })
+      }
+      done(null)
+    },
+    authorizeSubscribe(client, subscription, done) {
+      const { topic, qos } = subscription
+      if (!maySubscribe(topic)) {
+        done(null, null)
+        return
+      }
+      if (!granted.grant(client, topic, qos)) {
+        warn('A subscription was refused: the client has as many as it may', { client: client.id })
+        done(null, null)
+        return
+      }
+      // The broker delivers with the message's own QoS; `authorizeForward` says with which it goes on.
+      done(null, { ...subscription, qos: 2 })
+    },
+    authorizeForward(client, packet) {
+      if (isBrokerInternal(packet.topic) || isRequest(root, packet.topic)) return null
+      forwards(client.conn)
+      if (client.conn.writableLength > outgoingBytesLimit) {
+        warn('An MQTT client was cut off: it reads too slowly', { client: client.id })
+        client.conn.destroy()
+        return null
+      }
+      // What has waited in a session has its QoS, and a number already.
+      if (packet.qos > 0 && packet.messageId === undefined) {
+        packet.qos = granted.qosFor(client, packet.topic, packet.qos)
+      }
+      return packet
+    },
+  } satisfies AedesOptions
+
+  return {
+    rules,
+    unsubscribed: granted.revoke,
+    /** Whether the client was let in; one that was not changes nothing of what is kept under its id. */
+    isAdmitted: (client: object): boolean => admitted.has(client),
+    /** Messages from clients, and clients that were refused because of their password. */
+    counts,
+  }
+}

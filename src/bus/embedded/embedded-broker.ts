@@ -1,0 +1,131 @@
+import type { IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
+import { Aedes, type Client } from 'aedes'
+import type { Clock } from '../../base/clock.ts'
+import type { FileSystem } from '../../base/file-system.ts'
+import type { GuessLimit } from '../../base/guess-limit.ts'
+import type { LogFields, Logger } from '../../base/log.ts'
+import { topicLevelsLimit } from '../../base/topic-filter.ts'
+import { isUnreleased, type WillRecord } from '../../schema/files/broker-record.ts'
+import { drainTimeout, inflightLimit } from '../broker-limits.ts'
+import { createBrokerRules } from './broker-rules.ts'
+import { createBrokerStore } from '../store/broker-store.ts'
+import { createMessageEmitter } from './message-emitter.ts'
+import { createRecordFolder } from '../store/record-folder.ts'
+import { createRetainedLedger, type Publisher } from '../store/retained-ledger.ts'
+import { createWriteBehind } from '../store/write-behind.ts'
+
+/** Of a message that came by no known way: it counts like one of a client. */
+const unknownPublisher: Publisher = { kind: 'client', address: '' }
+
+/** Queues of clients are numbered from the time on, so that no number comes twice, also over restarts. */
+const numbersPerMillisecond = 1_000
+
+export interface EmbeddedBrokerSettings {
+  /** First level(s) of the host's own topics. */
+  root: string
+  /** Password that clients must give, with any user name; without one everybody may connect. */
+  token?: string | undefined
+  guesses: GuessLimit
+  /** Where retained messages and sessions are kept over restarts; absent: they are not. */
+  disk?: { directory: string; files: FileSystem } | undefined
+  /** Milliseconds for the handshake of a client. */
+  connectTimeout: number
+  /** Something is about to be written to this connection. */
+  forwards: (connection: Client['conn']) => void
+  /** The will of a client that an earlier run did not see leaving. */
+  publishWill: (will: WillRecord) => void
+  clock: Clock
+  logger: Logger
+  warn: (message: string, fields?: LogFields) => void
+}
+
+/** The broker library with this host's rules, and with what it remembers. */
+export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
+  const { root, token, guesses, connectTimeout, forwards, publishWill, clock, logger, warn } = settings
+  /** Of the client at the other end of each connection. */
+  const addresses = new WeakMap<Duplex, string>()
+  const addressOf = (client: object): string => {
+    const connection: unknown = Reflect.get(client, 'conn')
+    return addresses.get(connection as Duplex) ?? ''
+  }
+  /** Whose message is to be retained, by its payload: the broker makes packets of its own, but leaves that as it is. */
+  const publishers = new WeakMap<Buffer, Publisher>()
+  const ledger = createRetainedLedger()
+  const { rules, unsubscribed, isAdmitted, counts } = createBrokerRules({
+    root,
+    token,
+    guesses,
+    addressOf,
+    retains: (payload, publisher) => void publishers.set(payload, publisher),
+    forwards,
+    warn,
+  })
+  const clientIds = new Set<string>()
+  const disk =
+    settings.disk &&
+    createWriteBehind({
+      folder: createRecordFolder({ ...settings.disk, clock, logger }),
+      // Better a message twice than not at all.
+      isLast: isUnreleased,
+      clock,
+      logger,
+    })
+  const store = createBrokerStore({
+    root,
+    firstNumber: clock.now() * numbersPerMillisecond,
+    ledger,
+    publisherOf: ({ payload }) => publishers.get(payload) ?? unknownPublisher,
+    isConnected: (id) => clientIds.has(id),
+    isAdmitted,
+    addressOf,
+    publishWill,
+    disk,
+    warn,
+  })
+  const broker = new Aedes({
+    ...rules,
+    persistence: store,
+    mq: createMessageEmitter(),
+    // Unlimited: one client that does not read would otherwise hold up all others. Each is bounded by itself.
+    concurrency: 0,
+    connectTimeout,
+    drainTimeout,
+    maxTopicLevels: topicLevelsLimit,
+    maxInflightInbound: inflightLimit,
+  })
+  broker.on('clientReady', ({ id }) => {
+    clientIds.add(id)
+    store.clientIsBack(id)
+  })
+  broker.on('clientDisconnect', ({ id }) => {
+    clientIds.delete(id)
+    store.clientHasGone(id)
+  })
+  broker.on('unsubscribe', (filters, client) => unsubscribed(client, filters))
+  broker.on('clientError', (client, error) =>
+    logger.debug('An MQTT client was disconnected', { client: client.id, reason: error.message }),
+  )
+  // Not in the broker's types: it tells so of a store that fails.
+  Reflect.apply(broker.on, broker, [
+    'error',
+    (error: Error) => logger.error('The MQTT broker reports an error', { reason: error.message }),
+  ])
+
+  return {
+    broker,
+    store,
+    ledger,
+    publishers,
+    counts,
+    /** Clients that are connected. */
+    clients: () => clientIds.size,
+    /** Why what is to survive a restart is kept in memory alone. */
+    diskFailure: () => disk?.failure,
+    /** Serves a connection of a client with this address. */
+    take(connection: Duplex, address: string, request?: IncomingMessage): void {
+      addresses.set(connection, address)
+      broker.handle(connection, request)
+    },
+  }
+}

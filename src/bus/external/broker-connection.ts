@@ -1,0 +1,134 @@
+import type { IConnackPacket, IClientOptions, IPublishPacket, MqttClient } from 'mqtt'
+import type { Clock, ScheduledCall } from '../../base/clock.ts'
+import { messageOf } from '../../base/problem.ts'
+import { backOffDelay } from './back-off.ts'
+import {
+  commonVersion,
+  createBrokerClient,
+  hangUp,
+  preferredVersion,
+  type ProtocolVersion,
+  versionAfter,
+} from './broker-client.ts'
+
+/** The connection to a broker elsewhere, which is made anew by itself when it is lost. */
+export interface BrokerConnection {
+  /** While there is a connection. */
+  readonly client: MqttClient | undefined
+  /** Ends the connection that there is, without a word, and makes one when there is to be one. */
+  renew(): void
+  /** From now on none is made; the one that there is stays. */
+  finish(): void
+  /** Ends it without a word, and makes none any more. */
+  close(): void
+}
+
+export interface BrokerConnectionSettings {
+  url: string
+  clock: Clock
+  /** 0 up to 1. */
+  random: () => number
+  /** Of the next connection; undefined: there is to be none now. */
+  clientId: () => string | undefined
+  will: NonNullable<IClientOptions['will']>
+  opened(client: MqttClient, packet: IConnackPacket, protocolVersion: ProtocolVersion): void
+  message(topic: string, payload: Buffer, packet: IPublishPacket): void
+  /** A connection is gone; or, when it never was one, an attempt. No reason: that was wanted. */
+  ended(wasConnected: boolean, reason: string | undefined): void
+}
+
+/** Milliseconds that a connection must hold for the next attempt after it to come soon. */
+const steadyTime = 10_000
+
+export function createBrokerConnection(settings: BrokerConnectionSettings): BrokerConnection {
+  const { url, clock, random, clientId, will, opened, message, ended } = settings
+  let protocolVersion: ProtocolVersion = preferredVersion
+  let client: MqttClient | undefined
+  let connected = false
+  /** Monotonic time at which the present connection was made. */
+  let connectedAt = 0
+  let failures = 0
+  let retry: ScheduledCall | undefined
+  let isFinished = false
+
+  function connect(): void {
+    const id = clientId()
+    if (isFinished || id === undefined) return
+    const attempt = createBrokerClient(url, protocolVersion, { clientId: id, will })
+    client = attempt
+    let reason: unknown
+    attempt.on('connect', (packet) => {
+      if (client !== attempt || isFinished) return
+      connected = true
+      connectedAt = clock.monotonic()
+      opened(attempt, packet, protocolVersion)
+    })
+    attempt.on('message', (topic, payload, packet) => {
+      if (client === attempt) message(topic, payload, packet)
+    })
+    attempt.on('error', (error) => {
+      reason ??= error
+      onEnded(attempt, reason)
+    })
+    attempt.on('close', () => onEnded(attempt, reason))
+  }
+
+  function onEnded(attempt: MqttClient, reason: unknown): void {
+    if (client !== attempt) return
+    const wasConnected = connected
+    if (wasConnected && clock.monotonic() - connectedAt >= steadyTime) failures = 0
+    drop()
+    const text = reason === undefined ? 'the connection was closed' : messageOf(reason)
+    if (isFinished) {
+      ended(wasConnected, text)
+      return
+    }
+    const other = wasConnected ? undefined : versionAfter(protocolVersion, reason)
+    // Perhaps a newer broker takes the place of the one that was lost.
+    protocolVersion = other ?? (wasConnected ? preferredVersion : protocolVersion)
+    if (other === commonVersion) {
+      connect()
+      return
+    }
+    ended(wasConnected, text)
+    retry = clock.schedule(backOffDelay(failures, random()), () => {
+      retry = undefined
+      connect()
+    })
+    failures += 1
+  }
+
+  function drop(): void {
+    const last = client
+    client = undefined
+    connected = false
+    if (last !== undefined) hangUp(last)
+  }
+
+  function dropAll(): void {
+    retry?.cancel()
+    retry = undefined
+    const wasConnected = connected
+    drop()
+    if (wasConnected) ended(true, undefined)
+  }
+
+  return {
+    get client() {
+      return connected ? client : undefined
+    },
+    renew() {
+      dropAll()
+      failures = 0
+      connect()
+    },
+    finish() {
+      isFinished = true
+      retry?.cancel()
+    },
+    close() {
+      isFinished = true
+      dropAll()
+    },
+  }
+}

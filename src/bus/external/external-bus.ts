@@ -1,0 +1,279 @@
+import { randomBytes } from 'node:crypto'
+import type { IConnackPacket, IPublishPacket, MqttClient } from 'mqtt'
+import { type Clock, withDeadline } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { Problem } from '../../base/problem.ts'
+import { isRefusal, type ProtocolVersion } from './broker-client.ts'
+import { createBrokerConnection } from './broker-connection.ts'
+import { parseBrokerUrl } from '../../schema/names/broker-url.ts'
+import type { BusMessage, Delivery, StartableBus } from '../bus.ts'
+import { createGroupedSubscriptions } from './grouped-subscriptions.ts'
+import { createInbox } from '../inbox.ts'
+import { createOutgoingQueue, type OutgoingMessage } from './outgoing-queue.ts'
+import { closedProblem, filterProblem, topicProblem } from '../problems.ts'
+import { isFilter, isTopic } from '../../base/topic-filter.ts'
+import { createTopics } from '../../schema/names/topics.ts'
+import { createWarner } from '../../base/warning.ts'
+
+/** Milliseconds that the start waits for the broker; after that the host runs without, and goes on trying. */
+export const startTimeout = 5_000
+/** Milliseconds at the end for what is still waiting, and for the last word. */
+export const farewellTimeout = 2_000
+/** Messages under way at a time, unless the broker allows fewer. */
+const defaultWindow = 1_000
+/** Property of MQTT 5 that says which run of a host a status is of. */
+const signature = 'lupine-client'
+/** Others that are answered: each gets one message. */
+const metLimit = 100
+
+export interface ExternalBusSettings {
+  /** `mqtt:`, `mqtts:`, `ws:` or `wss:`, with user name and password in it if need be. */
+  url: string
+  /** First level(s) of the host's own topics. */
+  root: string
+  logger: Logger
+  clock: Clock
+  /** 0 up to 1. */
+  random?: () => number
+  /** Where it says whether it is there. */
+  statusTopic?: string
+  /** Absent: one client id for as long as the bus lives, and everything may be sent. */
+  session?: BusSession
+}
+
+/** What a bus may do whose host does not always speak for itself alone. */
+export interface BusSession {
+  /** Of the next connection; undefined: there is to be none. Another one counts after `renew`. */
+  clientId(): string | undefined
+  /**
+   * For a message of a plugin (its full id), or of the host: what is asked when it goes out, on the connection that it goes
+   * over, and again on each other one. False: it is lost.
+   */
+  permit(publisher: string | undefined, topic: string): () => boolean
+}
+
+export interface ExternalBus extends StartableBus {
+  /** The session is another one, or over: its connection is ended without a word, and nothing more goes over it. */
+  renew(): void
+  /**
+   * Resolves when the broker has answered something that was sent after everything that was published before. Rejects when
+   * the connection is lost meanwhile.
+   */
+  flush(): Promise<void>
+}
+
+/** The bus on a broker elsewhere: reconnects by itself, and keeps order, subscriptions and what waits. */
+export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
+  const { root, logger, clock, random = Math.random, session } = settings
+  const { shown: address } = parseBrokerUrl(settings.url)
+  const topics = createTopics(root)
+  const { statusTopic = topics.status } = settings
+  const warn = createWarner(logger, clock)
+  const inbox = createInbox(logger)
+  const queue = createOutgoingQueue(
+    () => warn('A message was dropped: too many wait for the MQTT broker'),
+    (topic, error) => warn('The MQTT broker refused a message', { topic, reason: error.message }),
+  )
+  const subscriptions = createGroupedSubscriptions(inbox, (filter, error) =>
+    warn('The MQTT broker refused a subscription', { filter, reason: error.message }),
+  )
+  const reconnectListeners = new Set<() => void>()
+  // The same for every connection: the broker then ends what is left of the one before, with its last will.
+  const ownId = `lupine_${randomBytes(8).toString('hex')}`
+  const connection = createBrokerConnection({
+    ...{ url: settings.url, clock, random, opened, ended },
+    clientId: () => (session === undefined ? ownId : session.clientId()),
+    will: { topic: statusTopic, payload: Buffer.from('offline'), qos: 1, retain: true },
+    message(topic, payload, packet) {
+      messages.received += 1
+      if (topic === statusTopic && !packet.retain) lookForOthers(packet)
+      subscriptions.deliver(topic, payload, packet)
+    },
+  })
+  let isSigned = false
+  /** Signatures of others. */
+  const met = new Set<string>()
+  const messages = { received: 0, published: 0 }
+  let starting: Promise<void> | undefined
+  let closing: Promise<void> | undefined
+  let onFirstAttempt = (): void => undefined
+  let endFarewell = (): void => undefined
+
+  function opened(client: MqttClient, packet: IConnackPacket, protocolVersion: ProtocolVersion): void {
+    logger.info('Connected to the MQTT broker', { url: address })
+    subscriptions.open(client, protocolVersion)
+    // MQTT 3.1.1 has no place for it; hosts of a fleet find each other otherwise.
+    isSigned = protocolVersion === 5 && session === undefined
+    sayOnline(client)
+    // One less than allowed: the status is under way.
+    const window = Math.min(packet.properties?.receiveMaximum ?? defaultWindow, defaultWindow) - 1
+    queue.open(
+      ({ topic, payload, qos, retain }, done) =>
+        void client.publish(topic, payload, { qos, retain }, (error) => {
+          // What the end of a connection leaves unanswered stays under way: the queue is told of that, and sends it again.
+          if (!error || isRefusal(error)) done(error ?? undefined)
+        }),
+      Math.max(1, window),
+      packet.properties?.maximumPacketSize,
+    )
+    onFirstAttempt()
+    // Nobody listens yet when the start finds the broker.
+    for (const listener of reconnectListeners) listener()
+  }
+
+  /** Whether the host may say something in its own name. */
+  const maySpeak = (): boolean => session?.permit(undefined, statusTopic)() ?? true
+
+  function sayOnline(through: MqttClient): void {
+    if (!maySpeak()) return
+    const properties = isSigned ? { properties: { userProperties: { [signature]: ownId } } } : {}
+    through.publish(statusTopic, 'online', { qos: 1, retain: true, ...properties }, (error) => {
+      if (error && connection.client === through)
+        warn('The MQTT broker refused the status', { reason: error.message })
+    })
+  }
+
+  /** Its own `online` comes back, too, and perhaps twice: only one with another signature is another host's. */
+  function lookForOthers({ properties }: IPublishPacket): void {
+    const by = String(properties?.userProperties?.[signature] ?? ownId)
+    if (!isSigned || by === ownId || met.has(by) || met.size >= metLimit) return
+    met.add(by)
+    if (met.size === 1)
+      logger.warn(
+        'Another host has the same root of topics at this MQTT broker: each removes what the other one retains. Give each a ' +
+          'HOST_MQTT_ROOT and a HOST_ID of its own, or make them a fleet (HOST_FLEET_URL)',
+        { root, url: address },
+      )
+    // So that it hears of this one, too, which has been here before.
+    if (connection.client !== undefined && closing === undefined) sayOnline(connection.client)
+  }
+
+  /**
+   * After a power cut the broker believes for a while in the connection of the run before, and then says
+   * `offline` for it: that must not stay the last word on a host that is there.
+   */
+  function onStatus({ payload, retained }: BusMessage): void {
+    const { client } = connection
+    if (retained || client === undefined || closing !== undefined) return
+    if (Buffer.from(payload).toString() === 'offline') sayOnline(client)
+  }
+
+  function ended(wasConnected: boolean, reason: string | undefined): void {
+    queue.pause()
+    subscriptions.pause()
+    if (closing !== undefined) {
+      endFarewell()
+      return
+    }
+    onFirstAttempt()
+    if (reason === undefined) return
+    warn(wasConnected ? 'The MQTT broker is gone' : 'The MQTT broker cannot be reached', {
+      url: address,
+      reason,
+    })
+  }
+
+  function publishNow(message: OutgoingMessage, publisher: string | undefined): void {
+    messages.published += 1
+    queue.push(
+      session === undefined ? message : { ...message, permit: session.permit(publisher, message.topic) },
+    )
+  }
+
+  function deliver(topic: string, payload: string, { isWanted, done }: Delivery): void {
+    if (!isTopic(topic)) throw topicProblem(topic)
+    if (closing !== undefined) return
+    const message = { topic, payload: Buffer.from(payload), qos: 1, retain: false } as const
+    messages.published += 1
+    queue.push({ ...message, permit: isWanted, isKept: true }, done)
+  }
+
+  async function startAll(): Promise<void> {
+    const attempted = new Promise<void>((resolve) => {
+      onFirstAttempt = resolve
+    })
+    subscriptions.add(statusTopic, onStatus)
+    connection.renew()
+    // Where there is to be no connection now, nobody waits for one.
+    if (session !== undefined && session.clientId() === undefined) return
+    await withDeadline(clock, startTimeout, attempted, () => new Error('late')).catch(() => undefined)
+  }
+
+  async function closeAll(): Promise<void> {
+    inbox.close()
+    connection.finish()
+    onFirstAttempt()
+    const last = connection.client
+    if (last !== undefined && maySpeak()) {
+      const said = new Promise<void>((resolve) => {
+        endFarewell = resolve
+        const payload = Buffer.from('offline')
+        queue.push({ topic: statusTopic, payload, qos: 1, retain: true }, resolve)
+      })
+      await withDeadline(clock, farewellTimeout, said, () => new Error('late')).catch(() => undefined)
+      const gone = last.endAsync(false)
+      await withDeadline(clock, farewellTimeout, gone, () => new Error('late')).catch(() => undefined)
+    }
+    connection.close()
+    subscriptions.close()
+    reconnectListeners.clear()
+  }
+
+  return {
+    kind: 'external',
+    start: () => (starting ??= closing === undefined ? startAll() : Promise.reject(closedProblem())),
+    url: address,
+    get connected() {
+      return connection.client !== undefined && closing === undefined
+    },
+    clients: 0,
+    messages,
+    onReconnect(listener) {
+      reconnectListeners.add(listener)
+      return () => void reconnectListeners.delete(listener)
+    },
+    async publish(topic, payload, { qos = 0, retain = false, publisher } = {}) {
+      if (closing !== undefined) throw closedProblem()
+      if (!isTopic(topic)) throw topicProblem(topic)
+      publishNow({ topic, payload: Buffer.from(payload), qos, retain }, publisher)
+    },
+    prepare(topic, publisher) {
+      if (!isTopic(topic)) throw topicProblem(topic)
+      return (payload, { qos, retain }) => {
+        if (closing !== undefined) return
+        publishNow({ topic, payload: Buffer.from(payload), qos, retain }, publisher)
+      }
+    },
+    ...(session === undefined ? { deliver } : {}),
+    causedBy: (_cause, task) => task(),
+    congested: () => (connection.client === undefined ? undefined : queue.congested()) ?? inbox.congested(),
+    mayBeRetainedBy: () => true,
+    retainedTopics: () => [],
+    retainedByPlugins: () => [],
+    async subscribe(filter, handler, options) {
+      if (closing !== undefined) throw closedProblem()
+      if (!isFilter(filter)) throw filterProblem(filter)
+      return subscriptions.add(filter, handler, options)
+    },
+    handleUpgrade() {
+      throw new Problem('broker_unavailable', `The MQTT broker is elsewhere: connect to ${address} itself.`)
+    },
+    renew: () => connection.renew(),
+    async flush() {
+      await queue.settled()
+      const { client } = connection
+      if (client === undefined) throw new Error('There is no connection to the MQTT broker')
+      await new Promise<void>((resolve, reject) => {
+        const lost = (): void => reject(new Error('The connection to the MQTT broker was lost'))
+        client.on('close', lost)
+        // Answered without asking for any right, and it changes nothing.
+        client.unsubscribe(`${statusTopic}/flush`, (error) => {
+          client.removeListener('close', lost)
+          if (error) reject(error)
+          else resolve()
+        })
+      })
+    },
+    close: () => (closing ??= Promise.resolve().then(closeAll)),
+  }
+}

@@ -1,0 +1,113 @@
+import type { IPublishPacket, MqttClient } from 'mqtt'
+import { filterMatches } from '../../base/topic-filter.ts'
+import type { BusMessage, BusSubscription, SubscribeOptions } from '../bus.ts'
+import type { Inbox, InboxEntry } from '../inbox.ts'
+
+/** All host subscriptions with one filter; for the broker they are one. */
+interface Group {
+  filter: string
+  members: Set<InboxEntry>
+  /** MQTT 5 identifiers of the requests for it, oldest first. */
+  requests: number[]
+}
+
+/** One SUBSCRIBE: what the broker had retained comes back with its identifier, and is for those who asked. */
+interface Request {
+  group: Group
+  asking: readonly InboxEntry[]
+}
+
+/** Identifiers kept for one filter: an answer to an older request than these has long arrived. */
+const requestsKept = 8
+
+/** What the host has subscribed to at another broker, over connections that come and go. */
+export interface GroupedSubscriptions {
+  add(filter: string, handler: (message: BusMessage) => void, options?: SubscribeOptions): BusSubscription
+  /** There is a connection: everything is subscribed to anew. */
+  open(client: MqttClient, protocolVersion: 4 | 5): void
+  /** The connection is gone. */
+  pause(): void
+  /** A message of the broker, to those whose it is. */
+  deliver(topic: string, payload: Buffer, packet: IPublishPacket): void
+  close(): void
+}
+
+/** `refused`: the broker does not allow it. */
+export function createGroupedSubscriptions(
+  inbox: Inbox,
+  refused: (filter: string, error: Error) => void,
+): GroupedSubscriptions {
+  const groups = new Map<string, Group>()
+  const requests = new Map<number, Request>()
+  let nextIdentifier = 1
+  let connection: { client: MqttClient; protocolVersion: 4 | 5 } | undefined
+
+  function request(group: Group, asking: readonly InboxEntry[]): void {
+    if (connection === undefined) return
+    const { client, protocolVersion } = connection
+    const identifier = nextIdentifier++
+    requests.set(identifier, { group, asking })
+    group.requests.push(identifier)
+    for (const old of group.requests.splice(0, group.requests.length - requestsKept)) requests.delete(old)
+    const properties = protocolVersion === 5 ? { properties: { subscriptionIdentifier: identifier } } : {}
+    client.subscribe(group.filter, { qos: 2, ...properties }, (error) => {
+      if (connection?.client === client && error) refused(group.filter, error)
+    })
+  }
+
+  function requestsFor(topic: string, packet: IPublishPacket): Request[] {
+    const identifiers = packet.properties?.subscriptionIdentifier
+    if (identifiers === undefined) {
+      // An older broker does not say. Then those who subscribed before see retained messages again; and one
+      // that sends a message once for each of several overlapping filters is taken to have several messages.
+      return [...groups.values()]
+        .filter(({ filter }) => filterMatches(filter, topic))
+        .map((group) => ({ group, asking: [...group.members] }))
+    }
+    const all = Array.isArray(identifiers) ? identifiers : [identifiers]
+    return all.flatMap((identifier: number) => requests.get(identifier) ?? [])
+  }
+
+  return {
+    add(filter, handler, options) {
+      const group = groups.get(filter) ?? { filter, members: new Set<InboxEntry>(), requests: [] }
+      groups.set(filter, group)
+      const member = inbox.open(handler, options)
+      group.members.add(member)
+      request(group, [member])
+      return {
+        async close() {
+          if (!member.close()) return
+          group.members.delete(member)
+          if (group.members.size > 0 || groups.get(filter) !== group) return
+          groups.delete(filter)
+          for (const identifier of group.requests) requests.delete(identifier)
+          connection?.client.unsubscribe(filter)
+        },
+      }
+    },
+    open(client, protocolVersion) {
+      connection = { client, protocolVersion }
+      requests.clear()
+      for (const group of groups.values()) {
+        group.requests = []
+        request(group, [...group.members])
+      }
+    },
+    pause() {
+      connection = undefined
+    },
+    deliver(topic, payload, packet) {
+      for (const { group, asking } of requestsFor(topic, packet)) {
+        for (const member of packet.retain ? asking : group.members) {
+          member.push({ topic, payload, qos: packet.qos, retained: packet.retain })
+        }
+      }
+    },
+    close() {
+      connection = undefined
+      groups.clear()
+      requests.clear()
+    },
+  }
+}

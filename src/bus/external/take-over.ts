@@ -1,0 +1,50 @@
+import { type Clock, withDeadline } from '../../base/clock.ts'
+import { messageOf } from '../../base/problem.ts'
+import type { MqttClient } from 'mqtt'
+import {
+  createBrokerClient,
+  hangUp,
+  preferredVersion,
+  type ProtocolVersion,
+  versionAfter,
+} from './broker-client.ts'
+
+/** Milliseconds that the broker has for one take-over. */
+const takeOverTimeout = 5_000
+
+/**
+ * Connects once with a client id, so that the broker closes the connection that had it: nothing that still comes over
+ * that one goes any further. Resolves when the broker has accepted. Rejects when it has not, or does not answer in time.
+ */
+export async function takeOverClient(url: string, clientId: string, clock: Clock): Promise<void> {
+  let present: MqttClient | undefined
+
+  function attempt(version: ProtocolVersion): Promise<void> {
+    const client = createBrokerClient(url, version, { clientId })
+    present = client
+    return new Promise((resolve, reject) => {
+      client.on('connect', () => resolve())
+      client.on('error', reject)
+      client.on('close', () => reject(new Error('it hung up')))
+    })
+  }
+
+  async function attempts(): Promise<void> {
+    try {
+      await attempt(preferredVersion)
+    } catch (error) {
+      if (present !== undefined) hangUp(present)
+      const other = versionAfter(preferredVersion, error)
+      if (other === undefined) throw error
+      await attempt(other)
+    }
+  }
+
+  try {
+    await withDeadline(clock, takeOverTimeout, attempts(), () => new Error('it does not answer in time'))
+  } catch (error) {
+    throw new Error(`The MQTT broker did not take a client id over: ${messageOf(error)}`, { cause: error })
+  } finally {
+    if (present !== undefined) hangUp(present)
+  }
+}

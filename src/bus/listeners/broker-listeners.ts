@@ -1,0 +1,147 @@
+import type { IncomingMessage } from 'node:http'
+import { createServer, type Server, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { createServer as createSecureServer } from 'node:tls'
+import type { ClientAddresses } from '../../base/client-address.ts'
+import { type ConnectionLimits, createConnections } from '../../base/connections.ts'
+import type { GuessLimit } from '../../base/guess-limit.ts'
+import type { LogFields, Logger } from '../../base/log.ts'
+import { Problem } from '../../base/problem.ts'
+import { followIdentity, secureOptions, type TlsSource } from '../../base/tls-identity.ts'
+import { packetBytesLimit, tcpKeepalive } from '../broker-limits.ts'
+import { isAddress, listenError, urlHost } from './listen-address.ts'
+import { limitPackets } from './packet-limit.ts'
+import { createWebSocketUpgrade } from './websocket-upgrade.ts'
+import { coalesceWrites } from './write-coalescing.ts'
+
+const socketOptions = { noDelay: true, keepAlive: true, keepAliveInitialDelay: tcpKeepalive }
+
+export interface BrokerListenersSettings {
+  /** Address to listen at. */
+  bind: string
+  /** 0: any free port. */
+  port: number
+  /** Encrypts every connection over TCP. */
+  tls: TlsSource | undefined
+  guesses: GuessLimit
+  addresses: ClientAddresses
+  /** `connectTimeout`: milliseconds for the handshake. */
+  limits: ConnectionLimits & { connectTimeout: number }
+  /** A connection for the broker, with the client's address. */
+  take: (connection: Duplex, address: string, request?: IncomingMessage) => void
+  logger: Logger
+  warn: (message: string, fields?: LogFields) => void
+}
+
+export type BrokerListeners = ReturnType<typeof createBrokerListeners>
+
+/** How clients come in: over TCP, encrypted or not, and over WebSocket; with the limits that the broker does not have. */
+export function createBrokerListeners(settings: BrokerListenersSettings) {
+  const { bind, port, tls, guesses, addresses, limits, take, logger, warn } = settings
+  const connections = createConnections(limits)
+  const handshakes = new Set<Duplex>()
+  const webSockets = createWebSocketUpgrade(packetBytesLimit, accept)
+  let tcpServer: Server | undefined
+  let unfollow: (() => void) | undefined
+  let shut = false
+
+  function accept(connection: Duplex, request?: IncomingMessage): void {
+    connections.add(connection, request?.socket ?? connection)
+    const address = request === undefined ? addresses.ofConnection(connection) : addresses.ofRequest(request)
+    limitPackets(connection, packetBytesLimit, () =>
+      warn('An MQTT client was cut off: its packet is too large'),
+    )
+    coalesceWrites(connection)
+    take(connection, address, request)
+  }
+
+  function isCutOff(socket: Duplex): boolean {
+    return !addresses.isProxy(socket) && guesses.wait(addresses.ofConnection(socket)) > 0
+  }
+
+  function isFull(socket: Duplex): boolean {
+    const refusal = connections.refusal(socket)
+    if (refusal === undefined) return false
+    warn(`An MQTT connection was refused: ${refusal}`)
+    return true
+  }
+
+  /** What has connected but not agreed on an encryption yet counts, too, and ends with the rest. */
+  function trackHandshakes(server: Server): void {
+    server.on('connection', (socket: Socket) => {
+      if (isCutOff(socket)) {
+        socket.destroy()
+        return
+      }
+      handshakes.add(socket)
+      socket.once('close', () => handshakes.delete(socket))
+      if (handshakes.size > limits.connections) socket.destroy()
+    })
+    server.on('tlsClientError', (error: Error, socket: Duplex) => {
+      logger.debug('An MQTT client could not agree on an encryption', { reason: error.message })
+      socket.destroy()
+    })
+  }
+
+  function createTcpServer(): Server {
+    const enter = (socket: Socket): void => {
+      if (shut || isCutOff(socket) || isFull(socket)) socket.destroy()
+      else accept(socket)
+    }
+    if (tls === undefined) return createServer(socketOptions, enter)
+    const secure = { ...secureOptions(tls.identity), handshakeTimeout: limits.connectTimeout }
+    const server = createSecureServer({ ...socketOptions, ...secure }, enter)
+    unfollow = followIdentity(server, tls)
+    trackHandshakes(server)
+    return server
+  }
+
+  return {
+    /** Rejects with an Error that says what to do. */
+    async open(): Promise<void> {
+      const server = createTcpServer()
+      tcpServer = server
+      await new Promise<void>((resolve, reject) => {
+        server.once('error', reject)
+        server.listen({ host: bind, port }, resolve)
+      }).catch((error: unknown) => {
+        throw listenError(error, bind, port)
+      })
+      server.on('error', (error: Error) =>
+        logger.error('The MQTT listener reports an error', { reason: error.message }),
+      )
+    },
+    get isOpen() {
+      return tcpServer?.listening === true
+    },
+    get url() {
+      const address = tcpServer?.address()
+      return `${tls === undefined ? 'mqtt' : 'mqtts'}://${urlHost(bind)}:${isAddress(address) ? address.port : port}`
+    },
+    handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+      if (shut || tcpServer === undefined || isFull(socket)) {
+        throw new Problem('broker_unavailable', 'The broker takes no more connections; try again later.')
+      }
+      if (guesses.wait(addresses.ofRequest(request)) > 0) {
+        throw new Problem('too_many_requests', 'Too many wrong tokens have come from this address.')
+      }
+      if (socket instanceof Socket) socket.setKeepAlive(true, tcpKeepalive)
+      webSockets.handle(request, socket, head)
+    },
+    /** From now on nobody comes in. */
+    shut(): void {
+      shut = true
+      unfollow?.()
+    },
+    /** Stops listening; `end` ends the clients in order, what is left is cut off. */
+    async close(end: () => Promise<void>): Promise<void> {
+      const server = tcpServer
+      const stopped =
+        server?.listening === true ? new Promise<void>((resolve) => server.close(() => resolve())) : undefined
+      webSockets.close()
+      await end()
+      for (const connection of [...connections, ...handshakes]) connection.destroy()
+      await stopped
+    },
+  }
+}

@@ -1,0 +1,255 @@
+import { Readable } from 'node:stream'
+import type { LogFields } from '../../base/log.ts'
+import {
+  type BrokerRecord,
+  brokerRecordKey,
+  decodeBrokerRecord,
+  encodeBrokerRecord,
+  keyOfBrokerRecord,
+  type UnreleasedRecord,
+  type WillRecord,
+} from '../../schema/files/broker-record.ts'
+import { createBrokerSessions, sessionsLimit } from './broker-sessions.ts'
+import type { Publisher, RetainedLedger } from './retained-ledger.ts'
+import { createRetainedMessages } from './retained-messages.ts'
+import type { StoredPacket, StoredSubscription } from './stored-packet.ts'
+import type { WriteBehind } from './write-behind.ts'
+
+/**
+ * What the embedded broker remembers: retained messages, sessions that outlive a connection, wills. It is
+ * the broker's persistence, and replaces the one that comes with it for two reasons:
+ *
+ * - Storing is synchronous. The broker numbers a message first and stores it then; with a promise in
+ *   between, a later message overtakes a retained one, which subscribers then discard as a duplicate.
+ * - Everything is bounded. Clients are not trusted, and each of these grows with what they send.
+ *
+ * What is to survive the process is handed to `disk`, which writes it a little later.
+ */
+
+/** A client of the broker. */
+interface ClientKey {
+  id: string
+  /** Nothing of it outlives its connection. */
+  clean?: boolean
+}
+
+type Will = Pick<StoredPacket, 'topic' | 'payload' | 'qos' | 'retain'>
+
+/** Calls back at once, unlike a promise. The broker uses nothing but `then`. */
+function settled<T>(value: T): PromiseLike<T> {
+  return {
+    // biome-ignore lint/suspicious/noThenProperty: the broker expects a promise here, and must not wait a turn
+    then<R>(onSettled?: ((value: T) => R | PromiseLike<R>) | null): PromiseLike<R> {
+      const result = onSettled?.(value)
+      return settled(result as R)
+    },
+  }
+}
+
+export interface BrokerStoreSettings {
+  /** First level(s) of the host's own topics. */
+  root: string
+  /** See `BrokerSessionsSettings`. */
+  firstNumber: number
+  /** Says for which retained messages there is room. */
+  ledger: RetainedLedger
+  publisherOf: (packet: StoredPacket) => Publisher
+  /** Whether this client is connected now: its session does not give way. */
+  isConnected: (clientId: string) => boolean
+  /** Whether this client was let in. The broker clears up behind others, too. */
+  isAdmitted: (client: object) => boolean
+  /** Network address of a client that is connected. */
+  addressOf: (client: object) => string
+  /** The will of a client that an earlier run did not see leaving. */
+  publishWill: (will: WillRecord) => void
+  /** Absent: everything ends with the process. */
+  disk?: WriteBehind | undefined
+  warn: (message: string, fields?: LogFields) => void
+}
+
+export type BrokerStore = ReturnType<typeof createBrokerStore>
+
+const withoutDisk: Pick<WriteBehind, 'set' | 'delete'> = { set: () => undefined, delete: () => undefined }
+
+export function createBrokerStore(settings: BrokerStoreSettings) {
+  const { publisherOf, addressOf, publishWill, warn } = settings
+  const disk = settings.disk ?? withoutDisk
+  const retained = createRetainedMessages({ ...settings, disk })
+  const sessions = createBrokerSessions({ ...settings, disk })
+  /** Ids of messages of QoS 2 that a client has sent and not released. */
+  const incoming = new Map<string, Set<number>>()
+  /** Clients that are away and have such messages; the one that went first is first. */
+  const unreleased = new Set<string>()
+  const wills = new Map<string, Will>()
+
+  function keepIncoming({ id, clean }: ClientKey): void {
+    if (clean === true) return
+    const key = brokerRecordKey('unreleased', id)
+    if (!incoming.has(id)) disk.delete(key)
+    else {
+      disk.set(key, () =>
+        encodeBrokerRecord({ kind: 'unreleased', client: id, messageIds: [...(incoming.get(id) ?? [])] }),
+      )
+    }
+  }
+
+  function forgetIncoming(id: string): void {
+    incoming.delete(id)
+    unreleased.delete(id)
+    disk.delete(brokerRecordKey('unreleased', id))
+  }
+
+  /** What it has sent and not released is kept for as many clients as there may be sessions. */
+  function clientHasGone(id: string): void {
+    if (!incoming.has(id)) return
+    unreleased.add(id)
+    const [oldest] = unreleased
+    if (unreleased.size > sessionsLimit && oldest !== undefined) forgetIncoming(oldest)
+  }
+
+  function restoreIncoming(record: UnreleasedRecord): void {
+    incoming.set(record.client, new Set(record.messageIds))
+    keepIncoming({ id: record.client })
+    if (!settings.isConnected(record.client)) clientHasGone(record.client)
+  }
+
+  function restore(record: BrokerRecord): void {
+    switch (record.kind) {
+      case 'retained':
+        retained.restore(record)
+        break
+      case 'unreleased':
+        restoreIncoming(record)
+        break
+      case 'will':
+        publishWill(record)
+        break
+      case 'session':
+      case 'queued':
+      case 'released':
+        sessions.restore(record)
+    }
+  }
+
+  return {
+    /** Retained messages that a filter matches, as they are now. */
+    retainedMatching: retained.matching,
+    clientIsBack: (id: string): void => void unreleased.delete(id),
+    clientHasGone,
+
+    // What follows is called by the broker. It insists on an async function here.
+    async setup(): Promise<void> {
+      let damaged = 0
+      await settings.disk?.load(
+        (key, value) => {
+          const record = decodeBrokerRecord(value)
+          if (record === undefined || keyOfBrokerRecord(record) !== key) damaged += 1
+          else restore(record)
+        },
+        () => {
+          sessions.restored()
+          if (damaged > 0) warn('Some of what the broker had kept is damaged and was left out', { damaged })
+        },
+      )
+    },
+    async destroy(): Promise<void> {
+      await settings.disk?.close()
+      for (const held of [retained, sessions, incoming, unreleased, wills]) held.clear()
+    },
+
+    storeRetained(packet: StoredPacket): PromiseLike<void> {
+      retained.keep(packet, publisherOf(packet))
+      return settled(undefined)
+    },
+    createRetainedStream: (filter: string): Readable => Readable.from(retained.views([filter])),
+    createRetainedStreamCombi: (filters: string[]): Readable => Readable.from(retained.views(filters)),
+
+    async addSubscriptions({ id }: ClientKey, subscriptions: StoredSubscription[]): Promise<void> {
+      sessions.subscribe(id, subscriptions)
+    },
+    async removeSubscriptions({ id }: ClientKey, filters: string[]): Promise<void> {
+      sessions.unsubscribe(id, filters)
+    },
+    async subscriptionsByClient({ id }: ClientKey): Promise<StoredSubscription[]> {
+      return sessions.subscriptionsOf(id)
+    },
+    async cleanSubscriptions({ id }: ClientKey): Promise<void> {
+      sessions.forget(id)
+    },
+    subscriptionsByTopic: (topic: string) => settled(sessions.waitingFor(topic)),
+    countOffline: async () => sessions.count(),
+
+    async outgoingEnqueue({ clientId }: { clientId: string }, packet: StoredPacket): Promise<void> {
+      sessions.enqueue(clientId, packet, Buffer.from(packet.payload))
+    },
+    outgoingEnqueueCombi(
+      subscriptions: { clientId: string; qos: 0 | 1 | 2 }[],
+      packet: StoredPacket,
+    ): PromiseLike<void> {
+      if (subscriptions.length === 0) return settled(undefined)
+      // Copied once for all: what came from the network is a slice of a much larger buffer.
+      const payload = Buffer.from(packet.payload)
+      for (const { clientId, qos } of subscriptions) {
+        sessions.enqueue(clientId, qos < packet.qos ? { ...packet, qos } : packet, payload)
+      }
+      return settled(undefined)
+    },
+    /** Notes the message id of a packet that is being sent, or replaces it by its release. */
+    async outgoingUpdate({ id }: ClientKey, packet: StoredPacket): Promise<void> {
+      if (packet.cmd === 'publish') sessions.sending(id, packet)
+      else if (packet.messageId !== undefined) sessions.released(id, packet.messageId)
+    },
+    async outgoingClearMessageId(
+      { id }: ClientKey,
+      { messageId }: { messageId?: number | undefined },
+    ): Promise<StoredPacket | undefined> {
+      return sessions.confirmed(id, messageId)
+    },
+    outgoingStream: ({ id }: ClientKey): Readable => Readable.from(sessions.queueOf(id)),
+
+    /** Only that it has arrived: whoever repeats a message of QoS 2 is answered without its content. */
+    async incomingStorePacket(client: ClientKey, { messageId }: { messageId: number }): Promise<void> {
+      const ofClient = incoming.get(client.id) ?? new Set<number>()
+      incoming.set(client.id, ofClient.add(messageId))
+      keepIncoming(client)
+    },
+    async incomingGetPacket({ id }: ClientKey, { messageId }: { messageId: number }): Promise<true> {
+      if (incoming.get(id)?.has(messageId) !== true) throw new Error('no such packet')
+      return true
+    },
+    async incomingDelPacket(client: ClientKey, { messageId }: { messageId: number }): Promise<void> {
+      const ofClient = incoming.get(client.id)
+      if (ofClient?.delete(messageId) !== true) throw new Error('no such packet')
+      if (ofClient.size === 0) incoming.delete(client.id)
+      keepIncoming(client)
+    },
+    async cleanIncoming(client: ClientKey): Promise<void> {
+      if (settings.isAdmitted(client)) forgetIncoming(client.id)
+    },
+
+    async putWill(client: ClientKey, will: Will): Promise<void> {
+      const { id } = client
+      wills.set(id, will)
+      const { topic, qos, retain } = will
+      // At the next start there is nobody to hear of any other.
+      if (qos === 0 && !retain) return
+      const address = addressOf(client)
+      const payload = Buffer.from(will.payload)
+      disk.set(brokerRecordKey('will', id), () =>
+        encodeBrokerRecord({ kind: 'will', client: id, address, topic, qos, retain, payload }),
+      )
+    },
+    async getWill({ id }: ClientKey): Promise<Will | undefined> {
+      return wills.get(id)
+    },
+    async delWill({ id }: ClientKey): Promise<Will | undefined> {
+      const will = wills.get(id)
+      wills.delete(id)
+      disk.delete(brokerRecordKey('will', id))
+      return will
+    },
+    /** Wills that other brokers left behind; there are no others. */
+    streamWill: (): Readable => Readable.from([]),
+    getClientList: (topic: string): Readable => Readable.from(sessions.clientsWith(topic)),
+  }
+}

@@ -1,0 +1,194 @@
+import type { Clock, ScheduledCall } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { messageOf } from '../../base/problem.ts'
+import { roomDelay } from '../../base/room-delays.ts'
+import { storageFault } from '../../base/storage-fault.ts'
+import { type RecordChange, type RecordFolder, type Records, RecordsUnavailable } from './record-folder.ts'
+
+/** Milliseconds after the first change in which it is written, together with all that followed. */
+export const writeBehindDelay = 500
+/** What is encoded and written at a time; all of most writes. Between two, others have their turn. */
+const pieceLimits = { records: 1_000, bytes: 1024 * 1024 }
+
+/** Records that are in memory first, and on disk a little later. */
+export interface WriteBehind {
+  /** The record is there, or has changed; `encode` tells what it is when it is written. */
+  set(key: string, encode: () => Buffer): void
+  delete(key: string): void
+  /**
+   * Tells of each record on disk, unless it has been set or deleted since: `take` sets what is to stay, `taken` is
+   * called after the last. On a disk that refuses that happens later. Never rejects.
+   */
+  load(take: (key: string, value: Buffer) => void, taken: () => void): Promise<void>
+  /** Why nothing is written now; `lasting`: nor will be. */
+  readonly failure: WriteFailure | undefined
+  /** Writes what is waiting, as far as that is possible. Never rejects. */
+  close(): Promise<void>
+}
+
+/**
+ * Records that are noted as gone while nobody knows whether they are on disk: each client that comes and goes names some.
+ * Beyond it what an earlier run has kept may come back.
+ */
+export const unreadDeletionsLimit = 50_000
+
+export interface WriteFailure {
+  reason: string
+  lasting: boolean
+}
+
+export function createWriteBehind(settings: {
+  folder: RecordFolder
+  /** Which records are written behind all others of their time. */
+  isLast: (key: string) => boolean
+  clock: Clock
+  logger: Logger
+}): WriteBehind {
+  const { folder, isLast, clock, logger } = settings
+  const live = new Map<string, () => Buffer>()
+  /** What may be on disk. A record that comes and goes between two writes is not among them, and never written. */
+  const stored = new Set<string>()
+  /** What is to be written, or to go. */
+  let dirty = new Set<string>()
+  let records: Records | undefined
+  /** What is told of the records on disk, as long as it has not been. */
+  let unread: Parameters<WriteBehind['load']> | undefined
+  let taking: string | undefined
+  let failure: WriteFailure | undefined
+  let failures = 0
+  let timer: ScheduledCall | undefined
+  let writing = Promise.resolve()
+  let closed = false
+
+  function schedule(delay: number): void {
+    if (closed) return
+    timer ??= clock.schedule(delay, () => {
+      timer = undefined
+      writing = writing.then(attempt)
+    })
+  }
+
+  function touch(key: string): void {
+    dirty.add(key)
+    schedule(writeBehindDelay)
+  }
+
+  function tell(take: (key: string, value: Buffer) => void, key: string, value: Buffer): void {
+    stored.add(key)
+    if (dirty.has(key) || live.has(key)) return
+    taking = key
+    take(key, value)
+    taking = undefined
+    if (!live.has(key)) touch(key)
+  }
+
+  async function open(): Promise<Records> {
+    if (records !== undefined) return records
+    const [take, taken] = unread ?? []
+    const opened = await folder.open(take && ((key, value) => tell(take, key, value)))
+    unread = undefined
+    taken?.()
+    if (opened.anew) {
+      stored.clear()
+      for (const key of live.keys()) dirty.add(key)
+    }
+    return (records = opened.records)
+  }
+
+  function* ordered(keys: ReadonlySet<string>): Generator<string> {
+    for (const key of keys) if (!isLast(key)) yield key
+    for (const key of keys) if (isLast(key)) yield key
+  }
+
+  function* changes(keys: ReadonlySet<string>): Generator<RecordChange[]> {
+    let piece: RecordChange[] = []
+    let bytes = 0
+    for (const key of ordered(keys)) {
+      const value = live.get(key)?.()
+      if (value === undefined) stored.delete(key)
+      else stored.add(key)
+      piece.push(value === undefined ? { key } : { key, value })
+      bytes += key.length + (value?.length ?? 0)
+      if (piece.length < pieceLimits.records && bytes < pieceLimits.bytes) continue
+      yield piece
+      piece = []
+      bytes = 0
+    }
+    if (piece.length > 0) yield piece
+  }
+
+  async function attempt(): Promise<void> {
+    let keys = new Set<string>()
+    try {
+      const target = await open()
+      keys = dirty
+      dirty = new Set()
+      for (const piece of changes(keys)) await target.write(piece)
+    } catch (error) {
+      for (const key of keys) {
+        dirty.add(key)
+        stored.add(key)
+      }
+      await fail(error)
+      return
+    }
+    if (failure !== undefined) logger.info('What the broker keeps is written to disk again')
+    failure = undefined
+    failures = 0
+    if (dirty.size > 0) schedule(writeBehindDelay)
+  }
+
+  /** After a write that failed half-way only opening it anew makes the folder whole. */
+  async function fail(error: unknown): Promise<void> {
+    await records?.close().catch(() => undefined)
+    records = undefined
+    const reason = storageFault(error) ?? messageOf(error)
+    const lasting = error instanceof RecordsUnavailable
+    if (failure?.reason !== reason) {
+      logger.error(
+        lasting
+          ? 'The broker keeps everything in memory only: a restart forgets it'
+          : 'What the broker keeps cannot be written to disk; it goes on in memory, and tries again',
+        { error: reason },
+      )
+    }
+    failure = { reason, lasting }
+    if (lasting) for (const held of [live, stored, dirty]) held.clear()
+    else schedule(roomDelay(failures++))
+  }
+
+  return {
+    set(key, encode) {
+      if (failure?.lasting === true) return
+      live.set(key, encode)
+      if (key !== taking) touch(key)
+    },
+    delete(key) {
+      if (failure?.lasting === true) return
+      live.delete(key)
+      if (key === taking) return
+      const mayBeStored = stored.has(key) || (unread !== undefined && dirty.size < unreadDeletionsLimit)
+      if (mayBeStored || (unread !== undefined && dirty.has(key))) touch(key)
+      else dirty.delete(key)
+    },
+    async load(take, taken) {
+      // Nothing is made before there is something to write: a start that fails leaves no trace.
+      if (!(await folder.exists())) return
+      unread = [take, taken]
+      writing = writing.then(attempt)
+      await writing
+    },
+    get failure() {
+      return failure
+    },
+    async close() {
+      timer?.cancel()
+      closed = true
+      await writing
+      if (dirty.size > 0) await attempt()
+      if (dirty.size > 0) logger.error('What the broker kept last could not be written to disk, and is lost')
+      await records?.close().catch(() => undefined)
+      records = undefined
+    },
+  }
+}

@@ -1,0 +1,33 @@
+import type { JsonObject } from '../../base/json.ts'
+import { journalFormatVersion } from '../../schema/journal/journal-event.ts'
+
+/** Lifts a stored event from one format version to the next; the key is the version it takes. */
+export type Upcasters = Readonly<Record<number, (event: JsonObject) => JsonObject>>
+
+/** Version 1 is the first: there is nothing to lift yet. */
+export const upcasters: Upcasters = {}
+
+/** Brings a stored event to the present format. Throws with a sentence when no way leads there. */
+export function upcast(
+  event: JsonObject,
+  lift: Upcasters = upcasters,
+  target = journalFormatVersion,
+): JsonObject {
+  let current = event
+  for (let version = versionOf(event); version !== target; version += 1) {
+    if (version > target) {
+      throw new Error(`it was written in format ${version} by a newer Lupine; this one reads up to ${target}`)
+    }
+    const step = lift[version]
+    if (step === undefined) throw new Error(`nothing lifts format ${version} to ${version + 1}`)
+    current = { ...step(current), version: version + 1 }
+  }
+  return current
+}
+
+function versionOf(event: JsonObject): number {
+  if (typeof event.version !== 'number' || !Number.isInteger(event.version) || event.version < 0) {
+    throw new Error('it has no format version')
+  }
+  return event.version
+}

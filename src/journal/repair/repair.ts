@@ -1,0 +1,105 @@
+import { createReadStream, createWriteStream } from 'node:fs'
+import { join } from 'node:path'
+import { pipeline } from 'node:stream/promises'
+import { type FileSystem, syncDirectory, writeFileAtomically } from '../../base/file-system.ts'
+import { privateFileMode } from '../../base/private-files.ts'
+import type { HostFile } from '../../schema/journal/host-file.ts'
+import { removeCheckpoint } from '../segments/checkpoint-file.ts'
+import { DamagedJournalError } from '../segments/damaged-journal.ts'
+import { endedSegments } from '../segments/segment.ts'
+import { snapshotFileName } from '../snapshot/snapshot.ts'
+
+/** What was done about one damaged line. */
+export interface Repair {
+  path: string
+  line: number
+  offset: number
+  /** The file was cut before the line, and the events from there on are gone; else it was put aside as a whole. */
+  cut: boolean
+  /** Where the files are now, as they were. */
+  copies: string[]
+}
+
+/**
+ * Makes the journal whole again, and answers what was done, in order. The last file is cut before its first damaged
+ * line, after a copy was put beside it. What the lost events did to the settings is in `.host.json`; the next
+ * start takes it over as an edit of that file. A damaged file that others follow is put aside, with those before
+ * it: the next one begins with the state after it, so that only history is lost. `check` reads all of the journal.
+ */
+export async function repairJournal(
+  directory: string,
+  files: FileSystem,
+  now: number,
+  snapshot: HostFile | undefined,
+  check: () => Promise<void>,
+): Promise<Repair[]> {
+  const repairs: Repair[] = []
+  const suffix = `.damaged-${new Date(now).toISOString().replaceAll(':', '-')}`
+  for (;;) {
+    try {
+      await check()
+      return repairs
+    } catch (error) {
+      if (!(error instanceof DamagedJournalError)) throw error
+      const { path, line, offset, ended } = error
+      await removeCheckpoint(files, directory)
+      const copies = ended
+        ? await putAside(files, directory, path, suffix)
+        : [await cut(files, directory, error, `${path}${suffix}`)]
+      if (!ended && snapshot !== undefined) {
+        // Without its number the snapshot counts as edited by hand: it says what the lost events had led to.
+        const content = `${JSON.stringify({ ...snapshot, journal: {} }, null, 2)}\n`
+        await writeFileAtomically(files, join(directory, snapshotFileName), content, privateFileMode)
+      }
+      repairs.push({ path, line, offset, cut: !ended, copies })
+      // All that is left has been read.
+      if (!ended) return repairs
+    }
+  }
+}
+
+async function cut(
+  files: FileSystem,
+  directory: string,
+  { path, offset }: DamagedJournalError,
+  copy: string,
+): Promise<string> {
+  // A copy by the system would have the rights of the file, whatever they are.
+  await pipeline(
+    createReadStream(path),
+    createWriteStream(copy, { flags: 'wx', mode: privateFileMode, flush: true }),
+  )
+  // The copy's name first: it is all that is left of the lines that go.
+  await syncDirectory(files, directory)
+  if (offset === 0) {
+    await files.rm(path)
+    await syncDirectory(files, directory)
+    return copy
+  }
+  const handle = await files.open(path, 'r+')
+  try {
+    await handle.truncate(offset)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+  return copy
+}
+
+/** The oldest first: what is there is always a row without a gap. */
+async function putAside(
+  files: FileSystem,
+  directory: string,
+  path: string,
+  suffix: string,
+): Promise<string[]> {
+  const copies: string[] = []
+  for (const { name } of endedSegments(await files.readdir(directory))) {
+    const from = join(directory, name)
+    await files.rename(from, `${from}${suffix}`)
+    copies.push(`${from}${suffix}`)
+    if (from === path) break
+  }
+  await syncDirectory(files, directory)
+  return copies
+}

@@ -1,0 +1,51 @@
+import type { FileHandle } from 'node:fs/promises'
+import type { FileSystem } from '../../base/file-system.ts'
+import { messageOf, systemErrorCode } from '../../base/problem.ts'
+
+const effectOnLast = 'it keeps a copy of the file, cuts it there and takes the settings from .host.json'
+const effectOnEnded =
+  'it puts this file and those before it aside; the state of the plugins stays, as the next file has it'
+
+/** A line that cannot be believed, and is not just the torn end of a write that nobody was told of. */
+export class DamagedJournalError extends Error {
+  override readonly name = 'DamagedJournalError'
+  readonly path: string
+  /** Line number from 1, and position of its first byte from 0. */
+  readonly line: number
+  readonly offset: number
+  /** It is in a segment that others follow. */
+  readonly ended: boolean
+
+  constructor(path: string, line: number, offset: number, reason: string, { ended = false } = {}) {
+    super(
+      `${path} is damaged at line ${line} (byte ${offset}): ${reason}. ` +
+        `Run "lupine repair" (in a checkout: npm start -- repair): ${ended ? effectOnEnded : effectOnLast}.`,
+    )
+    this.path = path
+    this.line = line
+    this.offset = offset
+    this.ended = ended
+  }
+}
+
+/** One sentence that says what to do. */
+export function unusable(path: string, error: unknown): Error {
+  return new Error(
+    `${path} cannot be used (${systemErrorCode(error) ?? messageOf(error)}): it must be a file that the host ` +
+      'may read and write; correct that, or its permissions.',
+    { cause: error },
+  )
+}
+
+/** Opens a file of the journal that is there. */
+export async function openExisting(
+  files: FileSystem,
+  path: string,
+  flags: string | number,
+): Promise<FileHandle> {
+  try {
+    return await files.open(path, flags)
+  } catch (error) {
+    throw unusable(path, error)
+  }
+}
