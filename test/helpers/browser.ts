@@ -7,7 +7,7 @@ import { until } from './until.ts'
 
 /** A real browser for the tests of the pages. */
 
-const executable = '/usr/bin/chromium'
+export const executable = '/usr/bin/chromium'
 
 /** Why the tests with a browser are skipped, or false. */
 export const browserMissing = existsSync(executable)
@@ -15,25 +15,24 @@ export const browserMissing = existsSync(executable)
   : `there is no browser at ${executable} (Debian: apt-get install chromium)`
 
 /** Longest wait for something to appear, in milliseconds; generous, as machines are slow at times. */
-const appearTime = 20_000
+export const appearTime = 20_000
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 /** WCAG 2.2, levels A and AA. */
 const accessibilityRules = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa']
 
+export const browserArguments = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+]
+
 export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({
-    executablePath: executable,
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  })
+  return chromium.launch({ executablePath: executable, args: browserArguments })
 }
 
 export interface View {

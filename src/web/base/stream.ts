@@ -1,6 +1,7 @@
 import { batch, signal } from '@preact/signals'
 import type { ExposedState, Exposure } from '../../schema/plugin/exposure.ts'
 import { get, needsToken } from './api.ts'
+import { shareConnections, tellTabs } from './tabs.ts'
 import type { JournalEvent, LogEntry } from './types.ts'
 
 /** The one stream of everything that the host announces. */
@@ -32,6 +33,7 @@ const listeners = new Set<(announcements: readonly Announcement[]) => void>()
 let waiting: Announcement[] = []
 let planned = false
 let source: EventSource | undefined
+let isGivenUp = false
 let lastSeq: number | undefined
 
 /** Listens to batches of announcements; a batch is one change of the page. Returns the way to stop. */
@@ -43,9 +45,11 @@ export function onAnnouncements(listener: (announcements: readonly Announcement[
 /** `after`: the last lifecycle event that is known already. */
 export function openStream(after: number | undefined): void {
   lastSeq = after ?? lastSeq
+  isGivenUp = false
   source?.close()
   const opened = new EventSource(`/api/events${lastSeq === undefined ? '' : `?lastEventId=${lastSeq}`}`)
   source = opened
+  tellTabs(true)
   opened.addEventListener('open', () => {
     batch(() => {
       connection.value = 'connected'
@@ -72,6 +76,24 @@ export function openStream(after: number | undefined): void {
       collect({ kind, ...(JSON.parse(String(data)) as object) } as Announcement)
     })
   }
+}
+
+/** Leaves the connection to other tabs while nobody looks at this one. What is missed comes with the next stream. */
+export function followTabs(): void {
+  shareConnections({
+    holds: () => source !== undefined,
+    giveUp() {
+      if (source === undefined) return
+      source.close()
+      source = undefined
+      isGivenUp = true
+      connection.value = 'connecting'
+      tellTabs(false)
+    },
+    takeUp() {
+      if (isGivenUp) openStream(undefined)
+    },
+  })
 }
 
 /** A stream does not say why it was refused: the login may have ended, as it does with the process that gave it. */

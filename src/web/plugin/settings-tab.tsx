@@ -140,7 +140,9 @@ function whyNot(
   error: string,
 ): string {
   if (changes.length === 0) return 'There is nothing to save: all is as it is stored.'
-  if (connection.value !== 'connected') return 'The host is not there at the moment. What you typed is kept.'
+  // While the page connects, as it does when somebody comes back to it, the button keeps the focus.
+  if (connection.value === 'disconnected')
+    return 'The host is not there at the moment. What you typed is kept.'
   if (error !== '') return `This could not be checked: ${error}`
   if (check === undefined) return 'Checking…'
   const wrong = check.errors.filter(({ message }) => plugin.enabled || !isMissing(message))
