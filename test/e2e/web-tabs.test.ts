@@ -234,6 +234,17 @@ test('a tab goes on collecting what plugins emit while two others are used', opt
   await streamsAre(host, keptStreams)
 })
 
+test('a tab says from when to when it did not hear what plugins emitted', options, async (context) => {
+  const host = await lampHost(context)
+  await runningLamp(host)
+  const { forgotten } = await forgottenTab(context, host, `/plugins/${lamp}/events`)
+  const gap = forgotten.getByText('This page was not connected from')
+  assert.equal(await gap.count(), 0)
+  await forgotten.bringToFront()
+  await gap.waitFor()
+  assert.match(await gap.innerText(), / from .*\d to .*\d: what was emitted then is not here\.$/)
+})
+
 test('a tab that the browser freezes leaves its connection to others', options, async (context) => {
   const host = await lampHost(context)
   await runningLamp(host)

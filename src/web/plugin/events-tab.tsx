@@ -6,7 +6,7 @@ import { Empty } from '../parts/feedback.tsx'
 import { LineList } from '../parts/line-list.tsx'
 import { PauseButton } from '../parts/pause-button.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
-import { type EmittedEvent, useEmittedEvents } from '../store/live.ts'
+import { type EmittedEvent, type Gap, gaps, useEmittedEvents } from '../store/live.ts'
 
 export function EventsTab({ plugin }: { plugin: Plugin }) {
   const [paused, setPaused] = useState(false)
@@ -24,6 +24,12 @@ export function EventsTab({ plugin }: { plugin: Plugin }) {
             .map(({ name, description }) => (description === undefined ? name : `${name} (${description})`))
             .join(', ')}
           .
+        </p>
+      )}
+      {gaps.value.length === 0 ? null : (
+        <p class="hint">
+          This page was not connected {gaps.value.map(betweenWords).join(', ')}: what was emitted then is not
+          here.
         </p>
       )}
       <div class="toolbar">
@@ -45,6 +51,10 @@ export function EventsTab({ plugin }: { plugin: Plugin }) {
       />
     </section>
   )
+}
+
+function betweenWords({ from, to }: Gap): string {
+  return `from ${momentOf(from)} to ${momentOf(to)}`
 }
 
 function fitting(events: readonly EmittedEvent[], text: string): readonly EmittedEvent[] {

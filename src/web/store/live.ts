@@ -1,5 +1,6 @@
+import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
-import { onAnnouncements } from '../base/stream.ts'
+import { connection, onAnnouncements } from '../base/stream.ts'
 
 /** What plugins have emitted since this page was opened. */
 
@@ -15,10 +16,33 @@ export interface EmittedEvent {
   data: unknown
 }
 
+/** A time without a stream, in milliseconds since 1970. */
+export interface Gap {
+  from: number
+  to: number
+}
+
+/** Most that are kept. */
+const keptGaps = 5
+
+/** When nothing was heard of what plugins emitted, oldest first: it is told only once. */
+export const gaps = signal<readonly Gap[]>([])
+
 const emitted = new Map<string, EmittedEvent[]>()
 let nextKey = 0
 
 export function followEmittedEvents(): void {
+  let lostAt: number | undefined
+  let wasConnected = false
+  connection.subscribe((now) => {
+    const isConnected = now === 'connected'
+    if (wasConnected && !isConnected) lostAt = Date.now()
+    if (isConnected && lostAt !== undefined) {
+      gaps.value = [...gaps.peek(), { from: lostAt, to: Date.now() }].slice(-keptGaps)
+      lostAt = undefined
+    }
+    wasConnected = isConnected
+  })
   onAnnouncements((announcements) => {
     for (const announcement of announcements) {
       if (announcement.kind !== 'event') continue
