@@ -8,7 +8,7 @@ import { flockProgram, type KernelLock, nativeLock } from '../../src/journal/loc
 import { lockDirectory } from '../../src/journal/lock/lock.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
-const rooms = join(import.meta.dirname, '..', '..', 'src', 'journal')
+const rooms = join(import.meta.dirname, '..', '..', 'src', 'journal', 'lock')
 
 /** Each way to lock, and how a program of its own asks for it. */
 const ways: { name: string; kernelLocks: KernelLock[]; program: string; file: string }[] = [

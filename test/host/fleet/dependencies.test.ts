@@ -61,6 +61,13 @@ test('a placement that would part a plugin from what it depends on is refused, a
   const { a } = await startThree(t)
   assert.equal((await place(a, base, { host: 'b' })).status, 200)
   await untilBothRunOn(a, 'b')
+  // A plugin is shown where its lease is; that it has moved is written down a moment later.
+  await until('both moves to be written down', async () => {
+    const { events } = (await a.request('GET', '/api/history?limit=1000')).body
+    const isMove = ({ type, data }: { type: string; data: { to?: string } }) =>
+      type === 'PluginMoved' && data.to === 'b'
+    return events.filter(isMove).length === 2
+  })
   const before = a.host.lifecycle.lastSeq
   for (const [id, placement, where] of [
     [above, { host: 'a' }, 'the host a'],
