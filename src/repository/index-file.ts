@@ -22,7 +22,7 @@ import { isNewer, isSameVersion } from './versions.ts'
 /** More entries than so many are no list of plugins: with nothing but what they must have they fill the mebibyte. */
 export const indexEntries = 20_000
 
-/** Entries with mistakes that are looked at closely, and told of: it takes long, and an index may be of nothing else. */
+/** Entries that cannot be used of which it is said why: that takes long, and an index may be of nothing else. */
 const patience = 200
 
 /** `plugins.json` as it was read. An entry that cannot be used is set aside and hides no other. */
@@ -66,7 +66,7 @@ export function readIndexFile(bytes: Uint8Array): ReadIndex {
     const parsed = readEntry(entry, mistakes < patience)
     const fullId =
       isJsonObject(entry) && typeof entry.id === 'string' ? fullIdOf(entry.id, namespace) : undefined
-    if (parsed?.ok !== true || parsed.value.warnings.length > 0 || fullId === undefined) mistakes += 1
+    if (parsed?.ok !== true || fullId === undefined) mistakes += 1
     if (parsed?.ok === true && fullId !== undefined) {
       const { value } = parsed.value
       usable.push(value)
