@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
-import { type BrowserContext, chromium } from 'playwright-core'
+import { type Browser, type BrowserContext, chromium } from 'playwright-core'
 import { appearTime, browserArguments, executable } from './browser.ts'
 import { temporaryDirectory } from './temporary-directory.ts'
 
@@ -20,7 +20,7 @@ export async function openWindow(context: TestContext): Promise<BrowserContext> 
     [
       ...browserArguments,
       ...['--headless', '--window-size=1280,900', '--remote-debugging-port=0', `--user-data-dir=${profile}`],
-      `--host-resolver-rules=MAP ${plainName} 127.0.0.1`,
+      ...[`--host-resolver-rules=MAP ${plainName} 127.0.0.1`, 'about:blank'],
     ],
     { stdio: ['ignore', 'ignore', 'pipe'] },
   )
@@ -29,12 +29,18 @@ export async function openWindow(context: TestContext): Promise<BrowserContext> 
     child.kill()
     await exited
   })
-  const browser = await chromium.connectOverCDP(await addressIn(child.stderr), { noDefaults: true })
+  const browser = await connect(await addressIn(child.stderr))
   context.after(() => browser.close())
   const [tabs] = browser.contexts()
   if (tabs === undefined) throw new Error('the browser has no window')
   tabs.setDefaultTimeout(appearTime)
   return tabs
+}
+
+/** On a busy machine that may hang where the first tab is just coming up; whoever asks again finds it there. */
+async function connect(address: string): Promise<Browser> {
+  const attempt = () => chromium.connectOverCDP(address, { noDefaults: true, timeout: appearTime })
+  return attempt().catch(attempt)
 }
 
 /** Where the browser takes orders; it says so in its first lines. The others are read, too, or it would wait for that. */
