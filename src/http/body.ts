@@ -4,7 +4,7 @@ import type { Context } from 'koa'
 import type { Clock } from '../base/clock.ts'
 import { lazily } from '../base/lazily.ts'
 import { messageOf, Problem } from '../base/problem.ts'
-import { parseJsonText } from '../schema/parsing/json-text.ts'
+import { parseJsonText, requireNoneTwice } from '../schema/parsing/json-text.ts'
 import { jsonErrorPlace } from './json-position.ts'
 
 /** Largest request body in bytes, also of one that is sent in chunks or compressed (contract, section 3). */
@@ -79,10 +79,7 @@ function parseBody(bytes: Buffer): unknown {
     const { line, column } = jsonErrorPlace(bytes.toString('utf8'))
     throw new Problem('body_invalid', `The body ${message} (line ${line}, column ${column}).`)
   }
-  if (parsed.repeated.length > 0) {
-    const errors = parsed.repeated.map((path) => ({ path, message: 'is there more than once' }))
-    throw new Problem('body_invalid', 'The body has members of the same name in one object.', { errors })
-  }
+  requireNoneTwice(parsed.repeated, 'body')
   return parsed.value
 }
 

@@ -3,7 +3,7 @@ import type { Logger } from '../base/log.ts'
 import { messageOf, Problem, type ProblemDocument, problemDocument } from '../base/problem.ts'
 import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
 import { createTopics } from '../schema/names/topics.ts'
-import { parseJsonText } from '../schema/parsing/json-text.ts'
+import { parseJsonText, requireNoneTwice } from '../schema/parsing/json-text.ts'
 import {
   isMqttVerb,
   type MqttRequest,
@@ -70,13 +70,6 @@ export function readRequest(payload: Uint8Array): ReadRequest {
     )
   }
   return { members: parsed.value, repeated: parsed.repeated }
-}
-
-/** Which of two values is meant, nobody knows. */
-function requireNoneTwice(repeated: readonly string[]): void {
-  if (repeated.length === 0) return
-  const errors = repeated.map((path) => ({ path, message: 'is there more than once' }))
-  throw new Problem('body_invalid', 'The request has members of the same name in one object.', { errors })
 }
 
 function installation({ plugin, fullId, id, repository, version }: MqttRequest<'install'>) {
@@ -166,7 +159,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
       if (!isMqttVerb(verb)) {
         throw new Problem('not_found', `There is no request of this name; there are ${mqttVerbs.join(', ')}.`)
       }
-      requireNoneTwice(repeated)
+      requireNoneTwice(repeated, 'request')
       return { status: 'ok', data: await answerOnce(verb, body), ...transaction }
     } catch (error) {
       if (!(error instanceof Problem))

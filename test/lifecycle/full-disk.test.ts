@@ -2,10 +2,8 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type Clock, systemClock } from '../../src/base/clock.ts'
-import type { Logger } from '../../src/base/log.ts'
-import { reconcileDelay } from '../../src/lifecycle/supervision/reconciler.ts'
 import { type FileOperation, failingFileSystem } from '../helpers/failing-file-system.ts'
+import { holdReconciler } from '../helpers/held-reconciler.ts'
 import { startTestHost } from '../helpers/test-host.ts'
 
 /** A host whose disk is full whenever `disk.full` says so. */
@@ -70,28 +68,7 @@ test('a load whose outcome could not be written down is made up for when there i
     disk.appends += 1
     return disk.full && disk.appends > 1
   })
-  // What is to be done later is done when the test says so.
-  let held: (() => void)[] = []
-  const clock: Clock = {
-    ...systemClock,
-    schedule(milliseconds, callback) {
-      if (milliseconds < reconcileDelay || milliseconds > 2 * reconcileDelay)
-        return systemClock.schedule(milliseconds, callback)
-      held.push(callback)
-      return { cancel: () => void (held = held.filter((other) => other !== callback)) }
-    },
-  }
-  const goOn = (): void => held.splice(0).forEach((callback) => callback())
-  const messages: string[] = []
-  let heard = (): void => undefined
-  const note = (message: string): void => {
-    messages.push(message)
-    heard()
-  }
-  const logger: Logger = { debug: () => undefined, info: note, warn: note, error: note }
-  const says = async (words: string): Promise<void> => {
-    while (!messages.includes(words)) await new Promise<void>((resolve) => (heard = resolve))
-  }
+  const { clock, logger, goOn, says } = holdReconciler()
   const host = await startTestHost({ files, clock, logger })
   context.after(() => host.close())
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/demo' } })

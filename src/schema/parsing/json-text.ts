@@ -1,3 +1,4 @@
+import { Problem } from '../../base/problem.ts'
 import { escapePointer } from './parser.ts'
 
 /** JSON as it comes from a file or another computer: bytes that may be anything. */
@@ -38,6 +39,16 @@ export function parseJsonText(bytes: Uint8Array, depthLimit = jsonDepthLimit): J
     return { ok: false, message: 'has a number beyond ±1.8e308, which is more than can be kept' }
   }
   return inspected
+}
+
+/**
+ * Which of two values is meant, nobody knows. `of`: what a sentence calls it. Throws `body_invalid` that names each member of
+ * `repeated`.
+ */
+export function requireNoneTwice(repeated: readonly string[], of: 'body' | 'request'): void {
+  if (repeated.length === 0) return
+  const errors = repeated.map((path) => ({ path, message: 'is there more than once' }))
+  throw new Problem('body_invalid', `The ${of} has members of the same name in one object.`, { errors })
 }
 
 /** `value`: parsed JSON, of a depth that was looked at. */

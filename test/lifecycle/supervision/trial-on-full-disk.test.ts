@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { type Clock, systemClock } from '../../../src/base/clock.ts'
-import type { Logger } from '../../../src/base/log.ts'
-import { reconcileDelay } from '../../../src/lifecycle/supervision/reconciler.ts'
 import { type FileOperation, failingFileSystem } from '../../helpers/failing-file-system.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
 import { generousTime } from '../../helpers/generous-time.ts'
+import { holdReconciler } from '../../helpers/held-reconciler.ts'
 import { startTestHost } from '../../helpers/test-host.ts'
 
 /** The end of an update's trial while the disk is full: the version before returns when there is room, without a command. */
@@ -28,27 +26,7 @@ async function start(context: TestContext) {
     refuses: undefined,
   }
   const files = failingFileSystem((operation, path) => disk.refuses?.(operation, path) ?? false)
-  // What is to be done later is done when the test says so.
-  const held = new Set<() => void>()
-  const clock: Clock = {
-    ...systemClock,
-    schedule(milliseconds, callback) {
-      if (milliseconds < reconcileDelay || milliseconds > 2 * reconcileDelay)
-        return systemClock.schedule(milliseconds, callback)
-      held.add(callback)
-      return { cancel: () => void held.delete(callback) }
-    },
-  }
-  const messages: string[] = []
-  let heard = (): void => undefined
-  const note = (message: string): void => {
-    messages.push(message)
-    heard()
-  }
-  const logger: Logger = { debug: () => undefined, info: note, warn: note, error: note }
-  const says = async (words: string): Promise<void> => {
-    while (!messages.includes(words)) await new Promise<void>((resolve) => (heard = resolve))
-  }
+  const { clock, logger, goOn, says } = holdReconciler()
   const host = await startTestHost({
     ...{ files, clock, logger, limits: generousTime, settings: { isolation: 'dedicated' } },
     plugins: [version(1, '')],
@@ -68,11 +46,7 @@ async function start(context: TestContext) {
   }
   const isBack = async (): Promise<void> => {
     disk.refuses = undefined
-    assert.ok(held.size > 0, 'it is looked at again')
-    for (const callback of [...held]) {
-      held.delete(callback)
-      callback()
-    }
+    goOn()
     await says('What had been left undone for a plugin is done')
     const { body } = await host.request('GET', '/api/plugins/x')
     assert.deepEqual(
