@@ -54,6 +54,8 @@ export interface PluginLifecycleContext {
   revision: number
   installedAt: string | null
   updatedAt: string | null
+  /** What versions of it have declared secrets, as pointers; it stays when the plugin is removed, as its history does. */
+  formerSecrets?: string[] | undefined
   /** On which hosts of a fleet it may run; absent: on any. */
   placement?: Placement | undefined
   /** The host of a fleet that has taken it last, and under which epoch. They stay when it is removed: epochs only go up. */
@@ -104,7 +106,7 @@ const machine = setup({
     recordError: assign({ error: ({ event }) => ('error' in event.data ? event.data.error : null) }),
     enable: assign({ enabled: true, error: null, crashes: 0, updatedAt: ({ event }) => event.at }),
     disable: assign({ enabled: false, error: null, crashes: 0, updatedAt: ({ event }) => event.at }),
-    recordInstallation: assign(({ event }) =>
+    recordInstallation: assign(({ context, event }) =>
       event.type === 'PluginInstalled'
         ? {
             version: event.data.version,
@@ -122,6 +124,7 @@ const machine = setup({
             error: null,
             installedAt: event.at,
             updatedAt: event.at,
+            ...withFormerSecrets(context, event),
           }
         : {},
     ),
@@ -165,13 +168,14 @@ const machine = setup({
             changedFiles: [],
             error: null,
             updatedAt: event.at,
+            ...withFormerSecrets(context, event),
           }
         : {},
     ),
-    recordFiles: assign(({ event }) => {
+    recordFiles: assign(({ context, event }) => {
       if (event.type !== 'PluginFilesRestored') return {}
       const { version, indexVersion, repository, integrity } = event.data
-      return { version, indexVersion, repository, integrity }
+      return { version, indexVersion, repository, integrity, ...withFormerSecrets(context, event) }
     }),
     recordIndexVersion: assign(({ event }) =>
       event.type === 'PluginVersionConfirmed' ? { indexVersion: event.data.indexVersion } : {},
@@ -188,9 +192,10 @@ const machine = setup({
         changedFiles: [],
         error: null,
         updatedAt: event.at,
+        ...withFormerSecrets(context, event),
       }
     }),
-    forgetInstallation: assign({
+    forgetInstallation: assign(({ context, event }) => ({
       enabled: false,
       version: null,
       indexVersion: null,
@@ -206,9 +211,18 @@ const machine = setup({
       crashes: 0,
       changedFiles: [],
       error: null,
-    }),
+      ...withFormerSecrets(context, event),
+    })),
   },
 })
+
+function withFormerSecrets(
+  { formerSecrets: known = [] }: PluginLifecycleContext,
+  { data }: PluginLifecycleEvent,
+): Pick<PluginLifecycleContext, 'formerSecrets'> {
+  const added = 'formerSecrets' in data ? (data.formerSecrets ?? []) : []
+  return added.length === 0 ? {} : { formerSecrets: [...new Set([...known, ...added])] }
+}
 
 /** Which of the kept versions a rollback means: the latest of this version, or the latest of all. */
 export function keptRelease(

@@ -129,7 +129,7 @@ const allowedInside: Record<string, Record<string, string[]>> = {
     running: ['lifecycle.ts', 'permissions', 'stores', 'triggers'],
     'context.ts': ['ownership.ts', 'permissions', 'stores', 'manifests', 'trust', 'running'],
     queries: ['lifecycle.ts', 'context.ts', 'ownership.ts', 'permissions', 'secrets', 'manifests', 'running'],
-    sources: ['lifecycle.ts', 'context.ts'],
+    sources: ['lifecycle.ts', 'context.ts', 'secrets'],
     loading: ['lifecycle.ts', 'context.ts', 'secrets', 'manifests', 'running', 'sources'],
     installing: [
       ...['lifecycle.ts', 'context.ts', 'permissions', 'secrets', 'manifests', 'sources', 'loading'],

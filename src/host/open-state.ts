@@ -9,7 +9,7 @@ import { readSnapshot, refuseDoubtfulEdits } from '../journal/snapshot/snapshot.
 import { createSnapshotWriter, type SnapshotWriter } from '../journal/snapshot/snapshot-writer.ts'
 import { writtenSnapshot } from '../journal/snapshot/written-snapshot.ts'
 import { createManifests, type Manifests } from '../lifecycle/manifests/manifests.ts'
-import { createSecretVault } from '../lifecycle/secrets/secret-vault.ts'
+import { createJournalVault } from '../lifecycle/secrets/journal-vault.ts'
 import { requireKeysOfStores } from '../lifecycle/stores/key-value-file.ts'
 import { createPluginDirectory } from '../repository/plugin-directory.ts'
 import type { PluginDirectory } from '../repository/repository.ts'
@@ -50,12 +50,13 @@ export async function openState(settings: OpenStateSettings, scope: Scope): Prom
   const { directory, files, clock, logger, ring, segmentBytes, fleet } = settings
   const pluginDirectory = createPluginDirectory({ directory, files, logger })
   const manifests = createManifests(pluginDirectory, logger)
-  const vault = createSecretVault(ring, manifests.knownFields)
+  const { vault, follow } = createJournalVault(ring, manifests)
   const file = await asStartError(readSnapshot(files, directory, vault))
   const acknowledged = file?.journal?.seq ?? 0
   const parts = { directory, files, clock, logger, vault, segmentBytes }
   const shared = fleet && (await asStartError(fleet.openJournal(parts)))
   const journal = shared ?? (await asStartError(openJournal({ ...parts, acknowledged })))
+  follow(journal)
   scope.add(() => journal.close())
   if (shared?.replicas === 1) {
     logger.warn(

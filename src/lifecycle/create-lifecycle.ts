@@ -205,7 +205,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   })
   // To the end of the journal: that the host has stopped is an event, too.
   journal.subscribe((event) => {
-    announcements.announce({ kind: 'lifecycle', event: eventView(event, manifests.knownFields) })
+    announcements.announce({ kind: 'lifecycle', event: eventView(event, context) })
   })
   const safeMode = createSafeModeState(context, {
     requireRunning,

@@ -14,7 +14,7 @@ import { changeStoredState } from '../journal/fold/stored-state.ts'
 import { changeEvent, changeHostFile, type Vault } from '../journal/vault.ts'
 import { encodeStore, storesFolderIn } from '../lifecycle/stores/key-value-file.ts'
 import { createManifests } from '../lifecycle/manifests/manifests.ts'
-import { createSecretVault } from '../lifecycle/secrets/secret-vault.ts'
+import { createJournalVault } from '../lifecycle/secrets/journal-vault.ts'
 import { createPluginDirectory } from '../repository/plugin-directory.ts'
 import { readStores } from './read-stores.ts'
 
@@ -48,8 +48,8 @@ export async function rewriteSecrets(settings: RewriteSettings): Promise<Rewritt
     createPluginDirectory({ directory, files, logger: silentLogger }),
     silentLogger,
   )
-  const present = createSecretVault(ring, manifests.knownFields)
-  const next = createSecretVault(target, manifests.knownFields)
+  const { vault: present } = createJournalVault(ring, manifests)
+  const { vault: next, follow } = createJournalVault(target, manifests)
 
   const file = await readSnapshot(files, directory, present)
   const journal = await openJournal({
@@ -61,6 +61,7 @@ export async function rewriteSecrets(settings: RewriteSettings): Promise<Rewritt
     vault: present,
     whole: true,
   })
+  follow(journal)
   await journal.close()
   await Promise.all([...journal.state.plugins.keys()].map(manifests.refresh))
   const stores = await readStores(settings)

@@ -18,7 +18,7 @@ import type { Fleet } from '../../lifecycle/facade.ts'
 import { createManifests } from '../../lifecycle/manifests/manifests.ts'
 import type { Whereabouts } from '../../lifecycle/ownership.ts'
 import { createHostEnvironment } from '../../lifecycle/permissions/plugin-environment.ts'
-import { createSecretVault } from '../../lifecycle/secrets/secret-vault.ts'
+import { createJournalVault } from '../../lifecycle/secrets/journal-vault.ts'
 import { createJournaledSigningTimes } from '../../lifecycle/trust/signing-times.ts'
 import { createOutside } from '../../outside/outside.ts'
 import { createRepositoryCatalog } from '../../repository/catalog.ts'
@@ -101,9 +101,10 @@ async function openLastKnown(
   const { settings, directory, programDirectory, hostVersion, ring, files, clock, logger } = parts
   const pluginDirectory = createPluginDirectory({ directory, files, logger })
   const manifests = createManifests(pluginDirectory, logger)
-  const vault = createSecretVault(ring, manifests.knownFields)
+  const { vault, follow } = createJournalVault(ring, manifests)
   const file = await readSnapshot(files, directory, vault)
   const copy = await openJournal({ directory, files, clock, logger, vault, isCopy: true })
+  follow(copy)
   scope.add(() => copy.close())
   const journal = readOnly(copy, refusal)
   const id = settings.hostId ?? file?.host?.id ?? null

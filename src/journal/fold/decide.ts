@@ -20,8 +20,9 @@ export type Command =
   | { type: 'unload'; reason: string }
   /** `automatic`: nobody asked for it. */
   | { type: 'load'; reason: string; automatic?: boolean }
-  | { type: 'rollback'; reason: string; version?: string }
-  | { type: 'uninstall'; purged: string[] }
+  /** `formerSecrets`: see the facts. */
+  | { type: 'rollback'; reason: string; version?: string; formerSecrets?: string[] }
+  | { type: 'uninstall'; purged: string[]; formerSecrets?: string[] }
 
 export function requireInstalled(snapshot: PluginSnapshot): void {
   if (!isInstalled(stateOf(snapshot))) {
@@ -100,13 +101,14 @@ export function decide(snapshot: PluginSnapshot, command: Command): PluginFact[]
         data: { reason: command.reason, ...(command.automatic === true ? { automatic: true } : {}) },
       })
     case 'rollback': {
-      const { version, reason } = command
-      requireKept(snapshot, version)
-      const data = { reason, ...(version === undefined ? {} : { version }) }
+      const { type: _type, ...data } = command
+      requireKept(snapshot, data.version)
       return possible(snapshot, { type: 'PluginRolledBack', plugin: id, data })
     }
-    case 'uninstall':
-      return possible(snapshot, { type: 'PluginUninstalled', plugin: id, data: { purged: command.purged } })
+    case 'uninstall': {
+      const { type: _type, ...data } = command
+      return possible(snapshot, { type: 'PluginUninstalled', plugin: id, data })
+    }
   }
 }
 

@@ -9,7 +9,9 @@ import type { CommandContext, ConfigCheck, Lifecycle } from '../lifecycle.ts'
 import type { PluginQueries } from '../queries/plugin-queries.ts'
 import type { Reload } from '../loading/reload.ts'
 import { restoreConfig } from '../installing/restore-config.ts'
+import { secretPlaces } from '../secrets/former-secrets.ts'
 import { restoredPlaces } from '../secrets/restore-secrets.ts'
+import { wholeConfig } from '../secrets/secret-places.ts'
 import { hiddenValue, hideSecrets } from '../secrets/secrets.ts'
 
 /** Checking and changing what a plugin is configured with. */
@@ -49,7 +51,7 @@ export function createConfiguration(
       return {
         valid: wrong.length === 0,
         errors: wrong,
-        effective: hideSecrets(manifests.fields(id), effective),
+        effective: hideSecrets(secretPlaces(context, id) ?? wholeConfig([]), effective),
       }
     },
     async configure(id, config, by) {

@@ -15,6 +15,8 @@ import { leftFolder } from '../sources/left-folder.ts'
 import type { InstallRequest } from '../lifecycle.ts'
 import { originRepository } from '../sources/origin-repository.ts'
 import { environmentUse } from '../permissions/plugin-environment.ts'
+import { secretPlaces } from '../secrets/former-secrets.ts'
+import { wholeConfig } from '../secrets/secret-places.ts'
 import { hideSecrets } from '../secrets/secrets.ts'
 import { changesOf, fieldChanges, storedRowChanges } from './stored-rows.ts'
 
@@ -45,6 +47,7 @@ export function createChangeChecker(context: LifecycleContext): ChangeChecker {
     const present = snapshotOfPlugin(context, id).context
     const before = installed ? manifests.get(id) : undefined
     const [oldFields, fields] = [installed ? manifests.fields(id) : [], normaliseFields(manifest)]
+    const oldSecrets = secretPlaces(context, id) ?? wholeConfig([])
     const oldIntegrity = installed ? present.integrity : {}
     const unchanged =
       installed && manifest.version === present.version && isDeepStrictEqual(integrity, oldIntegrity)
@@ -69,7 +72,7 @@ export function createChangeChecker(context: LifecycleContext): ChangeChecker {
         valid: wrong.length === 0,
         errors: wrong,
         // A key that was a secret's is one still, though the new version may not know it any more.
-        effective: hideSecrets(oldFields, hideSecrets(fields, checked.effective)),
+        effective: hideSecrets(oldSecrets, hideSecrets(wholeConfig(fields), checked.effective)),
         rows: installed ? storedRowChanges(oldFields, fields, present.config, checked.effective) : [],
       },
       files: changesOf(oldIntegrity, integrity),

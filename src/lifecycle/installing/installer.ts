@@ -18,6 +18,7 @@ import type { Loader } from '../loading/loader.ts'
 import { matchFilesToJournal, readAhead } from '../sources/match-files.ts'
 import { requireKeptFiles } from '../sources/kept-files.ts'
 import { originRepository } from '../sources/origin-repository.ts'
+import { leavingSecrets } from '../secrets/former-secrets.ts'
 import { warnOfManifest, warnOfPermissions } from './release-warnings.ts'
 
 /** Changes which files of a plugin are there. Every function is called under the plugin's mutex. */
@@ -133,7 +134,8 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
     requestKey?: string,
   ): Promise<void> {
     const snapshot = snapshotOfPlugin(context, id)
-    const command = { type: 'rollback', reason, ...(version === undefined ? {} : { version }) } as const
+    const wanted = version === undefined ? {} : { version }
+    const command = { type: 'rollback', reason, ...wanted, ...leavingSecrets(context, id) } as const
     await journal.append(decide(snapshot, command), by, requestKey)
     const { integrity, version: back, kept } = snapshotOfPlugin(context, id).context
     await directory.restore(identifierOf(id), { version: back ?? '', integrity })
@@ -240,7 +242,11 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
           throw error
         }
         const { added } = changedPermissions(context, id, manifests.get(id), staged.manifest)
-        const data = { ...releaseData(staged), ...(added.length === 0 ? {} : { permissionsAdded: added }) }
+        const data = {
+          ...releaseData(staged),
+          ...(added.length === 0 ? {} : { permissionsAdded: added }),
+          ...leavingSecrets(context, id),
+        }
         const fact: PluginFact = { type: 'PluginUpdated', plugin: id, data }
         try {
           await journal.append([fact], by, requestKey)
@@ -281,7 +287,12 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
     async uninstall(id, purge, { by, requestKey }) {
       if (purge.length > 0) await writing(() => purges.begin(id))
       await unloadIfRunning(id, 'uninstall', by)
-      const facts = decide(snapshotOfPlugin(context, id), { type: 'uninstall', purged: [...purge] })
+      const leaving = leavingSecrets(context, id)
+      const facts = decide(snapshotOfPlugin(context, id), {
+        type: 'uninstall',
+        purged: [...purge],
+        ...leaving,
+      })
       await journal.append(facts, by, requestKey)
       await retained.clear(id)
       await purgeFiles(id, purge)

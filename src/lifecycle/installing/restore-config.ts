@@ -3,19 +3,21 @@ import type { Config } from '../../schema/plugin/plugin.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { normaliseFields } from '../manifests/fields.ts'
 import { withRows } from '../manifests/rows-of-text.ts'
+import { secretPlaces } from '../secrets/former-secrets.ts'
 import {
   type RestoredConfig,
   restoreHidden,
   restoreSecrets,
   withoutPlaceholders,
 } from '../secrets/restore-secrets.ts'
+import { wholeConfig } from '../secrets/secret-places.ts'
 
 /** A plugin's configuration as somebody has written it who sees placeholders, with what they stand for. */
 export function restoreConfig(context: LifecycleContext, id: string, incoming: Config): RestoredConfig {
   const before = snapshotOfPlugin(context, id).context.config
-  const fields = context.manifests.knownFields(id)
-  if (fields === undefined) return { config: restoreHidden(incoming, before), errors: [] }
-  return restoreSecrets(fields, incoming, withRows(fields, before))
+  const whole = secretPlaces(context, id)
+  if (whole === undefined) return { config: restoreHidden(incoming, before), errors: [] }
+  return restoreSecrets(whole, incoming, withRows(context.manifests.fields(id), before))
 }
 
 /** The same of a plugin for which nothing is stored yet; undefined: nobody knows its manifest. */
@@ -23,5 +25,5 @@ export function openConfig(
   manifest: Manifest | undefined,
   incoming: Config,
 ): ReturnType<typeof withoutPlaceholders> {
-  return withoutPlaceholders(manifest && normaliseFields(manifest), incoming)
+  return withoutPlaceholders(manifest && wholeConfig(normaliseFields(manifest)), incoming)
 }

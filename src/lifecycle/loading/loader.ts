@@ -17,6 +17,8 @@ import { checkDependencies } from './dependency-check.ts'
 import { type FilesAhead, isOfJournal, matchFilesToJournal, readAhead } from '../sources/match-files.ts'
 import { restoreMissingFiles } from '../sources/missing-files.ts'
 import type { LoadRequest } from '../running/plugin-effects.ts'
+import { secretPlaces } from '../secrets/former-secrets.ts'
+import { wholeConfig } from '../secrets/secret-places.ts'
 import { secretValues } from '../secrets/secrets.ts'
 
 /**
@@ -83,8 +85,9 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     }
     for (const { path, message } of warnings) effects.say(id, 'warn', `The setting ${path} ${message}`)
     const { host, epoch } = context.ownership.whereabouts(id)
+    const places = secretPlaces(context, id) ?? wholeConfig(fields)
     const request: LoadRequest = {
-      ...{ id, installed, config: effective, secrets: secretValues(fields, effective), limits },
+      ...{ id, installed, config: effective, secrets: secretValues(places, effective), limits },
       ...(host === null || epoch === null ? {} : { host, epoch }),
     }
     return { request, changed }

@@ -12,7 +12,7 @@ const historyLimit = 10_000
 export type History = Pick<Lifecycle, 'history' | 'stateAt' | 'machineState'>
 
 export function createHistory(context: LifecycleContext): History {
-  const { journal, manifests } = context
+  const { journal } = context
   return {
     history({ plugin, after, limit = historyLimit }) {
       const events = journal.read({
@@ -20,7 +20,7 @@ export function createHistory(context: LifecycleContext): History {
         ...(after === undefined ? {} : { after }),
         limit: Math.min(limit, historyLimit),
       })
-      return events.map((event) => eventView(event, manifests.knownFields))
+      return events.map((event) => eventView(event, context))
     },
     stateAt: (seq) => ({ seq, plugins: statesAt(journal.stateAt(seq)) }),
     machineState(id) {

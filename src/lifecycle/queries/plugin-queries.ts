@@ -11,6 +11,7 @@ import type { Lifecycle } from '../lifecycle.ts'
 import { environmentUse } from '../permissions/plugin-environment.ts'
 import type { PluginLogs } from '../running/plugin-logs.ts'
 import { pluginsCalled } from '../running/plugin-names.ts'
+import { secretPlaces } from '../secrets/former-secrets.ts'
 import { createKnownViews } from './known-views.ts'
 import { pluginView, statusView, versionViews } from './views.ts'
 
@@ -27,9 +28,11 @@ export interface PluginQueries extends Pick<
 export function createPluginQueries(context: LifecycleContext, logs: PluginLogs): PluginQueries {
   const { journal, manifests, effects, ownership } = context
   const views = createKnownViews((snapshot, surroundings) => {
-    const fields = manifests.fields(snapshot.context.id)
+    const { id } = snapshot.context
+    const fields = manifests.fields(id)
+    const secrets = secretPlaces(context, id)
     const environment = environmentUse(allFields(fields), context.environment(surroundings.manifest ?? {}))
-    return pluginView(snapshot, { ...surroundings, fields, environment, limits: effects.limits })
+    return pluginView(snapshot, { ...surroundings, fields, secrets, environment, limits: effects.limits })
   })
 
   /** They change only with a fact. */
@@ -103,7 +106,7 @@ export function createPluginQueries(context: LifecycleContext, logs: PluginLogs)
       )
       const current = await context.directory.exists(identifierOf(id))
       return {
-        versions: versionViews(snapshot, manifests.knownFields(id)).map((view, position) => ({
+        versions: versionViews(snapshot, secretPlaces(context, id)).map((view, position) => ({
           ...view,
           available: position === 0 ? current : (there[position - 1] ?? false),
         })),

@@ -8,6 +8,8 @@ import type { Suggestion } from '../../schema/manifest/suggestion.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { hostsIn } from '../permissions/resolve-permissions.ts'
 import type { ObjectRegistry, RegisteredKind } from '../running/object-registry.ts'
+import { secretPlaces } from '../secrets/former-secrets.ts'
+import { wholeConfig } from '../secrets/secret-places.ts'
 import { hideSecrets } from '../secrets/secrets.ts'
 import type { PluginQueries } from './plugin-queries.ts'
 
@@ -39,7 +41,8 @@ export function createSuggestions(
   function configuredHosts(): Suggestion[] {
     return queries.list().flatMap(({ id, name }) => {
       const fields = context.manifests.fields(id)
-      const config = hideSecrets(fields, snapshotOfPlugin(context, id).context.config)
+      const secrets = secretPlaces(context, id) ?? wholeConfig([])
+      const config = hideSecrets(secrets, snapshotOfPlugin(context, id).context.config)
       return allFields(fields)
         .filter(({ field }) => field.suggest === 'host' || holdsHost.test(field.key))
         .flatMap(({ path }) => hostsIn(valuesAt(config, path)))

@@ -12,6 +12,8 @@ import { withoutCredentials } from '../secrets/address.ts'
 import type { PluginStateAt, PluginStatus, PluginVersion } from '../lifecycle.ts'
 import type { Whereabouts } from '../ownership.ts'
 import { withRows } from '../manifests/rows-of-text.ts'
+import { type KnownPlugins, secretPlaces } from '../secrets/former-secrets.ts'
+import type { Place } from '../secrets/secret-places.ts'
 import { hiddenValue, hideSecrets, openDefault } from '../secrets/secrets.ts'
 
 /** What callers see: projections of the fold, with secrets hidden. Pure. */
@@ -21,6 +23,8 @@ export interface PluginSurroundings {
   /** Undefined when the files are missing or unusable; the plugin is shown all the same. */
   manifest: Manifest | undefined
   fields: Field[]
+  /** Where its configuration holds secrets; undefined as `manifest`. */
+  secrets: Place | undefined
   environment: EnvironmentUse
   resources: Resources
   /** What it may take for which nothing else is set. */
@@ -52,7 +56,7 @@ export function statusView(
 
 export function pluginView(
   snapshot: PluginSnapshot,
-  { manifest, fields, environment, resources, limits, isolation, whereabouts }: PluginSurroundings,
+  { manifest, fields, secrets, environment, resources, limits, isolation, whereabouts }: PluginSurroundings,
 ): Plugin {
   const unread = new Set(environment.refused.map(({ key }) => key))
   const { context } = snapshot
@@ -77,7 +81,7 @@ export function pluginView(
     restart: context.restart,
     trial: context.trial,
     integrity: { intact: context.changedFiles.length === 0, changed: context.changedFiles },
-    config: shownConfig(context.config, manifest === undefined ? undefined : fields),
+    config: shownConfig(context.config, secrets),
     fields: mapFields(fields, (field, path) => ({
       ...field,
       default: openDefault(field),
@@ -109,26 +113,26 @@ export function pluginView(
 /** The present version and those that are kept. */
 export function versionViews(
   { context }: PluginSnapshot,
-  fields: Field[] | undefined,
+  secrets: Place | undefined,
 ): Omit<PluginVersion, 'available'>[] {
   const { version, indexVersion, repository, config, updatedAt, kept } = context
   const current = { version: version ?? '', indexVersion, repository, config, at: updatedAt ?? '' }
   return [
-    { ...current, current: true, config: shownConfig(config, fields) },
+    { ...current, current: true, config: shownConfig(config, secrets) },
     ...kept.map((release) => ({
       version: release.version,
       indexVersion: release.indexVersion,
       repository: release.repository,
       current: false,
       at: release.keptAt,
-      config: shownConfig(release.config, fields),
+      config: shownConfig(release.config, secrets),
     })),
   ]
 }
 
 /** Without a manifest nobody knows which fields are marked as secrets, so every text is hidden. */
-function shownConfig(config: Config, fields: Field[] | undefined): Config {
-  if (fields !== undefined) return hideSecrets(fields, withRows(fields, config))
+function shownConfig(config: Config, secrets: Place | undefined): Config {
+  if (secrets !== undefined) return hideSecrets(secrets, withRows(secrets.fields ?? [], config))
   return Object.fromEntries(
     Object.entries(config).map(([key, value]) => [
       key,
@@ -137,11 +141,8 @@ function shownConfig(config: Config, fields: Field[] | undefined): Config {
   )
 }
 
-/** The event as it may be shown. `fieldsOf`: undefined when the plugin's manifest is not known. */
-export function eventView(
-  event: JournalEvent,
-  fieldsOf: (plugin: string) => Field[] | undefined,
-): JournalEventView {
+/** The event as it may be shown. */
+export function eventView(event: JournalEvent, known: KnownPlugins): JournalEventView {
   const { requestKey: _requestKey, host = null, epoch = null, ...rest } = event
   const shown = { ...rest, host, epoch }
   if (shown.type === 'RepositoryAdded') {
@@ -151,7 +152,7 @@ export function eventView(
     return { ...shown, data: { ...shown.data, hookSecret: hiddenValue } }
   }
   if (shown.type !== 'PluginConfigured') return shown
-  return { ...shown, data: { config: shownConfig(shown.data.config, fieldsOf(shown.plugin)) } }
+  return { ...shown, data: { config: shownConfig(shown.data.config, secretPlaces(known, shown.plugin)) } }
 }
 
 export function statesAt(state: HostState): PluginStateAt[] {

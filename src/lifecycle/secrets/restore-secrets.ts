@@ -1,10 +1,9 @@
 import { isJsonObject } from '../../base/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
-import type { Field } from '../../schema/manifest/field.ts'
 import { jsonDepthLimit } from '../../schema/parsing/json-text.ts'
 import { escapePointer } from '../../schema/parsing/parser.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
-import { type Place, placeOfItem, placeOfMember, wholeConfig } from './secret-places.ts'
+import { type Place, placeOfItem, placeOfMember } from './secret-places.ts'
 import { absent, hiddenValue, isEmpty, mapMembers } from './secrets.ts'
 
 /** Puts secrets back where a caller has sent their placeholder. */
@@ -26,7 +25,7 @@ interface Stored {
  * What a caller sent, with the stored values where it sent the placeholder back. A placeholder for which nothing is
  * stored is removed. Rows have no name: one is the stored row whose open values are the same, wherever it now is.
  */
-export function restoreSecrets(fields: readonly Field[], incoming: Config, stored: Config): RestoredConfig {
+export function restoreSecrets(place: Place, incoming: Config, stored: Config): RestoredConfig {
   const errors: ProblemDetail[] = []
 
   function restore(value: unknown, place: Place, before: Stored, path: string, depth: number): unknown {
@@ -85,7 +84,7 @@ export function restoreSecrets(fields: readonly Field[], incoming: Config, store
   }
 
   const whole = { values: [stored], doubt: undefined }
-  const config = restore(incoming, wholeConfig(fields), whole, '/config', 0) as Config
+  const config = restore(incoming, place, whole, '/config', 0) as Config
   return { config, errors }
 }
 
@@ -166,10 +165,10 @@ export function restoreHidden(incoming: Config, stored: Config): Config {
 
 /**
  * What somebody sent for whom nothing is stored: placeholders stand for nothing, and are left out. `places`: pointers to
- * them. `fields`: undefined where no manifest says what is secret.
+ * them. `whole`: undefined where no manifest says what is secret.
  */
 export function withoutPlaceholders(
-  fields: readonly Field[] | undefined,
+  whole: Place | undefined,
   incoming: Config,
 ): { config: Config; places: string[] } {
   const places: string[] = []
@@ -192,6 +191,6 @@ export function withoutPlaceholders(
     )
   }
 
-  const config = open(incoming, fields && wholeConfig(fields), '/config', 0) as Config
+  const config = open(incoming, whole, '/config', 0) as Config
   return { config, places }
 }

@@ -1,10 +1,16 @@
 import { isSecretName } from '../../base/secret-names.ts'
 import type { Field } from '../../schema/manifest/field.ts'
+import { escapePointer, unescapePointer } from '../../schema/parsing/parser.ts'
 
 /** Which places of a configuration hold secrets: by their fields, at any depth, or by their names. Pure. */
 
+/** What versions before the present one have declared a secret, by the keys that lead there; `true`: all of it. */
+type FormerSecrets = ReadonlyMap<string, FormerSecrets | true>
+
 export interface Place {
   secret: boolean
+  /** Of what is within it. */
+  former: FormerSecrets | undefined
   /** What is declared below it: members of an object, or columns of the rows of a list. */
   fields: readonly Field[] | null
   /** What the values of a list are. */
@@ -12,27 +18,60 @@ export interface Place {
   isList: boolean
 }
 
-const undeclared: Place = { secret: false, fields: null, items: null, isList: false }
+const undeclared: Place = { secret: false, former: undefined, fields: null, items: null, isList: false }
 
-export function wholeConfig(fields: readonly Field[]): Place {
-  return { ...undeclared, fields }
+/** `formerSecrets`: pointers, as `secretPaths` gives them. What `fields` declare counts for more. */
+export function wholeConfig(fields: readonly Field[], formerSecrets: readonly string[] = []): Place {
+  return { ...undeclared, fields, former: treeOf(formerSecrets) }
+}
+
+/** JSON pointers to everything that fields declare a secret. The items of a list have no step of their own in them. */
+export function secretPaths(fields: readonly Field[], path = ''): string[] {
+  return fields.flatMap((field) => pathsWithin(field, `${path}/${escapePointer(field.key)}`))
+}
+
+function pathsWithin({ secret, fields, items }: Field, path: string): string[] {
+  if (secret) return [path]
+  return items === null ? secretPaths(fields ?? [], path) : pathsWithin(items, path)
+}
+
+function treeOf(paths: readonly string[]): FormerSecrets | undefined {
+  if (paths.length === 0) return undefined
+  const below = new Map<string, string[]>()
+  for (const path of paths) {
+    const [key = '', ...rest] = path.slice(1).split('/')
+    const pointers = below.get(key) ?? []
+    below.set(key, pointers)
+    pointers.push(rest.length === 0 ? '' : `/${rest.join('/')}`)
+  }
+  return new Map(
+    [...below].map(([key, within]) => [
+      unescapePointer(key),
+      within.includes('') ? true : (treeOf(within) ?? true),
+    ]),
+  )
 }
 
 export function placeOfField({ secret, type, fields, items }: Field): Place {
-  return { secret, fields, items, isList: type === 'list' }
+  return { secret, former: undefined, fields, items, isList: type === 'list' }
 }
 
 /** `values`: those that are, or were, there. Of two only one may say whether the key is a secret's. */
-export function placeOfMember({ fields }: Place, key: string, ...values: unknown[]): Place {
+export function placeOfMember({ fields, former }: Place, key: string, ...values: unknown[]): Place {
   const field = fields?.find((candidate) => candidate.key === key)
-  if (field !== undefined) return placeOfField(field)
-  return { ...undeclared, secret: values.some((value) => namesSecret(key, value)) }
+  const wasSecret = former?.get(key)
+  const within = wasSecret === true ? undefined : wasSecret
+  if (field !== undefined) return { ...placeOfField(field), former: within }
+  // A text where there was a structure may be that structure, as a person writes it.
+  const holdsSecret = within !== undefined && values.some((value) => typeof value === 'string')
+  const isNamed = values.some((value) => namesSecret(key, value))
+  return { ...undeclared, secret: wasSecret === true || holdsSecret || isNamed, former: within }
 }
 
 /** Of each item of a list. */
-export function placeOfItem({ fields, items, isList }: Place): Place {
-  if (items !== null) return placeOfField(items)
-  return isList ? { ...undeclared, fields } : undeclared
+export function placeOfItem({ fields, items, isList, former }: Place): Place {
+  if (items !== null) return { ...placeOfField(items), former }
+  return { ...undeclared, former, fields: isList ? fields : null }
 }
 
 export function namesSecret(key: string, value: unknown): boolean {

@@ -2,7 +2,6 @@ import { isJsonObject } from '../../base/json.ts'
 import { type KeyRing, keyIdOf, looksSealed, SecretKeyError } from '../../base/key-ring.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { Vault } from '../../journal/vault.ts'
-import type { Field } from '../../schema/manifest/field.ts'
 import { jsonDepthLimit } from '../../schema/parsing/json-text.ts'
 import { escapePointer } from '../../schema/parsing/parser.ts'
 import { withoutCredentials } from './address.ts'
@@ -15,12 +14,9 @@ const rememberedLimit = 10_000
 /**
  * Encrypts the secret values of configurations, each for its plugin and key, and addresses that hold a
  * password. A plain text that looks encrypted gets one more `$` in front, with and without a key.
- * `fieldsOf`: undefined when the plugin's manifest is not known; then every text may be a secret.
+ * `placeOf`: a plugin's configuration as a whole; undefined when its manifest is not known: every text may be a secret then.
  */
-export function createSecretVault(
-  ring: KeyRing,
-  fieldsOf: (plugin: string) => readonly Field[] | undefined,
-): Vault {
+export function createSecretVault(ring: KeyRing, placeOf: (plugin: string) => Place | undefined): Vault {
   const [current] = ring.ids
   /** Sealed text by context and content. */
   const remembered = new Map<string, string>()
@@ -80,10 +76,10 @@ export function createSecretVault(
 
   return {
     sealConfig(plugin, config) {
-      const fields = fieldsOf(plugin)
+      const whole = placeOf(plugin)
       return mapMembers(config, (key, value) => {
-        const place = placeOfMember(wholeConfig(fields ?? []), key, value)
-        const secret = fields === undefined ? mayBeSecret(key, value) : place.secret
+        const place = placeOfMember(whole ?? wholeConfig([]), key, value)
+        const secret = whole === undefined ? mayBeSecret(key, value) : place.secret
         return sealValue(plugin, pointer('', key), value, { ...place, secret }, 1)
       })
     },

@@ -2,7 +2,7 @@ import { isJsonObject } from '../../base/json.ts'
 import type { Field } from '../../schema/manifest/field.ts'
 import { jsonDepthLimit } from '../../schema/parsing/json-text.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
-import { type Place, placeOfField, placeOfItem, placeOfMember, wholeConfig } from './secret-places.ts'
+import { type Place, placeOfField, placeOfItem, placeOfMember } from './secret-places.ts'
 
 /** Hides secret configuration values from whoever reads them. */
 
@@ -10,8 +10,8 @@ import { type Place, placeOfField, placeOfItem, placeOfMember, wholeConfig } fro
 export const hiddenValue = '********'
 
 /** The configuration as anybody may see it. Nested keys and keys that no field declares are looked at too. */
-export function hideSecrets(fields: readonly Field[], config: Config): Config {
-  return mapMembers(config, (key, value) => hide(value, placeOfMember(wholeConfig(fields), key, value), 1))
+export function hideSecrets(whole: Place, config: Config): Config {
+  return mapMembers(config, (key, value) => hide(value, placeOfMember(whole, key, value), 1))
 }
 
 /** The default of a field as anybody may see it. */
@@ -20,7 +20,7 @@ export function openDefault(field: Field): unknown {
 }
 
 /** Every secret text or number of a configuration, as text: what no log line may show. */
-export function secretValues(fields: readonly Field[], config: Config): string[] {
+export function secretValues(whole: Place, config: Config): string[] {
   const values = new Set<string>()
   const collect = (value: unknown, place: Place, secret: boolean): void => {
     if (Array.isArray(value)) {
@@ -34,7 +34,7 @@ export function secretValues(fields: readonly Field[], config: Config): string[]
       values.add(String(value))
     }
   }
-  collect(config, wholeConfig(fields), false)
+  collect(config, whole, false)
   return [...values]
 }
 

@@ -4,6 +4,7 @@ import { identifierOf } from '../../schema/names/identifier.ts'
 import type { FilesSource, Origin, PluginFact } from '../../schema/journal/journal-event.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { originRepository } from './origin-repository.ts'
+import { leavingSecrets } from '../secrets/former-secrets.ts'
 
 /** What an entry written by hand is taken to be until its files are there. */
 export const unknownVersion = '0.0.0'
@@ -33,7 +34,7 @@ export async function restoreMissingFiles(
     const fact: PluginFact = {
       type: 'PluginFilesRestored',
       plugin: id,
-      data: { indexVersion, repository, ...data, source },
+      data: { indexVersion, repository, ...data, source, ...leavingSecrets(context, id) },
     }
     await journal.append([fact], by)
     if (version === unknownVersion || version === data.version) return

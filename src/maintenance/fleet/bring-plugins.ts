@@ -141,8 +141,8 @@ async function bringRepositories(host: SingleHost, journal: FleetJournal): Promi
 
 /** The way to where the plugin is now: each version that is kept, with its configuration, the present one last. */
 function factsOf({ id: plugin, snapshot, present }: HostPlugin): Fact[] {
-  const { version, indexVersion, repository, integrity, config, kept, limits, hookSecret, enabled } =
-    snapshot.context
+  const { version, indexVersion, repository, integrity, config, kept } = snapshot.context
+  const { limits, hookSecret, enabled, formerSecrets } = snapshot.context
   const current = { version: version ?? '', indexVersion, repository, integrity, ...present, config }
   const facts: PluginFact[] = [
     { type: 'PluginInstallRequested', plugin, data: { repository, version: current.version } },
@@ -155,7 +155,11 @@ function factsOf({ id: plugin, snapshot, present }: HostPlugin): Fact[] {
       repository: release.repository,
       integrity: release.integrity,
     }
-    facts.push({ type: index === 0 ? 'PluginInstalled' : 'PluginUpdated', plugin, data })
+    // Before the first configuration: what is encrypted of it depends on this.
+    if (index === 0) {
+      const secrets = formerSecrets === undefined ? {} : { formerSecrets }
+      facts.push({ type: 'PluginInstalled', plugin, data: { ...data, ...secrets } })
+    } else facts.push({ type: 'PluginUpdated', plugin, data })
     const text = JSON.stringify(release.config)
     if (text !== configBefore)
       facts.push({ type: 'PluginConfigured', plugin, data: { config: release.config } })

@@ -10,7 +10,7 @@ import { handEdits, readSnapshot, snapshotFileName } from '../../journal/snapsho
 import type { Vault } from '../../journal/vault.ts'
 import { writtenSnapshot } from '../../journal/snapshot/written-snapshot.ts'
 import { createManifests } from '../../lifecycle/manifests/manifests.ts'
-import { createSecretVault } from '../../lifecycle/secrets/secret-vault.ts'
+import { createJournalVault } from '../../lifecycle/secrets/journal-vault.ts'
 import { readContainedFile } from '../../repository/contained-file.ts'
 import { defaultRepositoryLimits } from '../../repository/limits.ts'
 import { createPluginDirectory, integrityOf } from '../../repository/plugin-directory.ts'
@@ -54,12 +54,13 @@ export async function readSingleHost(settings: DirectorySettings): Promise<Singl
   const { directory, files, clock, ring } = settings
   const pluginDirectory = createPluginDirectory({ directory, files, logger: silentLogger })
   const manifests = createManifests(pluginDirectory, silentLogger)
-  const vault = createSecretVault(ring, manifests.knownFields)
+  const { vault, follow } = createJournalVault(ring, manifests)
   const file = await readSnapshot(files, directory, vault)
   const acknowledged = file?.journal?.seq ?? 0
   const journal = await openJournal({
     ...{ directory, files, clock, logger: silentLogger, acknowledged, vault, whole: true },
   })
+  follow(journal)
   try {
     if (file === undefined && journal.live.seq === 0) {
       throw new Error(

@@ -66,6 +66,8 @@ const nothing = Type.Object({})
  */
 const keepsRevision = { keepsRevision: Type.Optional(Type.Literal(true)) }
 const failure = Type.Object({ error: PluginError })
+/** Pointers to the settings that the version which goes with it declared secrets; absent where that is known already. */
+const leavesSecrets = { formerSecrets: Type.Optional(Type.Array(Type.String())) }
 
 export const pluginFacts = {
   PluginInstallRequested: Type.Object({
@@ -73,8 +75,15 @@ export const pluginFacts = {
     version: Type.Union([Type.String(), Type.Null()]),
   }),
   PluginInstallFailed: failure,
-  /** `source`: files that were there already, because no repository could be asked for them. */
-  PluginInstalled: Type.Object({ ...release, source: Type.Optional(Type.Literal('folder')) }),
+  /**
+   * `source`: files that were there already, because no repository could be asked for them. `formerSecrets`: what the
+   * host has known of the plugin that brings it into a fleet.
+   */
+  PluginInstalled: Type.Object({
+    ...release,
+    source: Type.Optional(Type.Literal('folder')),
+    ...leavesSecrets,
+  }),
   /** `deferred`: in safe mode; it is loaded when that is left. */
   PluginEnabled: Type.Object({ deferred: Type.Optional(Type.Boolean()) }),
   PluginDisabled: nothing,
@@ -107,14 +116,19 @@ export const pluginFacts = {
     ...release,
     /** What it may do that the version before it might not; absent when there is nothing. */
     permissionsAdded: Type.Optional(Type.Array(PermissionEntry)),
+    ...leavesSecrets,
   }),
   /** A load found no files, or nothing was known of them: what is loaded now, and where it came from. */
-  PluginFilesRestored: Type.Object({ ...release, source: FilesSource }),
+  PluginFilesRestored: Type.Object({ ...release, source: FilesSource, ...leavesSecrets }),
   /** An update found what is installed, under a newer version of the index. */
   PluginVersionConfirmed: Type.Object({ indexVersion: Type.String(), ...keepsRevision }),
   /** `version`: which of the kept ones; without it the one before. */
-  PluginRolledBack: Type.Object({ reason: Type.String(), version: Type.Optional(Type.String()) }),
-  PluginUninstalled: Type.Object({ purged: Type.Array(Type.String()) }),
+  PluginRolledBack: Type.Object({
+    reason: Type.String(),
+    version: Type.Optional(Type.String()),
+    ...leavesSecrets,
+  }),
+  PluginUninstalled: Type.Object({ purged: Type.Array(Type.String()), ...leavesSecrets }),
   /** On which hosts of the fleet it may run; all of it. */
   PluginPlaced: Type.Object({ placement: Placement }),
   /** Another session of a host of the fleet runs it from now on. `from`: null where nobody had it yet. */

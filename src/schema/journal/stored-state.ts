@@ -23,6 +23,7 @@ const PluginContext = Type.Object({
   limits: ChosenLimits,
   hookSecret: Type.Optional(Type.Unsafe<string | undefined>(Type.String())),
   placement: Type.Optional(Type.Unsafe<Placement | undefined>(Placement)),
+  formerSecrets: Type.Optional(Type.Unsafe<string[] | undefined>(Type.Array(Type.String()))),
   host: Type.Optional(Type.String()),
   epoch: Type.Optional(Type.Integer({ minimum: 1 })),
   limitsReached: Type.Array(ReachedLimit),

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
-import { escapePointer, type Parsed, type Parser } from './parser.ts'
+import { escapePointer, type Parsed, type Parser, unescapePointer } from './parser.ts'
 
 /** Reads what somebody else wrote as far as it can be used: what is broken is left out, and told. Pure. */
 
@@ -45,10 +45,7 @@ export function parseLeniently<T>(
 }
 
 function stepsOf(pointer: string): string[] {
-  return pointer
-    .split('/')
-    .slice(1)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return pointer.split('/').slice(1).map(unescapePointer)
 }
 
 function pointerOf(path: readonly string[]): string {

@@ -28,7 +28,7 @@ function schemaAt(schema: TSchema, schemaPath: string): object | undefined {
   let node: unknown = schema
   for (const token of schemaPath.split('/').slice(1)) {
     if (typeof node !== 'object' || node === null) return undefined
-    node = Reflect.get(node, token.replaceAll('~1', '/').replaceAll('~0', '~'))
+    node = Reflect.get(node, unescapePointer(token))
   }
   return typeof node === 'object' && node !== null ? node : undefined
 }
@@ -92,6 +92,11 @@ function withoutBranches(errors: readonly SchemaError[], schema: TSchema): Schem
 /** One reference token of a JSON pointer (RFC 6901). */
 export function escapePointer(token: string): string {
   return token.replaceAll('~', '~0').replaceAll('/', '~1')
+}
+
+/** The other way round. */
+export function unescapePointer(token: string): string {
+  return token.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
 /** Only whether it fits: to find out what is wrong takes many times as long. */

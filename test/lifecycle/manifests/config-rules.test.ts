@@ -6,6 +6,7 @@ import { checkConfig as check } from '../../../src/lifecycle/manifests/config-ru
 import { normaliseFields } from '../../../src/lifecycle/manifests/fields.ts'
 import { createHostEnvironment } from '../../../src/lifecycle/permissions/plugin-environment.ts'
 import { restoreSecrets as restore } from '../../../src/lifecycle/secrets/restore-secrets.ts'
+import { wholeConfig } from '../../../src/lifecycle/secrets/secret-places.ts'
 import { hiddenValue, hideSecrets, secretValues } from '../../../src/lifecycle/secrets/secrets.ts'
 import type { Field } from '../../../src/schema/manifest/field.ts'
 import type { ConfigDefinition } from '../../../src/schema/manifest/field-definition.ts'
@@ -24,7 +25,7 @@ const checkConfig = (
 
 /** Where nothing is in doubt. */
 function restoreSecrets(list: readonly Field[], incoming: Config, stored: Config): Config {
-  const { config, errors } = restore(list, incoming, stored)
+  const { config, errors } = restore(wholeConfig(list), incoming, stored)
   assert.deepEqual(errors, [])
   return config
 }
@@ -305,7 +306,7 @@ test('keys with a meaning in JavaScript are keys like any other', () => {
   assert.deepEqual(errors, [{ path: '/config/__proto__', message: 'must be a number' }])
   assert.deepEqual(missing, [{ path: '/config/toString', message: 'is required' }])
   assert.equal(JSON.stringify(effective), JSON.stringify(config))
-  const hidden = hideSecrets(list, config)
+  const hidden = hideSecrets(wholeConfig(list), config)
   assert.equal(JSON.stringify(hidden), JSON.stringify(config))
   assert.equal(JSON.stringify(restoreSecrets(list, hidden, {})), JSON.stringify(config))
   assert.equal(Object.getPrototypeOf(effective), Object.prototype)
@@ -319,7 +320,7 @@ test('a value that nests without end is refused, not followed', () => {
   const { errors, effective } = checkConfig([], deep, {})
   assert.deepEqual(errors, [{ path: '/config/x', message: 'nests deeper than 64 levels' }])
   assert.deepEqual(effective, { y: [[1]] })
-  assert.doesNotThrow(() => JSON.stringify(hideSecrets([], deep)))
+  assert.doesNotThrow(() => JSON.stringify(hideSecrets(wholeConfig([]), deep)))
   assert.doesNotThrow(() => restoreSecrets([], deep, deep))
 })
 
@@ -339,7 +340,7 @@ test('secret values are hidden, declared or not, at any depth; what is empty is 
     servers: [{ host: 'a', password: 'p' }, { host: 'b' }],
     nothingKey: null,
   }
-  assert.deepEqual(hideSecrets(list, config), {
+  assert.deepEqual(hideSecrets(wholeConfig(list), config), {
     pin: hiddenValue,
     city: 'Berlin',
     bot_token: '',
@@ -349,7 +350,7 @@ test('secret values are hidden, declared or not, at any depth; what is empty is 
     servers: [{ host: 'a', password: hiddenValue }, { host: 'b' }],
     nothingKey: null,
   })
-  assert.deepEqual(secretValues(list, config), ['1234', 'abc', 'me', 'x', 'p'])
+  assert.deepEqual(secretValues(wholeConfig(list), config), ['1234', 'abc', 'me', 'x', 'p'])
 })
 
 test('the placeholder keeps the stored value, or goes when there is none', () => {
@@ -489,7 +490,7 @@ test('checking what was checked changes nothing more', () => {
 test('what was hidden and is sent back is as it was', () => {
   fc.assert(
     fc.property(definitions, config, (list, stored) => {
-      const { config, errors } = restore(list, hideSecrets(list, stored), stored)
+      const { config, errors } = restore(wholeConfig(list), hideSecrets(wholeConfig(list), stored), stored)
       // Of rows that look the same nobody knows which is which.
       if (errors.length === 0) assert.deepEqual(config, stored)
       else
@@ -506,7 +507,9 @@ test('no secret shows in what was hidden', () => {
   fc.assert(
     fc.property(definitions, config, (list, stored) => {
       assert.deepEqual(
-        secretValues(list, hideSecrets(list, stored)).filter((shown) => shown !== hiddenValue),
+        secretValues(wholeConfig(list), hideSecrets(wholeConfig(list), stored)).filter(
+          (shown) => shown !== hiddenValue,
+        ),
         [],
       )
     }),

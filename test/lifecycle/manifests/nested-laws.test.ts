@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createKeyRing } from '../../../src/base/key-ring.ts'
+import { createKeyRing, looksSealed } from '../../../src/base/key-ring.ts'
 import { checkConfig } from '../../../src/lifecycle/manifests/config-rules.ts'
 import { normaliseFields } from '../../../src/lifecycle/manifests/fields.ts'
 import { createHostEnvironment } from '../../../src/lifecycle/permissions/plugin-environment.ts'
 import { restoreSecrets } from '../../../src/lifecycle/secrets/restore-secrets.ts'
 import { createSecretVault } from '../../../src/lifecycle/secrets/secret-vault.ts'
+import { secretPaths, wholeConfig } from '../../../src/lifecycle/secrets/secret-places.ts'
 import { hiddenValue, hideSecrets, secretValues } from '../../../src/lifecycle/secrets/secrets.ts'
 import type { Field } from '../../../src/schema/manifest/field.ts'
 import type { ConfigDefinition } from '../../../src/schema/manifest/field-definition.ts'
@@ -106,30 +107,51 @@ test('every complaint has the pointer of a place that is there, or could be', ()
 test('what was hidden and is sent back is as it was, or is refused where rows are alike', () => {
   fc.assert(
     fc.property(fields, config, (list, stored) => {
-      const shown = hideSecrets(list, stored)
-      const { config: restored, errors } = restoreSecrets(list, shown, stored)
+      const shown = hideSecrets(wholeConfig(list), stored)
+      const { config: restored, errors } = restoreSecrets(wholeConfig(list), shown, stored)
       if (errors.length === 0) assert.deepEqual(restored, stored)
       else
         assert.ok(
           errors.every(({ path }) => /\/\d+(\/|$)/.test(path)),
           JSON.stringify(errors),
         )
-      const leaked = secretValues(list, shown).filter((one) => one !== hiddenValue)
+      const leaked = secretValues(wholeConfig(list), shown).filter((one) => one !== hiddenValue)
       assert.deepEqual(leaked, [])
     }),
     { numRuns: 3_000 },
   )
 })
 
+test('what one version declares a secret stays hidden and encrypted where the next one declares nothing', () => {
+  const ring = createKeyRing([randomBytes(32)])
+  let found = 0
+  fc.assert(
+    fc.property(fields, config, (list, stored) => {
+      const next = wholeConfig([], secretPaths(list))
+      found += secretValues(next, stored).length
+      const shown = hideSecrets(next, stored)
+      const leaked = secretValues(wholeConfig(list), shown).filter((one) => one !== hiddenValue)
+      assert.deepEqual(leaked, [])
+      const { config: restored, errors } = restoreSecrets(next, shown, stored)
+      if (errors.length === 0) assert.deepEqual(restored, stored)
+      const sealed = createSecretVault(ring, () => next).sealConfig('@a/b', stored)
+      const readable = secretValues(wholeConfig(list), sealed).filter((one) => !looksSealed(one))
+      assert.deepEqual(readable, [])
+    }),
+    { numRuns: 3_000 },
+  )
+  assert.ok(found > 100, `the law was tried on ${found} secrets`)
+})
+
 test('what is encrypted comes back as it was, and none of its secrets can be read on disk', () => {
   const ring = createKeyRing([randomBytes(32)])
   fc.assert(
     fc.property(fields, config, (list, given) => {
-      const vault = createSecretVault(ring, () => list)
+      const vault = createSecretVault(ring, () => wholeConfig(list))
       const marked = JSON.parse(JSON.stringify(given).replaceAll('"y"', '"canary-value"')) as Config
       const stored = JSON.parse(JSON.stringify(vault.sealConfig('@a/b', marked))) as Config
       assert.deepEqual(vault.openConfig('@a/b', stored), marked)
-      if (!JSON.stringify(hideSecrets(list, marked)).includes('canary-value')) {
+      if (!JSON.stringify(hideSecrets(wholeConfig(list), marked)).includes('canary-value')) {
         assert.ok(!JSON.stringify(stored).includes('canary-value'))
       }
     }),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withoutCredentials } from '../../../src/lifecycle/secrets/address.ts'
 import { eventView, pluginView, statusView } from '../../../src/lifecycle/queries/views.ts'
-import { initialPlugin } from '../../../src/journal/fold/evolve.ts'
+import { initialPlugin, initialState } from '../../../src/journal/fold/evolve.ts'
 import { ownsAll } from '../../../src/lifecycle/ownership.ts'
 import type { JournalEvent } from '../../../src/schema/journal/journal-event.ts'
 import type { Manifest } from '../../../src/schema/manifest/manifest.ts'
@@ -27,6 +27,8 @@ test('an address is shown without user and password, and otherwise as it is', ()
   )
 })
 
+const known = { journal: { live: initialState() }, manifests: { knownFields: () => undefined } }
+
 test('an added repository is shown in the history without its password', () => {
   const event: JournalEvent = {
     ...envelope,
@@ -34,7 +36,7 @@ test('an added repository is shown in the history without its password', () => {
     plugin: null,
     data: { name: 'r', url: 'https://me:canary@example.org/' },
   }
-  const shown = eventView(event, () => [])
+  const shown = eventView(event, known)
   assert.deepEqual(shown.data, { name: 'r', url: 'https://example.org/' })
 })
 
@@ -46,7 +48,7 @@ test('without a manifest every text of a configuration is hidden, and the reques
     requestKey: 'canary',
     data: { config: { name: 'canary', port: 1, nested: { deep: 'canary' } } },
   }
-  const shown = eventView(event, () => undefined)
+  const shown = eventView(event, known)
   assert.deepEqual(shown.data, { config: { name: '********', port: 1, nested: '********' } })
   assert.ok(!JSON.stringify(shown).includes('canary'))
 })
@@ -62,7 +64,13 @@ test('the status of a plugin is what its whole view says', () => {
   const found = [undefined, { id: 'b', name: 'B', version: '1.0.0' } as Manifest].flatMap((manifest) =>
     [fresh, failed].map((snapshot) => {
       const { state, enabled, version, error, host, epoch } = pluginView(snapshot, {
-        ...{ manifest, fields: [], environment: { read: [], refused: [] }, isolation: undefined },
+        ...{
+          manifest,
+          fields: [],
+          secrets: undefined,
+          environment: { read: [], refused: [] },
+          isolation: undefined,
+        },
         ...{ resources: noResources, limits: defaultPluginLimits, whereabouts: nowhere },
       })
       const status = statusView(snapshot, manifest, nowhere)

@@ -4,19 +4,22 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { createKeyRing, SecretKeyError } from '../../../src/base/key-ring.ts'
 import { normaliseFields } from '../../../src/lifecycle/manifests/fields.ts'
+import { wholeConfig } from '../../../src/lifecycle/secrets/secret-places.ts'
 import { createSecretVault } from '../../../src/lifecycle/secrets/secret-vault.ts'
 import type { Config } from '../../../src/schema/plugin/plugin.ts'
 
-const fields = normaliseFields({
-  config: {
-    pin: { type: 'number', secret: true },
-    count: { type: 'number' },
-    url: { type: 'string' },
-  },
-})
+const whole = wholeConfig(
+  normaliseFields({
+    config: {
+      pin: { type: 'number', secret: true },
+      count: { type: 'number' },
+      url: { type: 'string' },
+    },
+  }),
+)
 const ring = createKeyRing([randomBytes(32)])
-const vault = createSecretVault(ring, () => fields)
-const plain = createSecretVault(createKeyRing([]), () => fields)
+const vault = createSecretVault(ring, () => whole)
+const plain = createSecretVault(createKeyRing([]), () => whole)
 const sealed = /^\$encrypted:v1:[0-9a-f]{8}:[\w-]+$/
 
 const texts = fc.oneof(
@@ -96,7 +99,7 @@ test('a value opens only for its plugin and its key', () => {
 test('what has not changed is not encrypted anew, so that the file stays the same', () => {
   const first = vault.sealConfig('@a/b', { apiKey: 'x', pin: 1 })
   assert.deepEqual(vault.sealConfig('@a/b', { apiKey: 'x', pin: 1 }), first)
-  const other = createSecretVault(ring, () => fields)
+  const other = createSecretVault(ring, () => whole)
   other.openConfig('@a/b', first)
   assert.deepEqual(other.sealConfig('@a/b', { apiKey: 'x', pin: 2 }).apiKey, first.apiKey)
 })

@@ -5,6 +5,7 @@ import { createKeyRing } from '../../../src/base/key-ring.ts'
 import { normaliseFields } from '../../../src/lifecycle/manifests/fields.ts'
 import { restoreSecrets } from '../../../src/lifecycle/secrets/restore-secrets.ts'
 import { createSecretVault } from '../../../src/lifecycle/secrets/secret-vault.ts'
+import { wholeConfig } from '../../../src/lifecycle/secrets/secret-places.ts'
 import { hiddenValue as hidden, hideSecrets, secretValues } from '../../../src/lifecycle/secrets/secrets.ts'
 
 const fields = normaliseFields({
@@ -25,6 +26,8 @@ const fields = normaliseFields({
   ],
 })
 
+const whole = wholeConfig(fields)
+
 const stored = {
   servers: [
     { host: 'a', code: 'code-a', key: 'open', users: [{ name: 'u', pin: 'pin-u' }] },
@@ -36,7 +39,7 @@ const stored = {
 }
 
 test('secrets in rows and objects are hidden, found for the log, and encrypted on disk', () => {
-  assert.deepEqual(hideSecrets(fields, stored), {
+  assert.deepEqual(hideSecrets(whole, stored), {
     servers: [
       { host: 'a', code: hidden, key: 'open', users: [{ name: 'u', pin: hidden }] },
       { host: 'b', code: hidden, password: hidden },
@@ -46,8 +49,8 @@ test('secrets in rows and objects are hidden, found for the log, and encrypted o
     words: [hidden, hidden],
   })
   const secrets = ['code-a', 'pin-u', 'code-b', 'pass-b', 'door-secret', 'word-1', 'word-2']
-  assert.deepEqual(secretValues(fields, stored), secrets)
-  const vault = createSecretVault(createKeyRing([randomBytes(32)]), () => fields)
+  assert.deepEqual(secretValues(whole, stored), secrets)
+  const vault = createSecretVault(createKeyRing([randomBytes(32)]), () => whole)
   const sealed = vault.sealConfig('@a/b', stored)
   const text = JSON.stringify(sealed)
   assert.deepEqual(
@@ -60,21 +63,23 @@ test('secrets in rows and objects are hidden, found for the log, and encrypted o
 })
 
 test('the placeholder stands for the secret of the row with the same open values, wherever it now is', () => {
-  const shown = hideSecrets(fields, stored) as typeof stored
+  const shown = hideSecrets(whole, stored) as typeof stored
   const [a, b, c] = shown.servers
-  const whole = (servers: unknown[]) => restoreSecrets(fields, { ...shown, servers }, stored)
-  assert.deepEqual(restoreSecrets(fields, shown, stored), { config: stored, errors: [] })
+  const ofServers = (servers: unknown[]) => restoreSecrets(whole, { ...shown, servers }, stored)
+  assert.deepEqual(restoreSecrets(whole, shown, stored), { config: stored, errors: [] })
   const [storedA, storedB, storedC] = stored.servers
-  assert.deepEqual(whole([c, b, a]).config.servers, [storedC, storedB, storedA])
-  assert.deepEqual(whole([b]).config.servers, [storedB])
+  assert.deepEqual(ofServers([c, b, a]).config.servers, [storedC, storedB, storedA])
+  assert.deepEqual(ofServers([b]).config.servers, [storedB])
   // One new secret, one kept; members in another order.
-  assert.deepEqual(whole([{ password: 'new', code: hidden, host: 'b' }]), {
+  assert.deepEqual(ofServers([{ password: 'new', code: hidden, host: 'b' }]), {
     config: { ...stored, servers: [{ password: 'new', code: 'code-b', host: 'b' }] },
     errors: [],
   })
   // The same row twice: both are the one that is stored.
-  assert.deepEqual(whole([b, b]).errors, [])
-  assert.deepEqual(whole([{ host: 'new', code: 'typed' }]).config.servers, [{ host: 'new', code: 'typed' }])
+  assert.deepEqual(ofServers([b, b]).errors, [])
+  assert.deepEqual(ofServers([{ host: 'new', code: 'typed' }]).config.servers, [
+    { host: 'new', code: 'typed' },
+  ])
 })
 
 test('where no stored row is the one, or several are, the placeholder is refused with its place', () => {
@@ -100,7 +105,7 @@ test('where no stored row is the one, or several are, the placeholder is refused
     [twins, { servers: [{ host: 'a', code: hidden }] }, [['/config/servers/0/code', several]]],
     [
       twins,
-      hideSecrets(fields, twins),
+      hideSecrets(whole, twins),
       [
         ['/config/servers/0/code', several],
         ['/config/servers/1/code', several],
@@ -110,7 +115,7 @@ test('where no stored row is the one, or several are, the placeholder is refused
     [{}, { servers: [{ host: 'a', code: hidden }] }, [['/config/servers/0/code', none]]],
   ]
   for (const [before, incoming, expected] of cases) {
-    const { errors } = restoreSecrets(fields, { ...incoming }, { ...before })
+    const { errors } = restoreSecrets(whole, { ...incoming }, { ...before })
     assert.deepEqual(
       errors.map(({ path, message }) => [path, message]),
       expected,
@@ -121,7 +126,7 @@ test('where no stored row is the one, or several are, the placeholder is refused
 
 test('a row within a row is known by itself when the outer one has changed', () => {
   const { config, errors } = restoreSecrets(
-    fields,
+    whole,
     { servers: [{ host: 'a', code: 'typed', users: [{ name: 'v' }, { name: 'u', pin: hidden }] }] },
     stored,
   )
@@ -132,13 +137,13 @@ test('a row within a row is known by itself when the outer one has changed', () 
 })
 
 test('secrets without anything beside them keep their order while all are there', () => {
-  const { config, errors } = restoreSecrets(fields, { words: ['new', hidden, hidden] }, stored)
+  const { config, errors } = restoreSecrets(whole, { words: ['new', hidden, hidden] }, stored)
   assert.deepEqual([errors, config.words], [[], ['new', 'word-1', 'word-2']])
 })
 
 test('many rows are put back in reasonable time', () => {
   const rows = Array.from({ length: 20_000 }, (_, index) => ({ host: `h${index}`, code: `c${index}` }))
-  const { config, errors } = restoreSecrets(fields, hideSecrets(fields, { servers: [...rows].reverse() }), {
+  const { config, errors } = restoreSecrets(whole, hideSecrets(whole, { servers: [...rows].reverse() }), {
     servers: rows,
   })
   assert.deepEqual([errors, config.servers], [[], [...rows].reverse()])

@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { hiddenValue as hidden } from '../../../src/lifecycle/secrets/secrets.ts'
+import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
+import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { startTestHost, type TestHost } from '../../helpers/test-host.ts'
+
+/** A secret that the next version does not declare any more is one still, wherever it can be read. */
+
+const path = '/api/plugins/@fixtures/door'
+const door = (version: string, configSchema: object[]): FixturePlugin => ({
+  id: 'door',
+  version,
+  lua: `local plugin = Plugin:new("door")
+    plugin:onInit(function(config) plugin:log("info", "opens with " .. tostring(config.phrase)) end)`,
+  manifest: { configSchema },
+})
+const url = { key: 'url', type: 'string' }
+const withSecrets = door('1.0.0', [
+  url,
+  { key: 'phrase', type: 'string', secret: true },
+  { key: 'rooms', type: 'list', fields: [{ key: 'name' }, { key: 'code', secret: true }] },
+])
+const without = door('2.0.0', [url])
+const config = {
+  url: 'http://a.example',
+  phrase: 'canary-phrase',
+  rooms: [{ name: 'hall', code: 'canary-code' }],
+}
+const shown = { ...config, phrase: hidden, rooms: [{ name: 'hall', code: hidden }] }
+
+/** All that callers see of the plugin, and all that is on disk, but for its own files. */
+async function everything({ request, directory }: TestHost): Promise<string> {
+  const get = async (address: string) => (await request('GET', address)).body
+  const answers = [
+    await get('/api/plugins'),
+    await get(path),
+    await get(`${path}/versions`),
+    await get(`${path}/history`),
+    await get(`${path}/logs`),
+    await get('/api/suggestions?kind=host'),
+    (await request('POST', `${path}/config/check`, { body: { config: shown } })).body,
+    (await request('POST', `${path}/update/check`, { body: {} })).body,
+  ]
+  const files = (await readdir(directory, { withFileTypes: true })).filter((entry) => entry.isFile())
+  const contents = await Promise.all(files.map(({ name }) => readFile(join(directory, name), 'utf8')))
+  return [...answers.map((answer) => JSON.stringify(answer)), ...contents].join('\n')
+}
+
+test('a secret that an update does not declare any more stays hidden, encrypted and usable', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const secretKeyFile = join(directory, 'key')
+  await writeFile(secretKeyFile, randomBytes(32).toString('hex'), { mode: 0o600 })
+  let host = await startTestHost({ plugins: [withSecrets], settings: { secretKeyFile } })
+  context.after(() => host.close())
+  const { request } = host
+  await request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/door' } })
+  assert.equal((await request('POST', `${path}/config`, { body: { config } })).status, 200)
+  await host.publish([without])
+  assert.equal((await request('POST', `${path}/update`, { body: {} })).body.version, '2.0.0')
+  assert.equal((await request('POST', `${path}/toggle`)).body.state, 'running')
+  assert.deepEqual((await request('GET', path)).body.config, shown)
+  assert.match((await request('GET', `${path}/logs`)).body.logs[0].message, /^opens with (?!canary)/)
+  assert.doesNotMatch(await everything(host), /canary/)
+
+  // What is sent back as it was shown keeps the values: the way back finds them.
+  const changed = { ...shown, url: 'http://b.example' }
+  assert.equal((await request('POST', `${path}/config`, { body: { config: changed } })).status, 200)
+  host = await host.restart()
+  assert.deepEqual((await host.request('GET', path)).body.config, changed)
+  assert.doesNotMatch(await everything(host), /canary/)
+
+  assert.equal((await host.request('POST', `${path}/rollback`, { body: {} })).body.version, '1.0.0')
+  assert.deepEqual((await host.request('GET', path)).body.config, shown)
+  assert.doesNotMatch(await everything(host), /canary/)
+})
+
+test('what was a secret before a plugin was removed is not shown when another version is installed', async (context) => {
+  const host = await startTestHost({ plugins: [withSecrets] })
+  context.after(() => host.close())
+  const { request } = host
+  await request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/door' } })
+  await request('POST', `${path}/config`, { body: { config } })
+  await request('DELETE', path)
+  await host.publish([without])
+  const again = await request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/door' } })
+  assert.equal(again.body.version, '2.0.0')
+  const { body } = await request('GET', `${path}/history`)
+  const told = body.events.filter(({ type }: { type: string }) => type === 'PluginConfigured')
+  assert.deepEqual(
+    told.map(({ data }: { data: unknown }) => data),
+    [{ config: shown }],
+  )
+})
