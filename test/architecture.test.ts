@@ -116,6 +116,46 @@ const allowedInside: Record<string, Record<string, string[]>> = {
     isolates: ['isolate.ts', 'limits.ts', 'flow', 'calls', 'operations', 'threads'],
     'sandbox.ts': ['isolate.ts', 'limits.ts', 'flow', 'calls', 'threads', 'isolates'],
   },
+  worker: {
+    memory: [],
+    budgets: [],
+    lua: ['memory', 'budgets'],
+    'plugin-log.ts': ['lua'],
+    limits: ['lua'],
+    scheduling: ['budgets', 'lua'],
+    calls: ['lua'],
+    questions: ['lua', 'calls'],
+    peers: ['lua', 'plugin-log.ts', 'limits', 'calls', 'questions'],
+    'lua-entry.ts': ['budgets', 'lua', 'plugin-log.ts', 'scheduling', 'peers'],
+    'plugin-context.ts': ['budgets', 'lua', 'plugin-log.ts', 'limits', 'peers', 'lua-entry.ts'],
+    formats: ['budgets', 'lua', 'plugin-context.ts'],
+    'plugin-api': [
+      ...['budgets', 'lua', 'plugin-log.ts', 'limits', 'scheduling', 'peers', 'plugin-context.ts', 'formats'],
+    ],
+    'inbox.ts': [],
+    'outbox.ts': ['lua'],
+    'deliveries.ts': ['plugin-log.ts', 'plugin-api'],
+    'plugin-start.ts': ['budgets', 'lua', 'scheduling', 'plugin-api'],
+    'isolate-messages.ts': [
+      ...[
+        'lua',
+        'limits',
+        'scheduling',
+        'calls',
+        'questions',
+        'peers',
+        'plugin-api',
+        'inbox.ts',
+        'outbox.ts',
+      ],
+    ],
+    'isolate.ts': [
+      ...['budgets', 'lua', 'plugin-log.ts', 'limits', 'scheduling', 'questions', 'peers', 'lua-entry.ts'],
+      ...['plugin-context.ts', 'plugin-api', 'inbox.ts', 'outbox.ts', 'deliveries.ts', 'plugin-start.ts'],
+      'isolate-messages.ts',
+    ],
+    'main.ts': ['memory', 'lua', 'scheduling', 'questions', 'isolate.ts'],
+  },
   lifecycle: {
     permissions: [],
     'lifecycle.ts': ['permissions'],
@@ -172,7 +212,7 @@ for (const [room, rules] of Object.entries(allowedInside))
     const within = inside.filter(({ file, target }) => roomOf(file) === room && roomOf(target) === room)
     assert.ok(within.length > 0, 'there are such imports')
     const offences = within.filter(({ file, target }) => {
-      const [here = '', there = ''] = [file, target].map((path) => path.split('/')[2])
+      const [here = '', there = ''] = [file, target].map((path) => path.split('/')[room === 'worker' ? 3 : 2])
       return here !== there && !rules[here]?.includes(there)
     })
     assert.deepEqual(offences, [])

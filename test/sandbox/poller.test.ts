@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createPoller, type PollerSettings } from '../../src/sandbox/worker/plugin-api/poller.ts'
+import { createPoller, type PollerSettings } from '../../src/sandbox/worker/plugin-api/timing/poller.ts'
 import { createManualClock, type ManualClock } from '../helpers/manual-clock.ts'
 
 interface Stage {

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addWait, createTimeBudget, openAccount, waitingLimit } from '../../src/sandbox/worker/time-budget.ts'
+import {
+  addWait,
+  createTimeBudget,
+  openAccount,
+  waitingLimit,
+} from '../../src/sandbox/worker/budgets/time-budget.ts'
 
 function budgetAt() {
   const time = { now: 0 }

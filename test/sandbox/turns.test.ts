@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { defaultLimits } from '../../src/sandbox/limits.ts'
 import type { ThreadTimes } from '../../src/sandbox/threads/thread-times.ts'
 import { createTurnWatchdog } from '../../src/sandbox/threads/turn-watchdog.ts'
-import { createTurns, type Excess, type MemoryInUse } from '../../src/sandbox/worker/turns.ts'
+import { createTurns, type Excess, type MemoryInUse } from '../../src/sandbox/worker/scheduling/turns.ts'
 import { turnCells } from '../../src/schema/worker/turn-cells.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 

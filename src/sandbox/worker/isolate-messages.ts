@@ -1,15 +1,15 @@
 import type { Redactor } from '../../base/redaction.ts'
 import type { HostMessage, WorkerMessage } from '../../schema/worker/worker-protocol.ts'
 import type { Inbox } from './inbox.ts'
-import type { ReceivedCall } from './local-calls.ts'
+import type { ReceivedCall } from './calls/local-calls.ts'
 import type { Steps } from './lua/steps.ts'
 import type { Outbox } from './outbox.ts'
-import type { OutsideCalls } from './outside-calls.ts'
+import type { OutsideCalls } from './limits/outside-calls.ts'
 import type { Peers } from './peers/peers.ts'
 import type { PluginApi } from './plugin-api/plugin-api.ts'
-import type { SetOutcome } from './plugin-api/points.ts'
-import type { PeerMessage, QuestionChannel } from './question-channel.ts'
-import type { Tasks } from './tasks.ts'
+import type { SetOutcome } from './plugin-api/values/points.ts'
+import type { PeerMessage, QuestionChannel } from './questions/question-channel.ts'
+import type { Tasks } from './scheduling/tasks.ts'
 
 /** What the host says to one isolate after its load. */
 export type DeliveredMessage = Exclude<Extract<HostMessage, { isolate: number }>, { kind: 'load' }>

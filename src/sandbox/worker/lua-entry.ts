@@ -2,7 +2,7 @@ import { callLua, type Steps } from './lua/steps.ts'
 import type { LuaFunction, LuaValue } from './lua/lua-value.ts'
 import type { FunctionOwner, Peers } from './peers/peers.ts'
 import type { PluginLog } from './plugin-log.ts'
-import type { Tasks } from './tasks.ts'
+import type { Tasks } from './scheduling/tasks.ts'
 
 /** The way from the host into Lua: one thing after the other, and never with an error that escapes. */
 export interface LuaEntry {

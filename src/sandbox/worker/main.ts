@@ -1,14 +1,14 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { postToHost } from '../../schema/worker/call-frames.ts'
 import type { HostMessage, WorkerMessage, WorkerSetup } from '../../schema/worker/worker-protocol.ts'
-import { collectGarbage, prepareGarbageCollection } from './collect-garbage.ts'
-import { heapStatistics } from './heap-statistics.ts'
+import { collectGarbage, prepareGarbageCollection } from './memory/collect-garbage.ts'
+import { heapStatistics } from './memory/heap-statistics.ts'
 import { createWorkerIsolate, type WorkerIsolate } from './isolate.ts'
 import { createLuaRuntime } from './lua/lua-runtime.ts'
-import { createQuestionChannel } from './question-channel.ts'
-import { createRunQueue } from './run-queue.ts'
-import { createTurns, type MemoryInUse, type Turns } from './turns.ts'
-import { workerClock } from './worker-clock.ts'
+import { createQuestionChannel } from './questions/question-channel.ts'
+import { createRunQueue } from './scheduling/run-queue.ts'
+import { createTurns, type MemoryInUse, type Turns } from './scheduling/turns.ts'
+import { workerClock } from './scheduling/worker-clock.ts'
 
 /** The entry of a plugin worker: hands what the host says to the isolate that it is meant for. */
 

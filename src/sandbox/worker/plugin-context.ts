@@ -8,21 +8,23 @@ import type { Operation } from '../../schema/worker/operation.ts'
 import type { Answers, Question } from '../../schema/worker/question.ts'
 import type { HostFunction, LuaFunction, LuaRuntime, LuaTable, LuaValue } from './lua/lua-value.ts'
 import type { Steps } from './lua/steps.ts'
-import type { ByteBudget } from './byte-budget.ts'
-import type { TableName } from './plugin-api/names.ts'
-import type { LimitGuard } from './limit-guard.ts'
+import type { ByteBudget } from './budgets/byte-budget.ts'
+import type { LimitGuard } from './limits/limit-guard.ts'
 import type { LuaEntry } from './lua-entry.ts'
-import type { OutsideCalls } from './outside-calls.ts'
+import type { OutsideCalls } from './limits/outside-calls.ts'
 import type { Peers } from './peers/peers.ts'
 import type {
   CallerAwareFunction,
   CallerAwareSteps,
   ForeignCaller,
   ForeignCallers,
-} from './peers/foreign-callers.ts'
+} from './limits/foreign-callers.ts'
 import type { PluginLog } from './plugin-log.ts'
 import type { Redactor } from '../../base/redaction.ts'
-import type { ResourceRegistry } from './resource-registry.ts'
+import type { ResourceRegistry } from './limits/resource-registry.ts'
+
+/** Global tables of the plugin API. */
+export type TableName = 'Plugin' | 'Logger' | 'JSON' | 'EventBus' | 'Modbus'
 
 /** What each part of the plugin API is built from. A part is a file of `plugin-api/` with one `install…`. */
 export interface PluginContext {

@@ -2,7 +2,7 @@ import type { LoadSource, WorkerMessage } from '../../schema/worker/worker-proto
 import type { LuaRuntime } from './lua/lua-value.ts'
 import { callOn, type Steps } from './lua/steps.ts'
 import type { PluginInstances } from './plugin-api/plugin.ts'
-import { openAccount } from './time-budget.ts'
+import { openAccount } from './budgets/time-budget.ts'
 
 /** Why a plugin does not run. `error`: as it was thrown, or a sentence. */
 export interface StartFailure {

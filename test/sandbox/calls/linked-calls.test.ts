@@ -7,8 +7,8 @@ import { createLinkCells, linkCells } from '../../../src/schema/worker/link-cell
 import type { LinkMessage } from '../../../src/schema/worker/link-message.ts'
 import type { PluginCall, Reference } from '../../../src/schema/worker/plugin-call.ts'
 import { signalCells } from '../../../src/schema/worker/signal-cells.ts'
-import { createLinkedCalls } from '../../../src/sandbox/worker/linked-calls.ts'
-import type { ReceivedCall } from '../../../src/sandbox/worker/local-calls.ts'
+import { createLinkedCalls } from '../../../src/sandbox/worker/calls/linked-calls.ts'
+import type { ReceivedCall } from '../../../src/sandbox/worker/calls/local-calls.ts'
 import { withStage } from '../plugins-stage.ts'
 import { json } from '../stage.ts'
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createPendingRequests } from '../../../src/sandbox/calls/pending-requests.ts'
 import { signalCells } from '../../../src/schema/worker/signal-cells.ts'
-import { NoAnswer } from '../../../src/sandbox/worker/pending-questions.ts'
-import { createQuestionChannel } from '../../../src/sandbox/worker/question-channel.ts'
+import { NoAnswer } from '../../../src/sandbox/worker/questions/pending-questions.ts'
+import { createQuestionChannel } from '../../../src/sandbox/worker/questions/question-channel.ts'
 
 /** The silence of a worker is its own, unless it waits: this test is the host and the worker, in one thread. */
 test('a worker waits while it sleeps for an answer, and not while it serves a call meanwhile', async (context) => {

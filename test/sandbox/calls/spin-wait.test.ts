@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createSpinWait, sleepsAfterFailure, spinTime } from '../../../src/sandbox/worker/spin-wait.ts'
+import {
+  createSpinWait,
+  sleepsAfterFailure,
+  spinTime,
+} from '../../../src/sandbox/worker/questions/spin-wait.ts'
 
 /** What a wait does before its thread goes to sleep. */
 

@@ -1,4 +1,4 @@
-import { isTruthy, option } from '../plugin-api/arguments.ts'
+import { isTruthy, option } from '../lua/arguments.ts'
 import { bytesArgument, eachPiece, type FormatLibrary } from './format-function.ts'
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'

@@ -1,7 +1,7 @@
 import type { BinaryLike, CipherGCMTypes } from 'node:crypto'
 import type { LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
-import { option, optionalNumber, optionalText } from '../plugin-api/arguments.ts'
+import { option, optionalNumber, optionalText } from '../lua/arguments.ts'
 import { crc16, crc32 } from './checksums.ts'
 import { bytesArgument, eachPiece, type FormatLibrary } from './format-function.ts'
 import lateModules from './late-modules.cts'

@@ -1,6 +1,6 @@
 import type { LuaValue } from '../lua/lua-value.ts'
 import { pause, type Steps } from '../lua/steps.ts'
-import { optionalText, typeName } from '../plugin-api/arguments.ts'
+import { optionalText, typeName } from '../lua/arguments.ts'
 import type { PluginContext } from '../plugin-context.ts'
 
 /** What a format needs of a plugin. */

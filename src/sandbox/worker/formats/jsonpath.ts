@@ -1,5 +1,5 @@
 import type { LuaValue } from '../lua/lua-value.ts'
-import { isTable, textArgument } from '../plugin-api/arguments.ts'
+import { isTable, textArgument } from '../lua/arguments.ts'
 import type { FormatLibrary } from './format-function.ts'
 
 /** A name, or the place in a list, from 1 as Lua counts. */

@@ -1,5 +1,5 @@
 import type { LuaValue } from '../lua/lua-value.ts'
-import { option, optionalNumber } from '../plugin-api/arguments.ts'
+import { option, optionalNumber } from '../lua/arguments.ts'
 import type { FormatLibrary } from './format-function.ts'
 import { mostDecimals, rounded } from './rounding.ts'
 

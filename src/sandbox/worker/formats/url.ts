@@ -1,7 +1,7 @@
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import { pause, type Steps } from '../lua/steps.ts'
-import { bytesOf, isTable, optionalNumber, optionalText, textOf, typeName } from '../plugin-api/arguments.ts'
-import { percentEncode, percentEncoded } from '../plugin-api/web-helpers.ts'
+import { bytesOf, isTable, optionalNumber, optionalText, textOf, typeName } from '../lua/arguments.ts'
+import { percentEncode, percentEncoded } from './percent-encoding.ts'
 import { bytesArgument, eachPiece, type FormatLibrary } from './format-function.ts'
 
 const percent = 0x25

@@ -2,7 +2,7 @@ import type { SAXParser } from 'sax'
 import { deepest } from '../lua/plain.ts'
 import type { LuaTable } from '../lua/lua-value.ts'
 import { pause } from '../lua/steps.ts'
-import { bytesOf } from '../plugin-api/arguments.ts'
+import { bytesOf } from '../lua/arguments.ts'
 import { bytesArgument, createValueCount, type FormatContext, type FormatLibrary } from './format-function.ts'
 import lateModules from './late-modules.cts'
 

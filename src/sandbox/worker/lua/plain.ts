@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../../base/json.ts'
 import { valueOverhead } from '../../../base/json-size.ts'
-import { type ByteBudget, createByteBudget } from '../byte-budget.ts'
+import { type ByteBudget, createByteBudget } from '../budgets/byte-budget.ts'
 import { toBytes, toUnicode } from './bytes.ts'
 import type { LuaRuntime, LuaTable, LuaValue } from './lua-value.ts'
 import { numberText } from './number-text.ts'

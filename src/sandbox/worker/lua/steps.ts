@@ -1,4 +1,4 @@
-import type { TimeAccount } from '../time-budget.ts'
+import type { TimeAccount } from '../budgets/time-budget.ts'
 import type { LuaFunction, LuaValue } from './lua-value.ts'
 
 /** Wants a Lua function called; its results come back, or what it raised is thrown as a `LuaError`. */

@@ -1,5 +1,5 @@
-import { collectGarbage } from '../collect-garbage.ts'
-import { heapStatistics } from '../heap-statistics.ts'
+import { collectGarbage } from '../memory/collect-garbage.ts'
+import { heapStatistics } from '../memory/heap-statistics.ts'
 import { toBytes } from './bytes.ts'
 import { debugging, watchStrings } from './engine.ts'
 import type { LuaState } from './fengari-types.ts'

@@ -1,6 +1,6 @@
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import { lazily } from '../../../base/lazily.ts'
-import { bytesOf, isFunction, isTable, textOf } from '../plugin-api/arguments.ts'
+import { bytesOf, isFunction, isTable, textOf } from '../lua/arguments.ts'
 
 /**
  * What can be done with a thing of another plugin, each as Lua itself does it. `entries` answers the pairs that

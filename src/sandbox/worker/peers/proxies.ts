@@ -2,7 +2,7 @@ import { lazily } from '../../../base/lazily.ts'
 import type { Reference } from '../../../schema/worker/plugin-call.ts'
 import type { HostSteps, LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
-import { bytesOf } from '../plugin-api/arguments.ts'
+import { bytesOf } from '../lua/arguments.ts'
 import { operators, type PluginOperation } from '../../../schema/worker/plugin-call-limits.ts'
 
 /** Does something with a thing of another plugin, and waits for what it answers. */

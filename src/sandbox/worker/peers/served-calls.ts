@@ -1,10 +1,10 @@
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import { callLua, type Steps } from '../lua/steps.ts'
-import { isFunction, isTable, typeName } from '../plugin-api/arguments.ts'
+import { isFunction, isTable, typeName } from '../lua/arguments.ts'
 import { operators, type PluginOperation } from '../../../schema/worker/plugin-call-limits.ts'
 import { flatEntries, type Operations } from './operations.ts'
 import type { Privacy } from './privacy.ts'
-import { type ForeignCallers, foreignCallerBytes } from './foreign-callers.ts'
+import { type ForeignCallers, foreignCallerBytes } from '../limits/foreign-callers.ts'
 
 /** Arguments that a method of the host looks at; none has so many. */
 const mostArguments = 8

@@ -1,6 +1,6 @@
 import { numberText } from '../lua/number-text.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { bytesOf, optionalNumber, textOf } from './arguments.ts'
+import { bytesOf, optionalNumber, textOf } from '../lua/arguments.ts'
 
 const trueWords = new Set(['true', '1', 'yes', 'on'])
 const falseWords = new Set(['false', '0', 'no', 'off'])

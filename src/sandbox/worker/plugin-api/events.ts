@@ -2,7 +2,7 @@ import { isJsonObject, type Json, jsonText } from '../../../base/json.ts'
 import { hasWildcard, partPattern } from '../../../base/part-pattern.ts'
 import { serializedJson } from '../../../base/serialized-json.ts'
 import type { HostFunction, LuaFunction, LuaValue } from '../lua/lua-value.ts'
-import type { ForeignCaller } from '../peers/foreign-callers.ts'
+import type { ForeignCaller } from '../limits/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { retainedSentence } from '../../../schema/plugin/retained-account.ts'
 import { createTopics } from '../../../schema/names/topics.ts'
@@ -16,7 +16,7 @@ import {
   optionalNumber,
   optionalText,
   textArgument,
-} from './arguments.ts'
+} from '../lua/arguments.ts'
 import { assertMessageSize, createListeners } from './listeners.ts'
 import { createThrottle } from './throttle.ts'
 

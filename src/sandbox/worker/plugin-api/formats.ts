@@ -9,7 +9,7 @@ import { template } from '../formats/template.ts'
 import { url } from '../formats/url.ts'
 import { xml } from '../formats/xml.ts'
 import type { HostSteps } from '../lua/lua-value.ts'
-import { bytesOf } from './arguments.ts'
+import { bytesOf } from '../lua/arguments.ts'
 
 const libraries: Readonly<Record<string, FormatLibrary>> = {
   base64,

@@ -2,7 +2,7 @@ import { type Json, jsonText } from '../../../base/json.ts'
 import { deepest } from '../lua/plain.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { bytesOf, typeName } from './arguments.ts'
+import { bytesOf, typeName } from '../lua/arguments.ts'
 
 /** Values of one JSON text: more tables than that fill the memory of a plugin. */
 export const mostJsonValues = 1_000_000

@@ -1,9 +1,9 @@
 import { jsonText } from '../../../base/json.ts'
 import { type HostFunction, InSteps, type LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
-import { foreignCallerJsonValues } from '../peers/foreign-callers.ts'
+import { foreignCallerJsonValues } from '../limits/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { bytesOf, isTable, textOf, typeName } from './arguments.ts'
+import { bytesOf, isTable, textOf, typeName } from '../lua/arguments.ts'
 import { mostJsonValues, parseJsonText } from './json-text.ts'
 
 /** Bytes of which it takes more than a millisecond to make tables. */

@@ -4,7 +4,7 @@ import { keyValueSize } from '../../../schema/worker/operation-size.ts'
 import type { KeyValue } from '../../../schema/worker/operation.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { bytesOf, isTruthy, option, optionalNumber, optionalText, textArgument } from './arguments.ts'
+import { bytesOf, isTruthy, option, optionalNumber, optionalText, textArgument } from '../lua/arguments.ts'
 
 /** `kvGet`, `kvSet`, `kvDelete`, `kvHas`, `kvList`, `kvGetAll` (plugin API, section 8). */
 export function installKeyValues(context: PluginContext): void {

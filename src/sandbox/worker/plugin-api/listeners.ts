@@ -1,7 +1,7 @@
 import type { Json } from '../../../base/json.ts'
 import { approximateSize } from '../../../base/json-size.ts'
 import type { LuaFunction } from '../lua/lua-value.ts'
-import { roomFor, type ForeignCaller } from '../peers/foreign-callers.ts'
+import { roomFor, type ForeignCaller } from '../limits/foreign-callers.ts'
 
 /** Bytes of one event or object, roughly: what is larger does not belong on a bus. */
 export const messageSizeLimit = 1024 * 1024

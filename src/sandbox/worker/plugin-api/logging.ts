@@ -3,7 +3,7 @@ import type { HostFunction, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { maskValue } from '../../../base/redaction.ts'
 import { isSecretFieldName } from '../../../base/secret-names.ts'
-import { isTable, optionalText, textOf } from './arguments.ts'
+import { isTable, optionalText, textOf } from '../lua/arguments.ts'
 
 /** `plugin:log`, `plugin:logSafe` and `Logger` (plugin API, section 3). */
 export function installLogging(context: PluginContext): void {

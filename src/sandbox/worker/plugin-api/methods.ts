@@ -1,7 +1,7 @@
 import type { LuaValue } from '../lua/lua-value.ts'
-import type { CallerAwareFunction, CallerAwareSteps } from '../peers/foreign-callers.ts'
+import type { CallerAwareFunction, CallerAwareSteps } from '../limits/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { isTable, typeName } from './arguments.ts'
+import { isTable, typeName } from '../lua/arguments.ts'
 
 /** How the parts of the plugin API say what `plugin:name(…)` does. */
 export function createMethods({

@@ -1,7 +1,7 @@
 import type { HostSteps, LuaValue } from '../lua/lua-value.ts'
 import { callLua } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { textArgument } from './arguments.ts'
+import { textArgument } from '../lua/arguments.ts'
 
 /**
  * `require` (plugin API, section 9): a file of the plugin's own, which runs once, in the plugin's environment;

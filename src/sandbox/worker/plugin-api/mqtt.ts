@@ -7,7 +7,14 @@ import { fits, textLimits } from '../../../schema/parsing/text-limits.ts'
 import { mayPluginSubscribe, whyNotPublish } from '../../../schema/manifest/topic-rights.ts'
 import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { bytesOf, deliveryOptions, functionArgument, isTable, textArgument, typeName } from './arguments.ts'
+import {
+  bytesOf,
+  deliveryOptions,
+  functionArgument,
+  isTable,
+  textArgument,
+  typeName,
+} from '../lua/arguments.ts'
 import { messageSizeLimit } from './listeners.ts'
 
 export interface PluginMqtt {

@@ -1,5 +1,6 @@
-import { functionCodes } from './modbus.ts'
-import { modbusNumbers } from './modbus-numbers.ts'
+import type { TableName } from '../plugin-context.ts'
+import { functionCodes } from './connections/modbus.ts'
+import { modbusNumbers } from './connections/modbus-numbers.ts'
 
 /**
  * What a plugin finds under which name, by the part that has it: methods of `Plugin`, functions of the other tables, and
@@ -80,9 +81,6 @@ function namesIn(table: keyof PartNames): Record<string, string> {
   const keys = allParts.flatMap(([, names]) => names[table] ?? [])
   return Object.fromEntries(keys.map((key) => [key, nameOf[table](key)]))
 }
-
-export const tableNames = ['Plugin', 'Logger', 'JSON', 'EventBus', 'Modbus'] as const
-export type TableName = (typeof tableNames)[number]
 
 /** What each table has: the full names of functions, and numbers. */
 export const tableFields: Readonly<Record<TableName, Readonly<Record<string, string | number>>>> = {

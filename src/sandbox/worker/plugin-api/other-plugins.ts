@@ -1,9 +1,9 @@
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
-import type { ForeignCaller } from '../peers/foreign-callers.ts'
+import type { ForeignCaller } from '../limits/foreign-callers.ts'
 import type { Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { bytesOf, isTable, textArgument } from './arguments.ts'
-import type { PluginPoints } from './points.ts'
+import { bytesOf, isTable, textArgument } from '../lua/arguments.ts'
+import type { PluginPoints } from './values/points.ts'
 
 /** `Plugin.get`, `Plugin.getPlugin`, `Plugin.list` (plugin API, section 9). */
 export function installOtherPlugins(context: PluginContext, points: PluginPoints): void {

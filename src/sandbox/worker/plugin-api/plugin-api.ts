@@ -1,28 +1,28 @@
 import type { LuaFunction, LuaRuntime, LuaTable } from '../lua/lua-value.ts'
-import type { PluginContext } from '../plugin-context.ts'
+import type { PluginContext, TableName } from '../plugin-context.ts'
 import { installCoercion } from './coercion.ts'
 import { installConnections } from './connections/connections.ts'
 import { installEvents } from './events.ts'
-import { installExpose } from './expose.ts'
+import { installExpose } from './exposures/expose.ts'
 import { installFormats } from './formats.ts'
-import { installHttp } from './http.ts'
-import { installHttpHandlers } from './http-handlers.ts'
+import { installHttp } from './http/http.ts'
+import { installHttpHandlers } from './http/http-handlers.ts'
 import { installJson } from './json.ts'
 import { installKeyValues } from './key-value.ts'
 import { installLogging } from './logging.ts'
-import { installModbus } from './modbus.ts'
+import { installModbus } from './connections/modbus.ts'
 import { installModules } from './modules.ts'
 import { installMqtt } from './mqtt.ts'
-import { globalFunctions, type PartName, partOf, tableFields, type TableName, tableNames } from './names.ts'
-import { installObjects } from './objects.ts'
+import { globalFunctions, type PartName, partOf, tableFields } from './names.ts'
+import { installObjects } from './values/objects.ts'
 import { installOtherPlugins } from './other-plugins.ts'
 import { installPlugin } from './plugin.ts'
-import { installPollers } from './pollers.ts'
-import { installPoints } from './points.ts'
-import { installSchedules } from './schedules.ts'
-import { installTimers } from './timers.ts'
-import { installWatches } from './watches.ts'
-import { installWebHelpers } from './web-helpers.ts'
+import { installPollers } from './timing/pollers.ts'
+import { installPoints } from './values/points.ts'
+import { installSchedules } from './timing/schedules.ts'
+import { installTimers } from './timing/timers.ts'
+import { installWatches } from './values/watches.ts'
+import { installWebHelpers } from './http/web-helpers.ts'
 
 /** One part a file. What a part answers is for the host's side and for other parts. */
 const installers = {
@@ -91,10 +91,9 @@ export function createApiTables(runtime: LuaRuntime): ApiTables {
     return made
   }
 
-  const tables = Object.fromEntries(tableNames.map((name) => [name, tableOf(name)])) as Record<
-    TableName,
-    LuaTable
-  >
+  const tables = Object.fromEntries(
+    (Object.keys(tableFields) as TableName[]).map((name) => [name, tableOf(name)]),
+  ) as Record<TableName, LuaTable>
   for (const name of globalFunctions) runtime.provide(runtime.globals, name, name, () => make(name))
 
   return {

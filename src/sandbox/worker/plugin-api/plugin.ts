@@ -1,7 +1,7 @@
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import { callOn, type Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import type { TimeAccount } from '../time-budget.ts'
+import type { TimeAccount } from '../budgets/time-budget.ts'
 import {
   bytesOf,
   functionArgument,
@@ -10,7 +10,7 @@ import {
   optionalText,
   textArgument,
   typeName,
-} from './arguments.ts'
+} from '../lua/arguments.ts'
 
 /** `Plugin:new`, the instance and its fields, `onInit` and `onCleanup` (plugin API, section 2). */
 export interface PluginInstances {

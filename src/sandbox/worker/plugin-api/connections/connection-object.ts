@@ -11,9 +11,9 @@ import {
 } from '../../../../schema/outside/connection-limits.ts'
 import type { Frame } from '../../../../schema/worker/message-frames.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
-import type { CallerAwareFunction, CallerAwareSteps, ForeignCaller } from '../../peers/foreign-callers.ts'
+import type { CallerAwareFunction, CallerAwareSteps, ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { bytesOf, functionArgument, isTable, textOf } from '../arguments.ts'
+import { bytesOf, functionArgument, isTable, textOf } from '../../lua/arguments.ts'
 import { createConnectionHandlers } from './connection-handlers.ts'
 import type { StreamPosition } from './event-stream-reader.ts'
 

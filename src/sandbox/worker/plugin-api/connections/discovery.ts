@@ -17,7 +17,7 @@ import {
   tableArgument,
   textArgument,
   textOf,
-} from '../arguments.ts'
+} from '../../lua/arguments.ts'
 import type { ConnectionObject } from './connection-object.ts'
 import type { ConnectionObjects } from './connection-objects.ts'
 import { readReconnect } from './options.ts'

@@ -1,6 +1,6 @@
 import { delimiterLimit, silenceLimit } from '../../../../schema/outside/connection-limits.ts'
 import type { LuaValue } from '../../lua/lua-value.ts'
-import { isTable, optionalNumber, optionalText } from '../arguments.ts'
+import { isTable, optionalNumber, optionalText } from '../../lua/arguments.ts'
 import { createReceivedBytes } from './received-bytes.ts'
 
 /** How a stream of bytes falls into frames. */

@@ -2,7 +2,7 @@ import { defaultReconnect, reconnectLimits } from '../../../../schema/outside/co
 import { fits, textLimits } from '../../../../schema/parsing/text-limits.ts'
 import type { LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { bytesOf, isTable, optionalNumber, typeName } from '../arguments.ts'
+import { bytesOf, isTable, optionalNumber, typeName } from '../../lua/arguments.ts'
 
 /** Reading what the calls for connections have in common. Each throws `Error` with what is wrong. */
 
@@ -31,12 +31,6 @@ export function payloadOf(context: PluginContext, method: string, value: LuaValu
   if (value instanceof Uint8Array) return value
   if (typeof value === 'number' || typeof value === 'boolean') return bytesOf(context.runtime.toText(value))
   throw new Error(`bad argument #1 to '${method}' (string expected, got ${typeName(value)})`)
-}
-
-/** The elements of an array, in order; of anything else itself. */
-export function listOf(value: LuaValue): LuaValue[] {
-  if (!isTable(value)) return [value]
-  return Array.from({ length: value.length }, (_, index) => value.get(index + 1))
 }
 
 /** A name or an address. */

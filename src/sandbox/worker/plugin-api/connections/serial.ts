@@ -14,7 +14,7 @@ import {
   optionalText,
   tableArgument,
   textArgument,
-} from '../arguments.ts'
+} from '../../lua/arguments.ts'
 import type { ConnectionObjects } from './connection-objects.ts'
 import { readFraming } from './framing.ts'
 import { readReconnect } from './options.ts'

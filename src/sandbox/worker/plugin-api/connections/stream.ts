@@ -1,7 +1,7 @@
 import { connectionMessageLimit } from '../../../../schema/outside/connection-limits.ts'
 import type { SerialTarget, TcpTarget } from '../../../../schema/outside/connection.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { bytesOf } from '../arguments.ts'
+import { bytesOf } from '../../lua/arguments.ts'
 import type { ConnectionObject, ConnectionPlan, ReceivedStream } from './connection-object.ts'
 import type { ConnectionObjects } from './connection-objects.ts'
 import { createFramer, type Framing } from './framing.ts'

@@ -15,7 +15,7 @@ import {
   tableArgument,
   textArgument,
   typeName,
-} from '../arguments.ts'
+} from '../../lua/arguments.ts'
 import type { ConnectionObjects } from './connection-objects.ts'
 import { readFraming } from './framing.ts'
 import { milliseconds, readHost, readPort, readReconnect } from './options.ts'

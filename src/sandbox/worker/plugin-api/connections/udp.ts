@@ -3,20 +3,21 @@ import { datagramLimit, groupLimit } from '../../../../schema/outside/connection
 import { peerName, peerOf } from '../../../../schema/outside/peer.ts'
 import type { LuaTable } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
-import type { ForeignCaller } from '../../peers/foreign-callers.ts'
+import type { ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import {
   bytesOf,
   isTruthy,
+  listOf,
   numberArgument,
   optionalText,
   tableArgument,
   textArgument,
   typeName,
-} from '../arguments.ts'
+} from '../../lua/arguments.ts'
 import { type ConnectionObject, refused } from './connection-object.ts'
 import type { ConnectionObjects } from './connection-objects.ts'
-import { listOf, payloadOf, readHost, readPort, readReconnect } from './options.ts'
+import { payloadOf, readHost, readPort, readReconnect } from './options.ts'
 
 /** Peers of which is remembered whether the plugin may send to them. */
 const peersKnown = 1_000

@@ -4,12 +4,20 @@ import { defaultPing, pingLimits, protocolLimit } from '../../../../schema/outsi
 import { fits, textLimits } from '../../../../schema/parsing/text-limits.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { bytesOf, isTruthy, optionalText, tableArgument, textArgument, typeName } from '../arguments.ts'
+import {
+  bytesOf,
+  isTruthy,
+  listOf,
+  optionalText,
+  tableArgument,
+  textArgument,
+  typeName,
+} from '../../lua/arguments.ts'
 import { sendableJson } from '../json-text.ts'
-import { readSendableHeaders } from '../http-options.ts'
+import { readSendableHeaders } from '../http/http-options.ts'
 import type { ConnectionObject } from './connection-object.ts'
 import type { ConnectionObjects } from './connection-objects.ts'
-import { listOf, milliseconds, payloadOf, readReconnect } from './options.ts'
+import { milliseconds, payloadOf, readReconnect } from './options.ts'
 
 /** `plugin:webSocket` (plugin API, section 15). */
 export function installWebSockets(context: PluginContext, connections: ConnectionObjects): void {

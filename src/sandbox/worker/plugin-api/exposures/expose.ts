@@ -1,0 +1,202 @@
+import { trimEndOf } from '../../../../base/trim-end.ts'
+import type { ScheduledCall } from '../../../../base/clock.ts'
+import type { Json } from '../../../../base/json.ts'
+import { exposureBytesLimit, exposureSize } from '../../../../schema/worker/exposure-size.ts'
+import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
+import type { Steps } from '../../lua/steps.ts'
+import type { PluginContext } from '../../plugin-context.ts'
+import { isTable, isTruthy, option, optionalText, tableArgument } from '../../lua/arguments.ts'
+import { createExposedEntry } from './exposed-entry.ts'
+import { createObjectAccess, type ExposedObject } from './exposed-object.ts'
+import { exposureTextLimit } from './exposure-options.ts'
+import type { ExposedEntry } from './live-exposure.ts'
+import { type PluginPoints, readInterval, type SetOutcome } from '../values/points.ts'
+
+export interface PluginExposures {
+  /** Sets a feature to a value of its kind. */
+  set(id: string, feature: string, value: Json): Steps<SetOutcome>
+}
+
+/** The global `expose` (plugin API, section 10). */
+export function installExpose(context: PluginContext, points: PluginPoints): PluginExposures {
+  const { runtime, clock, log, resources, limits, entry: lua } = context
+  const access = createObjectAccess(context)
+  const entries = new Map<string, ExposedEntry>()
+  const fresh = new Set<ExposedEntry>()
+  /** Bytes of each description, and of all. */
+  const sizes = new Map<string, number>()
+  let bytes = 0
+  let initialised = context.isInitialised()
+  let released = false
+  let polling: ScheduledCall | undefined
+  let starting: ScheduledCall | undefined
+
+  function* poll(): Steps<void> {
+    for (const entry of [...entries.values()]) if (entry.polled) yield* entry.update()
+    schedulePoll()
+  }
+
+  function schedulePoll(): void {
+    if (released || ![...entries.values()].some((entry) => entry.polled)) return
+    polling ??= clock.schedule(readInterval, () => {
+      polling = undefined
+      lua.start(poll())
+    })
+  }
+
+  function* updateFresh(): Steps<void> {
+    const waiting = [...fresh]
+    fresh.clear()
+    for (const entry of waiting) yield* entry.update()
+    schedulePoll()
+  }
+
+  /** Getters are read once the plugin has had the time to make what they need. */
+  function scheduleFresh(): void {
+    if (!initialised || released || fresh.size === 0) return
+    starting ??= clock.schedule(0, () => {
+      starting = undefined
+      lua.start(updateFresh())
+    })
+  }
+
+  function takeRoom(id: string, size: number): boolean {
+    const total = bytes - (sizes.get(id) ?? 0) + size
+    if (total > exposureBytesLimit) return false
+    bytes = total
+    sizes.set(id, size)
+    return true
+  }
+
+  function* expose(table: LuaTable, type: LuaValue, options: LuaValue): Steps<void> {
+    const object = access(table)
+    const id = yield* identityOf(table, object, optionalText(type), options)
+    const replaced = entries.get(id)
+    if (replaced === undefined && !limits.hasRoom('exposures', entries.size))
+      throw new Error(`too many exposures: a plugin may have ${limits.exposures}`)
+    const control = points.controlId(table)
+    const entry = yield* createExposedEntry(context, {
+      id,
+      table,
+      object,
+      control,
+      type: typeOf(type, control),
+      options,
+      takeRoom: (description) => takeRoom(id, exposureSize(id, description)),
+    })
+    if (replaced !== undefined) fresh.delete(replaced)
+    replaced?.close({ unsubscribe: true })
+    yield* entry.begin()
+    entries.set(id, entry)
+    yield* addSetAvailable(table, object)
+    fresh.add(entry)
+    scheduleFresh()
+  }
+
+  /** `object:setAvailable(…)`, and the same with a dot; one that the object has of its own stays. */
+  function* addSetAvailable(table: LuaTable, object: ExposedObject): Steps<void> {
+    if (yield* object.has('setAvailable')) return
+    table.set(
+      'setAvailable',
+      runtime.wrapSteps('setAvailable', function* (...args) {
+        const available = isTruthy(args.find((argument) => !(isTable(argument) && argument.is(table))))
+        for (const entry of entries.values()) if (entry.table.is(table)) yield* entry.setAvailable(available)
+        return table
+      }),
+    )
+  }
+
+  /** Takes back all exposures of this table. Whether there were any. */
+  function unexpose(table: LuaTable): boolean {
+    const found = [...entries].filter(([, entry]) => entry.table.is(table))
+    for (const [id, entry] of found) {
+      entries.delete(id)
+      fresh.delete(entry)
+      bytes -= sizes.get(id) ?? 0
+      sizes.delete(id)
+      entry.close({ unsubscribe: true })
+      context.send({ kind: 'removeExposure', id })
+    }
+    return found.length > 0
+  }
+
+  function typeOf(type: LuaValue, control: string | undefined): string {
+    const given = optionalText(type)?.slice(0, exposureTextLimit).trim().toLowerCase()
+    if (given !== undefined) return given
+    return context.source.controls.find(({ id }) => id === control)?.type ?? 'sensor'
+  }
+
+  function* identityOf(
+    table: LuaTable,
+    object: ExposedObject,
+    type: string | undefined,
+    options: LuaValue,
+  ): Steps<string> {
+    const own =
+      optionalText(option(options, 'id')) ??
+      ((yield* object.has('getId')) ? optionalText((yield* object.call('getId'))[0]) : undefined) ??
+      (yield* object.field('_id'))
+    if (own !== undefined && own !== '') return own.slice(0, exposureTextLimit)
+    const slug = identifierOf(
+      optionalText(option(options, 'name')) ?? (yield* object.field('name')) ?? type ?? 'sensor',
+    )
+    // Two lamps of one name are two.
+    for (let number = 1; ; number += 1) {
+      const id = number === 1 ? slug : `${slug}_${number}`
+      const taken = entries.get(id)
+      if (taken === undefined || taken.table.is(table)) return id
+    }
+  }
+
+  context.implement('expose', () =>
+    runtime.wrapSteps('expose', function* (object, type, options) {
+      if (object === undefined) {
+        log.write('warn', `expose: there is no object to expose`)
+        return undefined
+      }
+      yield* expose(tableArgument('expose', 1, object), type, options)
+      return object
+    }),
+  )
+  context.implement('unexpose', () =>
+    runtime.wrap('unexpose', (object) => unexpose(tableArgument('unexpose', 1, object))),
+  )
+  // Nobody could read it any more.
+  points.whenRemoved(unexpose)
+  context.afterInit(function* () {
+    initialised = true
+    yield* updateFresh()
+  })
+  resources.add('exposures', {
+    count: () => entries.size,
+    release() {
+      released = true
+      polling?.cancel()
+      starting?.cancel()
+      fresh.clear()
+      for (const [id, entry] of entries) {
+        entry.close({ unsubscribe: false })
+        context.send({ kind: 'removeExposure', id })
+      }
+      entries.clear()
+    },
+  })
+
+  return {
+    *set(id, feature, value) {
+      const entry = entries.get(id)
+      if (entry !== undefined) return yield* entry.set(feature, value)
+      return { ok: false, reason: 'unknown', message: `nothing is exposed as '${id}'` }
+    },
+  }
+}
+
+/** A name as an id: letters and digits of any script in lower case, all else as underscores. */
+function identifierOf(name: string): string {
+  const words = name
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}]+/gu, '_')
+    .replace(/^_/, '')
+  const id = trimEndOf(words, '_')
+  return id === '' ? 'exposed' : id.slice(0, exposureTextLimit)
+}

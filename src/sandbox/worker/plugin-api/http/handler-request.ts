@@ -1,0 +1,91 @@
+import type { HookRequest } from '../../../../schema/outside/hook.ts'
+import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
+import type { Steps } from '../../lua/steps.ts'
+import type { PluginContext } from '../../plugin-context.ts'
+import { bytesOf, latin1BytesOf, textOf } from '../../lua/arguments.ts'
+import { createHeaderTables } from './headers.ts'
+import { mostJsonValues, parseJsonText } from '../json-text.ts'
+
+/** Names that a form may have; with more it is nobody's form. */
+const formNamesLimit = 10_000
+
+/** Makes the tables in which handlers get requests from outside. */
+export function createHandlerRequests(
+  context: PluginContext,
+): (hook: HookRequest, path: string) => Steps<LuaTable> {
+  const { runtime } = context
+  const headerTable = createHeaderTables(context)
+
+  function pairsTable(text: Uint8Array): LuaTable | undefined {
+    const pairs = decodePairs(text)
+    if (pairs.size > formNamesLimit) return undefined
+    const table = runtime.newTable()
+    for (const [name, value] of pairs) table.set(latin1BytesOf(name), value)
+    return table
+  }
+
+  function* jsonOf(body: Uint8Array): Steps<LuaValue> {
+    if (body.byteLength === 0) return undefined
+    try {
+      return yield* context.fromJsonInSteps(parseJsonText(textOf(body), mostJsonValues))
+    } catch {
+      return undefined
+    }
+  }
+
+  return function* ({ method, query, headers, body, remote }, path) {
+    const type = headers.find(([name]) => name === 'content-type')?.[1] ?? ''
+    const table = runtime.newTable()
+    table.set('method', bytesOf(method))
+    table.set('path', bytesOf(path))
+    table.set('query', pairsTable(bytesOf(query)) ?? runtime.newTable())
+    table.set('headers', headerTable(headers.map(([name, value]) => [name, latin1BytesOf(value)])))
+    table.set('body', body)
+    table.set('json', yield* jsonOf(body))
+    if (/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) table.set('form', pairsTable(body))
+    table.set('remote', bytesOf(remote))
+    return table
+  }
+}
+
+const ampersand = 0x26
+const equals = 0x3d
+const plus = 0x2b
+const percent = 0x25
+
+/** Urlencoded names and values, byte by byte; of equal names the last one counts. Names as Latin-1. */
+function decodePairs(text: Uint8Array): Map<string, Uint8Array> {
+  const pairs = new Map<string, Uint8Array>()
+  for (let start = 0; start < text.length;) {
+    const found = text.indexOf(ampersand, start)
+    const end = found === -1 ? text.length : found
+    const part = text.subarray(start, end)
+    start = end + 1
+    if (part.length === 0) continue
+    const split = part.indexOf(equals)
+    const name = split === -1 ? part : part.subarray(0, split)
+    const value = split === -1 ? part.subarray(0, 0) : part.subarray(split + 1)
+    pairs.set(Buffer.from(decodePart(name)).toString('latin1'), decodePart(value))
+  }
+  return pairs
+}
+
+/** `+` is a blank; a `%` that begins no byte stays. */
+function decodePart(part: Uint8Array): Uint8Array {
+  const decoded = new Uint8Array(part.length)
+  let length = 0
+  for (let index = 0; index < part.length; index += 1) {
+    let byte = part[index] ?? 0
+    if (byte === plus) byte = 0x20
+    else if (byte === percent) {
+      const digits = String.fromCharCode(part[index + 1] ?? 0, part[index + 2] ?? 0)
+      if (/^[0-9a-f]{2}$/i.test(digits)) {
+        byte = Number.parseInt(digits, 16)
+        index += 2
+      }
+    }
+    decoded[length] = byte
+    length += 1
+  }
+  return decoded.slice(0, length)
+}

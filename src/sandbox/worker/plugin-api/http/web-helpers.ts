@@ -1,0 +1,44 @@
+import { textLimits } from '../../../../schema/parsing/text-limits.ts'
+import type { LuaValue } from '../../lua/lua-value.ts'
+import type { PluginContext } from '../../plugin-context.ts'
+import { percentEncode } from '../../formats/percent-encoding.ts'
+import { bytesOf, isTable, textArgument } from '../../lua/arguments.ts'
+
+/** `plugin:url`, `plugin:basicAuth`, `plugin:bearerAuth` (plugin API, section 4). */
+export function installWebHelpers(context: PluginContext): void {
+  const { runtime } = context
+  const raw = (value: LuaValue, budget = context.byteBudget()): Uint8Array => {
+    const bytes =
+      value instanceof Uint8Array ? value : bytesOf(value === undefined ? '' : runtime.toText(value))
+    budget.spend(bytes.byteLength)
+    return bytes
+  }
+
+  context.addMethod('url', (base, parameters) => {
+    const address = textArgument('url', 1, base, textLimits.url)
+    const budget = context.byteBudget()
+    const pairs = isTable(parameters) ? parameters.entries() : []
+    const query = queryOf(pairs.map(([key, value]) => [raw(key, budget), raw(value, budget)]))
+    return bytesOf(appendQuery(address, query))
+  })
+  context.addMethod('basicAuth', (user, password) =>
+    bytesOf(`Basic ${Buffer.concat([raw(user), bytesOf(':'), raw(password)]).toString('base64')}`),
+  )
+  context.addMethod('bearerAuth', (token) => bytesOf(`Bearer ${Buffer.from(raw(token)).toString('utf8')}`))
+}
+
+/** Pairs as an urlencoded query: sorted bytewise by key, encoded by RFC 3986 (a blank is `%20`). */
+export function queryOf(pairs: [key: Uint8Array, value: Uint8Array][]): string {
+  return pairs
+    .toSorted(([a], [b]) => Buffer.compare(a, b))
+    .map(([key, value]) => `${percentEncode(key)}=${percentEncode(value)}`)
+    .join('&')
+}
+
+export function appendQuery(address: string, query: string): string {
+  if (query === '') return address
+  // A fragment comes last in a URL, so what is added goes before it.
+  const [base = '', ...fragment] = address.split('#')
+  const separator = !base.includes('?') ? '?' : base.endsWith('?') || base.endsWith('&') ? '' : '&'
+  return [`${base}${separator}${query}`, ...fragment].join('#')
+}

@@ -1,0 +1,147 @@
+import type { Schedule } from '../../../../schema/outside/trigger.ts'
+import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
+import type { Steps } from '../../lua/steps.ts'
+import { createMakers, type ForeignCaller } from '../../limits/foreign-callers.ts'
+import type { PluginContext } from '../../plugin-context.ts'
+import {
+  bytesOf,
+  functionArgument,
+  isTable,
+  nameLimit,
+  option,
+  optionalNumber,
+  optionalText,
+  textArgument,
+  typeName,
+} from '../../lua/arguments.ts'
+import type { PluginTimers } from './timers.ts'
+
+export interface PluginSchedules {
+  /** The time of this schedule has come. */
+  deliver(schedule: number): void
+}
+
+/** `plugin:at`, `plugin:cron` (plugin API, section 17). The host knows the time, and what the texts mean. */
+export function installSchedules(context: PluginContext, timers: PluginTimers): PluginSchedules {
+  const { entry, resources, peers, limits } = context
+  const schedules = new Map<number, { run: LuaFunction; forget: (() => void) | undefined }>()
+  const makers = createMakers<number>('schedule')
+
+  function clear(id: number): void {
+    const schedule = schedules.get(id)
+    if (schedule === undefined) return
+    schedules.delete(id)
+    makers.forget(id)
+    schedule.forget?.()
+    context.send({ kind: 'removeSchedule', schedule: id })
+  }
+
+  timers.alsoClears((foreignCaller, id) => {
+    makers.check(foreignCaller, id, schedules.has(id))
+    clear(id)
+  })
+
+  /** Answers its id, or nil and what is wrong with it. */
+  function* add(
+    foreignCaller: ForeignCaller,
+    what: Schedule['kind'],
+    [text, callback, options]: LuaValue[],
+    more: () => object,
+  ): Steps<LuaValue | LuaValue[]> {
+    const run = functionArgument(what, 2, callback)
+    // They may come from settings: what is wrong with them is told like any other mistake there.
+    if ([text, option(options, 'timezone')].some(isUnfit))
+      return [undefined, bytesOf(`${what}: times and zones have 1 to ${nameLimit} characters`)]
+    const said = textArgument(what, 1, text)
+    const schedule = {
+      ...(what === 'at' ? { kind: what, time: said } : { kind: what, expression: said }),
+      ...common(options),
+      ...more(),
+    }
+    if (!limits.hasRoom('schedules', schedules.size, foreignCaller))
+      throw new Error(`too many schedules: a plugin may have ${limits.schedules} at one time`)
+    const id = timers.nextId()
+    // Before the host knows of it: its time may come while the answer is on its way.
+    schedules.set(id, { run, forget: peers.whenGone(what, run, () => clear(id)) })
+    makers.made(foreignCaller, id)
+    let problem: string | undefined
+    try {
+      problem = yield* context.ask({ kind: 'setSchedule', number: id, schedule })
+    } catch (error) {
+      clear(id)
+      throw error
+    }
+    if (problem === undefined) return id
+    clear(id)
+    return [undefined, bytesOf(`${what}: ${problem}`)]
+  }
+
+  context.addCallerAwareMethodOfSteps('at', (foreignCaller, ...given) =>
+    add(foreignCaller, 'at', given, () => ({
+      ...daysOf(given[2]),
+      ...numberOption(given[2], 'latitude'),
+      ...numberOption(given[2], 'longitude'),
+    })),
+  )
+
+  context.addCallerAwareMethodOfSteps('cron', (foreignCaller, ...given) =>
+    add(foreignCaller, 'cron', given, () => ({})),
+  )
+
+  resources.add('schedules', {
+    count: () => schedules.size,
+    release() {
+      for (const id of [...schedules.keys()]) clear(id)
+    },
+  })
+
+  return {
+    deliver(id) {
+      const run = schedules.get(id)?.run
+      if (run !== undefined) entry.call('schedule', run)
+    },
+  }
+}
+
+/** A text for which the host need not be asked. */
+function isUnfit(value: LuaValue): boolean {
+  const text = optionalText(value)
+  return text !== undefined && (text === '' || text.length > nameLimit)
+}
+
+function numberOption<K extends string>(options: LuaValue, name: K): Partial<Record<K, number>> {
+  const value = option(options, name)
+  if (value === undefined) return {}
+  const number = optionalNumber(value)
+  if (number === undefined) throw new Error(`the option ${name} must be a number, not ${typeName(value)}`)
+  // The host takes finite ones: `math.huge` is as long as can be.
+  const finite = Math.max(-Number.MAX_VALUE, Math.min(number, Number.MAX_VALUE))
+  return { [name]: finite } as Partial<Record<K, number>>
+}
+
+function common(options: LuaValue): { timezone?: string; catchUp?: number } {
+  const { catchUp } = numberOption(options, 'catchUp')
+  const timezone = option(options, 'timezone')
+  return {
+    ...(catchUp === undefined ? {} : { catchUp: Math.max(0, catchUp) }),
+    ...(timezone === undefined ? {} : { timezone: textArgument('the option timezone', 1, timezone) }),
+  }
+}
+
+const mostDays = 7
+
+function daysOf(options: LuaValue): { days?: string[] } {
+  const given = option(options, 'days')
+  if (given === undefined) return {}
+  const days = isTable(given) ? listOf(given) : []
+  if (days.length === 0 || days.length > mostDays)
+    throw new Error('the option days must be a list such as { "mon", "fri" }')
+  return { days }
+}
+
+function listOf(table: LuaTable): string[] {
+  return Array.from({ length: Math.min(table.length, mostDays + 1) }, (_, index) => {
+    const value = table.get(index + 1)
+    return optionalText(value) ?? typeName(value)
+  })
+}

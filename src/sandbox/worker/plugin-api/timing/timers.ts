@@ -1,0 +1,141 @@
+import type { ScheduledCall } from '../../../../base/clock.ts'
+import type { LuaFunction, LuaValue } from '../../lua/lua-value.ts'
+import type { Steps } from '../../lua/steps.ts'
+import { createMakers, type ForeignCaller } from '../../limits/foreign-callers.ts'
+import type { PluginContext } from '../../plugin-context.ts'
+import { functionArgument, numberArgument } from '../../lua/arguments.ts'
+
+/** Milliseconds; an interval of zero would leave no time for anything else. */
+const shortestInterval = 1
+/** Milliseconds; about 285,000 years, the longest that milliseconds as a double count exactly. */
+const longestDelay = Number.MAX_SAFE_INTEGER
+
+export interface PluginTimers {
+  /** For something else that `clearTimer` ends, too. */
+  nextId(): number
+  /** `clear` is called with what is no timer. */
+  alsoClears(clear: (foreignCaller: ForeignCaller, id: number) => void): void
+}
+
+/** `setTimeout`, `setInterval`, `clearTimer` (plugin API, section 5). */
+export function installTimers(context: PluginContext): PluginTimers {
+  const { clock, entry, resources, peers, limits } = context
+  const timers = new Map<number, ScheduledCall>()
+  const watches = new Map<number, () => void>()
+  const makers = createMakers<number>('timer')
+  let lastId = 0
+  let clearOther: (foreignCaller: ForeignCaller, id: number) => void = () => undefined
+
+  function nextId(foreignCaller: ForeignCaller): number {
+    if (!limits.hasRoom('timers', timers.size, foreignCaller))
+      throw new Error(`too many timers: a plugin may have ${limits.timers} at one time`)
+    lastId += 1
+    makers.made(foreignCaller, lastId)
+    return lastId
+  }
+
+  function clear(id: number): void {
+    timers.get(id)?.cancel()
+    timers.delete(id)
+    makers.forget(id)
+    watches.get(id)?.()
+    watches.delete(id)
+  }
+
+  /** A timer of another plugin's function ends with that plugin. */
+  function watch(id: number, run: LuaFunction): void {
+    const forget = peers.whenGone('timer', run, () => clear(id))
+    if (forget !== undefined) watches.set(id, forget)
+  }
+
+  /** What an interval does each time. One of another plugin is left out while that one still has the last to do. */
+  function beatOf(run: LuaFunction): () => void {
+    let waiting = false
+    if (peers.ownerOf(run) === undefined) {
+      const once = function* (): Steps<void> {
+        waiting = false
+        yield* entry.report('timer', run)
+      }
+      return () => {
+        // One that is late is run once, however often it was due.
+        if (waiting) return
+        waiting = true
+        entry.start(once())
+      }
+    }
+    const settled = (error?: Error): void => {
+      waiting = false
+      if (error !== undefined) entry.failed('timer', run, error)
+    }
+    return () => {
+      if (waiting) return
+      waiting = true
+      peers.callLater(run, [], settled)
+    }
+  }
+
+  context.addCallerAwareMethod('setTimeout', (foreignCaller, milliseconds, callback) => {
+    const delay = delayOf('setTimeout', milliseconds)
+    const run = functionArgument('setTimeout', 2, callback)
+    const id = nextId(foreignCaller)
+    const scheduled = clock.schedule(delay, () => {
+      clear(id)
+      entry.call('timer', run)
+    })
+    timers.set(id, scheduled)
+    watch(id, run)
+    return id
+  })
+
+  context.addCallerAwareMethod('setInterval', (foreignCaller, milliseconds, callback) => {
+    const period = Math.max(shortestInterval, delayOf('setInterval', milliseconds))
+    const run = functionArgument('setInterval', 2, callback)
+    const beat = beatOf(run)
+    const id = nextId(foreignCaller)
+    let due = clock.monotonic()
+    const arm = (): void => {
+      const now = clock.monotonic()
+      // Runs that were missed are left out; the others stay on the beat, however long the callback takes.
+      due = Math.max(due + period, now)
+      timers.set(
+        id,
+        clock.schedule(due - now, () => {
+          arm()
+          beat()
+        }),
+      )
+    }
+    arm()
+    watch(id, run)
+    return id
+  })
+
+  context.addCallerAwareMethod('clearTimer', (foreignCaller, id) => {
+    if (typeof id !== 'number') return undefined
+    makers.check(foreignCaller, id, timers.has(id))
+    if (timers.has(id)) clear(id)
+    else clearOther(foreignCaller, id)
+    return undefined
+  })
+
+  resources.add('timers', {
+    count: () => timers.size,
+    release() {
+      for (const timer of timers.values()) timer.cancel()
+      timers.clear()
+      makers.clear()
+      watches.clear()
+    },
+  })
+
+  return {
+    nextId: () => (lastId += 1),
+    alsoClears(clearIt) {
+      clearOther = clearIt
+    },
+  }
+}
+
+function delayOf(method: string, value: LuaValue): number {
+  return Math.min(longestDelay, Math.max(0, numberArgument(method, 1, value)))
+}

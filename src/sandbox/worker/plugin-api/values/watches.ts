@@ -1,0 +1,119 @@
+import { serializedJson } from '../../../../base/serialized-json.ts'
+import { partPattern } from '../../../../base/part-pattern.ts'
+import type { Watch } from '../../../../schema/outside/trigger.ts'
+import type { LuaFunction, LuaValue } from '../../lua/lua-value.ts'
+import type { CallerAwareSteps } from '../../limits/foreign-callers.ts'
+import type { PluginContext } from '../../plugin-context.ts'
+import {
+  bytesOf,
+  functionArgument,
+  option,
+  optionalNumber,
+  textArgument,
+  typeName,
+} from '../../lua/arguments.ts'
+
+export interface PluginWatches {
+  /** `change`: JSON, `[value, previous]`. */
+  deliver(watch: number, path: string, change: Uint8Array): void
+}
+
+interface Watcher {
+  of: Watch['of']
+  what: string
+  run: LuaFunction
+  forget: (() => void) | undefined
+}
+
+/** `plugin:onObject`, `plugin:onSensor` (plugin API, section 17). The host compares, waits and tells. */
+export function installWatches(context: PluginContext): PluginWatches {
+  const { runtime, entry, resources, peers, limits } = context
+  const watchers = new Map<number, Watcher>()
+  let lastNumber = 0
+
+  function remove(number: number): void {
+    const watcher = watchers.get(number)
+    if (watcher === undefined) return
+    watchers.delete(number)
+    watcher.forget?.()
+    context.send({ kind: 'unwatch', watch: number })
+  }
+
+  function method(name: string, of: Watch['of']): CallerAwareSteps {
+    return function* (foreignCaller, pattern, callback, options) {
+      const text = textArgument(name, 1, pattern)
+      partPattern(text, of === 'object' ? '.' : '/', true)
+      const run = functionArgument(name, 2, callback)
+      const watch: Watch = {
+        ...{ of, pattern: text },
+        now: option(options, 'now') !== false,
+        stays: milliseconds(options, 'stays'),
+        debounce: milliseconds(options, 'debounce'),
+      }
+      if (!limits.hasRoom('watchers', watchers.size, foreignCaller))
+        throw new Error(`too many watchers: a plugin may have ${limits.watchers} at one time`)
+      lastNumber += 1
+      const number = lastNumber
+      const what = `${name} of '${text}'`
+      watchers.set(number, { of, what, run, forget: peers.whenGone(what, run, () => remove(number)) })
+      const asked = foreignCaller === undefined ? {} : { foreignCaller }
+      let problem: string | undefined
+      try {
+        problem = yield* context.ask({ kind: 'watch', number, watch, ...asked })
+      } catch (error) {
+        remove(number)
+        throw error
+      }
+      if (problem !== undefined) {
+        remove(number)
+        throw new Error(problem)
+      }
+      return runtime.wrap('unsubscribe', () => {
+        remove(number)
+        return undefined
+      })
+    }
+  }
+
+  context.addCallerAwareMethodOfSteps('onObject', method('onObject', 'object'))
+  context.addCallerAwareMethodOfSteps('onSensor', method('onSensor', 'point'))
+
+  resources.add('watches', {
+    count: () => watchers.size,
+    release() {
+      for (const number of [...watchers.keys()]) remove(number)
+    },
+  })
+
+  return {
+    deliver(number, path, change) {
+      const watcher = watchers.get(number)
+      if (watcher === undefined) return
+      const pair = serializedJson(change).value()
+      const [value, previous] = Array.isArray(pair) ? pair : []
+      const names = watcher.of === 'object' ? [path] : pointNames(path)
+      entry.call(
+        watcher.what,
+        watcher.run,
+        context.fromJson(value),
+        context.fromJson(previous),
+        ...names.map(bytesOf),
+      )
+    },
+  }
+}
+
+/** Id and plugin of `@ns/short/id`. */
+function pointNames(path: string): string[] {
+  const slash = path.indexOf('/', path.indexOf('/') + 1)
+  return [path.slice(slash + 1), path.slice(0, slash)]
+}
+
+function milliseconds(options: LuaValue, name: string): number {
+  const value = option(options, name)
+  if (value === undefined) return 0
+  const number = optionalNumber(value)
+  if (number === undefined || !Number.isFinite(number) || number < 0)
+    throw new Error(`the option ${name} must be a number of milliseconds, not ${typeName(value)}`)
+  return number
+}

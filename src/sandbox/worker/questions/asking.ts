@@ -1,0 +1,132 @@
+import type { Answers, Question } from '../../../schema/worker/question.ts'
+import { type Steps, type Waiting, waitFor } from '../lua/steps.ts'
+import type { Asker, QuestionChannel } from './question-channel.ts'
+
+/** How one isolate asks the host, or another plugin, and waits for the answer. */
+export interface Asking {
+  /** Waits with all that is on the stack. Throws when there is no answer. */
+  askNow<K extends Question['kind'], T>(
+    question: Extract<Question, { kind: K }>,
+    accept: (answer: Answers[K]) => T,
+  ): T
+  /** Waits as whoever takes the steps does: on the spot, or set aside. */
+  ask<K extends Question['kind'], T>(
+    question: Extract<Question, { kind: K }>,
+    accept: (answer: Answers[K]) => T,
+  ): Steps<T>
+  /** Asks and goes on; answers how to take it back. */
+  begin<K extends Question['kind']>(
+    question: Extract<Question, { kind: K }>,
+    accept: (answer: Answers[K]) => void,
+    failed: (error: Error) => void,
+  ): () => void
+  /** Nobody who was set aside waits any more. */
+  giveUp(): void
+}
+
+export interface AskingSettings {
+  isolate: number
+  questions: QuestionChannel
+  /** Sends what Lua has done before it asks; answers whether the host has taken all of it. */
+  flush(): boolean
+  /** For an answer. */
+  milliseconds: number
+  /** Whether a wait on the spot has taken too long for who shares the worker. */
+  impatient: (() => boolean) | undefined
+  /** Runs `wait`, which keeps the stack. */
+  onSpot<T>(wait: () => T): T
+}
+
+export function createAsking(settings: AskingSettings): Asking {
+  const { isolate, questions, flush, milliseconds, impatient, onSpot } = settings
+  /** Answers that somebody waits for without keeping the stack. */
+  const awaited = new Set<Waiting>()
+
+  /** What Lua did before it asks has happened when the host answers. */
+  const asker = (): Asker => ({ isolate, milliseconds, settled: flush() })
+
+  function askNow<K extends Question['kind'], T>(
+    question: Extract<Question, { kind: K }>,
+    accept: (answer: Answers[K]) => T,
+  ): T {
+    const wait = (): T => questions.ask(asker(), question, accept, impatient)
+    return onSpot(wait)
+  }
+
+  function beginToAsk<K extends Question['kind'], T>(
+    question: Extract<Question, { kind: K }>,
+    accept: (answer: Answers[K]) => T,
+  ): Waiting<T> {
+    let outcome: (() => T) | undefined
+    const end = (): void => {
+      waiting.settled = true
+      awaited.delete(waiting)
+      waiting.wake?.()
+    }
+    const settle = (found: () => T): void => {
+      outcome = found
+      end()
+    }
+    const { start, takeBack } = questions.begin(
+      asker(),
+      question,
+      // The answer is looked at the moment it comes, before anything that comes after it.
+      (answer) => settle(outcomeOf(() => accept(answer))),
+      (error) =>
+        settle(
+          outcomeOf((): T => {
+            throw error
+          }),
+        ),
+    )
+    // No getter: V8 makes an object with one step by step, and there is one for each question.
+    const waiting: Waiting<T> & { settled: boolean } = {
+      settled: false,
+      wake: undefined,
+      start,
+      take() {
+        if (outcome === undefined) throw new Error('there is no answer, because the plugin is being unloaded')
+        return outcome()
+      },
+      giveUp() {
+        if (waiting.settled) return
+        takeBack()
+        end()
+      },
+    }
+    awaited.add(waiting)
+    return waiting
+  }
+
+  function ask<K extends Question['kind'], T>(
+    question: Extract<Question, { kind: K }>,
+    accept: (answer: Answers[K]) => T,
+  ): Steps<T> {
+    return waitFor({
+      kind: 'wait',
+      now: () => askNow(question, accept),
+      begin: () => beginToAsk(question, accept),
+    })
+  }
+
+  return {
+    askNow,
+    ask,
+    begin: (question, accept, failed) => questions.begin(asker(), question, accept, failed).takeBack,
+    giveUp() {
+      for (const waiting of awaited) waiting.giveUp()
+    },
+  }
+}
+
+/** What came of something, to be had later: its value, or what it has thrown. */
+function outcomeOf<T>(produce: () => T): () => T {
+  try {
+    const value = produce()
+    return () => value
+  } catch (error) {
+    return () => {
+      throw error
+    }
+  }
+}

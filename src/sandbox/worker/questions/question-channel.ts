@@ -1,0 +1,300 @@
+import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import type { PluginCallOutcome, Reference } from '../../../schema/worker/plugin-call.ts'
+import { callDepthLimit } from '../../../schema/worker/plugin-call-limits.ts'
+import { readFromHost } from '../../../schema/worker/call-frames.ts'
+import type { UrgentMessage, WorkerMessage, WorkerSetup } from '../../../schema/worker/worker-protocol.ts'
+import type { Answer, Answers, Question } from '../../../schema/worker/question.ts'
+import { createLinkedCalls } from '../calls/linked-calls.ts'
+import { createLocalCalls, type ReceivedCall } from '../calls/local-calls.ts'
+import { acceptance, createPendingQuestions, NoAnswer, refusalOf } from './pending-questions.ts'
+import { createWaitingSignal } from './waiting-signal.ts'
+
+type Received = Parameters<typeof readFromHost>[0]
+/** What another plugin wants of this one, or what has become of what is between them. */
+export type PeerMessage = ReceivedCall | Extract<UrgentMessage, { kind: 'drop' | 'peerEnded' }>
+
+/** Who asks, and for how long it waits. */
+export interface Asker {
+  isolate: number
+  milliseconds: number
+  /** The host has taken all that the plugin has sent. */
+  settled: boolean
+}
+
+/** A question that is under way. */
+export interface Asked {
+  /** Has it done, if it is not the host that does it. To be called when little or nothing of the asker's is on the stack. */
+  start?: () => void
+  /** Nobody hears what comes of it. */
+  takeBack(): void
+}
+
+/**
+ * Asks the host and waits. Answers come on a port of their own, because the messages on the main port have
+ * to stay in line until Lua has finished. Calls of other plugins come on it too and are served while this one
+ * waits, so plugins that call each other do not lock; and when nobody waits, between two turns.
+ */
+export interface QuestionChannel {
+  /**
+   * Throws when the host refuses, `NoAnswer` after so many milliseconds or when `impatient` says so, `PeerGone`
+   * when the plugin has ended. `accept` sees the answer the moment it comes, before anything that comes after it.
+   */
+  ask<K extends Question['kind'], T>(
+    asker: Asker,
+    question: Extract<Question, { kind: K }>,
+    accept: (answer: Answers[K]) => T,
+    impatient?: () => boolean,
+  ): T
+  /** Asks and goes on; one of the two hears what came of it, once, also while this worker waits for something else. */
+  begin<K extends Question['kind']>(
+    asker: Asker,
+    question: Extract<Question, { kind: K }>,
+    accept: (answer: Answers[K]) => void,
+    failed: (error: Error) => void,
+  ): Asked
+  /** Answers a call of another plugin. `settled`: the host has taken all that the callee has sent. */
+  answerCall(call: ReceivedCall, outcome: PluginCallOutcome, settled: boolean): void
+  /** Answers one that is not made. */
+  refuseCall(call: ReceivedCall, reason: string): void
+  /** The isolate has ended. */
+  ended(isolate: number): void
+}
+
+export interface QuestionChannelSettings {
+  setup: WorkerSetup
+  post(message: WorkerMessage): void
+  /** Does what another plugin wants. Never throws. */
+  serve(message: PeerMessage): void
+  /** Leaves out a call that was handed over, if it has not begun. */
+  cancel(isolate: number, call: number): void
+  /** Full id of the plugin in this isolate of this worker; undefined: there is none. */
+  pluginOf(isolate: number): string | undefined
+  /** Has others in this worker go on, while one of them waits; false when there is nothing to do. */
+  runOthers(): boolean
+  /** These were received with something that nobody waits for any more. */
+  refuse(isolate: number, references: readonly Reference[]): void
+}
+
+/** Milliseconds of a wait in a worker with others before looking again whether it takes too long. */
+const patience = 20
+
+export function createQuestionChannel(settings: QuestionChannelSettings): QuestionChannel {
+  const { setup, post, serve, runOthers, refuse } = settings
+  const port: MessagePort = setup.urgent
+  const signal = createWaitingSignal(setup.signal)
+  const { waiting, answered, abandon } = createPendingQuestions({
+    refuse,
+    giveUp(isolate, number) {
+      if (!local.abandon(number) && !linked.abandon(number)) post({ kind: 'abandon', isolate, number })
+    },
+  })
+  /** What has come and is still to be done, in order. */
+  let queue: PeerMessage[] = []
+  /** Calls that are being served on the stack, one within the other. */
+  let serving = 0
+  let scheduled: NodeJS.Immediate | undefined
+  let lastNumber = 0
+  const local = createLocalCalls({
+    pluginOf: settings.pluginOf,
+    work,
+    cancel: (isolate, call) => cancel({ isolate, call }),
+    answered,
+    handOver(isolate, to, references, milliseconds, done, failed) {
+      begin(
+        { isolate, milliseconds, settled: false },
+        { kind: 'handOver', to, references: [...references] },
+        done,
+        failed,
+      )
+    },
+  })
+
+  const linked = createLinkedCalls({
+    ...{ post, cancel: (isolate, call) => cancel({ isolate, call }), answered, refuse },
+    nextNumber: () => (lastNumber += 1),
+    receive: (call) => void queue.push(call),
+    received: workOff,
+  })
+
+  function take(message: UrgentMessage): void {
+    switch (message.kind) {
+      case 'answer':
+        answered(message)
+        break
+      case 'cancelCall':
+        cancel(message)
+        break
+      case 'link':
+      case 'unlink':
+      case 'linkedAnswer':
+        linked.notice(message)
+        break
+      default:
+        queue.push(message)
+    }
+  }
+
+  function cancel({ isolate, call }: Pick<UrgentMessage & { kind: 'cancelCall' }, 'isolate' | 'call'>): void {
+    const cancelled = queue.find((message) => message.kind === 'call' && message.call === call)
+    if (cancelled?.kind !== 'call') {
+      settings.cancel(isolate, call)
+      return
+    }
+    queue = queue.filter((message) => message !== cancelled)
+    refuseCall(cancelled, 'cancelled')
+  }
+
+  /** Takes all that has come, so that a call that was cancelled meanwhile is not begun. */
+  function drain(): void {
+    for (;;) {
+      const received: { message: Received } | undefined = receiveMessageOnPort(port)
+      if (received === undefined) break
+      take(readFromHost(received.message))
+    }
+    linked.drain()
+  }
+
+  function work(message: PeerMessage): void {
+    if (message.kind !== 'call') {
+      serve(message)
+      return
+    }
+    if (serving >= callDepthLimit) {
+      refuseCall(message, `more than ${callDepthLimit} calls wait for each other`)
+      return
+    }
+    serving += 1
+    try {
+      serve(message)
+    } finally {
+      serving -= 1
+    }
+  }
+
+  function refuseCall(call: ReceivedCall, message: string): void {
+    refuse(call.isolate, call.serialized.references)
+    // It has sent nothing for the sake of this call.
+    answerCall(call, { ok: false, message }, true)
+  }
+
+  function answerCall(call: ReceivedCall, outcome: PluginCallOutcome, settled: boolean): void {
+    if (linked.answer(call, outcome, settled) || local.answer(call, outcome, settled)) return
+    post({ kind: 'callAnswered', isolate: call.isolate, call: call.call, outcome })
+  }
+
+  /** Sends a question on its way; answers how to begin with it, where the host does not. */
+  function send(
+    { isolate, milliseconds, settled }: Asker,
+    number: number,
+    question: Question,
+  ): (() => void) | undefined {
+    if (settled && local.takes(isolate, question))
+      return local.prepare(isolate, number, question, milliseconds)
+    if (!settled || !linked.send(isolate, number, question))
+      post({ kind: 'question', isolate, number, question })
+    return undefined
+  }
+
+  function workOff(): void {
+    scheduled = undefined
+    drain()
+    for (let next = queue.shift(); next !== undefined; next = queue.shift()) work(next)
+  }
+
+  /** Sees to it that what has come is done: nobody else will say that it is there. */
+  function workOffSoon(): void {
+    if (queue.length > 0) scheduled ??= setImmediate(workOff)
+  }
+
+  function wait(
+    isAnswered: () => boolean,
+    milliseconds: number,
+    impatient: (() => boolean) | undefined,
+  ): 'answered' | 'late' | 'impatient' {
+    const deadline = performance.now() + milliseconds
+    for (;;) {
+      const seen = signal.seen()
+      drain()
+      if (isAnswered()) return 'answered'
+      const remaining = deadline - performance.now()
+      if (remaining <= 0) return 'late'
+      if (impatient?.() === true) return 'impatient'
+      const next = queue.shift()
+      signal.live()
+      if (next !== undefined) work(next)
+      else if (!runOthers()) signal.sleep(seen, impatient ? Math.min(remaining, patience) : remaining)
+    }
+  }
+
+  port.on('message', (message: Received) => {
+    take(readFromHost(message))
+    workOff()
+  })
+
+  function begin<K extends Question['kind']>(
+    asker: Asker,
+    question: Extract<Question, { kind: K }>,
+    accept: (answer: Answers[K]) => void,
+    failed: (error: Error) => void,
+  ): Asked {
+    const { isolate, milliseconds } = asker
+    lastNumber += 1
+    const number = lastNumber
+    let deadline: NodeJS.Timeout | undefined
+    const late = (): void => {
+      // It may have come while this worker was busy.
+      drain()
+      workOffSoon()
+      if (!waiting.has(number)) return
+      abandon(isolate, number, question.kind)
+      failed(new NoAnswer(milliseconds, false))
+    }
+    waiting.set(number, (answer) => {
+      clearTimeout(deadline)
+      if (answer.ok) accept(answer.value as Parameters<typeof accept>[0])
+      else failed(refusalOf(answer))
+    })
+    const takeBack = (): void => {
+      clearTimeout(deadline)
+      if (waiting.has(number)) abandon(isolate, number, question.kind)
+    }
+    const work = send(asker, number, question)
+    if (work === undefined) {
+      deadline = setTimeout(late, milliseconds)
+      return { takeBack }
+    }
+    const start = (): void => {
+      work()
+      // Most are answered by now.
+      if (waiting.has(number)) deadline = setTimeout(late, milliseconds)
+    }
+    return { start, takeBack }
+  }
+
+  return {
+    begin,
+    answerCall,
+    refuseCall,
+    ended(isolate) {
+      local.ended(isolate)
+      linked.ended(isolate)
+    },
+    ask(asker, question, accept, impatient) {
+      const { isolate, milliseconds } = asker
+      lastNumber += 1
+      const number = lastNumber
+      const take = (value: Answer): ReturnType<typeof accept> => accept(value as Parameters<typeof accept>[0])
+      /** What to do with the answer, once it is there. */
+      let conclude: (() => ReturnType<typeof accept>) | undefined
+      waiting.set(number, (answer) => (conclude = acceptance(answer, take)))
+      send(asker, number, question)?.()
+      const gaveUp = wait(() => conclude !== undefined, milliseconds, impatient) === 'impatient'
+      workOffSoon()
+      if (conclude === undefined) {
+        abandon(isolate, number, question.kind)
+        throw new NoAnswer(milliseconds, gaveUp)
+      }
+      return conclude()
+    },
+  }
+}

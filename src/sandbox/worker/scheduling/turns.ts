@@ -1,0 +1,300 @@
+import { type TurnRules, turnCells } from '../../../schema/worker/turn-cells.ts'
+
+/** What an isolate takes too much of. */
+export type Excess = 'time' | 'memory'
+
+/** Bytes: of the worker's heap, and of what it keeps outside of it, such as strings of Lua. */
+export interface MemoryInUse {
+  heap: number
+  outside: number
+}
+
+/**
+ * Whose turn it is in a worker that several isolates share, and whether one keeps it for too long, or takes too much of
+ * it. Who can be set aside never has it for long (`run-queue.ts`); what cannot be, such as a long library function, is
+ * counted in the host's beats, for the isolate on top: one that waits on the stack for another's method in the same
+ * worker does not pay for it. Memory is what the worker's has grown by in an isolate's turns; what is collected
+ * in its turns counts for it too, so that one which makes garbage stays where it was, and one which keeps grows. What is
+ * collected beyond that counts for the others.
+ */
+export interface Turns {
+  /** Runs `task` as this isolate's. Within a turn of another one it has its own account. */
+  run<T>(isolate: number, task: () => T): T
+  /** What this isolate has had too much of. Once it has, the answer stays until `renew`. */
+  excess(isolate: number): Excess | undefined
+  /** It has been loaded: from now on its stretches are short ones. */
+  loaded(isolate: number): void
+  /** A new stretch for an isolate that has had too much: for its clean-up. */
+  renew(isolate: number): void
+  /** It has ended. Answers by how many bytes the worker's memory has grown for it. */
+  forget(isolate: number): number
+}
+
+export interface TurnsSettings {
+  rules: TurnRules
+  memory(): MemoryInUse
+  /** Before anybody has to go for memory that nobody uses any more. */
+  collectGarbage(): void
+  /** Calls once this turn of the event loop, and all that is due in it, has ended. */
+  afterTurn(callback: () => void): void
+  /** Told once of each isolate that takes too much. */
+  exceeded(isolate: number, excess: Excess): void
+}
+
+interface Account {
+  /** Beats since the event loop has turned, when it has turned so often. */
+  stretch: number
+  turn: number
+  /** Beats of the present window that it had at a stretch, when it could not be set aside. */
+  kept: number
+  /** Bytes. */
+  grown: number
+  /** Beats that it may have at a stretch. */
+  allowed: number
+}
+
+/** Share of the room by which a worker may grow between two collections for the sake of a look. */
+const doubtfulShare = 0.25
+
+export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded }: TurnsSettings): Turns {
+  const cells = new Int32Array(rules.cells)
+  const accounts = new Map<number, Account>()
+  const excesses = new Map<number, Excess>()
+  const told = new Set<number>()
+  /** Isolates whose code is on the stack, the one that runs now last. */
+  const stack: number[] = []
+  const beat = (): number => Atomics.load(cells, turnCells.beat)
+  let since = beat()
+  let windowBegun = beat()
+  let bytes = total(memory())
+  let awaitingTurn = false
+  /** Turns of the event loop after somebody's turn. */
+  let turn = 0
+  /** For whom memory has grown most, and whether that has to be found out anew. */
+  let leader: { isolate: number; account: Account } | undefined
+  let isLeaderInDoubt = false
+  /** Bytes of those that have ended, which are still to be collected. */
+  let orphaned = 0
+  /** Who has to go for its memory, and since when. */
+  let evicted: { isolate: number; at: number } | undefined
+  /** Bytes at which it is found out how many of them are garbage: not again for each byte more. */
+  const room: MemoryInUse = { heap: rules.heapBytes, outside: rules.outsideBytes }
+  let doubtful = room
+
+  function accountOf(isolate: number): Account {
+    let account = accounts.get(isolate)
+    if (account === undefined) {
+      account = { stretch: 0, turn, kept: 0, grown: 0, allowed: rules.loadBeats }
+      accounts.set(isolate, account)
+    }
+    return account
+  }
+
+  /** Not set back for all of them at each turn of the event loop: there may be hundreds. */
+  function stretchOf(account: Account): number {
+    return account.turn === turn ? account.stretch : 0
+  }
+
+  function setStretch(account: Account, beats: number): void {
+    account.stretch = beats
+    account.turn = turn
+  }
+
+  function grow(isolate: number, account: Account, more: number): void {
+    account.grown += more
+    if (account.grown < 0) {
+      shrinkOthers(-account.grown)
+      account.grown = 0
+    }
+    if (leader?.account === account) isLeaderInDoubt ||= more < 0
+    else if (account.grown > (leader?.account.grown ?? 0)) leader = { isolate, account }
+  }
+
+  /** More was collected than who had the turn had grown by: garbage of others, which must not count as if they kept it. */
+  function shrinkOthers(bytes: number): void {
+    const ofEnded = Math.min(bytes, orphaned)
+    orphaned -= ofEnded
+    for (let left = bytes - ofEnded; left > 0;) {
+      const most = largest('all')
+      if (most === undefined) return
+      const taken = Math.min(left, most.account.grown)
+      most.account.grown -= taken
+      left -= taken
+      isLeaderInDoubt = true
+    }
+  }
+
+  /** Writes down what has passed since the last time for the isolate on top. Answers the memory in use. */
+  function settle(): MemoryInUse {
+    const now = beat()
+    const used = memory()
+    const top = stack.at(-1)
+    // One that has just ended has no account any more.
+    const account = top === undefined ? undefined : accounts.get(top)
+    if (top !== undefined && account !== undefined) {
+      // The beats wrap around at 32 bits.
+      setStretch(account, stretchOf(account) + ((now - since) | 0))
+      grow(top, account, total(used) - bytes)
+    } else if (total(used) < bytes) shrinkOthers(bytes - total(used))
+    since = now
+    bytes = total(used)
+    return used
+  }
+
+  function show(isolate: number): void {
+    Atomics.store(cells, turnCells.running, isolate)
+    Atomics.add(cells, turnCells.progress, 1)
+    if (isolate !== 0) Atomics.store(cells, turnCells.last, isolate)
+  }
+
+  function blame(isolate: number, excess: Excess): void {
+    excesses.set(isolate, excess)
+    if (told.has(isolate)) return
+    told.add(isolate)
+    exceeded(isolate, excess)
+  }
+
+  /** The one for which memory has grown most, of all or of those that stay. */
+  function largest(of: 'all' | 'staying'): typeof leader {
+    let found: typeof leader
+    for (const [isolate, account] of accounts) {
+      const counts = of === 'all' || !told.has(isolate)
+      if (counts && account.grown > (found?.account.grown ?? 0)) found = { isolate, account }
+    }
+    return found
+  }
+
+  function showLargest(): void {
+    if (isLeaderInDoubt) {
+      leader = largest('all')
+      isLeaderInDoubt = false
+    }
+    Atomics.store(cells, turnCells.largest, leader?.isolate ?? 0)
+  }
+
+  /** Bytes that go with those that have been told to. */
+  function leaving(): number {
+    let sum = 0
+    for (const isolate of told) sum += Math.max(0, accounts.get(isolate)?.grown ?? 0)
+    return sum
+  }
+
+  function judge({ heap, outside }: MemoryInUse): void {
+    const top = stack.at(-1)
+    const account = top === undefined ? undefined : accounts.get(top)
+    if (top !== undefined && account !== undefined && stretchOf(account) >= account.allowed)
+      blame(top, 'time')
+    if (((beat() - windowBegun) | 0) >= rules.windowBeats) closeWindow()
+    if (heap < doubtful.heap && outside < doubtful.outside) return
+    // Time to leave: nobody else is to go for what it still keeps.
+    if (evicted !== undefined && ((beat() - evicted.at) | 0) < rules.windowBeats) return
+    collect()
+    const kept = settle()
+    orphaned = 0
+    doubtful = {
+      heap: Math.max(room.heap, kept.heap + room.heap * doubtfulShare),
+      outside: Math.max(room.outside, kept.outside + room.outside * doubtfulShare),
+    }
+    const less = leaving()
+    if (kept.heap - less < room.heap && kept.outside - less < room.outside) return
+    const grower = largest('staying')?.isolate
+    if (grower === undefined) return
+    evicted = { isolate: grower, at: beat() }
+    Atomics.store(cells, turnCells.evicted, grower)
+    blame(grower, 'memory')
+  }
+
+  /** Nobody pays for the time: it is long where much is kept, whoever keeps it. */
+  function collect(): void {
+    Atomics.store(cells, turnCells.collecting, 1)
+    collectGarbage()
+    Atomics.store(cells, turnCells.collecting, 0)
+    since = beat()
+  }
+
+  function closeWindow(): void {
+    const length = (beat() - windowBegun) | 0
+    for (const [isolate, account] of accounts) {
+      if (account.kept > length * rules.windowShare) blame(isolate, 'time')
+      account.kept = 0
+    }
+    windowBegun = beat()
+  }
+
+  function beginStretch(): void {
+    awaitingTurn = false
+    settle()
+    turn += 1
+    showLargest()
+  }
+
+  return {
+    run(isolate, task) {
+      if (stack.at(-1) === isolate) return task()
+      if (!awaitingTurn) {
+        awaitingTurn = true
+        afterTurn(beginStretch)
+      }
+      settle()
+      const account = accountOf(isolate)
+      const begun = stretchOf(account)
+      stack.push(isolate)
+      show(isolate)
+      try {
+        return task()
+      } finally {
+        const used = settle()
+        const beats = stretchOf(account) - begun
+        // A slice may well begin before a beat and end after it.
+        if (beats > 1) account.kept += beats
+        judge(used)
+        stack.pop()
+        show(stack.at(-1) ?? 0)
+      }
+    },
+    excess(isolate) {
+      if (stack.at(-1) === isolate) {
+        Atomics.add(cells, turnCells.progress, 1)
+        judge(settle())
+      }
+      return excesses.get(isolate)
+    },
+    loaded(isolate) {
+      const account = accountOf(isolate)
+      account.allowed = rules.stretchBeats
+      // What it has had counts as its load, which was allowed.
+      setStretch(account, 0)
+      account.kept = 0
+    },
+    renew(isolate) {
+      excesses.delete(isolate)
+      told.add(isolate)
+      const account = accountOf(isolate)
+      setStretch(account, 0)
+      account.kept = 0
+    },
+    forget(isolate) {
+      const grown = accounts.get(isolate)?.grown ?? 0
+      orphaned += grown
+      accounts.delete(isolate)
+      if (leader?.isolate === isolate) {
+        leader = undefined
+        isLeaderInDoubt = true
+      }
+      excesses.delete(isolate)
+      told.delete(isolate)
+      if (evicted?.isolate === isolate) {
+        evicted = undefined
+        Atomics.store(cells, turnCells.evicted, 0)
+        doubtful = room
+      }
+      if (Atomics.load(cells, turnCells.largest) === isolate) Atomics.store(cells, turnCells.largest, 0)
+      if (Atomics.load(cells, turnCells.last) === isolate) Atomics.store(cells, turnCells.last, 0)
+      return grown
+    },
+  }
+}
+
+function total({ heap, outside }: MemoryInUse): number {
+  return heap + outside
+}

@@ -1,0 +1,10 @@
+import { type Clock, systemClock } from '../../../base/clock.ts'
+
+/** The system's clock, read without `performance`, which a new worker would have to load first. */
+export const workerClock: Clock = {
+  ...systemClock,
+  monotonic() {
+    const [seconds, nanoseconds] = globalThis.process.hrtime()
+    return seconds * 1_000 + nanoseconds / 1_000_000
+  },
+}
