@@ -116,7 +116,7 @@ const onlyUsedByWorker = {
       ([name, file]) => `exports.luaopen_${name} = require('./${file}.js').luaopen_${name}`,
     )
     build.onLoad({ filter: /fengari\/src\/lualib\.js$/ }, () => ({ contents: lines.join('\n') }))
-    // They read and write chunks that are compiled, where all are texts; and `lua/engine-tables.ts` has all of tables.
+    // They read and write chunks that are compiled, where all are texts; and `lua/engine/tables.ts` has all of tables.
     build.onLoad({ filter: /fengari\/src\/(ldump|ltable|lundump)\.js$/ }, () => ({ contents: '' }))
     // The checks of its own bookkeeping are left out of Lua itself, too.
     replaceIn(build, /fengari\/src\/(lcode|ldebug|ldo|llex|lobject|lparser|lvm)\.js$/, [

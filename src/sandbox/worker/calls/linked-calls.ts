@@ -6,7 +6,7 @@ import { callDepthLimit, instanceHandle } from '../../../schema/worker/plugin-ca
 import type { Question } from '../../../schema/worker/question.ts'
 import type { UrgentMessage, WorkerMessage } from '../../../schema/worker/worker-protocol.ts'
 import { createLinkEnd, type LinkEnd } from './link-end.ts'
-import { toBytes, toUnicode } from '../lua/bytes.ts'
+import { toBytes, toUnicode } from '../lua/text/bytes.ts'
 import type { ReceivedCall } from './local-calls.ts'
 
 type AnswerMessage = Extract<UrgentMessage, { kind: 'answer' }>

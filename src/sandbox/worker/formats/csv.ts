@@ -1,7 +1,7 @@
 import { type LuaTable, type LuaValue } from '../lua/lua-value.ts'
 import { pause, type Steps } from '../lua/steps.ts'
 import { isTable, isTruthy, option, optionalText, typeName } from '../lua/arguments.ts'
-import { numberText } from '../lua/number-text.ts'
+import { numberText } from '../lua/text/number-text.ts'
 import { bytesArgument, createValueCount, type FormatContext, type FormatLibrary } from './format-function.ts'
 
 const quote = 0x22

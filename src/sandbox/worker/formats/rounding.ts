@@ -1,4 +1,4 @@
-import { numberText } from '../lua/number-text.ts'
+import { numberText } from '../lua/text/number-text.ts'
 
 /** Decimals that a double can tell apart. */
 export const mostDecimals = 15

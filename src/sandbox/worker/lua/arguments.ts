@@ -1,5 +1,5 @@
 import type { LuaFunction, LuaTable, LuaValue } from './lua-value.ts'
-import { numberText } from './number-text.ts'
+import { numberText } from './text/number-text.ts'
 
 /** Reading the arguments that Lua gives. What is wrong is thrown in the words Lua itself would use. */
 

@@ -1,6 +1,6 @@
-import { toBytes } from './bytes.ts'
-import { basicType, debugging, opcodes, tags } from './engine.ts'
-import type { Instruction, LuaState, LuaString, Prototype } from './fengari-types.ts'
+import { toBytes } from './text/bytes.ts'
+import { basicType, debugging, opcodes, tags } from './engine/engine.ts'
+import type { Instruction, LuaState, LuaString, Prototype } from './engine/fengari-types.ts'
 import { tellTooLong, tooLong } from './string-limit.ts'
 
 const concatenation = opcodes.OpCodesI.OP_CONCAT

@@ -1,7 +1,7 @@
 import { messageOf } from '../../../base/problem.ts'
-import { toBytes, toUnicode } from './bytes.ts'
-import { auxiliary, lua } from './engine.ts'
-import type { LuaState } from './fengari-types.ts'
+import { toBytes, toUnicode } from './text/bytes.ts'
+import { auxiliary, lua } from './engine/engine.ts'
+import type { LuaState } from './engine/fengari-types.ts'
 
 /** The message of a JavaScript exception, as Lua code gets to see it. */
 export function exceptionText(error: unknown): string {

@@ -1,8 +1,8 @@
-import { toBytes } from './bytes.ts'
-import { lua, objects, states, tags } from './engine.ts'
+import { toBytes } from './text/bytes.ts'
+import { lua, objects, states, tags } from './engine/engine.ts'
 import type { EntriesParts } from './entries.ts'
 import { exceptionText } from './error-value.ts'
-import type { LuaState, RawFunction } from './fengari-types.ts'
+import type { LuaState, RawFunction } from './engine/fengari-types.ts'
 import type { References } from './lua-reference.ts'
 import {
   type HostFunction,

@@ -1,6 +1,6 @@
-import { toBytes } from './bytes.ts'
-import { calls, lua, mostCallsPerLook } from './engine.ts'
-import type { LuaState } from './fengari-types.ts'
+import { toBytes } from './text/bytes.ts'
+import { calls, lua, mostCallsPerLook } from './engine/engine.ts'
+import type { LuaState } from './engine/fengari-types.ts'
 import type { Preemption } from './preemption.ts'
 import type { Traceback } from './traceback.ts'
 

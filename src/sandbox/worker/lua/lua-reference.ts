@@ -1,4 +1,4 @@
-import { toBytes, toUnicode } from './bytes.ts'
+import { toBytes, toUnicode } from './text/bytes.ts'
 import {
   basicType,
   firstEntry,
@@ -9,8 +9,8 @@ import {
   tables,
   tags,
   variantType,
-} from './engine.ts'
-import type { LuaState, LuaString, RawFunction, RawTable, TaggedValue } from './fengari-types.ts'
+} from './engine/engine.ts'
+import type { LuaState, LuaString, RawFunction, RawTable, TaggedValue } from './engine/fengari-types.ts'
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue, TableKey } from './lua-value.ts'
 import { implementationIn, nameOfShared } from './shared-functions.ts'
 import { nameOf } from './shared-strings.ts'

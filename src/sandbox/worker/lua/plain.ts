@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from '../../../base/json.ts'
 import { valueOverhead } from '../../../base/json-size.ts'
 import { type ByteBudget, createByteBudget } from '../budgets/byte-budget.ts'
-import { toBytes, toUnicode } from './bytes.ts'
+import { toBytes, toUnicode } from './text/bytes.ts'
 import type { LuaRuntime, LuaTable, LuaValue } from './lua-value.ts'
-import { numberText } from './number-text.ts'
+import { numberText } from './text/number-text.ts'
 import { pause, type Steps } from './steps.ts'
 
 /** Tables within tables; deeper ones are a mistake, and would end in a stack overflow. */

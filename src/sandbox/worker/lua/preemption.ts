@@ -1,5 +1,5 @@
-import { lua } from './engine.ts'
-import type { Continuation, LuaState } from './fengari-types.ts'
+import { lua } from './engine/engine.ts'
+import type { Continuation, LuaState } from './engine/fengari-types.ts'
 import type { Waiting } from './steps.ts'
 
 /** Why a call was set aside: others are to have their turn, or it waits for this answer. */

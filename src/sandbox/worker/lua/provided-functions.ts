@@ -1,5 +1,5 @@
-import { objects, rawSet, sharing, tables, tags } from './engine.ts'
-import type { LuaState, RawFunction, RawTable, TaggedValue } from './fengari-types.ts'
+import { objects, rawSet, sharing, tables, tags } from './engine/engine.ts'
+import type { LuaState, RawFunction, RawTable, TaggedValue } from './engine/fengari-types.ts'
 import type { References } from './lua-reference.ts'
 import type { LibraryFields, LuaFunction, LuaRuntime, LuaTable } from './lua-value.ts'
 import { implementShared, sharedFunction } from './shared-functions.ts'

@@ -1,6 +1,6 @@
-import { toBytes } from './bytes.ts'
-import { auxiliary, lua, objects, rawSet, strings, tags } from './engine.ts'
-import type { LuaState, RawFunction, RawTable, TaggedValue } from './fengari-types.ts'
+import { toBytes } from './text/bytes.ts'
+import { auxiliary, lua, objects, rawSet, strings, tags } from './engine/engine.ts'
+import type { LuaState, RawFunction, RawTable, TaggedValue } from './engine/fengari-types.ts'
 import { sharedName } from './shared-strings.ts'
 import { tellTooLong, tooLong } from './string-limit.ts'
 

@@ -1,5 +1,5 @@
-import { lua } from './engine.ts'
-import type { LuaState, RawFunction } from './fengari-types.ts'
+import { lua } from './engine/engine.ts'
+import type { LuaState, RawFunction } from './engine/fengari-types.ts'
 import type { Preemption } from './preemption.ts'
 import { guarded } from './raw-function.ts'
 

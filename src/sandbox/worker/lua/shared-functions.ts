@@ -1,4 +1,4 @@
-import type { LuaState, RawFunction } from './fengari-types.ts'
+import type { LuaState, RawFunction } from './engine/fengari-types.ts'
 
 /**
  * Functions of the host that every Lua state has under the same name. Lua sees one function for all states of this

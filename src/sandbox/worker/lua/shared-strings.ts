@@ -1,7 +1,7 @@
-import { toBytes } from './bytes.ts'
-import { objects, strings, tags } from './engine.ts'
+import { toBytes } from './text/bytes.ts'
+import { objects, strings, tags } from './engine/engine.ts'
 
-import type { LuaString, TaggedValue } from './fengari-types.ts'
+import type { LuaString, TaggedValue } from './engine/fengari-types.ts'
 
 /**
  * Names that the host gives to fields and functions, one of each for all Lua states of this worker: nobody can change a

@@ -1,8 +1,8 @@
 import { collectGarbage } from '../memory/collect-garbage.ts'
 import { heapStatistics } from '../memory/heap-statistics.ts'
-import { toBytes } from './bytes.ts'
-import { debugging, watchStrings } from './engine.ts'
-import type { LuaState } from './fengari-types.ts'
+import { toBytes } from './text/bytes.ts'
+import { debugging, watchStrings } from './engine/engine.ts'
+import type { LuaState } from './engine/fengari-types.ts'
 import { askSoon } from './interrupt.ts'
 
 /** Longest string in bytes: more than any page or payload a plugin may fetch, and no burden for a worker. */

@@ -1,6 +1,6 @@
-import { toBytes, toUnicode } from './bytes.ts'
-import { lua } from './engine.ts'
-import type { LuaState, RawFunction } from './fengari-types.ts'
+import { toBytes, toUnicode } from './text/bytes.ts'
+import { lua } from './engine/engine.ts'
+import type { LuaState, RawFunction } from './engine/fengari-types.ts'
 
 /** Lines of a traceback; a runaway recursion needs no more to be seen. */
 const mostFrames = 30

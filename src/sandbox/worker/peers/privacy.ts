@@ -1,5 +1,5 @@
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
-import { toLatin1 } from '../lua/bytes.ts'
+import { toLatin1 } from '../lua/text/bytes.ts'
 import { isFunction, isTable, optionalText, textOf, typeName } from '../lua/arguments.ts'
 
 /** Fields of an instance that other plugins cannot see: its configuration, and what the host calls. */

@@ -1,4 +1,4 @@
-import { numberText } from '../lua/number-text.ts'
+import { numberText } from '../lua/text/number-text.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { bytesOf, optionalNumber, textOf } from '../lua/arguments.ts'
 

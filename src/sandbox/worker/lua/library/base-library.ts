@@ -1,8 +1,8 @@
-import { fromLatin1, toBytes, toLatin1, toUnicode } from '../bytes.ts'
-import { auxiliary, countCall, lua, states } from '../engine.ts'
+import { fromLatin1, toBytes, toLatin1, toUnicode } from '../text/bytes.ts'
+import { auxiliary, countCall, lua, states } from '../engine/engine.ts'
 import { replaceException } from '../error-value.ts'
-import type { LuaState, RawFunction } from '../fengari-types.ts'
-import { readInteger, readNumeral } from '../number-text.ts'
+import type { LuaState, RawFunction } from '../engine/fengari-types.ts'
+import { readInteger, readNumeral } from '../text/number-text.ts'
 import { removeFields, setFunctions } from '../raw-function.ts'
 import type { LibraryContext } from './libraries.ts'
 

@@ -1,7 +1,7 @@
-import { toBytes, toLatin1 } from '../bytes.ts'
-import { auxiliary, lua } from '../engine.ts'
+import { toBytes, toLatin1 } from '../text/bytes.ts'
+import { auxiliary, lua } from '../engine/engine.ts'
 import { replaceException } from '../error-value.ts'
-import type { LuaState, RawFunction } from '../fengari-types.ts'
+import type { LuaState, RawFunction } from '../engine/fengari-types.ts'
 import { fieldFunction, guarded, LuaFailure, setFunctions } from '../raw-function.ts'
 import type { LibraryContext } from './libraries.ts'
 

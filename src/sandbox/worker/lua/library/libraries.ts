@@ -1,4 +1,4 @@
-import type { LuaState } from '../fengari-types.ts'
+import type { LuaState } from '../engine/fengari-types.ts'
 import type { Interrupt } from '../interrupt.ts'
 import type { Preemption } from '../preemption.ts'
 import { changeBase } from './base-library.ts'

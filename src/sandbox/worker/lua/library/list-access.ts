@@ -1,5 +1,5 @@
-import { auxiliary, lua, objects, tables, tags } from '../engine.ts'
-import type { LuaState, RawTable, TaggedValue } from '../fengari-types.ts'
+import { auxiliary, lua, objects, tables, tags } from '../engine/engine.ts'
+import type { LuaState, RawTable, TaggedValue } from '../engine/fengari-types.ts'
 
 /** The elements of a table, for functions that go through many of them. */
 export interface List {

@@ -1,7 +1,7 @@
-import { fromLatin1, toBytes } from '../bytes.ts'
-import { auxiliary, lua } from '../engine.ts'
-import type { LuaState, RawFunction } from '../fengari-types.ts'
-import { joinFloat, splitFloat } from '../float-parts.ts'
+import { fromLatin1, toBytes } from '../text/bytes.ts'
+import { auxiliary, lua } from '../engine/engine.ts'
+import type { LuaState, RawFunction } from '../engine/fengari-types.ts'
+import { joinFloat, splitFloat } from '../text/float-parts.ts'
 import { LuaFailure, setFunctions } from '../raw-function.ts'
 
 /** What differs from fengari's library: results beyond 32 bits, and the 5.1 names. */

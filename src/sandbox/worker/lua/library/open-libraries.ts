@@ -1,7 +1,17 @@
 import { lazily } from '../../../../base/lazily.ts'
-import { toBytes, toUnicode } from '../bytes.ts'
-import { auxiliary, basicType, libraries, lua, objects, rawSet, sharing, tables, tags } from '../engine.ts'
-import type { LuaState, LuaString, RawFunction, RawTable, TaggedValue } from '../fengari-types.ts'
+import { toBytes, toUnicode } from '../text/bytes.ts'
+import {
+  auxiliary,
+  basicType,
+  libraries,
+  lua,
+  objects,
+  rawSet,
+  sharing,
+  tables,
+  tags,
+} from '../engine/engine.ts'
+import type { LuaState, LuaString, RawFunction, RawTable, TaggedValue } from '../engine/fengari-types.ts'
 import { changes, type LibraryContext } from './libraries.ts'
 import { openString } from './string-library.ts'
 import { openTable } from './table-library.ts'

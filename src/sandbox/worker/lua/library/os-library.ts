@@ -1,7 +1,7 @@
-import { toBytes, toUnicode } from '../bytes.ts'
-import { type CalendarFields, calendarFields, formatDate, timeOf } from '../calendar.ts'
-import { auxiliary, lua } from '../engine.ts'
-import type { LuaState, RawFunction } from '../fengari-types.ts'
+import { toBytes, toUnicode } from '../text/bytes.ts'
+import { type CalendarFields, calendarFields, formatDate, timeOf } from '../text/calendar.ts'
+import { auxiliary, lua } from '../engine/engine.ts'
+import type { LuaState, RawFunction } from '../engine/fengari-types.ts'
 import { LuaFailure, setFunctions } from '../raw-function.ts'
 import type { LibraryContext } from './libraries.ts'
 

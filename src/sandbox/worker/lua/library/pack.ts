@@ -1,8 +1,8 @@
-import { createByteBuilder } from '../byte-builder.ts'
-import { fromLatin1, toLatin1 } from '../bytes.ts'
-import { auxiliary, lua } from '../engine.ts'
-import type { LuaState, RawFunction } from '../fengari-types.ts'
-import { createPackReader, type PackOption } from '../pack-format.ts'
+import { createByteBuilder } from '../text/byte-builder.ts'
+import { fromLatin1, toLatin1 } from '../text/bytes.ts'
+import { auxiliary, lua } from '../engine/engine.ts'
+import type { LuaState, RawFunction } from '../engine/fengari-types.ts'
+import { createPackReader, type PackOption } from '../text/pack-format.ts'
 import { StringTooLong } from '../raw-function.ts'
 import type { LibraryContext } from './libraries.ts'
 

@@ -1,5 +1,5 @@
-import { auxiliary, basicType, lua, tags } from '../engine.ts'
-import type { LuaState, LuaString, TaggedValue } from '../fengari-types.ts'
+import { auxiliary, basicType, lua, tags } from '../engine/engine.ts'
+import type { LuaState, LuaString, TaggedValue } from '../engine/fengari-types.ts'
 import { LuaFailure } from '../raw-function.ts'
 import type { RawStep, RawSteps } from '../raw-steps.ts'
 import { copyOf, listAt, pushValue } from './list-access.ts'

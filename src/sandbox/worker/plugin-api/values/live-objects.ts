@@ -1,7 +1,7 @@
 import { lazily } from '../../../../base/lazily.ts'
 import type { Json } from '../../../../base/json.ts'
 import type { LuaTable, LuaValue, TableKey } from '../../lua/lua-value.ts'
-import { numberText } from '../../lua/number-text.ts'
+import { numberText } from '../../lua/text/number-text.ts'
 import type { ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { bytesOf, isTable, textArgument, textOf } from '../../lua/arguments.ts'

@@ -1,5 +1,5 @@
 /** fengari's other modules, which take some functions of the first ones by value: loaded after those are changed. */
-import './engine-settings.ts'
+import './settings.ts'
 import fengari from './fengari-rest.cts'
 
 export const {

@@ -1,9 +1,9 @@
 /** The only way to fengari: what it exports has the changes of the files above already. */
-import './engine-core.ts'
-import './engine-calls.ts'
-import './engine-numbers.ts'
-import './engine-tables.ts'
-import { definitions } from './engine-settings.ts'
+import './core.ts'
+import './calls.ts'
+import './numbers.ts'
+import './tables.ts'
+import { definitions } from './settings.ts'
 
 export {
   auxiliary,
@@ -16,11 +16,11 @@ export {
   opcodes,
   states,
   tables,
-} from './engine-core.ts'
-export { countCall, mostCallsPerLook } from './engine-calls.ts'
-export { whileCompiling } from './engine-numbers.ts'
-export { strings, watchStrings } from './engine-settings.ts'
-export { firstEntry, lazyTable, rawSet, sharing } from './engine-tables.ts'
+} from './core.ts'
+export { countCall, mostCallsPerLook } from './calls.ts'
+export { whileCompiling } from './numbers.ts'
+export { strings, watchStrings } from './settings.ts'
+export { firstEntry, lazyTable, rawSet, sharing } from './tables.ts'
 
 const tag = (name: string): number => {
   const value = definitions.constant_types[name]

@@ -3,9 +3,9 @@
  * and numbers by value. `defs.js` comes first: the two files need each other, and only this order works.
  */
 import first from './fengari-first.cts'
-import { toLatin1 } from './bytes.ts'
+import { toLatin1 } from '../text/bytes.ts'
 import type { LuaState } from './fengari-types.ts'
-import { numberText } from './number-text.ts'
+import { numberText } from '../text/number-text.ts'
 
 export const { definitions, strings, configuration } = first
 
@@ -30,7 +30,7 @@ configuration.LUAI_MAXSTACK = stackSlots
 configuration.LUA_IDSIZE = sourceNameBytes
 configuration.lua_number2str = numberText
 configuration.lua_integer2str = numberText
-// No double becomes a 32-bit integer: so bit operations reach `engine-numbers.ts`, and `math.floor` gives
+// No double becomes a 32-bit integer: so bit operations reach `numbers.ts`, and `math.floor` gives
 // back a double.
 configuration.lua_numbertointeger = () => false
 

@@ -3,11 +3,11 @@
  * All of fengari reaches tables through these functions, and its own are not in the worker's program. A field that is set
  * past whoever watches its table is set by `rawSet`.
  */
-import { debugging, metamethods, objects, tables } from './engine-core.ts'
-import { definitions, strings } from './engine-settings.ts'
-import { toBytes } from './bytes.ts'
+import { debugging, metamethods, objects, tables } from './core.ts'
+import { definitions, strings } from './settings.ts'
+import { toBytes } from '../text/bytes.ts'
 import type { LuaState, LuaString, RawTable, TableEntry, TaggedValue } from './fengari-types.ts'
-import type { LuaTable } from './lua-value.ts'
+import type { LuaTable } from '../lua-value.ts'
 
 const {
   LUA_TNIL: nilTag,

@@ -2,12 +2,12 @@
  * One number type, the double. fengari marks a value as integer or float and wraps integers at 32 bits; here
  * no value counts as an integer, wherever it comes from.
  */
-import { machine, metamethods, objects } from './engine-core.ts'
-import { definitions } from './engine-settings.ts'
-import { type BitOperation, bitOperation } from './bit-operations.ts'
-import { toLatin1 } from './bytes.ts'
+import { machine, metamethods, objects } from './core.ts'
+import { definitions } from './settings.ts'
+import { type BitOperation, bitOperation } from '../text/bit-operations.ts'
+import { toLatin1 } from '../text/bytes.ts'
 import type { TaggedValue } from './fengari-types.ts'
-import { readNumeral } from './number-text.ts'
+import { readNumeral } from '../text/number-text.ts'
 
 const { LUA_TNUMFLT: floatTag, LUA_TNUMINT: integerTag } = definitions.constant_types
 /** Where a position or count that is infinite is taken to be. */

@@ -1,4 +1,4 @@
-import { StringTooLong } from './raw-function.ts'
+import { StringTooLong } from '../raw-function.ts'
 
 /** Joins pieces to one string, and refuses before it gets too long. */
 export interface ByteBuilder {

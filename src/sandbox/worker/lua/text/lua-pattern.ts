@@ -3,7 +3,7 @@
  * exponential in its length, and here every so many steps somebody is asked whether to go on.
  */
 import { inClass, isDigit } from './character-class.ts'
-import { LuaFailure } from './raw-function.ts'
+import { LuaFailure } from '../raw-function.ts'
 
 /** Steps between two calls of `poll`: some hundred microseconds. */
 const stepsPerPoll = 20_000

@@ -1,7 +1,7 @@
 /** The part of fengari's inner objects that this room touches; fengari ships no types of its own. */
 
-import type { LibraryContext } from './library/libraries.ts'
-import type { LuaTable } from './lua-value.ts'
+import type { LibraryContext } from '../library/libraries.ts'
+import type { LuaTable } from '../lua-value.ts'
 
 /** One Lua value: a tag and what it holds. */
 export interface TaggedValue {
@@ -39,7 +39,7 @@ export interface RawTable {
   /** The first entry, in the order in which `next` gives them. */
   f: TableEntry | undefined
   metatable: RawTable | null
-  /** Not fengari's: the function that gets what is written to the table; see `engine-tables.ts`. */
+  /** Not fengari's: the function that gets what is written to the table; see `tables.ts`. */
   writer?: TaggedValue | undefined
   /** Not fengari's: what stands for the table in JavaScript; see `lua-reference.ts`. */
   reference?: LuaTable | undefined

@@ -1,5 +1,5 @@
 /** The format strings of `string.pack`. Pure. */
-import { LuaFailure } from './raw-function.ts'
+import { LuaFailure } from '../raw-function.ts'
 
 export type PackKind =
   | 'signed'

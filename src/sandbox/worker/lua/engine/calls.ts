@@ -2,7 +2,7 @@
  * Counts calls of functions that are written in JavaScript. Lua's own hook counts instructions, and such a call is one of
  * them, whether it takes a tenth of a microsecond or ten milliseconds.
  */
-import { calls } from './engine-core.ts'
+import { calls } from './core.ts'
 import type { LuaState } from './fengari-types.ts'
 
 /** Calls between two looks at the clock, where they are short: it costs as much as a short one. */
