@@ -17,10 +17,12 @@ export function createSilence(
 ): Silence {
   let timer: ScheduledCall | undefined
   let isDue = false
+  let isPaused = false
 
   function start(): void {
     timer?.cancel()
-    if (milliseconds === undefined || !isDue) return
+    // What has come last may be what it was paused for.
+    if (milliseconds === undefined || !isDue || isPaused) return
     timer = schedule(milliseconds, () => {
       isDue = false
       told()
@@ -32,8 +34,14 @@ export function createSilence(
       isDue = true
       start()
     },
-    pause: () => timer?.cancel(),
-    resume: start,
+    pause() {
+      isPaused = true
+      timer?.cancel()
+    },
+    resume() {
+      isPaused = false
+      start()
+    },
     close: () => timer?.cancel(),
   }
 }
