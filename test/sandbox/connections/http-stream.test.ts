@@ -103,6 +103,21 @@ test('§15 httpStream comes back by itself, and says which event it has seen las
   )
 })
 
+test('§15 httpStream asks again for an event that was cut off', async (t) => {
+  const server = await serve(t, (_seen, response) => {
+    response.writeHead(200, events)
+    response.end(server.seen.length === 1 ? 'id: 1\ndata: one\n\nid: 2\ndata: two\n' : 'id: 2\ndata: two\n\n')
+  })
+  const lines = await printedBy(
+    pluginSource(watch(`url = "${server.url}", reconnect = { min = 50, max = 50 }`, 3)),
+  )
+  assert.deepEqual(lines, ['event\tmessage\tone\t1', 'closed\tnil\tfalse', 'event\tmessage\ttwo\t2'])
+  assert.deepEqual(
+    server.seen.slice(0, 2).map(({ headers }) => headers['last-event-id']),
+    [undefined, '1'],
+  )
+})
+
 test('§15 httpStream goes on behind what the plugin has got, however busy it is', async (t) => {
   const server = await serve(t, (_seen, response) => {
     response.writeHead(200, events)

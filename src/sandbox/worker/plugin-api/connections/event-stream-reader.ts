@@ -31,9 +31,11 @@ export function createEventStreamReader(position: StreamPosition, limit: number)
   let size = 0
   let isFirst = true
   let isOverlong = false
+  let { lastEventId } = position
 
   function dispatch(): StreamEvent | undefined {
-    const { lastEventId } = position
+    // Not before: an event of which the end is missing has not been told, and has to come again.
+    position.lastEventId = lastEventId
     const event =
       data.length === 0
         ? undefined
@@ -52,7 +54,7 @@ export function createEventStreamReader(position: StreamPosition, limit: number)
     if (name === 'data') data.push(value)
     else if (name === 'event') type = value
     else if (name === 'id') {
-      if (isEventId(value)) position.lastEventId = value
+      if (isEventId(value)) lastEventId = value
     } else if (name === 'retry' && /^\d{1,10}$/.test(value)) position.wait = Number(value)
   }
 
