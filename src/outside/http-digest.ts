@@ -73,6 +73,9 @@ function wordAt(text: string, at: number): number {
   return word.exec(text)?.[0].length ?? 1
 }
 
+/** UTF-8, of which each byte is a character: so headers come and go, and the realm is in whatever the server has. */
+const wireText = (text: string): string => Buffer.from(text).toString('latin1')
+
 /** The value of `Authorization` that answers it. `cnonce`: anything that is not used twice. */
 export function digestAuthorization(
   challenge: DigestChallenge,
@@ -81,16 +84,16 @@ export function digestAuthorization(
   cnonce = randomBytes(16).toString('hex'),
 ): string {
   const { realm, nonce, algorithm, opaque, qop } = challenge
-  const hash = (text: string): string => createHash(hashes[algorithm]).update(text).digest('hex')
+  const hash = (text: string): string => createHash(hashes[algorithm]).update(text, 'latin1').digest('hex')
   const count = '00000001'
-  const secret = hash(`${user}:${realm}:${password}`)
+  const secret = hash(`${wireText(user)}:${realm}:${wireText(password)}`)
   const request = hash(`${method}:${path}`)
   const response = qop
     ? hash(`${secret}:${nonce}:${count}:${cnonce}:auth:${request}`)
     : hash(`${secret}:${nonce}:${request}`)
   const quoted = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`
   return [
-    `Digest username=${quoted(user)}`,
+    `Digest username=${quoted(wireText(user))}`,
     `realm=${quoted(realm)}`,
     `nonce=${quoted(nonce)}`,
     `uri=${quoted(path)}`,

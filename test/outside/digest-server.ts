@@ -10,20 +10,32 @@ export interface DigestOptions {
   algorithms?: ('MD5' | 'SHA-256' | 'SHA-512-256')[]
   /** Without it the answer is that of RFC 2069. */
   qop?: string
+  /** Who may come in; default: `digestUser`. */
+  user?: { user: string; password: string }
+  /** What it calls itself. */
+  realm?: string
   /** How often a right answer is told that its nonce is too old. */
   stale?: number
 }
 
 const md = (algorithm: string, text: string): string =>
   createHash(algorithm === 'SHA-256' ? 'sha256' : 'md5')
-    .update(text)
+    .update(text, 'latin1')
     .digest('hex')
+
+/** UTF-8 as headers have it here: each byte is a character. */
+const onTheWire = (text: string): string => Buffer.from(text).toString('latin1')
 
 export function startDigestServer(
   options: DigestOptions = {},
   protectedAnswer?: Respond,
 ): Promise<WebServer> {
   const { algorithms = ['MD5'], qop = 'auth,auth-int' } = options
+  const [realm, user, password] = [
+    options.realm ?? 'home, sweet',
+    (options.user ?? digestUser).user,
+    (options.user ?? digestUser).password,
+  ].map(onTheWire)
   let stale = options.stale ?? 0
   let last = 0
   let nonce = ''
@@ -34,7 +46,7 @@ export function startDigestServer(
     const more = `${qop === '' ? '' : `, qop="${qop}"`}${isStale ? ', stale=TRUE' : ''}, opaque="a, b=\\"c\\""`
     return [
       'Basic realm="the other way"',
-      ...algorithms.map((name) => `Digest realm="home, sweet", nonce="${nonce}", algorithm=${name}${more}`),
+      ...algorithms.map((name) => `Digest realm="${realm}", nonce="${nonce}", algorithm=${name}${more}`),
     ]
   }
 
@@ -46,8 +58,8 @@ export function startDigestServer(
     }
     const algorithm = field('algorithm')
     if (!header.startsWith('Digest ') || field('nonce') !== nonce || field('uri') !== target) return false
-    if (field('opaque') !== 'a, b="c"' || field('username') !== digestUser.user) return false
-    const secret = md(algorithm, `${digestUser.user}:home, sweet:${digestUser.password}`)
+    if (field('opaque') !== 'a, b="c"' || field('username') !== user) return false
+    const secret = md(algorithm, `${user}:${realm}:${password}`)
     const asked = md(algorithm, `${method}:${target}`)
     if (qop === '') return field('response') === md(algorithm, `${secret}:${nonce}:${asked}`)
     const parts = [secret, nonce, field('nc'), field('cnonce'), field('qop'), asked]

@@ -62,6 +62,14 @@ for (const [title, options, requests, expected] of digests)
     })
   })
 
+test('§15 auth of type digest: names and passwords are UTF-8', async () => {
+  const user = { user: 'Łukasz', password: 'żółw' }
+  await withServer(startDigestServer({ user, realm: 'Küche' }), async ({ url }) => {
+    const request = `{ url = base, auth = { type = "digest", user = "${user.user}", password = "${user.password}" } }`
+    assert.deepEqual(await answers(url, [request], outcome), ['200 nil in: '])
+  })
+})
+
 test('§15 a wrong password is refused after one attempt', async () => {
   await withServer(startDigestServer(), async ({ url, seen }) => {
     const request = '{ url = base, auth = { type = "digest", user = "Mufasa", password = "no" } }'
@@ -91,6 +99,7 @@ test('§15 auth of type basic and bearer, and what is wrong with others', async 
           '{ url = base, auth = { type = "basic", user = "a" } }',
           '{ url = base, auth = { type = "bearer", token = "t" } }',
           '{ url = base, auth = { type = "bearer", token = "t" }, headers = { authorization = "mine" } }',
+          '{ url = base, auth = { type = "bearer", token = "Łuk" } }',
           '{ url = base, auth = { type = "ntlm" } }',
           '{ url = base, auth = { type = "bearer" } }',
         ],
@@ -99,7 +108,8 @@ test('§15 auth of type basic and bearer, and what is wrong with others', async 
       [
         `Basic ${Buffer.from('a:100%25ü').toString('base64')}`,
         `Basic ${Buffer.from('a:').toString('base64')}`,
-        ...['Bearer t', 'mine', 'auth.type is "basic", "bearer" or "digest", not ntlm', 'auth needs token'],
+        ...['Bearer t', 'mine', Buffer.from('Bearer Łuk').toString('latin1')],
+        ...['auth.type is "basic", "bearer" or "digest", not ntlm', 'auth needs token'],
       ],
     )
   })

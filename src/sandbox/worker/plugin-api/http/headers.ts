@@ -34,7 +34,7 @@ export function rawText(context: PluginContext, value: LuaValue, budget: ByteBud
 }
 
 /** The bytes as the characters of the same numbers, as headers go over the wire. */
-function latin1(bytes: Uint8Array): string {
+export function latin1(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString('latin1')
 }
 

@@ -1,7 +1,8 @@
 import type { HttpRequest } from '../../../../schema/outside/outside.ts'
 import { fits, textLimits } from '../../../../schema/parsing/text-limits.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
-import { isTable, optionalText, typeName } from '../../lua/arguments.ts'
+import { bytesOf, isTable, optionalText, typeName } from '../../lua/arguments.ts'
+import { latin1 } from './headers.ts'
 
 /** What the option `auth` comes to: a header at once, or credentials for when the server asks. */
 export interface RequestAuth {
@@ -18,7 +19,7 @@ export function readRequestAuth(value: LuaValue): RequestAuth {
     case 'basic':
       return { header: ['Authorization', `Basic ${base64(`${member(value, 'user')}:${password(value)}`)}`] }
     case 'bearer':
-      return { header: ['Authorization', `Bearer ${member(value, 'token')}`] }
+      return { header: ['Authorization', latin1(bytesOf(`Bearer ${member(value, 'token')}`))] }
     case 'digest':
       return { digest: { user: member(value, 'user'), password: password(value) } }
     default:
