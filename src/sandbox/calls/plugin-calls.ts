@@ -109,14 +109,16 @@ export function createPluginCalls(): PluginCalls {
     },
     find(caller, id, reply) {
       if (!reply.isWanted()) return
-      const peer = [...findable.values()].find((candidate) => candidate.id === id)
+      const own = peers.get(caller)
+      // Itself it finds at any time, also while it is being loaded.
+      const peer = own?.id === id ? own : [...findable.values()].find((candidate) => candidate.id === id)
       if (peer === undefined) {
         reply.succeed(undefined)
         return
       }
       const { isolate: owner, id: plugin } = peer
       // What a plugin is handed by another one, it may use: only the way to get it by itself is guarded.
-      const refusal = owner === caller ? undefined : peers.get(caller)?.refuseUse?.(plugin)
+      const refusal = owner === caller ? undefined : own?.refuseUse?.(plugin)
       if (refusal !== undefined) {
         reply.fail(refusal)
         return

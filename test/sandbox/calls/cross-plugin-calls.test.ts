@@ -12,6 +12,7 @@ test('§9 Plugin.get finds a running plugin by its full id, by its short id when
         print(Plugin.get("@test/sun"):who(), Plugin.get("sun"):who(), Plugin:get("sun"):who(), Plugin.getPlugin("sun"):who())
         print(Plugin.get("moon"), Plugin.get("@other/sun"), Plugin.getPlugin("@test/moon"), plugin:getPlugin("sun"):who())
         print(Plugin.get("@test/probe") == plugin, Plugin.get("sun") == Plugin.get("@test/sun"))
+        print(Plugin.get("probe") == plugin, require("probe") == plugin)
         print(pcall(Plugin.get))
         plugin:on("again", function() print(Plugin.get("sun"), Plugin.get("@other/sun"):who(), Plugin.get("probe") == plugin) end)
       `,
@@ -30,6 +31,7 @@ test('§9 Plugin.get finds a running plugin by its full id, by its short id when
     assert.deepEqual(recorder.logs(), [
       'info @test/sun\t@test/sun\t@test/sun\t@test/sun',
       'info nil\tnil\tnil\t@test/sun',
+      'info true\ttrue',
       'info true\ttrue',
       "info false\tbad argument #1 to 'Plugin.get' (string expected, got nil)",
       'warn Plugin.get: "sun" is the short id of @test/sun and @other/sun; use the full id',
