@@ -7,7 +7,7 @@ import {
   syncAppended,
   systemFileSystem,
   writeTemporary,
-} from '../src/base/file-system.ts'
+} from '../src/base/files/file-system.ts'
 
 /** The writes of a plugin that is switched off and on, with nothing else done: what the disk takes of it. */
 export interface ToggleWrites {

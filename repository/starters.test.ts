@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import type { Json } from '../src/base/json.ts'
+import type { Json } from '../src/base/text/json.ts'
 import { noResources } from '../src/schema/plugin/plugin.ts'
 import { startStarterPlugin } from '../test/helpers/starter-plugin.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import type { Json } from '../../src/base/json.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import { type Inbox, type StarterPlugin, startStarterPlugin } from '../../test/helpers/starter-plugin.ts'
 import { startWebServer, type WebServer } from '../../test/outside/web-server.ts'
 

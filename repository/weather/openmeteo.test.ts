@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import type { Json } from '../../src/base/json.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import { openLuaModules } from '../../test/helpers/lua-modules.ts'
 import { forecastAnswer } from './forecast-answer.ts'
 

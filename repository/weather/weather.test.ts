@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test, type TestContext } from 'node:test'
-import type { Json } from '../../src/base/json.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import { type StarterPlugin, startStarterPlugin } from '../../test/helpers/starter-plugin.ts'
 import { startWebServer, type WebServer } from '../../test/outside/web-server.ts'
 import { forecastAnswer } from './forecast-answer.ts'

@@ -1,4 +1,4 @@
-import { cutText, cutTexts } from './cut-text.ts'
+import { cutText, cutTexts } from './text/cut-text.ts'
 
 interface ProblemKind {
   status: number

@@ -1,4 +1,4 @@
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/log/log.ts'
 import { messageOf as textOf } from '../base/problem.ts'
 import type { BusMessage, SubscribeOptions } from './bus.ts'
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '../base/json.ts'
+import type { JsonObject } from '../base/text/json.ts'
 import type { ExposedComponent, Exposure } from '../schema/plugin/exposure.ts'
 import { climate, humidifier, waterHeater } from './climate-fields.ts'
 import {

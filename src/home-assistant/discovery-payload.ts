@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
-import { approximateSize } from '../base/json-size.ts'
-import type { Json, JsonObject } from '../base/json.ts'
+import { approximateSize } from '../base/text/json-size.ts'
+import type { Json, JsonObject } from '../base/text/json.ts'
 import { createTopics, discoveryNode } from '../schema/names/topics.ts'
 import type { Plugin } from '../schema/plugin/plugin.ts'
 import type { ExposedDevice } from '../schema/plugin/exposure.ts'

@@ -1,4 +1,4 @@
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/log/log.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Bus, BusSubscription } from '../bus/bus.ts'
 import type { Announcement, Lifecycle } from '../lifecycle/lifecycle.ts'

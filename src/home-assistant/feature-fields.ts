@@ -1,4 +1,4 @@
-import type { JsonObject } from '../base/json.ts'
+import type { JsonObject } from '../base/text/json.ts'
 import { choicesOf, type Exposure } from '../schema/plugin/exposure.ts'
 
 /** The fields by which Home Assistant finds the value of a feature, and sets it. */

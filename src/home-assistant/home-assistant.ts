@@ -1,4 +1,4 @@
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/log/log.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
 import { discoveryTopic } from '../schema/names/topics.ts'

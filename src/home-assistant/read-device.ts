@@ -1,4 +1,4 @@
-import { isJsonObject } from '../base/json.ts'
+import { isJsonObject } from '../base/text/json.ts'
 import { parseJsonText } from '../schema/parsing/json-text.ts'
 import { type DeviceAddress, type Discovery, readDeviceIdentifier } from './discovery-payload.ts'
 

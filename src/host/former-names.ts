@@ -1,5 +1,5 @@
-import { type Clock, withDeadline } from '../base/clock.ts'
-import type { Logger } from '../base/log.ts'
+import { type Clock, withDeadline } from '../base/time/clock.ts'
+import type { Logger } from '../base/log/log.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Bus, BusMessage } from '../bus/bus.ts'
 import { inspectRetained } from '../bus/retained-inspection.ts'

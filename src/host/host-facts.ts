@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Logger } from '../base/log.ts'
+import type { Logger } from '../base/log/log.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { RunningLifecycle } from '../lifecycle/create-lifecycle.ts'

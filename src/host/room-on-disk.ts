@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../base/time/clock.ts'
 import { systemErrorCode } from '../base/problem.ts'
-import { roomDelay } from '../base/room-delays.ts'
+import { roomDelay } from '../base/files/room-delays.ts'
 
 /** What goes by itself when somebody makes room. Everything else needs a person, and often another start. */
 const fullDisk: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT'])

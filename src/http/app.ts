@@ -1,8 +1,8 @@
 import Router from '@koa/router'
 import Koa, { type Context, type Middleware } from 'koa'
-import type { Clock } from '../base/clock.ts'
-import { jsonText } from '../base/json.ts'
-import type { Logger } from '../base/log.ts'
+import type { Clock } from '../base/time/clock.ts'
+import { jsonText } from '../base/text/json.ts'
+import type { Logger } from '../base/log/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import type { LifecycleFacade } from '../lifecycle/facade.ts'
 import type { Access } from './access.ts'
@@ -14,7 +14,7 @@ import { createProblemAnswers } from './problem-answer.ts'
 import { type Answer, type PreparedRequest, type Route, takesKey } from './route.ts'
 import type { SharedRequests } from './shared-requests.ts'
 import type { StartGate } from './start-gate.ts'
-import { securityHeaders } from '../base/security-headers.ts'
+import { securityHeaders } from '../base/network/security-headers.ts'
 
 export interface AppSettings {
   routes: readonly Route[]

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
 import type { Context } from 'koa'
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../base/time/clock.ts'
 import { lazily } from '../base/lazily.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import { parseJsonText, requireNoneTwice } from '../schema/parsing/json-text.ts'

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../base/time/clock.ts'
 import { messageOf, Problem, type ProblemCode, problemTable } from '../base/problem.ts'
 import {
   type Asking,

@@ -1,5 +1,5 @@
 import type { AnyStateMachine, AnyStateNode } from 'xstate'
-import type { Json, JsonObject } from '../base/json.ts'
+import type { Json, JsonObject } from '../base/text/json.ts'
 
 /** A state machine as text for other programs. Pure; guards and actions are told by their names. */
 

@@ -1,4 +1,4 @@
-import { jsonText } from '../base/json.ts'
+import { jsonText } from '../base/text/json.ts'
 import type { Plugin } from '../schema/plugin/plugin.ts'
 import type { Answer } from './route.ts'
 

@@ -1,10 +1,10 @@
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Middleware } from 'koa'
-import type { Clock } from '../base/clock.ts'
-import type { Logger } from '../base/log.ts'
+import type { Clock } from '../base/time/clock.ts'
+import type { Logger } from '../base/log/log.ts'
 import { messageOf, Problem, type ProblemDocument, problemDocument } from '../base/problem.ts'
-import { securityLines } from '../base/security-headers.ts'
+import { securityLines } from '../base/network/security-headers.ts'
 import { loggedPath } from './hooks/hook-address.ts'
 import { isStillSending, lingeringAnswer } from './body.ts'
 

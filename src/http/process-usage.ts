@@ -1,5 +1,5 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../base/time/clock.ts'
 
 /** How often the delay of the event loop is measured, in milliseconds: fine enough to see a hitch, and cheap. */
 const delayResolution = 20

@@ -2,8 +2,8 @@ import { createServer, type IncomingMessage, type RequestListener, ServerRespons
 import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import type { Clock } from '../base/clock.ts'
-import { type ConnectionLimits, createConnections } from '../base/connections.ts'
+import type { Clock } from '../base/time/clock.ts'
+import { type ConnectionLimits, createConnections } from '../base/network/connections.ts'
 import {
   messageOf,
   Problem,
@@ -11,9 +11,9 @@ import {
   problemDocument,
   systemErrorCode,
 } from '../base/problem.ts'
-import { followIdentity, secureOptions, type TlsSource } from '../base/tls-identity.ts'
+import { followIdentity, secureOptions, type TlsSource } from '../base/keys/tls-identity.ts'
 import { problemType, refuseConnection } from './problem-answer.ts'
-import { securityHeaders } from '../base/security-headers.ts'
+import { securityHeaders } from '../base/network/security-headers.ts'
 
 /** Most bytes of a request's head: far more than any client of this API sends. */
 const headerLimit = 16 * 1024

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../base/time/clock.ts'
 
 /** How long a login lasts, in milliseconds: a week, so that a wall tablet asks once and a lost one not for ever. */
 export const sessionLifetime = 7 * 24 * 60 * 60 * 1_000

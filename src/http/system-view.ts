@@ -1,6 +1,6 @@
 import { arch, platform } from 'node:os'
-import type { Clock } from '../base/clock.ts'
-import type { TlsFiles, TlsStatus } from '../base/tls-files.ts'
+import type { Clock } from '../base/time/clock.ts'
+import type { TlsFiles, TlsStatus } from '../base/keys/tls-files.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { LifecycleFacade } from '../lifecycle/facade.ts'
 import type { Plugin } from '../schema/plugin/plugin.ts'

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { basename, extname } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { buildDirectory } from '../base/build-directory.ts'
+import { buildDirectory } from '../base/files/build-directory.ts'
 import { lazily } from '../base/lazily.ts'
 
 /** The files of the user interface, ready to be sent. */

@@ -1,9 +1,9 @@
-import type { Clock } from '../base/clock.ts'
-import type { FileSystem } from '../base/file-system.ts'
-import type { JsonObject } from '../base/json.ts'
-import type { Logger } from '../base/log.ts'
+import type { Clock } from '../base/time/clock.ts'
+import type { FileSystem } from '../base/files/file-system.ts'
+import type { JsonObject } from '../base/text/json.ts'
+import type { Logger } from '../base/log/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
-import { storageFault } from '../base/storage-fault.ts'
+import { storageFault } from '../base/files/storage-fault.ts'
 import {
   type Fact,
   type JournalEvent,

@@ -1,6 +1,6 @@
 import type { Config } from '../schema/plugin/plugin.ts'
 import type { HostFile } from '../schema/journal/host-file.ts'
-import { isJsonObject, type JsonObject } from '../base/json.ts'
+import { isJsonObject, type JsonObject } from '../base/text/json.ts'
 
 /**
  * What of the journal and of `.host.json` is encrypted on disk. In memory everything is plain: the fold, the

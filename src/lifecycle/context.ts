@@ -1,5 +1,5 @@
-import type { Clock } from '../base/clock.ts'
-import type { Logger } from '../base/log.ts'
+import type { Clock } from '../base/time/clock.ts'
+import type { Logger } from '../base/log/log.ts'
 import type { KeyedMutex } from '../base/mutex.ts'
 import { Problem } from '../base/problem.ts'
 import { isInstalled, pluginIn, type PluginSnapshot, stateOf } from '../journal/fold/evolve.ts'

@@ -1,5 +1,5 @@
-import type { Json } from '../base/json.ts'
-import type { SerializedJson } from '../base/serialized-json.ts'
+import type { Json } from '../base/text/json.ts'
+import type { SerializedJson } from '../base/text/serialized-json.ts'
 import type { ProblemDetail } from '../base/problem.ts'
 import type { RepositoryStatus } from '../repository/repository.ts'
 import type { ChangeCheck } from '../schema/plugin/change-check.ts'

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isJsonObject, type JsonObject } from '../base/json.ts'
+import { isJsonObject, type JsonObject } from '../base/text/json.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import { createDirectorySource } from '../repository/directory-source.ts'
 import { fullIdOf, readIndexFile } from '../repository/index-file.ts'

@@ -1,14 +1,14 @@
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { Clock } from '../base/clock.ts'
-import { createFile, type FileSystem, writeFileAtomically } from '../base/file-system.ts'
-import { hasGenuineComment, parseMinisign, signingTime } from '../base/minisign.ts'
+import type { Clock } from '../base/time/clock.ts'
+import { createFile, type FileSystem, writeFileAtomically } from '../base/files/file-system.ts'
+import { hasGenuineComment, parseMinisign, signingTime } from '../base/keys/minisign.ts'
 import {
   makeSecretKey,
   type MinisignSecretKey,
   parseSecretKey,
   signMinisign,
-} from '../base/minisign-secret-key.ts'
+} from '../base/keys/minisign-secret-key.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 import { defaultRepositoryLimits } from '../repository/limits.ts'
 import { indexFile, signatureFile } from '../schema/manifest/repository-index.ts'

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import type { FileSystem } from '../base/file-system.ts'
-import { type KeyRing, SecretKeyError } from '../base/key-ring.ts'
+import type { FileSystem } from '../base/files/file-system.ts'
+import { type KeyRing, SecretKeyError } from '../base/keys/key-ring.ts'
 import { messageOf } from '../base/problem.ts'
 import { decodeStore, storeFiles, storesFolderIn } from '../lifecycle/stores/key-value-file.ts'
 import { parseFullId } from '../schema/names/identifier.ts'

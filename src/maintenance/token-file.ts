@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'
-import { createFile, type FileSystem } from '../base/file-system.ts'
-import { makePrivateDirectory, privateFileMode } from '../base/private-files.ts'
+import { createFile, type FileSystem } from '../base/files/file-system.ts'
+import { makePrivateDirectory, privateFileMode } from '../base/files/private-files.ts'
 import { systemErrorCode } from '../base/problem.ts'
 
 /** Random bytes of a token: more than anybody can guess. */

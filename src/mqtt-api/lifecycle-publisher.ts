@@ -1,5 +1,5 @@
-import { type ScheduledCall, withDeadline } from '../base/clock.ts'
-import { jsonText } from '../base/json.ts'
+import { type ScheduledCall, withDeadline } from '../base/time/clock.ts'
+import { jsonText } from '../base/text/json.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Bus } from '../bus/bus.ts'
 import { brokerName } from '../schema/names/broker-url.ts'

@@ -1,5 +1,5 @@
-import { isJsonObject, type Json, jsonText } from '../base/json.ts'
-import type { Logger } from '../base/log.ts'
+import { isJsonObject, type Json, jsonText } from '../base/text/json.ts'
+import type { Logger } from '../base/log/log.ts'
 import { messageOf, Problem, type ProblemDocument, problemDocument } from '../base/problem.ts'
 import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
 import { createTopics } from '../schema/names/topics.ts'

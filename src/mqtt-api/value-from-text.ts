@@ -1,4 +1,4 @@
-import type { Json } from '../base/json.ts'
+import type { Json } from '../base/text/json.ts'
 import { controlKind, decimalNumber, switchWord } from '../schema/plugin/control-value.ts'
 import { type Exposure, featuresOf } from '../schema/plugin/exposure.ts'
 import { parseJsonText } from '../schema/parsing/json-text.ts'

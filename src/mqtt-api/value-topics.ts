@@ -1,4 +1,4 @@
-import type { SerializedJson } from '../base/serialized-json.ts'
+import type { SerializedJson } from '../base/text/serialized-json.ts'
 import type { Bus, Sender } from '../bus/bus.ts'
 import { type ExposedState, exposedState, type Exposure } from '../schema/plugin/exposure.ts'
 import type { ValueKind } from '../schema/worker/message-frames.ts'

@@ -1,4 +1,4 @@
-import { basicAuthorization } from '../base/basic-authorization.ts'
+import { basicAuthorization } from '../base/network/basic-authorization.ts'
 /** An address as it goes over the wire: apart from its credentials, nothing is written differently. */
 export interface HttpAddress {
   protocol: 'http:' | 'https:'

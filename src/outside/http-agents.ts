@@ -1,5 +1,5 @@
 import type { buildConnector, Dispatcher } from 'undici'
-import { isLoopback } from '../base/loopback.ts'
+import { isLoopback } from '../base/network/loopback.ts'
 import { type HttpAddress, portOf } from './http-address.ts'
 import type { OwnListeners } from './own-listeners.ts'
 

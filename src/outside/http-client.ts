@@ -1,4 +1,4 @@
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../base/time/clock.ts'
 import { messageOf } from '../base/problem.ts'
 import { bodyLimits, type HttpAnswer, type HttpRequest } from '../schema/outside/outside.ts'
 import { defaultPluginLimits } from '../schema/plugin/plugin-limits.ts'

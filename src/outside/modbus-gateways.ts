@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Clock, ScheduledCall } from '../base/clock.ts'
+import type { Clock, ScheduledCall } from '../base/time/clock.ts'
 import type { ModbusAnswer, ModbusRequest } from '../schema/outside/outside.ts'
 import { createModbusLink, ModbusDisconnect, type ModbusLink, ModbusTimeout } from './modbus-link.ts'
 import { createRtuLink } from './modbus-rtu-link.ts'

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../base/time/clock.ts'
 import type { ModbusRequest } from '../schema/outside/outside.ts'
 import type { OwnListeners } from './own-listeners.ts'
 import { decodeBody, encodeRequest, ModbusError, splitTelegram } from './modbus-telegram.ts'

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import type { Clock, ScheduledCall } from '../base/clock.ts'
+import type { Clock, ScheduledCall } from '../base/time/clock.ts'
 import type { ModbusRequest } from '../schema/outside/outside.ts'
 import { ModbusDisconnect, type ModbusLink, ModbusTimeout } from './modbus-link.ts'
 import { decodeBody, encodeRequest, ModbusError } from './modbus-telegram.ts'

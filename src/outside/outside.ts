@@ -1,5 +1,5 @@
 import { lookup as systemLookup } from 'node:dns'
-import type { Clock } from '../base/clock.ts'
+import type { Clock } from '../base/time/clock.ts'
 import { lazily } from '../base/lazily.ts'
 import { failedAnswer } from '../schema/outside/failed-answer.ts'
 import type { OutsideAnswer, OutsideCall, SerialPortView } from '../schema/outside/outside.ts'

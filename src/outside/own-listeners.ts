@@ -8,7 +8,7 @@ import {
 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
-import { canonicalAddress, kindOfAddress } from '../base/ip-address.ts'
+import { canonicalAddress, kindOfAddress } from '../base/network/ip-address.ts'
 
 /**
  * The host's own HTTP and MQTT are closed to plugins: whoever may call them commands the host. Every socket for a

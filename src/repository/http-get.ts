@@ -4,7 +4,7 @@ import { Agent as SecureAgent, request as requestSecurely } from 'node:https'
 import type { LookupFunction, Socket } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
-import { canonicalAddress, kindOfAddress } from '../base/ip-address.ts'
+import { canonicalAddress, kindOfAddress } from '../base/network/ip-address.ts'
 
 /** Milliseconds for which a connection is kept for the next file. */
 const keptIdle = 4_000

@@ -1,5 +1,5 @@
-import { basicAuthorization } from '../base/basic-authorization.ts'
-import type { Clock } from '../base/clock.ts'
+import { basicAuthorization } from '../base/network/basic-authorization.ts'
+import type { Clock } from '../base/time/clock.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 import { indexFile, signatureFile } from '../schema/manifest/repository-index.ts'
 import { isContainedPath } from './contained-file.ts'

@@ -1,5 +1,5 @@
-import { trimEndOf } from '../base/trim-end.ts'
-import { isJsonObject } from '../base/json.ts'
+import { trimEndOf } from '../base/text/trim-end.ts'
+import { isJsonObject } from '../base/text/json.ts'
 import type { ProblemDetail } from '../base/problem.ts'
 import { parseFullId } from '../schema/names/identifier.ts'
 import { parseJsonText } from '../schema/parsing/json-text.ts'

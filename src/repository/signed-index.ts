@@ -4,7 +4,7 @@ import {
   parsePublicKey,
   signingTime,
   verifyMinisign,
-} from '../base/minisign.ts'
+} from '../base/keys/minisign.ts'
 import { Problem } from '../base/problem.ts'
 import { indexFile, signatureFile } from '../schema/manifest/repository-index.ts'
 import type { RepositorySettings, SigningTimes } from './repository.ts'

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import { Problem, systemErrorCode } from '../base/problem.ts'
-import { writing } from '../base/storage-fault.ts'
+import { writing } from '../base/files/storage-fault.ts'
 import type { PluginIdentifier } from '../schema/names/identifier.ts'
 import {
   allFiles,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { dirname, join } from 'node:path'
-import { type FileSystem, syncDirectory as syncNames } from '../base/file-system.ts'
-import { makePrivateDirectory, privateFileMode } from '../base/private-files.ts'
+import { type FileSystem, syncDirectory as syncNames } from '../base/files/file-system.ts'
+import { makePrivateDirectory, privateFileMode } from '../base/files/private-files.ts'
 import { systemErrorCode } from '../base/problem.ts'
 
 /** Writing to the data directory so that it is on disk. */

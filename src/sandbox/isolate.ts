@@ -1,5 +1,5 @@
-import type { Json } from '../base/json.ts'
-import type { SerializedJson } from '../base/serialized-json.ts'
+import type { Json } from '../base/text/json.ts'
+import type { SerializedJson } from '../base/text/serialized-json.ts'
 import type { Connection, ConnectionListener, ConnectionTarget } from '../schema/outside/connection.ts'
 import type { HookDeclaration, HookOutcome, HookRequest } from '../schema/outside/hook.ts'
 import type { Exposure } from '../schema/plugin/exposure.ts'

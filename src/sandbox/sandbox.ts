@@ -1,6 +1,6 @@
-import type { Clock } from '../base/clock.ts'
-import type { Logger } from '../base/log.ts'
-import { serializeJson } from '../base/serialized-json.ts'
+import type { Clock } from '../base/time/clock.ts'
+import type { Logger } from '../base/log/log.ts'
+import { serializeJson } from '../base/text/serialized-json.ts'
 import {
   IsolateError,
   type IsolateErrorCode,

@@ -1,4 +1,4 @@
-import { logLevels } from '../base/log.ts'
+import { logLevels } from '../base/log/log.ts'
 
 /** Name, flag, variable and meaning of each setting (contract, section 1). */
 

@@ -1,4 +1,4 @@
-import { hostOfAddress, isLoopback } from '../base/loopback.ts'
+import { hostOfAddress, isLoopback } from '../base/network/loopback.ts'
 import { isFleetName } from '../schema/plugin/fleet-host.ts'
 import { bad, type SettingName, SettingsError } from './definitions.ts'
 import { partsOfList } from './values.ts'

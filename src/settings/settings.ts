@@ -1,4 +1,4 @@
-import { type LogLevel, logLevels } from '../base/log.ts'
+import { type LogLevel, logLevels } from '../base/log/log.ts'
 import type { ChosenLimits } from '../schema/plugin/plugin-limits.ts'
 import { bad, type SettingName } from './definitions.ts'
 import { type FleetSettings, readFleetSettings, readMemberId } from './fleet-settings.ts'

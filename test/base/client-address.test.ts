@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { test } from 'node:test'
-import { createClientAddresses, parseNetwork } from '../../src/base/client-address.ts'
+import { createClientAddresses, parseNetwork } from '../../src/base/network/client-address.ts'
 
 function requestFrom(peer: string, forwarded: string | undefined): IncomingMessage {
   const socket = Object.defineProperty(new Socket(), 'remoteAddress', { value: peer })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { cutText, messageBytesLimit, quoted } from '../../src/base/cut-text.ts'
+import { cutText, messageBytesLimit, quoted } from '../../src/base/text/cut-text.ts'
 
 test('a long text is cut, and says how large it was', () => {
   const cut = cutText('x'.repeat(8_000_000))

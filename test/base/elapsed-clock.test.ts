@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { createElapsedClock, systemElapsedSources } from '../../src/base/elapsed-clock.ts'
+import { createElapsedClock, systemElapsedSources } from '../../src/base/time/elapsed-clock.ts'
 
 function createMachine() {
   const times = { monotonic: 5_000, boot: 90_000, wall: 1e12 }

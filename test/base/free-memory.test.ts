@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { freeMemory } from '../../src/base/free-memory.ts'
+import { freeMemory } from '../../src/base/memory/free-memory.ts'
 import { until } from '../helpers/until.ts'
 
 const held = (): number => process.memoryUsage().arrayBuffers

@@ -8,8 +8,8 @@ import {
   ownCutOffTime,
   triesWindow,
   wrongTriesAllowed,
-} from '../../src/base/guess-limit.ts'
-import type { LogFields } from '../../src/base/log.ts'
+} from '../../src/base/network/guess-limit.ts'
+import type { LogFields } from '../../src/base/log/log.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 
 function limitAt(clock = createManualClock()) {

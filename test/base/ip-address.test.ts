@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { canonicalAddress, kindOfAddress } from '../../src/base/ip-address.ts'
+import { canonicalAddress, kindOfAddress } from '../../src/base/network/ip-address.ts'
 
 const cases: [text: string, canonical: string | undefined, kind: ReturnType<typeof kindOfAddress>][] = [
   ['127.0.0.1', '127.0.0.1', 'loopback'],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { jsonText } from '../../src/base/json.ts'
+import { jsonText } from '../../src/base/text/json.ts'
 
 const largeInteger = fc.bigInt(-(2n ** 69n), 2n ** 69n).map(Number)
 const value = fc.jsonValue({ noUnicodeString: false })

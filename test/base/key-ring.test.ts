@@ -4,9 +4,9 @@ import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { systemFileSystem } from '../../src/base/file-system.ts'
-import { addKey, parseKeys, readKeyFile } from '../../src/base/key-file.ts'
-import { createKeyRing, keyId, looksSealed, SecretKeyError } from '../../src/base/key-ring.ts'
+import { systemFileSystem } from '../../src/base/files/file-system.ts'
+import { addKey, parseKeys, readKeyFile } from '../../src/base/keys/key-file.ts'
+import { createKeyRing, keyId, looksSealed, SecretKeyError } from '../../src/base/keys/key-ring.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 const [old, young] = [randomBytes(32), randomBytes(32)]

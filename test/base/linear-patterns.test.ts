@@ -36,7 +36,7 @@ test('the linter knows an expression that is not linear, and looks at every sour
   for (const slow of ['/+$', '^(\\d+\\.?\\d*)+$', '(a|a)*b']) assert.notDeepEqual(complaints(slow), [], slow)
   assert.deepEqual(complaints('^[a-z0-9]+$'), [])
   const eslint = new ESLint({ cwd: root })
-  for (const file of ['src/base/redaction.ts', 'src/web/main.tsx', 'machines/host.ts']) {
+  for (const file of ['src/base/log/redaction.ts', 'src/web/main.tsx', 'machines/host.ts']) {
     const config = (await eslint.calculateConfigForFile(join(root, file))) as {
       rules: Record<string, unknown[]>
     }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createLogOutput } from '../../src/base/log-output.ts'
+import { createLogOutput } from '../../src/base/log/log-output.ts'
 
 /** An output that takes so many bytes at a time; in place of a number, the code with which it fails. */
 function setUp(...takes: (number | string)[]) {

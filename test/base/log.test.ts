@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { messageBytesLimit } from '../../src/base/cut-text.ts'
-import { visibleText } from '../../src/base/pretty-line.ts'
+import { messageBytesLimit } from '../../src/base/text/cut-text.ts'
+import { visibleText } from '../../src/base/log/pretty-line.ts'
 
 /** What a logger of its own process writes for these messages. */
 function written(format: 'pretty' | 'json', message: string, fields: object): string {
-  const log = JSON.stringify(join(import.meta.dirname, '..', '..', 'src', 'base', 'log.ts'))
+  const log = JSON.stringify(join(import.meta.dirname, '..', '..', 'src', 'base', 'log', 'log.ts'))
   const code =
     `import { createLogger } from ${log};` +
     `const { format, message, fields } = JSON.parse(process.env.LINE);` +

@@ -8,8 +8,8 @@ import {
   parsePublicKey,
   signingTime,
   verifyMinisign,
-} from '../../src/base/minisign.ts'
-import { makeSecretKey, parseSecretKey, signMinisign } from '../../src/base/minisign-secret-key.ts'
+} from '../../src/base/keys/minisign.ts'
+import { makeSecretKey, parseSecretKey, signMinisign } from '../../src/base/keys/minisign-secret-key.ts'
 import { messageOf } from '../../src/base/problem.ts'
 
 const fixtures = join(import.meta.dirname, '..', 'fixtures', 'minisign')

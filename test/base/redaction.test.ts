@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createRedactor, maskValue } from '../../src/base/redaction.ts'
+import { createRedactor, maskValue } from '../../src/base/log/redaction.ts'
 
 test('§3 a long value shows its first five characters, a short one nothing', () => {
   assert.deepEqual(['0123456789', 'abc', ''].map(maskValue), ['01234***', '***', '***'])

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isSecretFieldName, isSecretName } from '../../src/base/secret-names.ts'
+import { isSecretFieldName, isSecretName } from '../../src/base/log/secret-names.ts'
 
 /** Names by the part of them that ends with a word for a secret. */
 const secret: Record<string, string[]> = {

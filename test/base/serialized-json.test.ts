@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { serializedJson, serializeJson } from '../../src/base/serialized-json.ts'
+import { serializedJson, serializeJson } from '../../src/base/text/serialized-json.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 

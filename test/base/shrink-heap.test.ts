@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { shrinkHeap } from '../../src/base/shrink-heap.ts'
+import { shrinkHeap } from '../../src/base/memory/shrink-heap.ts'
 import { collectGarbage } from '../helpers/collect-garbage.ts'
 
 const megabytes = (): number => process.memoryUsage().heapTotal / 1024 / 1024

@@ -9,8 +9,8 @@ import {
   openTlsFiles,
   tlsReadInterval,
   tlsReadTime,
-} from '../../src/base/tls-files.ts'
-import { type TlsIdentity, validityOf } from '../../src/base/tls-identity.ts'
+} from '../../src/base/keys/tls-files.ts'
+import { type TlsIdentity, validityOf } from '../../src/base/keys/tls-identity.ts'
 import { createRecordingLogger } from '../bus/bus-fixture.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { trimEndOf } from '../../src/base/trim-end.ts'
+import { trimEndOf } from '../../src/base/text/trim-end.ts'
 
 test('what is at the end is cut off, and nothing else', () => {
   const cases = [

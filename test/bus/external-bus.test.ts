@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { systemClock } from '../../src/base/clock.ts'
+import { systemClock } from '../../src/base/time/clock.ts'
 import type { BusMessage } from '../../src/bus/bus.ts'
 import { createExternalBus, type ExternalBusSettings } from '../../src/bus/external/external-bus.ts'
 import {

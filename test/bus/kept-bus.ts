@@ -1,7 +1,7 @@
 import { cp, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { systemFileSystem } from '../../src/base/file-system.ts'
+import { systemFileSystem } from '../../src/base/files/file-system.ts'
 import type { EmbeddedBusSettings } from '../../src/bus/embedded/embedded-bus.ts'
 import { recordFolderName } from '../../src/bus/store/record-folder.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { systemClock } from '../../src/base/clock.ts'
+import { systemClock } from '../../src/base/time/clock.ts'
 import { createExternalBus, type BusSession } from '../../src/bus/external/external-bus.ts'
 import { takeOverClient } from '../../src/bus/external/take-over.ts'
 import { createTcpProxy } from '../helpers/tcp-proxy.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { systemClock } from '../../src/base/clock.ts'
+import { systemClock } from '../../src/base/time/clock.ts'
 import { createExternalBus } from '../../src/bus/external/external-bus.ts'
 import { until } from '../helpers/until.ts'
 import { createTcpProxy } from '../helpers/tcp-proxy.ts'

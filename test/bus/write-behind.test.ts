@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { roomDelays } from '../../src/base/room-delays.ts'
+import { roomDelays } from '../../src/base/files/room-delays.ts'
 import { type RecordFolder, RecordsUnavailable } from '../../src/bus/store/record-folder.ts'
 import {
   createWriteBehind,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts'
+import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
 import { assertAccessible, assertFitsWidth, showTheme } from '../helpers/browser.ts'
 import { writeFixtureRepository } from '../helpers/fixture-repository.ts'
 import { lampPlugin } from '../helpers/lamp-plugin.ts'

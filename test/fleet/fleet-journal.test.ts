@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { createKeyRing } from '../../src/base/key-ring.ts'
+import { createKeyRing } from '../../src/base/keys/key-ring.ts'
 import { openJournalStream } from '../../src/fleet/journal/journal-stream.ts'
 import { encodeMessage } from '../../src/fleet/journal/stream-message.ts'
 import { journalSubject } from '../../src/fleet/journal/subjects.ts'

@@ -2,9 +2,9 @@ import { after, before, type TestContext } from 'node:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { systemClock } from '../../src/base/clock.ts'
-import { systemFileSystem } from '../../src/base/file-system.ts'
-import { silentLogger } from '../../src/base/log.ts'
+import { systemClock } from '../../src/base/time/clock.ts'
+import { systemFileSystem } from '../../src/base/files/file-system.ts'
+import { silentLogger } from '../../src/base/log/log.ts'
 import {
   type FleetJournal,
   type FleetJournalSettings,

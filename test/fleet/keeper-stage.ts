@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
-import { systemClock } from '../../src/base/clock.ts'
-import { createElapsedClock } from '../../src/base/elapsed-clock.ts'
+import { systemClock } from '../../src/base/time/clock.ts'
+import { createElapsedClock } from '../../src/base/time/elapsed-clock.ts'
 import {
   createLeaseKeeper,
   type LeaseKeeper,

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { isJsonObject } from '../../src/base/json.ts'
+import { isJsonObject } from '../../src/base/text/json.ts'
 
 /** What borders are fuzzed with: texts and values that have hurt programs before, and mutations of good ones. */
 

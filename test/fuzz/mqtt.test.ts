@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import mqtt from 'mqtt'
-import type { LogFields, Logger } from '../../src/base/log.ts'
+import type { LogFields, Logger } from '../../src/base/log/log.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { brokenText, bytes, json, mutated, runs, text, wellFormed } from './arbitraries.ts'
 

@@ -7,8 +7,8 @@ import {
   parsePublicKey,
   signingTime,
   verifyMinisign,
-} from '../../src/base/minisign.ts'
-import { makeSecretKey, parseSecretKey, signMinisign } from '../../src/base/minisign-secret-key.ts'
+} from '../../src/base/keys/minisign.ts'
+import { makeSecretKey, parseSecretKey, signMinisign } from '../../src/base/keys/minisign-secret-key.ts'
 import { messageOf, Problem } from '../../src/base/problem.ts'
 import { mayClientPublish, maySubscribe } from '../../src/schema/manifest/topic-rights.ts'
 import { isFilter, isTopic } from '../../src/base/topic-filter.ts'

@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
-import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts'
+import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
 
 /** Operations that can be made to fail. */
 export type FileOperation =

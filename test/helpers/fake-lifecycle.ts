@@ -1,4 +1,4 @@
-import type { Json } from '../../src/base/json.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import { Problem } from '../../src/base/problem.ts'
 import type { ExposureView } from '../../src/lifecycle/lifecycle.ts'
 import type { Announcement, Lifecycle, PointView } from '../../src/lifecycle/lifecycle.ts'

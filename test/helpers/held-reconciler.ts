@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { type Clock, systemClock } from '../../src/base/clock.ts'
-import type { Logger } from '../../src/base/log.ts'
+import { type Clock, systemClock } from '../../src/base/time/clock.ts'
+import type { Logger } from '../../src/base/log/log.ts'
 import { reconcileDelay } from '../../src/lifecycle/supervision/reconciler.ts'
 
 /** A host's clock and log, with which what is left undone for a plugin is done when the test says so. */

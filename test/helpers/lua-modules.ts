@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import type { Json } from '../../src/base/json.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import { createByteBudget } from '../../src/sandbox/worker/budgets/byte-budget.ts'
 import { createLuaRuntime } from '../../src/sandbox/worker/lua/lua-runtime.ts'
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../../src/sandbox/worker/lua/lua-value.ts'

@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeSecretKey, type MinisignSecretKey, signMinisign } from '../../src/base/minisign-secret-key.ts'
+import {
+  makeSecretKey,
+  type MinisignSecretKey,
+  signMinisign,
+} from '../../src/base/keys/minisign-secret-key.ts'
 
 /** Repositories with signatures, made as an author makes them. */
 

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import mqtt from 'mqtt'
-import type { Json } from '../../src/base/json.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import type { PointView } from '../../src/lifecycle/lifecycle.ts'
 import type { LogEntry, Plugin } from '../../src/schema/plugin/plugin.ts'
 import type { FindersSettings } from '../../src/outside/outside.ts'

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Json } from '../../src/base/json.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import { checkConfig } from '../../src/lifecycle/manifests/config-rules.ts'
 import { normaliseFields } from '../../src/lifecycle/manifests/fields.ts'
 import { createHostEnvironment } from '../../src/lifecycle/permissions/plugin-environment.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JsonObject } from '../../src/base/json.ts'
+import type { JsonObject } from '../../src/base/text/json.ts'
 import { discoveryOf, removalOf } from '../../src/home-assistant/discovery-payload.ts'
 import {
   type ExposedComponent,

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../src/base/json.ts'
+import type { Json, JsonObject } from '../../src/base/text/json.ts'
 
 /**
  * What Home Assistant documents of its MQTT device discovery: the fields of each platform, the ones that it

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type TestContext, test } from 'node:test'
-import { systemClock } from '../../src/base/clock.ts'
-import type { ConnectionLimits } from '../../src/base/connections.ts'
+import { systemClock } from '../../src/base/time/clock.ts'
+import type { ConnectionLimits } from '../../src/base/network/connections.ts'
 import { createHttpServer } from '../../src/http/server.ts'
 
 async function start(context: TestContext, limits: ConnectionLimits) {

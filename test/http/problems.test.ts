@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import type { Logger } from '../../src/base/log.ts'
+import type { Logger } from '../../src/base/log/log.ts'
 import { Problem, type ProblemCode, problemTable } from '../../src/base/problem.ts'
 import {
   type FixturePlugin,

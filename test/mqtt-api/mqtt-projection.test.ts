@@ -1,4 +1,4 @@
-import { serializeJson } from '../../src/base/serialized-json.ts'
+import { serializeJson } from '../../src/base/text/serialized-json.ts'
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createMqttProjection } from '../../src/mqtt-api/mqtt-projection.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Json } from '../../src/base/json.ts'
+import type { Json } from '../../src/base/text/json.ts'
 import { controlValueFromText } from '../../src/mqtt-api/value-from-text.ts'
 
 const texts: [text: string, type: string | undefined, value: Json][] = [

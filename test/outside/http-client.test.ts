@@ -3,7 +3,7 @@ import { connect, createServer as createTcpServer, type AddressInfo } from 'node
 import { createServer } from 'node:http'
 import { test } from 'node:test'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
-import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { type Clock, systemClock } from '../../src/base/time/clock.ts'
 import { createCookieJars } from '../../src/outside/cookie-jars.ts'
 import { bodyLimits } from '../../src/schema/outside/outside.ts'
 import { createHttpClient, type HttpClient, type HttpClientSettings } from '../../src/outside/http-client.ts'

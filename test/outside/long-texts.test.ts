@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { messageBytesLimit } from '../../src/base/cut-text.ts'
-import { createRedactor } from '../../src/base/redaction.ts'
+import { messageBytesLimit } from '../../src/base/text/cut-text.ts'
+import { createRedactor } from '../../src/base/log/redaction.ts'
 import { printedBy, withOutside } from '../sandbox/outside-stage.ts'
 import { pluginSource } from '../sandbox/stage.ts'
 

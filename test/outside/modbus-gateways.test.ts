@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import jsmodbus from 'jsmodbus'
-import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { type Clock, systemClock } from '../../src/base/time/clock.ts'
 import {
   createModbusGateways,
   gatewayLimit,

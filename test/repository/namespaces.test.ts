@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type Logger, silentLogger } from '../../src/base/log.ts'
+import { type Logger, silentLogger } from '../../src/base/log/log.ts'
 import { type FixturePlugin, writeFixtureRepository } from '../helpers/fixture-repository.ts'
 import { startTestHost, type TestHost, type TestHostOptions } from '../helpers/test-host.ts'
 

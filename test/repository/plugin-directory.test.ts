@@ -3,7 +3,7 @@ import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { isMissingFiles } from '../../src/repository/plugin-directory.ts'
-import { writing } from '../../src/base/storage-fault.ts'
+import { writing } from '../../src/base/files/storage-fault.ts'
 import { clockPlugin, createStage, hash, problemOf, readTree, writeTree } from './repository-fixture.ts'
 
 const manifest = JSON.stringify({

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts'
-import { silentLogger } from '../../src/base/log.ts'
+import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
+import { silentLogger } from '../../src/base/log/log.ts'
 import {
   keptPlaces,
   pluginPlaces,

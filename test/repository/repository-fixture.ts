@@ -5,7 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { dirname, join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { type LogFields, type Logger, silentLogger } from '../../src/base/log.ts'
+import { type LogFields, type Logger, silentLogger } from '../../src/base/log/log.ts'
 import { Problem, type ProblemCode } from '../../src/base/problem.ts'
 import { createRepositoryCatalog, type RepositoryCatalogOptions } from '../../src/repository/catalog.ts'
 import { createPluginDirectory } from '../../src/repository/plugin-directory.ts'

@@ -288,7 +288,7 @@ test('a signature without a time is taken until one with a time was seen', async
   const { directory, catalog } = await createStage(context)
   const root = join(directory, 'repository')
   const repository = { ...pinned, url: root }
-  const { signMinisign } = await import('../../src/base/minisign-secret-key.ts')
+  const { signMinisign } = await import('../../src/base/keys/minisign-secret-key.ts')
   const { sign } = await import('node:crypto')
   const timeless = (tree: Tree): Tree => {
     const lines = signMinisign(Buffer.from(tree['plugins.json'] ?? ''), 'x', 0, key).split('\n')

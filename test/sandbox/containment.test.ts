@@ -1,4 +1,4 @@
-import { type SerializedJson, serializeJson } from '../../src/base/serialized-json.ts'
+import { type SerializedJson, serializeJson } from '../../src/base/text/serialized-json.ts'
 import { batchByteLimit } from '../../src/sandbox/worker/outbox.ts'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -1,4 +1,4 @@
-import { systemClock } from '../../src/base/clock.ts'
+import { systemClock } from '../../src/base/time/clock.ts'
 import {
   type ConnectionAllowance,
   createOutside,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { connectAsync, type MqttClient } from 'mqtt'
-import { type Clock, systemClock } from '../../src/base/clock.ts'
+import { type Clock, systemClock } from '../../src/base/time/clock.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 

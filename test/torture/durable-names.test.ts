@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { syncOfWrites } from '../helpers/failing-file-system.ts'
-import { type FileSystem, systemFileSystem } from '../../src/base/file-system.ts'
+import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
 import { snapshotFileName } from '../../src/journal/snapshot/snapshot.ts'
 import { startTestHost } from '../helpers/test-host.ts'
 

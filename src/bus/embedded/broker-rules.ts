@@ -1,9 +1,9 @@
 import type { AedesOptions, AuthenticateError, Client } from 'aedes'
-import { clientNetwork } from '../../base/client-address.ts'
-import type { GuessLimit } from '../../base/guess-limit.ts'
-import type { LogFields } from '../../base/log.ts'
+import { clientNetwork } from '../../base/network/client-address.ts'
+import type { GuessLimit } from '../../base/network/guess-limit.ts'
+import type { LogFields } from '../../base/log/log.ts'
 import { remembering } from '../../base/remembering.ts'
-import { createSecretCheck } from '../../base/secret-check.ts'
+import { createSecretCheck } from '../../base/keys/secret-check.ts'
 import { isBelow } from '../../base/topic-filter.ts'
 import {
   isBrokerInternal,

@@ -1,12 +1,16 @@
-import { type ClientAddresses, clientNetwork, createClientAddresses } from '../../base/client-address.ts'
-import { type Clock, withDeadline } from '../../base/clock.ts'
-import type { ConnectionLimits } from '../../base/connections.ts'
-import type { FileSystem } from '../../base/file-system.ts'
-import { createGuessLimit, type GuessLimit } from '../../base/guess-limit.ts'
-import type { Logger } from '../../base/log.ts'
-import type { TlsSource } from '../../base/tls-identity.ts'
+import {
+  type ClientAddresses,
+  clientNetwork,
+  createClientAddresses,
+} from '../../base/network/client-address.ts'
+import { type Clock, withDeadline } from '../../base/time/clock.ts'
+import type { ConnectionLimits } from '../../base/network/connections.ts'
+import type { FileSystem } from '../../base/files/file-system.ts'
+import { createGuessLimit, type GuessLimit } from '../../base/network/guess-limit.ts'
+import type { Logger } from '../../base/log/log.ts'
+import type { TlsSource } from '../../base/keys/tls-identity.ts'
 import { isBelow, isFilter, isTopic } from '../../base/topic-filter.ts'
-import { createWarner } from '../../base/warning.ts'
+import { createWarner } from '../../base/log/warning.ts'
 import type { WillRecord } from '../../schema/files/broker-record.ts'
 import { mayClientPublish, mayReceive } from '../../schema/manifest/topic-rights.ts'
 import { createTopics } from '../../schema/names/topics.ts'

@@ -1,5 +1,5 @@
 import type { IConnackPacket, IClientOptions, IPublishPacket, MqttClient } from 'mqtt'
-import type { Clock, ScheduledCall } from '../../base/clock.ts'
+import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import { messageOf } from '../../base/problem.ts'
 import { backOffDelay } from './back-off.ts'
 import {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { IConnackPacket, IPublishPacket, MqttClient } from 'mqtt'
-import { type Clock, withDeadline } from '../../base/clock.ts'
-import type { Logger } from '../../base/log.ts'
+import { type Clock, withDeadline } from '../../base/time/clock.ts'
+import type { Logger } from '../../base/log/log.ts'
 import { Problem } from '../../base/problem.ts'
 import { isRefusal, type ProtocolVersion } from './broker-client.ts'
 import { createBrokerConnection } from './broker-connection.ts'
@@ -13,7 +13,7 @@ import { createOutgoingQueue, type OutgoingMessage } from './outgoing-queue.ts'
 import { closedProblem, filterProblem, topicProblem } from '../problems.ts'
 import { isFilter, isTopic } from '../../base/topic-filter.ts'
 import { createTopics } from '../../schema/names/topics.ts'
-import { createWarner } from '../../base/warning.ts'
+import { createWarner } from '../../base/log/warning.ts'
 
 /** Milliseconds that the start waits for the broker; after that the host runs without, and goes on trying. */
 export const startTimeout = 5_000

@@ -1,4 +1,4 @@
-import { type Clock, withDeadline } from '../../base/clock.ts'
+import { type Clock, withDeadline } from '../../base/time/clock.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { MqttClient } from 'mqtt'
 import {

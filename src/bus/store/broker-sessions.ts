@@ -1,4 +1,4 @@
-import type { LogFields } from '../../base/log.ts'
+import type { LogFields } from '../../base/log/log.ts'
 import { filterMatches } from '../../base/topic-filter.ts'
 import {
   brokerRecordKey,

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import type { LogFields } from '../../base/log.ts'
+import type { LogFields } from '../../base/log/log.ts'
 import {
   type BrokerRecord,
   brokerRecordKey,

@@ -1,12 +1,12 @@
 import { arch, platform } from 'node:os'
 import { join } from 'node:path'
 import type { ClassicLevel } from 'classic-level'
-import type { Clock } from '../../base/clock.ts'
-import type { FileSystem } from '../../base/file-system.ts'
-import type { Logger } from '../../base/log.ts'
-import { makePrivateDirectory, takeRightsOfOthers } from '../../base/private-files.ts'
+import type { Clock } from '../../base/time/clock.ts'
+import type { FileSystem } from '../../base/files/file-system.ts'
+import type { Logger } from '../../base/log/log.ts'
+import { makePrivateDirectory, takeRightsOfOthers } from '../../base/files/private-files.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
-import { storageFault } from '../../base/storage-fault.ts'
+import { storageFault } from '../../base/files/storage-fault.ts'
 
 /**
  * A folder with records by key, in LevelDB (package `classic-level`). Why this one:

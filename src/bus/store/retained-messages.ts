@@ -1,4 +1,4 @@
-import type { LogFields } from '../../base/log.ts'
+import type { LogFields } from '../../base/log/log.ts'
 import { filterMatches, hasWildcard } from '../../base/topic-filter.ts'
 import { brokerRecordKey, encodeBrokerRecord, type RetainedRecord } from '../../schema/files/broker-record.ts'
 import { mayStayRetained } from '../../schema/manifest/topic-rights.ts'

@@ -1,8 +1,8 @@
-import type { Clock, ScheduledCall } from '../../base/clock.ts'
-import type { Logger } from '../../base/log.ts'
+import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import type { Logger } from '../../base/log/log.ts'
 import { messageOf } from '../../base/problem.ts'
-import { roomDelay } from '../../base/room-delays.ts'
-import { storageFault } from '../../base/storage-fault.ts'
+import { roomDelay } from '../../base/files/room-delays.ts'
+import { storageFault } from '../../base/files/storage-fault.ts'
 import { type RecordChange, type RecordFolder, type Records, RecordsUnavailable } from './record-folder.ts'
 
 /** Milliseconds after the first change in which it is written, together with all that followed. */

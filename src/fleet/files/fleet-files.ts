@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { NatsConnection } from '@nats-io/transport-node'
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import type { Integrity } from '../../schema/journal/journal-event.ts'
 import { retrying } from '../store/retrying.ts'
 import { StoreRefusedError } from '../store/store-errors.ts'

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../../base/json.ts'
+import { isJsonObject, type JsonObject } from '../../base/text/json.ts'
 import { decodeLine, encodeLine } from '../../journal/lines/journal-line.ts'
 import { parseValue } from '../../journal/lines/stored-line.ts'
 import { type Upcasters, upcasters } from '../../journal/lines/upcast.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts'
-import type { Logger } from '../../base/log.ts'
+import type { Clock } from '../../base/time/clock.ts'
+import type { Logger } from '../../base/log/log.ts'
 import { createKeyedMutex } from '../../base/mutex.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
 import type { AppendQueue, AppendQueueParts } from '../../journal/append-queue.ts'

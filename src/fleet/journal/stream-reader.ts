@@ -1,5 +1,5 @@
-import type { Clock, ScheduledCall } from '../../base/clock.ts'
-import type { Logger } from '../../base/log.ts'
+import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import type { Logger } from '../../base/log/log.ts'
 import { messageOf } from '../../base/problem.ts'
 import { createDoubt } from '../store/doubt.ts'
 import { StoreMissingError, StoreRefusedError } from '../store/store-errors.ts'

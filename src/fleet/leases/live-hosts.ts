@@ -1,5 +1,5 @@
 import type { NatsConnection } from '@nats-io/transport-node'
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import { retrying } from '../store/retrying.ts'
 import { StoreMissingError } from '../store/store-errors.ts'
 import { openStoreStream, type StoreStream } from '../store/store-stream.ts'

@@ -1,9 +1,9 @@
 import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import Type from 'typebox'
-import { type FileSystem, temporaryOf, writeFileAtomically } from '../../base/file-system.ts'
-import type { Logger } from '../../base/log.ts'
-import { privateFileMode } from '../../base/private-files.ts'
+import { type FileSystem, temporaryOf, writeFileAtomically } from '../../base/files/file-system.ts'
+import type { Logger } from '../../base/log/log.ts'
+import { privateFileMode } from '../../base/files/private-files.ts'
 import { messageOf } from '../../base/problem.ts'
 import { createParser } from '../../schema/parsing/parser.ts'
 

@@ -5,7 +5,7 @@ import {
   type NatsConnection,
   wsconnect,
 } from '@nats-io/transport-node'
-import { type FileSystem, systemFileSystem } from '../../base/file-system.ts'
+import { type FileSystem, systemFileSystem } from '../../base/files/file-system.ts'
 import { messageOf } from '../../base/problem.ts'
 import { keepNothing } from './keep-nothing.ts'
 import { StoreRefusedError, StoreUnreachableError } from './store-errors.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 
 /** Milliseconds after which a server that was cut off from the others knows it: then what is missing is gone. */
 const behindLimit = 15_000

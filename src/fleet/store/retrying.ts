@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import { StoreUnreachableError } from './store-errors.ts'
 
 /** Milliseconds until something that the store does not answer is given up, and between two tries. */

@@ -1,6 +1,6 @@
-import { hostOfAddress, isLoopback } from '../../base/loopback.ts'
+import { hostOfAddress, isLoopback } from '../../base/network/loopback.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
-import type { FileSystem } from '../../base/file-system.ts'
+import type { FileSystem } from '../../base/files/file-system.ts'
 import { StoreRefusedError } from './store-errors.ts'
 
 /** How the fleet's store is reached, and who this host is there: as the settings say it. */

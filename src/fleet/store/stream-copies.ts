@@ -5,7 +5,7 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
-import { systemClock } from '../../base/clock.ts'
+import { systemClock } from '../../base/time/clock.ts'
 import { StoreUnreachableError } from './store-errors.ts'
 
 /** How many copies the servers of the store keep of a stream: three where there are three of them. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { NatsConnection } from '@nats-io/transport-node'
-import type { KeyRing } from '../../base/key-ring.ts'
+import type { KeyRing } from '../../base/keys/key-ring.ts'
 import { decodeLine, encodeLine } from '../../journal/lines/journal-line.ts'
 import {
   entriesIn,

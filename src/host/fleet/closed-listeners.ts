@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
-import type { Clock, ScheduledCall } from '../../base/clock.ts'
-import { canonicalAddress } from '../../base/ip-address.ts'
-import { hostOfAddress } from '../../base/loopback.ts'
+import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import { canonicalAddress } from '../../base/network/ip-address.ts'
+import { hostOfAddress } from '../../base/network/loopback.ts'
 import type { HostState } from '../../journal/fold/evolve.ts'
 
 /** Where the hosts of a fleet and its store listen: whoever gets there commands all of them, so no plugin does. */

@@ -1,5 +1,5 @@
-import type { Logger } from '../../base/log.ts'
-import { jsonText } from '../../base/json.ts'
+import type { Logger } from '../../base/log/log.ts'
+import { jsonText } from '../../base/text/json.ts'
 import type { Bus } from '../../bus/bus.ts'
 import { coordinatorLease } from '../../fleet/leases/records.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'

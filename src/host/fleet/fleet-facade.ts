@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import { Problem } from '../../base/problem.ts'
 import { candidatesOf } from '../../fleet/leases/views.ts'
 import type { Journal } from '../../journal/journal.ts'

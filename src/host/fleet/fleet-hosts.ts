@@ -1,5 +1,5 @@
-import { quoted } from '../../base/cut-text.ts'
-import type { Clock } from '../../base/clock.ts'
+import { quoted } from '../../base/text/cut-text.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import { Problem } from '../../base/problem.ts'
 import type { FleetJournal } from '../../fleet/journal/fleet-journal.ts'
 import { coordinatorLease } from '../../fleet/leases/records.ts'

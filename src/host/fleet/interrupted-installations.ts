@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts'
-import type { Logger } from '../../base/log.ts'
+import type { Clock } from '../../base/time/clock.ts'
+import type { Logger } from '../../base/log/log.ts'
 import type { FleetJournal } from '../../fleet/journal/fleet-journal.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
 import { logFailure } from './log-failure.ts'

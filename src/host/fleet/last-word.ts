@@ -1,4 +1,4 @@
-import { type Clock, withDeadline } from '../../base/clock.ts'
+import { type Clock, withDeadline } from '../../base/time/clock.ts'
 import type { LeaseKeeper } from '../../fleet/leases/lease-keeper.ts'
 import { candidatesOf } from '../../fleet/leases/views.ts'
 import { holderOf, hostsFor } from './holders.ts'

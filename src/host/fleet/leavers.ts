@@ -1,4 +1,4 @@
-import { type Clock, withDeadline } from '../../base/clock.ts'
+import { type Clock, withDeadline } from '../../base/time/clock.ts'
 import type { StoreConnection } from '../../fleet/store/connect-store.ts'
 import { isConnected } from '../../fleet/store/keep-nothing.ts'
 

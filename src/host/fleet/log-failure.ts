@@ -1,4 +1,4 @@
-import type { Logger } from '../../base/log.ts'
+import type { Logger } from '../../base/log/log.ts'
 import { messageOf } from '../../base/problem.ts'
 
 /** Tells of a failure of something that nobody waits for. */

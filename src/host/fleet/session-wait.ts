@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import { StoreUnreachableError } from '../../fleet/store/store-errors.ts'
 
 /** For whatever may only be done by the one host of this name: waits until the store knows this one to be it. */

@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import Type from 'typebox'
-import type { Clock, ScheduledCall } from '../../base/clock.ts'
-import { type FileSystem, writeFileAtomically } from '../../base/file-system.ts'
-import type { Logger } from '../../base/log.ts'
-import { privateFileMode } from '../../base/private-files.ts'
+import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import { type FileSystem, writeFileAtomically } from '../../base/files/file-system.ts'
+import type { Logger } from '../../base/log/log.ts'
+import { privateFileMode } from '../../base/files/private-files.ts'
 import { createParser } from '../../schema/parsing/parser.ts'
 import { logFailure } from './log-failure.ts'
 

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import type { LeaseKeeper } from '../../fleet/leases/lease-keeper.ts'
 import type { Whereabouts } from '../../lifecycle/ownership.ts'
 import type { PluginError } from '../../schema/plugin/plugin.ts'

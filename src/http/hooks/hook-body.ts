@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import { Problem } from '../../base/problem.ts'
 import { hookBodyLimit } from '../../schema/outside/hook-limits.ts'
 import { tooMany } from './hook-places.ts'

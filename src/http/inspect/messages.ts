@@ -1,6 +1,6 @@
 import type { AnyStateMachine } from 'xstate'
-import { isJsonObject, type Json } from '../../base/json.ts'
-import { isSecretName } from '../../base/secret-names.ts'
+import { isJsonObject, type Json } from '../../base/text/json.ts'
+import { isSecretName } from '../../base/log/secret-names.ts'
 import type { PluginStateAt } from '../../lifecycle/lifecycle.ts'
 import type { JournalEventView } from '../../schema/journal/journal-event.ts'
 import { machineToJson } from '../machine-formats.ts'

@@ -1,4 +1,4 @@
-import { quoted } from '../../base/cut-text.ts'
+import { quoted } from '../../base/text/cut-text.ts'
 import type { Context } from 'koa'
 import { Problem, type ProblemCode } from '../../base/problem.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'

@@ -1,4 +1,4 @@
-import type { Json } from '../../base/json.ts'
+import type { Json } from '../../base/text/json.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import {
   ControlAnswer,

@@ -1,4 +1,4 @@
-import { cutText, cutTexts } from '../../base/cut-text.ts'
+import { cutText, cutTexts } from '../../base/text/cut-text.ts'
 import type { Fact } from '../../schema/journal/journal-event.ts'
 
 /**

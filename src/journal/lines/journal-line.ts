@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import type { JsonObject } from '../../base/json.ts'
-import { isJsonObject } from '../../base/json.ts'
+import type { JsonObject } from '../../base/text/json.ts'
+import { isJsonObject } from '../../base/text/json.ts'
 
 /**
  * One line of the journal: a JSON object whose last member, `checksum`, covers every byte before it. So a

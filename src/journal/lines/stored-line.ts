@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/json.ts'
+import type { JsonObject } from '../../base/text/json.ts'
 import type { JournalEvent } from '../../schema/journal/journal-event.ts'
 import { parseStoredEvent } from '../../schema/journal/stored-event.ts'
 import { withBoundedTexts } from '../fold/bounded-texts.ts'

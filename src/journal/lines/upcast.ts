@@ -1,4 +1,4 @@
-import type { JsonObject } from '../../base/json.ts'
+import type { JsonObject } from '../../base/text/json.ts'
 import { journalFormatVersion } from '../../schema/journal/journal-event.ts'
 
 /** Lifts a stored event from one format version to the next; the key is the version it takes. */

@@ -1,6 +1,6 @@
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { privateFileMode } from '../../base/private-files.ts'
+import { privateFileMode } from '../../base/files/private-files.ts'
 import { systemErrorCode } from '../../base/problem.ts'
 import { flockProgram, type KernelLock, nativeLock } from './kernel-lock.ts'
 import { takeLockFile } from './process-lock-file.ts'

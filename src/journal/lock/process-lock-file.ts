@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import Type from 'typebox'
-import { privateFileMode } from '../../base/private-files.ts'
+import { privateFileMode } from '../../base/files/private-files.ts'
 import { systemErrorCode } from '../../base/problem.ts'
 import { createParser } from '../../schema/parsing/parser.ts'
 

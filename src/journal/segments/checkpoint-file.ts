@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { type FileSystem, writeFileAtomically } from '../../base/file-system.ts'
-import { privateFileMode } from '../../base/private-files.ts'
+import { type FileSystem, writeFileAtomically } from '../../base/files/file-system.ts'
+import { privateFileMode } from '../../base/files/private-files.ts'
 import { type Checkpoint, parseCheckpoint } from '../../schema/journal/stored-state.ts'
 import { decodeLine, encodeLine } from '../lines/journal-line.ts'
 import { hashOfBeginning } from '../lines/line-reader.ts'

@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import type { FileSystem } from '../../base/file-system.ts'
+import type { FileSystem } from '../../base/files/file-system.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 
 const effectOnLast = 'it keeps a copy of the file, cuts it there and takes the settings from .host.json'

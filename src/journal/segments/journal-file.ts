@@ -7,8 +7,8 @@ import {
   syncAppended,
   syncDirectory,
   writeFileAtomically,
-} from '../../base/file-system.ts'
-import { privateFileMode } from '../../base/private-files.ts'
+} from '../../base/files/file-system.ts'
+import { privateFileMode } from '../../base/files/private-files.ts'
 import { openExisting } from './damaged-journal.ts'
 import { createNumberList, type NumberList } from './number-list.ts'
 import type { ReadSegments } from './read-segments.ts'

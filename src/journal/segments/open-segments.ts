@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { FileSystem } from '../../base/file-system.ts'
-import type { Logger } from '../../base/log.ts'
+import type { FileSystem } from '../../base/files/file-system.ts'
+import type { Logger } from '../../base/log/log.ts'
 import type { JournalEvent } from '../../schema/journal/journal-event.ts'
 import type { SegmentBase, StoredState } from '../../schema/journal/stored-state.ts'
 import { readCheckpoint } from './checkpoint-file.ts'

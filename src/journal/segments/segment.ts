@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { FileSystem } from '../../base/file-system.ts'
+import type { FileSystem } from '../../base/files/file-system.ts'
 import { parseSegmentBase, type SegmentBase } from '../../schema/journal/stored-state.ts'
 import { DamagedJournalError, openExisting } from './damaged-journal.ts'
 import { decodeLine } from '../lines/journal-line.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isJsonObject } from '../../base/json.ts'
-import { parsePublicKey } from '../../base/minisign.ts'
+import { isJsonObject } from '../../base/text/json.ts'
+import { parsePublicKey } from '../../base/keys/minisign.ts'
 import { type HostFile, InstalledEntry, RepositoryEntry } from '../../schema/journal/host-file.ts'
 import { escapePointer } from '../../schema/parsing/parser.ts'
 

@@ -1,10 +1,15 @@
 import { join } from 'node:path'
-import type { Clock, ScheduledCall } from '../../base/clock.ts'
-import { type FileSystem, replaceByTemporary, temporaryOf, writeTemporary } from '../../base/file-system.ts'
-import type { Logger } from '../../base/log.ts'
-import { privateFileMode } from '../../base/private-files.ts'
+import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import {
+  type FileSystem,
+  replaceByTemporary,
+  temporaryOf,
+  writeTemporary,
+} from '../../base/files/file-system.ts'
+import type { Logger } from '../../base/log/log.ts'
+import { privateFileMode } from '../../base/files/private-files.ts'
 import { messageOf } from '../../base/problem.ts'
-import { storageFault } from '../../base/storage-fault.ts'
+import { storageFault } from '../../base/files/storage-fault.ts'
 import type { HostFile } from '../../schema/journal/host-file.ts'
 import type { JournalEvent } from '../../schema/journal/journal-event.ts'
 import type { PluginState } from '../../schema/plugin/plugin.ts'

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { KnownRepository } from '../../../machines/host.ts'
-import type { FileSystem } from '../../base/file-system.ts'
-import { SecretKeyError } from '../../base/key-ring.ts'
+import type { FileSystem } from '../../base/files/file-system.ts'
+import { SecretKeyError } from '../../base/keys/key-ring.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import {
   type HostFile,

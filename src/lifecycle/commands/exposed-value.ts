@@ -1,5 +1,5 @@
-import { quoted } from '../../base/cut-text.ts'
-import { isJsonObject, type Json, type JsonObject, jsonText } from '../../base/json.ts'
+import { quoted } from '../../base/text/cut-text.ts'
+import { isJsonObject, type Json, type JsonObject, jsonText } from '../../base/text/json.ts'
 import { Problem } from '../../base/problem.ts'
 import { switchWord } from '../../schema/plugin/control-value.ts'
 import { choicesOf, type Exposure, type FeatureKind, featuresOf } from '../../schema/plugin/exposure.ts'

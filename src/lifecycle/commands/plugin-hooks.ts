@@ -1,4 +1,4 @@
-import { createSecretCheck } from '../../base/secret-check.ts'
+import { createSecretCheck } from '../../base/keys/secret-check.ts'
 import { Problem } from '../../base/problem.ts'
 import { decide } from '../../journal/fold/decide.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'

@@ -1,5 +1,5 @@
-import { quoted } from '../../base/cut-text.ts'
-import type { Json } from '../../base/json.ts'
+import { quoted } from '../../base/text/cut-text.ts'
+import type { Json } from '../../base/text/json.ts'
 import { Problem } from '../../base/problem.ts'
 import { requireInstalled } from '../../journal/fold/decide.ts'
 import { controlValueFor } from '../../schema/plugin/control-value.ts'

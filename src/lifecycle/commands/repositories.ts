@@ -1,4 +1,4 @@
-import { parsePublicKey } from '../../base/minisign.ts'
+import { parsePublicKey } from '../../base/keys/minisign.ts'
 import { createKeyedMutex } from '../../base/mutex.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
 import { remembering } from '../../base/remembering.ts'

@@ -1,5 +1,5 @@
 import { messageOf, Problem } from '../../base/problem.ts'
-import { writing } from '../../base/storage-fault.ts'
+import { writing } from '../../base/files/storage-fault.ts'
 import { decide, requireKept } from '../../journal/fold/decide.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
 import type { StagedPlugin } from '../../repository/repository.ts'

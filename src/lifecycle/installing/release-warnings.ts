@@ -1,4 +1,4 @@
-import type { Logger } from '../../base/log.ts'
+import type { Logger } from '../../base/log/log.ts'
 import type { Manifest } from '../../schema/manifest/manifest.ts'
 import type { PermissionEntry } from '../../schema/manifest/permissions.ts'
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isJsonObject } from '../../base/json.ts'
+import { isJsonObject } from '../../base/text/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
 import { allFields, type Field } from '../../schema/manifest/field.ts'
 import { escapePointer } from '../../schema/parsing/parser.ts'

@@ -1,4 +1,4 @@
-import { cutText } from '../../base/cut-text.ts'
+import { cutText } from '../../base/text/cut-text.ts'
 import type { PluginFact } from '../../schema/journal/journal-event.ts'
 import type { PluginError } from '../../schema/plugin/plugin.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'

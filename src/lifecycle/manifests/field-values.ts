@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isJsonObject, type JsonObject } from '../../base/json.ts'
+import { isJsonObject, type JsonObject } from '../../base/text/json.ts'
 import type { Field } from '../../schema/manifest/field.ts'
 import type { FieldType } from '../../schema/manifest/field-definition.ts'
 import { parseJsonText } from '../../schema/parsing/json-text.ts'

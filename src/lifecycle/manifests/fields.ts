@@ -1,4 +1,4 @@
-import { isSecretName } from '../../base/secret-names.ts'
+import { isSecretName } from '../../base/log/secret-names.ts'
 import type { Field } from '../../schema/manifest/field.ts'
 import type { ConfigDefinition } from '../../schema/manifest/field-definition.ts'
 import type { Manifest } from '../../schema/manifest/manifest.ts'

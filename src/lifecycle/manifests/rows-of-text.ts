@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from '../../base/json.ts'
+import type { Json, JsonObject } from '../../base/text/json.ts'
 import type { Field } from '../../schema/manifest/field.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
 import { converted, violations } from './field-values.ts'

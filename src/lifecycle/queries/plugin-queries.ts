@@ -1,4 +1,4 @@
-import { quoted } from '../../base/cut-text.ts'
+import { quoted } from '../../base/text/cut-text.ts'
 import { Problem } from '../../base/problem.ts'
 import { requireInstalled } from '../../journal/fold/decide.ts'
 import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'

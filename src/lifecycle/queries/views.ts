@@ -1,4 +1,4 @@
-import { cutText } from '../../base/cut-text.ts'
+import { cutText } from '../../base/text/cut-text.ts'
 import type { HostState, PluginSnapshot } from '../../journal/fold/evolve.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
 import { type Field, mapFields } from '../../schema/manifest/field.ts'

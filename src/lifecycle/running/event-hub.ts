@@ -1,6 +1,6 @@
-import { hasWildcard, partPattern } from '../../base/part-pattern.ts'
+import { hasWildcard, partPattern } from '../../base/text/part-pattern.ts'
 import { remembering } from '../../base/remembering.ts'
-import type { SerializedJson } from '../../base/serialized-json.ts'
+import type { SerializedJson } from '../../base/text/serialized-json.ts'
 
 /** `from`: full id of who has emitted it. */
 type Deliver = (name: string, data: SerializedJson, from: string) => void

@@ -1,4 +1,4 @@
-import { type SerializedJson, serializeJson } from '../../base/serialized-json.ts'
+import { type SerializedJson, serializeJson } from '../../base/text/serialized-json.ts'
 import { exposedState, type Exposure } from '../../schema/plugin/exposure.ts'
 import type { ExposureView } from '../lifecycle.ts'
 

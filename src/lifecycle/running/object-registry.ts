@@ -1,4 +1,4 @@
-import type { SerializedJson } from '../../base/serialized-json.ts'
+import type { SerializedJson } from '../../base/text/serialized-json.ts'
 
 /** Objects, sensors and controls of the loaded plugins, as the host knows them. */
 export interface ObjectRegistry {

@@ -1,6 +1,6 @@
-import type { Json } from '../../base/json.ts'
+import type { Json } from '../../base/text/json.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
-import { createRedactor } from '../../base/redaction.ts'
+import { createRedactor } from '../../base/log/redaction.ts'
 import type { InstalledFiles } from '../../repository/repository.ts'
 import { type Isolate, IsolateError, type Sandbox } from '../../sandbox/isolate.ts'
 import type { HookOutcome, HookRequest } from '../../schema/outside/hook.ts'

@@ -1,4 +1,4 @@
-import { logLevels } from '../../base/log.ts'
+import { logLevels } from '../../base/log/log.ts'
 import type { LogEntry } from '../../schema/plugin/plugin.ts'
 
 /** How many lines of each plugin are kept in memory: of warnings and errors, and of all others. */

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts'
-import type { SerializedJson } from '../../base/serialized-json.ts'
+import type { Clock } from '../../base/time/clock.ts'
+import type { SerializedJson } from '../../base/text/serialized-json.ts'
 import type { Watch } from '../../schema/outside/trigger.ts'
 import type { Checks } from '../permissions/guard.ts'
 import {

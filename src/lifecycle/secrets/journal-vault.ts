@@ -1,4 +1,4 @@
-import type { KeyRing } from '../../base/key-ring.ts'
+import type { KeyRing } from '../../base/keys/key-ring.ts'
 import type { Vault } from '../../journal/vault.ts'
 import { type KnownPlugins, secretPlaces } from './former-secrets.ts'
 import { createSecretVault } from './secret-vault.ts'

@@ -1,4 +1,4 @@
-import { isSecretName } from '../../base/secret-names.ts'
+import { isSecretName } from '../../base/log/secret-names.ts'
 import type { Field } from '../../schema/manifest/field.ts'
 import { escapePointer, unescapePointer } from '../../schema/parsing/parser.ts'
 

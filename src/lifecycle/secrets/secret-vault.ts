@@ -1,5 +1,5 @@
-import { isJsonObject } from '../../base/json.ts'
-import { type KeyRing, keyIdOf, looksSealed, SecretKeyError } from '../../base/key-ring.ts'
+import { isJsonObject } from '../../base/text/json.ts'
+import { type KeyRing, keyIdOf, looksSealed, SecretKeyError } from '../../base/keys/key-ring.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { Vault } from '../../journal/vault.ts'
 import { jsonDepthLimit } from '../../schema/parsing/json-text.ts'

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import { createFile, type FileSystem } from '../../base/file-system.ts'
-import type { Logger } from '../../base/log.ts'
-import { makePrivateDirectory, privateFileMode } from '../../base/private-files.ts'
+import { createFile, type FileSystem } from '../../base/files/file-system.ts'
+import type { Logger } from '../../base/log/log.ts'
+import { makePrivateDirectory, privateFileMode } from '../../base/files/private-files.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
 

@@ -1,8 +1,8 @@
 import { join } from 'node:path'
-import type { Clock } from '../../base/clock.ts'
-import { type FileSystem, temporaryOf, writeFileAtomically } from '../../base/file-system.ts'
-import type { Logger } from '../../base/log.ts'
-import { makePrivateDirectory, privateFileMode } from '../../base/private-files.ts'
+import type { Clock } from '../../base/time/clock.ts'
+import { type FileSystem, temporaryOf, writeFileAtomically } from '../../base/files/file-system.ts'
+import type { Logger } from '../../base/log/log.ts'
+import { makePrivateDirectory, privateFileMode } from '../../base/files/private-files.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import type { Bus } from '../../bus/bus.ts'
 import { decodeLine, encodeLine } from '../../journal/lines/journal-line.ts'
@@ -13,7 +13,7 @@ import {
   type RetainedAccount,
 } from '../../schema/plugin/retained-account.ts'
 import { parseRetainedFile, type RetainedFile } from '../../schema/files/retained-file.ts'
-import { createDelayedWrite, type DelayedWrite } from '../../base/delayed-write.ts'
+import { createDelayedWrite, type DelayedWrite } from '../../base/files/delayed-write.ts'
 
 /** Folder in the data directory; one file a plugin. */
 const folderName = '.retained'

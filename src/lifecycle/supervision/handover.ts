@@ -1,4 +1,4 @@
-import type { ScheduledCall } from '../../base/clock.ts'
+import type { ScheduledCall } from '../../base/time/clock.ts'
 import { messageOf } from '../../base/problem.ts'
 import { decide } from '../../journal/fold/decide.ts'
 import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'

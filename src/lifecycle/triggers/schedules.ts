@@ -1,4 +1,4 @@
-import type { Clock, ScheduledCall } from '../../base/clock.ts'
+import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { Schedule } from '../../schema/outside/trigger.ts'
 import { createNextTime, type NextTime } from './next-time.ts'

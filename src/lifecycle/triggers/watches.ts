@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Clock, ScheduledCall } from '../../base/clock.ts'
-import { partPattern } from '../../base/part-pattern.ts'
-import type { SerializedJson } from '../../base/serialized-json.ts'
+import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import { partPattern } from '../../base/text/part-pattern.ts'
+import type { SerializedJson } from '../../base/text/serialized-json.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import type { Watch } from '../../schema/outside/trigger.ts'
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { silentLogger } from '../../base/log.ts'
+import { silentLogger } from '../../base/log/log.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
 import type { FleetFiles } from '../../fleet/files/fleet-files.ts'
 import { type FleetJournal, openFleetJournal } from '../../fleet/journal/fleet-journal.ts'

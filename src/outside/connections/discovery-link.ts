@@ -1,4 +1,4 @@
-import type { Clock, ScheduledCall } from '../../base/clock.ts'
+import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import type { Finding, FoundService } from '../../schema/outside/discovery.ts'
 import type { Finder } from '../discovery/finder.ts'
 import type { Link, LinkEvents } from './link.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import type { ConnectionMessage, OpenedDetails } from '../../schema/outside/connection.ts'
 import type { Finders } from '../discovery/finders.ts'

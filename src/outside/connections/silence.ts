@@ -1,4 +1,4 @@
-import type { Clock, ScheduledCall } from '../../base/clock.ts'
+import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 
 /** Tells when nothing has come for a while. What waits to be read has come: while nobody reads there is no silence. */
 export interface Silence {

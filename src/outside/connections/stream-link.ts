@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import { endOf, type Link, type LinkEnd, type LinkEvents } from './link.ts'
 import { createSilence } from './silence.ts'
 

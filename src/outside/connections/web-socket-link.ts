@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import { WebSocket } from 'ws'
-import type { ScheduledCall } from '../../base/clock.ts'
+import type { ScheduledCall } from '../../base/time/clock.ts'
 import {
   connectionMessageLimit,
   connectTimeout,

@@ -1,4 +1,4 @@
-import type { ScheduledCall } from '../../base/clock.ts'
+import type { ScheduledCall } from '../../base/time/clock.ts'
 import { type DnsQuestion, type DnsRecord, readAnswer, writeQueries } from './dns-message.ts'
 import { createDueTimer } from './due-timer.ts'
 import type { FinderContext, FinderProtocol } from './finder.ts'

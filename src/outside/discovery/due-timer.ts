@@ -1,4 +1,4 @@
-import type { Clock, ScheduledCall } from '../../base/clock.ts'
+import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 
 /** One call for all that is due some time: it comes when the first of it is. */
 export interface DueTimer {

@@ -1,6 +1,6 @@
 import type { RemoteInfo } from 'node:dgram'
 import { networkInterfaces } from 'node:os'
-import type { Clock, ScheduledCall } from '../../base/clock.ts'
+import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { FoundService } from '../../schema/outside/discovery.ts'
 import type { ListNetworks } from '../networks.ts'

@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import type { ListNetworks } from '../networks.ts'
 import { createDnsSd, multicastDns } from './dns-sd.ts'
 import { createFinder, type Finder } from './finder.ts'

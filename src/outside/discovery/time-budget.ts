@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 
 /** A share of the processor's time, for what strangers cause. */
 export interface TimeBudget {

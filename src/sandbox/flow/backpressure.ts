@@ -1,4 +1,4 @@
-import { type Clock, type ScheduledCall, withDeadline } from '../../base/clock.ts'
+import { type Clock, type ScheduledCall, withDeadline } from '../../base/time/clock.ts'
 import type { SandboxLimits } from '../limits.ts'
 import { createTokenBucket } from './token-bucket.ts'
 

@@ -1,5 +1,5 @@
-import { type Clock, withDeadline } from '../../base/clock.ts'
-import type { Json } from '../../base/json.ts'
+import { type Clock, withDeadline } from '../../base/time/clock.ts'
+import type { Json } from '../../base/text/json.ts'
 import { Problem } from '../../base/problem.ts'
 import type { IsolateMessage } from '../../schema/worker/worker-protocol.ts'
 import { createDeferred, type Deferred } from './deferred.ts'

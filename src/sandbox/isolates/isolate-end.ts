@@ -1,4 +1,4 @@
-import { withDeadline } from '../../base/clock.ts'
+import { withDeadline } from '../../base/time/clock.ts'
 import { messageOf } from '../../base/problem.ts'
 import { noResources, type Resources } from '../../schema/plugin/plugin.ts'
 import type { IsolateMessage } from '../../schema/worker/worker-protocol.ts'

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Clock, ScheduledCall } from '../../base/clock.ts'
-import type { Logger } from '../../base/log.ts'
+import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import type { Logger } from '../../base/log/log.ts'
 import { type SandboxLimits, withChosen } from '../limits.ts'
 import type { WorkerSlot, WorkerSlots } from './worker-slot.ts'
 import { createWorkerThread, type WorkerThread } from './worker-thread.ts'

@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts'
-import type { Logger } from '../../base/log.ts'
+import type { Clock } from '../../base/time/clock.ts'
+import type { Logger } from '../../base/log/log.ts'
 import { IsolateError } from '../isolate.ts'
 import type { SandboxLimits } from '../limits.ts'
 import { createTurnWatchdog } from './turn-watchdog.ts'

@@ -1,4 +1,4 @@
-import type { Clock, ScheduledCall } from '../../base/clock.ts'
+import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import { type TurnRules, turnCells } from '../../schema/worker/turn-cells.ts'
 import type { SandboxLimits } from '../limits.ts'
 import type { ThreadTimes } from './thread-times.ts'

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { buildDirectory } from '../../base/build-directory.ts'
+import { buildDirectory } from '../../base/files/build-directory.ts'
 import { lazily } from '../../base/lazily.ts'
 import { turnCells } from '../../schema/worker/turn-cells.ts'
 import { unpackCodeCache } from './code-cache.ts'

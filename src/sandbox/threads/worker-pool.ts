@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
-import type { Clock, ScheduledCall } from '../../base/clock.ts'
-import type { Logger } from '../../base/log.ts'
+import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import type { Logger } from '../../base/log/log.ts'
 import { messageOf } from '../../base/problem.ts'
 import { IsolateError, type IsolateSource } from '../isolate.ts'
 import { type ChosenLimits, workersOwnLimits } from '../../schema/plugin/plugin-limits.ts'

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { type MessagePort, Worker } from 'node:worker_threads'
-import type { Clock } from '../../base/clock.ts'
-import type { Logger } from '../../base/log.ts'
+import type { Clock } from '../../base/time/clock.ts'
+import type { Logger } from '../../base/log/log.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import {
   type HostMessage,

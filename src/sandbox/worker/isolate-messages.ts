@@ -1,4 +1,4 @@
-import type { Redactor } from '../../base/redaction.ts'
+import type { Redactor } from '../../base/log/redaction.ts'
 import type { HostMessage, WorkerMessage } from '../../schema/worker/worker-protocol.ts'
 import type { Inbox } from './inbox.ts'
 import type { ReceivedCall } from './calls/local-calls.ts'

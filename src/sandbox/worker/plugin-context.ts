@@ -1,5 +1,5 @@
-import type { Clock } from '../../base/clock.ts'
-import type { Json } from '../../base/json.ts'
+import type { Clock } from '../../base/time/clock.ts'
+import type { Json } from '../../base/text/json.ts'
 import type { HookOutcome } from '../../schema/outside/hook.ts'
 import type { ForeignCallPermission } from '../../schema/worker/plugin-call.ts'
 import type { FrameWriter } from '../../schema/worker/message-frames.ts'
@@ -20,7 +20,7 @@ import type {
   ForeignCallers,
 } from './limits/foreign-callers.ts'
 import type { PluginLog } from './plugin-log.ts'
-import type { Redactor } from '../../base/redaction.ts'
+import type { Redactor } from '../../base/log/redaction.ts'
 import type { ResourceRegistry } from './limits/resource-registry.ts'
 
 /** Global tables of the plugin API. */

@@ -2,7 +2,7 @@ import type { LogEntry } from '../../schema/plugin/plugin.ts'
 import type { LogLine } from '../../schema/worker/log-line.ts'
 import type { FrameWriter } from '../../schema/worker/message-frames.ts'
 import { LuaError } from './lua/lua-value.ts'
-import type { Redactor } from '../../base/redaction.ts'
+import type { Redactor } from '../../base/log/redaction.ts'
 
 /** Writes the plugin's log; every line passes the redactor. */
 export interface PluginLog {

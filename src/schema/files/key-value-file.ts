@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { isJson, type Json } from '../../base/json.ts'
+import { isJson, type Json } from '../../base/text/json.ts'
 import { createParser, type Parsed } from '../parsing/parser.ts'
 
 /** A plugin's stored values, as they are on disk and in the store of a fleet. */

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../base/json.ts'
+import { isJsonObject } from '../../base/text/json.ts'
 
 // Without schemas, so that the pages can use it too.
 

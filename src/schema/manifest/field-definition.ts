@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import { isJsonObject } from '../../base/json.ts'
+import { isJsonObject } from '../../base/text/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
 import { createParser, type Parsed } from '../parsing/parser.ts'
 

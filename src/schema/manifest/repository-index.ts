@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import type { JsonObject } from '../../base/json.ts'
+import type { JsonObject } from '../../base/text/json.ts'
 import { ShortId } from '../names/identifier-schema.ts'
 import { AnyKey, pluginFileLimit, RelativePath, SemanticVersion } from './manifest.ts'
 import {

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../base/text/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
 import { escapePointer, type Parsed, type Parser, unescapePointer } from './parser.ts'
 

@@ -1,4 +1,4 @@
-import type { Json } from '../../base/json.ts'
+import type { Json } from '../../base/text/json.ts'
 
 /** What a control takes (plugin API, section 7), for the host that is asked and the worker that does it. Pure. */
 

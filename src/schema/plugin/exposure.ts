@@ -1,6 +1,6 @@
 import Type, { type Static } from 'typebox'
-import { isJsonObject, type Json } from '../../base/json.ts'
-import type { SerializedJson } from '../../base/serialized-json.ts'
+import { isJsonObject, type Json } from '../../base/text/json.ts'
+import type { SerializedJson } from '../../base/text/serialized-json.ts'
 import { deviceIdPattern, type ExposedComponent, exposedComponents } from './exposed-components.ts'
 import { Text, textLimits } from '../parsing/text.ts'
 

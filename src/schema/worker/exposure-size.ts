@@ -1,4 +1,4 @@
-import { approximateSize } from '../../base/json-size.ts'
+import { approximateSize } from '../../base/text/json-size.ts'
 import type { Exposure } from '../plugin/exposure.ts'
 
 /** Bytes of all that one plugin exposes, without the values: Home Assistant is told of all of it in one message. */

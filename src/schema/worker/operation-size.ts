@@ -1,5 +1,5 @@
-import { approximateSize } from '../../base/json-size.ts'
-import type { Json } from '../../base/json.ts'
+import { approximateSize } from '../../base/text/json-size.ts'
+import type { Json } from '../../base/text/json.ts'
 import type { ConnectionTarget } from '../outside/connection.ts'
 import { exposureSize } from './exposure-size.ts'
 import type { HttpRequest } from '../outside/outside.ts'

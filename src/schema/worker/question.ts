@@ -1,5 +1,5 @@
 import Type, { type Static } from 'typebox'
-import type { Json } from '../../base/json.ts'
+import type { Json } from '../../base/text/json.ts'
 import { HookDeclaration } from '../outside/hook.ts'
 import {
   ForeignCallPermission,

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { isJson, type Json } from '../../base/json.ts'
+import { isJson, type Json } from '../../base/text/json.ts'
 import { Text, textLimits } from '../parsing/text.ts'
 
 /** Fields of what a worker says, whatever it says. */

@@ -1,6 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
 import Type, { type Static } from 'typebox'
-import type { Json } from '../../base/json.ts'
+import type { Json } from '../../base/text/json.ts'
 import { messageOf } from '../../base/problem.ts'
 import { readFromWorker } from './call-frames.ts'
 import { creditLimit } from './flow-cells.ts'

@@ -1,4 +1,4 @@
-import { jsonText } from '../../base/json.ts'
+import { jsonText } from '../../base/text/json.ts'
 import type { PermissionEntry } from '../../schema/manifest/permissions.ts'
 import { fleetDetailOf } from './fleet-words.ts'
 import { permissionsInWords } from './permission-words.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemClock } from '../../../src/base/clock.ts'
+import { systemClock } from '../../../src/base/time/clock.ts'
 import { createClosedListeners } from '../../../src/host/fleet/closed-listeners.ts'
 import { fold, initialState } from '../../../src/journal/fold/evolve.ts'
 import { stampFacts } from '../../../src/journal/fold/stamp.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Logger } from '../../../src/base/log.ts'
+import type { Logger } from '../../../src/base/log/log.ts'
 import { createRecordingLogger } from '../../bus/bus-fixture.ts'
 import { standardFixtures } from '../../helpers/fixture-repository.ts'
 import { until } from '../../helpers/until.ts'

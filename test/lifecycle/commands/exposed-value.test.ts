@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Json } from '../../../src/base/json.ts'
+import type { Json } from '../../../src/base/text/json.ts'
 import { Problem } from '../../../src/base/problem.ts'
 import { checkExposedControl, checkExposedValue } from '../../../src/lifecycle/commands/exposed-value.ts'
 import { exposedValueFromText } from '../../../src/mqtt-api/value-from-text.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { serializeJson } from '../../../src/base/serialized-json.ts'
+import { serializeJson } from '../../../src/base/text/serialized-json.ts'
 import { initialPlugin } from '../../../src/journal/fold/evolve.ts'
 import { createPluginPoints } from '../../../src/lifecycle/commands/plugin-points.ts'
 import type { LifecycleContext } from '../../../src/lifecycle/context.ts'

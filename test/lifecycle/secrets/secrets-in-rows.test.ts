@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
-import { createKeyRing } from '../../../src/base/key-ring.ts'
+import { createKeyRing } from '../../../src/base/keys/key-ring.ts'
 import { normaliseFields } from '../../../src/lifecycle/manifests/fields.ts'
 import { restoreSecrets } from '../../../src/lifecycle/secrets/restore-secrets.ts'
 import { createSecretVault } from '../../../src/lifecycle/secrets/secret-vault.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { silentLogger } from '../../../src/base/log.ts'
+import { silentLogger } from '../../../src/base/log/log.ts'
 import { endLatestFirst } from '../../helpers/end-latest-first.ts'
 import { startTestHost } from '../../helpers/test-host.ts'
 

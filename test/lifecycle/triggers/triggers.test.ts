@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Clock, systemClock } from '../../../src/base/clock.ts'
+import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
 import { startTestHost, type TestHost } from '../../helpers/test-host.ts'
 import { until } from '../../helpers/until.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Json } from '../../../src/base/json.ts'
-import { type SerializedJson, serializeJson } from '../../../src/base/serialized-json.ts'
+import type { Json } from '../../../src/base/text/json.ts'
+import { type SerializedJson, serializeJson } from '../../../src/base/text/serialized-json.ts'
 import {
   createWatches,
   type PresentValue,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import type { Json } from '../../../src/base/json.ts'
+import type { Json } from '../../../src/base/text/json.ts'
 import { fromPlain, fromPlainInSteps, toPlain } from '../../../src/sandbox/worker/lua/plain.ts'
 import { bytes, createState } from './lua-state.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Json } from '../../../src/base/json.ts'
+import type { Json } from '../../../src/base/text/json.ts'
 import { controlValueFor } from '../../../src/schema/plugin/control-value.ts'
 
 const typed: [type: string | undefined, value: Json, accepted: Json | undefined][] = [

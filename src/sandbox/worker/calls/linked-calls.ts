@@ -1,4 +1,4 @@
-import { cutText } from '../../../base/cut-text.ts'
+import { cutText } from '../../../base/text/cut-text.ts'
 import { linkCells } from '../../../schema/worker/link-cells.ts'
 import type { LinkMessage } from '../../../schema/worker/link-message.ts'
 import type { PluginCallOutcome, Reference, SerializedValues } from '../../../schema/worker/plugin-call.ts'

@@ -1,4 +1,4 @@
-import { cutText } from '../../../base/cut-text.ts'
+import { cutText } from '../../../base/text/cut-text.ts'
 import type { PluginCall, PluginCallOutcome, Reference } from '../../../schema/worker/plugin-call.ts'
 import type { UrgentMessage } from '../../../schema/worker/worker-protocol.ts'
 import type { Question } from '../../../schema/worker/question.ts'

@@ -1,4 +1,4 @@
-import { jsonText } from '../../../base/json.ts'
+import { jsonText } from '../../../base/text/json.ts'
 import { calendarFields, formatDate } from '../lua/text/calendar.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import { numberText } from '../lua/text/number-text.ts'

@@ -1,5 +1,5 @@
-import type { Json, JsonObject } from '../../../base/json.ts'
-import { valueOverhead } from '../../../base/json-size.ts'
+import type { Json, JsonObject } from '../../../base/text/json.ts'
+import { valueOverhead } from '../../../base/text/json-size.ts'
 import { type ByteBudget, createByteBudget } from '../budgets/byte-budget.ts'
 import { toBytes, toUnicode } from './text/bytes.ts'
 import type { LuaRuntime, LuaTable, LuaValue } from './lua-value.ts'

@@ -1,5 +1,5 @@
 import { lazily } from '../../../base/lazily.ts'
-import type { Redactor } from '../../../base/redaction.ts'
+import type { Redactor } from '../../../base/log/redaction.ts'
 import { flowCells } from '../../../schema/worker/flow-cells.ts'
 import type { PluginCallOutcome, Reference, SerializedValues } from '../../../schema/worker/plugin-call.ts'
 import { callDepthLimit, type PluginOperation } from '../../../schema/worker/plugin-call-limits.ts'

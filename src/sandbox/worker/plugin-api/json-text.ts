@@ -1,4 +1,4 @@
-import { type Json, jsonText } from '../../../base/json.ts'
+import { type Json, jsonText } from '../../../base/text/json.ts'
 import { deepest } from '../lua/plain.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'

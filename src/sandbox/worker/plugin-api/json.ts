@@ -1,4 +1,4 @@
-import { jsonText } from '../../../base/json.ts'
+import { jsonText } from '../../../base/text/json.ts'
 import { type HostFunction, InSteps, type LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
 import { foreignCallerJsonValues } from '../limits/foreign-callers.ts'

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../../../base/json.ts'
+import { isJsonObject, type Json } from '../../../base/text/json.ts'
 import { messageOf } from '../../../base/problem.ts'
 import { keyValueSize } from '../../../schema/worker/operation-size.ts'
 import type { KeyValue } from '../../../schema/worker/operation.ts'

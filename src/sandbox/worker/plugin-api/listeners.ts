@@ -1,5 +1,5 @@
-import type { Json } from '../../../base/json.ts'
-import { approximateSize } from '../../../base/json-size.ts'
+import type { Json } from '../../../base/text/json.ts'
+import { approximateSize } from '../../../base/text/json-size.ts'
 import type { LuaFunction } from '../lua/lua-value.ts'
 import { roomFor, type ForeignCaller } from '../limits/foreign-callers.ts'
 

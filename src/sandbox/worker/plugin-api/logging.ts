@@ -1,8 +1,8 @@
 import type { LogEntry } from '../../../schema/plugin/plugin.ts'
 import type { HostFunction, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { maskValue } from '../../../base/redaction.ts'
-import { isSecretFieldName } from '../../../base/secret-names.ts'
+import { maskValue } from '../../../base/log/redaction.ts'
+import { isSecretFieldName } from '../../../base/log/secret-names.ts'
 import { isTable, optionalText, textOf } from '../lua/arguments.ts'
 
 /** `plugin:log`, `plugin:logSafe` and `Logger` (plugin API, section 3). */

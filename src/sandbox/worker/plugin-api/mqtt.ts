@@ -1,4 +1,4 @@
-import { jsonText } from '../../../base/json.ts'
+import { jsonText } from '../../../base/text/json.ts'
 import { remembering } from '../../../base/remembering.ts'
 import { isBelow } from '../../../base/topic-filter.ts'
 import { refusalSentence } from '../../../schema/manifest/permission-refusal.ts'

@@ -1,4 +1,4 @@
-import type { Clock, ScheduledCall } from '../../../base/clock.ts'
+import type { Clock, ScheduledCall } from '../../../base/time/clock.ts'
 
 /** Values that one window collects before it sends them early. */
 const collectionLimit = 10_000

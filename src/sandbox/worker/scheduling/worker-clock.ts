@@ -1,4 +1,4 @@
-import { type Clock, systemClock } from '../../../base/clock.ts'
+import { type Clock, systemClock } from '../../../base/time/clock.ts'
 
 /** The system's clock, read without `performance`, which a new worker would have to load first. */
 export const workerClock: Clock = {

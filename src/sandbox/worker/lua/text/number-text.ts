@@ -1,5 +1,5 @@
-import { integerText } from '../../../../base/json.ts'
-import { trimEndOf } from '../../../../base/trim-end.ts'
+import { integerText } from '../../../../base/text/json.ts'
+import { trimEndOf } from '../../../../base/text/trim-end.ts'
 
 /** How numbers are read from text and written as text. Pure. */
 

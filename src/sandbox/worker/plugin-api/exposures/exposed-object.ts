@@ -1,5 +1,5 @@
 import { lazily } from '../../../../base/lazily.ts'
-import { isJsonObject, type Json, type JsonObject } from '../../../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../../../base/text/json.ts'
 import type { ExposedComponent } from '../../../../schema/plugin/exposure.ts'
 import { featuresOf } from '../../../../schema/plugin/exposed-components.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Json, JsonObject } from '../../../../base/json.ts'
+import type { Json, JsonObject } from '../../../../base/text/json.ts'
 import type { ExposedComponent, Exposure } from '../../../../schema/plugin/exposure.ts'
 import { featuresOf } from '../../../../schema/plugin/exposed-components.ts'
 import type { PluginContext } from '../../plugin-context.ts'

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject, jsonText } from '../../../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, jsonText } from '../../../../base/text/json.ts'
 import type { FeatureKind } from '../../../../schema/plugin/exposure.ts'
 
 /** What objects give, as the features of their exposure have it. Pure functions; null: nobody knows. */

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isJsonObject, type Json, type JsonObject, jsonText } from '../../../../base/json.ts'
+import { isJsonObject, type Json, type JsonObject, jsonText } from '../../../../base/text/json.ts'
 import type { ExposedComponent, Exposure } from '../../../../schema/plugin/exposure.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'

@@ -1,4 +1,4 @@
-import { isJsonObject, type Json } from '../../../../base/json.ts'
+import { isJsonObject, type Json } from '../../../../base/text/json.ts'
 import type { HttpAnswer } from '../../../../schema/outside/outside.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'

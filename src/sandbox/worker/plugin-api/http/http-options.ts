@@ -1,5 +1,5 @@
 import { isGeneratedHeader } from '../../../../schema/outside/generated-headers.ts'
-import { jsonText } from '../../../../base/json.ts'
+import { jsonText } from '../../../../base/text/json.ts'
 import { fits, textLimits } from '../../../../schema/parsing/text-limits.ts'
 import type { HttpMethod, HttpRequest } from '../../../../schema/outside/outside.ts'
 import {

@@ -4,8 +4,8 @@ import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import type { ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { maskValue } from '../../../../base/redaction.ts'
-import { isSecretFieldName } from '../../../../base/secret-names.ts'
+import { maskValue } from '../../../../base/log/redaction.ts'
+import { isSecretFieldName } from '../../../../base/log/secret-names.ts'
 import {
   bytesOf,
   functionArgument,

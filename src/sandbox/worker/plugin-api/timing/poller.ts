@@ -1,4 +1,4 @@
-import type { Clock, ScheduledCall } from '../../../../base/clock.ts'
+import type { Clock, ScheduledCall } from '../../../../base/time/clock.ts'
 
 export interface PollerStats<E> {
   /** Started and not stopped. */

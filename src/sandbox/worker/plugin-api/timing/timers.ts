@@ -1,4 +1,4 @@
-import type { ScheduledCall } from '../../../../base/clock.ts'
+import type { ScheduledCall } from '../../../../base/time/clock.ts'
 import type { LuaFunction, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import { createMakers, type ForeignCaller } from '../../limits/foreign-callers.ts'

@@ -1,5 +1,5 @@
 import { lazily } from '../../../../base/lazily.ts'
-import type { Json } from '../../../../base/json.ts'
+import type { Json } from '../../../../base/text/json.ts'
 import type { LuaTable, LuaValue, TableKey } from '../../lua/lua-value.ts'
 import { numberText } from '../../lua/text/number-text.ts'
 import type { ForeignCaller } from '../../limits/foreign-callers.ts'

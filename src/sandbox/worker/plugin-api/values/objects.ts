@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, jsonText } from '../../../../base/json.ts'
+import { isJsonObject, type Json, jsonText } from '../../../../base/text/json.ts'
 import type { LuaValue } from '../../lua/lua-value.ts'
 import { createMakers, roomFor, type ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'

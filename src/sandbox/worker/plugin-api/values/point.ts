@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Json, jsonText } from '../../../../base/json.ts'
+import { type Json, jsonText } from '../../../../base/text/json.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import { callLua, type Steps } from '../../lua/steps.ts'
 import type {

@@ -1,5 +1,5 @@
-import type { ScheduledCall } from '../../../../base/clock.ts'
-import type { Json } from '../../../../base/json.ts'
+import type { ScheduledCall } from '../../../../base/time/clock.ts'
+import type { Json } from '../../../../base/text/json.ts'
 import { controlValueFor } from '../../../../schema/plugin/control-value.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'

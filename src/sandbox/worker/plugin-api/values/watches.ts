@@ -1,5 +1,5 @@
-import { serializedJson } from '../../../../base/serialized-json.ts'
-import { partPattern } from '../../../../base/part-pattern.ts'
+import { serializedJson } from '../../../../base/text/serialized-json.ts'
+import { partPattern } from '../../../../base/text/part-pattern.ts'
 import type { Watch } from '../../../../schema/outside/trigger.ts'
 import type { LuaFunction, LuaValue } from '../../lua/lua-value.ts'
 import type { CallerAwareSteps } from '../../limits/foreign-callers.ts'

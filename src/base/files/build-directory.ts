@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
  */
 export function buildDirectory(part: 'worker' | 'web'): URL {
   if (!import.meta.url.endsWith('.ts')) return new URL('.', import.meta.url)
-  const root = new URL('../../', import.meta.url)
+  const root = new URL('../../../', import.meta.url)
   const build = fileURLToPath(new URL('scripts/build.mjs', root))
   const { status, stderr } = spawnSync(process.execPath, [build, part], { encoding: 'utf8' })
   if (status !== 0) throw new Error(`The ${part} could not be built: ${stderr}`)

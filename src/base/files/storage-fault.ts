@@ -1,4 +1,4 @@
-import { Problem, systemErrorCode } from './problem.ts'
+import { Problem, systemErrorCode } from '../problem.ts'
 
 /** Saying plainly why the data directory cannot be written. */
 

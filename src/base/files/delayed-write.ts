@@ -1,4 +1,4 @@
-import type { Clock, ScheduledCall } from './clock.ts'
+import type { Clock, ScheduledCall } from '../time/clock.ts'
 
 /** Longest time in ms that a change waits before it is written (plugin-api.md: on disk within a second). */
 export const writeDelay = 500

@@ -1,5 +1,5 @@
 import { MessageChannel } from 'node:worker_threads'
-import { lazily } from './lazily.ts'
+import { lazily } from '../lazily.ts'
 
 /** Bytes from which it pays. */
 const worthwhile = 64 * 1024

@@ -1,7 +1,7 @@
 import { dirname, join } from 'node:path'
 import { type FileSystem, syncDirectory } from './file-system.ts'
-import type { Logger } from './log.ts'
-import { messageOf, systemErrorCode } from './problem.ts'
+import type { Logger } from '../log/log.ts'
+import { messageOf, systemErrorCode } from '../problem.ts'
 
 /** Mode of every file that may hold secrets: only the owner reads it. */
 export const privateFileMode = 0o600

@@ -1,4 +1,4 @@
-import type { Clock } from './clock.ts'
+import type { Clock } from '../time/clock.ts'
 import type { LogFields, Logger } from './log.ts'
 
 /** Milliseconds between two warnings with the same words: a client can cause thousands in a second. */

@@ -1,5 +1,5 @@
 import { pino, stdTimeFunctions } from 'pino'
-import { cutText, cutTexts } from './cut-text.ts'
+import { cutText, cutTexts } from '../text/cut-text.ts'
 import { createLogOutput } from './log-output.ts'
 import { prettyLine } from './pretty-line.ts'
 

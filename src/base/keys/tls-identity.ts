@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
-import { messageOf } from './problem.ts'
+import { messageOf } from '../problem.ts'
 
 /** What a server shows of itself on encrypted connections. */
 export interface TlsIdentity {

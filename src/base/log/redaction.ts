@@ -1,4 +1,4 @@
-import { cutText, messageBytesLimit } from './cut-text.ts'
+import { cutText, messageBytesLimit } from '../text/cut-text.ts'
 
 /** What stands in place of something secret. */
 const mask = '***'

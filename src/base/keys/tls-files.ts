@@ -1,7 +1,7 @@
-import { type Clock, type ScheduledCall, withDeadline } from './clock.ts'
-import type { FileSystem } from './file-system.ts'
-import type { Logger } from './log.ts'
-import { messageOf } from './problem.ts'
+import { type Clock, type ScheduledCall, withDeadline } from '../time/clock.ts'
+import type { FileSystem } from '../files/file-system.ts'
+import type { Logger } from '../log/log.ts'
+import { messageOf } from '../problem.ts'
 import { tlsFault, type TlsIdentity, type TlsSource, type Validity, validityOf } from './tls-identity.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { networkInterfaces } from 'node:os'
 import { clientNetwork } from './client-address.ts'
-import type { Clock } from './clock.ts'
+import type { Clock } from '../time/clock.ts'
 import { canonicalAddress, kindOfAddress } from './ip-address.ts'
-import type { LogFields } from './log.ts'
+import type { LogFields } from '../log/log.ts'
 
 /** Wrong tokens that one address may send within `triesWindow` before it is cut off. */
 export const wrongTriesAllowed = 30

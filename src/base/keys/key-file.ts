@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
-import { type FileSystem, syncDirectory, writeFileAtomically } from './file-system.ts'
+import { type FileSystem, syncDirectory, writeFileAtomically } from '../files/file-system.ts'
 import { dirname } from 'node:path'
 import { createKeyRing, keyBytes, keyId, type KeyRing } from './key-ring.ts'
-import { messageOf, systemErrorCode } from './problem.ts'
+import { messageOf, systemErrorCode } from '../problem.ts'
 
 /**
  * The file of `HOST_SECRET_KEY_FILE`: a key a line, 32 bytes in hexadecimal or base64. The first one encrypts,

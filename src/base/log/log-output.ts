@@ -1,6 +1,6 @@
 import { writeSync } from 'node:fs'
-import { type Clock, type ScheduledCall, systemClock } from './clock.ts'
-import { systemErrorCode } from './problem.ts'
+import { type Clock, type ScheduledCall, systemClock } from '../time/clock.ts'
+import { systemErrorCode } from '../problem.ts'
 
 /** Milliseconds that a reader who is behind may hold up the end of the process. */
 const patience = 200

@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
-import { trimEndOf } from './trim-end.ts'
+import { trimEndOf } from '../text/trim-end.ts'
 
 /**
  * Public keys and signatures in the text form of minisign: Ed25519, of a BLAKE2b-512 hash of the message

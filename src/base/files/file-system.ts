@@ -2,7 +2,7 @@ import { constants } from 'node:fs'
 import * as promises from 'node:fs/promises'
 import { platform } from 'node:os'
 import { dirname } from 'node:path'
-import { systemErrorCode } from './problem.ts'
+import { systemErrorCode } from '../problem.ts'
 
 /**
  * The part of `node:fs/promises` that the durable files go through. Tests hand in one that fails at the Nth
