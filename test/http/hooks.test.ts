@@ -533,6 +533,45 @@ test('§14 a body that does not arrive is not waited for', async () => {
   })
 })
 
+test('§14 who leaves before the request has its turn takes no place', async () => {
+  const clock = createManualClock()
+  let find = (): void => undefined
+  const found = new Promise<undefined>((resolve) => (find = () => resolve(undefined)))
+  let asked = 0
+  const hook: FoundHook = {
+    ...{ plugin: '@a/b', auth: 'none', methods: undefined },
+    take: () => Promise.resolve({ ok: true, status: 204, headers: [] }),
+  }
+  const findHook = async (): Promise<FoundHook> => {
+    asked += 1
+    if (asked <= hooksUnderWay) await found
+    return hook
+  }
+  const http = await startHttp({ findHook }, { clock })
+  try {
+    const leaving = new AbortController()
+    const left = Array.from({ length: hooksUnderWay }, () =>
+      fetch(`${http.url}/hooks/a/b/c`, { signal: leaving.signal }).catch(() => 'left'),
+    )
+    await until('all are there', () => Promise.resolve(asked === hooksUnderWay))
+    leaving.abort()
+    await Promise.all(left)
+    // The host has heard of it as soon as it serves somebody who comes later.
+    await fetch(`${http.url}/livez`)
+    find()
+    let status: number | undefined
+    void fetch(`${http.url}/hooks/a/b/c`).then((answer) => (status = answer.status))
+    assert.equal(await until('one that stays', () => Promise.resolve(status), 10_000), 204)
+  } finally {
+    let closed = false
+    void http.close().then(() => (closed = true))
+    await until('it is closed', () => {
+      clock.advance(10_000)
+      return Promise.resolve(closed)
+    })
+  }
+})
+
 test('§14 a plugin is told when whoever asked leaves before the answer', async () => {
   const progress: string[] = []
   await withHandler(neverAnswers(progress), async (url) => {

@@ -44,6 +44,8 @@ export function createHookBodies(clock: Clock): HookBodies {
         )
         const end = (): void => finish()
         request.on('data', take).on('end', end).on('close', breakOff)
+        // Whoever has left while the request waited for its place will not be heard to leave.
+        if (request.destroyed) breakOff()
       })
       // Of its own: small ones share their memory with others, and what goes to a worker goes as a whole.
       return Uint8Array.from(Buffer.concat(parts))
