@@ -63,7 +63,9 @@ export function openDiscovery(
     },
     failed(reason) {
       end()
-      events.ended({ reason })
+      // Where there is no network it has had its time all the same.
+      const isOver = until !== undefined && clock.monotonic() >= until
+      events.ended(isOver ? { reason: null, refused: true } : { reason })
     },
     warn: events.warn,
   })

@@ -90,6 +90,21 @@ test('§15 devices of UPnP are told when they are found, when they change and wh
   )
 })
 
+test('§15 a search of some seconds ends where there is no network, too', async () => {
+  const lines = await printedBy(
+    pluginSource(`
+      plugin:onInit(function()
+        local options, failures = { seconds = 0.2, reconnect = { min = 50, max = 50 } }, 0
+        plugin:discover("_http._tcp", function() end, options):onClose(function(reason)
+          failures = failures + 1
+          if reason == nil then print("over") print("done") elseif failures == 50 then print("for ever") print("done") end
+        end)
+      end)
+    `),
+  )
+  assert.deepEqual(lines, ['over'])
+})
+
 test('§15 after close there is no callback, and a search of some seconds ends by itself', async (t) => {
   const discovery = await testNetwork()
   const responder = await startMdnsResponder(t, discovery.ports.discovery)
