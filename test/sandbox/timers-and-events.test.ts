@@ -36,8 +36,15 @@ test('§5 clearing a timer that is unknown, finished or nil does nothing, and id
 })
 
 test('§5 a timer without a function is an error with its line', async () => {
-  const lines = await linesOf(pluginSource('print(pcall(function() plugin:setTimeout(5) end))'))
-  assert.deepEqual(lines, ["false\tinit.lua:1: bad argument #2 to 'setTimeout' (function expected, got nil)"])
+  const lines = await linesOf(
+    pluginSource(
+      'for _, time in ipairs({ 5, 0 / 0 }) do print(pcall(function() plugin:setTimeout(time) end)) end',
+    ),
+  )
+  assert.deepEqual(lines, [
+    "false\tinit.lua:1: bad argument #2 to 'setTimeout' (function expected, got nil)",
+    "false\tinit.lua:1: bad argument #1 to 'setTimeout' (number expected, got nan)",
+  ])
 })
 
 test('§6 an event reaches the emitter’s own listeners in order, copied, and one error does not stop the others', async () => {

@@ -42,7 +42,8 @@ export function optionalText(value: LuaValue): string | undefined {
 }
 
 function wrongArgument(method: string, position: number, expected: string, value: LuaValue): Error {
-  return new Error(`bad argument #${position} to '${method}' (${expected} expected, got ${typeName(value)})`)
+  const given = Number.isNaN(value) ? 'nan' : typeName(value)
+  return new Error(`bad argument #${position} to '${method}' (${expected} expected, got ${given})`)
 }
 
 /** Characters of a name, path or topic; the host keeps thousands of them. */
