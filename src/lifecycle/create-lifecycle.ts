@@ -20,6 +20,7 @@ import { createCommandRunner } from './commands/command-runner.ts'
 import { createConfiguration } from './commands/configuration.ts'
 import type { LifecycleContext } from './context.ts'
 import { createCrashReport } from './loading/crash-report.ts'
+import { createDependents } from './supervision/dependents.ts'
 import { createEvictions } from './supervision/evictions.ts'
 import { createEventHub, type EventHub } from './running/event-hub.ts'
 import { createHookRegistry } from './running/hook-registry.ts'
@@ -188,6 +189,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     reconciler,
     stableAfter: policy.stableAfter,
   })
+  const dependents = createDependents(context, { loader, installer, reconciler, snapshots })
   const commands = createCommandRunner(context, { loader, snapshots, reconciler })
   const { requireRunning } = commands
   const queries = createPluginQueries(context, logs)
@@ -212,7 +214,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     load: (by) => startAndStop.loadAll({ by, reason: 'safe mode left' }),
   })
   const startAndStop = createStartAndStop(context, {
-    ...{ bus: settings.bus, loader, installer, reconciler, supervisor, evictions },
+    ...{ bus: settings.bus, loader, installer, reconciler, supervisor, dependents, evictions },
     ...{ snapshots, commands, installedIds },
   })
 

@@ -1,6 +1,11 @@
 import type { Manifest } from '../../schema/manifest/manifest.ts'
 import { configuredRepositories, installedPlugins, type LifecycleContext } from '../context.ts'
-import { absentBareNames, type DependencyVerdict, judgeDependencies } from '../manifests/dependencies.ts'
+import {
+  absentBareNames,
+  type DependencyVerdict,
+  judgeDependencies,
+  type UnmetDependency,
+} from '../manifests/dependencies.ts'
 
 /**
  * What the plugin needs, held against what is installed. The repositories are asked only about a name without
@@ -19,4 +24,9 @@ export async function checkDependencies(
   const isClear = absentBareNames(plugin, installed).length === 0
   const offers = isClear ? [] : await context.repositories.offers(configuredRepositories(context))
   return judgeDependencies(plugin, installed, new Set(offers.map(({ fullId }) => fullId)))
+}
+
+/** All of it in one text. */
+export function unmetMessage(unmet: readonly Pick<UnmetDependency, 'message'>[]): string {
+  return unmet.map(({ message }) => message).join(' ')
 }

@@ -13,7 +13,7 @@ import { normaliseFields } from '../manifests/fields.ts'
 import { type LifecycleContext, pluginError, snapshotOfPlugin } from '../context.ts'
 import type { CrashReport, DescribeCrash } from './crash-report.ts'
 import { apartMessage, dependenciesApart } from './dependencies-apart.ts'
-import { checkDependencies } from './dependency-check.ts'
+import { checkDependencies, unmetMessage } from './dependency-check.ts'
 import { type FilesAhead, isOfJournal, matchFilesToJournal, readAhead } from '../sources/match-files.ts'
 import { restoreMissingFiles } from '../sources/missing-files.ts'
 import type { LoadRequest } from '../running/plugin-effects.ts'
@@ -68,7 +68,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     const mistakes = [...(manifest.warnings ?? []), ...misnamed]
     manifests.set(id, withWarnings(manifest, mistakes))
     for (const { path, message } of mistakes) effects.say(id, 'warn', `${manifestFile} ${path} ${message}`)
-    if (unmet.length > 0) throw new Problem('dependency_unmet', unmet.map(({ message }) => message).join(' '))
+    if (unmet.length > 0) throw new Problem('dependency_unmet', unmetMessage(unmet))
     const { config, limits, trial } = snapshotOfPlugin(context, id).context
     // A version that is tried may need what the one before did not; both move together when it is kept.
     const apart = trial === null ? dependenciesApart(context, id) : []

@@ -1,4 +1,3 @@
-import { stateOf } from '../../journal/fold/evolve.ts'
 import { installedPlugins, type LifecycleContext } from '../context.ts'
 import { dependenciesApart } from '../loading/dependencies-apart.ts'
 import { loadOrder, requiredPlugins } from '../manifests/dependencies.ts'
@@ -11,15 +10,13 @@ export interface DependencyWait {
   done(id: string): void
   /** Resolves when what the plugin needs is there; when it takes too long; or when `isOver` says that nobody waits any more. */
   ready(id: string, isOver: () => boolean): Promise<void>
-  /** Those of this host that could not be loaded without one of these plugins, which are there now. */
-  dependentsOf(ids: readonly string[]): string[]
 }
 
 /** Milliseconds in which a move of several plugins has commonly come to its end. */
 const patience = 5_000
 
 export function createDependencyWait(context: LifecycleContext): DependencyWait {
-  const { clock, journal, ownership, manifests } = context
+  const { clock, manifests } = context
   const onTheirWay = new Set<string>()
   const waiting = new Set<() => void>()
 
@@ -62,14 +59,6 @@ export function createDependencyWait(context: LifecycleContext): DependencyWait 
           if (isOver() || !lacks(id)) end()
         }
         waiting.add(lookAgain)
-      }),
-    dependentsOf: (ids) =>
-      [...journal.state.plugins.values()].flatMap((snapshot) => {
-        const { id, enabled, error } = snapshot.context
-        if (!ownership.owns(id) || !enabled || stateOf(snapshot) !== 'failed') return []
-        if (error?.code !== 'dependency_unmet') return []
-        const needed = requiredPlugins({ id, dependencies: manifests.get(id)?.dependencies })
-        return ids.some((other) => needed.includes(other)) ? id : []
       }),
   }
 }

@@ -154,25 +154,7 @@ export function createHandover(
       const move = group.get(id)
       return move === undefined ? Promise.resolve() : takeOne(id, move)
     })
-    for (const id of dependencies.dependentsOf([...group.keys()])) await loadAgain(id)
     await snapshots.flush()
-  }
-
-  /** What it could not be loaded without has come. */
-  async function loadAgain(id: string): Promise<void> {
-    try {
-      await mutex.run(id, async () => {
-        const { error } = snapshotOfPlugin(context, id).context
-        if (ownership.owns(id) && error?.code === 'dependency_unmet') await load(id)
-      })
-    } catch (error) {
-      if (!ownership.owns(id)) return
-      logger.error('A plugin could not be loaded after what it needs', {
-        plugin: id,
-        error: messageOf(error),
-      })
-      reconciler.later(id)
-    }
   }
 
   return {

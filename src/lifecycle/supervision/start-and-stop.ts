@@ -6,6 +6,7 @@ import type { Origin } from '../../schema/journal/journal-event.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { Installer } from '../installing/installer.ts'
 import type { Loader } from '../loading/loader.ts'
+import type { Dependents } from './dependents.ts'
 import type { Evictions } from './evictions.ts'
 import { applyHandEdits } from './hand-edits.ts'
 import type { Patiently } from './patiently.ts'
@@ -35,6 +36,7 @@ export interface StartAndStopParts {
   installer: Installer
   reconciler: Reconciler
   supervisor: Supervisor
+  dependents: Dependents
   evictions: Evictions
   snapshots: SnapshotWriter
   commands: { refuseFurther(): void }
@@ -43,7 +45,7 @@ export interface StartAndStopParts {
 
 export function createStartAndStop(context: LifecycleContext, parts: StartAndStopParts): StartAndStop {
   const { manifests, stores, retained, repositories, mutex, loads } = context
-  const { bus, loader, installer, reconciler, supervisor, evictions } = parts
+  const { bus, loader, installer, reconciler, supervisor, dependents, evictions } = parts
   const { snapshots, commands, installedIds } = parts
   let stopping: Promise<void> | undefined
 
@@ -87,6 +89,7 @@ export function createStartAndStop(context: LifecycleContext, parts: StartAndSto
     },
     async start() {
       await clearRetainedOfRemoved()
+      dependents.start()
       if (isSafeMode(context)) context.readAtStart.clear()
       else await loadAll({ by: 'startup', reason: 'startup' })
       stores.started()
@@ -100,6 +103,7 @@ export function createStartAndStop(context: LifecycleContext, parts: StartAndSto
       stopping ??= (async () => {
         commands.refuseFurther()
         supervisor.stop()
+        dependents.stop()
         stopClearing()
         reconciler.stop()
         loads.stopAll()

@@ -1,0 +1,138 @@
+import type { ScheduledCall } from '../../base/time/clock.ts'
+import { messageOf } from '../../base/problem.ts'
+import { decide } from '../../journal/fold/decide.ts'
+import { stateOf } from '../../journal/fold/evolve.ts'
+import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
+import type { FactType } from '../../schema/journal/journal-event.ts'
+import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import type { Installer } from '../installing/installer.ts'
+import { dependenciesApart } from '../loading/dependencies-apart.ts'
+import { checkDependencies, unmetMessage } from '../loading/dependency-check.ts'
+import type { Loader } from '../loading/loader.ts'
+import { requiredPlugins } from '../manifests/dependencies.ts'
+import { inDependencyOrder } from './dependency-order.ts'
+import { reconcileDelay, type Reconciler } from './reconciler.ts'
+
+/**
+ * Loads plugins that failed for want of another one, once that is there in a version that fits. One that needs more besides is
+ * tried as well: its error says what is missing now. Where the reason would be the same again, nothing is tried.
+ */
+export interface Dependents {
+  /** From now on. Nothing is loaded before the start has come to that. */
+  start(): void
+  stop(): void
+}
+
+/** After these a plugin may be what another one needs; the last says that one was looked for too early. */
+const changes: ReadonlySet<FactType> = new Set<FactType>([
+  ...(['PluginInstalled', 'PluginUpdated', 'PluginRolledBack', 'PluginFilesRestored'] as const),
+  ...(['PluginLoaded', 'PluginMoved', 'PluginLoadFailed'] as const),
+])
+
+export function createDependents(
+  context: LifecycleContext,
+  parts: { loader: Loader; installer: Installer; reconciler: Reconciler; snapshots: SnapshotWriter },
+): Dependents {
+  const { clock, journal, manifests, mutex, ownership, logger } = context
+  const { loader, installer, reconciler, snapshots } = parts
+  /** Those that have failed for want of another one, and perhaps some that run by now. */
+  const lacking = new Set<string>()
+  let changed = new Set<string>()
+  const retries = new Map<string, ScheduledCall>()
+  let active = false
+
+  const stopListening = journal.subscribe(({ type, plugin }) => {
+    if (active && plugin !== null && changes.has(type)) note(plugin)
+  })
+
+  function note(id: string): void {
+    if (lacksPlugins(id)) lacking.add(id)
+    if (lacking.size === 0) return
+    // All of one turn together: they are loaded in the order of their dependencies.
+    if (changed.size === 0) queueMicrotask(() => void lookAfter())
+    changed.add(id)
+  }
+
+  function lacksPlugins(id: string): boolean {
+    const snapshot = snapshotOfPlugin(context, id)
+    return stateOf(snapshot) === 'failed' && snapshot.context.error?.code === 'dependency_unmet'
+  }
+
+  function mayBeLoaded(id: string): boolean {
+    return active && lacksPlugins(id) && ownership.owns(id) && !isSafeMode(context)
+  }
+
+  /** Of what has changed, what the plugin needs, or that it was the plugin itself. */
+  function concerns(id: string, ids: ReadonlySet<string>): string[] {
+    const needed = requiredPlugins({ id, dependencies: manifests.get(id)?.dependencies })
+    return [id, ...needed].filter((one) => ids.has(one))
+  }
+
+  async function lookAfter(): Promise<void> {
+    const ids = changed
+    changed = new Set()
+    // Whatever comes of the change is known when its turn is over: an update may have gone back to the version before.
+    await Promise.all([...ids].map((id) => mutex.run(id, () => Promise.resolve())))
+    for (const id of lacking) if (!lacksPlugins(id)) lacking.delete(id)
+    const waiting = [...lacking].filter((id) => mayBeLoaded(id) && concerns(id, ids).length > 0)
+    if (waiting.length === 0) return
+    await inDependencyOrder(context, waiting, async (id) => {
+      try {
+        if (await isWorthwhile(id)) await load(id, concerns(id, ids))
+      } catch (error) {
+        if (!ownership.owns(id)) return
+        logger.error('A plugin could not be loaded after what it needs', {
+          plugin: id,
+          error: messageOf(error),
+        })
+        // Half-way, or not even begun: the disk is full, say.
+        reconciler.later(id)
+        tryLater(id)
+      }
+    })
+    await snapshots.flush().catch((error: unknown) => {
+      logger.error('The snapshot could not be written', { error: messageOf(error) })
+    })
+  }
+
+  function tryLater(id: string): void {
+    if (!mayBeLoaded(id)) return
+    retries.get(id)?.cancel()
+    const timer = clock.schedule(reconcileDelay, () => {
+      retries.delete(id)
+      note(id)
+    })
+    retries.set(id, timer)
+  }
+
+  /** Whether a load would come to anything else than the one before. */
+  async function isWorthwhile(id: string): Promise<boolean> {
+    const manifest = manifests.get(id)
+    if (!mayBeLoaded(id) || manifest === undefined || dependenciesApart(context, id).length > 0) return false
+    const { unmet } = await checkDependencies(context, id, manifest)
+    const { error } = snapshotOfPlugin(context, id).context
+    return mayBeLoaded(id) && (unmet.length === 0 || unmetMessage(unmet) !== error?.message)
+  }
+
+  async function load(id: string, others: readonly string[]): Promise<void> {
+    const needed = others.filter((other) => other !== id)
+    const what = needed.length === 0 ? 'what it needs' : needed.join(', ')
+    const command = { type: 'load', reason: `${what} has come or changed`, automatic: true } as const
+    await journal.append(decide(snapshotOfPlugin(context, id), command), 'supervisor')
+    await loader.finishLoading(id, 'supervisor')
+    await installer.returnFromTrial(id)
+  }
+
+  return {
+    start() {
+      active = true
+      for (const id of journal.state.plugins.keys()) if (lacksPlugins(id)) lacking.add(id)
+    },
+    stop() {
+      active = false
+      stopListening()
+      for (const timer of retries.values()) timer.cancel()
+      retries.clear()
+    },
+  }
+}
