@@ -36,6 +36,7 @@ plugin:onInit(function()
     if kind == "text" then return "text" end
     if kind == "table" then return nil, { 1, 2 } end
     if kind == "empty" then return {} end
+    if kind == "misnamed" then return { text = "lost" } end
     if kind == "respond" then respond() return end
     if kind == "bytes" then return { body = "\\0\\255", headers = { ["content-type"] = "image/png" } } end
     if kind == "json" then return { status = 202, json = { a = 1 } } end
@@ -320,6 +321,16 @@ test('§14 an answer cannot say anything about the pages of the host', async () 
     assert.equal(answer.headers.get(name), null, name)
   const log = await pluginLog()
   assert.ok(log.some((message) => message.includes('the header set-cookie is not sent')))
+})
+
+test('§14 a table that says nothing of an answer is an empty one, and the log says why, once', async () => {
+  const address = await addressOf('answer')
+  const said = 'httpHandler: the answer is empty: its table has no status, json, body or headers'
+  const count = async () => (await pluginLog()).filter((message) => message.endsWith(said)).length
+  assert.equal((await ask(`${address}?kind=empty`)).status, 204)
+  assert.equal(await count(), 0)
+  for (let times = 0; times < 2; times += 1) assert.equal((await ask(`${address}?kind=misnamed`)).status, 204)
+  assert.equal(await count(), 1)
 })
 
 test('§14 no plugin gets the token of the host, or a login', async () => {

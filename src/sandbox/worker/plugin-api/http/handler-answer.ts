@@ -30,11 +30,10 @@ export function createHandlerAnswers(
 ): (values: readonly LuaValue[]) => HookOutcome | undefined {
   const warned = new Set<string>()
 
-  function warnOnce(name: string): void {
-    if (warned.has(name)) return
-    warned.add(name)
-    const reason = 'the host writes it by itself, or browsers would take it for a rule about the whole host'
-    context.log.write('warn', `httpHandler: the header ${name} is not sent: ${reason}`)
+  function warnOnce(what: string, reason: string): void {
+    if (warned.has(what)) return
+    warned.add(what)
+    context.log.write('warn', `httpHandler: ${what}: ${reason}`)
   }
 
   function contentOf(body: LuaValue): Content | undefined {
@@ -53,7 +52,10 @@ export function createHandlerAnswers(
   function partsOf([first, second, third]: readonly LuaValue[]): AnswerParts {
     if (isTable(first)) {
       const content = jsonContent(first.get('json')) ?? contentOf(first.get('body'))
-      return { status: first.get('status'), content, headers: first.get('headers') }
+      const [status, headers] = [first.get('status'), first.get('headers')]
+      if ((status ?? content ?? headers) === undefined && first.entries().length > 0)
+        warnOnce('the answer is empty', 'its table has no status, json, body or headers')
+      return { status, content, headers }
     }
     // A body alone.
     if (first instanceof Uint8Array) return { status: undefined, content: contentOf(first), headers: second }
@@ -65,7 +67,11 @@ export function createHandlerAnswers(
     const wrong = all.find(([name, value]) => !headerName.test(name) || !headerValue.test(value))
     if (wrong !== undefined)
       throw new Error(`the header ${JSON.stringify(wrong[0])} has characters that no header can have`)
-    for (const [name] of all) if (!isHookAnswerHeader(name)) warnOnce(name.toLowerCase())
+    for (const [name] of all) {
+      if (isHookAnswerHeader(name)) continue
+      const reason = 'the host writes it by itself, or browsers would take it for a rule about the whole host'
+      warnOnce(`the header ${name.toLowerCase()} is not sent`, reason)
+    }
     const sent = all.filter(([name]) => isHookAnswerHeader(name))
     if (sent.length >= headerLimit || !isSendableBlock(sent))
       throw new Error('the headers are too many, or too long')
