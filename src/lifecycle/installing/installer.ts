@@ -1,7 +1,6 @@
 import { messageOf, Problem } from '../../base/problem.ts'
 import { writing } from '../../base/files/storage-fault.ts'
-import { decide, requireKept } from '../../journal/fold/decide.ts'
-import { stateOf } from '../../journal/fold/evolve.ts'
+import { decide } from '../../journal/fold/decide.ts'
 import type { StagedPlugin } from '../../repository/repository.ts'
 import { requireHost } from '../../repository/require-host.ts'
 import { isNewer } from '../../repository/versions.ts'
@@ -9,27 +8,23 @@ import { identifierOf } from '../../schema/names/identifier.ts'
 import type { Origin, PluginFact } from '../../schema/journal/journal-event.ts'
 import type { Manifest } from '../../schema/manifest/manifest.ts'
 import { changedPermissions } from './changed-permissions.ts'
-import { isSafeMode, type LifecycleContext, pluginError, snapshotOfPlugin } from '../context.ts'
+import { type LifecycleContext, pluginError, snapshotOfPlugin } from '../context.ts'
 import { checkDependencies } from '../loading/dependency-check.ts'
 import { installSource } from '../sources/install-source.ts'
 import { type LeftFolder, leftFolder } from '../sources/left-folder.ts'
 import type { CommandContext, InstallRequest, PurgeTarget } from '../lifecycle.ts'
 import type { Loader } from '../loading/loader.ts'
 import { matchFilesToJournal, readAhead } from '../sources/match-files.ts'
-import { requireKeptFiles } from '../sources/kept-files.ts'
 import { originRepository } from '../sources/origin-repository.ts'
+import { createUnloadAndLoad } from './unload-and-load.ts'
+import { createRollbacks, type Rollbacks } from './rollbacks.ts'
 import { leavingSecrets } from '../secrets/former-secrets.ts'
 import { warnOfManifest, warnOfPermissions } from './release-warnings.ts'
 
 /** Changes which files of a plugin are there. Every function is called under the plugin's mutex. */
-export interface Installer {
+export interface Installer extends Rollbacks {
   install(request: InstallRequest, command: CommandContext): Promise<void>
   update(id: string, version: string | undefined, command: CommandContext): Promise<void>
-  rollback(id: string, version: string | undefined, command: CommandContext): Promise<void>
-  /** Takes a plugin that failed in the trial of an update back to the version before. Whether it did. */
-  returnFromTrial(id: string): Promise<boolean>
-  /** Whether that could not be written down. */
-  isReturning(id: string): boolean
   uninstall(id: string, purge: readonly PurgeTarget[], command: CommandContext): Promise<void>
   /** Removes what an uninstallation was asked to remove; repeated at the start, in case a crash came between. */
   purge(id: string, purge: readonly PurgeTarget[]): Promise<void>
@@ -38,8 +33,8 @@ export interface Installer {
 export function createInstaller(context: LifecycleContext, loader: Loader): Installer {
   const { journal, directory, repositories, manifests, stores, retained, purges, sharedFiles, logger } =
     context
-  /** Plugins that are to go back to the version before an update. */
-  const returning = new Set<string>()
+  const { unloadIfRunning, loadIfEnabled } = createUnloadAndLoad(context, loader)
+  const rollbacks = createRollbacks(context, loader)
 
   async function requireDependencies(id: string, manifest: Manifest): Promise<void> {
     const { unmet } = await checkDependencies(context, id, manifest)
@@ -109,60 +104,6 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
       await loadIfEnabled(id, 'update', by)
     }
     logger.warn('Fetched the files of a plugin again: they could not be read', { plugin: id })
-  }
-
-  /** Takes a running plugin down; `loading` again is the caller's. */
-  async function unloadIfRunning(id: string, reason: string, by: Origin): Promise<void> {
-    const facts = decide(snapshotOfPlugin(context, id), { type: 'unload', reason })
-    if (facts.length === 0) return
-    await journal.append(facts, by)
-    await loader.finishUnloading(id, by)
-  }
-
-  async function loadIfEnabled(id: string, reason: string, by: Origin): Promise<void> {
-    const snapshot = snapshotOfPlugin(context, id)
-    if (!snapshot.context.enabled || isSafeMode(context)) return
-    await journal.append(decide(snapshot, { type: 'load', reason }), by)
-    await loader.finishLoading(id, by)
-  }
-
-  /** The fact first: after a crash between the two, the files follow it. */
-  async function rollBack(
-    id: string,
-    { reason, version }: { reason: string; version: string | undefined },
-    by: Origin,
-    requestKey?: string,
-  ): Promise<void> {
-    const snapshot = snapshotOfPlugin(context, id)
-    const wanted = version === undefined ? {} : { version }
-    const command = { type: 'rollback', reason, ...wanted, ...leavingSecrets(context, id) } as const
-    await journal.append(decide(snapshot, command), by, requestKey)
-    const { integrity, version: back, kept } = snapshotOfPlugin(context, id).context
-    await directory.restore(identifierOf(id), { version: back ?? '', integrity })
-    await directory.prune(identifierOf(id), kept)
-    await manifests.refresh(id)
-  }
-
-  async function returnFromTrial(id: string): Promise<boolean> {
-    const snapshot = snapshotOfPlugin(context, id)
-    const { trial, version, error, kept } = snapshot.context
-    const [before] = kept
-    returning.delete(id)
-    if (trial === null || before === undefined || stateOf(snapshot) !== 'failed') return false
-    if (!(await directory.hasKept(identifierOf(id), before))) {
-      logger.error('An update does not run, and the files of the version before are gone', {
-        plugin: id,
-        error,
-      })
-      return false
-    }
-    logger.warn('An update does not run; the version before returns', { plugin: id, version, error })
-    const reason = `version ${version} did not run: ${error?.message ?? 'unknown reason'}`
-    returning.add(id)
-    await rollBack(id, { reason, version: undefined }, 'supervisor')
-    returning.delete(id)
-    await loadIfEnabled(id, 'rollback', 'supervisor')
-    return true
   }
 
   async function purgeFiles(id: string, purge: readonly PurgeTarget[]): Promise<void> {
@@ -266,23 +207,13 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
         warnOfManifest(logger, id, staged.manifest)
         await directory.prune(identifierOf(id), snapshotOfPlugin(context, id).context.kept)
         await loadIfEnabled(id, 'update', by)
-        await returnFromTrial(id)
+        await rollbacks.returnFromTrial(id)
       } finally {
         await staged.discard()
       }
     },
 
-    async rollback(id, version, { by, requestKey }) {
-      const reason = 'asked for'
-      requireKept(snapshotOfPlugin(context, id), version)
-      await requireKeptFiles(context, id, version)
-      await unloadIfRunning(id, 'rollback', by)
-      await rollBack(id, { reason, version }, by, requestKey)
-      await loadIfEnabled(id, 'rollback', by)
-    },
-
-    returnFromTrial,
-    isReturning: (id) => returning.has(id),
+    ...rollbacks,
 
     async uninstall(id, purge, { by, requestKey }) {
       if (purge.length > 0) await writing(() => purges.begin(id))

@@ -1,0 +1,78 @@
+import { decide, requireKept } from '../../journal/fold/decide.ts'
+import { stateOf } from '../../journal/fold/evolve.ts'
+import type { Origin } from '../../schema/journal/journal-event.ts'
+import { identifierOf } from '../../schema/names/identifier.ts'
+import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import type { CommandContext } from '../lifecycle.ts'
+import type { Loader } from '../loading/loader.ts'
+import { leavingSecrets } from '../secrets/former-secrets.ts'
+import { requireKeptFiles } from '../sources/kept-files.ts'
+import { createUnloadAndLoad } from './unload-and-load.ts'
+
+/** The way back to a version that was replaced. Every function is called under the plugin's mutex. */
+export interface Rollbacks {
+  rollback(id: string, version: string | undefined, command: CommandContext): Promise<void>
+  /** Takes a plugin that failed in the trial of an update back to the version before. Whether it did. */
+  returnFromTrial(id: string): Promise<boolean>
+  /** Whether that could not be written down. */
+  isReturning(id: string): boolean
+}
+
+export function createRollbacks(context: LifecycleContext, loader: Loader): Rollbacks {
+  const { journal, directory, manifests, logger } = context
+  const { unloadIfRunning, loadIfEnabled } = createUnloadAndLoad(context, loader)
+  /** Plugins that are to go back to the version before an update. */
+  const returning = new Set<string>()
+
+  /** The fact first: after a crash between the two, the files follow it. */
+  async function rollBack(
+    id: string,
+    { reason, version }: { reason: string; version: string | undefined },
+    by: Origin,
+    requestKey?: string,
+  ): Promise<void> {
+    const snapshot = snapshotOfPlugin(context, id)
+    const wanted = version === undefined ? {} : { version }
+    const command = { type: 'rollback', reason, ...wanted, ...leavingSecrets(context, id) } as const
+    await journal.append(decide(snapshot, command), by, requestKey)
+    const { integrity, version: back, kept } = snapshotOfPlugin(context, id).context
+    await directory.restore(identifierOf(id), { version: back ?? '', integrity })
+    await directory.prune(identifierOf(id), kept)
+    await manifests.refresh(id)
+  }
+
+  return {
+    async rollback(id, version, { by, requestKey }) {
+      const reason = 'asked for'
+      requireKept(snapshotOfPlugin(context, id), version)
+      await requireKeptFiles(context, id, version)
+      await unloadIfRunning(id, 'rollback', by)
+      await rollBack(id, { reason, version }, by, requestKey)
+      await loadIfEnabled(id, 'rollback', by)
+    },
+
+    async returnFromTrial(id) {
+      const snapshot = snapshotOfPlugin(context, id)
+      const { trial, version, error, kept } = snapshot.context
+      const [before] = kept
+      returning.delete(id)
+      if (trial === null || before === undefined || stateOf(snapshot) !== 'failed') return false
+      if (!(await directory.hasKept(identifierOf(id), before))) {
+        logger.error('An update does not run, and the files of the version before are gone', {
+          plugin: id,
+          error,
+        })
+        return false
+      }
+      logger.warn('An update does not run; the version before returns', { plugin: id, version, error })
+      const reason = `version ${version} did not run: ${error?.message ?? 'unknown reason'}`
+      returning.add(id)
+      await rollBack(id, { reason, version: undefined }, 'supervisor')
+      returning.delete(id)
+      await loadIfEnabled(id, 'rollback', 'supervisor')
+      return true
+    },
+
+    isReturning: (id) => returning.has(id),
+  }
+}
