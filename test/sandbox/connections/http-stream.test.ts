@@ -103,6 +103,19 @@ test('§15 httpStream comes back by itself, and says which event it has seen las
   )
 })
 
+test('§15 httpStream takes each of the three ends of a line, wherever the stream is cut', async (t) => {
+  const server = await serve(t, (_seen, response) => {
+    response.writeHead(200, events)
+    response.write('data: one\r\rdata: two\r\n\r\ndata: three\r')
+    setImmediate(() => response.end('\ndata: four\n\r'))
+  })
+  const lines = await printedBy(pluginSource(watch(`url = "${server.url}", reconnect = false`, 4)))
+  assert.deepEqual(
+    lines.map((line) => line.replace(/\tnil$/, '')),
+    [...['one', 'two', 'three\nfour'].map((data) => `event\tmessage\t${data}`), 'closed\tnil\tfalse'],
+  )
+})
+
 test('§15 httpStream asks again for an event that was cut off', async (t) => {
   const server = await serve(t, (_seen, response) => {
     response.writeHead(200, events)

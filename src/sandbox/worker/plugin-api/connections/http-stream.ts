@@ -42,6 +42,8 @@ export function installHttpStreams(context: PluginContext, connections: Connecti
 const createLines = (): ReturnType<typeof createFramer> =>
   createFramer({ by: 'line' }, connectionMessageLimit)
 const never = (): void => undefined
+const lineFeed = 0x0a
+const carriageReturn = 0x0d
 
 function linesOf(tell: (line: Uint8Array) => void): ReceivedStream {
   const lines = createLines()
@@ -67,8 +69,17 @@ function linesOf(tell: (line: Uint8Array) => void): ReceivedStream {
 function eventsOf(position: StreamPosition, tell: (event: StreamEvent) => void): ReceivedStream {
   const lines = createLines()
   const reader = createEventStreamReader(position, connectionMessageLimit)
+  let wasReturn = false
   return {
-    add: lines.add,
+    add(bytes) {
+      // Also a carriage return alone is an end of a line here. What has come is nobody else's, so it is changed on the spot.
+      let length = 0
+      for (const byte of bytes) {
+        if (byte !== lineFeed || !wasReturn) bytes[length++] = byte === carriageReturn ? lineFeed : byte
+        wasReturn = byte === carriageReturn
+      }
+      lines.add(bytes.subarray(0, length))
+    },
     fellSilent: never,
     // An event without an empty line after it is none.
     ended: never,

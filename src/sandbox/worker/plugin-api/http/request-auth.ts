@@ -16,8 +16,10 @@ export function readRequestAuth(value: LuaValue): RequestAuth {
   if (!isTable(value)) throw new Error(`auth must be a table, not a ${typeName(value)}`)
   const type = optionalText(value.get('type'))
   switch (type) {
-    case 'basic':
-      return { header: ['Authorization', `Basic ${base64(`${member(value, 'user')}:${password(value)}`)}`] }
+    case 'basic': {
+      const login = Buffer.from(`${member(value, 'user')}:${password(value)}`)
+      return { header: ['Authorization', `Basic ${login.toString('base64')}`] }
+    }
     case 'bearer':
       return { header: ['Authorization', latin1(bytesOf(`Bearer ${member(value, 'token')}`))] }
     case 'digest':
@@ -34,10 +36,6 @@ function member(table: LuaTable, name: string): string {
   if (text === undefined) throw new Error(`auth needs ${name}`)
   if (!fits(text, textLimits.headerBlock)) throw new Error(`auth.${name} is too long`)
   return text
-}
-
-function base64(text: string): string {
-  return Buffer.from(text).toString('base64')
 }
 
 /** Some devices have none. */

@@ -2,7 +2,7 @@ import { textLimits } from '../../../../schema/parsing/text-limits.ts'
 import type { LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { percentEncode } from '../../formats/percent-encoding.ts'
-import { bytesOf, isTable, textArgument } from '../../lua/arguments.ts'
+import { bytesOf, isTable, textArgument, textOf } from '../../lua/arguments.ts'
 
 /** `plugin:url`, `plugin:basicAuth`, `plugin:bearerAuth` (plugin API, section 4). */
 export function installWebHelpers(context: PluginContext): void {
@@ -24,7 +24,7 @@ export function installWebHelpers(context: PluginContext): void {
   context.addMethod('basicAuth', (user, password) =>
     bytesOf(`Basic ${Buffer.concat([raw(user), bytesOf(':'), raw(password)]).toString('base64')}`),
   )
-  context.addMethod('bearerAuth', (token) => bytesOf(`Bearer ${Buffer.from(raw(token)).toString('utf8')}`))
+  context.addMethod('bearerAuth', (token) => bytesOf(`Bearer ${textOf(raw(token))}`))
 }
 
 /** Pairs as an urlencoded query: sorted bytewise by key, encoded by RFC 3986 (a blank is `%20`). */
