@@ -44,19 +44,17 @@ const installers = {
   watches: installWatches,
   connections: installConnections,
   httpHandlers: installHttpHandlers,
-}
-/** Those that build on another part. */
-const dependents = {
-  otherPlugins: (context: PluginContext, { part }: PluginApi) => installOtherPlugins(context, part('points')),
-  exposures: (context: PluginContext, { part }: PluginApi) => installExpose(context, part('points')),
-  schedules: (context: PluginContext, { part }: PluginApi) => installSchedules(context, part('timers')),
+  // Those that build on another part.
+  otherPlugins: (context: PluginContext, { part }: PluginApi): ReturnType<typeof installOtherPlugins> =>
+    installOtherPlugins(context, part('points')),
+  exposures: (context: PluginContext, { part }: PluginApi): ReturnType<typeof installExpose> =>
+    installExpose(context, part('points')),
+  schedules: (context: PluginContext, { part }: PluginApi): ReturnType<typeof installSchedules> =>
+    installSchedules(context, part('timers')),
 }
 
-type Parts = { [K in keyof typeof installers]: ReturnType<(typeof installers)[K]> } & {
-  otherPlugins: ReturnType<typeof installOtherPlugins>
-  exposures: ReturnType<typeof installExpose>
-  schedules: ReturnType<typeof installSchedules>
-}
+type Parts = { [K in PartName]: ReturnType<(typeof installers)[K]> }
+type Install = (context: PluginContext, api: PluginApi) => unknown
 
 export interface PluginApi {
   /** Made with the first one who asks. */
@@ -107,11 +105,8 @@ export function createApiTables(runtime: LuaRuntime): ApiTables {
       const api: PluginApi = {
         part(name) {
           if (!Object.hasOwn(made, name)) {
-            const result =
-              name in dependents
-                ? dependents[name as keyof typeof dependents](context, api)
-                : installers[name as keyof typeof installers](context)
-            Object.assign(made, { [name]: result })
+            const install: Install = installers[name]
+            Object.assign(made, { [name]: install(context, api) })
           }
           return made[name] as Parts[typeof name]
         },
