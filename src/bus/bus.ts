@@ -35,7 +35,7 @@ export interface Delivery {
   isWanted(): boolean
   /**
    * The broker has acknowledged it, or will never take it, which is logged; or it was not wanted. May be called before the
-   * call that publishes it returns, and never when the bus was closed before.
+   * call that publishes it returns, and never when the bus was closed before, or may not speak any more.
    */
   done(): void
 }
@@ -75,8 +75,8 @@ export interface Bus {
   prepare(topic: string, publisher?: string): Sender
   /**
    * Publishes with QoS 1, for somebody who has to know what an external broker has taken. Until it is done the message is kept
-   * over all connections, and gives way to no other: only few may be under way at a time. Throws as `prepare`. Absent where
-   * nobody has to ask: of the embedded broker, and of a bus that does not always speak for itself.
+   * over all connections, and gives way to no other: only few may be under way at a time. Throws as `prepare`. The embedded
+   * broker, of which nobody has to ask, has none.
    */
   deliver?(topic: string, payload: string, delivery: Delivery): void
   /** Runs `task`; what it publishes meanwhile is its cause's. An external broker does not say what follows. */

@@ -200,7 +200,11 @@ export async function createHost(options: HostOptions): Promise<Host> {
       http: http.url,
     })
     const voice = member === undefined ? {} : { voice: member.voice }
-    const publisher = await openLifecyclePublisher({ lifecycle, bus, root, directory, files, clock, logger })
+    // In a fleet one host tells of the events of all.
+    const publisher =
+      member === undefined
+        ? await openLifecyclePublisher({ lifecycle, bus, root, directory, files, clock, logger })
+        : undefined
     const projection = createMqttProjection({ lifecycle, bus, root, logger, publisher, ...voice })
     scope.add(() => projection.close())
     projection.follow()

@@ -1,11 +1,13 @@
-import { type ScheduledCall, withDeadline } from '../base/time/clock.ts'
+import { type Clock, type ScheduledCall, withDeadline } from '../base/time/clock.ts'
 import { jsonText } from '../base/text/json.ts'
+import type { Logger } from '../base/log/log.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Bus } from '../bus/bus.ts'
+import type { Lifecycle } from '../lifecycle/lifecycle.ts'
 import { brokerName } from '../schema/names/broker-url.ts'
 import type { JournalEventView } from '../schema/journal/journal-event.ts'
 import { createTopics } from '../schema/names/topics.ts'
-import { type CursorSettings, openLifecycleCursor } from './lifecycle-cursor.ts'
+import { type Cursor, type CursorSettings, openLifecycleCursor } from './lifecycle-cursor.ts'
 
 /** Events that may be under way to the broker, and bytes of them: the rest waits in the journal, not in memory. */
 const windowEvents = 100
@@ -28,7 +30,17 @@ export interface LifecyclePublisher {
   close(): Promise<void>
 }
 
-export interface LifecyclePublisherSettings extends Omit<CursorSettings, 'broker'> {
+export interface LifecyclePublisherSettings {
+  lifecycle: Pick<Lifecycle, 'history' | 'lastSeq'>
+  bus: Pick<Bus, 'connected'> & { deliver: NonNullable<Bus['deliver']> }
+  /** How far the broker has been told; closed with the rest. */
+  cursor: Cursor
+  root: string
+  clock: Clock
+  logger: Logger
+}
+
+export interface OpenPublisherSettings extends Omit<CursorSettings, 'broker'> {
   bus: Pick<Bus, 'url' | 'connected' | 'deliver'>
 }
 
@@ -45,13 +57,24 @@ interface UnderWay {
  * none. Never rejects.
  */
 export async function openLifecyclePublisher(
-  settings: LifecyclePublisherSettings,
+  settings: OpenPublisherSettings,
 ): Promise<LifecyclePublisher | undefined> {
-  const { lifecycle, bus, root, clock, logger } = settings
+  const { bus } = settings
   const { deliver } = bus
   if (deliver === undefined) return undefined
-  const topic = createTopics(root).lifecycle
   const cursor = await openLifecycleCursor({ ...settings, broker: brokerName(bus.url) })
+  const connection = {
+    get connected() {
+      return bus.connected
+    },
+    deliver,
+  }
+  return createLifecyclePublisher({ ...settings, bus: connection, cursor })
+}
+
+export function createLifecyclePublisher(settings: LifecyclePublisherSettings): LifecyclePublisher {
+  const { lifecycle, bus, cursor, root, clock, logger } = settings
+  const topic = createTopics(root).lifecycle
   /** Number of the next event that is to go. */
   let next = cursor.start.seq + 1
   /** Read, and to go before all others; the first of them is the next. */
@@ -76,7 +99,7 @@ export async function openLifecyclePublisher(
     next = event.seq + 1
     underWay.push(entry)
     bytesUnderWay += entry.bytes
-    deliver?.(topic, text, {
+    bus.deliver(topic, text, {
       isWanted: () => !isClosed,
       done() {
         entry.isTaken = true

@@ -53,6 +53,7 @@ export interface BusSession {
 }
 
 export interface ExternalBus extends StartableBus {
+  deliver: NonNullable<StartableBus['deliver']>
   /** The session is another one, or over: its connection is ended without a word, and nothing more goes over it. */
   renew(): void
   /**
@@ -184,8 +185,17 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     if (!isTopic(topic)) throw topicProblem(topic)
     if (closing !== undefined) return
     const message = { topic, payload: Buffer.from(payload), qos: 1, retain: false } as const
+    const maySpeak = session?.permit(undefined, topic)
+    let isForbidden = false
     messages.published += 1
-    queue.push({ ...message, permit: isWanted, isKept: true }, done)
+    function permit(): boolean {
+      if (!isWanted()) return false
+      isForbidden = maySpeak?.() === false
+      return !isForbidden
+    }
+    queue.push({ ...message, permit, isKept: true }, () => {
+      if (!isForbidden) done()
+    })
   }
 
   async function startAll(): Promise<void> {
@@ -244,7 +254,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
         publishNow({ topic, payload: Buffer.from(payload), qos, retain }, publisher)
       }
     },
-    ...(session === undefined ? { deliver } : {}),
+    deliver,
     causedBy: (_cause, task) => task(),
     congested: () => (connection.client === undefined ? undefined : queue.congested()) ?? inbox.congested(),
     mayBeRetainedBy: () => true,

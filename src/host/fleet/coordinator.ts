@@ -1,79 +1,81 @@
+import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
-import { jsonText } from '../../base/text/json.ts'
-import type { Bus } from '../../bus/bus.ts'
+import type { ExternalBus } from '../../bus/external/external-bus.ts'
 import { coordinatorLease } from '../../fleet/leases/records.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
+import { createLifecyclePublisher, type LifecyclePublisher } from '../../mqtt-api/lifecycle-publisher.ts'
 import type { KeyValueStores } from '../../schema/files/key-value-stores.ts'
 import type { JournalEventView } from '../../schema/journal/journal-event.ts'
-import { createTopics } from '../../schema/names/topics.ts'
 import { logFailure } from './log-failure.ts'
 
 /**
- * Tells MQTT of the events of the journal, for all hosts, from where the one before it has come to. So after a fail-over the last
- * ones may come again.
+ * Tells MQTT of the events of the journal, for all hosts, from where the one before it has come to: what the broker has taken
+ * of it. So after a fail-over the last ones may come again, and none is missing that was written down while the broker was away.
  */
 export interface Coordinator {
   begin(): Promise<void>
-  end(): void
+  /** Resolves when a broker that is there has had time for the last events, and how far it has come is written down. */
+  end(): Promise<void>
   /** Told of each event of the journal, in order. */
   follow(event: JournalEventView): void
 }
 
 /** Under which it keeps how far it has come, among the stored values. */
 const cursorKey = 'lifecycle'
-/** Events that are read at once. */
-const pageSize = 500
 
 export function createCoordinator(parts: {
   lifecycle: Pick<Lifecycle, 'history' | 'lastSeq'>
-  bus: Pick<Bus, 'publish'>
+  bus: Pick<ExternalBus, 'connected' | 'deliver'>
   stores: Pick<KeyValueStores, 'open' | 'set' | 'release'>
   root: string
+  clock: Clock
   logger: Logger
 }): Coordinator {
-  const { lifecycle, bus, stores, logger } = parts
-  const topics = createTopics(parts.root)
+  const { lifecycle, bus, stores, root, clock, logger } = parts
   const failed = logFailure(logger, "The fleet's events could not be published")
-  /** Number of the last event that was published; undefined: another host does it. */
-  let published: number | undefined
+  /** Undefined: another host does it. */
+  let publisher: LifecyclePublisher | undefined
   let term = 0
 
-  function publish(event: JournalEventView): void {
-    bus.publish(topics.lifecycle, jsonText(event), { qos: 1 }).catch(failed)
-    published = event.seq
-    stores.set(coordinatorLease, cursorKey, { value: event.seq })
-  }
-
-  function catchUp(): void {
-    while (published !== undefined && published < lifecycle.lastSeq) {
-      const events = lifecycle.history({ after: published, limit: pageSize })
-      if (events.length === 0) return
-      for (const event of events) publish(event)
-    }
+  /** Where the one before has come to. */
+  async function lastPublished(): Promise<number | undefined> {
+    const known = (await stores.open(coordinatorLease))[cursorKey]?.value
+    return typeof known === 'number' ? known : undefined
   }
 
   return {
     async begin() {
       term += 1
       const mine = term
-      try {
-        const entries = await stores.open(coordinatorLease)
-        if (mine !== term) return
-        const known = entries[cursorKey]?.value
-        published = typeof known === 'number' ? Math.min(known, lifecycle.lastSeq) : lifecycle.lastSeq
-        catchUp()
-      } catch (error) {
-        if (mine === term) published = lifecycle.lastSeq
-        failed(error)
+      const move = (seq: number): void => {
+        if (mine === term) stores.set(coordinatorLease, cursorKey, { value: seq })
       }
+      const { lastSeq } = lifecycle
+      const known = await lastPublished().catch(failed)
+      if (mine !== term) return
+      const seq = Math.min(known ?? lastSeq, lastSeq)
+      // What happens from now on is to come, even if this host ends before the broker has taken any of it.
+      if (known === undefined) move(seq)
+      const cursor = {
+        start: { seq, event: null },
+        move: (to: { seq: number }) => move(to.seq),
+        close: () => Promise.resolve(),
+      }
+      publisher = createLifecyclePublisher({ lifecycle, bus, cursor, root, clock, logger })
+      publisher.start()
     },
-    end() {
+    async end() {
+      const last = publisher
+      const ended = term
+      publisher = undefined
+      await last?.close()
+      // Another term may have begun meanwhile, with the values as they are then.
+      if (ended !== term) return
       term += 1
-      published = undefined
-      stores.release(coordinatorLease).catch(failed)
+      await stores.release(coordinatorLease).catch(failed)
     },
     follow(event) {
-      if (published !== undefined && event.seq > published) catchUp()
+      publisher?.follow(event)
     },
   }
 }

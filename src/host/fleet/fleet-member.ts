@@ -68,7 +68,8 @@ export interface MemberParts {
   /** A plugin is there, or has gone to another host; nothing of it is taken back outside. */
   taken(plugin: string): void
   gone(plugin: string): void
-  coordinating(begins: boolean): void
+  /** Resolves when it has begun, or ended. Never rejects. */
+  coordinating(begins: boolean): Promise<void>
   /** Plugins that are shown otherwise than before, because nobody has them, or somebody does again. */
   absencesChanged(plugins: readonly string[]): void
   /** Nobody will have these when this host is gone. Resolves when that is shown. */
@@ -120,18 +121,18 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
         parts?.bus.renew()
       },
       start(plugin, epoch) {
-        if (plugin === coordinatorLease) coordinate(true)
+        if (plugin === coordinatorLease) void coordinate(true)
         else void take(plugin, epoch)
       },
       async stop(plugin) {
-        if (plugin === coordinatorLease) coordinate(false)
+        if (plugin === coordinatorLease) await coordinate(false)
         else {
           await parts?.handover.giveUp(plugin)
           parts?.gone(plugin)
         }
       },
       kill(plugin) {
-        if (plugin === coordinatorLease) coordinate(false)
+        if (plugin === coordinatorLease) void coordinate(false)
         else {
           parts?.handover.cut(plugin)
           parts?.gone(plugin)
@@ -170,12 +171,13 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
     return epoch !== undefined && keeper.mayAct(plugin, epoch)
   }
 
-  function coordinate(begins: boolean): void {
+  async function coordinate(begins: boolean): Promise<void> {
     if (isCoordinator === begins) return
     isCoordinator = begins
-    parts?.coordinating(begins)
+    const changed = parts?.coordinating(begins)
     // The one before may have gone before it told of them.
     if (begins) parts?.absencesChanged(whereabouts.absent())
+    await changed
   }
 
   function onChange(listener: () => void): () => void {

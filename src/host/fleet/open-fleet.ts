@@ -176,7 +176,7 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
       },
       async start(parts) {
         const { lifecycle, journal, bus, projection, homeAssistant } = parts
-        const coordinator = createCoordinator({ ...parts, stores: known.stores, logger })
+        const coordinator = createCoordinator({ ...parts, stores: known.stores, clock, logger })
         await known.begin({
           ...{ journal, manifests: parts.manifests, bus, handover: lifecycle.handover },
           taken(plugin) {
@@ -187,12 +187,10 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
             projection.drop(plugin)
             homeAssistant()?.drop(plugin)
           },
-          coordinating(begins) {
-            if (!begins) coordinator.end()
-            else {
-              void coordinator.begin()
-              projection.take(coordinatorLease)
-            }
+          async coordinating(begins) {
+            if (!begins) return coordinator.end()
+            projection.take(coordinatorLease)
+            await coordinator.begin()
           },
           absencesChanged(plugins) {
             if (!known.isCoordinator) return
