@@ -4,6 +4,7 @@ import { Problem } from '../../base/problem.ts'
 import type { FleetJournal } from '../../fleet/journal/fleet-journal.ts'
 import { coordinatorLease } from '../../fleet/leases/records.ts'
 import { candidatesOf } from '../../fleet/leases/views.ts'
+import type { HostState } from '../../journal/fold/evolve.ts'
 import type { Fleet } from '../../lifecycle/facade.ts'
 import type { CommandContext } from '../../lifecycle/lifecycle.ts'
 import type { FleetHost } from '../../schema/plugin/fleet-host.ts'
@@ -16,6 +17,8 @@ export type FleetHosts = Pick<Fleet, 'hosts' | 'drain' | 'endDrain'>
 
 /** Milliseconds that a host may take to get rid of its plugins before the caller is told. */
 const drainPatience = 120_000
+
+type Members = NonNullable<HostState['host']['context']['members']>
 
 export function createFleetHosts(parts: {
   member: FleetMember
@@ -54,11 +57,13 @@ export function createFleetHosts(parts: {
     throw new Problem('host_unknown', `No live host of the fleet is called ${quoted(id)}.`)
   }
 
-  function requireOthers(id: string): void {
+  /** `members`: as the journal knows them, with drains of which the leases have not been told yet. */
+  function requireOthers(id: string, members: Members): void {
     const { state } = member.keeper
+    const takes = (host: string): boolean => members[host]?.draining !== true
     for (const plugin of state.leases.keys()) {
       if (!isPlugin(plugin) || member.holderOf(plugin)?.host !== id) continue
-      if (hostsFor(state, plugin, member.elapsed(), id).length > 0) continue
+      if (hostsFor(state, plugin, member.elapsed(), id).some(takes)) continue
       throw new Problem(
         'no_other_host',
         `No other live host may run ${plugin}; start one, or change its placement. Nothing was moved.`,
@@ -74,10 +79,13 @@ export function createFleetHosts(parts: {
     const draining = type === 'HostDrainRequested'
     await journal.decide(
       null,
-      ({ host }) =>
-        (host.context.members?.[id]?.draining ?? false) === draining
-          ? []
-          : [{ type, plugin: null, data: { host: id } }],
+      ({ host }) => {
+        const { members = {} } = host.context
+        // Of hosts that are drained at the same time, the last one is refused here.
+        if (draining) requireOthers(id, members)
+        if ((members[id]?.draining ?? false) === draining) return []
+        return [{ type, plugin: null, data: { host: id } }]
+      },
       by,
       requestKey,
     )
@@ -111,7 +119,6 @@ export function createFleetHosts(parts: {
     async drain(id, command) {
       requireStore()
       const before = hostOf(id)
-      requireOthers(id)
       await record(id, 'HostDrainRequested', command)
       await whenEmpty(id)
       return hosts().find((host) => host.id === id) ?? { ...before, plugins: 0, draining: true }

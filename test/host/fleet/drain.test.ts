@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
+
+/** Hosts that are to get rid of their plugins. */
+
+const plugins = ['one', 'two'].map((id) => ({ id, lua: `return Plugin:new("${id}")` }))
+
+test(
+  'of two hosts that are drained at the same time one is refused, as there is no other for its plugins',
+  { timeout: 60_000 },
+  async (t) => {
+    const stage = await startFleetStage(t, plugins)
+    const a = await stage.start('a')
+    const b = await stage.start('b')
+    for (const [id, host] of [
+      ['@fixtures/one', 'a'],
+      ['@fixtures/two', 'b'],
+    ] as const) {
+      await install(a, id)
+      const path = `/api/plugins/${encodeURIComponent(id)}/placement`
+      await a.request('PUT', path, { body: { host } })
+      await untilPlugin(b, id, `on ${host}`, (plugin) => plugin.host === host && plugin.state === 'running')
+      await a.request('PUT', path, { body: {} })
+    }
+    const drained = await Promise.all([
+      a.request('POST', '/api/hosts/a/drain'),
+      b.request('POST', '/api/hosts/b/drain'),
+    ])
+    assert.deepEqual(drained.map(({ status }) => status).sort(), [200, 409])
+    const { hosts } = (await b.request('GET', '/api/hosts')).body
+    const kept = hosts.filter(({ draining }: { draining: boolean }) => !draining)
+    assert.equal(kept.length, 1)
+    for (const id of ['@fixtures/one', '@fixtures/two'])
+      await untilPlugin(b, id, 'on the host that stays', (plugin) => plugin.host === kept[0].id)
+  },
+)
