@@ -3,6 +3,7 @@ import { Problem } from '../../base/problem.ts'
 import { candidatesOf } from '../../fleet/leases/views.ts'
 import type { Journal } from '../../journal/journal.ts'
 import { isInstalled, pluginIn, stateOf } from '../../journal/fold/evolve.ts'
+import { ElsewhereError } from '../../lifecycle/commands/command-runner.ts'
 import type { RunningLifecycle } from '../../lifecycle/create-lifecycle.ts'
 import type { Fleet, LifecycleFacade } from '../../lifecycle/facade.ts'
 import type { SharedRequests } from '../../http/shared-requests.ts'
@@ -128,14 +129,17 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
   async function command(method: string, id: string, ...rest: unknown[]): Promise<unknown> {
     let deadline: number | undefined
     for (;;) {
-      if (ownership.owns(id) || !installed(id)) return perform(method, [id, ...rest])
-      const host = await holderSoon(id)
-      if (host === member.id) return perform(method, [id, ...rest])
+      const isOwn = ownership.owns(id) || !installed(id)
+      const host = isOwn ? member.id : await holderSoon(id)
       try {
+        if (host === member.id) return await perform(method, [id, ...rest])
         return await ask(host, method, [id, ...rest], commandTimeout)
       } catch (error) {
-        // It does not have it any more, or not yet, and has done nothing.
-        const isMoving = error instanceof Problem && error.code === 'plugin_moving'
+        // It does not have it any more, or not yet, and has done nothing. What this host has begun is not begun again.
+        const isMoving =
+          host === member.id
+            ? error instanceof ElsewhereError
+            : error instanceof Problem && error.code === 'plugin_moving'
         // Counted from the first word of it: the store may have been away for a moment before.
         deadline ??= clock.monotonic() + moveWait
         if (!isMoving || clock.monotonic() >= deadline) throw error

@@ -31,6 +31,13 @@ export interface CommandRunner {
   refuseFurther(): void
 }
 
+/** When it was the turn of a command another host had its plugin: nothing was done, and the command may go there. */
+export class ElsewhereError extends Problem {
+  constructor(plugin: string) {
+    super('plugin_moving', `${plugin} is moving to another host; try again in a second.`)
+  }
+}
+
 /** How often a command is decided, while what its host did before becomes known only then. */
 const mostDecisions = 5
 
@@ -62,7 +69,7 @@ export function createCommandRunner(
   /** A plugin that is installed is changed by the host that has it, and by no other. */
   function requireOwnership(id: string): void {
     if (!isInstalled(stateOf(snapshotOfPlugin(context, id))) || context.ownership.owns(id)) return
-    throw new Problem('plugin_moving', `${id} is moving to another host; try again in a second.`)
+    throw new ElsewhereError(id)
   }
 
   const isDone = ({ requestKey }: CommandContext): boolean =>

@@ -173,6 +173,23 @@ test('a request over MQTT is answered once, whichever host has the plugin, and t
   await until('both facts', async () => facts.filter((type) => type === 'PluginConfigured').length === 2)
 })
 
+test('a command that waits for the installation of its plugin is done by the host that has it then', async (t) => {
+  const { stage } = await startTwo(t)
+  await stage.publish([{ id: 'three', lua: 'return Plugin:new("three")' }])
+  const client = await mqtt.connectAsync(stage.broker)
+  t.after(() => client.endAsync(true))
+  const answers = new Map<string, { status: string; error?: { code: string } }>()
+  client.on('message', (topic, payload) => void answers.set(topic, JSON.parse(payload.toString())))
+  await client.subscribeAsync('host/response/#', { qos: 1 })
+  const body = JSON.stringify({ plugin: '@fixtures/three' })
+  for (const verb of ['install', 'toggle', 'reload']) client.publish(`host/request/${verb}`, body, { qos: 1 })
+  await until('all answers', async () => answers.size === 3)
+  assert.deepEqual(
+    [...answers].map(([topic, { status, error }]) => [topic, status, error?.code]).sort(),
+    ['install', 'reload', 'toggle'].map((verb) => [`host/response/${verb}`, 'ok', undefined]),
+  )
+})
+
 test('whoever calls a plugin from outside while it moves is told to try again, and never that there is none', async (t) => {
   const { a, b, hasOne, hasTwo } = await startTwo(t)
   const statuses = new Set<number>()
