@@ -5,6 +5,7 @@ import type { Logger } from '../../base/log/log.ts'
 import { messageOf, Problem, type ProblemCode, problemTable } from '../../base/problem.ts'
 import type { StoreConnection } from '../../fleet/store/connect-store.ts'
 import { isConnected } from '../../fleet/store/keep-nothing.ts'
+import { createPieces, pieceBytes } from './pieces.ts'
 
 /**
  * Questions of one host of a fleet to another, over the fleet's store. What is said is sealed with the key that all hosts have:
@@ -40,22 +41,11 @@ export interface HostCallsSettings {
   answer(method: string, given: readonly unknown[]): Promise<unknown>
 }
 
-/** Bytes of a message, at most; a longer text goes in several. A server takes 1 MiB by default. */
-const pieceBytes = 512 * 1024
-/** Pieces of one text: 64 MiB. */
-const piecesLimit = 128
-/** Milliseconds after which pieces whose rest has not come are forgotten. */
-const patience = 30_000
 /** Milliseconds between two looks whether the other host can still be asked. */
 const lookEvery = 250
 const context = 'fleet call'
 /** What NATS answers in the place of a subscriber. */
 const nobodyListens = 503
-
-interface Incomplete {
-  pieces: (string | undefined)[]
-  since: number
-}
 
 /** What goes from host to host, before it is sealed. */
 interface Question {
@@ -76,7 +66,7 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
   const questions = `lupine.${fleet}.calls.${host}`
   const answers = `lupine.${fleet}.answers.${host}.${randomUUID()}`
   const waiting = new Map<string, (reply: Reply) => void>()
-  const incomplete = new Map<string, Incomplete>()
+  const pieces = createPieces<string>(clock)
   let isClosed = false
 
   /** `noticeTo`: where the store says that nobody listens there. */
@@ -96,17 +86,7 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
   function collected(text: string): string | undefined {
     const [, id = '', index = '', count = '', piece = ''] =
       /^([0-9a-f-]{36}) (\d+) (\d+) ([^]*)$/.exec(text) ?? []
-    const [at, of] = [Number(index), Number(count)]
-    if (id === '' || of < 1 || of > piecesLimit || at >= of) return undefined
-    if (of === 1) return piece
-    const now = clock.monotonic()
-    for (const [other, { since }] of incomplete) if (now - since > patience) incomplete.delete(other)
-    const known = incomplete.get(id) ?? { pieces: Array.from({ length: of }, () => undefined), since: now }
-    incomplete.set(id, known)
-    known.pieces[at] = piece
-    if (known.pieces.includes(undefined)) return undefined
-    incomplete.delete(id)
-    return known.pieces.join('')
+    return pieces.add(id, Number(index), Number(count), piece)?.join('')
   }
 
   function hear(subject: string, take: (message: unknown) => void): () => void {
@@ -210,7 +190,7 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
       for (const stop of stopListening) stop()
       for (const [id, settle] of waiting)
         settle({ id, problem: { code: 'shutting_down', message: 'The host is shutting down.' } })
-      incomplete.clear()
+      pieces.clear()
     },
   }
 }

@@ -1,9 +1,11 @@
+import { randomUUID } from 'node:crypto'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import { hasWildcard, partPattern } from '../../base/text/part-pattern.ts'
 import { type SerializedJson, serializedJson } from '../../base/text/serialized-json.ts'
 import type { StoreConnection } from '../../fleet/store/connect-store.ts'
 import type { Announcement } from '../../lifecycle/lifecycle.ts'
 import type { EventHub } from '../../lifecycle/running/event-hub.ts'
+import { createPieces, pieceBytes } from './pieces.ts'
 
 /**
  * What hosts of a fleet tell each other at once, and nobody keeps: events for listeners of another host, and announcements for
@@ -38,6 +40,13 @@ interface Wish {
   watches: boolean
 }
 
+/** Of something that is too long for one message. */
+interface Piece {
+  of: string
+  index: number
+  count: number
+}
+
 interface Known extends Wish {
   at: number
   matches: (name: string) => boolean
@@ -47,6 +56,7 @@ export function createHostMessages(settings: HostMessagesSettings): HostMessages
   const { connection, fleet, host, clock, events, watches, take, maySpeak } = settings
   const subject = (kind: string): string => `lupine.${fleet}.messages.${kind}`
   const others = new Map<string, Known>()
+  const pieces = createPieces<Uint8Array>(clock)
   let timer: ScheduledCall | undefined
   let said = ''
   let isClosed = false
@@ -78,18 +88,28 @@ export function createHostMessages(settings: HostMessagesSettings): HostMessages
   }
 
   function carry(data: Uint8Array): void {
-    const { head, body } = split(data)
-    const { from, plugin, name } = parsed<{ from: string; plugin: string; name: string }>(head)
+    const { head, body } = received<{ plugin: string; name: string }>(data)
+    const { from, plugin, name } = head
     if (from === host || plugin === undefined || name === undefined) return
     events.emit(name, serializedJson(body), plugin)
   }
 
   function watch(data: Uint8Array): void {
     if (!watches()) return
-    const { head, body } = split(data)
-    const { from, announcement } = parsed<{ from: string; announcement: Announcement }>(head)
+    const { head, body } = received<{ announcement: Announcement }>(data)
+    const { from, announcement } = head
     if (from === host || announcement === undefined) return
     take(withBody(announcement, body.length === 0 ? undefined : serializedJson(body)))
+  }
+
+  /** What was said, once all of it is there: until then it says nothing. */
+  function received<T>(data: Uint8Array): { head: Partial<T & { from: string }>; body: Uint8Array } {
+    const { head, body } = split(data)
+    const known = parsed<T & { from: string; piece: Piece }>(head)
+    const { from, piece } = known
+    if (piece === undefined || from === host) return { head: known, body }
+    const all = pieces.add(piece.of, piece.index, piece.count, body)
+    return all === undefined ? { head: {}, body: nothing } : received(Buffer.concat(all))
   }
 
   /** Without a wish nothing is said, but that there is none any more. */
@@ -122,8 +142,22 @@ export function createHostMessages(settings: HostMessagesSettings): HostMessages
   })
 
   function send(kind: string, head: object, body: SerializedJson<unknown> | undefined): void {
-    const headBytes = Buffer.from(JSON.stringify({ from: host, ...head }))
-    connection.publish(subject(kind), Buffer.concat([headBytes, newline, body?.bytes ?? nothing]))
+    const whole = message(head, body?.bytes)
+    if (whole.length <= pieceBytes) {
+      connection.publish(subject(kind), whole)
+      return
+    }
+    // A plugin may say as much in one event as a server takes in one message, and that is without who says it.
+    const count = Math.ceil(whole.length / pieceBytes)
+    const of = randomUUID()
+    for (let index = 0; index < count; index += 1) {
+      const part = whole.subarray(index * pieceBytes, (index + 1) * pieceBytes)
+      connection.publish(subject(kind), message({ piece: { of, index, count } }, part))
+    }
+  }
+
+  function message(head: object, body: Uint8Array = nothing): Buffer {
+    return Buffer.concat([Buffer.from(JSON.stringify({ from: host, ...head })), newline, body])
   }
 
   return {
@@ -144,6 +178,7 @@ export function createHostMessages(settings: HostMessagesSettings): HostMessages
       isClosed = true
       timer?.cancel()
       for (const subscription of subscriptions) subscription.unsubscribe()
+      pieces.clear()
     },
   }
 }
