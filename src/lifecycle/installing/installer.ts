@@ -115,8 +115,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
   return {
     async install(request, { by, requestKey }) {
       const id = request.fullId
-      const snapshot = snapshotOfPlugin(context, id)
-      decide(snapshot, {
+      decide(snapshotOfPlugin(context, id), {
         type: 'install',
         repository: request.repository ?? null,
         version: request.version ?? null,
@@ -132,7 +131,9 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
         await sharedFiles?.put(staged.contents.values())
         const { repository } = staged
         const version = staged.manifest.version
-        await journal.append(decide(snapshot, { type: 'install', repository, version }), by)
+        // Another host of the fleet may have installed it meanwhile.
+        const requested = decide(snapshotOfPlugin(context, id), { type: 'install', repository, version })
+        await journal.append(requested, by)
         let outcome: PluginFact
         let failure: Error | undefined
         try {

@@ -146,6 +146,8 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
   async function settle(id: string): Promise<void> {
     const state = stateOf(snapshotOfPlugin(context, id))
     if (state === 'installing') {
+      // In a fleet another host is at it.
+      if (!context.ownership.owns(id)) return
       const error = pluginError(
         context,
         'internal',

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { systemClock } from '../../../src/base/time/clock.ts'
+import { systemFileSystem } from '../../../src/base/files/file-system.ts'
+import { silentLogger } from '../../../src/base/log/log.ts'
+import { openFleetJournal } from '../../../src/fleet/journal/fleet-journal.ts'
+import { connectStore } from '../../../src/fleet/store/connect-store.ts'
+import type { JournalEventView } from '../../../src/schema/journal/journal-event.ts'
+import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { until } from '../../helpers/until.ts'
+import { startFleetStage } from './fleet-stage.ts'
+
+/** One plugin that several hosts are to install. */
+
+const id = '@fixtures/one'
+const one = { id: 'one', lua: 'return Plugin:new("one")' }
+const body = { fullId: id }
+
+test('an installation that one host is at is neither ended nor repeated by another one', async (t) => {
+  const stage = await startFleetStage(t, [one])
+  await stage.start('a')
+  const b = await stage.start('b')
+  // What a writes down first when it installs the plugin.
+  const connection = await connectStore({ servers: [stage.nats.url], name: 'test' })
+  t.after(() => connection.close())
+  const journal = await openFleetJournal({
+    ...{ connection, fleet: 'test', directory: await temporaryDirectory(t) },
+    ...{ files: systemFileSystem, clock: systemClock, logger: silentLogger },
+  })
+  t.after(() => journal.close())
+  const data = { repository: 'fixtures', version: '1.0.0' }
+  const [requested] = await journal.append([{ type: 'PluginInstallRequested', plugin: id, data }], 'http')
+  await until('the other host to know', async () => b.host.lifecycle.lastSeq >= (requested?.seq ?? 0))
+  const refused = await b.request('POST', '/api/plugins/install', { body })
+  assert.deepEqual([refused.status, refused.body.code], [409, 'invalid_transition'])
+  assert.match(refused.body.detail, /^@fixtures\/one is being installed by another host/)
+  const { events } = (await b.request('GET', '/api/history?limit=1000')).body
+  assert.deepEqual(
+    events.filter(({ plugin }: JournalEventView) => plugin === id).map(({ type }: JournalEventView) => type),
+    ['PluginInstallRequested'],
+  )
+})
+
+test('of hosts that install a plugin at the same time one does, and the others say that it is there', async (t) => {
+  const stage = await startFleetStage(t, [one])
+  const hosts = [await stage.start('a'), await stage.start('b'), await stage.start('c')]
+  const answers = await Promise.all(
+    hosts.map((host) => host.request('POST', '/api/plugins/install', { body })),
+  )
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409])
+  for (const { status, body: problem } of answers)
+    if (status === 409) assert.match(problem.detail, /^@fixtures\/one is (being )?installed/)
+})
