@@ -3,8 +3,10 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { identifierOf } from '../../../src/schema/names/identifier.ts'
+import { failingFileSystem } from '../../helpers/failing-file-system.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
 import { generousTime } from '../../helpers/generous-time.ts'
+import { holdReconciler } from '../../helpers/held-reconciler.ts'
 import { openTestHost, startTestHost, type TestHost } from '../../helpers/test-host.ts'
 import { until } from '../../helpers/until.ts'
 
@@ -175,5 +177,31 @@ test('a dependency that somebody has set right by hand brings its dependent up w
   await fail(host, 'above')
   await writeFile(path, written)
   await command(host, 'POST', 'base/reload')
+  await untilRunning(host, 'above')
+})
+
+test('a load that cannot be written down when the dependency comes is made up for', async (context) => {
+  let isFull = false
+  const files = failingFileSystem(
+    (operation, path) =>
+      isFull && ['write', 'datasync'].includes(operation) && path.endsWith('.host.journal'),
+  )
+  const { clock, logger, goOn, says } = holdReconciler()
+  const host = await startTestHost({
+    ...{ files, clock, logger, limits: generousTime },
+    plugins: [plugin('base'), onBase],
+  })
+  context.after(() => host.close())
+  await run(host, 'base', 'above')
+  await command(host, 'DELETE', 'base')
+  await fail(host, 'above')
+  host.host.lifecycle.subscribe((announcement) => {
+    if (announcement.kind === 'lifecycle' && announcement.event.type === 'PluginInstalled') isFull = true
+  })
+  await command(host, 'POST', 'install', { fullId: '@fixtures/base' })
+  await says('A plugin could not be loaded after what it needs')
+  assert.equal((await view(host, 'above')).state, 'failed')
+  isFull = false
+  goOn()
   await untilRunning(host, 'above')
 })
