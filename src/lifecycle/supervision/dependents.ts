@@ -4,7 +4,7 @@ import { decide } from '../../journal/fold/decide.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import type { FactType } from '../../schema/journal/journal-event.ts'
-import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import { installedPlugins, isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { Installer } from '../installing/installer.ts'
 import { dependenciesApart } from '../loading/dependencies-apart.ts'
 import { checkDependencies, unmetMessage } from '../loading/dependency-check.ts'
@@ -15,7 +15,8 @@ import { reconcileDelay, type Reconciler } from './reconciler.ts'
 
 /**
  * Loads plugins that failed for want of another one, once that is there in a version that fits. One that needs more besides is
- * tried as well: its error says what is missing now. Where the reason would be the same again, nothing is tried.
+ * tried as well: its error says what is missing now. Where the reason would be the same again, nothing is tried. One that runs,
+ * and could not be loaded any more, has that in its log.
  */
 export interface Dependents {
   /** From now on. Nothing is loaded before the start has come to that. */
@@ -29,11 +30,16 @@ const changes: ReadonlySet<FactType> = new Set<FactType>([
   ...(['PluginLoaded', 'PluginMoved', 'PluginLoadFailed'] as const),
 ])
 
+/** After these it may be so no more. */
+const losses: ReadonlySet<FactType> = new Set<FactType>([
+  ...(['PluginUpdated', 'PluginRolledBack', 'PluginUninstalled'] as const),
+])
+
 export function createDependents(
   context: LifecycleContext,
   parts: { loader: Loader; installer: Installer; reconciler: Reconciler; snapshots: SnapshotWriter },
 ): Dependents {
-  const { clock, journal, manifests, mutex, ownership, logger } = context
+  const { clock, effects, journal, manifests, mutex, ownership, logger } = context
   const { loader, installer, reconciler, snapshots } = parts
   /** Those that have failed for want of another one, and perhaps some that run by now. */
   const lacking = new Set<string>()
@@ -42,8 +48,29 @@ export function createDependents(
   let active = false
 
   const stopListening = journal.subscribe(({ type, plugin }) => {
-    if (active && plugin !== null && changes.has(type)) note(plugin)
+    if (!active || plugin === null) return
+    if (changes.has(type)) note(plugin)
+    if (!losses.has(type)) return
+    warnThoseThatRun(plugin).catch((error: unknown) => {
+      logger.warn('Whether plugins need what has gone is not known', { plugin, error: messageOf(error) })
+    })
   })
+
+  /** Nobody would know before the next start, when it is long forgotten what was done. */
+  async function warnThoseThatRun(needed: string): Promise<void> {
+    await mutex.run(needed, () => Promise.resolve())
+    for (const { id } of installedPlugins(context)) {
+      const manifest = manifests.get(id)
+      if (manifest === undefined || !effects.isSettled(id) || !requires(id, needed)) continue
+      const { unmet } = await checkDependencies(context, id, manifest)
+      if (active && unmet.length > 0)
+        effects.say(id, 'warn', `It runs on, but cannot be loaded again as it is: ${unmetMessage(unmet)}`)
+    }
+  }
+
+  function requires(id: string, other: string): boolean {
+    return requiredPlugins({ id, dependencies: manifests.get(id)?.dependencies }).includes(other)
+  }
 
   function note(id: string): void {
     if (lacksPlugins(id)) lacking.add(id)
@@ -64,8 +91,7 @@ export function createDependents(
 
   /** Of what has changed, what the plugin needs, or that it was the plugin itself. */
   function concerns(id: string, ids: ReadonlySet<string>): string[] {
-    const needed = requiredPlugins({ id, dependencies: manifests.get(id)?.dependencies })
-    return [id, ...needed].filter((one) => ids.has(one))
+    return [...ids].filter((one) => one === id || requires(id, one))
   }
 
   async function lookAfter(): Promise<void> {

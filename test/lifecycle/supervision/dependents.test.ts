@@ -205,3 +205,23 @@ test('a load that cannot be written down when the dependency comes is made up fo
   goOn()
   await untilRunning(host, 'above')
 })
+
+test('a plugin that runs on without what it needs has in its log that it cannot be loaded again, and what to do', async (context) => {
+  const host = await start(context, [plugin('base'), onBase, plugin('other')])
+  await run(host, 'base', 'above', 'other')
+  const warnings = async (id: string): Promise<string[]> => {
+    const { logs } = (await host.request('GET', `/api/plugins/${id}/logs?level=warn`)).body
+    return logs.map(({ message }: { message: string }) => message)
+  }
+  await host.publish([plugin('base', [], '2.0.0'), onBase, plugin('other')])
+  await command(host, 'POST', 'base/update', {})
+  await until('the first warning', async () => (await warnings('above')).length === 1)
+  await command(host, 'POST', 'base/rollback')
+  await command(host, 'DELETE', 'base')
+  await until('the second warning', async () => (await warnings('above')).length === 2)
+  assert.deepEqual(await warnings('above'), [
+    'It runs on, but cannot be loaded again as it is: @fixtures/above needs @fixtures/base ^1.0.0, but 2.0.0 is installed; update or roll back @fixtures/base.',
+    'It runs on, but cannot be loaded again as it is: @fixtures/above needs @fixtures/base ^1.0.0, which is not installed; install it first.',
+  ])
+  assert.deepEqual([(await view(host, 'above')).state, await warnings('other')], ['running', []])
+})
