@@ -60,7 +60,8 @@ const escapes: Escape[] = [
     logged: nothing,
   },
   {
-    id: 'debug',
+    // Under another name: a plugin that requires its own gets itself.
+    id: 'debugging',
     title: 'the library debug',
     lua: got(
       'debug.getupvalue(plugin.log, 1)',

@@ -63,7 +63,7 @@ export function decide(snapshot: PluginSnapshot, command: Command): PluginFact[]
       throw new Problem('already_installed', `${id} is installed; to get another version, update it.`)
     }
     if (state === 'installing') {
-      const message = `${id} is being installed by another host of the fleet; wait for what comes of that.`
+      const message = `${id} is being installed already; wait for what comes of that.`
       throw new Problem('invalid_transition', message)
     }
     const { repository, version } = command

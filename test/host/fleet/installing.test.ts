@@ -33,7 +33,7 @@ test('an installation that one host is at is neither ended nor repeated by anoth
   await until('the other host to know', async () => b.host.lifecycle.lastSeq >= (requested?.seq ?? 0))
   const refused = await b.request('POST', '/api/plugins/install', { body })
   assert.deepEqual([refused.status, refused.body.code], [409, 'invalid_transition'])
-  assert.match(refused.body.detail, /^@fixtures\/one is being installed by another host/)
+  assert.match(refused.body.detail, /^@fixtures\/one is being installed already/)
   const { events } = (await b.request('GET', '/api/history?limit=1000')).body
   assert.deepEqual(
     events.filter(({ plugin }: JournalEventView) => plugin === id).map(({ type }: JournalEventView) => type),
