@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { test, type TestContext } from 'node:test'
 import type { Json } from '../../src/base/text/json.ts'
 import { type StarterPlugin, startStarterPlugin } from '../../test/helpers/starter-plugin.ts'
+import { until } from '../../test/helpers/until.ts'
 import { startWebServer, type WebServer } from '../../test/outside/web-server.ts'
 import { forecastAnswer } from './forecast-answer.ts'
 
@@ -59,6 +60,8 @@ test('the weather is there as objects and sensors as soon as it is loaded', { ti
   assert.equal(current?.temperature, 18.4)
   assert.equal((forecast?.days as unknown[]).length, 2)
   assert.equal(units?.temperature, '°C')
+  // The host takes values one after the other, and serves others in between.
+  await until('the last sensor', async () => (await plugin.sensors()).condition !== null)
   assert.deepEqual(await plugin.sensors(), {
     temperature: 18.4,
     feelsLike: 17.9,
