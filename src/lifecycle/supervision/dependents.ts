@@ -116,9 +116,8 @@ export function createDependents(
         tryLater(id)
       }
     })
-    await snapshots.flush().catch((error: unknown) => {
-      logger.error('The snapshot could not be written', { error: messageOf(error) })
-    })
+    // A host that stops writes its last snapshot itself, and nothing after that.
+    if (active) await snapshots.flush()
   }
 
   function tryLater(id: string): void {
