@@ -14,7 +14,8 @@ const common = [
     'node_modules/.package-lock.json',
     'node_modules/esbuild/package.json',
   ],
-  ...['scripts/build.mjs', 'scripts/build-stamp.mjs', 'tsconfig.json', 'src/web/tsconfig.json'],
+  ...['scripts/build.mjs', 'scripts/build-stamp.mjs', 'scripts/fengari-for-worker.mjs'],
+  ...['tsconfig.json', 'src/web/tsconfig.json'],
   ...['src/web/esbuild.json', 'src/sandbox/worker/esbuild.json'],
 ]
 /** Compiled code is of no use to another version. */

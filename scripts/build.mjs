@@ -4,6 +4,7 @@
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { fengariPlugin } from './fengari-for-worker.mjs'
 import { fileSystemTime, isFresh, partNames, writeStamp } from './build-stamp.mjs'
 
 process.chdir(fileURLToPath(new URL('..', import.meta.url)))
@@ -52,7 +53,7 @@ const parts = {
     const program = await bundle({
       ...options,
       entryPoints: ['src/sandbox/worker/main.ts'],
-      plugins: [onlyUsedByWorker],
+      plugins: [fengariPlugin, onlyUsedByWorker],
     })
     const recorder = await bundle({
       ...host,
@@ -105,38 +106,6 @@ const onlyUsedByHost = {
 const onlyUsedByWorker = {
   name: 'only-used-by-worker',
   setup(build) {
-    // fengari has one module that brings all libraries of Lua.
-    const used = {
-      base: 'lbaselib',
-      coroutine: 'lcorolib',
-      math: 'lmathlib',
-      utf8: 'lutf8lib',
-    }
-    const lines = Object.entries(used).map(
-      ([name, file]) => `exports.luaopen_${name} = require('./${file}.js').luaopen_${name}`,
-    )
-    build.onLoad({ filter: /fengari\/src\/lualib\.js$/ }, () => ({ contents: lines.join('\n') }))
-    // They read and write chunks that are compiled, where all are texts; and `lua/engine/tables.ts` has all of tables.
-    build.onLoad({ filter: /fengari\/src\/(ldump|ltable|lundump)\.js$/ }, () => ({ contents: '' }))
-    // The checks of its own bookkeeping are left out of Lua itself, too.
-    replaceIn(build, /fengari\/src\/(lcode|ldebug|ldo|llex|lobject|lparser|lvm)\.js$/, [
-      /^( +)lua_assert\([^;]*\);/gm,
-      '$1;',
-    ])
-    // Names for those who embed it, of which neither its libraries nor our code asks for any.
-    const names = [
-      'AUTHORS',
-      'COPYRIGHT',
-      'RELEASE',
-      'NUMTAGS',
-      'VERSION_',
-      'RIDX_',
-      'HOOK',
-      'MASK(?!COUNT)',
-      'OP(?!BAND|EQ|LT)',
-    ]
-    const constants = new RegExp(`^module\\.exports\\.LUA_(${names.join('|')})\\w* += .*;$`, 'gm')
-    replaceIn(build, /fengari\/src\/lua\.js$/, [constants, ''])
     // XML knows five entities. The parser brings those of HTML too, which it takes only when it is not strict.
     const entities = /(sax\.ENTITIES = )Object\.assign\([^{]+\{[^}]*\}\)/
     // And a stream around itself.
@@ -148,9 +117,6 @@ const onlyUsedByWorker = {
       [/^ {2}sax\.(SAXStream = SAXStream|createStream = createStream)$/gm, ''],
       [streams, ''],
     )
-    // Where chunks are files: a browser would fetch them.
-    const files = [/^if \(typeof process[^]*?^\} else \{[^]*?^\}$/m, '']
-    replaceIn(build, /fengari\/src\/(lauxlib|luaconf)\.js$/, files)
   },
 }
 

@@ -1,0 +1,143 @@
+// What the program of the workers takes of fengari: the text of its modules, without what no plugin needs. The tests of
+// `src/sandbox/worker` run with fengari as it is, and those of whole plugins with this.
+import { readdir, readFile } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+
+const folder = 'node_modules/fengari/src'
+/** They ask for some of its functions by name. */
+const users = 'src/sandbox/worker'
+
+/** Modules, and what is another text in them. */
+const changes = [
+  // It brings all libraries of Lua.
+  [
+    /^lualib\.js$/,
+    /[^]*/,
+    librariesOf({ base: 'lbaselib', coroutine: 'lcorolib', math: 'lmathlib', utf8: 'lutf8lib' }),
+  ],
+  // They read and write chunks that are compiled, where all are texts; and `lua/engine/tables.ts` has all of tables.
+  [/^(ldump|ltable|lundump)\.js$/, /[^]*/, ''],
+  // The checks of its own bookkeeping are left out of Lua itself, too.
+  [/^(lcode|ldebug|ldo|llex|lobject|lparser|lvm)\.js$/, /^( +)lua_assert\([^;]*\);/gm, '$1;'],
+  // Names for those who embed it, of which neither its libraries nor our code asks for any.
+  [
+    /^lua\.js$/,
+    constants('AUTHORS|COPYRIGHT|RELEASE|NUMTAGS|VERSION_|RIDX_|HOOK|MASK(?!COUNT)|OP(?!BAND|EQ|LT)'),
+    '',
+  ],
+  // Where chunks are files: a browser would fetch them.
+  [/^(lauxlib|luaconf)\.js$/, /^if \(typeof process[^]*?^\} else \{[^]*?^\}$/m, ''],
+  // `lua/library` has its own, or plugins have none.
+  [/^lbaselib\.js$/, entries('collectgarbage|dofile|load|loadfile|pcall|print|rawget|rawset|tonumber'), ''],
+  [/^lbaselib\.js$/, /,\s+"xpcall": +luaB_xpcall/, ''],
+  [/^lmathlib\.js$/, entries('random|randomseed|tointeger|type'), ''],
+]
+
+function librariesOf(files) {
+  const lines = Object.entries(files).map(
+    ([name, file]) => `exports.luaopen_${name} = require('./${file}.js').luaopen_${name}`,
+  )
+  return lines.join('\n')
+}
+
+function constants(names) {
+  return new RegExp(`^module\\.exports\\.LUA_(${names})\\w* += .*;$`, 'gm')
+}
+
+function entries(names) {
+  return new RegExp(`^ +"(${names})": +\\w+,$`, 'gm')
+}
+
+/** Texts by the names of the modules. Fails where there is nothing to change: another version has it elsewhere. */
+export async function fengariForWorker() {
+  const texts = new Map()
+  for (const name of await readdir(folder)) texts.set(name, await readFile(join(folder, name), 'utf8'))
+  for (const [modules, pattern, replacement] of changes) {
+    for (const name of [...texts.keys()].filter((name) => modules.test(name))) {
+      const before = texts.get(name)
+      const after = before.replace(pattern, replacement)
+      if (after === before) throw new Error(`${name} of fengari has nothing like ${pattern}`)
+      texts.set(name, after)
+    }
+  }
+  const asked = await Promise.all(
+    (await readdir(users, { recursive: true }))
+      .filter((path) => /\.c?ts$/.test(path))
+      .map((path) => readFile(join(users, path), 'utf8')),
+  )
+  const used = modulesOf('lua.js', texts, modulesOf('lualib.js', texts))
+  return dropUnused(new Map([...used].map((name) => [name, texts.get(name)])), asked)
+}
+
+/** The module and all that it needs. */
+function modulesOf(name, texts, found = new Set()) {
+  if (found.has(name)) return found
+  found.add(name)
+  for (const [, path] of texts.get(name).matchAll(/require\(["']\.\/([^"']+)["']\)/g))
+    modulesOf(path, texts, found)
+  return found
+}
+
+const definition = /^const (\w+) = function\*?\([^]*?^\};\n/gm
+const wordsOf = (text) => text.match(/\w+/g) ?? []
+
+/** Leaves out the functions that nobody asks for by name, those that only such functions ask for among them. */
+function dropUnused(texts, others) {
+  for (const [name, text] of texts) texts.set(name, withoutUnusedImports(withoutComments(text)))
+  const counts = new Map()
+  const count = (text, by) => {
+    for (const word of wordsOf(text)) counts.set(word, (counts.get(word) ?? 0) + by)
+  }
+  for (const text of [...texts.values(), ...others]) count(text, 1)
+  let isDone = false
+  while (!isDone) {
+    isDone = true
+    for (const [name, text] of texts) {
+      for (const [whole, word] of text.matchAll(definition)) {
+        const exported = [...texts].flatMap(([module, other]) =>
+          [...other.matchAll(exportOf(word))].map(([line]) => ({ module, line })),
+        )
+        const own = [whole, ...exported.map(({ line }) => line)]
+        const mentions = own.flatMap(wordsOf).filter((other) => other === word).length
+        if (counts.get(word) !== mentions) continue
+        for (const piece of own) count(piece, -1)
+        texts.set(name, texts.get(name).replace(whole, ''))
+        for (const { module, line } of exported) texts.set(module, texts.get(module).replace(line, ''))
+        isDone = false
+      }
+    }
+    for (const [name, text] of texts) {
+      const without = withoutUnusedImports(text)
+      count(text, -1)
+      count(without, 1)
+      texts.set(name, without)
+    }
+  }
+  return texts
+}
+
+const exportOf = (word) => new RegExp(`^module\\.exports\\.${word}\\b *= (\\w+\\.)?${word};\\n`, 'gm')
+
+/** Only those that have lines of their own, as the rest may be part of a text. */
+function withoutComments(text) {
+  return text.replace(/^\s*(\/\*(?:(?!\*\/)[^])*\*\/|\/\/.*)$/gm, '')
+}
+
+/** Of names that are taken from another module one by one. */
+function withoutUnusedImports(text) {
+  return text.replace(/^const \{([^{}]*)\} *= require\(/gm, (whole, names) => {
+    const used = wordsOf(names).filter((name) => text.match(new RegExp(`\\b${name}\\b`, 'g')).length > 1)
+    return used.length === wordsOf(names).length ? whole : whole.replace(names, ` ${used.join(', ')} `)
+  })
+}
+
+/** For esbuild. */
+export const fengariPlugin = {
+  name: 'fengari-for-worker',
+  async setup(build) {
+    const texts = await fengariForWorker()
+    build.onLoad({ filter: /[\\/]fengari[\\/]src[\\/]\w+\.js$/ }, ({ path }) => ({
+      contents: texts.get(basename(path)),
+    }))
+  },
+}
