@@ -196,6 +196,34 @@ const allowedInside: Record<string, Record<string, string[]>> = {
       ...['loading', 'installing', 'supervision', 'commands'],
     ],
   },
+  http: {
+    requests: [],
+    access: [],
+    streams: [],
+    metrics: [],
+    'route.ts': ['requests'],
+    hooks: ['requests', 'access'],
+    answers: ['requests', 'metrics', 'route.ts', 'hooks'],
+    inspect: ['streams', 'answers'],
+    openapi: ['route.ts'],
+    routes: ['requests', 'access', 'streams', 'metrics', 'route.ts', 'hooks', 'answers', 'openapi'],
+    server: ['access', 'answers'],
+    'app.ts': ['requests', 'access', 'metrics', 'route.ts', 'answers'],
+    'http.ts': [
+      ...['requests', 'access', 'streams', 'metrics', 'hooks', 'answers', 'inspect', 'routes'],
+      ...['server', 'app.ts'],
+    ],
+  },
+  'host/fleet': {
+    'log-failure.ts': [],
+    store: [],
+    messages: [],
+    placement: [],
+    membership: ['log-failure.ts', 'store', 'placement'],
+    commands: ['messages', 'placement', 'membership'],
+    'coordinator.ts': ['log-failure.ts'],
+    'open-fleet.ts': ['store', 'messages', 'membership', 'commands', 'coordinator.ts'],
+  },
 }
 
 /** The imports between files of this program. */
@@ -218,12 +246,19 @@ test('imports between the rooms run one way', () => {
   assert.deepEqual(offences, [])
 })
 
+/** `src/sandbox/worker`, of the room `worker`. */
+const folderOf = (room: string): string => (room === 'worker' ? 'src/sandbox/worker' : `src/${room}`)
+
 for (const [room, rules] of Object.entries(allowedInside))
   test(`imports between the rooms inside the ${room} run one way`, () => {
-    const within = inside.filter(({ file, target }) => roomOf(file) === room && roomOf(target) === room)
+    const folder = folderOf(room)
+    const [ofTheHouse] = room.split('/')
+    const isInside = (file: string): boolean => file.startsWith(`${folder}/`) && roomOf(file) === ofTheHouse
+    const roomInside = (file: string): string => file.split('/')[folder.split('/').length] ?? ''
+    const within = inside.filter(({ file, target }) => isInside(file) && isInside(target))
     assert.ok(within.length > 0, 'there are such imports')
     const offences = within.filter(({ file, target }) => {
-      const [here = '', there = ''] = [file, target].map((path) => path.split('/')[room === 'worker' ? 3 : 2])
+      const [here, there] = [roomInside(file), roomInside(target)]
       return here !== there && !rules[here]?.includes(there)
     })
     assert.deepEqual(offences, [])
@@ -283,7 +318,7 @@ test('docs/architecture.md tells what each room is for', () => {
   }
   const rooms = [
     ...Object.keys(allowed).map((room) => paths[room] ?? `src/${room}`),
-    ...['base', 'schema', 'journal', 'bus', 'lifecycle'].flatMap((room) =>
+    ...['base', 'schema', 'journal', 'bus', 'lifecycle', 'http', 'host/fleet'].flatMap((room) =>
       Object.keys(allowedInside[room] ?? {}),
     ),
   ].filter((room) => room !== 'lifecycle.ts')

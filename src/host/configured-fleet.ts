@@ -1,6 +1,6 @@
 import { messageOf } from '../base/problem.ts'
 import type { Settings } from '../settings/settings.ts'
-import type { LastKnownSettings } from './fleet/last-known.ts'
+import type { LastKnownSettings } from './fleet/store/last-known.ts'
 import type { OpenFleet, OpenFleetSettings } from './fleet/open-fleet.ts'
 import { StartInterrupted } from './interrupted-start.ts'
 import { StartError } from './start-conditions.ts'
@@ -17,7 +17,7 @@ export async function openConfiguredFleet(
   if (fleet === undefined) return undefined
   const { openFleet } = await import('./fleet/open-fleet.ts')
   const showLastKnown: OpenFleetSettings['showLastKnown'] = async (reason) =>
-    (await import('./fleet/last-known.ts')).showLastKnown({ ...parts, settings }, reason)
+    (await import('./fleet/store/last-known.ts')).showLastKnown({ ...parts, settings }, reason)
   return openFleet({ ...parts, settings: fleet, mqttUrl, root, safeMode, showLastKnown }).catch(
     (error: unknown) => {
       throw error instanceof StartInterrupted ? error : new StartError(messageOf(error), { cause: error })

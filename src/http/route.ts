@@ -2,7 +2,7 @@ import type { Context } from 'koa'
 import type { Static, TObject, TSchema } from 'typebox'
 import { Problem, type ProblemCode } from '../base/problem.ts'
 import { createParser } from '../schema/parsing/parser.ts'
-import { createQueryParser } from './query.ts'
+import { createQueryParser } from './requests/query.ts'
 
 /** One address of the API, with the schemas that check its requests and describe it. */
 

@@ -6,7 +6,7 @@ import { systemClock } from '../../src/base/time/clock.ts'
 import { problemDocument } from '../../src/base/problem.ts'
 import { type LogFields, type Logger, silentLogger } from '../../src/base/log/log.ts'
 import type { Bus, BusMessage } from '../../src/bus/bus.ts'
-import { refuseConnection } from '../../src/http/problem-answer.ts'
+import { refuseConnection } from '../../src/http/answers/problem-answer.ts'
 import { createEmbeddedBus, type EmbeddedBusSettings } from '../../src/bus/embedded/embedded-bus.ts'
 
 /** A bus on a free port with the root `host`, closed after the test. */

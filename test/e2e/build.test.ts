@@ -90,7 +90,7 @@ test('a build that fails says why, and counts as none', async (t) => {
 
 test('what a host that runs may load yet stays at the next build, and goes with the one after it', async (t) => {
   const copy = await checkout(t)
-  const lazy = 'src/http/rendered-document.ts'
+  const lazy = 'src/http/answers/rendered-document.ts'
   const chunk = (): string => {
     const name = copy
       .files('dist')

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../src/base/time/clock.ts'
 import type { ConnectionLimits } from '../../src/base/network/connections.ts'
-import { createHttpServer } from '../../src/http/server.ts'
+import { createHttpServer } from '../../src/http/server/server.ts'
 
 async function start(context: TestContext, limits: ConnectionLimits) {
   const refusals: string[] = []

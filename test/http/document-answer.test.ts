@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { renderedDocument } from '../../src/http/rendered-document.ts'
+import { renderedDocument } from '../../src/http/answers/rendered-document.ts'
 import { startTestHost } from '../helpers/test-host.ts'
 
 function render(file: string, text: string): string {

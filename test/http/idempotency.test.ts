@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Problem } from '../../src/base/problem.ts'
-import { createIdempotency } from '../../src/http/idempotency.ts'
+import { createIdempotency } from '../../src/http/requests/idempotency.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 import { startTestHost } from '../helpers/test-host.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createActor, createMachine } from 'xstate'
 import { pluginLifecycle } from '../../machines/plugin-lifecycle.ts'
-import { machineToJson, machineToMermaid, machineToScxml } from '../../src/http/machine-formats.ts'
+import { machineToJson, machineToMermaid, machineToScxml } from '../../src/http/answers/machine-formats.ts'
 
 /** A machine with one of everything, and with texts that would break each format. */
 const lamp = createMachine({

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Type from 'typebox'
 import { Problem, type ProblemDetail } from '../../src/base/problem.ts'
-import { expectedRevision, parseIfMatch } from '../../src/http/if-match.ts'
-import { jsonErrorPlace } from '../../src/http/json-position.ts'
-import { canonicalPath } from '../../src/http/path.ts'
-import { createQueryParser } from '../../src/http/query.ts'
+import { expectedRevision, parseIfMatch } from '../../src/http/requests/if-match.ts'
+import { jsonErrorPlace } from '../../src/http/requests/json-position.ts'
+import { canonicalPath } from '../../src/http/requests/path.ts'
+import { createQueryParser } from '../../src/http/requests/query.ts'
 
 function problemOf(action: () => unknown): { code: string; errors: readonly ProblemDetail[] | undefined } {
   try {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Problem } from '../../src/base/problem.ts'
-import { createIdempotency, type Idempotency } from '../../src/http/idempotency.ts'
-import type { KnownRequest, SharedRequests } from '../../src/http/shared-requests.ts'
+import { createIdempotency, type Idempotency } from '../../src/http/requests/idempotency.ts'
+import type { KnownRequest, SharedRequests } from '../../src/http/requests/shared-requests.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 
 /** Several hosts that ask each other about requests with a key. */

@@ -8,7 +8,7 @@ import { Problem } from '../../base/problem.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import type { PluginStateAt } from '../../lifecycle/lifecycle.ts'
 import type { JournalEventView } from '../../schema/journal/journal-event.ts'
-import { type Backlog, createBacklog } from '../backlog.ts'
+import { type Backlog, createBacklog } from '../streams/backlog.ts'
 import {
   actorMessage,
   definitionOf,

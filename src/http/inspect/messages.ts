@@ -3,7 +3,7 @@ import { isJsonObject, type Json } from '../../base/text/json.ts'
 import { isSecretName } from '../../base/log/secret-names.ts'
 import type { PluginStateAt } from '../../lifecycle/lifecycle.ts'
 import type { JournalEventView } from '../../schema/journal/journal-event.ts'
-import { machineToJson } from '../machine-formats.ts'
+import { machineToJson } from '../answers/machine-formats.ts'
 
 /** The message shapes of `@statelyai/inspect`, which inspectors of state machines read. Pure. */
 

@@ -6,7 +6,7 @@ import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import type { Announcement } from '../../lifecycle/lifecycle.ts'
 import { type Plugin, pluginStates, type Resources } from '../../schema/plugin/plugin.ts'
 import type { IsolateUsage } from '../../schema/api/system.ts'
-import type { ProcessUsage } from '../process-usage.ts'
+import type { ProcessUsage } from './process-usage.ts'
 import { createCounter, createHistogram } from './counters.ts'
 import { exposition, type Family, type Sample } from './exposition.ts'
 

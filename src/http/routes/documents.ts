@@ -1,7 +1,7 @@
 import { extname } from 'node:path'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import { DocumentQuery } from '../../schema/api/api.ts'
-import { plainDocument } from '../document-answer.ts'
+import { plainDocument } from '../answers/document-answer.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { pluginIdOf } from './plugin-id.ts'
 
@@ -19,7 +19,7 @@ export function documentRoutes(lifecycle: LifecycleFacade): Route[] {
         const document = await lifecycle.document(pluginIdOf(lifecycle, parameters), query.file)
         if (query.render === 'html') {
           // What renders is loaded when somebody reads a document.
-          const { renderedDocument } = await import('../rendered-document.ts')
+          const { renderedDocument } = await import('../answers/rendered-document.ts')
           return renderedDocument(document)
         }
         context.type = extname(document.file)

@@ -1,7 +1,7 @@
 import { Problem } from '../../base/problem.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import { EventsQuery } from '../../schema/api/api.ts'
-import type { EventStream } from '../event-stream.ts'
+import type { EventStream } from '../streams/event-stream.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { pluginIdOf } from './plugin-id.ts'
 

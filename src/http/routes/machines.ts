@@ -1,7 +1,7 @@
 import type { AnyStateMachine } from 'xstate'
 import { Problem } from '../../base/problem.ts'
 import { MachineAnswer, MachineQuery, MachinesAnswer } from '../../schema/api/api.ts'
-import { machineToJson, machineToMermaid, machineToScxml } from '../machine-formats.ts'
+import { machineToJson, machineToMermaid, machineToScxml } from '../answers/machine-formats.ts'
 import { defineRoute, type Route } from '../route.ts'
 
 export function machineRoutes(machines: Readonly<Record<string, AnyStateMachine>>): Route[] {

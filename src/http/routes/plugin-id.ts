@@ -5,7 +5,7 @@ import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import type { CommandContext } from '../../lifecycle/lifecycle.ts'
 import { isIdentifierPart, parseFullId } from '../../schema/names/identifier.ts'
 import type { Plugin } from '../../schema/plugin/plugin.ts'
-import { expectedRevision } from '../if-match.ts'
+import { expectedRevision } from '../requests/if-match.ts'
 import type { Answer, RouteRequest } from '../route.ts'
 
 /** Codes of what may go wrong when a plugin is told to do something. */

@@ -12,7 +12,7 @@ import {
 } from '../../schema/api/api.ts'
 import { parseFullId } from '../../schema/names/identifier.ts'
 import type { Plugin } from '../../schema/plugin/plugin.ts'
-import { createPluginList } from '../plugin-list.ts'
+import { createPluginList } from '../answers/plugin-list.ts'
 import { type Answer, defineRoute, type Route } from '../route.ts'
 import { commandContext, commandProblems, fetchProblems, pluginAnswer, pluginIdOf } from './plugin-id.ts'
 

@@ -1,5 +1,5 @@
 import { LoginBody, SessionAnswer } from '../../schema/api/api.ts'
-import type { Access } from '../access.ts'
+import type { Access } from '../access/access.ts'
 import { defineRoute, type Route } from '../route.ts'
 
 /** Logins of the user interface. */

@@ -1,7 +1,7 @@
 import type { Context } from 'koa'
 import { Problem } from '../../base/problem.ts'
 import { type Answer, defineRoute, type Route } from '../route.ts'
-import { type WebAsset, webAssets } from '../web-assets.ts'
+import { type WebAsset, webAssets } from '../answers/web-assets.ts'
 
 /** Addresses of pages; the page itself finds out which one it is. The tabs are those that take no command. */
 const pagePaths = [

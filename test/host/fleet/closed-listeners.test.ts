@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/time/clock.ts'
-import { createClosedListeners } from '../../../src/host/fleet/closed-listeners.ts'
+import { createClosedListeners } from '../../../src/host/fleet/store/closed-listeners.ts'
 import { fold, initialState } from '../../../src/journal/fold/evolve.ts'
 import { stampFacts } from '../../../src/journal/fold/stamp.ts'
 import { until } from '../../helpers/until.ts'

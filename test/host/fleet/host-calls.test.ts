@@ -9,7 +9,7 @@ import { silentLogger } from '../../../src/base/log/log.ts'
 import { Problem } from '../../../src/base/problem.ts'
 import { connectStore } from '../../../src/fleet/store/connect-store.ts'
 import { isConnected } from '../../../src/fleet/store/keep-nothing.ts'
-import { createHostCalls, type HostCallsSettings } from '../../../src/host/fleet/host-calls.ts'
+import { createHostCalls, type HostCallsSettings } from '../../../src/host/fleet/messages/host-calls.ts'
 import { startNatsServer } from '../../helpers/nats-server.ts'
 import { until } from '../../helpers/until.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { silentLogger } from '../../../src/base/log/log.ts'
-import { createInterruptedInstallations } from '../../../src/host/fleet/interrupted-installations.ts'
+import { createInterruptedInstallations } from '../../../src/host/fleet/membership/interrupted-installations.ts'
 import { pluginIn, stateOf } from '../../../src/journal/fold/evolve.ts'
 import type { Journal } from '../../../src/journal/journal.ts'
 import type { Fact } from '../../../src/schema/journal/journal-event.ts'

@@ -1,0 +1,291 @@
+import type { Clock } from '../../../base/time/clock.ts'
+import { Problem } from '../../../base/problem.ts'
+import { candidatesOf } from '../../../fleet/leases/views.ts'
+import type { Journal } from '../../../journal/journal.ts'
+import { isInstalled, pluginIn, stateOf } from '../../../journal/fold/evolve.ts'
+import { ElsewhereError } from '../../../lifecycle/commands/command-runner.ts'
+import type { RunningLifecycle } from '../../../lifecycle/create-lifecycle.ts'
+import type { Fleet, LifecycleFacade } from '../../../lifecycle/facade.ts'
+import type { SharedRequests } from '../../../http/requests/shared-requests.ts'
+import { joinSuggestions } from '../../../lifecycle/queries/suggestions.ts'
+import type { SuggestionKind } from '../../../schema/manifest/field-definition.ts'
+import type { LogEntry, Plugin } from '../../../schema/plugin/plugin.ts'
+import type { Suggestion } from '../../../schema/manifest/suggestion.ts'
+import { createFleetHooks, type HookPlace, type SentHook } from './fleet-hooks.ts'
+import type { FleetMember } from '../membership/fleet-member.ts'
+import { moving, storeAway, withoutHolder } from './fleet-problems.ts'
+import type { HostCalls } from '../messages/host-calls.ts'
+import { createFleetPlacing, labelsOf } from '../placement/placing.ts'
+import { reachEvent } from '../messages/reach-event.ts'
+import { createFleetRequests } from './shared-requests.ts'
+
+/**
+ * Any host answers for all: commands and questions about a plugin reach the host that has it. What the journal knows is answered
+ * here.
+ */
+export interface FleetFacade {
+  lifecycle: LifecycleFacade
+  place: Fleet['place']
+  requests: SharedRequests
+  /** Answers what another host asks of this one. */
+  answer(method: string, given: readonly unknown[]): Promise<unknown>
+}
+
+export interface FleetFacadeSettings {
+  lifecycle: RunningLifecycle
+  member: FleetMember
+  journal: Journal
+  calls: () => HostCalls
+  clock: Clock
+  subscribe: LifecycleFacade['subscribe']
+}
+
+/** Milliseconds for a question, and for a command: a plugin may take its time to load. */
+const questionTimeout = 3_000
+const commandTimeout = 300_000
+/** Milliseconds for what is asked about a request from outside. */
+const hookTimeouts = { findHook: questionTimeout, takeHook: 60_000 } as const
+/** Milliseconds that a plugin which just moves is waited for. */
+const moveWait = 2_000
+/** Milliseconds after which the host that is known to have it is asked again. */
+const movePause = 100
+
+const questions = [
+  ...['get', 'connections', 'objects', 'sensors', 'controls', 'controlType'],
+  ...['exposures', 'hooks', 'checkConfig'],
+] as const
+const commands = [
+  ...['toggle', 'configure', 'limit', 'reload', 'update', 'rollback', 'uninstall'],
+  ...['setControl', 'setExposed', 'renewHookSecret', 'place', 'install'],
+] as const
+
+/** Of a question that another host does not answer: what is known here is better than nothing. */
+const goesWithout: ReadonlySet<string> = new Set(['fleet_unreachable', 'plugin_moving'])
+
+type Forwarded = (id: string, ...rest: unknown[]) => unknown
+
+export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
+  const { lifecycle, member, journal, clock } = settings
+  const { ownership, keeper } = member
+  /** What is asked of this host, by the name of the method; each takes the id of the plugin first. */
+  const own = lifecycle as unknown as Record<string, Forwarded>
+  const perform = (method: string, given: readonly unknown[]): unknown => {
+    const [id, ...rest] = given
+    const task = own[method]
+    if (task === undefined) throw new Problem('not_found', `This host does not know the question ${method}.`)
+    return task.call(lifecycle, id as string, ...rest)
+  }
+
+  const installed = (id: string): boolean => isInstalled(stateOf(pluginIn(journal.live, id)))
+  const isOn = (id: string): boolean => installed(id) && pluginIn(journal.live, id).context.enabled
+
+  /** The host that has a plugin, if need be after it has moved. Throws `plugin_moving`, `no_other_host`, `fleet_unreachable`. */
+  async function holderSoon(id: string): Promise<string> {
+    const deadline = clock.monotonic() + moveWait
+    for (;;) {
+      if (!keeper.maySpeak()) throw storeAway()
+      const holder = member.holderOf(id)
+      if (holder !== undefined) return holder.host
+      if (clock.monotonic() >= deadline) throw withoutHolder(id, ownership.whereabouts(id))
+      await changeUntil(deadline)
+    }
+  }
+
+  /** Resolves when something is known to have changed about hosts and leases, or at that time of the monotonic clock. */
+  function changeUntil(deadline: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = clock.schedule(Math.max(1, deadline - clock.monotonic()), end)
+      const stop = member.onChange(end)
+      function end(): void {
+        timer.cancel()
+        stop()
+        resolve()
+      }
+    })
+  }
+
+  async function ask(
+    host: string,
+    method: string,
+    given: readonly unknown[],
+    timeout: number,
+  ): Promise<unknown> {
+    if (!keeper.maySpeak()) throw storeAway()
+    const [id] = given
+    // A host whose session has ended was away: what was asked before may never have reached it.
+    const session = keeper.state.hosts.get(host)?.record?.session
+    const answer = await settings.calls().call(host, method, given, {
+      timeout,
+      // Without a session of its own, this host has not heard of the store for long, nor of any answer.
+      stillAsked: () =>
+        keeper.maySpeak() &&
+        (typeof id !== 'string' || keeper.state.hosts.get(host)?.record?.session === session),
+    })
+    const { seq, value } = answer as { seq: number; value: unknown }
+    await reachEvent(journal, clock, seq)
+    return value
+  }
+
+  async function command(method: string, id: string, ...rest: unknown[]): Promise<unknown> {
+    let deadline: number | undefined
+    for (;;) {
+      const isOwn = ownership.owns(id) || !installed(id)
+      const host = isOwn ? member.id : await holderSoon(id)
+      try {
+        if (host === member.id) return await perform(method, [id, ...rest])
+        return await ask(host, method, [id, ...rest], commandTimeout)
+      } catch (error) {
+        // It does not have it any more, or not yet, and has done nothing. What this host has begun is not begun again.
+        const isMoving =
+          host === member.id
+            ? error instanceof ElsewhereError
+            : error instanceof Problem && error.code === 'plugin_moving'
+        // Counted from the first word of it: the store may have been away for a moment before.
+        deadline ??= clock.monotonic() + moveWait
+        if (!isMoving || clock.monotonic() >= deadline) throw error
+        await changeUntil(Math.min(deadline, clock.monotonic() + movePause))
+      }
+    }
+  }
+
+  async function question(method: string, id: string, ...rest: unknown[]): Promise<unknown> {
+    const holder = ownership.owns(id) ? undefined : member.holderOf(id)
+    if (holder === undefined || holder.host === member.id || !keeper.maySpeak())
+      return perform(method, [id, ...rest])
+    try {
+      return await ask(holder.host, method, [id, ...rest], questionTimeout)
+    } catch (error) {
+      // What is known here is better than nothing.
+      if (error instanceof Problem && goesWithout.has(error.code)) return perform(method, [id, ...rest])
+      throw error
+    }
+  }
+
+  /** What all others that live answer. Who does not answer has told of nothing. */
+  async function askOthers<T>(method: string, given: readonly unknown[]): Promise<T[][]> {
+    if (!keeper.maySpeak()) return []
+    const others = candidatesOf(keeper.state, member.elapsed()).filter(({ id }) => id !== member.id)
+    const answers = await Promise.all(
+      others.map(({ id }) => ask(id, method, given, questionTimeout).catch(() => [])),
+    )
+    return answers as T[][]
+  }
+
+  /** Each host tells of its own plugins. */
+  async function list(): Promise<Plugin[]> {
+    const answers = await askOthers<Plugin>('ownPlugins', [])
+    const told = new Map(answers.flat().map((plugin) => [plugin.id, plugin]))
+    return lifecycle
+      .list()
+      .map((plugin) => (ownership.owns(plugin.id) ? plugin : (told.get(plugin.id) ?? plugin)))
+  }
+
+  const suggestions: LifecycleFacade['suggestions'] = async (kind) =>
+    joinSuggestions([
+      await lifecycle.suggestions(kind),
+      ...(await askOthers<Suggestion>('suggestions', [kind])),
+    ])
+
+  /** Each host has the lines of the time in which the plugin was there. */
+  const logs: LifecycleFacade['logs'] = async (id, filter) => {
+    const own = lifecycle.logs(id, filter)
+    const all = [own, ...(await askOthers<LogEntry>('logs', [id, filter]))].flat()
+    all.sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0))
+    return all.slice(Math.max(0, all.length - (filter.limit ?? all.length)))
+  }
+
+  const hooks = createFleetHooks({
+    lifecycle,
+    ask: (host, method, given) => ask(host, method, given, hookTimeouts[method]),
+    hostOf(id) {
+      const host = ownership.owns(id) ? member.id : member.holderOf(id)?.host
+      // Whoever calls from outside is not kept waiting for it.
+      if (host === undefined && isOn(id)) throw moving(id)
+      return host === member.id ? undefined : host
+    },
+  })
+
+  const { requests, answer: answerKnown } = createFleetRequests({ member, ask })
+
+  async function answerOwn(method: string, given: readonly unknown[]): Promise<unknown> {
+    if (method === 'ownPlugins') return lifecycle.list().filter(({ id }) => ownership.owns(id))
+    if (method === 'suggestions') return lifecycle.suggestions(given[0] as SuggestionKind)
+    if (method === 'logs') return lifecycle.logs(...(given as Parameters<RunningLifecycle['logs']>))
+    if (method === 'knownRequest') return answerKnown(given)
+    if (method === 'findHook') return hooks.answerFind(given as HookPlace)
+    if (method === 'takeHook') return hooks.answerTake(given as SentHook)
+    const known: readonly string[] = [...questions, ...commands]
+    if (!known.includes(method))
+      throw new Problem('not_found', `This host does not know the question ${method}.`)
+    // What JSON has no word for was left out by whoever asks.
+    return perform(
+      method,
+      given.map((value, index) => (value === null && mayBeLeftOut(method, index) ? undefined : value)),
+    )
+  }
+
+  const forwarding = Object.fromEntries([
+    ...questions.map((method) => [method, (id: string, ...rest: unknown[]) => question(method, id, ...rest)]),
+    ...commands.map((method) => [method, (id: string, ...rest: unknown[]) => command(method, id, ...rest)]),
+  ]) as unknown as Pick<
+    LifecycleFacade,
+    Exclude<(typeof questions)[number] | (typeof commands)[number], 'place'>
+  > & {
+    place: Fleet['place']
+  }
+
+  async function install(...[request, by]: Parameters<LifecycleFacade['install']>): Promise<Plugin> {
+    if (!keeper.maySpeak()) throw storeAway()
+    if (installed(request.fullId)) {
+      throw new Problem(
+        'already_installed',
+        `${request.fullId} is installed; to get another version, update it.`,
+      )
+    }
+    await lifecycle.install(request, by)
+    // Whatever comes next is for the host that has it.
+    await holderSoon(request.fullId).catch(() => undefined)
+    // Its files are here already, whoever has it.
+    return lifecycle.get(request.fullId)
+  }
+
+  const { place, ...forwarded } = forwarding
+  return {
+    requests,
+    place: createFleetPlacing({
+      plugins: () => lifecycle.list(),
+      labels: () => labelsOf(journal.live),
+      place: async (id, placement, by) =>
+        member.holderOf(id) === undefined && keeper.maySpeak()
+          ? lifecycle.place(id, placement, by)
+          : place(id, placement, by),
+    }),
+    lifecycle: Object.create(lifecycle, {
+      ...Object.fromEntries(
+        Object.entries({
+          ...forwarded,
+          install,
+          list,
+          suggestions,
+          findHook: hooks.find,
+          logs,
+          subscribe: settings.subscribe,
+        }).map(([name, value]) => [name, { value }]),
+      ),
+    }) as LifecycleFacade,
+    async answer(method, given) {
+      const [id] = given
+      if (typeof id === 'string' && (commands as readonly string[]).includes(method) && !ownership.owns(id))
+        throw new Problem('plugin_moving', `${id} is moving to another host; try again in a second.`)
+      const value = await answerOwn(method, given)
+      return { seq: journal.live.seq, value }
+    },
+  }
+}
+
+/** Of these methods so many members before it are always given. */
+const alwaysGiven: Readonly<Record<string, number>> = { toggle: 1, update: 1, rollback: 1 }
+
+function mayBeLeftOut(method: string, index: number): boolean {
+  return index >= (alwaysGiven[method] ?? Infinity)
+}

@@ -1,0 +1,24 @@
+import { Problem } from '../../../base/problem.ts'
+import type { Whereabouts } from '../../../lifecycle/ownership.ts'
+
+/** What is refused while this host is known not to reach the store. */
+export function storeAway(): Problem {
+  return new Problem(
+    'fleet_unreachable',
+    "The fleet's store cannot be reached from this host, so nothing can be changed; ask another host, or try again.",
+  )
+}
+
+/** Of a plugin that nobody has just now. */
+export function moving(id: string): Problem {
+  return new Problem('plugin_moving', `No host has ${id} just now; try again in a second.`)
+}
+
+/** The same for a change: where no host may run the plugin, to try again is of no use. */
+export function withoutHolder(id: string, { absence }: Whereabouts): Problem {
+  if (absence?.code !== 'no_host') return moving(id)
+  return new Problem(
+    'no_other_host',
+    `Nothing of ${id} was changed: only the host that has it changes it, and it has none. ${absence.message}`,
+  )
+}

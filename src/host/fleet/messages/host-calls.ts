@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto'
+import type { Clock } from '../../../base/time/clock.ts'
+import type { KeyRing } from '../../../base/keys/key-ring.ts'
+import type { Logger } from '../../../base/log/log.ts'
+import { messageOf, Problem, type ProblemCode, problemTable } from '../../../base/problem.ts'
+import type { StoreConnection } from '../../../fleet/store/connect-store.ts'
+import { isConnected } from '../../../fleet/store/keep-nothing.ts'
+import { createPieces, pieceBytes } from './pieces.ts'
+
+/**
+ * Questions of one host of a fleet to another, over the fleet's store. What is said is sealed with the key that all hosts have:
+ * nobody else can ask or answer, and no secret leaves a host in plain text.
+ */
+export interface HostCalls {
+  /**
+   * Resolves with the answer, and rejects with the `Problem` of the other host. `fleet_unreachable`: it is not known whether
+   * it was done. `plugin_moving`: there is no such host any more, so it was not. While the store is away nothing is sent; it
+   * is when the store is back within that time.
+   */
+  call(host: string, method: string, given: readonly unknown[], options: CallOptions): Promise<unknown>
+  /** Answers others from now on: before, another host of this name may be the one that they ask. */
+  listen(): void
+  close(): void
+}
+
+export interface CallOptions {
+  /** Milliseconds until it is given up. */
+  timeout: number
+  /** Whether there still is somebody to ask: that host, and a store over which it is asked. Looked at now and then. */
+  stillAsked?: () => boolean
+}
+
+export interface HostCallsSettings {
+  connection: StoreConnection
+  fleet: string
+  host: string
+  ring: KeyRing
+  clock: Clock
+  logger: Logger
+  /** Answers what another host asks. Throws `Problem`s. */
+  answer(method: string, given: readonly unknown[]): Promise<unknown>
+}
+
+/** Milliseconds between two looks whether the other host can still be asked. */
+const lookEvery = 250
+const context = 'fleet call'
+/** What NATS answers in the place of a subscriber. */
+const nobodyListens = 503
+
+/** What goes from host to host, before it is sealed. */
+interface Question {
+  id: string
+  reply: string
+  method: string
+  given: readonly unknown[]
+}
+
+interface Reply {
+  id: string
+  value?: unknown
+  problem?: { code: string; message: string; errors?: { path: string; message: string }[] }
+}
+
+export function createHostCalls(settings: HostCallsSettings): HostCalls {
+  const { connection, fleet, host, ring, clock, logger } = settings
+  const questions = `lupine.${fleet}.calls.${host}`
+  const answers = `lupine.${fleet}.answers.${host}.${randomUUID()}`
+  const waiting = new Map<string, (reply: Reply) => void>()
+  const pieces = createPieces<string>(clock)
+  let isClosed = false
+
+  /** `noticeTo`: where the store says that nobody listens there. */
+  function send(subject: string, message: Question | Reply, noticeTo?: string): void {
+    const sealed = ring.seal(context, JSON.stringify(message))
+    const count = Math.max(1, Math.ceil(sealed.length / pieceBytes))
+    const id = randomUUID()
+    for (let index = 0; index < count; index += 1) {
+      const piece = sealed.slice(index * pieceBytes, (index + 1) * pieceBytes)
+      const text = `${id} ${index} ${count} ${piece}`
+      if (noticeTo === undefined || index > 0) connection.publish(subject, text)
+      else connection.publish(subject, text, { reply: noticeTo })
+    }
+  }
+
+  /** The whole text, once all its pieces are there. */
+  function collected(text: string): string | undefined {
+    const [, id = '', index = '', count = '', piece = ''] =
+      /^([0-9a-f-]{36}) (\d+) (\d+) ([^]*)$/.exec(text) ?? []
+    return pieces.add(id, Number(index), Number(count), piece)?.join('')
+  }
+
+  function hear(subject: string, take: (message: unknown) => void): () => void {
+    const subscription = connection.subscribe(subject, {
+      callback(error, message) {
+        if (error !== null || isClosed) return
+        if (message.headers?.code === nobodyListens) {
+          absent(message.subject.split('.').at(-1) ?? '')
+          return
+        }
+        try {
+          const sealed = collected(message.string())
+          // Whoever sealed it has the key of the fleet: it is a host.
+          if (sealed !== undefined) take(JSON.parse(ring.open(context, sealed)))
+        } catch (failure) {
+          logger.warn('A message between hosts of the fleet was not understood', {
+            error: messageOf(failure),
+          })
+        }
+      },
+    })
+    return () => subscription.unsubscribe()
+  }
+
+  const stopListening = [
+    hear(`${answers}.*`, (message) => {
+      const reply = message as Reply
+      waiting.get(reply.id)?.(reply)
+    }),
+  ]
+
+  async function answer({ id, reply, method, given }: Question): Promise<void> {
+    let answered: Reply
+    try {
+      answered = { id, value: await settings.answer(method, given) }
+    } catch (error) {
+      if (!(error instanceof Problem))
+        logger.error('A question of another host failed', { method, error: messageOf(error) })
+      const problem = error instanceof Problem ? error : new Problem('internal', messageOf(error))
+      const { code, message, errors } = problem
+      answered = { id, problem: { code, message, ...(errors === undefined ? {} : { errors: [...errors] }) } }
+    }
+    if (!isClosed) send(reply, answered)
+  }
+
+  function absent(id: string): void {
+    const message =
+      'The host that has this plugin does not answer; another one takes it over. Try again in some seconds.'
+    waiting.get(id)?.({ id, problem: { code: 'plugin_moving', message } })
+  }
+
+  function unknown(other: string): Problem {
+    return new Problem(
+      'fleet_unreachable',
+      `The host ${other} has not answered, so it is not known whether this was done; look, or repeat it with the same Idempotency-Key.`,
+    )
+  }
+
+  return {
+    listen() {
+      stopListening.push(hear(questions, (message) => void answer(message as Question)))
+    },
+    call(other, method, given, { timeout, stillAsked }) {
+      if (isClosed || connection.isClosed())
+        return Promise.reject(new Problem('shutting_down', 'The host is shutting down.'))
+      const id = randomUUID()
+      const until = clock.monotonic() + timeout
+      return new Promise((resolve, reject) => {
+        function end(settle: () => void): void {
+          if (!waiting.delete(id)) return
+          timer.cancel()
+          settle()
+        }
+        let isSent = false
+        function sendOnce(): void {
+          if (isSent || !isConnected(connection)) return
+          isSent = true
+          const reply = `${answers}.${id}`
+          send(`lupine.${fleet}.calls.${other}`, { id, reply, method, given }, reply)
+        }
+        function look(): void {
+          if (clock.monotonic() >= until || stillAsked?.() === false) {
+            end(() => reject(unknown(other)))
+            return
+          }
+          sendOnce()
+          timer = clock.schedule(lookEvery, look)
+        }
+        let timer = clock.schedule(lookEvery, look)
+        waiting.set(id, ({ value, problem }) =>
+          end(() => {
+            if (problem === undefined) resolve(value)
+            else reject(problemOf(problem))
+          }),
+        )
+        sendOnce()
+      })
+    },
+    close() {
+      isClosed = true
+      for (const stop of stopListening) stop()
+      for (const [id, settle] of waiting)
+        settle({ id, problem: { code: 'shutting_down', message: 'The host is shutting down.' } })
+      pieces.clear()
+    },
+  }
+}
+
+/** A newer host may know more codes. */
+function problemOf({ code, message, errors }: NonNullable<Reply['problem']>): Problem {
+  const known = code in problemTable ? (code as ProblemCode) : 'internal'
+  return new Problem(known, message, errors === undefined ? {} : { errors })
+}

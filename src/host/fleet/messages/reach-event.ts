@@ -1,0 +1,25 @@
+import type { Clock } from '../../../base/time/clock.ts'
+import type { Journal } from '../../../journal/journal.ts'
+
+/** Milliseconds until what another host has written is here, too. */
+const followWait = 1_000
+
+/** Resolves when the fold has that event, or after a moment: what is read here next is to show it. */
+export async function reachEvent(
+  journal: Pick<Journal, 'live' | 'subscribe'>,
+  clock: Clock,
+  seq: number,
+): Promise<void> {
+  if (journal.live.seq >= seq) return
+  await new Promise<void>((resolve) => {
+    const timer = clock.schedule(followWait, end)
+    const stop = journal.subscribe((event) => {
+      if (event.seq >= seq) end()
+    })
+    function end(): void {
+      timer.cancel()
+      stop()
+      resolve()
+    }
+  })
+}

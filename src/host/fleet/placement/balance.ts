@@ -1,0 +1,28 @@
+import { coordinatorLease } from '../../../fleet/leases/records.ts'
+import type { LeaseState } from '../../../fleet/leases/state.ts'
+import { hostsFor, pluginCounts } from './holders.ts'
+
+/** Plugins by which two hosts may differ. */
+const toleratedDifference = 2
+
+/**
+ * The plugin that this host gives away for balance: it has most, and another may take it that has fewer by more than is
+ * tolerated. Pure.
+ */
+export function surplusOf(state: LeaseState, now: number): string | undefined {
+  const { host } = state
+  const counts = pluginCounts(state, (plugin) => plugin !== coordinatorLease)
+  const own = counts.get(host) ?? 0
+  const isFullest = [...counts].every(([other, count]) => count < own || (count === own && host <= other))
+  if (!isFullest) return undefined
+  for (const [plugin, { phase, isLeaving }] of state.held) {
+    // One at a time.
+    if (isLeaving) return undefined
+    // Those that share a host go together or not at all.
+    if (phase !== 'running' || plugin === coordinatorLease || state.wanted.get(plugin)?.together) continue
+    const others = hostsFor(state, plugin, now, host)
+    const fewest = Math.min(...others.map((other) => counts.get(other) ?? 0))
+    if (own - fewest > toleratedDifference) return plugin
+  }
+  return undefined
+}

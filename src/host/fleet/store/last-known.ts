@@ -1,0 +1,187 @@
+import { host as hostMachine } from '../../../../machines/host.ts'
+import { pluginLifecycle } from '../../../../machines/plugin-lifecycle.ts'
+import type { Clock } from '../../../base/time/clock.ts'
+import type { FileSystem } from '../../../base/files/file-system.ts'
+import type { KeyRing } from '../../../base/keys/key-ring.ts'
+import type { Logger } from '../../../base/log/log.ts'
+import { Problem } from '../../../base/problem.ts'
+import { createScope, type Scope } from '../../../base/scope.ts'
+import { portOf } from '../../../base/network/url-port.ts'
+import { createHttp, type Http, type HttpSettings } from '../../../http/http.ts'
+import { createStartGate } from '../../../http/requests/start-gate.ts'
+import { pluginIn } from '../../../journal/fold/evolve.ts'
+import { type Journal, openJournal } from '../../../journal/journal.ts'
+import { readSnapshot } from '../../../journal/snapshot/snapshot.ts'
+import type { SnapshotWriter } from '../../../journal/snapshot/snapshot-writer.ts'
+import { createLifecycle, type RunningLifecycle } from '../../../lifecycle/create-lifecycle.ts'
+import type { Fleet } from '../../../lifecycle/facade.ts'
+import { createManifests } from '../../../lifecycle/manifests/manifests.ts'
+import type { Whereabouts } from '../../../lifecycle/ownership.ts'
+import { createHostEnvironment } from '../../../lifecycle/permissions/plugin-environment.ts'
+import { createJournalVault } from '../../../lifecycle/secrets/journal-vault.ts'
+import { createJournaledSigningTimes } from '../../../lifecycle/trust/signing-times.ts'
+import { createOutside } from '../../../outside/outside.ts'
+import { createRepositoryCatalog } from '../../../repository/catalog.ts'
+import { createPluginDirectory } from '../../../repository/plugin-directory.ts'
+import { defaultLimits, withChosen } from '../../../sandbox/limits.ts'
+import { createSandbox } from '../../../sandbox/sandbox.ts'
+import type { Settings } from '../../../settings/settings.ts'
+import { createFleetBus } from '../../create-bus.ts'
+import { asStartError } from '../../start-conditions.ts'
+
+export interface LastKnownSettings {
+  settings: Settings
+  directory: string
+  programDirectory: string
+  hostVersion: string
+  /** Variables that plugins' `env` fields may name. */
+  environment: Readonly<Record<string, string | undefined>>
+  ring: KeyRing
+  files: FileSystem
+  clock: Clock
+  logger: Logger
+  /** Who may ask, and how. */
+  access: Pick<HttpSettings, 'token' | 'guesses' | 'addresses' | 'tls'>
+}
+
+/** What this host knew when it was last there, for whoever asks while the fleet's store is away at its start. */
+export interface LastKnown {
+  /** Port of the HTTP API. */
+  readonly port: number
+  /** Leaves everything as it was found. */
+  close(): Promise<void>
+}
+
+/**
+ * Answers questions from this host's copy of the journal; everything else gets the refusal. Nothing is run, sent or written.
+ * `reason`: why the store is away. Rejects with `StartError` when the address cannot be listened at.
+ */
+export async function showLastKnown(parts: LastKnownSettings, reason: string): Promise<LastKnown> {
+  const { settings, logger } = parts
+  const scope = createScope()
+  try {
+    const refusal = new Problem(
+      'fleet_unreachable',
+      `This host has just started without the fleet's store, so nothing can be changed. ${reason} Ask another host, or try again.`,
+    )
+    const { lifecycle, id } = await openLastKnown(parts, refusal, scope, () => http.url)
+    const gate = createStartGate()
+    const http: Http = createHttp({
+      ...parts.access,
+      ...{ lifecycle, gate, logger, clock: parts.clock, hostVersion: parts.hostVersion },
+      fleet: hostsUnknown(refusal),
+      fleetName: settings.fleet?.fleet,
+      bind: settings.httpBind,
+      port: settings.httpPort,
+      publicUrl: settings.publicUrl,
+      readiness: () => ({ ready: false, reasons: [`the start waits. ${reason}`] }),
+      hostId: () => id,
+      machines: { [pluginLifecycle.id]: pluginLifecycle, [hostMachine.id]: hostMachine },
+    })
+    scope.add(() => http.close())
+    await asStartError(http.start())
+    gate.openForQuestions(refusal)
+    logger.info('Questions are answered meanwhile with what this host knew when it was last there', {
+      http: http.url,
+    })
+    return { port: portOf(http.url), close: () => scope.close() }
+  } catch (error) {
+    await scope.close()
+    throw error
+  }
+}
+
+/** A lifecycle that only answers. */
+async function openLastKnown(
+  parts: LastKnownSettings,
+  refusal: Problem,
+  scope: Scope,
+  hookBase: () => string,
+): Promise<{ lifecycle: RunningLifecycle; id: string | null }> {
+  const { settings, directory, programDirectory, hostVersion, ring, files, clock, logger } = parts
+  const pluginDirectory = createPluginDirectory({ directory, files, logger })
+  const manifests = createManifests(pluginDirectory, logger)
+  const { vault, follow } = createJournalVault(ring, manifests)
+  const file = await readSnapshot(files, directory, vault)
+  const copy = await openJournal({ directory, files, clock, logger, vault, isCopy: true })
+  follow(copy)
+  scope.add(() => copy.close())
+  const journal = readOnly(copy, refusal)
+  const id = settings.hostId ?? file?.host?.id ?? null
+  const outside = createOutside({
+    ...{ clock, hostVersion, environment: parts.environment, rewrite: settings.httpRewrite },
+    ownPorts: () => new Set<number>(),
+  })
+  scope.add(() => outside.close())
+  const limits = withChosen(defaultLimits, settings.pluginLimits)
+  const sandbox = createSandbox({ clock, logger, isolation: settings.isolation, limits })
+  scope.add(() => sandbox.close())
+  const repositories = createRepositoryCatalog({
+    ...{ directory, programDirectory, files, clock, logger, hostVersion },
+    times: {
+      ...createJournaledSigningTimes({ journal, snapshots: unwritten, logger }),
+      remember: () => Promise.resolve(),
+    },
+  })
+  scope.add(() => repositories.close())
+  // Never started: whoever has no session of the fleet is silent.
+  const bus = await createFleetBus(settings, {
+    ...{ host: id ?? '', logger, clock },
+    session: { clientId: () => undefined, permit: () => () => false },
+  })
+  scope.add(() => bus.close())
+  const lifecycle = createLifecycle({
+    ...{ directory, files, journal, snapshots: unwritten, pluginDirectory, manifests, ring, repositories },
+    ...{ sandbox, bus, outside, clock, logger, hostVersion, hookBase },
+    environment: createHostEnvironment(parts.environment, settings.pluginEnvironment),
+    root: settings.mqttRoot,
+    discoveryPrefix: settings.discoveryPrefix,
+    ownership: { owns: () => false, whereabouts: createWhereaboutsBefore(journal, id, clock) },
+    announcedAs: settings.fleet?.fleet ?? '',
+  })
+  await lifecycle.readManifests()
+  return { lifecycle, id }
+}
+
+function readOnly(journal: Journal, refusal: Problem): Journal {
+  return Object.create(journal, { append: { value: () => Promise.reject(refusal) } }) as Journal
+}
+
+const unwritten: SnapshotWriter = {
+  flush: () => Promise.resolve(),
+  include: (command) => command(),
+  failure: undefined,
+  idle: () => Promise.resolve(),
+  close: () => Promise.resolve(),
+}
+
+/** Who had a plugin. What this host had it does not run now, whoever else may. */
+function createWhereaboutsBefore(
+  journal: Journal,
+  id: string | null,
+  clock: Clock,
+): (plugin: string) => Whereabouts {
+  const at = new Date(clock.now()).toISOString()
+  const message =
+    "This host ran it when it was last there, and has just started without the fleet's store; it comes back by itself as soon " +
+    'as a host can take it.'
+  const here: Whereabouts = {
+    ...{ host: null, epoch: null, stale: true },
+    absence: { code: 'lease_lost', message, at },
+  }
+  const known = new Map<string, Whereabouts>()
+  return (plugin) => {
+    const found = known.get(plugin)
+    if (found !== undefined) return found
+    const { host = null, epoch = null } = pluginIn(journal.live, plugin).context
+    const where = host === null || host === id ? here : { host, epoch, absence: null, stale: true }
+    known.set(plugin, where)
+    return where
+  }
+}
+
+/** Nobody knows which hosts live. */
+function hostsUnknown(refusal: Problem): Fleet {
+  const refuse = (): Promise<never> => Promise.reject(refusal)
+  return { hosts: () => [], drain: refuse, endDrain: refuse, place: refuse }
+}

@@ -1,0 +1,82 @@
+import { arch, platform } from 'node:os'
+import type { Clock } from '../../base/time/clock.ts'
+import type { TlsFiles, TlsStatus } from '../../base/keys/tls-files.ts'
+import type { Bus } from '../../bus/bus.ts'
+import type { LifecycleFacade } from '../../lifecycle/facade.ts'
+import type { Plugin } from '../../schema/plugin/plugin.ts'
+import type { Certificate, IsolateUsage, System } from '../../schema/api/system.ts'
+import type { ProcessUsage } from '../metrics/process-usage.ts'
+
+export interface SystemViewSettings {
+  lifecycle: LifecycleFacade
+  bus: Bus | undefined
+  clock: Clock
+  tls?: TlsFiles | undefined
+  hostVersion: string
+  processUsage: ProcessUsage
+  url: () => string
+  hostId: () => string | null
+  /** Null: this host works by itself. */
+  fleetName: string | null
+  isolates: () => IsolateUsage[]
+  readiness: () => { ready: boolean; reasons: string[] }
+  clients: () => { eventStreams: number; inspectors: number }
+}
+
+/** `GET /api/system`. Its uptime counts from the call. */
+export function createSystemView(settings: SystemViewSettings): () => Promise<System> {
+  const { lifecycle, bus, clock, tls, hostVersion, processUsage } = settings
+  const startedAt = new Date(clock.now()).toISOString()
+  const start = clock.monotonic()
+  return async () => {
+    const plugins = countByState(await lifecycle.list())
+    const usage = processUsage.read()
+    const isEmbedded = bus?.kind !== 'external'
+    return {
+      host: {
+        id: settings.hostId(),
+        startedAt,
+        uptime: Math.round(clock.monotonic() - start) / 1_000,
+        safeMode: lifecycle.safeMode,
+      },
+      fleet: settings.fleetName === null ? null : { name: settings.fleetName },
+      versions: {
+        host: hostVersion,
+        node: process.versions.node,
+        v8: process.versions.v8,
+        platform: platform(),
+        architecture: arch(),
+      },
+      process: {
+        memory: usage.resident,
+        heap: usage.heapUsed,
+        cpuSeconds: usage.cpuUser + usage.cpuSystem,
+        eventLoopDelay: usage.delay.p99,
+      },
+      broker: {
+        kind: isEmbedded ? 'embedded' : 'external',
+        url: bus?.url ?? '',
+        connected: bus?.connected ?? false,
+        clients: isEmbedded ? (bus?.clients ?? 0) : null,
+        messages: { ...(bus?.messages ?? { received: 0, published: 0 }) },
+      },
+      http: { url: settings.url(), ...settings.clients() },
+      certificate: tls === undefined ? null : certificateOf(tls.status),
+      journal: { seq: lifecycle.lastSeq },
+      plugins,
+      isolates: settings.isolates(),
+      health: settings.readiness(),
+    }
+  }
+}
+
+function certificateOf({ from, until, loadedAt, fault }: TlsStatus): Certificate {
+  const text = (time: number): string => new Date(time).toISOString()
+  return { validFrom: text(from), validUntil: text(until), loadedAt: text(loadedAt), fault }
+}
+
+function countByState(plugins: readonly Plugin[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { state } of plugins) counts[state] = (counts[state] ?? 0) + 1
+  return counts
+}

@@ -1,0 +1,82 @@
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
+import type { Clock } from '../../base/time/clock.ts'
+
+/** How often the delay of the event loop is measured, in milliseconds: fine enough to see a hitch, and cheap. */
+const delayResolution = 20
+/** After how much time, in milliseconds, a reading starts the measurement of the delay anew. */
+const delayWindow = 60_000
+const nanoseconds = 1e9
+const microseconds = 1e6
+
+/** What the process takes. Times in seconds, sizes in bytes. */
+export interface ProcessReading {
+  cpuUser: number
+  cpuSystem: number
+  resident: number
+  heapUsed: number
+  heapTotal: number
+  outsideHeap: number
+  /** Time in which the host's thread was busy and idle, since the start of the process. */
+  active: number
+  idle: number
+  /** How much later than asked for things happen, over about the last minute. */
+  delay: { mean: number; median: number; p99: number; longest: number }
+}
+
+export interface ProcessUsage {
+  /** Starts to measure the delay of the event loop. */
+  start(): void
+  read(): ProcessReading
+  /** Stops measuring. Idempotent. */
+  close(): void
+}
+
+export function createProcessUsage(clock: Clock): ProcessUsage {
+  const delays = monitorEventLoopDelay({ resolution: delayResolution })
+  let since = clock.monotonic()
+
+  function readDelay(): ProcessReading['delay'] {
+    // What is measured is the time between two looks, so the time between them is not a delay.
+    const beyond = (value: number): number =>
+      Number.isFinite(value) ? Math.max(0, value / nanoseconds - delayResolution / 1_000) : 0
+    const delay =
+      delays.count === 0
+        ? { mean: 0, median: 0, p99: 0, longest: 0 }
+        : {
+            mean: beyond(delays.mean),
+            median: beyond(delays.percentile(50)),
+            p99: beyond(delays.percentile(99)),
+            longest: beyond(delays.max),
+          }
+    const now = clock.monotonic()
+    if (now - since >= delayWindow) {
+      delays.reset()
+      since = now
+    }
+    return delay
+  }
+
+  return {
+    start() {
+      since = clock.monotonic()
+      delays.enable()
+    },
+    read() {
+      const cpu = process.cpuUsage()
+      const memory = process.memoryUsage()
+      const { active, idle } = performance.eventLoopUtilization()
+      return {
+        cpuUser: cpu.user / microseconds,
+        cpuSystem: cpu.system / microseconds,
+        resident: memory.rss,
+        heapUsed: memory.heapUsed,
+        heapTotal: memory.heapTotal,
+        outsideHeap: memory.external,
+        active: active / 1_000,
+        idle: idle / 1_000,
+        delay: readDelay(),
+      }
+    },
+    close: () => void delays.disable(),
+  }
+}
