@@ -1,6 +1,7 @@
 import type { SerialPort } from 'serialport'
 import { messageOf } from '../../base/problem.ts'
 import type { SerialSettings } from '../../schema/outside/connection.ts'
+import { noticeHangUp } from './hang-up.ts'
 import { serialLibrary } from './serial-library.ts'
 import { refuseSerialPath } from './serial-path.ts'
 
@@ -26,8 +27,10 @@ export async function openSerialPort(settings: SerialSettings): Promise<SerialPo
   return new Promise((resolve, reject) => {
     const port = new library.SerialPort({ ...settings, autoOpen: false })
     port.open((error) => {
-      if (error === null) resolve(port)
-      else reject(new SerialFailure(openFailure(error, path), true))
+      if (error === null) {
+        noticeHangUp(port)
+        resolve(port)
+      } else reject(new SerialFailure(openFailure(error, path), true))
     })
   })
 }

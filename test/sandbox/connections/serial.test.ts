@@ -73,6 +73,37 @@ test('§15 a serial port that is pulled out is told, and looked for again', asyn
   )
 })
 
+test('§15 a serial port that is pulled out in the midst of what it brings is told', async (t) => {
+  // Whether anything has come that nobody has read yet is by chance.
+  for (let round = 0; round < 10; round += 1) {
+    const { path, port, pull } = await createSerialPair(t)
+    await withOutside(
+      pluginSource(`
+        plugin:onInit(function()
+          local port = plugin:serialPort("${path}", { framing = "line", reconnect = false })
+          port:onConnect(function() port:write("go") end)
+          local lines = 0
+          port:onData(function()
+            lines = lines + 1
+            if lines == 100 then print("flows") end
+          end)
+          port:onClose(function(err) print("closed", err) end)
+        end)
+      `),
+      async ({ recorder }) => {
+        await new Promise((resolve) => port.once('data', resolve))
+        const send = (error?: Error | null): void => {
+          if (error == null) port.write('it goes on and on\n'.repeat(50), send)
+        }
+        send()
+        await recorder.logged('flows')
+        await pull()
+        await recorder.logged(`closed\t${path} is gone`)
+      },
+    )
+  }
+})
+
 test('§15 what is no serial port is not opened, and options that make no sense are told', async (t) => {
   const { path } = await createSerialPair(t)
   const lines = await printedBy(
