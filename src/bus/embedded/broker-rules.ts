@@ -69,6 +69,9 @@ export function createBrokerRules({
     preConnect(client, packet, done) {
       // Only MQTT 3.1.1 has clients without an id, and only with a session that ends with the connection (3.1.3-7).
       if (packet.clientId === '' && (!packet.clean || packet.protocolVersion !== 4)) nameless.add(client)
+      // The broker authenticates a turn later, and would carry out what comes until then. Not in its types: it reads on
+      // when the client is let in.
+      Reflect.apply(Reflect.get(client, 'pause') as () => void, client, [])
       done(null, true)
     },
     authenticate(client, _username, password, done) {
@@ -102,6 +105,10 @@ export function createBrokerRules({
       done(wrong, false)
     },
     authorizePublish(client, packet, done) {
+      if (client !== null && !admitted.has(client)) {
+        done(new Error('it has not been let in'))
+        return
+      }
       counts.received += 1
       if (!mayPublish(packet.topic)) {
         warn('A message of an MQTT client was refused: only the host publishes there', {
@@ -122,7 +129,7 @@ export function createBrokerRules({
     },
     authorizeSubscribe(client, subscription, done) {
       const { topic, qos } = subscription
-      if (!maySubscribe(topic)) {
+      if (!admitted.has(client) || !maySubscribe(topic)) {
         done(null, null)
         return
       }
