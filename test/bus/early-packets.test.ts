@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { collectFromBus, startBus, textOf } from './bus-fixture.ts'
-import { connectPacket, openRaw, publishPacket } from './raw-client.ts'
+import { connectPacket, connectRaw, openRaw, publishPacket, subscribePacket } from './raw-client.ts'
 
 /** Clients need not wait for the answer to their CONNECT (MQTT 3.1.1, section 3.1.4): what they send behind it is for later. */
 
@@ -22,4 +22,27 @@ test('What a client sends behind its CONNECT is not carried out before it is let
   }
   await bus.publish('after', 'all')
   assert.deepEqual((await heard.take(2)).map(textOf), ['host/status online', 'after all'])
+})
+
+test('However much a client sends with its CONNECT, all of it is carried out, in order', async (context) => {
+  const bus = await startBus(context)
+  const heard = await collectFromBus(bus, 'eager/#')
+  const session = { id: 'eager', clean: false }
+  const before = await connectRaw(context, bus.url, session)
+  before.send(subscribePacket(1, ['waiting', 1]))
+  await before.expect('suback')
+  before.send(Buffer.from([0xe0, 0]))
+  await before.ended
+  const numbers = Array.from({ length: 500 }, (_, number) => number)
+  for (const number of numbers) await bus.publish('waiting', `${number}`, { qos: 1 })
+  const client = await openRaw(context, bus.url)
+  const publish = (number: number): Buffer => publishPacket({ topic: `eager/${number}`, payload: '', qos: 0 })
+  client.send(connectPacket(session), ...numbers.map(publish))
+  await client.expect('connack')
+  await client.expect('publish')
+  client.send(publish(numbers.length))
+  assert.deepEqual(
+    (await heard.take(numbers.length + 1)).map(({ topic }) => topic),
+    [...numbers, numbers.length].map((number) => `eager/${number}`),
+  )
 })

@@ -5,9 +5,13 @@ const lengthBytes = 4
 
 /**
  * Watches the borders of MQTT packets in a stream of bytes. Answers false as soon as a packet announces to
- * be longer than `limit` bytes, so that it need not be collected first.
+ * be longer than `limit` bytes, so that it need not be collected first. `goOn` is asked at the end of each packet, which
+ * is at this position of the chunk: false leaves the rest of the chunk for later.
  */
-export function createPacketScanner(limit: number): (chunk: Uint8Array) => boolean {
+export function createPacketScanner(
+  limit: number,
+  goOn: (position: number) => boolean = () => true,
+): (chunk: Uint8Array) => boolean {
   let bodyLeft = 0
   let inLength = false
   let length = 0
@@ -19,6 +23,7 @@ export function createPacketScanner(limit: number): (chunk: Uint8Array) => boole
         const skipped = Math.min(bodyLeft, chunk.length - position)
         bodyLeft -= skipped
         position += skipped
+        if (bodyLeft === 0 && !goOn(position)) return true
         continue
       }
       const byte = chunk[position] ?? 0
@@ -35,22 +40,38 @@ export function createPacketScanner(limit: number): (chunk: Uint8Array) => boole
       if (byte < 0x80) {
         inLength = false
         bodyLeft = length
+        if (length === 0 && !goOn(position)) return true
       }
     }
     return true
   }
 }
 
-/** Ends a connection on which a packet of more than `limit` bytes is announced. */
+/**
+ * Ends a connection on which a packet of more than `limit` bytes is announced. What comes right behind the first packet,
+ * CONNECT, is not read together with it: the broker would keep 42 packets and cut off whoever sends more at once, and it
+ * takes some of them before it has let the client in.
+ */
 export function limitPackets(connection: Duplex, limit: number, onExceeded: () => void): void {
-  const accept = createPacketScanner(limit)
+  let firstEnd: number | undefined
+  const accept = createPacketScanner(limit, (position) => {
+    const isFirst = firstEnd === undefined
+    firstEnd ??= position
+    return !isFirst
+  })
   const read = connection.read.bind(connection)
   // The broker reads with `read()`; a stream in between would cost every packet another hop.
   connection.read = (size?: number): unknown => {
     const chunk: unknown = read(size)
-    if (!(chunk instanceof Uint8Array) || accept(chunk)) return chunk
-    onExceeded()
-    connection.destroy()
-    return null
+    if (!(chunk instanceof Uint8Array)) return chunk
+    const isFirst = firstEnd === undefined
+    if (!accept(chunk)) {
+      onExceeded()
+      connection.destroy()
+      return null
+    }
+    if (!isFirst || firstEnd === undefined || firstEnd === chunk.length) return chunk
+    connection.unshift(chunk.subarray(firstEnd))
+    return chunk.subarray(0, firstEnd)
   }
 }
