@@ -1,4 +1,4 @@
-import type { AedesOptions, AuthenticateError, Client } from 'aedes'
+import type { AedesOptions, AedesPublishPacket, AuthenticateError, Client } from 'aedes'
 import { clientNetwork } from '../../base/network/client-address.ts'
 import type { GuessLimit } from '../../base/network/guess-limit.ts'
 import type { LogFields } from '../../base/log/log.ts'
@@ -62,8 +62,19 @@ export function createBrokerRules({
   /** Clients without an id, which have a session that nobody could come back to. */
   const nameless = new WeakSet<Client>()
   const admitted = new WeakSet<object>()
+  /** Clients that were told that they are connected: nothing comes before that. */
+  const greeted = new WeakSet<object>()
   const counts = { received: 0, wrongPasswords: 0 }
   const mayPublish = remembering((topic) => mayClientPublish(root, topic))
+
+  /**
+   * Whether a message comes too early: while what has waited for a client is on its way to it, what is published waits
+   * behind that, in the session as well, and is sent when all of it has gone.
+   */
+  function mustWait(client: Client, { qos, retain, messageId }: AedesPublishPacket): boolean {
+    if (client.connected || retain || messageId !== undefined) return false
+    return !greeted.has(client) || (qos > 0 && !client.clean)
+  }
 
   const rules = {
     preConnect(client, packet, done) {
@@ -153,13 +164,14 @@ export function createBrokerRules({
       if (packet.qos > 0 && packet.messageId === undefined) {
         packet.qos = granted.qosFor(client, packet.topic, packet.qos)
       }
-      return packet
+      return mustWait(client, packet) ? null : packet
     },
   } satisfies AedesOptions
 
   return {
     rules,
     unsubscribed: granted.revoke,
+    greeted: (client: object): void => void greeted.add(client),
     /** Whether the client was let in; one that was not changes nothing of what is kept under its id. */
     isAdmitted: (client: object): boolean => admitted.has(client),
     /** Messages from clients, and clients that were refused because of their password. */

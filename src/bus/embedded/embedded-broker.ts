@@ -52,7 +52,7 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
   /** Whose message is to be retained, by its payload: the broker makes packets of its own, but leaves that as it is. */
   const publishers = new WeakMap<Buffer, Publisher>()
   const ledger = createRetainedLedger()
-  const { rules, unsubscribed, isAdmitted, counts } = createBrokerRules({
+  const { rules, unsubscribed, greeted, isAdmitted, counts } = createBrokerRules({
     root,
     token,
     guesses,
@@ -94,9 +94,13 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
     maxTopicLevels: topicLevelsLimit,
     maxInflightInbound: inflightLimit,
   })
-  broker.on('clientReady', ({ id }) => {
-    clientIds.add(id)
-    store.clientIsBack(id)
+  broker.on('connackSent', (_packet, client) => greeted(client))
+  broker.on('clientReady', (client) => {
+    clientIds.add(client.id)
+    store.clientIsBack(client.id)
+    // All that had waited has been sent: now what has come meanwhile, and then what comes.
+    for (const message of store.takeUnsent(client))
+      client.publish({ cmd: 'publish', ...message, dup: false, retain: false }, () => undefined)
   })
   broker.on('clientDisconnect', ({ id }) => {
     clientIds.delete(id)

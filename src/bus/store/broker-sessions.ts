@@ -210,6 +210,13 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
         ...packet,
         dup: packet.cmd === 'publish' && packet.messageId !== undefined,
       })),
+    /** Takes out what has never been sent, in the order of its arrival. */
+    takeUnsent(client: string): Pick<StoredPacket, 'topic' | 'payload' | 'qos'>[] {
+      const session = sessions.get(client)
+      const unsent = session?.queue.filter(({ packet }) => packet.messageId === undefined) ?? []
+      if (session !== undefined) for (const queued of unsent) remove(session, queued)
+      return unsent.map(({ packet: { topic, payload, qos } }) => ({ topic, payload, qos }))
+    },
     /** Notes the message id with which a message is being sent; a free one, which `packet` then has. */
     sending(client: string, packet: StoredPacket): void {
       const session = sessions.get(client)

@@ -136,6 +136,8 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
     retainedMatching: retained.matching,
     clientIsBack: (id: string): void => void unreleased.delete(id),
     clientHasGone,
+    /** What waits for the client and was never sent; it does not wait any more. */
+    takeUnsent: ({ id }: ClientKey) => sessions.takeUnsent(id),
 
     // What follows is called by the broker. It insists on an async function here.
     async setup(): Promise<void> {
