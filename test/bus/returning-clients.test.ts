@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { until } from '../helpers/until.ts'
-import { startBus } from './bus-fixture.ts'
-import { connectPacket, connectRaw, openRaw, publishedIn, subscribePacket } from './raw-client.ts'
+import { collectFromBus, startBus, textOf } from './bus-fixture.ts'
+import { createKeptBus, untilOnDisk } from './kept-bus.ts'
+import {
+  connectPacket,
+  connectRaw,
+  openRaw,
+  publishedIn,
+  publishPacket,
+  subscribePacket,
+} from './raw-client.ts'
 
 /** Clients that come back: what is on its way to them, and what is left of their connection before. */
 
@@ -37,3 +45,24 @@ for (const qos of [1, 2] as const)
     )
     assert.equal(new Set(heard.map(({ id }) => id)).size, heard.length)
   })
+
+test('The will of a client that has taken the place of its own connection before outlives a kill of the process', async (context) => {
+  const { directory, start, copy } = await createKeptBus(context)
+  const bus = await start()
+  const client = (payload: string) =>
+    connectRaw(context, bus.url, {
+      id: 'device',
+      clean: true,
+      will: { topic: 'device/status', payload, qos: 1, retain: true },
+    })
+  const first = await client('first')
+  await client('second')
+  await first.ended
+  const other = await connectRaw(context, bus.url, { id: 'other', clean: true })
+  other.send(publishPacket({ topic: 'mark', payload: 'all of this', qos: 1, retain: true }))
+  await other.expect('puback')
+  await untilOnDisk(directory, 'all of this')
+  const next = await start({}, await copy())
+  const heard = await collectFromBus(next, 'device/status')
+  assert.deepEqual((await heard.take(1)).map(textOf), ['device/status second'])
+})

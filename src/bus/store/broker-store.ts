@@ -31,6 +31,8 @@ interface ClientKey {
   id: string
   /** Nothing of it outlives its connection. */
   clean?: boolean
+  /** Its connection has ended, or is about to. */
+  closed?: boolean
 }
 
 type Will = Pick<StoredPacket, 'topic' | 'payload' | 'qos' | 'retain'>
@@ -80,7 +82,7 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
   const incoming = new Map<string, Set<number>>()
   /** Clients that are away and have such messages; the one that went first is first. */
   const unreleased = new Set<string>()
-  const wills = new Map<string, Will>()
+  const wills = new Map<string, { will: Will; client: ClientKey }>()
 
   function keepIncoming({ id, clean }: ClientKey): void {
     if (clean === true) return
@@ -231,7 +233,7 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
 
     async putWill(client: ClientKey, will: Will): Promise<void> {
       const { id } = client
-      wills.set(id, will)
+      wills.set(id, { will, client })
       const { topic, qos, retain } = will
       // At the next start there is nobody to hear of any other.
       if (qos === 0 && !retain) return
@@ -242,13 +244,15 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
       )
     },
     async getWill({ id }: ClientKey): Promise<Will | undefined> {
-      return wills.get(id)
+      return wills.get(id)?.will
     },
+    /** That of a connection goes with it: whoever has taken a client over has put its own, and it stays. */
     async delWill({ id }: ClientKey): Promise<Will | undefined> {
-      const will = wills.get(id)
+      const present = wills.get(id)
+      if (present?.client.closed === false) return undefined
       wills.delete(id)
       disk.delete(brokerRecordKey('will', id))
-      return will
+      return present?.will
     },
     /** Wills that other brokers left behind; there are no others. */
     streamWill: (): Readable => Readable.from([]),
