@@ -66,3 +66,25 @@ test('The will of a client that has taken the place of its own connection before
   const heard = await collectFromBus(next, 'device/status')
   assert.deepEqual((await heard.take(1)).map(textOf), ['device/status second'])
 })
+
+test('A connection that ends just when its client connects anew does not make the broker forget the new one', async (context) => {
+  const bus = await startBus(context)
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    const old = await connectRaw(context, bus.url, { id: 'device', clean: true })
+    old.send(subscribePacket(1, ['one', 0], ['two', 0]))
+    await old.expect('suback')
+    const anew = await openRaw(context, bus.url)
+    // An answer says that the broker has the connection: then both are heard of in one turn.
+    old.send(Buffer.from([0xc0, 0]))
+    await old.expect('pingresp')
+    anew.send(connectPacket({ id: 'device', clean: true }))
+    old.socket.destroy()
+    await anew.expect('connack')
+    let ended = false
+    void anew.ended.then(() => (ended = true))
+    const third = await connectRaw(context, bus.url, { id: 'device', clean: true })
+    await until('a third connection to end the second', async () => ended, 5_000)
+    assert.equal(bus.clients, 1)
+    await third.vanish()
+  }
+})

@@ -94,6 +94,7 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
     maxTopicLevels: topicLevelsLimit,
     maxInflightInbound: inflightLimit,
   })
+  keepWhoIsBack(broker)
   broker.on('connackSent', (_packet, client) => greeted(client))
   broker.on('clientReady', (client) => {
     clientIds.add(client.id)
@@ -132,4 +133,16 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
       broker.handle(connection, request)
     },
   }
+}
+
+/**
+ * The broker forgets a client by its id when a connection ends, and while it clears up behind one that has ended by itself,
+ * another may have taken its place: two more could then have the id. Not in the broker's types.
+ */
+function keepWhoIsBack(broker: Aedes): void {
+  const clients = Reflect.get(broker, 'clients') as Record<string, Client>
+  const unregister = Reflect.get(broker, 'unregisterClient') as (client: Client) => void
+  Reflect.set(broker, 'unregisterClient', (client: Client) => {
+    if (clients[client.id] === client) Reflect.apply(unregister, broker, [client])
+  })
 }
