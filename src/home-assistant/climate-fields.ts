@@ -39,7 +39,8 @@ const degrees = (unit: string | undefined): 'F' | 'C' | undefined =>
 
 export const climate: FieldsOf = (exposure, topics) => {
   const { min, max, step, unit, features } = exposure
-  const presets = choices(exposure, 'preset_mode')
+  // Home Assistant adds this one itself, and takes nothing of an entity that lists it, too.
+  const presets = choices(exposure, 'preset_mode')?.filter((one) => one !== 'none')
   const all: Fields = {}
   for (const [name, names] of Object.entries(climateFeatures)) {
     // A preset can only be chosen from a list.
@@ -57,7 +58,7 @@ export const climate: FieldsOf = (exposure, topics) => {
       swing_modes: choices(exposure, 'swing_mode'),
       min_temp: bounds.min,
       max_temp: bounds.max,
-      temp_step: step,
+      temp_step: step === undefined || step <= 0 ? undefined : step,
       temperature_unit: degrees(unit),
     }),
   }

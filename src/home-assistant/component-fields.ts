@@ -76,12 +76,18 @@ const button: FieldsOf = ({ deviceClass }, topics) => ({
   ...fields({ device_class: deviceClass }),
 })
 
+/** Full brightness and speed, of which Home Assistant takes whole numbers; of less than these it takes none of the entity. */
+const leastBrightness = 1
+const leastSpeed = 2
+const orNone = (max: number | undefined, least: number): number | undefined =>
+  max === undefined || max < least ? undefined : Math.trunc(max)
+
 const light: FieldsOf = (exposure, topics) => {
   const { features, max } = exposure
   return {
     ...feature(exposure, topics, 'state', onOffOfMany, template.onOff),
     ...feature(exposure, topics, 'brightness', named('brightness')),
-    ...(features.includes('brightness') ? fields({ brightness_scale: max }) : {}),
+    ...(features.includes('brightness') ? fields({ brightness_scale: orNone(max, leastBrightness) }) : {}),
     ...feature(exposure, topics, 'color_temp', named('color_temp')),
     ...(features.includes('kelvin')
       ? { ...feature(exposure, topics, 'kelvin', named('color_temp')), color_temp_kelvin: true }
@@ -107,20 +113,26 @@ const cover: FieldsOf = (exposure, topics) => {
   }
 }
 
+/** The word with which Home Assistant knows that a fan has no preset. */
+const noPreset = 'None'
 const fan: FieldsOf = (exposure, topics) => {
-  const { features, max, options } = exposure
+  const { features, max } = exposure
+  const presets = choices(exposure, 'preset_mode')?.filter((one) => one !== noPreset)
+  const highest = orNone(max, leastSpeed)
+  // With one speed it is on or off, and nothing more.
+  const hasSpeeds = max === undefined || highest !== undefined
   return {
     ...feature(exposure, topics, 'state', onOffOfMany, template.onOff),
-    ...feature(exposure, topics, 'speed', named('percentage')),
-    ...(features.includes('speed') ? fields({ speed_range_max: max }) : {}),
+    ...(hasSpeeds ? feature(exposure, topics, 'speed', named('percentage')) : {}),
+    ...(features.includes('speed') ? fields({ speed_range_max: highest }) : {}),
     ...feature(exposure, topics, 'oscillation', named('oscillation'), template.onOff),
     ...(features.includes('oscillation')
       ? { payload_oscillation_on: 'ON', payload_oscillation_off: 'OFF' }
       : {}),
-    // A preset can only be chosen from a list.
-    ...(options === undefined
-      ? {}
-      : { ...feature(exposure, topics, 'preset_mode', named('preset_mode')), preset_modes: options }),
+    // A preset can only be chosen from a list, and a list is nothing without a preset.
+    ...(presets !== undefined && exposure.writable.includes('preset_mode')
+      ? { ...feature(exposure, topics, 'preset_mode', named('preset_mode')), preset_modes: presets }
+      : {}),
   }
 }
 

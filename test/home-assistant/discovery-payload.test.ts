@@ -113,6 +113,29 @@ test('A humidifier has bounds and a class that Home Assistant takes', () => {
   assert.deepEqual(fieldsOf({ min: 100, max: undefined }).slice(0, 2), [undefined, undefined])
 })
 
+test('What Home Assistant would refuse a whole entity for is left out: a preset that it has itself, a scale of nothing', () => {
+  const of = (component: ExposedComponent, more: Partial<Exposure>, ...names: string[]) => {
+    const fields = componentOf(complete(component, more))
+    return names.map((name) => fields[name])
+  }
+  const presets = ['preset_modes', 'preset_mode_state_topic']
+  const shown = 'my/host/plugins/@acme/heat.pump/exposed/it'
+  assert.deepEqual(of('climate', { presets: ['none', 'eco'] }, ...presets), [['eco'], shown])
+  assert.deepEqual(of('climate', { step: 0 }, 'temp_step'), [undefined])
+  assert.deepEqual(of('fan', { presets: ['None', 'sleep'] }, ...presets), [['sleep'], shown])
+  assert.deepEqual(of('fan', { options: ['sleep'], features: ['state'], writable: ['state'] }, ...presets), [
+    undefined,
+    undefined,
+  ])
+  const speeds = ['speed_range_max', 'percentage_command_topic', 'percentage_state_topic']
+  const set = `${shown}/speed/set`
+  assert.deepEqual(of('fan', {}, ...speeds), [undefined, set, shown])
+  assert.deepEqual(of('fan', { max: 2.5 }, ...speeds), [2, set, shown])
+  assert.deepEqual(of('fan', { max: 1 }, ...speeds), [undefined, undefined, undefined])
+  assert.deepEqual(of('light', { max: 0.5 }, 'brightness_scale'), [undefined])
+  assert.deepEqual(of('light', { max: 100.5 }, 'brightness_scale'), [100])
+})
+
 test('A component with only one feature of many is taken too', () => {
   for (const component of exposedComponents) {
     for (const feature of Object.keys(featuresOf(component))) {
