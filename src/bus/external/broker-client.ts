@@ -1,6 +1,7 @@
-import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
+import mqtt, { type IClientOptions, type IConnackPacket, type MqttClient } from 'mqtt'
 import { systemErrorCode } from '../../base/problem.ts'
 import { packetBytesLimit } from '../broker-limits.ts'
+import type { OutgoingMessage } from './outgoing-queue.ts'
 import { parseBrokerUrl } from '../../schema/names/broker-url.ts'
 
 /** A client of a broker elsewhere, for one connection: the library is to keep nothing for another one. */
@@ -43,6 +44,35 @@ export function createBrokerClient(
 export function versionAfter(version: ProtocolVersion, reason: unknown): ProtocolVersion | undefined {
   if (systemErrorCode(reason) !== undefined) return undefined
   return version === preferredVersion ? commonVersion : preferredVersion
+}
+
+type Handling = Pick<OutgoingMessage, 'qos' | 'retain'>
+
+/** As a message is sent to a broker that does not take all of it: it cuts off who sends it more. */
+export type Taking = (wanted: Handling) => Handling
+export const takesAll: Taking = (wanted) => wanted
+
+/** As it has said when it accepted the connection; one of MQTT 3.1.1 does not. */
+export function takenBy({
+  properties: { maximumQoS = 2, retainAvailable = true } = {},
+}: IConnackPacket): Taking {
+  return ({ qos, retain }) => ({
+    qos: maximumQoS === 2 ? qos : maximumQoS === 1 && qos > 0 ? 1 : 0,
+    retain: retain && retainAvailable,
+  })
+}
+
+export type Will = NonNullable<IClientOptions['will']>
+
+/** Reason codes of MQTT 5. */
+const retainNotSupported = 0x9a
+const qosNotSupported = 0x9b
+
+/** What is left of a will of which the broker has said that it does not take all. Undefined: that was not the reason. */
+export function lesserWill(will: Will, reason: unknown): Will | undefined {
+  const code: unknown = reason instanceof Error && 'code' in reason ? reason.code : undefined
+  if (code === retainNotSupported && will.retain === true) return { ...will, retain: false }
+  return code === qosNotSupported && will.qos !== 0 ? { ...will, qos: 0 } : undefined
 }
 
 /**

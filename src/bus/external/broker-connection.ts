@@ -1,4 +1,4 @@
-import type { IConnackPacket, IClientOptions, IPublishPacket, MqttClient } from 'mqtt'
+import type { IConnackPacket, IPublishPacket, MqttClient } from 'mqtt'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import { messageOf } from '../../base/problem.ts'
 import { backOffDelay } from './back-off.ts'
@@ -8,7 +8,9 @@ import {
   hangUp,
   preferredVersion,
   type ProtocolVersion,
+  lesserWill,
   versionAfter,
+  type Will,
 } from './broker-client.ts'
 
 /** The connection to a broker elsewhere, which is made anew by itself when it is lost. */
@@ -30,7 +32,7 @@ export interface BrokerConnectionSettings {
   random: () => number
   /** Of the next connection; undefined: there is to be none now. */
   clientId: () => string | undefined
-  will: NonNullable<IClientOptions['will']>
+  will: Will
   opened(client: MqttClient, packet: IConnackPacket, protocolVersion: ProtocolVersion): void
   message(topic: string, payload: Buffer, packet: IPublishPacket): void
   /** A connection is gone; or, when it never was one, an attempt. No reason: that was wanted. */
@@ -41,7 +43,7 @@ export interface BrokerConnectionSettings {
 const steadyTime = 10_000
 
 export function createBrokerConnection(settings: BrokerConnectionSettings): BrokerConnection {
-  const { url, clock, random, clientId, will, opened, message, ended } = settings
+  const { url, clock, random, clientId, opened, message, ended } = settings
   let protocolVersion: ProtocolVersion = preferredVersion
   let client: MqttClient | undefined
   let connected = false
@@ -50,6 +52,8 @@ export function createBrokerConnection(settings: BrokerConnectionSettings): Brok
   let failures = 0
   let retry: ScheduledCall | undefined
   let isFinished = false
+  /** As far as the broker takes it. */
+  let will = settings.will
 
   function connect(): void {
     const id = clientId()
@@ -81,6 +85,12 @@ export function createBrokerConnection(settings: BrokerConnectionSettings): Brok
     const text = reason === undefined ? 'the connection was closed' : messageOf(reason)
     if (isFinished) {
       ended(wasConnected, text)
+      return
+    }
+    const lesser = wasConnected ? undefined : lesserWill(will, reason)
+    if (lesser !== undefined) {
+      will = lesser
+      connect()
       return
     }
     const other = wasConnected ? undefined : versionAfter(protocolVersion, reason)

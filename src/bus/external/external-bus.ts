@@ -3,7 +3,7 @@ import type { IConnackPacket, IPublishPacket, MqttClient } from 'mqtt'
 import { type Clock, withDeadline } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { Problem } from '../../base/problem.ts'
-import { isRefusal, type ProtocolVersion } from './broker-client.ts'
+import { isRefusal, type ProtocolVersion, takenBy, takesAll, type Taking } from './broker-client.ts'
 import { createBrokerConnection } from './broker-connection.ts'
 import { parseBrokerUrl } from '../../schema/names/broker-url.ts'
 import type { BusMessage, Delivery, StartableBus } from '../bus.ts'
@@ -92,6 +92,8 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     },
   })
   let isSigned = false
+  /** What the broker takes of a message. */
+  let asTaken: Taking = takesAll
   /** Signatures of others. */
   const met = new Set<string>()
   const messages = { received: 0, published: 0 }
@@ -105,12 +107,15 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     subscriptions.open(client, protocolVersion)
     // MQTT 3.1.1 has no place for it; hosts of a fleet find each other otherwise.
     isSigned = protocolVersion === 5 && session === undefined
+    asTaken = takenBy(packet)
+    if (!asTaken({ qos: 0, retain: true }).retain)
+      warn('The MQTT broker retains nothing: who comes later hears only of changes', { url: address })
     sayOnline(client)
     // One less than allowed: the status is under way.
     const window = Math.min(packet.properties?.receiveMaximum ?? defaultWindow, defaultWindow) - 1
     queue.open(
       ({ topic, payload, qos, retain }, done) =>
-        void client.publish(topic, payload, { qos, retain }, (error) => {
+        void client.publish(topic, payload, asTaken({ qos, retain }), (error) => {
           // What the end of a connection leaves unanswered stays under way: the queue is told of that, and sends it again.
           if (!error || isRefusal(error)) done(error ?? undefined)
         }),
@@ -128,7 +133,8 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
   function sayOnline(through: MqttClient): void {
     if (!maySpeak()) return
     const properties = isSigned ? { properties: { userProperties: { [signature]: ownId } } } : {}
-    through.publish(statusTopic, 'online', { qos: 1, retain: true, ...properties }, (error) => {
+    const options = { ...asTaken({ qos: 1, retain: true }), ...properties }
+    through.publish(statusTopic, 'online', options, (error) => {
       if (error && connection.client === through)
         warn('The MQTT broker refused the status', { reason: error.message })
     })
