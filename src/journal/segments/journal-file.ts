@@ -12,7 +12,7 @@ import { privateFileMode } from '../../base/files/private-files.ts'
 import { openExisting } from './damaged-journal.ts'
 import { createNumberList, type NumberList } from './number-list.ts'
 import type { ReadSegments } from './read-segments.ts'
-import { journalFileName, type Segment, segmentName, timeOf } from './segment.ts'
+import { type FileTime, journalFileName, type Segment, segmentName, timeOf } from './segment.ts'
 import type { SegmentLines } from './segment-lines.ts'
 
 /** A line that is written: its text without the line feed, and the plugin that it is of. */
@@ -83,9 +83,10 @@ export function createJournalFile(settings: JournalFileSettings): JournalFile {
   /** The segment to append to. One that has ended without a next one is written to again. */
   async function ready(): Promise<{ file: FileHandle; segment: Segment }> {
     if (current === undefined || handle === undefined) {
-      handle = await create(files, path, flags.fresh)
-      const at = await timeOf(files, path)
-      current = { path, first: 1, last: 0, bytes: 0, sha256: '', changed: at, plugins: new Set() }
+      const created = await create(files, path, flags.fresh)
+      handle = created.handle
+      const { changed } = created
+      current = { path, first: 1, last: 0, bytes: 0, sha256: '', changed, plugins: new Set() }
       offsets.push(0)
       segments.push(current)
       lines.follow(current, offsets, handle.fd)
@@ -210,11 +211,15 @@ async function writeAll(file: FileHandle, bytes: Buffer, position: number): Prom
   }
 }
 
-async function create(files: FileSystem, path: string, flags: string | number): Promise<FileHandle> {
+async function create(
+  files: FileSystem,
+  path: string,
+  flags: string | number,
+): Promise<{ handle: FileHandle; changed: FileTime }> {
   const handle = await files.open(path, flags, privateFileMode)
   try {
     await syncDirectory(files, dirname(path))
-    return handle
+    return { handle, changed: await timeOf(files, path) }
   } catch (error) {
     await handle.close()
     await files.rm(path, { force: true })
