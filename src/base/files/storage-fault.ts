@@ -15,6 +15,8 @@ const reasons: Readonly<Record<string, string>> = {
     'A folder of the data directory is in use, or mounted by itself, and cannot be replaced; unmount it, mount all of the data directory instead, and try again.',
   EXDEV:
     'The folders in the data directory are not on one file system, or in a layer of a container image; put all of the data directory on one volume, and try again.',
+  ESTALE:
+    'The data directory is not the one any more that the host was started in: it was moved, replaced or unmounted; put it back, or start the host again.',
   EMFILE: 'The host has too many files open; raise the limit (ulimit -n) and try again.',
   ENFILE: 'The machine has too many files open; close other programs and try again.',
 }

@@ -1,5 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
+import { platform } from 'node:os'
 import { dirname, join } from 'node:path'
 import {
   appendFlags,
@@ -9,6 +10,7 @@ import {
   writeFileAtomically,
 } from '../../base/files/file-system.ts'
 import { privateFileMode } from '../../base/files/private-files.ts'
+import { systemErrorCode } from '../../base/problem.ts'
 import { openExisting } from './damaged-journal.ts'
 import { createNumberList, type NumberList } from './number-list.ts'
 import type { ReadSegments } from './read-segments.ts'
@@ -51,6 +53,9 @@ export interface JournalFileSettings {
   isCopy: boolean
 }
 
+/** Windows moves no folder with an open file in it. */
+const isMovable = platform() !== 'win32'
+
 /** How the segment that is written to is opened. */
 export function segmentFlags(isCopy: boolean): typeof appendFlags {
   return isCopy ? { existing: 'r+', fresh: 'wx+' } : appendFlags
@@ -68,6 +73,8 @@ export function createJournalFile(settings: JournalFileSettings): JournalFile {
   let dirty = read?.torn ?? false
   let current = segments.at(-1)
   let isTidy = false
+  /** What the system calls the open file. */
+  let own: { of: FileHandle; dev: number; ino: number } | undefined
   /** Of a copy: what brings the last lines to the disk, and what it said. */
   let syncing: Promise<void> | undefined
   let isSyncDue = false
@@ -109,6 +116,24 @@ export function createJournalFile(settings: JournalFileSettings): JournalFile {
     dirty = false
   }
 
+  /**
+   * Whoever moves the data directory away, puts a copy in its place, or takes its disk out of the tree leaves the open file
+   * here: what is written to it would not be found by the next start. Nobody looks for a copy there.
+   */
+  async function requireName(file: FileHandle): Promise<void> {
+    if (isCopy || !isMovable) return
+    if (own?.of !== file) {
+      const { dev, ino } = await file.stat()
+      own = { of: file, dev, ino }
+    }
+    const found = await files.stat(path).catch((error: unknown) => {
+      if (withoutName.has(systemErrorCode(error))) return undefined
+      throw error
+    })
+    if (found?.ino === own.ino && found.dev === own.dev) return
+    throw Object.assign(new Error('under its name there is another file by now, or none'), { code: 'ESTALE' })
+  }
+
   function syncSoon(file: FileHandle): void {
     isSyncDue = true
     syncing ??= sync(file).finally(() => (syncing = undefined))
@@ -144,9 +169,14 @@ export function createJournalFile(settings: JournalFileSettings): JournalFile {
       const { file, segment } = atHand() ?? (await ready())
       const bytes = Buffer.from(written.map(({ text }) => `${text}\n`).join(''))
       try {
-        await writeAll(file, bytes, segment.bytes)
+        const written = writeAll(file, bytes, segment.bytes)
+        // Beside the write: nobody waits longer for it.
+        const named = requireName(file)
+        named.catch(() => undefined)
+        await written
         if (isCopy) syncSoon(file)
         else await syncAppended(file)
+        await named
       } catch (error) {
         await cutOff(file, segment.bytes).catch(() => undefined)
         throw error
@@ -226,6 +256,9 @@ async function create(
     throw error
   }
 }
+
+/** How the system says that there is no such file. */
+const withoutName: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR'])
 
 const interrupted = /^\.host\.(?:journal(?:\.\d{12})?|checkpoint)\.tmp$/
 
