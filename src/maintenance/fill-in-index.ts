@@ -1,7 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject, type JsonObject } from '../base/text/json.ts'
 import { messageOf, Problem } from '../base/problem.ts'
+import { systemClock } from '../base/time/clock.ts'
 import { createDirectorySource } from '../repository/directory-source.ts'
+import { createFolderReads } from '../repository/folder-reads.ts'
 import { fullIdOf, readIndexFile } from '../repository/index-file.ts'
 import { defaultRepositoryLimits } from '../repository/limits.ts'
 import { integrityOf } from '../repository/plugin-directory.ts'
@@ -23,7 +25,11 @@ export interface FilledIndex {
  */
 export async function fillInIndex(root: string): Promise<FilledIndex> {
   const limits = defaultRepositoryLimits
-  const source = createDirectorySource(root, limits)
+  const source = createDirectorySource(
+    [root],
+    limits,
+    createFolderReads({ clock: systemClock, time: limits.requestTime }),
+  )
   const signal = new AbortController().signal
   const place = `${root}/${indexFile}`
   const found = await source.readIndex(undefined, signal).catch((error: unknown) => {

@@ -8,6 +8,7 @@ import type { Manifest } from '../schema/manifest/manifest.ts'
 import { parseListedPermissions, type RepositoryEntry } from '../schema/manifest/repository-index.ts'
 import { chooseEntry, notOffered } from './choose-entry.ts'
 import { chooseByName, chooseByPlugin } from './choose-repository.ts'
+import { createFolderReads } from './folder-reads.ts'
 import type { Network } from './http-get.ts'
 import { createIndexCache, type OpenRepository, unreachable } from './index-cache.ts'
 import { defaultRepositoryLimits, type RepositoryLimits } from './limits.ts'
@@ -51,6 +52,7 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
   setMaxListeners(0, closing.signal)
   const cache = createIndexCache({
     bases: programDirectory === undefined ? [directory] : [directory, programDirectory],
+    folders: createFolderReads({ clock, time: limits.requestTime }),
     clock,
     logger,
     limits,

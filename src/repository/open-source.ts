@@ -1,14 +1,14 @@
-import { existsSync } from 'node:fs'
-import { basename, dirname, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { indexFile } from '../schema/manifest/repository-index.ts'
 import { createDirectorySource } from './directory-source.ts'
+import type { FolderReads } from './folder-reads.ts'
 import { createHttpSource, type HttpSourceOptions } from './http-source.ts'
 import { type Source, SourceError } from './source.ts'
 
 export interface SourceOptions extends HttpSourceOptions {
   /** Directories that a relative path may start from; the first in which it exists counts. */
-  bases: readonly string[]
+  bases: readonly [string, ...string[]]
+  folders: FolderReads
 }
 
 /** The source that an address or a path means. Throws `SourceError` for what is neither. */
@@ -24,8 +24,11 @@ export function openSource(url: string, options: SourceOptions): Source {
     )
   }
   if (url === '' || url.includes('\0')) throw new SourceError('its address is empty or has NUL characters')
-  const path = /^file:/i.test(url) ? pathOf(url) : findPath(url, options.bases)
-  return createDirectorySource(basename(path) === indexFile ? dirname(path) : path, options.limits)
+  const [base, ...others] = options.bases
+  const paths = /^file:/i.test(url)
+    ? ([pathOf(url)] as const)
+    : ([resolve(base, url), ...others.map((other) => resolve(other, url))] as const)
+  return createDirectorySource(paths, options.limits, options.folders)
 }
 
 function pathOf(url: string): string {
@@ -34,9 +37,4 @@ function pathOf(url: string): string {
   } catch {
     throw new SourceError('its file: address is not valid; it looks like file:///folder/of/plugins')
   }
-}
-
-function findPath(path: string, bases: readonly string[]): string {
-  const candidates = bases.map((base) => resolve(base, path))
-  return candidates.find((candidate) => existsSync(candidate)) ?? candidates[0] ?? resolve(path)
 }
