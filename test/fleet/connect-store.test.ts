@@ -171,3 +171,22 @@ test('nothing that is said while the store is away reaches it later, and whoever
   const { state } = await manager.streams.info('T', { subjects_filter: '>' })
   assert.deepEqual(Object.keys(state.subjects ?? {}).sort(), ['t.after', 't.before'])
 })
+
+test('the store is connected again at once by a host whose clock was set back by a year since', async (context) => {
+  const server = await startServer(context)
+  const connection = await connectStore({ servers: [server.url], name: 'test' })
+  let isBack = false
+  const follow = async (): Promise<void> => {
+    for await (const { type } of connection.status()) isBack ||= type === 'reconnect'
+  }
+  const followed = follow()
+  context.mock.timers.enable({ apis: ['Date'], now: Date.now() - 365 * 24 * 3_600_000 })
+  await server.stop()
+  await server.start()
+  try {
+    await until('the store', async () => isBack, 20_000)
+  } finally {
+    await connection.close()
+    await followed
+  }
+})

@@ -7,6 +7,7 @@ import {
 } from '@nats-io/transport-node'
 import { type FileSystem, systemFileSystem } from '../../base/files/file-system.ts'
 import { messageOf } from '../../base/problem.ts'
+import { type Clock, systemClock } from '../../base/time/clock.ts'
 import { keepNothing } from './keep-nothing.ts'
 import { StoreRefusedError, StoreUnreachableError } from './store-errors.ts'
 import { openStoreFault, type ReadLogin, readLogin, type StoreLogin } from './store-login.ts'
@@ -50,7 +51,7 @@ export async function connectStore(
       name,
       timeout,
       reconnect: reconnects,
-      reconnectTimeWait: reconnectPause,
+      reconnectDelayHandler: createReconnectDelay(systemClock),
       maxReconnectAttempts: -1,
       // What servers tell of each other would be tried for ever where no login fits, and need not be reachable from here.
       ignoreClusterUpdates: true,
@@ -68,6 +69,21 @@ export async function connectStore(
   if (fault === undefined) return keepNothing(connection)
   await connection.close()
   throw new StoreRefusedError(fault)
+}
+
+/**
+ * Tells the library how long a server has to rest after its last try. The library compares that with the time of day: of one
+ * whose clock was set back since by a year it would stay away for a year. So what has rested by a clock that does not jump is
+ * said to need no rest at all.
+ */
+function createReconnectDelay(clock: Pick<Clock, 'monotonic'>): () => number {
+  let triedAt = Number.NEGATIVE_INFINITY
+  return () => {
+    const now = clock.monotonic()
+    if (now - triedAt < reconnectPause) return reconnectPause
+    triedAt = now
+    return Number.NEGATIVE_INFINITY
+  }
 }
 
 type Connector = (options: ConnectionOptions) => Promise<NatsConnection>
