@@ -1,4 +1,5 @@
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import { createElapsedClock, type ElapsedClock } from '../../base/time/elapsed-clock.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { Schedule } from '../../schema/outside/trigger.ts'
 import { createNextTime, type NextTime } from './next-time.ts'
@@ -17,7 +18,11 @@ interface Entry {
   next: NextTime
   /** Milliseconds since the epoch; undefined: never. */
   due: number | undefined
+  /** The last one that was run, in milliseconds since the epoch. */
+  ran: number | undefined
   catchUp: number
+  /** By a clock that does not jump, and counts while the machine sleeps. */
+  addedAt: number
   run(): void
 }
 
@@ -32,15 +37,30 @@ const lookSlice = 5
 const never = Number.POSITIVE_INFINITY
 /** Milliseconds that a clock is set back by before what is due is found out anew. */
 const setBack = 2_000
+/**
+ * Milliseconds by which a clock that went ahead is corrected: what ran already does not run again as its time comes once
+ * more. One that is set back further was wrong altogether, and what it said counts for nothing.
+ */
+const correction = 5 * 60_000
 
-export function createSchedules(clock: Clock): Schedules {
+/** A look that has begun. */
+interface Look {
+  left: Iterator<Entry>
+  /** The times that count for all of them: of day, and elapsed. */
+  now: number
+  after: number
+  /** Since when the time of day is what it is now, if it went back since the last look: as far as it shows, at the soonest. */
+  setBackTo: number | undefined
+}
+
+export function createSchedules(clock: Clock, elapsed: ElapsedClock = createElapsedClock()): Schedules {
   const plugins = new Map<string, Map<number, Entry>>()
   let timer: ScheduledCall | undefined
   /** When the timer looks, in milliseconds since the epoch; `never` without one. */
   let armedFor = never
   let lookedAt = clock.now()
-  /** A look that has begun: those that are left of it, the time that counts for all of them, and whether it went back. */
-  let look: { left: Iterator<Entry>; now: number; wasSetBack: boolean } | undefined
+  let lookedAfter = elapsed.elapsed()
+  let look: Look | undefined
 
   // Whoever is removed while a look goes on is not met any more.
   function* all(): Generator<Entry, undefined> {
@@ -59,29 +79,47 @@ export function createSchedules(clock: Clock): Schedules {
   // To find out the next time takes a while, and a thousand may be due in the same minute: others are served in between.
   function lookForSlice(): void {
     const now = clock.now()
-    look ??= { left: all(), now, wasSetBack: now < lookedAt - setBack }
+    look ??= startLook(now)
     const end = clock.monotonic() + lookSlice
     for (let next = look.left.next(); next.done !== true; next = look.left.next()) {
-      if (!take(next.value, look.now, look.wasSetBack) || clock.monotonic() < end) continue
+      if (!take(next.value, look) || clock.monotonic() < end) continue
       arm(now)
       return
     }
     look = undefined
     lookedAt = clock.now()
+    lookedAfter = elapsed.elapsed()
     let first = never
     for (const { due } of all()) first = Math.min(first, due ?? never)
     arm(first)
   }
 
+  function startLook(now: number): Look {
+    const after = elapsed.elapsed()
+    const setBackTo = now < lookedAt - setBack ? now - (after - lookedAfter) : undefined
+    return { left: all(), now, after, setBackTo }
+  }
+
   /** Answers whether there was something to do. */
-  function take(entry: Entry, now: number, wasSetBack: boolean): boolean {
-    const { due, next, catchUp } = entry
-    if (due === undefined || (due > now && !wasSetBack)) return false
-    // Of several that were missed one is made up for. None is older than `due`, however long a plugin wants that to be done.
-    const youngEnough = Math.max(due, now - Math.max(catchUp, onTime))
-    const last = due > now || now - due <= onTime ? due : next(youngEnough - 1)
+  function take(entry: Entry, { now, after, setBackTo }: Look): boolean {
+    const { ran, next, catchUp } = entry
+    const waited = after - entry.addedAt
+    if (setBackTo !== undefined && (entry.due ?? never) > now) {
+      // What was due before is so by a clock that was wrong.
+      const isCorrected = ran !== undefined && ran > now && ran <= now + correction
+      entry.due = next(isCorrected ? ran : Math.max(setBackTo, now - waited))
+    } else if ((entry.due ?? never) > now) return false
+    const { due } = entry
+    if (due === undefined || due > now) return true
+    // Of several that were missed one is made up for. None is older than `due`, however long a plugin wants that to be done;
+    // and none is of a time before the plugin waited for it, though a clock that is set for the first time jumps over it.
+    const missedFor = Math.min(Math.max(catchUp, onTime), waited + onTime)
+    const last = now - due <= onTime ? due : next(Math.max(due, now - missedFor) - 1)
     entry.due = next(now)
-    if (last !== undefined && last <= now) entry.run()
+    if (last !== undefined && last <= now) {
+      entry.ran = last
+      entry.run()
+    }
     return true
   }
 
@@ -102,7 +140,8 @@ export function createSchedules(clock: Clock): Schedules {
       const entries = plugins.get(plugin) ?? new Map<number, Entry>()
       plugins.set(plugin, entries)
       const due = next(clock.now())
-      entries.set(number, { next, run, due, catchUp: schedule.catchUp ?? defaultCatchUp })
+      const { catchUp = defaultCatchUp } = schedule
+      entries.set(number, { next, run, due, ran: undefined, catchUp, addedAt: elapsed.elapsed() })
       lookedAt = Math.max(lookedAt, clock.now())
       if (due !== undefined && due < armedFor) arm(due)
       return undefined

@@ -7,17 +7,20 @@ const minute = 60_000
 const start = Date.parse('2026-01-01T00:00:00Z')
 const everyTenMinutes = { kind: 'cron', expression: '*/10 * * * *', timezone: 'UTC' } as const
 
-/** A clock whose machine can sleep: its timers stand still, and its time does not. */
+/** A clock whose machine can sleep: its timers stand still, and its time does not. And it can be set: nothing else goes on. */
 function createSleepyClock() {
   const clock = createManualClock(start)
   let slept = 0
+  let ahead = 0
   return {
     ...clock,
     get waiting() {
       return clock.waiting
     },
-    now: () => clock.now() + slept,
+    now: () => clock.now() + slept + ahead,
+    elapsed: () => clock.monotonic() + slept,
     sleep: (milliseconds: number) => void (slept += milliseconds),
+    set: (milliseconds: number) => void (ahead += milliseconds),
   }
 }
 
@@ -25,7 +28,7 @@ function createStage() {
   const clock = createSleepyClock()
   const runs: string[] = []
   const run = (): void => void runs.push(new Date(clock.now()).toISOString().slice(11, 19))
-  return { clock, runs, run, schedules: createSchedules(clock) }
+  return { clock, runs, run, schedules: createSchedules(clock, clock) }
 }
 
 test('a schedule runs at its times until it is removed, and nothing is left then', async () => {
@@ -74,7 +77,7 @@ test('a clock that is set back does not leave a gap', async () => {
   const { clock, runs, run, schedules } = createStage()
   await schedules.add('@a/b', 1, everyTenMinutes, run)
   clock.advance(11 * minute)
-  clock.sleep(-60 * minute)
+  clock.set(-60 * minute)
   clock.advance(10 * minute)
   assert.deepEqual(runs, ['00:10:00', '23:20:00'])
 })
@@ -132,7 +135,49 @@ test('a clock that is set back while nothing was planned does not leave a gap', 
   const { clock, runs, run, schedules } = createStage()
   clock.advance(120 * minute)
   await schedules.add('@a/b', 1, everyTenMinutes, run)
-  clock.sleep(-60 * minute)
+  clock.set(-60 * minute)
   clock.advance(11 * minute)
   assert.deepEqual(runs, ['01:10:00'])
+})
+
+const year = 365 * 24 * 60 * minute
+const noon = { kind: 'at', time: '12:00', timezone: 'UTC', catchUp: 24 * 60 * minute } as const
+
+test('a clock that is set by years, back and forth, makes nothing run that was not missed, and nothing stay away', async () => {
+  const { clock, runs, run, schedules } = createStage()
+  await schedules.add('@a/b', 1, noon, run)
+  await schedules.add('@a/b', 2, everyTenMinutes, () => undefined)
+  // As a box without a battery does: it began in another year, and is told the time two minutes later.
+  clock.advance(2 * minute)
+  clock.set(50 * year + 13 * 60 * minute)
+  clock.advance(5 * minute)
+  assert.deepEqual(runs, [], 'the noon of this day was before it began to wait')
+  clock.advance(24 * 60 * minute)
+  assert.deepEqual(runs, ['12:00:00'])
+  clock.set(-80 * year)
+  clock.advance(24 * 60 * minute)
+  assert.deepEqual(runs, ['12:00:00', '12:00:00'])
+})
+
+test('what comes due before it is seen that the clock was set back runs, too', async () => {
+  const { clock, runs, run, schedules } = createStage()
+  await schedules.add('@a/b', 1, noon, run)
+  clock.advance(60 * minute)
+  // 11:59:50 of the day before; it is looked at 20 s later at the latest.
+  clock.set(-13 * 60 * minute - 10_000)
+  clock.advance(minute)
+  assert.equal(runs.length, 1)
+})
+
+test('what has run does not run again where a clock that was ahead is corrected', async () => {
+  for (const ahead of [3_000, 40_000, 4 * minute]) {
+    const { clock, runs, run, schedules } = createStage()
+    await schedules.add('@a/b', 1, noon, run)
+    clock.advance(12 * 60 * minute)
+    clock.set(-ahead)
+    clock.advance(10 * minute)
+    assert.deepEqual(runs, ['12:00:00'])
+    clock.advance(24 * 60 * minute)
+    assert.deepEqual(runs, ['12:00:00', '12:00:00'])
+  }
 })
