@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { openLuaModules } from '../../test/helpers/lua-modules.ts'
+import { startOnStage } from '../../test/helpers/plugin-stage.ts'
 import { type StarterPlugin, startStarterPlugin } from '../../test/helpers/starter-plugin.ts'
 
 /** A message that never comes is a failure, not a wait without end. */
@@ -87,23 +88,53 @@ test('it refuses to count its own event', { timeout }, async (context) => {
   assert.equal(await readTotal(plugin), 3)
 })
 
-const tally = openLuaModules(fileURLToPath(new URL('.', import.meta.url)))
+const folder = fileURLToPath(new URL('.', import.meta.url))
+const tally = openLuaModules(folder)
 
 test('counting down ends at zero, counting up at the top of the range', () => {
   const add = (count: number, step: number) => tally.call('tally', 'add', count, step)[0]
   assert.deepEqual([add(3, -2), add(1, -2), add(999_999_999, 5)], [1, 0, 1_000_000_000])
 })
 
-test('a daily count of another date starts over', () => {
-  const isStale = (date: string | undefined, daily: boolean) =>
-    tally.call('tally', 'isStale', date, '2026-06-21', daily)[0]
+test('a daily count of a later date starts over, and a clock that was wrong for a while makes no new day', () => {
+  const isStale = (keptOn: string | undefined, lookedOn: string | undefined, today: string, daily = true) =>
+    tally.call('tally', 'isStale', keptOn, today, daily, lookedOn)[0]
   assert.deepEqual(
     [
-      isStale('2026-06-20', true),
-      isStale('2026-06-21', true),
-      isStale(undefined, true),
-      isStale('2026-06-20', false),
+      isStale('2026-06-20', undefined, '2026-06-21'),
+      isStale('2026-06-20', '2026-06-20', '2026-06-21'),
+      isStale('2026-06-21', undefined, '2026-06-21'),
+      isStale(undefined, undefined, '2026-06-21'),
+      isStale('2026-06-20', undefined, '2026-06-21', false),
+      isStale('2026-06-20', undefined, '1970-01-01'),
+      isStale('2026-06-20', '1970-01-01', '2026-06-20'),
+      isStale('2026-06-20', '1970-01-01', '2026-06-21'),
+      isStale('2036-06-20', '2036-06-20', '2026-06-20'),
+      isStale('2036-06-20', '2026-06-20', '2026-06-21'),
     ],
-    [true, false, false, false],
+    [true, true, false, false, false, false, false, true, false, true],
   )
+})
+
+test('a daily count outlives a clock that is in 1970 for a while, and starts over at midnight', () => {
+  const noon = new Date('2026-06-21T12:00:00').getTime() / 1000
+  const stage = startOnStage(folder, noon, { daily: true })
+  stage.setControl('count', 5)
+  for (const seconds of [-noon, noon]) {
+    assert.deepEqual(stage.jump(seconds), [])
+    assert.equal(stage.sensor('total'), 5)
+  }
+  stage.setControl('count', 6)
+  assert.deepEqual(
+    stage.advance(86_400).map(({ data }) => data),
+    [{ count: 0, previous: 6, reason: 'day' }],
+  )
+  stage.setControl('count', 7)
+  // A date that never was.
+  stage.jump(10 * 365 * 86_400)
+  assert.equal(stage.sensor('total'), 0)
+  stage.setControl('count', 8)
+  assert.deepEqual(stage.jump(-10 * 365 * 86_400), [])
+  assert.equal(stage.advance(86_400).length, 1)
+  assert.equal(stage.sensor('total'), 0)
 })

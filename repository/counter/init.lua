@@ -11,6 +11,8 @@ local tellingInterval = 200
 local dayCheckInterval = 10000
 
 local count = 0
+-- The date at the last look; nil before.
+local lookedOn
 
 local function today()
   return os.date("%Y-%m-%d")
@@ -20,7 +22,10 @@ local function change(value, reason)
   local previous = count
   count = value
   plugin:kvSet("count", count)
-  plugin:kvSet("date", today())
+  local keptOn, now = plugin:kvGet("date"), today()
+  if reason == "day" or keptOn == nil or keptOn < now then
+    plugin:kvSet("date", now)
+  end
   if count == previous then
     return
   end
@@ -34,7 +39,10 @@ local function change(value, reason)
 end
 
 local function checkDay(config)
-  if tally.isStale(plugin:kvGet("date"), today(), config.daily) then
+  local now = today()
+  local isStale = tally.isStale(plugin:kvGet("date"), now, config.daily, lookedOn)
+  lookedOn = now
+  if isStale then
     change(0, "day")
   end
 end

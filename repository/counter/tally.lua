@@ -15,9 +15,11 @@ function tally.add(count, step)
   return tally.clamp(count + step)
 end
 
--- Whether a count that was kept on one date starts over on another. A count without a date is new.
-function tally.isStale(keptOn, today, daily)
-  return daily and keptOn ~= nil and keptOn ~= today
+-- Whether a count that was kept on one date starts over on another. A count without a date is new. `lookedOn`: the date at
+-- the last look, nil for the first one. A clock that goes back (a host without a battery begins in 1970) makes no new day, and
+-- neither does one that comes back to the date of the count.
+function tally.isStale(keptOn, today, daily, lookedOn)
+  return daily and keptOn ~= nil and keptOn ~= today and today > (lookedOn or keptOn)
 end
 
 return tally

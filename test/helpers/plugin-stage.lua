@@ -2,7 +2,7 @@
 -- emits is written down. It stands in for the few methods that such a plugin uses.
 
 local stage = { now = 0, events = {}, objects = {}, points = {}, handles = {}, kept = {}, timers = {} }
-local nativeTime = os.time
+local nativeTime, nativeDate = os.time, os.date
 local instance, init
 
 os.time = function(parts)
@@ -10,6 +10,10 @@ os.time = function(parts)
     return nativeTime(parts)
   end
   return math.floor(stage.now)
+end
+
+os.date = function(format, time)
+  return nativeDate(format, time or math.floor(stage.now))
 end
 
 local methods = {}
@@ -23,6 +27,14 @@ end
 
 function methods.setTimeout(_, milliseconds, callback)
   table.insert(stage.timers, { due = stage.now + milliseconds / 1000, callback = callback })
+end
+
+function methods.setInterval(self, milliseconds, callback)
+  local function run()
+    self:setTimeout(milliseconds, run)
+    callback()
+  end
+  self:setTimeout(milliseconds, run)
 end
 
 function methods.upsertObject(_, path, data)
@@ -73,6 +85,10 @@ end
 
 -- A test configures the plugin with values of the right type.
 function methods.coerceString(_, value, default)
+  return value == nil and default or value
+end
+
+function methods.coerceNumber(_, value, default)
   return value == nil and default or value
 end
 
