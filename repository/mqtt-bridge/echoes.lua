@@ -15,7 +15,7 @@ local function keyOf(topic, payload)
   return topic .. "\0" .. payload
 end
 
--- Notes a message that is about to be sent. `now` is in seconds.
+-- Notes a message that is about to be sent. `now` is in seconds, on a clock that only moves forward.
 function echoes.expect(self, topic, payload, now)
   for key, entry in pairs(self.pending) do
     if entry.deadline < now then

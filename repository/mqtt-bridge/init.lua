@@ -24,13 +24,13 @@ local forwarded = 0
 local function expectEchoes(topic, payload)
   for _, rule in ipairs(active) do
     if topics.overlap(rule.from, topic) then
-      echoes.expect(rule.echoes, topic, payload, os.time())
+      echoes.expect(rule.echoes, topic, payload, os.clock())
     end
   end
 end
 
 local function forward(rule, topic, payload)
-  if echoes.take(rule.echoes, topic, payload, os.time()) then
+  if echoes.take(rule.echoes, topic, payload, os.clock()) then
     return
   end
   local result, problem = transform.apply(rule, payload, json)

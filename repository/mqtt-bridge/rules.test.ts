@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { openLuaModules } from '../../test/helpers/lua-modules.ts'
+import { startOnStage } from '../../test/helpers/plugin-stage.ts'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const lua = openLuaModules(folder)
@@ -109,4 +110,20 @@ test('an own message is known as often as it was sent, and not after its time', 
     end }`
   const told = openLuaModules(folder, { story: new TextEncoder().encode(story) }).call('story', 'run')
   assert.deepEqual(told, [false, true, true, false, false])
+})
+
+test('an own message is known when the clock was set before it came back, and not after its time when it was set back', () => {
+  const rules = [
+    { from: 'a', to: 'b' },
+    { from: 'b', to: 'a' },
+  ]
+  const stage = startOnStage(folder, 1_000_000, { rules })
+  const copies = (): unknown[] => stage.receive('a', '1').map(({ name, data }) => [name, data.payload])
+  assert.deepEqual(copies(), [['b', '1']])
+  stage.jump(3600)
+  assert.deepEqual(stage.receive('b', '1'), [])
+  assert.deepEqual(copies(), [['b', '1']])
+  stage.jump(-7200)
+  stage.advance(11)
+  assert.equal(stage.receive('b', '1').length, 1, 'the copy was lost, and this is somebody else')
 })

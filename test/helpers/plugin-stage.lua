@@ -1,7 +1,18 @@
--- A stage for a plugin that lives by the clock: time stands still until `advance` moves it, and what the plugin
--- emits is written down. It stands in for the few methods that such a plugin uses.
+-- A stage for a plugin that lives by the clock: time stands still until `advance` moves it, `jump` sets the time of day
+-- alone, and what the plugin emits is written down. It stands in for the few methods that such a plugin uses.
 
-local stage = { now = 0, events = {}, objects = {}, points = {}, handles = {}, kept = {}, timers = {} }
+local stage = {
+  now = 0,
+  -- How far the time of day was set on.
+  setOn = 0,
+  events = {},
+  objects = {},
+  points = {},
+  handles = {},
+  kept = {},
+  timers = {},
+  subscriptions = {},
+}
 local nativeTime, nativeDate = os.time, os.date
 local instance, init
 
@@ -14,6 +25,10 @@ end
 
 os.date = function(format, time)
   return nativeDate(format, time or math.floor(stage.now))
+end
+
+os.clock = function()
+  return stage.now - stage.setOn
 end
 
 local methods = {}
@@ -69,6 +84,10 @@ end
 
 function methods.mqttPublish(_, topic, payload)
   table.insert(stage.events, { name = topic, at = math.floor(stage.now), data = { payload = payload } })
+end
+
+function methods.mqttSubscribe(_, filter, callback)
+  table.insert(stage.subscriptions, { filter = filter, callback = callback })
 end
 
 function methods.kvGet(_, key, default)
@@ -129,6 +148,17 @@ function stage.object(path)
   return stage.objects[path]
 end
 
+-- A message of the broker. Answers the events that come of it.
+function stage.receive(topic, payload)
+  stage.events = {}
+  for _, subscription in ipairs(stage.subscriptions) do
+    if subscription.filter == topic then
+      subscription.callback(topic, payload)
+    end
+  end
+  return stage.events
+end
+
 -- Moves the time on, and runs every timer that falls due on the way. Answers the events of that span.
 function stage.advance(seconds)
   stage.events = {}
@@ -148,11 +178,18 @@ function stage.advance(seconds)
   end
 end
 
--- As after a sleep of the computer: the time is suddenly another, and one timer fires.
+-- As after a sleep of the computer: the time is suddenly another, and one timer fires, if there is one.
 function stage.jump(seconds)
   stage.events = {}
   stage.now = stage.now + seconds
-  table.remove(stage.timers, 1).callback()
+  stage.setOn = stage.setOn + seconds
+  for _, timer in ipairs(stage.timers) do
+    timer.due = timer.due + seconds
+  end
+  local first = table.remove(stage.timers, 1)
+  if first then
+    first.callback()
+  end
   return stage.events
 end
 

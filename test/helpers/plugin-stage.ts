@@ -13,8 +13,10 @@ export interface StageEvent {
 /** A plugin that lives by the clock, on a stage where the test is the time. */
 export interface PluginStage {
   advance(seconds: number): StageEvent[]
-  /** The time is suddenly another, as after a sleep of the computer. */
+  /** The time of day is suddenly another, as after a sleep of the computer, or when it is set. */
   jump(seconds: number): StageEvent[]
+  /** A message of the broker, to whoever has subscribed to exactly this topic. */
+  receive(topic: string, payload: string): StageEvent[]
   object(path: string): unknown
   sensor(id: string): unknown
   setControl(id: string, value: Json): void
@@ -30,6 +32,7 @@ export function startOnStage(folder: string, now: number, config: Record<string,
   return {
     advance: (seconds) => events(modules.call('stage', 'advance', seconds)[0]),
     jump: (seconds) => events(modules.call('stage', 'jump', seconds)[0]),
+    receive: (topic, payload) => events(modules.call('stage', 'receive', topic, payload)[0]),
     object: (path) => modules.call('stage', 'object', path)[0],
     setControl: (id, value) => void modules.call('stage', 'set', id, value),
     sensor: (id) => modules.call('stage', 'read', id)[0],
