@@ -11,11 +11,12 @@ local lookInterval = 1000
 local keepInterval = 30
 
 local watched
+-- When it was written down last, by a clock that only moves forward.
 local kept = {}
 
 local function keep(person)
-  if person.lastSeen and person.lastSeen - (kept[person.id] or 0) >= keepInterval then
-    kept[person.id] = person.lastSeen
+  if kept[person.id] == nil or person.heardAt - kept[person.id] >= keepInterval then
+    kept[person.id] = person.heardAt
     plugin:kvSet("seen:" .. person.id, person.lastSeen)
   end
 end
@@ -45,7 +46,7 @@ local function tell(id)
 end
 
 local function seen(id)
-  local arrived = watched:seen(id, os.time())
+  local arrived = watched:seen(id, os.time(), os.clock())
   keep(watched.people[id])
   if arrived then
     tell(id)
@@ -115,7 +116,7 @@ plugin:onInit(function(config)
   end
   watched = watch.new(config.timeout)
   for _, person in ipairs(list) do
-    watched:add(person.id, person.name, plugin:kvGet("seen:" .. person.id), os.time())
+    watched:add(person.id, person.name, plugin:kvGet("seen:" .. person.id), os.time(), os.clock())
     show(watched.people[person.id])
   end
   createSensors(list)
@@ -129,7 +130,7 @@ plugin:onInit(function(config)
     end
   end
   plugin:setInterval(lookInterval, function()
-    for _, id in ipairs(watched:expire(os.time())) do
+    for _, id in ipairs(watched:expire(os.time(), os.clock())) do
       plugin:kvSet("seen:" .. id, nil)
       kept[id] = nil
       tell(id)

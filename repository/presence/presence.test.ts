@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { openLuaModules } from '../../test/helpers/lua-modules.ts'
+import { type StageEvent, startOnStage } from '../../test/helpers/plugin-stage.ts'
 import { startStarterPlugin } from '../../test/helpers/starter-plugin.ts'
 import { starterRows } from '../../test/helpers/starter-rows.ts'
 
@@ -11,20 +12,23 @@ import { starterRows } from '../../test/helpers/starter-rows.ts'
 const timeout = 30_000
 const folder = fileURLToPath(new URL('.', import.meta.url))
 
-/** A watch with Anna and Ben and a time-out of 100 seconds; the calls answer what each step answers. */
+/**
+ * A watch with Anna and Ben and a time-out of 100 seconds; the calls answer what each step answers. The fourth part of a step
+ * is the clock that only moves forward, where it is another than the time of day.
+ */
 const probe = `
 local watch = require("watch")
 return {
   play = function(steps, lastSeen)
     local house, answers = watch.new(100), {}
-    house:add("anna", "Anna", lastSeen, 1000)
-    house:add("ben", "Ben", nil, 1000)
+    house:add("anna", "Anna", lastSeen, 1000, 1000)
+    house:add("ben", "Ben", nil, 1000, 1000)
     for index, step in ipairs(steps) do
       local answer
       if step[1] == "expire" then
-        answer = table.concat(house:expire(step[2]), ",")
+        answer = table.concat(house:expire(step[2], step[4] or step[2]), ",")
       else
-        answer = tostring(house[step[1]](house, step[3], step[2]))
+        answer = tostring(house[step[1]](house, step[3], step[2], step[4] or step[2]))
       end
       answers[index] = answer .. " " .. house:count()
     end
@@ -75,11 +79,32 @@ test('who was home before a restart is home for the rest of the time-out', () =>
 
 test('a clock that was set back keeps nobody home for ever', () => {
   const steps = [
-    ['seen', 5000, 'anna'],
-    ['expire', 1000],
-    ['expire', 1100],
+    ['seen', 5000, 'anna', 1000],
+    ['expire', 1000, '', 1099],
+    ['expire', 1100, '', 1100],
   ]
   assert.deepEqual(lua.call('probe', 'play', steps)[0], ['true 1', ' 1', 'anna 0'])
+  // And where it was written down before a restart that it is later.
+  const restarted = [
+    ['expire', 1000],
+    ['expire', 1099],
+    ['expire', 1100],
+  ]
+  assert.deepEqual(lua.call('probe', 'play', restarted, 9_999_999)[0], [' 1', ' 1', 'anna 0'])
+})
+
+test('a clock that is set on by years makes nobody leave', () => {
+  const stage = startOnStage(folder, 0, {
+    people: [{ name: 'Anna', topics: ['phones/anna'] }],
+    timeout: 100,
+    interval: 60,
+  })
+  const names = (events: StageEvent[]): unknown[] => events.map(({ name, at }) => [name, at])
+  assert.deepEqual(names(stage.receive('phones/anna', 'here')), [['presence:arrived', 0]])
+  stage.advance(50)
+  assert.deepEqual(stage.jump(1_800_000_000), [])
+  assert.deepEqual(stage.advance(48), [])
+  assert.deepEqual(names(stage.advance(3)), [['presence:left', 1_800_000_100]])
 })
 
 test('a message says home, away or nothing', () => {

@@ -1,4 +1,7 @@
 -- Who is home, by when they were seen last. Nothing in here waits or publishes, so it can be tested with any time.
+--
+-- `now` is the time of day (Unix, seconds), to be shown and kept over a restart. How long nobody was seen goes by `clock`
+-- (seconds), which only moves forward: a clock that is set makes nobody leave.
 
 local watch = {}
 
@@ -13,16 +16,25 @@ function watch.new(timeout)
 end
 
 -- `lastSeen`: from before a restart (Unix, seconds), or nil.
-function Watch:add(id, name, lastSeen, now)
-  local home = lastSeen ~= nil and now - lastSeen < self.timeout
-  self.people[id] = { id = id, name = name, home = home, lastSeen = lastSeen, since = home and lastSeen or nil }
+function Watch:add(id, name, lastSeen, now, clock)
+  -- A host that does not know the time yet may be behind what it wrote down.
+  local age = lastSeen and math.max(0, now - lastSeen)
+  local home = age ~= nil and age < self.timeout
+  self.people[id] = {
+    id = id,
+    name = name,
+    home = home,
+    lastSeen = lastSeen,
+    since = home and lastSeen or nil,
+    heardAt = home and clock - age or nil,
+  }
   self.order[#self.order + 1] = id
 end
 
 -- A sign of life. Answers whether somebody has arrived by it.
-function Watch:seen(id, now)
+function Watch:seen(id, now, clock)
   local person = self.people[id]
-  person.lastSeen = now
+  person.lastSeen, person.heardAt = now, clock
   if person.home then
     return false
   end
@@ -41,15 +53,11 @@ function Watch:gone(id, now)
 end
 
 -- Who has not been seen for too long, by id, in the order in which they were added. They are gone then.
-function Watch:expire(now)
+function Watch:expire(now, clock)
   local left = {}
   for _, id in ipairs(self.order) do
     local person = self.people[id]
-    -- A clock that was set back must not keep anybody home for ever.
-    if person.lastSeen and person.lastSeen > now then
-      person.lastSeen = now
-    end
-    if person.home and now - person.lastSeen >= self.timeout and self:gone(id, now) then
+    if person.home and clock - person.heardAt >= self.timeout and self:gone(id, now) then
       left[#left + 1] = id
     end
   end
