@@ -9,7 +9,7 @@ local plugin = Plugin:new("schedule")
 local longestWait = 30000
 -- In the last second before a schedule is due the clock is looked at this often (ms).
 local closeLook = 100
--- What is due since longer than this was slept through, and is not made up for (seconds).
+-- What is due since longer than this was slept through, and is not made up for (seconds); what came after it may be.
 local patience = 60
 
 local list = {}
@@ -49,10 +49,14 @@ local function look()
     elseif rule.due and rule.due <= now then
       if now - rule.due > patience then
         plugin:log("warn", rule.name .. " was missed at " .. isoText(rule.due))
-      elseif enabled then
-        tell(rule)
+        rule.due = cron.next(rule.schedule, now - patience)
       end
-      rule.due = cron.next(rule.schedule, now)
+      if rule.due and rule.due <= now then
+        if enabled then
+          tell(rule)
+        end
+        rule.due = cron.next(rule.schedule, now)
+      end
     end
     rule.wait = rule.due and rule.due - now
   end

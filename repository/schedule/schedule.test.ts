@@ -51,6 +51,20 @@ test('what was slept through is not made up for, and what comes then is told', (
   )
 })
 
+test('what comes just before the computer wakes is told, whatever else was slept through', () => {
+  const stage = startOnStage(folder, local('2026-06-21T15:05:00'), {
+    schedules: [{ name: 'often', when: '*/10 * * * *' }],
+  })
+  assert.deepEqual(
+    stage.jump(3 * 3600 + 5 * 60 + 20).map(({ data }) => data.timestamp),
+    [local('2026-06-21T18:10:00')],
+  )
+  assert.deepEqual(
+    stage.advance(600).map(({ at }) => at),
+    [local('2026-06-21T18:20:00')],
+  )
+})
+
 test('a clock that is set back does not make a schedule wait for the old time', () => {
   const stage = startOnStage(folder, local('2026-06-21T15:05:00'), {
     schedules: [{ name: 'often', when: '*/10 * * * *' }],
