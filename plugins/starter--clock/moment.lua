@@ -2,6 +2,8 @@
 
 local moment = {}
 
+-- A clock that was ahead by less than this (seconds) is corrected: what was told is not told again.
+local correction = 60
 -- In the last second of a minute the clock looks this often (ms).
 local closeLook = 100
 
@@ -35,9 +37,15 @@ end
 -- Which events lie between two descriptions, the finest first.
 function moment.changes(before, after)
   local changes = {}
+  local setBack = before.timestamp - after.timestamp
+  if setBack > 0 and setBack < correction then
+    return changes
+  end
   local newDay = before.date ~= after.date
-  -- When summer time ends an hour comes twice: its number stays, but the minutes start over.
-  local newHour = newDay or before.hour ~= after.hour or after.minute < before.minute
+  -- When summer time ends an hour comes twice: its number stays, but the minutes start over. They go back, too, when the
+  -- clock is set back, within the same hour.
+  local startsOver = setBack <= 0 and after.minute < before.minute
+  local newHour = newDay or before.hour ~= after.hour or startsOver
   if newHour or before.minute ~= after.minute then
     changes[#changes + 1] = "clock:minute"
   end

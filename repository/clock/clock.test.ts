@@ -65,10 +65,26 @@ test('the hour that comes twice when summer time ends is told twice', () => {
   const changes = openLuaModules(folder).call(
     'moment',
     'changes',
-    { date: '2026-10-25', hour: 2, minute: 59 },
-    { date: '2026-10-25', hour: 2, minute: 0 },
+    { timestamp: 1_792_889_940, date: '2026-10-25', hour: 2, minute: 59 },
+    { timestamp: 1_792_890_000, date: '2026-10-25', hour: 2, minute: 0 },
   )
   assert.deepEqual(changes, [['clock:minute', 'clock:hour']])
+})
+
+test('a clock that is corrected tells no hour and no day twice, and one that is set back tells the other minute', () => {
+  const stage = startOnStage(folder, unix('2026-06-21T23:59:59Z'), { utc: true })
+  assert.equal(stage.advance(3).length, 3)
+  assert.deepEqual(stage.jump(-4), [])
+  assert.deepEqual(stage.advance(30), [])
+  assert.deepEqual(
+    stage.advance(60).map(({ name, data }) => [name, data.time]),
+    [['clock:minute', '00:01']],
+  )
+  stage.advance(600)
+  assert.deepEqual(
+    stage.jump(-300).map(({ name, data }) => [name, data.time]),
+    [['clock:minute', '00:06']],
+  )
 })
 
 test('the object and the sensor show the minute that was told last', () => {
