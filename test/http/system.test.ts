@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { systemClock } from '../../src/base/time/clock.ts'
 import { hostVersion, startTestHost, type TestHost } from '../helpers/test-host.ts'
 
 let host: TestHost
@@ -62,3 +63,23 @@ for (const [mqttUrl, shown] of [
       await other.close()
     }
   })
+
+test('a host that began in 1970, and was told the time since, says when it began all the same', async () => {
+  const decades = Date.now()
+  let behind = decades
+  const young = await startTestHost({ clock: { ...systemClock, now: () => systemClock.now() - behind } })
+  try {
+    const shown = async (): Promise<number[]> => {
+      const { body } = await young.request('GET', '/api/system')
+      const metrics = await (await fetch(new URL('/metrics', young.url))).text()
+      const seconds = /^process_start_time_seconds (.*)$/m.exec(metrics)?.[1]
+      return [Date.parse(body.host.startedAt), Number(seconds) * 1_000]
+    }
+    const hour = 3_600_000
+    for (const time of await shown()) assert.ok(Math.abs(time) < hour, `${time}`)
+    behind = 0
+    for (const time of await shown()) assert.ok(Math.abs(time - decades) < hour, `${time}`)
+  } finally {
+    await young.close()
+  }
+})

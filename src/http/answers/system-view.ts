@@ -1,5 +1,6 @@
 import { arch, platform } from 'node:os'
 import type { Clock } from '../../base/time/clock.ts'
+import { createStartTime } from '../../base/time/start-time.ts'
 import type { TlsFiles, TlsStatus } from '../../base/keys/tls-files.ts'
 import type { Bus } from '../../bus/bus.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
@@ -26,7 +27,7 @@ export interface SystemViewSettings {
 /** `GET /api/system`. Its uptime counts from the call. */
 export function createSystemView(settings: SystemViewSettings): () => Promise<System> {
   const { lifecycle, bus, clock, tls, hostVersion, processUsage } = settings
-  const startedAt = new Date(clock.now()).toISOString()
+  const startTime = createStartTime(clock)
   const start = clock.monotonic()
   return async () => {
     const plugins = countByState(await lifecycle.list())
@@ -35,7 +36,7 @@ export function createSystemView(settings: SystemViewSettings): () => Promise<Sy
     return {
       host: {
         id: settings.hostId(),
-        startedAt,
+        startedAt: new Date(startTime.at()).toISOString(),
         uptime: Math.round(clock.monotonic() - start) / 1_000,
         safeMode: lifecycle.safeMode,
       },

@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/time/clock.ts'
+import { createStartTime } from '../../base/time/start-time.ts'
 import type { LogLevel } from '../../base/log/log.ts'
 import type { TlsFiles } from '../../base/keys/tls-files.ts'
 import type { Bus } from '../../bus/bus.ts'
@@ -52,7 +53,7 @@ export function createMetrics(settings: MetricsSettings): Metrics {
   const { lifecycle, bus, clock, tls, hostVersion, processUsage, logLines, isolates, readiness, clients } =
     settings
   const { refusals, cutOffs } = settings
-  const startedAt = clock.now()
+  const startTime = createStartTime(clock)
   const requests = createCounter()
   const durations = createHistogram(durationBounds)
   const facts = createCounter()
@@ -88,7 +89,7 @@ export function createMetrics(settings: MetricsSettings): Metrics {
     const used = isolates()
     const { eventStreams, inspectors } = clients()
     return [
-      ...processFamilies(processUsage, startedAt),
+      ...processFamilies(processUsage, startTime.at()),
       gauge('lupine_info', 'The host that is running', [
         { labels: { version: hostVersion, node: process.version }, value: 1 },
       ]),

@@ -1,4 +1,5 @@
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import { createStartTime, type StartTime } from '../../base/time/start-time.ts'
 import { messageOf } from '../../base/problem.ts'
 import {
   type Connection,
@@ -58,8 +59,9 @@ export interface OwnedConnection extends Connection {
 /** Keeps a connection up: connects, connects again after a loss, and counts. */
 export function createConnection(settings: ConnectionSettings): OwnedConnection {
   const { clock, kind, listener, reconnect } = settings
+  const startNow = (): StartTime => createStartTime(clock, { elapsed: () => clock.monotonic() })
   let state: ConnectionView['state'] = 'connecting'
-  let since = clock.now()
+  let since = startNow()
   let lastError: string | null = null
   let bytesIn = 0
   let bytesOut = 0
@@ -83,7 +85,7 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
 
   function become(next: ConnectionView['state']): void {
     state = next
-    since = clock.now()
+    since = startNow()
   }
 
   /** Nothing is heard of it any more. */
@@ -216,7 +218,7 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
       kind,
       target: settings.shownTarget,
       state,
-      since: new Date(since).toISOString(),
+      since: new Date(since.at()).toISOString(),
       lastError,
       bytesIn,
       bytesOut,

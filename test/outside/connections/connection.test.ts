@@ -18,8 +18,7 @@ interface Stage {
 }
 
 /** A connection whose attempts are the test's to end; `goesOn`: it is a stream that goes on where it has ended. */
-function startConnection(goesOn: boolean): Stage {
-  const clock = createManualClock()
+function startConnection(goesOn: boolean, clock = createManualClock()): Stage {
   const attempts: LinkEvents[] = []
   const heard: ConnectionEvent[] = []
   const ids: string[] = []
@@ -134,4 +133,18 @@ test('one that is at its end as soon as it is closed is over, and says nothing m
   await connection.close()
   assert.deepEqual(heard, [{ event: 'opened', session: 1 }])
   await connection.close()
+})
+
+test('since when it is up is told by the clock as it was set meanwhile', async () => {
+  const manual = createManualClock()
+  const year = 365 * 24 * 3_600_000
+  let behind = 50 * year
+  const { connection, clock, open } = startConnection(false, { ...manual, now: () => manual.now() - behind })
+  clock.advance(1_000)
+  await open()
+  const begun = manual.now()
+  clock.advance(60_000)
+  assert.equal(connection.view().since, new Date(begun - behind).toISOString())
+  behind = 0
+  assert.equal(connection.view().since, new Date(begun).toISOString())
 })
