@@ -1,3 +1,4 @@
+import { createElapsedClock, type ElapsedClock } from '../base/time/elapsed-clock.ts'
 import type { HttpAddress } from './http-address.ts'
 
 /** Cookies of one plugin; the one that was set longest ago makes room. */
@@ -23,13 +24,19 @@ interface Cookie {
   name: string
   value: string
   secure: boolean
-  /** Milliseconds since 1970; undefined: as long as the jar. */
+  /** Milliseconds since 1970; undefined: as long as the jar, or `over` says it. */
   expires: number | undefined
+  /** The same for an age: of a clock that does not jump, since none that is set makes it older. */
+  over: number | undefined
 }
 
-export function createCookieJars(now: () => number): CookieJars {
+export function createCookieJars(
+  now: () => number,
+  elapsed: ElapsedClock = createElapsedClock(),
+): CookieJars {
   const jars = new Map<string, Map<string, Cookie>>()
-  const isOver = ({ expires }: Cookie): boolean => expires !== undefined && expires <= now()
+  const isOver = ({ expires, over }: Cookie): boolean =>
+    (expires !== undefined && expires <= now()) || (over !== undefined && over <= elapsed.elapsed())
 
   return {
     header(plugin, address) {
@@ -51,7 +58,7 @@ export function createCookieJars(now: () => number): CookieJars {
     save(plugin, address, setCookies) {
       const jar = jars.get(plugin) ?? new Map<string, Cookie>()
       for (const text of setCookies) {
-        const cookie = readCookie(text, address, now())
+        const cookie = readCookie(text, address, elapsed.elapsed())
         if (cookie === undefined) continue
         const key = JSON.stringify([cookie.origin, cookie.path, cookie.name])
         jar.delete(key)
@@ -74,7 +81,7 @@ function isBelow(path: string, above: string): boolean {
 }
 
 /** One `Set-Cookie` header (RFC 6265, 5.2 and 5.3); undefined when it sets nothing. */
-function readCookie(text: string, address: HttpAddress, now: number): Cookie | undefined {
+function readCookie(text: string, address: HttpAddress, elapsed: number): Cookie | undefined {
   const [pair = '', ...attributes] = text.split(';')
   const equals = pair.indexOf('=')
   const name = pair.slice(0, Math.max(0, equals)).trim()
@@ -82,7 +89,7 @@ function readCookie(text: string, address: HttpAddress, now: number): Cookie | u
   if (name === '' || /[\u0000-\u001f\u007f]/.test(pair) || pair.length > cookieBytes) return undefined
   const cookie: Cookie = {
     ...{ origin: address.host, path: defaultPath(address), name, value },
-    ...{ secure: false, expires: undefined },
+    ...{ secure: false, expires: undefined, over: undefined },
   }
   let age: number | undefined
   for (const attribute of attributes) {
@@ -103,7 +110,7 @@ function readCookie(text: string, address: HttpAddress, now: number): Cookie | u
         break
     }
   }
-  return age === undefined ? cookie : { ...cookie, expires: now + age * 1_000 }
+  return age === undefined ? cookie : { ...cookie, expires: undefined, over: elapsed + age * 1_000 }
 }
 
 /** The folder of the path that has been asked for. */
