@@ -9,9 +9,10 @@ import type { Fleet, LifecycleFacade } from '../../../lifecycle/facade.ts'
 import type { SharedRequests } from '../../../http/requests/shared-requests.ts'
 import { joinSuggestions } from '../../../lifecycle/queries/suggestions.ts'
 import type { SuggestionKind } from '../../../schema/manifest/field-definition.ts'
-import type { LogEntry, Plugin } from '../../../schema/plugin/plugin.ts'
+import type { Plugin } from '../../../schema/plugin/plugin.ts'
 import type { Suggestion } from '../../../schema/manifest/suggestion.ts'
 import { createFleetHooks, type HookPlace, type SentHook } from './fleet-hooks.ts'
+import { createFleetLogs, timeQuestion } from './fleet-logs.ts'
 import type { FleetMember } from '../membership/fleet-member.ts'
 import { moving, storeAway, withoutHolder } from './fleet-problems.ts'
 import type { HostCalls } from '../messages/host-calls.ts'
@@ -161,12 +162,17 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
     }
   }
 
+  /** Ids of all others that live. */
+  function others(): string[] {
+    if (!keeper.maySpeak()) return []
+    const ids = candidatesOf(keeper.state, member.elapsed()).map(({ id }) => id)
+    return ids.filter((id) => id !== member.id)
+  }
+
   /** What all others that live answer. Who does not answer has told of nothing. */
   async function askOthers<T>(method: string, given: readonly unknown[]): Promise<T[][]> {
-    if (!keeper.maySpeak()) return []
-    const others = candidatesOf(keeper.state, member.elapsed()).filter(({ id }) => id !== member.id)
     const answers = await Promise.all(
-      others.map(({ id }) => ask(id, method, given, questionTimeout).catch(() => [])),
+      others().map((id) => ask(id, method, given, questionTimeout).catch(() => [])),
     )
     return answers as T[][]
   }
@@ -186,13 +192,12 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
       ...(await askOthers<Suggestion>('suggestions', [kind])),
     ])
 
-  /** Each host has the lines of the time in which the plugin was there. */
-  const logs: LifecycleFacade['logs'] = async (id, filter) => {
-    const own = lifecycle.logs(id, filter)
-    const all = [own, ...(await askOthers<LogEntry>('logs', [id, filter]))].flat()
-    all.sort((one, other) => (one.at < other.at ? -1 : one.at > other.at ? 1 : 0))
-    return all.slice(Math.max(0, all.length - (filter.limit ?? all.length)))
-  }
+  const logs = createFleetLogs({
+    own: lifecycle.logs,
+    clock,
+    others,
+    ask: (host, method, given) => ask(host, method, given, questionTimeout),
+  })
 
   const hooks = createFleetHooks({
     lifecycle,
@@ -211,6 +216,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
     if (method === 'ownPlugins') return lifecycle.list().filter(({ id }) => ownership.owns(id))
     if (method === 'suggestions') return lifecycle.suggestions(given[0] as SuggestionKind)
     if (method === 'logs') return lifecycle.logs(...(given as Parameters<RunningLifecycle['logs']>))
+    if (method === timeQuestion) return clock.now()
     if (method === 'knownRequest') return answerKnown(given)
     if (method === 'findHook') return hooks.answerFind(given as HookPlace)
     if (method === 'takeHook') return hooks.answerTake(given as SentHook)
