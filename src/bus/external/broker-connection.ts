@@ -94,7 +94,8 @@ export function createBrokerConnection(settings: BrokerConnectionSettings): Brok
       return
     }
     const other = wasConnected ? undefined : versionAfter(protocolVersion, reason)
-    // Perhaps a newer broker takes the place of the one that was lost.
+    // Perhaps a newer broker, or one that takes more, is in the place of the one that was lost.
+    if (wasConnected) will = settings.will
     protocolVersion = other ?? (wasConnected ? preferredVersion : protocolVersion)
     if (other === commonVersion) {
       connect()
