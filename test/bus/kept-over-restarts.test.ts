@@ -197,7 +197,10 @@ test('What a killed process had taken is there, and the wills of those that were
   polite.send(Buffer.from([0xe0, 0]))
   await polite.ended
   const sleeper = await connect(context, first.url, { clientId: 'sleeper', clean: false })
+  const heard = collect(sleeper)
   await sleeper.subscribeAsync('#', { qos: 1 })
+  // What it has not confirmed would come again.
+  assert.deepEqual(lines(await heard.take(1)), ['host/status online'])
   await sleeper.endAsync()
   const client = await connect(context, first.url)
   await client.publishAsync('watched/state', 'online', { qos: 1, retain: true })

@@ -4,6 +4,7 @@ import { until } from '../helpers/until.ts'
 import { collectFromBus, startBus, textOf } from './bus-fixture.ts'
 import { createKeptBus, untilOnDisk } from './kept-bus.ts'
 import {
+  acknowledgePacket,
   connectPacket,
   connectRaw,
   openRaw,
@@ -88,3 +89,37 @@ test('A connection that ends just when its client connects anew does not make th
     await third.vanish()
   }
 })
+
+for (const qos of [1, 2] as const)
+  test(`What was retained and has not been confirmed with QoS ${qos} comes again, also after a restart of the broker`, async (context) => {
+    const { directory, start, copy } = await createKeptBus(context)
+    const bus = await start()
+    const session = { id: 'device', clean: false }
+    for (const name of ['a', 'b', 'c']) await bus.publish(`retained/${name}`, name, { qos, retain: true })
+    const before = await connectRaw(context, bus.url, session)
+    before.send(subscribePacket(1, ['retained/#', qos]))
+    await before.expect('suback')
+    const first = [1, 2, 3].map(async () => publishedIn(await before.expect('publish')))
+    const [confirmed, ...others] = await Promise.all(first)
+    assert.equal(new Set([confirmed, ...others].map((one) => one?.id)).size, 3)
+    before.send(acknowledgePacket(qos === 1 ? 'puback' : 'pubrec', confirmed?.id ?? 0))
+    if (qos === 2) {
+      await before.expect('pubrel')
+      before.send(acknowledgePacket('pubcomp', confirmed?.id ?? 0))
+    }
+    before.send(publishPacket({ topic: 'mark', payload: 'all of this', qos: 1, retain: true }))
+    await before.expect('puback')
+    await untilOnDisk(directory, 'all of this')
+    await before.vanish()
+    const again = others.map(({ topic, id }) => ({ topic, id, dup: true, retain: true, qos }))
+    for (const present of [bus, await start({}, await copy())]) {
+      const back = await connectRaw(context, present.url, session)
+      await present.publish('retained/new', '', { qos })
+      for (const wanted of again) {
+        const { topic, id, dup, retain, qos } = publishedIn(await back.expect('publish'))
+        assert.deepEqual({ topic, id, dup, retain, qos }, wanted)
+      }
+      assert.equal(publishedIn(await back.expect('publish')).topic, 'retained/new')
+      await back.vanish()
+    }
+  })

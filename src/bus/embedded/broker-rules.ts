@@ -14,6 +14,7 @@ import {
 import { outgoingBytesLimit } from '../broker-limits.ts'
 import { createGrantedSubscriptions } from './granted-subscriptions.ts'
 import type { Publisher } from '../store/retained-ledger.ts'
+import type { RetainedPacket } from '../store/stored-packet.ts'
 
 /** Where refused messages go: nobody can subscribe to it. */
 const refusedTopic = '$SYS/refused'
@@ -42,6 +43,8 @@ export interface BrokerRulesSettings {
   retains: (payload: Buffer, publisher: Publisher) => void
   /** Something is about to be written to this connection. */
   forwards: (connection: Client['conn']) => void
+  /** A retained message is being sent; answers the id under which it waits to be confirmed, if it does. */
+  sendingRetained: (client: Client, packet: RetainedPacket) => number | undefined
   warn: (message: string, fields?: LogFields) => void
 }
 
@@ -55,6 +58,7 @@ export function createBrokerRules({
   addressOf,
   retains,
   forwards,
+  sendingRetained,
   warn,
 }: BrokerRulesSettings) {
   const isToken = token === undefined ? undefined : createSecretCheck(token)
@@ -163,6 +167,10 @@ export function createBrokerRules({
       // What has waited in a session has its QoS, and a number already.
       if (packet.qos > 0 && packet.messageId === undefined) {
         packet.qos = granted.qosFor(client, packet.topic, packet.qos)
+        // The broker itself would send it once, and forget it.
+        const { topic, payload, qos, retain } = packet
+        if (retain && qos > 0 && Buffer.isBuffer(payload))
+          Object.assign(packet, { messageId: sendingRetained(client, { topic, payload, qos }) })
       }
       return mustWait(client, packet) ? null : packet
     },

@@ -59,6 +59,7 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
     addressOf,
     retains: (payload, publisher) => void publishers.set(payload, publisher),
     forwards,
+    sendingRetained: (client, packet) => store.sendingRetained(client, packet),
     warn,
   })
   const clientIds = new Set<string>()

@@ -9,7 +9,8 @@ import {
 } from '../../schema/files/broker-record.ts'
 import { isRequest, maySubscribe } from '../../schema/manifest/topic-rights.ts'
 import { subscriptionsPerClientLimit } from '../broker-limits.ts'
-import type { StoredPacket, StoredSubscription } from './stored-packet.ts'
+import { createSession, freeMessageId, type Queued, releaseOf, type Session } from './session.ts'
+import type { RetainedPacket, StoredPacket, StoredSubscription } from './stored-packet.ts'
 import type { WriteBehind } from './write-behind.ts'
 
 /** Sessions kept for clients that are away (`clean: false`); the oldest gives way. */
@@ -19,26 +20,8 @@ export const sessionQueueLimit = 1_000
 /** Bytes of payload that wait for one such client. */
 export const sessionQueueBytesLimit = 4 * 1024 * 1024
 
-/** The largest message id of the protocol. */
-const messageIdLimit = 65_535
 /** In place of the broker's id, for what an earlier run has kept. Its number is unique by itself. */
 const restoredBrokerId = 'restored'
-
-/** Numbered in the order of arrival, over all sessions. */
-interface Queued {
-  number: number
-  packet: StoredPacket
-}
-
-interface Session {
-  client: string
-  number: number
-  subscriptions: Map<string, StoredSubscription>
-  queue: Queued[]
-  queuedBytes: number
-  /** What has been sent, by its message id. */
-  sent: Map<number, Queued>
-}
 
 export interface BrokerSessionsSettings {
   /** First level(s) of the host's own topics. */
@@ -75,23 +58,17 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
   function keepQueued({ client }: Session, queued: Queued): void {
     const { number } = queued
     disk.set(brokerRecordKey('queued', number), () => {
-      const { cmd, topic, qos, payload, messageId } = queued.packet
+      const { cmd, topic, qos, payload, retain, messageId } = queued.packet
       if (cmd !== 'publish' && messageId !== undefined)
         return encodeBrokerRecord({ kind: 'released', client, number, messageId })
       const sent = messageId === undefined ? {} : { messageId }
-      return encodeBrokerRecord({ kind: 'queued', client, number, topic, qos, ...sent, payload })
+      const flag = retain ? { retain } : {}
+      return encodeBrokerRecord({ kind: 'queued', client, number, topic, qos, ...sent, ...flag, payload })
     })
   }
 
   function open(client: string, number: number): Session {
-    const session: Session = {
-      client,
-      number,
-      subscriptions: new Map(),
-      queue: [],
-      queuedBytes: 0,
-      sent: new Map(),
-    }
+    const session = createSession(client, number)
     sessions.set(client, session)
     nextNumber = Math.max(nextNumber, number + 1)
     return session
@@ -140,13 +117,6 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
       if (oldest !== undefined) remove(session, oldest)
       warn('A message for a client that is away was forgotten: too many wait for it')
     }
-  }
-
-  /** The id of a message that is being sent; another one if this is that of a message sent before. */
-  function freeMessageId({ sent }: Session, queued: Queued, wanted: number): number {
-    let id = wanted
-    while ((sent.get(id) ?? queued) !== queued) id = (id % messageIdLimit) + 1
-    return id
   }
 
   return {
@@ -203,6 +173,20 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
       const packet: StoredPacket = { cmd: 'publish', topic, payload, qos, retain: false }
       if (brokerId !== undefined) Object.assign(packet, { brokerId, brokerCounter })
       append(sessionOf(client), { number: nextNumber, packet })
+    },
+    /**
+     * A retained message is being sent to a client that has subscribed: answers the id with which it waits to be confirmed.
+     * Undefined: so many wait that it does not.
+     */
+    sendingRetained(client: string, { topic, payload, qos }: RetainedPacket): number | undefined {
+      const session = sessions.get(client)
+      if (session === undefined || session.queue.length >= sessionQueueLimit) return undefined
+      if (session.queuedBytes + payload.length > sessionQueueBytesLimit) return undefined
+      const packet: StoredPacket = { cmd: 'publish', topic, payload, qos, retain: true }
+      const queued = { number: nextNumber, packet }
+      packet.messageId = freeMessageId(session, queued, 1)
+      append(session, queued)
+      return packet.messageId
     },
     /** In the order of their arrival; what has been sent before says so. */
     queueOf: (client: string): (StoredPacket & { dup: boolean })[] =>
@@ -273,7 +257,7 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
               topic: record.topic,
               payload: record.payload,
               qos: record.qos,
-              retain: false,
+              retain: record.retain ?? false,
               brokerId: restoredBrokerId,
               brokerCounter: number,
               messageId: record.messageId,
@@ -292,9 +276,4 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
     },
     clear: () => sessions.clear(),
   }
-}
-
-/** The broker sends it on as it is. */
-function releaseOf(messageId: number): StoredPacket {
-  return { cmd: 'pubrel', topic: '', payload: Buffer.alloc(0), qos: 0, retain: false, messageId }
 }

@@ -12,7 +12,7 @@ import {
 import { createBrokerSessions, sessionsLimit } from './broker-sessions.ts'
 import type { Publisher, RetainedLedger } from './retained-ledger.ts'
 import { createRetainedMessages } from './retained-messages.ts'
-import type { StoredPacket, StoredSubscription } from './stored-packet.ts'
+import type { RetainedPacket, StoredPacket, StoredSubscription } from './stored-packet.ts'
 import type { WriteBehind } from './write-behind.ts'
 
 /**
@@ -138,6 +138,9 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
     retainedMatching: retained.matching,
     clientIsBack: (id: string): void => void unreleased.delete(id),
     clientHasGone,
+    /** See `BrokerSessions`; whose session ends with its connection confirms to nobody. */
+    sendingRetained: ({ id, clean }: ClientKey, packet: RetainedPacket) =>
+      clean === true ? undefined : sessions.sendingRetained(id, packet),
     /** What waits for the client and was never sent; it does not wait any more. */
     takeUnsent: ({ id }: ClientKey) => sessions.takeUnsent(id),
 

@@ -14,3 +14,6 @@ export interface StoredSubscription {
   topic: string
   qos: 0 | 1 | 2
 }
+
+/** A retained message on its way to who has subscribed. */
+export type RetainedPacket = Pick<StoredPacket, 'topic' | 'payload' | 'qos'>

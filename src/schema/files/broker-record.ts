@@ -35,6 +35,8 @@ const Queued = Type.Object({
   topic: Type.String(),
   qos: Qos,
   messageId: Type.Optional(MessageId),
+  /** It was retained when the client subscribed. */
+  retain: Type.Optional(Type.Literal(true)),
 })
 /** In place of a message of QoS 2 that the client has: only its release is to be confirmed. */
 const Released = Type.Object({

@@ -1,0 +1,37 @@
+import type { StoredPacket, StoredSubscription } from './stored-packet.ts'
+
+/** The largest message id of the protocol. */
+const messageIdLimit = 65_535
+
+/** Numbered in the order of arrival, over all sessions. */
+export interface Queued {
+  number: number
+  packet: StoredPacket
+}
+
+/** What is kept for one client. */
+export interface Session {
+  client: string
+  number: number
+  subscriptions: Map<string, StoredSubscription>
+  queue: Queued[]
+  queuedBytes: number
+  /** What has been sent, by its message id. */
+  sent: Map<number, Queued>
+}
+
+export function createSession(client: string, number: number): Session {
+  return { client, number, subscriptions: new Map(), queue: [], queuedBytes: 0, sent: new Map() }
+}
+
+/** The id of a message that is being sent; another one if this is that of a message sent before. */
+export function freeMessageId({ sent }: Session, queued: Queued, wanted: number): number {
+  let id = wanted
+  while ((sent.get(id) ?? queued) !== queued) id = (id % messageIdLimit) + 1
+  return id
+}
+
+/** The broker sends it on as it is. */
+export function releaseOf(messageId: number): StoredPacket {
+  return { cmd: 'pubrel', topic: '', payload: Buffer.alloc(0), qos: 0, retain: false, messageId }
+}
