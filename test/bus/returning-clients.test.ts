@@ -1,5 +1,10 @@
 import assert from 'node:assert/strict'
+import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
+import { silentLogger } from '../../src/base/log/log.ts'
+import { createGuessLimit } from '../../src/base/network/guess-limit.ts'
+import { systemClock } from '../../src/base/time/clock.ts'
+import { createEmbeddedBroker } from '../../src/bus/embedded/embedded-broker.ts'
 import { until } from '../helpers/until.ts'
 import { collectFromBus, startBus, textOf } from './bus-fixture.ts'
 import { createKeptBus, untilOnDisk } from './kept-bus.ts'
@@ -46,6 +51,52 @@ for (const qos of [1, 2] as const)
     )
     assert.equal(new Set(heard.map(({ id }) => id)).size, heard.length)
   })
+
+test('What is published in the very moment in which all that had waited has gone comes last', async (context) => {
+  const clock = systemClock
+  const warn = (): void => undefined
+  const { broker, take } = createEmbeddedBroker({
+    ...{ root: 'host', guesses: createGuessLimit({ clock, warn }), connectTimeout: 10_000, clock },
+    ...{ forwards: () => undefined, publishWill: () => undefined, warn },
+    logger: silentLogger,
+  })
+  const publish = (payload: string): void =>
+    broker.publish(
+      { cmd: 'publish', topic: 'order', payload: Buffer.from(payload), qos: 1, retain: false, dup: false },
+      () => undefined,
+    )
+  await broker.listen()
+  const server = createServer((socket) => take(socket, '127.0.0.1'))
+  context.after(async () => {
+    await new Promise<void>((resolve) => broker.close(resolve))
+    server.close()
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const session = { id: 'returns', clean: false }
+  const before = await connectRaw(context, url, session)
+  before.send(subscribePacket(1, ['order', 1]))
+  await before.expect('suback')
+  await new Promise<void>((resolve) => {
+    broker.once('clientDisconnect', () => resolve())
+    before.socket.destroy()
+  })
+  const waiting = Array.from({ length: 300 }, (_, number) => `${number}`)
+  for (const payload of waiting) publish(payload)
+  const ready = new Promise<void>((resolve) => {
+    broker.once('clientReady', () => {
+      publish('last')
+      resolve()
+    })
+  })
+  const back = await connectRaw(context, url, session)
+  const heard = [publishedIn(await back.expect('publish')).payload]
+  publish('meanwhile')
+  await ready
+  publish('later')
+  while (heard.at(-1) !== 'later') heard.push(publishedIn(await back.expect('publish')).payload)
+  assert.deepEqual(heard, [...waiting, 'meanwhile', 'last', 'later'])
+})
 
 test('The will of a client that has taken the place of its own connection before outlives a kill of the process', async (context) => {
   const { directory, start, copy } = await createKeptBus(context)

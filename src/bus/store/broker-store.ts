@@ -186,8 +186,9 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
     subscriptionsByTopic: (topic: string) => settled(sessions.waitingFor(topic)),
     countOffline: async () => sessions.count(),
 
-    async outgoingEnqueue({ clientId }: { clientId: string }, packet: StoredPacket): Promise<void> {
+    outgoingEnqueue({ clientId }: { clientId: string }, packet: StoredPacket): PromiseLike<void> {
       sessions.enqueue(clientId, packet, Buffer.from(packet.payload))
+      return settled(undefined)
     },
     outgoingEnqueueCombi(
       subscriptions: { clientId: string; qos: 0 | 1 | 2 }[],
