@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { silentLogger } from '../../src/base/log/log.ts'
 import { systemClock } from '../../src/base/time/clock.ts'
 import { createExternalBus } from '../../src/bus/external/external-bus.ts'
 import { collect, connect, createRecordingLogger, lines } from './bus-fixture.ts'
@@ -61,3 +63,32 @@ test(
     )
   },
 )
+
+test('A broker of MQTT 5 that takes no identifiers of subscriptions gets none', async (context) => {
+  const connack = Buffer.from([0x20, 5, 0, 0, 2, 0x29, 0])
+  let onSubscribe = (_bytes: Buffer): void => undefined
+  const subscribed = new Promise<Buffer>((resolve) => {
+    onSubscribe = resolve
+  })
+  const sockets: Socket[] = []
+  const server = createServer((socket) => {
+    sockets.push(socket)
+    socket.on('error', () => undefined)
+    socket.once('data', () => socket.write(connack))
+    socket.on('data', (data) => {
+      const start = data.indexOf(0x82)
+      if (start >= 0) onSubscribe(data.subarray(start))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  context.after(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const bus = createExternalBus({ url, root: 'host', logger: silentLogger, clock: systemClock })
+  context.after(() => bus.close())
+  await bus.start()
+  // Type, length, two bytes of the packet's number, and then how long its properties are.
+  assert.equal((await subscribed)[4], 0)
+})

@@ -3,7 +3,14 @@ import type { IConnackPacket, IPublishPacket, MqttClient } from 'mqtt'
 import { type Clock, withDeadline } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { Problem } from '../../base/problem.ts'
-import { isRefusal, type ProtocolVersion, takenBy, takesAll, type Taking } from './broker-client.ts'
+import {
+  commonVersion,
+  isRefusal,
+  type ProtocolVersion,
+  takenBy,
+  takesAll,
+  type Taking,
+} from './broker-client.ts'
 import { createBrokerConnection } from './broker-connection.ts'
 import { parseBrokerUrl } from '../../schema/names/broker-url.ts'
 import type { BusMessage, Delivery, StartableBus } from '../bus.ts'
@@ -104,7 +111,8 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
 
   function opened(client: MqttClient, packet: IConnackPacket, protocolVersion: ProtocolVersion): void {
     logger.info('Connected to the MQTT broker', { url: address })
-    subscriptions.open(client, protocolVersion)
+    const { subscriptionIdentifiersAvailable: tells = true } = packet.properties ?? {}
+    subscriptions.open(client, tells ? protocolVersion : commonVersion)
     // MQTT 3.1.1 has no place for it; hosts of a fleet find each other otherwise.
     isSigned = protocolVersion === 5 && session === undefined
     asTaken = takenBy(packet)

@@ -23,7 +23,7 @@ const requestsKept = 8
 /** What the host has subscribed to at another broker, over connections that come and go. */
 export interface GroupedSubscriptions {
   add(filter: string, handler: (message: BusMessage) => void, options?: SubscribeOptions): BusSubscription
-  /** There is a connection: everything is subscribed to anew. */
+  /** There is a connection: everything is subscribed to anew. Version 5: with identifiers, which not every broker takes. */
   open(client: MqttClient, protocolVersion: 4 | 5): void
   /** The connection is gone. */
   pause(): void
