@@ -34,6 +34,10 @@ export function createWebSocketUpgrade(
       }
       server.handleUpgrade(request, socket, head, (webSocket) => {
         const stream = createWebSocketStream(webSocket)
+        // Before the stream hears of it: packets come in binary frames, and whoever sends others is cut off (6.0.0-1).
+        webSocket.prependListener('message', (_data, isBinary) => {
+          if (!isBinary) stream.destroy()
+        })
         accept(stream, request)
       })
     },
