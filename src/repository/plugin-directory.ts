@@ -3,6 +3,8 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { FileSystem } from '../base/files/file-system.ts'
 import type { Logger } from '../base/log/log.ts'
+import { isMachineFault, unlessMachineFault } from '../base/files/machine-fault.ts'
+import { storageFault } from '../base/files/storage-fault.ts'
 import { messageOf, Problem, systemErrorCode } from '../base/problem.ts'
 import { directoryName, type PluginIdentifier } from '../schema/names/identifier.ts'
 import type { Integrity } from '../schema/journal/journal-event.ts'
@@ -57,7 +59,9 @@ export function createPluginDirectory(options: {
     try {
       return await readContainedFile(root, file, fileBytes)
     } catch (error) {
-      throw new Problem('manifest_invalid', whyUnreadable(plugin, file, error), {
+      const why = whyUnreadable(plugin, file, error)
+      if (isMachineFault(error)) throw new Problem('internal', why, { cause: error })
+      throw new Problem('manifest_invalid', why, {
         errors: [{ path: '', message: `${file} cannot be read` }],
         cause: error,
       })
@@ -133,6 +137,8 @@ export function createPluginDirectory(options: {
       const [manifest] = await manifestIn(root, plugin)
       return manifest.version
     } catch (error) {
+      // Nobody knows what is in there: it must not be taken for another version, nor removed for that.
+      if (isMachineFault(error)) throw error
       if (!isMissingFiles(error)) {
         logger.warn('A kept version of a plugin cannot be used', {
           plugin: plugin.fullId,
@@ -144,7 +150,7 @@ export function createPluginDirectory(options: {
   }
 
   async function hasFiles(root: string, plugin: PluginIdentifier, integrity: Integrity): Promise<boolean> {
-    const found = await readIn(root, plugin).catch(() => undefined)
+    const found = await readIn(root, plugin).catch(unlessMachineFault)
     return found !== undefined && isDeepStrictEqual(found.integrity, integrity)
   }
 
@@ -183,7 +189,8 @@ export function createPluginDirectory(options: {
       try {
         return await readContainedFile(root, file, fileBytes)
       } catch (error) {
-        throw new Problem('doc_not_found', whyUnreadable(plugin, file, error), { cause: error })
+        const code = isMachineFault(error) ? 'internal' : 'doc_not_found'
+        throw new Problem(code, whyUnreadable(plugin, file, error), { cause: error })
       }
     },
 
@@ -239,5 +246,7 @@ function whyUnreadable(plugin: PluginIdentifier, file: string, error: unknown): 
   if (code === 'ENOENT' || code === 'ENOTDIR') {
     return `The file ${place} is missing; put it there, or update the plugin to fetch it again.`
   }
+  const reason = isMachineFault(error) ? storageFault(error) : undefined
+  if (reason !== undefined) return `The file ${place} cannot be read. ${reason}`
   return `The file ${place} cannot be read (${code ?? messageOf(error)}); check its permissions.`
 }

@@ -18,6 +18,7 @@ const reasons: Readonly<Record<string, string>> = {
   ESTALE:
     'The data directory is not the one any more that the host was started in: it was moved, replaced or unmounted; put it back, or start the host again.',
   EMFILE: 'The host has too many files open; raise the limit (ulimit -n) and try again.',
+  ENOMEM: 'The machine has no memory left; close other programs and try again.',
   ENFILE: 'The machine has too many files open; close other programs and try again.',
 }
 
