@@ -1,3 +1,4 @@
+import { isMachineFault } from '../../base/files/machine-fault.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
 import { isPassing, StaleDecisionError } from '../../journal/fold/stale-decision.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
@@ -42,6 +43,8 @@ export interface Loader {
   finishUnloading(id: string, by: Origin, next?: readonly PluginFact[]): Promise<void>
   /** Takes a state that nothing works on any more (a crash, a full disk) to one that commands start from. */
   settle(id: string): Promise<void>
+  /** Whether its last load failed for what has nothing to do with it: the machine was short of something, say. */
+  isHeldUp(id: string): boolean
   /** Remembers why a plugin ended, for `settle` to write down. */
   recordCrash(id: string, error: PluginError): void
 }
@@ -49,6 +52,7 @@ export interface Loader {
 export function createLoader(context: LifecycleContext, describeCrash: DescribeCrash): Loader {
   const { journal, effects, loads, directory, manifests, logger } = context
   const crashes = new Map<string, CrashReport>()
+  const heldUp = new Set<string>()
   /** By a clock that does not jump, in ms. */
   const loadedAt = new Map<string, number>()
 
@@ -190,6 +194,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     async finishLoading(id, by, ahead) {
       let outcome: PluginFact
       const { signal, finish } = loads.begin(id)
+      heldUp.delete(id)
       try {
         const { request, changed } = await prepare(id, by, signal, ahead)
         await effects.load(request, signal)
@@ -210,6 +215,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
           throw new StaleDecisionError(id, error)
         } else {
           outcome = { type: 'PluginLoadFailed', plugin: id, data: { error: asPluginError(id, error) } }
+          if (isMachineFault(error)) heldUp.add(id)
           logger.warn('A plugin did not load', { plugin: id, error: outcome.data.error })
         }
       } finally {
@@ -228,6 +234,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
       await record([{ type: 'PluginUnloaded', plugin: id, data: {} }, ...next], by)
     },
     settle,
+    isHeldUp: (id) => heldUp.has(id),
     recordCrash(id, error) {
       const now = context.clock.monotonic()
       crashes.set(id, { error, ranFor: now - (loadedAt.get(id) ?? now) })

@@ -10,10 +10,13 @@ import type { Loader } from '../loading/loader.ts'
 /** How long after a failure a plugin is looked at again, in milliseconds; doubles with each further failure. */
 export const reconcileDelay = 5_000
 const longestDelay = 60_000
+/** The same for one that could not be loaded: each try stays in the history. */
+const longestLoadDelay = 5 * 60_000
 
 /**
  * Finishes what could not be written down, because the disk was full, say: a plugin that is half-way is taken to a
- * state from which commands start, and one that should run is loaded. Nobody has to ask for it.
+ * state from which commands start, and one that should run is loaded. One that could not be, because the machine was short of
+ * files or threads, or its disk failed, is loaded when that is over. Nobody has to ask for it.
  */
 export interface Reconciler {
   /** Something failed for this plugin. It is looked at again later, until nothing is left to do. */
@@ -28,7 +31,12 @@ export function createReconciler(
 ): Reconciler {
   const { clock, effects, journal, logger, mutex, ownership } = context
   const waiting = new Map<string, ScheduledCall>()
+  const trying = new Set<string>()
   let stopped = false
+
+  const stopListening = journal.subscribe(({ type, plugin }) => {
+    if (type === 'PluginLoadFailed' && loader.isHeldUp(plugin)) later(plugin)
+  })
 
   /**
    * What its state is but should not stay. A plugin that failed is up to its restart, or to a person, unless it has got other
@@ -49,7 +57,7 @@ export function createReconciler(
       case 'unloaded':
         return enabled && !isSafeMode(context)
       case 'failed':
-        return installer.isReturning(id) || (error === null && !isSafeMode(context))
+        return installer.isReturning(id) || ((error === null || loader.isHeldUp(id)) && !isSafeMode(context))
       default:
         return false
     }
@@ -64,12 +72,21 @@ export function createReconciler(
     waiting.set(id, call)
   }
 
+  function later(id: string): void {
+    if (!trying.has(id) && isUnfinished(id)) schedule(id, reconcileDelay)
+  }
+
   async function attempt(id: string, delay: number): Promise<void> {
+    trying.add(id)
     try {
       const finished = await mutex.run(id, () => finish(id))
       if (!finished) return
       await snapshots.flush()
       const state = stateOf(snapshotOfPlugin(context, id))
+      if (isUnfinished(id)) {
+        schedule(id, Math.min(2 * delay, longestLoadDelay))
+        return
+      }
       logger.info('What had been left undone for a plugin is done', { plugin: id, state })
     } catch (error) {
       // Another host has it by now.
@@ -79,6 +96,8 @@ export function createReconciler(
         error: messageOf(error),
       })
       schedule(id, Math.min(2 * delay, longestDelay))
+    } finally {
+      trying.delete(id)
     }
   }
 
@@ -96,11 +115,10 @@ export function createReconciler(
   }
 
   return {
-    later(id) {
-      if (isUnfinished(id)) schedule(id, reconcileDelay)
-    },
+    later,
     stop() {
       stopped = true
+      stopListening()
       for (const call of waiting.values()) call.cancel()
       waiting.clear()
     },
