@@ -110,8 +110,8 @@ export class IsolateError extends Error {
   /** Lua traceback, or empty. */
   readonly traceback: string
 
-  constructor(code: IsolateErrorCode, message: string, traceback = '') {
-    super(message)
+  constructor(code: IsolateErrorCode, message: string, traceback = '', options: { cause?: unknown } = {}) {
+    super(message, options)
     this.code = code
     this.traceback = traceback
   }

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/time/clock.ts'
 import type { Logger } from '../base/log/log.ts'
+import { isMachineFault } from '../base/files/machine-fault.ts'
 import { serializeJson } from '../base/text/serialized-json.ts'
 import {
   IsolateError,
@@ -102,7 +103,8 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
         } catch (error) {
           const again =
             slot.isolation === 'shared' && error instanceof IsolateError && worthAnotherPlace.has(error.code)
-          if (!again) throw error
+          // For another worker there is no room either.
+          if (!again || isMachineFault(error)) throw error
           if (error.code === 'overran') slot.moveAway(error.message)
           const message = `loading in a shared worker came to nothing (${error.message}); trying again in another one`
           services.log(serializeJson({ at: new Date(clock.now()).toISOString(), level: 'warn', message }))

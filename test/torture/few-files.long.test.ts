@@ -76,6 +76,13 @@ for (const { title, left, code, message } of [
     code: 'internal',
     message: /cannot be read. The host has too many files open; raise the limit \(ulimit -n\)/,
   },
+  {
+    title:
+      'a plugin for which no worker can be started is loaded when one can, into one that it shares as before',
+    left: 2,
+    code: 'worker_died',
+    message: /no worker thread could be started: .*EMFILE/,
+  },
 ]) {
   test(title, async (context) => {
     const host = await startHost(context)

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
+import { isMachineFault } from '../../base/files/machine-fault.ts'
 import { IsolateError } from '../isolate.ts'
 import type { SandboxLimits } from '../limits.ts'
 import { createTurnWatchdog } from './turn-watchdog.ts'
@@ -68,6 +69,12 @@ export function createSharedWorker(settings: SharedWorkerSettings): SharedWorker
         const plugin = culprit === undefined ? undefined : isolates.get(culprit)
         const because = plugin === undefined ? 'its worker' : `the worker that it shared with ${plugin}`
         forNeighbours = new IsolateError('neighbour_ended', `${because} ended: ${error.code}`)
+        if (isMachineFault(error)) {
+          // It never began.
+          forNeighbours = error
+          settings.died(worker, [], error)
+          return
+        }
         // When nobody can be named each gets a worker of its own: the next time it is known who it was.
         settings.died(worker, plugin === undefined ? [...isolates.values()] : [plugin], error)
       },

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream'
 import { type MessagePort, Worker } from 'node:worker_threads'
 import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
+import { isMachineFault } from '../../base/files/machine-fault.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import {
   type HostMessage,
@@ -114,7 +115,7 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
       })
     } catch (error) {
       void requests.close()
-      throw new IsolateError('worker_died', `no worker thread could be started: ${messageOf(error)}`)
+      throw notStarted(error)
     }
   }
 
@@ -234,5 +235,11 @@ function deathOf(error: unknown, limits: SandboxLimits): IsolateError {
     const message = `the plugin used more than its ${limits.oldGenerationMegabytes} MB of memory (limit memory) and was ended`
     return new IsolateError('out_of_memory', message)
   }
+  if (isMachineFault(error)) return notStarted(error)
   return new IsolateError('worker_died', `the worker failed: ${messageOf(error)}`)
+}
+
+function notStarted(cause: unknown): IsolateError {
+  const message = `no worker thread could be started: ${messageOf(cause)}`
+  return new IsolateError('worker_died', message, '', { cause })
 }
