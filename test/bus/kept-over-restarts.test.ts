@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { roomDelay } from '../../src/base/files/room-delays.ts'
 import type { Bus, PublishOptions } from '../../src/bus/bus.ts'
 import { sessionQueueLimit } from '../../src/bus/store/broker-sessions.ts'
 import { pluginRetainedLimits } from '../../src/schema/plugin/retained-account.ts'
+import { createManualClock } from '../helpers/manual-clock.ts'
 import { createRandom } from '../helpers/random.ts'
 import { until } from '../helpers/until.ts'
 import {
@@ -341,6 +344,30 @@ for (const [name, damage] of [
     assert.deepEqual(await retainedAt(await kept.start()), ['host/status online', 'kept x'])
   })
 }
+
+test('What is on a disk that is away, or not read for want of memory, is not damaged: it is there as soon as it can be read', async (context) => {
+  const kept = await createKeptBus(context)
+  const first = await kept.start()
+  const client = await connect(context, first.url)
+  await client.publishAsync('first', 'x', { qos: 1, retain: true })
+  await first.close()
+  const file = join(kept.folder, 'CURRENT')
+  await rename(file, `${file}-away`)
+  // As a device that is not there: nobody can open it.
+  const socket = createServer()
+  context.after(() => void socket.close())
+  await new Promise<void>((resolve) => socket.listen(file, resolve))
+
+  const clock = createManualClock()
+  const second = await kept.start({ clock })
+  assert.match(second.memoryOnly?.reason ?? '', /No such device or address/)
+  assert.deepEqual(await readdir(kept.directory), ['.broker'])
+  socket.close()
+  await rename(`${file}-away`, file)
+  clock.advance(roomDelay(0))
+  await until('the folder to be read', () => Promise.resolve(second.memoryOnly === undefined))
+  assert.deepEqual(await retainedAt(second), ['first x', 'host/status online'])
+})
 
 test('Whatever happens to its files, a bus starts, and keeps what comes then', async (context) => {
   const kept = await createKeptBus(context)

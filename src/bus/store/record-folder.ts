@@ -72,6 +72,16 @@ const codes: readonly [text: string, code: string][] = [
   ['Input/output error', 'EIO'],
   ['Too many open files in system', 'ENFILE'],
   ['Too many open files', 'EMFILE'],
+  ['Cannot allocate memory', 'ENOMEM'],
+  ['Resource temporarily unavailable', 'EAGAIN'],
+  ['Interrupted system call', 'EINTR'],
+  ['Device or resource busy', 'EBUSY'],
+  ['No locks available', 'ENOLCK'],
+  // A disk that was taken away, or the machine that it is on.
+  ['Stale file handle', 'ESTALE'],
+  ['No such device', 'ENODEV'],
+  ['Connection timed out', 'ETIMEDOUT'],
+  ['Transport endpoint is not connected', 'ENOTCONN'],
 ]
 
 /** Not the disk: what is in the folder is not to be used. */
