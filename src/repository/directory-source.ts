@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
+import { isMachineFault } from '../base/files/machine-fault.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 import { indexFile } from '../schema/manifest/repository-index.ts'
 import { FileRefused, readContainedFile } from './contained-file.ts'
@@ -36,7 +37,10 @@ export function createDirectorySource(
       if (error instanceof FileRefused) throw new SourceError(`${path} ${error.message}`)
       const code = systemErrorCode(error)
       if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
-      throw new SourceError(`${path} cannot be read (${code ?? messageOf(error)}); check its permissions`)
+      const advice = isMachineFault(error)
+        ? 'the machine is short of something, or a disk fails; try again later'
+        : 'check its permissions'
+      throw new SourceError(`${path} cannot be read (${code ?? messageOf(error)}); ${advice}`)
     }
   }
 

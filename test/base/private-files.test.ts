@@ -6,7 +6,7 @@ import { after, test } from 'node:test'
 import { systemClock } from '../../src/base/time/clock.ts'
 import { type FileSystem, systemFileSystem, writeFileAtomically } from '../../src/base/files/file-system.ts'
 import { silentLogger } from '../../src/base/log/log.ts'
-import { takeRightsOfOthers } from '../../src/base/files/private-files.ts'
+import { makePrivateDirectory, takeRightsOfOthers } from '../../src/base/files/private-files.ts'
 import { createHost } from '../../src/host/host.ts'
 import { openJournal } from '../../src/journal/journal.ts'
 import { repairJournal } from '../../src/journal/repair/repair.ts'
@@ -156,6 +156,18 @@ test('a data directory that the host makes is its own', async (context) => {
   })
   context.after(() => host.close())
   assert.equal(await rightsOf(directory), 0o700)
+})
+
+test('a directory of which nothing can be asked for want of memory is refused for that, and not as one that is in the way', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const files: FileSystem = {
+    ...systemFileSystem,
+    stat: (async () => {
+      throw Object.assign(new Error('ENOMEM: not enough memory, stat'), { code: 'ENOMEM' })
+      // One of the overloads is all that the host uses.
+    }) as FileSystem['stat'],
+  }
+  await assert.rejects(makePrivateDirectory(files, directory), { code: 'ENOMEM' })
 })
 
 test('what a crash has left of a temporary file does not lend its rights to the next', async (context) => {

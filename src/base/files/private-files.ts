@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path'
 import { type FileSystem, syncDirectory } from './file-system.ts'
+import { unlessMachineFault } from './machine-fault.ts'
 import type { Logger } from '../log/log.ts'
 import { messageOf, systemErrorCode } from '../problem.ts'
 
@@ -42,11 +43,8 @@ async function makeOne(files: DirectoryMaker, path: string): Promise<void> {
     await files.mkdir(path, { mode: privateDirectoryMode })
   } catch (error) {
     // A read-only file system refuses what is there already, too.
-    const isThere = await files.stat(path).then(
-      (stats) => stats.isDirectory(),
-      () => false,
-    )
-    if (isThere) return
+    const isThere = await files.stat(path).then((stats) => stats.isDirectory(), unlessMachineFault)
+    if (isThere === true) return
     throw error
   }
   try {
