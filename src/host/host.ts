@@ -143,7 +143,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     const gate = createStartGate()
     const readiness = createReadiness(
       bus,
-      () => snapshots.failure,
+      { snapshotFailure: () => snapshots.failure, journalStall: () => journal.stall },
       () => member?.isLive ?? true,
     )
     const face = shared?.member.face({

@@ -9,10 +9,10 @@ export interface Readiness {
   now(): { ready: boolean; reasons: string[] }
 }
 
-/** `snapshotFailure`: why `.host.json` cannot be written, if so. */
+/** `snapshotFailure`: why `.host.json` cannot be written, if so; `journalStall`: as `Journal.stall`. */
 export function createReadiness(
   bus: Pick<Bus, 'connected' | 'memoryOnly'>,
-  snapshotFailure: () => string | undefined,
+  files: { snapshotFailure: () => string | undefined; journalStall: () => string | undefined },
   /** In a fleet, whether its store knows this host to live. */
   isLive: () => boolean = () => true,
 ): Readiness {
@@ -27,7 +27,9 @@ export function createReadiness(
       const { memoryOnly } = bus
       if (memoryOnly?.lasting === false)
         reasons.push(`what the broker keeps cannot be written: ${memoryOnly.reason}`)
-      const failure = snapshotFailure()
+      const stall = files.journalStall()
+      if (stall !== undefined) reasons.push(stall)
+      const failure = files.snapshotFailure()
       if (failure !== undefined) reasons.push(`.host.json cannot be written: ${failure}`)
       const ready = reasons.length === 0
       // A host that is what it can be on this platform is in order.

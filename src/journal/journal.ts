@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Clock } from '../base/time/clock.ts'
 import type { FileSystem } from '../base/files/file-system.ts'
 import type { JsonObject } from '../base/text/json.ts'
@@ -17,6 +18,8 @@ import { createEventReader, goneProblem } from './segments/event-reader.ts'
 import { encodeLine } from './lines/journal-line.ts'
 import { openSegments } from './segments/open-segments.ts'
 import { changeStoredState } from './fold/stored-state.ts'
+import { createSlowWrites } from './slow-writes.ts'
+import { journalFileName } from './segments/segment.ts'
 import { parseLine } from './lines/stored-line.ts'
 import { createUpkeep, defaultSegmentBytes } from './upkeep.ts'
 import { type Upcasters, upcasters } from './lines/upcast.ts'
@@ -47,6 +50,8 @@ export interface Journal {
   eventId(seq: number): string | undefined
   /** The plugin that a remembered request was about. */
   recallRequest(requestKey: string): string | undefined
+  /** Why appends wait for long; undefined, or absent: they do not. */
+  readonly stall?: string | undefined
   /** Hears of every event once it is on disk, in order. */
   subscribe(listener: (event: JournalEvent) => void): () => void
   /** Hears of each write that begins, as `AppendQueueParts.writing`. A fleet's journal is not written here. */
@@ -101,6 +106,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
   const reader = createEventReader(segments, lines, parse, (stored) =>
     changeStoredState(vault, 'open', stored),
   )
+  const slowWrites = createSlowWrites({ clock, logger, path: join(directory, journalFileName) })
   let closed = false
 
   const createQueue = settings.createQueue ?? createAppendQueue
@@ -109,7 +115,11 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
     state: () => running.state,
     live: running.live,
     encode: (event) => encodeLine(changeEvent(vault, 'seal', asStored(event))),
-    write: (written) => file.append(written),
+    write(written) {
+      const write = file.append(written)
+      slowWrites.watch(write)
+      return write
+    },
     writing(last, state) {
       for (const listener of writingListeners) listener(last, state)
     },
@@ -179,6 +189,9 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
       return running.state
     },
     live: running.live,
+    get stall() {
+      return slowWrites.reason
+    },
     get first() {
       return reader.first
     },
