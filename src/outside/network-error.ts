@@ -1,3 +1,5 @@
+import { clockInDoubt } from '../base/network/certificate-time.ts'
+import { systemClock } from '../base/time/clock.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 
 export interface NetworkFailure {
@@ -8,7 +10,7 @@ export interface NetworkFailure {
 const untrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_|ERR_TLS_CERT_)/
 
 /** What went wrong on the way to `host`, in words; the system's own name for it stays, for those who search. */
-export function networkFailure(error: unknown, host: string): NetworkFailure {
+export function networkFailure(error: unknown, host: string, now = systemClock.now()): NetworkFailure {
   const code = systemErrorCode(error) ?? ''
   const network = (words: string): NetworkFailure => ({
     code: 'network',
@@ -31,7 +33,11 @@ export function networkFailure(error: unknown, host: string): NetworkFailure {
     case 'UND_ERR_SOCKET':
       return network(`${host} closed the connection before the answer was complete`)
   }
-  if (untrusted.test(code)) return network(`the certificate of ${host} is not trusted: ${messageOf(error)}`)
+  if (untrusted.test(code)) {
+    const doubt = code === 'CERT_NOT_YET_VALID' ? clockInDoubt(messageOf(error), now) : undefined
+    const reason = [messageOf(error), ...(doubt === undefined ? [] : [doubt])].join('; ')
+    return network(`the certificate of ${host} is not trusted: ${reason}`)
+  }
   return network(messageOf(error) || `the request to ${host} failed`)
 }
 

@@ -1,10 +1,10 @@
 import { basicAuthorization } from '../base/network/basic-authorization.ts'
 import type { Clock } from '../base/time/clock.ts'
-import { messageOf, systemErrorCode } from '../base/problem.ts'
 import { indexFile, signatureFile } from '../schema/manifest/repository-index.ts'
 import { isContainedPath } from './contained-file.ts'
 import { createHttpGet, type Network, type Response, systemNetwork } from './http-get.ts'
 import type { RepositoryLimits } from './limits.ts'
+import { networkReason } from './network-reason.ts'
 import { type Source, SourceError, type Validators } from './source.ts'
 
 export interface HttpSourceOptions {
@@ -174,7 +174,9 @@ async function withDeadline<T>(
     return await request(controller.signal)
   } catch (error) {
     if (controller.signal.aborted) throw controller.signal.reason
-    throw error instanceof SourceError ? error : new SourceError(networkReason(path, error), { cause: error })
+    throw error instanceof SourceError
+      ? error
+      : new SourceError(networkReason(path, error, clock.now()), { cause: error })
   } finally {
     deadline.cancel()
     signal.removeEventListener('abort', abort)
@@ -230,28 +232,4 @@ async function readBody(response: Response, path: string, limit: number): Promis
     chunks.push(chunk)
   }
   return Buffer.concat(chunks, size)
-}
-
-const networkReasons: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing answers at its address; check that the server runs, and its port',
-  ENOTFOUND: 'its host name is not known; check its address and the DNS',
-  EAI_AGAIN: 'its host name cannot be looked up now; check the network',
-  ENETUNREACH: 'there is no way to its network; check the network',
-  EHOSTUNREACH: 'there is no way to its computer; check the network',
-  ECONNRESET: 'the connection was cut off; try again later',
-  ETIMEDOUT: 'its computer does not answer; check its address',
-}
-
-function networkReason(path: string, error: unknown): string {
-  const code = systemErrorCode(error) ?? ''
-  const reason = networkReasons[code]
-  if (reason !== undefined) return reason
-  if (code.includes('CERT') || code.includes('SSL') || code.includes('TLS')) {
-    return `its certificate is not accepted (${code}); use one that is valid`
-  }
-  if (code.startsWith('HPE_')) {
-    return `it answers ${path} against the rules of HTTP (${code}); check the server`
-  }
-  const text = messageOf(error)
-  return `${path} could not be fetched (${code === '' ? text : code}); try again later`
 }

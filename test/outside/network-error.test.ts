@@ -33,3 +33,13 @@ test('what goes wrong on the way is said in words, with the name that the system
     network('no error at all'),
   ])
 })
+
+test('a certificate that is not valid yet is told with the time that the clock says', () => {
+  const error = coded('CERT_NOT_YET_VALID', 'certificate is not yet valid')
+  assert.deepEqual(networkFailure(error, 'lamp:80', 0), {
+    code: 'network',
+    message:
+      'the certificate of lamp:80 is not trusted: certificate is not yet valid; by the clock of this host it is ' +
+      '1970-01-01T00:00:00.000Z (CERT_NOT_YET_VALID)',
+  })
+})
