@@ -5,11 +5,13 @@ local solar = require("solar")
 local plugin = Plugin:new("sun")
 
 local latitude, longitude, interval
--- As of the last look; nil before the first.
-local position, isUp
+-- As of the last look, and when that was; nil before the first.
+local position, isUp, lookedAt
 -- Today and tomorrow, worked out once a day.
 local days, shownDate
 local sensors = {}
+-- A clock that goes on or back by more than this from one look to the next was set (seconds).
+local day = 86400
 
 local function round(value, digits)
   local factor = 10 ^ digits
@@ -63,7 +65,7 @@ end
 
 local function startDay(now, date)
   local today = dayOf(now)
-  days = { today, solar.day(today.noon + 86400, latitude, longitude) }
+  days = { today, solar.day(today.noon + day, latitude, longitude) }
   showDay(date, today)
   shownDate = date
 end
@@ -75,14 +77,16 @@ local function look()
     startDay(now, date)
   end
 
+  local isSet = lookedAt ~= nil and math.abs(now - lookedAt) > day
+  lookedAt = now
   local wasUp = isUp
   isUp = solar.isUp(now, latitude, longitude)
   position = solar.position(now, latitude, longitude)
   for _, sensor in pairs(sensors) do
     sensor:notify()
   end
-  -- The first look only learns how things are: a restart is no sunrise.
-  if wasUp ~= nil and isUp ~= wasUp then
+  -- The first look only learns how things are: a restart is no sunrise. Neither is it when the host is told the time.
+  if wasUp ~= nil and isUp ~= wasUp and not isSet then
     plugin:emit(isUp and "sun:rise" or "sun:set", {
       timestamp = now,
       time = os.date("%H:%M", now),

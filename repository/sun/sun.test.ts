@@ -42,6 +42,18 @@ test('a night that was slept through ends with one sunrise', () => {
   )
 })
 
+test('a clock that is set by years is no sunrise, and what is shown goes along', () => {
+  const stage = startOnStage(folder, 0, london)
+  assert.equal(stage.sensor('daylight'), false)
+  assert.deepEqual(stage.jump(unix('2024-06-20T12:00:00Z')), [])
+  assert.equal(stage.sensor('daylight'), true)
+  assert.equal((stage.object('today') as Record<string, unknown>).date, '2024-06-20')
+  assert.deepEqual(
+    stage.advance(12 * 3600).map(({ name }) => name),
+    ['sun:set'],
+  )
+})
+
 test('the object of the day is renewed after midnight', () => {
   const stage = startOnStage(folder, unix('2024-06-20T12:00:00Z'), london)
   const today = stage.object('today') as Record<string, unknown>
