@@ -6,7 +6,8 @@ import { Empty, Failure } from '../parts/feedback.tsx'
 import { LineList } from '../parts/line-list.tsx'
 import { PauseButton } from '../parts/pause-button.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
-import { type LogLine, useLog } from '../store/lines.ts'
+import type { LogLine } from '../store/joined-lines.ts'
+import { useLog } from '../store/lines.ts'
 
 const levels = ['debug', 'info', 'warn', 'error'] as const
 type Level = (typeof levels)[number]

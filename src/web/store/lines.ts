@@ -1,14 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
 import { pluginApi } from '../base/api.ts'
-import { onAnnouncements } from '../base/stream.ts'
+import { connections, onAnnouncements } from '../base/stream.ts'
 import type { LogEntry } from '../base/types.ts'
+import { joinedLines, type LogLine } from './joined-lines.ts'
 import { useRemote } from './remote.ts'
 
 /** Most lines of a log that are kept in the page: the newest. */
 const keptLines = 1_000
-
-/** For lists: no two have the same key. */
-export type LogLine = LogEntry & { key: number }
 
 /** The log of a plugin, oldest line first: what the host has kept, and what comes; the same lines while `paused`. */
 export function useLog(plugin: string, paused: boolean) {
@@ -18,12 +16,7 @@ export function useLog(plugin: string, paused: boolean) {
   useEffect(() => {
     const read = remote.value?.logs
     if (read === undefined) return
-    // What has come by the stream while it was read is newer.
-    const last = read.at(-1)?.at ?? ''
-    setLines((before) => [
-      ...read.map((line, index) => ({ ...line, key: index - keptLines })),
-      ...before.filter(({ at, key }) => key > 0 && at > last),
-    ])
+    setLines((before) => joinedLines(read, before, connections.peek()))
   }, [remote.value])
   useEffect(() => {
     setWaiting(0)
@@ -36,7 +29,10 @@ export function useLog(plugin: string, paused: boolean) {
       if (paused) setWaiting((before) => before + own.length)
       else
         setLines((before) =>
-          [...before, ...own.map((line) => ({ ...line, key: (key += 1) }))].slice(-keptLines),
+          [
+            ...before,
+            ...own.map((line) => ({ ...line, key: (key += 1), connection: connections.peek() })),
+          ].slice(-keptLines),
         )
     })
   }, [plugin, paused])
