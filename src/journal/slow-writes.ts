@@ -2,7 +2,7 @@ import type { Clock } from '../base/time/clock.ts'
 import type { Logger } from '../base/log/log.ts'
 
 /** Milliseconds after which it is told that a write takes long: a disk that was asleep is awake by then. */
-export const slowWriteTime = 10_000
+export const slowWriteTime = 15_000
 
 /** Says so when the disk keeps everybody waiting: it refuses nothing, so nobody else would. */
 export interface SlowWrites {

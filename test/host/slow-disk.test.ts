@@ -50,7 +50,7 @@ test('a disk that does not take what the journal writes is told in one line, and
   const { status, body } = await host.request('GET', '/readyz')
   assert.deepEqual(
     [status, body.reasons],
-    [503, ['the disk has not taken a write to the journal for 10 s; commands wait for it']],
+    [503, ['the disk has not taken a write to the journal for 15 s; commands wait for it']],
   )
   held = undefined
   goOn()
