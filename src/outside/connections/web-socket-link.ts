@@ -46,7 +46,6 @@ export function openWebSocket(
   const socket = new WebSocket(url, target.protocols, {
     headers: headers as Record<string, string[]> & Record<string, string>,
     createConnection: openSocket as never,
-    handshakeTimeout: connectTimeout,
     perMessageDeflate: false,
     maxPayload: connectionMessageLimit,
   })
@@ -54,6 +53,11 @@ export function openWebSocket(
   let silent = false
   let awaitsPong = false
   let ping: ScheduledCall | undefined
+  // The library's own limit counts from the last byte, and is the socket's, which is made here.
+  const deadline = clock.schedule(connectTimeout, () => {
+    failure ??= { reason: `timeout: ${host} does not answer`, code: abnormalClosure }
+    socket.terminate()
+  })
 
   function beat(): void {
     if (target.ping === undefined) return
@@ -70,6 +74,7 @@ export function openWebSocket(
   }
 
   socket.on('open', () => {
+    deadline.cancel()
     beat()
     events.opened()
   })
@@ -86,6 +91,7 @@ export function openWebSocket(
     failure ??= { ...end, code: abnormalClosure }
   })
   socket.on('close', (code, reason) => {
+    deadline.cancel()
     ping?.cancel()
     if (silent) return
     const said = reason.toString()
@@ -102,6 +108,7 @@ export function openWebSocket(
     close: () => socket.close(normalClosure),
     destroy() {
       silent = true
+      deadline.cancel()
       ping?.cancel()
       socket.terminate()
     },

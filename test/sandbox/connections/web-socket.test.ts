@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { createManualClock } from '../../helpers/manual-clock.ts'
 import { printedBy, withOutside } from '../outside-stage.ts'
 import { pluginSource } from '../stage.ts'
 
@@ -186,6 +187,43 @@ test('§15 a server that answers no pings is left, and one that refuses says so'
   )
   assert.deepEqual(refused, ['1006\t127.0.0.1 answered HTTP 400'])
 })
+
+for (const [title, scheme, begin] of [
+  ['says nothing', 'ws', ''],
+  ['never comes to the end of its answer', 'ws', 'HTTP/1.1 101 Switching Protocols\r\nX-Wait:'],
+  ['says nothing in the handshake of TLS', 'wss', ''],
+] as const)
+  test(`§15 a server that ${title} is left after ten seconds, and tried again`, async (t) => {
+    const clock = createManualClock()
+    const clients: Socket[] = []
+    const server = createServer((socket) => {
+      clients.push(socket)
+      socket.on('error', () => undefined)
+      socket.write(begin)
+    })
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    t.after(() => {
+      for (const socket of clients) socket.destroy()
+      server.close()
+    })
+    await withOutside(
+      pluginSource(`
+        plugin:onInit(function()
+          local url = "${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}/"
+          local socket = plugin:webSocket(url, { reconnect = { min = 50, max = 50 } })
+          socket:onClose(function(code, reason) print(code, reason, socket:isOpen()) end)
+        end)
+      `),
+      async ({ recorder }) => {
+        await recorder.until(() => (clients.length === 1 ? true : undefined))
+        clock.advance(10_000)
+        await recorder.logged('1006\ttimeout: 127.0.0.1 does not answer\tfalse')
+        clock.advance(50)
+        await recorder.until(() => (clients.length === 2 ? true : undefined))
+      },
+      { outside: { clock } },
+    )
+  })
 
 test('§15 connections end with the plugin, what it said last included', async (t) => {
   const heard: string[] = []
