@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { Clock, ScheduledCall } from '../base/time/clock.ts'
 import type { ModbusRequest } from '../schema/outside/outside.ts'
+import { createLateAnswers } from './modbus-late-answers.ts'
 import { ModbusDisconnect, type ModbusLink, ModbusTimeout } from './modbus-link.ts'
 import { decodeBody, encodeRequest, ModbusError } from './modbus-telegram.ts'
 
@@ -20,10 +21,14 @@ export interface RtuLinkSettings<S extends Duplex> {
   rest: number
 }
 
-/** Modbus RTU: telegrams with a checksum and without numbers, so that what comes late cannot be told from an answer. */
+/**
+ * Modbus RTU: telegrams with a checksum and without numbers, so that what comes late cannot be told from an answer: nothing is
+ * asked that could be taken for it.
+ */
 export function createRtuLink<S extends Duplex>({ clock, open, shut, rest }: RtuLinkSettings<S>): ModbusLink {
   let stream: Promise<S> | undefined
-  let received = Buffer.alloc(0)
+  let received: Uint8Array = new Uint8Array()
+  const late = createLateAnswers(clock.monotonic)
   let lastByte = Number.NEGATIVE_INFINITY
   let proven = false
   let heard: (() => void) | undefined
@@ -60,50 +65,85 @@ export function createRtuLink<S extends Duplex>({ clock, open, shut, rest }: Rtu
     drop: () => drop(new ModbusDisconnect(false)),
     ask(request, milliseconds) {
       return new Promise((resolve, reject) => {
+        let timer: ScheduledCall | undefined
         let pause: ScheduledCall | undefined
+        let sent = false
+        let over = false
         const end = (): void => {
-          timer.cancel()
+          over = true
+          timer?.cancel()
           pause?.cancel()
           heard = undefined
           fail = undefined
         }
-        const timer = clock.schedule(milliseconds, () => {
-          end()
-          reject(new ModbusTimeout(`timeout after ${milliseconds} ms`))
-        })
         fail = (reason) => {
           end()
           reject(reason)
         }
-        heard = () => {
-          const body = answerTo(request, received)
-          if (body === undefined) return
+
+        function send(opened: S): void {
+          received = new Uint8Array()
+          sent = true
+          opened.write(rtuTelegram(request))
+        }
+
+        function takeAnswer(): void {
+          const answer = answerTo(request, received)
+          if (answer === undefined) return
           end()
+          received = answer.rest
+          late.answered(request)
           proven = true
           try {
-            resolve(decodeBody(request, body))
+            resolve(decodeBody(request, answer.body))
           } catch (error) {
             reject(error instanceof Error ? error : new ModbusError(String(error)))
           }
         }
-        stream ??= connect()
-        const mine = stream
-        mine.then(
-          (opened) => {
-            const send = (): void => {
-              received = Buffer.alloc(0)
-              opened.write(rtuTelegram(request))
+
+        function exchange(): void {
+          heard = takeAnswer
+          timer = clock.schedule(milliseconds, () => {
+            end()
+            if (sent) late.expect(request)
+            reject(new ModbusTimeout(`timeout after ${milliseconds} ms`))
+          })
+          stream ??= connect()
+          const mine = stream
+          mine.then(
+            (opened) => {
+              if (over) return
+              const wait = lastByte + rest - clock.monotonic()
+              if (wait > 0) pause = clock.schedule(wait, () => send(opened))
+              else send(opened)
+            },
+            (error: unknown) => {
+              if (stream === mine) stream = undefined
+              if (!over) fail?.(error instanceof Error ? error : new Error(String(error)))
+            },
+          )
+        }
+
+        /** Lets pass what could be taken for the answer; its own time begins then. */
+        function waitForLate(): void {
+          pause?.cancel()
+          for (let other = late.mistakable(request); ; other = late.mistakable(request)) {
+            if (other === undefined) {
+              exchange()
+              return
             }
-            const wait = lastByte + rest - clock.monotonic()
-            if (fail === undefined) return
-            if (wait > 0) pause = clock.schedule(wait, send)
-            else send()
-          },
-          (error: unknown) => {
-            if (stream === mine) stream = undefined
-            fail?.(error instanceof Error ? error : new Error(String(error)))
-          },
-        )
+            const answer = answerTo(other.request, received)
+            if (answer === undefined) {
+              pause = clock.schedule(other.until - clock.monotonic(), waitForLate)
+              return
+            }
+            received = answer.rest
+            late.forget(other)
+          }
+        }
+
+        heard = waitForLate
+        waitForLate()
       })
     },
   }
@@ -119,8 +159,11 @@ export function withChecksum(bytes: Uint8Array): Uint8Array {
   return Buffer.concat([bytes, Buffer.from([checksum & 0xff, checksum >> 8])])
 }
 
-/** Function code and data of the answer among what has come; undefined while it is not whole, or not right. */
-export function answerTo(request: ModbusRequest, received: Uint8Array): Uint8Array | undefined {
+/** The answer among what has come, function code and data, and what is behind it; undefined while it is not whole, or not right. */
+export function answerTo(
+  request: ModbusRequest,
+  received: Uint8Array,
+): { body: Uint8Array; rest: Uint8Array } | undefined {
   // What the line has made up may stand in front of it.
   for (let from = 0; from + 5 <= received.length; from += 1) {
     const [unit, code, count = 0] = received.subarray(from)
@@ -130,7 +173,7 @@ export function answerTo(request: ModbusRequest, received: Uint8Array): Uint8Arr
     if (end > received.length) continue
     const telegram = received.subarray(from, from + length)
     if (Buffer.compare(withChecksum(telegram), received.subarray(from, end)) === 0)
-      return telegram.subarray(1)
+      return { body: telegram.subarray(1), rest: received.subarray(end) }
   }
   return undefined
 }

@@ -116,8 +116,8 @@ test('an answer is found by unit, function, length and checksum, and by nothing 
   assert.equal(Buffer.from(rtuTelegram(request)).toString('hex'), '010300000001840a')
   const answer = withChecksum(Buffer.from([1, 3, 2, 0x12, 0x34]))
   const bodyOf = (bytes: Uint8Array): string | undefined => {
-    const body = answerTo(request, bytes)
-    return body && Buffer.from(body).toString('hex')
+    const answer = answerTo(request, bytes)
+    return answer && Buffer.from(answer.body).toString('hex')
   }
   const broken = Buffer.from(answer)
   broken[3] = 0x13
