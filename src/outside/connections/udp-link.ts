@@ -1,6 +1,7 @@
 import { createSocket, type Socket } from 'node:dgram'
 import { isIPv6 } from 'node:net'
-import { messageOf } from '../../base/problem.ts'
+import { messageOf, systemErrorCode } from '../../base/problem.ts'
+import type { ScheduledCall } from '../../base/time/clock.ts'
 import type { UdpTarget } from '../../schema/outside/connection.ts'
 import { bindFailure, networkFailure } from '../network-error.ts'
 import { networksOf } from '../networks.ts'
@@ -8,9 +9,11 @@ import type { Link, LinkContext, LinkEnd, LinkEvents } from './link.ts'
 
 /** Different failures to send of which the plugin's log is told. */
 const failuresTold = 20
+/** Milliseconds until the groups are joined on networks that have come meanwhile. */
+const joinAgain = 10_000
 
 /** A UDP socket: of IPv4, or of IPv6 when one of its groups is. Datagrams that nobody takes are lost, and counted. */
-export function openUdp(target: UdpTarget, events: LinkEvents, _context: LinkContext): Link {
+export function openUdp(target: UdpTarget, events: LinkEvents, { clock }: LinkContext): Link {
   const { port, groups, broadcast } = target
   const socket = createSocket({
     type: groups.some((group) => isIPv6(group)) ? 'udp6' : 'udp4',
@@ -25,11 +28,13 @@ export function openUdp(target: UdpTarget, events: LinkEvents, _context: LinkCon
   let sending = 0
   let closing = false
   let closed = false
+  let joining: ScheduledCall | undefined
 
   function destroy(): void {
     if (closed) return
     closed = true
     silent = true
+    joining?.cancel()
     socket.close()
   }
 
@@ -51,10 +56,25 @@ export function openUdp(target: UdpTarget, events: LinkEvents, _context: LinkCon
     if (paused) dropped += 1
     else events.message(data, { text: false, peer: { host: address, port: from } })
   })
+  /** A host may start before its networks, and one that goes takes what was joined on it along, also when it comes back. */
+  function stayJoined(): void {
+    joining = clock.schedule(joinAgain, () => {
+      for (const group of groups) {
+        try {
+          join(socket, group)
+        } catch {
+          // No network is left: perhaps the next time.
+        }
+      }
+      stayJoined()
+    })
+  }
+
   socket.bind(port === undefined ? {} : { port }, () => {
     try {
       if (broadcast) socket.setBroadcast(true)
       for (const group of groups) join(socket, group)
+      if (groups.length > 0) stayJoined()
     } catch (error) {
       fail({ reason: `cannot join ${groups.join(', ')}: ${messageOf(error)}` })
       return
@@ -91,7 +111,10 @@ export function openUdp(target: UdpTarget, events: LinkEvents, _context: LinkCon
   }
 }
 
-/** On each network of this machine, loopback included: whoever speaks to the group may be on any of them. */
+/**
+ * On each network of this machine, loopback included: whoever speaks to the group may be on any of them. What is joined already
+ * stays so.
+ */
 function join(socket: Socket, group: string): void {
   const networks = isIPv6(group) ? networksOf('IPv6').map((name) => `::%${name}`) : networksOf('IPv4')
   let joined = 0
@@ -101,7 +124,8 @@ function join(socket: Socket, group: string): void {
       socket.addMembership(group, network)
       joined += 1
     } catch (error) {
-      failure = error
+      if (systemErrorCode(error) === 'EADDRINUSE') joined += 1
+      else failure = error
     }
   }
   if (joined === 0) throw failure

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { createSocket, type Socket } from 'node:dgram'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { test, type TestContext } from 'node:test'
+import { createManualClock } from '../../helpers/manual-clock.ts'
 import { printedBy, withOutside } from '../outside-stage.ts'
 import { pluginSource } from '../stage.ts'
 
@@ -74,6 +76,39 @@ test('§15 a socket hears the groups that it has joined, on loopback too', async
       await recorder.logged('to the second')
       assert.equal(outside.connections('@test/probe')[0]?.bytesIn, 'to the firstto the second'.length)
     },
+  )
+})
+
+test('§15 a socket joins its groups again on a network that has come, or come back', async (t) => {
+  const sender = await open(t, { multicast: true })
+  const group = '239.255.77.3'
+  const clock = createManualClock()
+  const opened: Socket[] = []
+  const note = (message: unknown): void => void opened.push((message as { socket: Socket }).socket)
+  subscribe('udp.socket', note)
+  t.after(() => unsubscribe('udp.socket', note))
+  await withOutside(
+    pluginSource(`
+      plugin:onInit(function()
+        local socket = plugin:udpSocket({ multicast = "${group}" })
+        socket:onMessage(function(data, host, port) print(data) socket:send(host, port, "seen") end)
+        socket:onClose(function(reason) print(reason) end)
+      end)
+    `),
+    async ({ recorder, outside }) => {
+      await recorder.until(() => (outside.connections('@test/probe')[0]?.state === 'open' ? true : undefined))
+      // As the system does when a network goes.
+      const socket = opened.find((one) => one !== sender)
+      socket?.dropMembership(group, '127.0.0.1')
+      clock.advance(10_000)
+      sender.send('is heard', socket?.address().port, group)
+      await recorder.logged('is heard')
+      clock.advance(10_000)
+      sender.send('is heard once', socket?.address().port, group)
+      await recorder.logged('is heard once')
+      assert.equal(recorder.logs().filter((line) => line.includes('is heard')).length, 2)
+    },
+    { outside: { clock } },
   )
 })
 
