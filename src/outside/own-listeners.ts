@@ -9,6 +9,7 @@ import {
 import { networkInterfaces } from 'node:os'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 import { canonicalAddress, kindOfAddress } from '../base/network/ip-address.ts'
+import { createSharedLookup } from './shared-lookup.ts'
 
 /**
  * The host's own HTTP and MQTT are closed to plugins: whoever may call them commands the host. Every socket for a
@@ -61,8 +62,9 @@ function isThisMachine(address: string, addresses: Iterable<string>): boolean {
 export function createOwnListeners({
   ports,
   addresses = interfaceAddresses,
-  lookup = systemLookup,
+  ...settings
 }: OwnListenersSettings): OwnListeners {
+  const lookup = createSharedLookup(settings.lookup ?? systemLookup)
   const concerns = (port: number): boolean => [...ports()].includes(port)
 
   function refusal(host: string, port: number): Error | undefined {

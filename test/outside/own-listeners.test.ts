@@ -163,6 +163,27 @@ test('a name is judged by the addresses that are connected to, not by those of a
   assert.equal(server.connections, 0)
 })
 
+test('a name whose name server is silent is looked up once at a time, whoever asks for it', async (context) => {
+  const asked: string[] = []
+  const answers: (() => void)[] = []
+  const { fetch } = await stage(context, {
+    lookup: (name, _options, callback) => {
+      asked.push(name)
+      answers.push(() => callback(null, [{ address: '127.0.0.1', family: 4 }]))
+    },
+    ports: () => [],
+  })
+  const timedOut = (): Promise<string> => fetch('http://silent.example:{port}/', { timeout: 50 })
+  assert.deepEqual(await Promise.all([timedOut(), timedOut()]), Array(2).fill('timeout after 50 ms'))
+  assert.equal(await timedOut(), 'timeout after 50 ms')
+  const other = fetch('http://other.example:{port}/')
+  const late = fetch('http://silent.example:{port}/')
+  while (answers.length < 2) await new Promise(setImmediate)
+  assert.deepEqual(asked, ['silent.example', 'other.example'])
+  for (const answer of answers) answer()
+  assert.deepEqual(await Promise.all([other, late]), ['the host', 'the host'])
+})
+
 test('addresses of the network interfaces are the host itself, too', async (context) => {
   const { server, fetch } = await stage(context, {
     addresses: () => ['192.0.2.1'],
