@@ -1,5 +1,5 @@
 import { createSocket, type Socket } from 'node:dgram'
-import { isIPv6 } from 'node:net'
+import { isIPv6, type LookupFunction } from 'node:net'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import type { ScheduledCall } from '../../base/time/clock.ts'
 import type { UdpTarget } from '../../schema/outside/connection.ts'
@@ -13,12 +13,15 @@ const failuresTold = 20
 const joinAgain = 10_000
 
 /** A UDP socket: of IPv4, or of IPv6 when one of its groups is. Datagrams that nobody takes are lost, and counted. */
-export function openUdp(target: UdpTarget, events: LinkEvents, { clock }: LinkContext): Link {
+export function openUdp(target: UdpTarget, events: LinkEvents, { clock, own }: LinkContext): Link {
   const { port, groups, broadcast } = target
   const socket = createSocket({
     type: groups.some((group) => isIPv6(group)) ? 'udp6' : 'udp4',
     // Those who hear the same group share its port.
     reuseAddr: groups.length > 0,
+    // Names as all other sockets have them. Node gives the family in place of options, which its types do not know.
+    lookup: ((name: string, family: number, callback: Parameters<LookupFunction>[2]) =>
+      own.anyLookup(name, { family }, callback)) as never,
   })
   const told = new Set<string>()
   let silent = false

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createSocket } from 'node:dgram'
 import { test } from 'node:test'
 import {
   loopback,
@@ -55,6 +56,33 @@ test('§15 services are told when they are found, when they change and when they
       )
       assert.ok((view?.bytesIn ?? 0) > 100)
       assert.equal(isolate.resources().discoveries, 1)
+    },
+    { outside: { discovery } },
+  )
+})
+
+test('§15 a datagram gets to a host by the name under which it was found', async (t) => {
+  const discovery = await testNetwork()
+  const responder = await startMdnsResponder(t, discovery.ports.discovery)
+  const lamp = createSocket('udp4')
+  t.after(() => lamp.close())
+  await new Promise<void>((resolve) => lamp.bind(0, '127.0.0.1', resolve))
+  const name = { type: '_shelly._tcp', name: 'Lamp', host: 'lamp.local', address: '127.0.0.1' }
+  responder.announce({ ...name, port: lamp.address().port })
+  await withOutside(
+    pluginSource(`
+      plugin:onInit(function()
+        local socket = plugin:udpSocket()
+        search = plugin:discover("_shelly._tcp", function(found) socket:send(found.host, found.port, "on") end)
+      end)
+    `),
+    async ({ recorder }) => {
+      let heard = ''
+      lamp.on('message', (data) => {
+        heard = data.toString()
+      })
+      await recorder.until(() => (heard === 'on' ? true : undefined))
+      assert.deepEqual(recorder.logs(), [])
     },
     { outside: { discovery } },
   )
