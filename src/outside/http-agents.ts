@@ -1,6 +1,7 @@
 import type { buildConnector, Dispatcher } from 'undici'
 import { isLoopback } from '../base/network/loopback.ts'
 import { type HttpAddress, portOf } from './http-address.ts'
+import { createOldConnections } from './old-connections.ts'
 import type { OwnListeners } from './own-listeners.ts'
 
 /** Milliseconds until a server that does not pick up counts as absent; a request may set itself less. */
@@ -15,12 +16,15 @@ export interface HttpAgents {
    * proxy would be asked for the host itself.
    */
   agentFor(address: HttpAddress, insecure: boolean): Promise<Dispatcher>
+  /** Whether the server has closed a connection that was kept just when the request went: another one may do better. */
+  wasTooOld(error: unknown): boolean
   /** Ends every connection at once. */
   close(): Promise<void>
 }
 
 export function createHttpAgents(environment: Environment, own: OwnListeners): HttpAgents {
   const agents = new Map<string, Promise<Dispatcher>>()
+  const oldConnections = createOldConnections()
 
   // undici reads the process's environment where it is given nothing, so it is given an empty text.
   const variable = (name: string): string => environment[name.toLowerCase()] ?? environment[name] ?? ''
@@ -54,7 +58,11 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
     plain: buildConnector.connector,
     guarded: buildConnector.connector,
   ): buildConnector.connector {
-    return (options, callback) => {
+    return (options, tell) => {
+      const callback: buildConnector.Callback = (...made) => {
+        if (made[0] === null) oldConnections.watch(made[1])
+        tell(...made)
+      }
       const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80)
       const refusal = own.refusal(options.hostname, port)
       if (refusal !== undefined) callback(refusal, null)
@@ -64,6 +72,7 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
   }
 
   return {
+    wasTooOld: oldConnections.isFailureOfOne,
     async agentFor(address, insecure) {
       // What is this machine's own a proxy elsewhere cannot reach.
       const direct = isLoopback(address.hostname)

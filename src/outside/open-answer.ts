@@ -15,6 +15,8 @@ import { isRefusal } from './own-listeners.ts'
 const redirectLimit = 10
 /** Bytes of a redirect's body that are read to keep the connection; with more it is given up. */
 const redirectBodyLimit = 64 * 1024
+/** RFC 9110, section 9.2.1. */
+const safeMethods = new Set<HttpRequest['method']>(['GET', 'HEAD'])
 
 /** Why a plugin may not connect there, in a sentence; undefined: it may. */
 export type Connect = (host: string, port: number) => string | undefined
@@ -103,17 +105,25 @@ export function createAnswerOpener({
     signal: AbortSignal,
   ) {
     const agent = await agents.agentFor(wire, insecure)
-    return agent.request({
-      origin: wire.origin,
-      path: wire.path,
-      method: hop.method,
-      headers: headersOf(hop, wire, cookie),
-      body: hop.body ?? null,
-      signal,
-      // The whole request has a limit already.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    })
+    const request = (): Promise<Dispatcher.ResponseData> =>
+      agent.request({
+        origin: wire.origin,
+        path: wire.path,
+        method: hop.method,
+        headers: headersOf(hop, wire, cookie),
+        body: hop.body ?? null,
+        signal,
+        // The whole request has a limit already.
+        headersTimeout: 0,
+        bodyTimeout: 0,
+      })
+    try {
+      return await request()
+    } catch (error) {
+      // What changes nothing may be asked twice. Of anything else nobody knows whether it was done.
+      if (signal.aborted || !safeMethods.has(hop.method) || !agents.wasTooOld(error)) throw error
+      return request()
+    }
   }
 
   return async (plugin, request, signal, connect) => {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { connect, createServer as createTcpServer, type AddressInfo } from 'node:net'
+import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
@@ -585,6 +585,42 @@ test('a connection is used again', async () => {
     for (let count = 0; count < 6; count += 1) await ask('/')
     // The next request may be off before the connection of the last one is free again.
     assert.ok(server.connections <= 2, `${server.connections} connections`)
+  })
+})
+
+for (const [title, end] of [
+  ['closes', (socket: Socket) => socket.end()],
+  ['resets', (socket: Socket) => socket.resetAndDestroy()],
+] as const)
+  test(`what only reads is asked once more when the server ${title} a kept connection as the request comes`, async () => {
+    const served = new Map<Socket, number>()
+    const impatient: Respond = (_seen, response, { socket }) => {
+      const count = (served.get(socket) ?? 0) + 1
+      served.set(socket, count)
+      if (count === 1) response.end('fine')
+      else end(socket)
+    }
+    await stage(impatient, async ({ server, ask }) => {
+      for (const method of ['GET', 'HEAD', 'GET', 'GET'] as const) {
+        const answer = await ask('/', { method })
+        assert.deepEqual([answer.status, answer.error], [200, undefined])
+      }
+      const seen = server.seen.length
+      assert.ok(seen > 4, `${seen} requests`)
+      // Whether it was done nobody knows: it is the plugin's to ask again.
+      const errors: unknown[] = []
+      for (let count = 0; count < 4; count += 1)
+        errors.push((await ask('/', { method: 'POST', body: Buffer.from('x') })).error?.code)
+      assert.equal(server.seen.length - seen, 4)
+      assert.ok(errors.includes('network'))
+    })
+  })
+
+test('a server that never answers is asked once', async () => {
+  const mute: Respond = (_seen, _response, { socket }) => socket.end()
+  await stage(mute, async ({ server, ask }) => {
+    assert.match((await ask('/')).error?.message ?? '', /closed the connection before the answer/)
+    assert.equal(server.seen.length, 1)
   })
 })
 
