@@ -2,7 +2,7 @@ import type { buildConnector, Dispatcher } from 'undici'
 import { isLoopback } from '../base/network/loopback.ts'
 import { type HttpAddress, portOf } from './http-address.ts'
 import { createOldConnections } from './old-connections.ts'
-import type { OwnListeners } from './own-listeners.ts'
+import { addressTimeout, type OwnListeners } from './own-listeners.ts'
 
 /** Milliseconds until a server that does not pick up counts as absent; a request may set itself less. */
 const connectTimeout = 10_000
@@ -36,7 +36,11 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
   async function create(direct: boolean, insecure: boolean): Promise<Dispatcher> {
     // Loading it takes longer than half of a start, and many hosts never need it.
     const { Agent, buildConnector, EnvHttpProxyAgent } = (await import('undici')).default
-    const options = { timeout: connectTimeout, rejectUnauthorized: !insecure }
+    const options = {
+      timeout: connectTimeout,
+      autoSelectFamilyAttemptTimeout: addressTimeout,
+      rejectUnauthorized: !insecure,
+    }
     const connect = elsewhere(
       buildConnector({ ...options, lookup: own.anyLookup }),
       buildConnector({ ...options, lookup: own.lookup }),

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Clock } from '../base/time/clock.ts'
 import type { ModbusRequest } from '../schema/outside/outside.ts'
-import type { OwnListeners } from './own-listeners.ts'
+import { addressTimeoutWithin, type OwnListeners } from './own-listeners.ts'
 import { decodeBody, encodeRequest, ModbusError, splitTelegram } from './modbus-telegram.ts'
 
 /** Milliseconds after which the system asks a silent gateway whether it is still there. */
@@ -59,10 +59,9 @@ export function createModbusLink({ host, port, clock, own }: ModbusLinkSettings)
     fail?.(reason)
   }
 
-  function open(): Socket {
+  function open(milliseconds: number): Socket {
     const opened = own.connect({
-      host,
-      port,
+      ...{ host, port, autoSelectFamilyAttemptTimeout: addressTimeoutWithin(milliseconds) },
       noDelay: true,
       keepAlive: true,
       keepAliveInitialDelay: keepAliveDelay,
@@ -126,7 +125,7 @@ export function createModbusLink({ host, port, clock, own }: ModbusLinkSettings)
           end()
           reject(reason)
         }
-        socket ??= open()
+        socket ??= open(milliseconds)
         socket.write(encodeRequest(lastTransaction, request))
       })
     },

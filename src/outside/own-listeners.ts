@@ -12,6 +12,15 @@ import { canonicalAddress, kindOfAddress } from '../base/network/ip-address.ts'
 import { createSharedLookup } from './shared-lookup.ts'
 
 /**
+ * Milliseconds for one of several addresses of a name, until the next one is tried. Long enough for a packet that was lost (it
+ * is sent again after one second) and for a device that sleeps: with Node's quarter of a second a slow one is never reached.
+ */
+export const addressTimeout = 1_500
+/** Who has less time in all gets to the second address, too. */
+export const addressTimeoutWithin = (milliseconds: number): number =>
+  Math.min(addressTimeout, Math.ceil(milliseconds / 2))
+
+/**
  * The host's own HTTP and MQTT are closed to plugins: whoever may call them commands the host. Every socket for a
  * plugin, of whatever kind, is opened with what is here, and judged by the address that it connects to.
  */
@@ -59,6 +68,13 @@ function isThisMachine(address: string, addresses: Iterable<string>): boolean {
   return canonical !== undefined && [...addresses].some((one) => canonicalAddress(one) === canonical)
 }
 
+interface ElsewhereOptions {
+  host: string
+  port: number
+  lookup?: LookupFunction | undefined
+  autoSelectFamilyAttemptTimeout?: number | undefined
+}
+
 export function createOwnListeners({
   ports,
   addresses = interfaceAddresses,
@@ -82,13 +98,14 @@ export function createOwnListeners({
     })
   }
 
-  function elsewhere<T extends { host: string; port: number; lookup?: LookupFunction | undefined }>(
-    options: T,
-    open: (options: T) => Socket,
-  ): Socket {
+  function elsewhere<T extends ElsewhereOptions>(options: T, open: (options: T) => Socket): Socket {
     const reason = refusal(options.host, options.port)
     if (reason !== undefined) return new NetSocket().destroy(reason)
-    return open({ ...options, lookup: concerns(options.port) ? guardedLookup : lookup })
+    return open({
+      autoSelectFamilyAttemptTimeout: addressTimeout,
+      ...options,
+      lookup: concerns(options.port) ? guardedLookup : lookup,
+    })
   }
 
   return {

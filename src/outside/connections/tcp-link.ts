@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import type { TcpTarget } from '../../schema/outside/connection.ts'
+import { addressTimeoutWithin } from '../own-listeners.ts'
 import type { Link, LinkContext, LinkEvents } from './link.ts'
 import { createStreamLink } from './stream-link.ts'
 
@@ -11,7 +12,7 @@ export function openTcp(target: TcpTarget, events: LinkEvents, { own, clock }: L
   const { port, tls, timeout, silence } = target
   const host = target.host.replace(/^\[|\]$/g, '')
   const options = {
-    ...{ host, port },
+    ...{ host, port, autoSelectFamilyAttemptTimeout: addressTimeoutWithin(timeout) },
     ...{ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveDelay },
   }
   const serverName = tls?.serverName ?? (isIP(host) === 0 ? host : undefined)

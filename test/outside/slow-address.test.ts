@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import { systemClock } from '../../src/base/time/clock.ts'
+import { createCookieJars } from '../../src/outside/cookie-jars.ts'
+import type { LinkContext } from '../../src/outside/connections/link.ts'
+import { openTcp } from '../../src/outside/connections/tcp-link.ts'
+import { createModbusGateways } from '../../src/outside/modbus-gateways.ts'
+import { createHttpClient } from '../../src/outside/http-client.ts'
+import { createOwnListeners, type OwnListeners } from '../../src/outside/own-listeners.ts'
+
+/** Answers at 127.0.0.1 alone, and takes two connections while it stands still. */
+const program = `
+  const server = require('node:http').createServer((_request, response) => response.end('slow'))
+  server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => console.log(server.address().port))
+`
+
+/** A device at 127.0.0.1 that takes no connection, until `wake`. */
+async function sleepingDevice(t: TestContext) {
+  const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] })
+  t.after(() => child.kill('SIGKILL'))
+  const [line] = (await once(child.stdout, 'data')) as [Buffer]
+  const port = Number(line.toString())
+  child.kill('SIGSTOP')
+  for (let taken = 0; taken < 2; taken += 1) {
+    const socket = connect(port, '127.0.0.1')
+    t.after(() => socket.destroy())
+    socket.on('error', () => undefined)
+    await once(socket, 'connect')
+  }
+  return { port, wake: () => child.kill('SIGCONT') }
+}
+
+/** A name with the addresses 127.0.0.1 and 127.0.0.2. */
+const twoAddresses = (asked: () => void): OwnListeners =>
+  createOwnListeners({
+    ports: () => [],
+    lookup: (_name, _options, callback) => {
+      callback(
+        null,
+        ['127.0.0.1', '127.0.0.2'].map((address) => ({ address, family: 4 })),
+      )
+      // The connection is under way by then.
+      setImmediate(asked)
+    },
+  })
+
+/** Nobody is at the second address, and the first takes a second to answer: as long as the packet takes that was lost. */
+async function slowDevice(t: TestContext) {
+  const { port, wake } = await sleepingDevice(t)
+  return { port, own: twoAddresses(wake) }
+}
+
+test('a connection to a name gets to its first address, however slow that is, when nobody is at the second', async (t) => {
+  const { own, port } = await slowDevice(t)
+  const socket = own.connect({ host: 'slow.example', port })
+  t.after(() => socket.destroy())
+  await once(socket, 'connect')
+  assert.equal(socket.remoteAddress, '127.0.0.1')
+})
+
+test('a request to a name gets to its first address, however slow that is, when nobody is at the second', async (t) => {
+  const { own, port } = await slowDevice(t)
+  const client = createHttpClient({
+    ...{ jars: createCookieJars(Date.now), clock: systemClock, hostVersion: '1.2.3' },
+    ...{ environment: {}, rewrite: {}, own },
+  })
+  t.after(() => client.close())
+  const answer = await client.request(
+    '@test/probe',
+    {
+      ...{ url: `http://slow.example:${port}/`, method: 'GET', headers: [] },
+      ...{ timeout: 30_000, insecure: false },
+    },
+    new AbortController().signal,
+  )
+  assert.deepEqual([answer.status, answer.error], [200, undefined])
+})
+
+test('a connection that has little time gets to the second address of a name when nobody answers at the first', async (t) => {
+  const { port } = await sleepingDevice(t)
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    // Register 0 of unit 1 has the value 7.
+    socket.on('data', (telegram) =>
+      socket.write(Buffer.from([...telegram.subarray(0, 4), 0, 5, 1, 3, 2, 0, 7])),
+    )
+  })
+  await once(server.listen(port, '127.0.0.2'), 'listening')
+  t.after(() => server.close())
+  const own = twoAddresses(() => undefined)
+  const reason = await new Promise<string | null>((resolve) => {
+    const link = openTcp(
+      { kind: 'tcp', host: 'slow.example', port, timeout: 1_500 },
+      {
+        opened: () => resolve('opened'),
+        ended: (end) => resolve(end.reason),
+        ...{ message: () => undefined, silence: () => undefined, warn: () => undefined },
+      },
+      { own, clock: systemClock } as LinkContext,
+    )
+    t.after(() => link.destroy())
+  })
+  assert.equal(reason, 'opened')
+  const gateways = createModbusGateways({ clock: systemClock, own })
+  t.after(() => gateways.close())
+  const answer = await gateways.request(
+    '@test/probe',
+    { host: 'slow.example', port, unit: 1, fc: 3, address: 0, quantity: 1, timeout: 1_500 },
+    new AbortController().signal,
+  )
+  assert.deepEqual(answer, { ok: true, values: [7] })
+})
