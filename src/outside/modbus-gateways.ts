@@ -104,7 +104,7 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
     if (rtu !== true) return createModbusLink({ host, port, clock, own })
     return createRtuLink({
       ...{ clock, rest: leastRest },
-      open: () => connected(own.connect({ host, port, noDelay: true, keepAlive: true })),
+      open: (signal) => connected(own.connect({ host, port, noDelay: true, keepAlive: true }), signal),
       shut: (stream) => stream.destroy(),
     })
   }
@@ -206,10 +206,15 @@ function keyOf({ host, port, rtu, serial }: ModbusRequest): string {
   return `${path} (${baudRate} ${dataBits}${parity.charAt(0).toUpperCase()}${stopBits})`
 }
 
-/** Rejects with the error that it ends with before. */
-function connected(socket: Socket): Promise<Socket> {
+/** Rejects with the error that it ends with before. What nobody wants any more does not go on trying, for minutes perhaps. */
+function connected(socket: Socket, signal: AbortSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    socket.once('connect', () => resolve(socket))
+    const end = (): void => void socket.destroy(new Error('the connection is not wanted any more'))
+    signal.addEventListener('abort', end, { once: true })
+    socket.once('connect', () => {
+      signal.removeEventListener('abort', end)
+      resolve(socket)
+    })
     socket.once('error', reject)
   })
 }

@@ -14,8 +14,8 @@ const longestAnswer = 256
 
 export interface RtuLinkSettings<S extends Duplex> {
   clock: Clock
-  /** Opens the way there. Rejects with the reason. */
-  open(): Promise<S>
+  /** Opens the way there; `signal`: nobody wants it any more. Rejects with the reason. */
+  open(signal: AbortSignal): Promise<S>
   shut(stream: S): void
   /** Milliseconds of rest between two telegrams: three and a half characters. */
   rest: number
@@ -27,6 +27,7 @@ export interface RtuLinkSettings<S extends Duplex> {
  */
 export function createRtuLink<S extends Duplex>({ clock, open, shut, rest }: RtuLinkSettings<S>): ModbusLink {
   let stream: Promise<S> | undefined
+  let opening = new AbortController()
   let received: Uint8Array = new Uint8Array()
   const late = createLateAnswers(clock.monotonic)
   let lastByte = Number.NEGATIVE_INFINITY
@@ -38,6 +39,7 @@ export function createRtuLink<S extends Duplex>({ clock, open, shut, rest }: Rtu
     const old = stream
     stream = undefined
     proven = false
+    opening.abort()
     void old?.then(shut, () => undefined)
     fail?.(reason)
   }
@@ -57,8 +59,9 @@ export function createRtuLink<S extends Duplex>({ clock, open, shut, rest }: Rtu
   }
 
   function connect(): Promise<S> {
-    const opening: Promise<S> = open().then((opened) => attach(opened, () => stream === opening))
-    return opening
+    opening = new AbortController()
+    const mine: Promise<S> = open(opening.signal).then((opened) => attach(opened, () => stream === mine))
+    return mine
   }
 
   return {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import jsmodbus from 'jsmodbus'
@@ -354,6 +355,37 @@ test('an answer that comes in pieces is put together', async () => {
     return undefined
   }
   await stage(pieces, async ({ read }) => assert.deepEqual(await read(0), values(513)))
+})
+
+test('a gateway that does not take a connection has none under way once its time is over', async (t) => {
+  const sockets: Socket[] = []
+  const note = (message: unknown): void => void sockets.push((message as { socket: Socket }).socket)
+  subscribe('net.client.socket', note)
+  t.after(() => unsubscribe('net.client.socket', note))
+  const clock = createManualClock()
+  // A name server that says nothing is as good as a gateway that is switched off.
+  const silent = createOwnListeners({ ports: () => [], lookup: () => undefined })
+  const gateways = createModbusGateways({ clock, own: silent })
+  t.after(() => gateways.close())
+  for (const over of [{}, { rtu: true as const }])
+    for (let count = 0; count < 3; count += 1) {
+      const place = { host: 'off.example', port: 502, ...over }
+      const answer = gateways.request(
+        '@test/probe',
+        { ...place, unit: 1, fc: 3, address: 0, quantity: 1, timeout: 100 },
+        never,
+      )
+      for (let attempt = 0; attempt < 2; attempt += 1) {
+        await new Promise(setImmediate)
+        clock.advance(100)
+      }
+      assert.match(JSON.stringify(await answer), /timeout after 100 ms/)
+    }
+  assert.ok(sockets.length >= 6)
+  assert.deepEqual(
+    sockets.map(({ destroyed }) => destroyed),
+    sockets.map(() => true),
+  )
 })
 
 test('an unused connection is closed after five minutes', async () => {
