@@ -9,6 +9,18 @@ export interface NetworkFailure {
 
 const untrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_|ERR_TLS_CERT_)/
 
+/** What OpenSSL says, in front of the place in its source: `…:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:…`. */
+const tlsReason = /:error:[0-9A-F]+:[^:]*:[^:]*:([^:\n]+)/
+const noTls = /^(wrong version number|packet length too long|http request|unknown protocol)$/
+const oldTls = /^(unsupported protocol|tlsv1 alert protocol version)$/
+
+/** What it means, in front of OpenSSL's own words. */
+function tlsWords(reason: string, host: string): string {
+  if (noTls.test(reason)) return `what answers at ${host} does not speak TLS: ${reason}`
+  if (oldTls.test(reason)) return `${host} speaks only versions of TLS that are too old: ${reason}`
+  return `TLS with ${host} failed: ${reason}`
+}
+
 /** What went wrong on the way to `host`, in words; the system's own name for it stays, for those who search. */
 export function networkFailure(error: unknown, host: string, now = systemClock.now()): NetworkFailure {
   const code = systemErrorCode(error) ?? ''
@@ -33,10 +45,12 @@ export function networkFailure(error: unknown, host: string, now = systemClock.n
     case 'UND_ERR_SOCKET':
       return network(`${host} closed the connection before the answer was complete`)
   }
+  const [, reason] = tlsReason.exec(messageOf(error)) ?? []
+  if (reason !== undefined) return network(tlsWords(reason, host))
   if (untrusted.test(code)) {
     const doubt = code === 'CERT_NOT_YET_VALID' ? clockInDoubt(messageOf(error), now) : undefined
-    const reason = [messageOf(error), ...(doubt === undefined ? [] : [doubt])].join('; ')
-    return network(`the certificate of ${host} is not trusted: ${reason}`)
+    const why = [messageOf(error), ...(doubt === undefined ? [] : [doubt])].join('; ')
+    return network(`the certificate of ${host} is not trusted: ${why}`)
   }
   return network(messageOf(error) || `the request to ${host} failed`)
 }

@@ -3,6 +3,12 @@ import { test } from 'node:test'
 import { networkFailure } from '../../src/outside/network-error.ts'
 
 const coded = (code: string, message = ''): Error => Object.assign(new Error(message), { code })
+/** As OpenSSL writes it, with the place in its source and the end of a line. */
+const openSsl = (code: string, reason: string, before = ''): Error =>
+  coded(
+    code,
+    `${before}804C0842EC7F0000:error:0A00010B:SSL routines:ssl3_get_record:${reason}:../deps/openssl/ssl/record.c:350:\n`,
+  )
 
 test('what goes wrong on the way is said in words, with the name that the system has for it', () => {
   const told = [
@@ -14,6 +20,9 @@ test('what goes wrong on the way is said in words, with the name that the system
     coded('ETIMEDOUT'),
     coded('UND_ERR_CONNECT_TIMEOUT'),
     coded('CERT_HAS_EXPIRED', 'certificate has expired'),
+    openSsl('ERR_SSL_WRONG_VERSION_NUMBER', 'wrong version number'),
+    openSsl('EPROTO', 'tlsv1 alert protocol version', 'write EPROTO '),
+    openSsl('ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE', 'sslv3 alert handshake failure'),
     coded('E_OTHER', 'something else'),
     coded('E_SILENT'),
     'no error at all',
@@ -28,6 +37,11 @@ test('what goes wrong on the way is said in words, with the name that the system
     { code: 'timeout', message: 'timeout: lamp:80 does not answer (ETIMEDOUT)' },
     { code: 'timeout', message: 'timeout: lamp:80 does not answer (UND_ERR_CONNECT_TIMEOUT)' },
     network('the certificate of lamp:80 is not trusted: certificate has expired (CERT_HAS_EXPIRED)'),
+    network(
+      'what answers at lamp:80 does not speak TLS: wrong version number (ERR_SSL_WRONG_VERSION_NUMBER)',
+    ),
+    network('lamp:80 speaks only versions of TLS that are too old: tlsv1 alert protocol version (EPROTO)'),
+    network('TLS with lamp:80 failed: sslv3 alert handshake failure (ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE)'),
     network('something else (E_OTHER)'),
     network('the request to lamp:80 failed (E_SILENT)'),
     network('no error at all'),

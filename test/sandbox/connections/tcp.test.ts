@@ -223,9 +223,10 @@ test('§15 what was written to a connection that went does not reach the next on
 test('§15 a place that does not answer, and one that cannot be one, are told by onClose', async (t) => {
   // A listener that is full takes no more, and says nothing.
   const port = await serve(t, (socket) => socket.pause())
+  const plain = await serve(t, (socket) => socket.end('220 welcome\r\n'))
   const lines = await printedBy(
     pluginSource(`
-      local left = 4
+      local left = 5
       local function try(name, ...)
         plugin:tcpConnect(...):onClose(function(err)
           print(name, (err:gsub(" %(%u+%)", "")))
@@ -238,6 +239,7 @@ test('§15 a place that does not answer, and one that cannot be one, are told by
         try("2", "two words", 80)
         try("3", "127.0.0.1", 80, { framing = "lines" })
         try("4", "127.0.0.1", ${port}, { tls = true, timeout = 100, reconnect = false })
+        try("5", "127.0.0.1", ${plain}, { tls = true, reconnect = false })
       end)
     `),
   )
@@ -246,6 +248,7 @@ test('§15 a place that does not answer, and one that cannot be one, are told by
     '2\tthe host must be a name or an address',
     '3\tframing must be "line", { length = 2 or 4 }, { delimiter = "…" } or { silence = milliseconds }',
     '4\ttimeout: 127.0.0.1 does not answer',
+    '5\twhat answers at 127.0.0.1 does not speak TLS: wrong version number (ERR_SSL_WRONG_VERSION_NUMBER)',
   ])
 })
 
