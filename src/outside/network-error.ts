@@ -43,6 +43,9 @@ export function networkFailure(error: unknown, host: string, now = systemClock.n
     case 'ECONNRESET':
     case 'EPIPE':
     case 'UND_ERR_SOCKET':
+      // So undici calls a 100 to a request that did not expect one, and then it is undici that closes.
+      if (messageOf(error) === 'bad response')
+        return network(`${host} answered 100 Continue, which was not asked for`)
       return network(`${host} closed the connection before the answer was complete`)
   }
   const [, reason] = tlsReason.exec(messageOf(error)) ?? []

@@ -616,6 +616,23 @@ for (const [title, end] of [
     })
   })
 
+test('a server that goes on without having been asked to is named as what it is', async (t) => {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.once('data', () => socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n'))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const client = clientOf()
+  t.after(() => client.close())
+  const place = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { error } = await client.request('@test/probe', requestOf(`http://${place}/`), never)
+  assert.deepEqual(error, {
+    code: 'network',
+    message: `${place} answered 100 Continue, which was not asked for (UND_ERR_SOCKET)`,
+  })
+})
+
 test('a server that never answers is asked once', async () => {
   const mute: Respond = (_seen, _response, { socket }) => socket.end()
   await stage(mute, async ({ server, ask }) => {
