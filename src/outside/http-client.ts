@@ -149,6 +149,8 @@ export function createHttpClient({
 
 type Exchange = Omit<HttpAnswer, 'elapsed'>
 
+/** Answers without a body, whatever their headers say (RFC 9112, section 6.3). */
+const bodiless = new Set([204, 304])
 const unanswered: Exchange = { status: 0, headers: [], body: new Uint8Array() }
 
 function failure(message: string, code: NetworkFailure['code'] = 'network'): Exchange {
@@ -160,6 +162,11 @@ async function withBody(
   { method, status, headers, body, place }: OpenAnswer,
   limit: number,
 ): Promise<Exchange> {
+  if (bodiless.has(status)) {
+    // Its length may be that of what was not sent, which undici takes for a fault.
+    await readBody(body, limit).catch(() => undefined)
+    return { status, headers, body: new Uint8Array() }
+  }
   try {
     const bytes = await readBody(body, limit)
     if (method === 'HEAD') return { status, headers, body: bytes }

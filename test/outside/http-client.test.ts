@@ -616,6 +616,32 @@ for (const [title, end] of [
     })
   })
 
+test('an answer that has no body may say how long it would be', async (t) => {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.on('data', (request) =>
+      socket.write(
+        request.toString().startsWith('GET /new ')
+          ? 'HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n'
+          : 'HTTP/1.1 304 Not Modified\r\nETag: "7"\r\nContent-Length: 1234\r\n\r\n',
+      ),
+    )
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const client = clientOf()
+  t.after(() => client.close())
+  const place = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  for (const [path, status] of [
+    ['/', 304],
+    ['/', 304],
+    ['/new', 204],
+  ] as const) {
+    const answer = await client.request('@test/probe', requestOf(place + path), never)
+    assert.deepEqual([answer.status, answer.body.length, answer.error], [status, 0, undefined])
+  }
+})
+
 test('a server that goes on without having been asked to is named as what it is', async (t) => {
   const server = createTcpServer((socket) => {
     socket.on('error', () => undefined)
