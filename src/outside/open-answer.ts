@@ -169,7 +169,11 @@ export function createAnswerOpener({
         if (target === undefined)
           return { method: hop.method, status, headers, body: response.body, place: hop.address.host }
         await response.body.dump({ limit: redirectBodyLimit, signal })
-        if (followed === redirectLimit) throw failed(`more than ${redirectLimit} redirects`)
+        if (followed === redirectLimit)
+          throw new HttpFailure(
+            { code: 'network', message: `more than ${redirectLimit} redirects` },
+            { refused: false },
+          )
         // A replacement may name itself where the place it stands for would name itself.
         const { path, authorization } = target
         const meant = target.origin === wire.origin ? { ...hop.address, path, authorization } : target

@@ -208,6 +208,17 @@ for (const [title, respond, options, reason, attempts] of ends)
     assert.ok(server.seen.length <= attempts, `asked ${server.seen.length} times`)
   })
 
+test('§15 httpStream tries again when a server has led it in circles', async (t) => {
+  const server = await serve(t, ({ target }, response) => {
+    if (target === '/' && server.seen.length > 11) response.end('here\n')
+    else response.writeHead(302, { Location: '/login' }).end()
+  })
+  const lines = await printedBy(
+    pluginSource(watch(`url = "${server.url}/", reconnect = { min = 50, max = 50 }`, 2)),
+  )
+  assert.deepEqual(lines, ['closed\tmore than 10 redirects\tfalse', 'line\there'])
+})
+
 test('§15 what httpStream may not, it is told once, and it does not try again', async (t) => {
   const server = await serve(t, (_seen, response) => response.end())
   for (const [url, reason] of [
