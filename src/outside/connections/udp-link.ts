@@ -92,7 +92,7 @@ export function openUdp(target: UdpTarget, events: LinkEvents, { clock, own }: L
       socket.send(payload, peer.port, peer.host, (error) => {
         sending -= 1
         if (error !== null)
-          tellOf(`a datagram was not sent to ${peer.host}: ${networkFailure(error, peer.host).message}`)
+          tellOf(`a datagram was not sent to ${peer.host}: ${sendFailure(error, peer.host, broadcast)}`)
         written()
         if (closing && sending === 0) fail({ reason: null })
       })
@@ -112,6 +112,12 @@ export function openUdp(target: UdpTarget, events: LinkEvents, { clock, own }: L
     },
     destroy,
   }
+}
+
+function sendFailure(error: Error, host: string, broadcast: boolean): string {
+  if (systemErrorCode(error) === 'EACCES' && !broadcast)
+    return 'it is a broadcast address, for which the socket needs broadcast = true (EACCES)'
+  return networkFailure(error, host).message
 }
 
 /**

@@ -112,6 +112,22 @@ test('§15 a socket joins its groups again on a network that has come, or come b
   )
 })
 
+test('§15 who sends to a broadcast address without the option is told that it is missing', async () => {
+  await withOutside(
+    pluginSource(`
+      plugin:onInit(function()
+        plugin:udpSocket():send("127.255.255.255", 9, "x")
+      end)
+    `),
+    async ({ recorder }) => {
+      await recorder.logged('not sent to 127.255.255.255')
+      assert.deepEqual(recorder.logs(), [
+        'warn a datagram was not sent to 127.255.255.255: it is a broadcast address, for which the socket needs broadcast = true (EACCES)',
+      ])
+    },
+  )
+})
+
 test('§15 the permission is asked for each place that a datagram goes to', async (t) => {
   const peer = await open(t)
   const heard: string[] = []
