@@ -47,6 +47,8 @@ export function createModbusLink({ host, port, clock, own }: ModbusLinkSettings)
   let received: Uint8Array = new Uint8Array()
   let proven = false
   let lastTransaction = 0
+  /** Whether something has come meanwhile that is no answer to the last question. */
+  let strayed = false
   let take: ((body: Uint8Array) => void) | undefined
   let fail: ((reason: Error) => void) | undefined
 
@@ -90,6 +92,7 @@ export function createModbusLink({ host, port, clock, own }: ModbusLinkSettings)
         received = split.rest
         // An answer that comes after its time has another number.
         if (split.telegram.transaction === lastTransaction) take?.(split.telegram.body)
+        else strayed = true
       }
     } catch (error) {
       drop(asError(error))
@@ -101,6 +104,7 @@ export function createModbusLink({ host, port, clock, own }: ModbusLinkSettings)
     ask(request, milliseconds) {
       return new Promise((resolve, reject) => {
         lastTransaction = (lastTransaction % 0xffff) + 1
+        strayed = false
         const end = (): void => {
           timer.cancel()
           take = undefined
@@ -110,7 +114,8 @@ export function createModbusLink({ host, port, clock, own }: ModbusLinkSettings)
           end()
           // What is still trying to connect would send this question much later.
           if (socket?.connecting === true) drop(new ModbusDisconnect(false))
-          reject(new ModbusTimeout(`timeout after ${milliseconds} ms`))
+          const why = strayed ? ': what was answered has the number of another question' : ''
+          reject(new ModbusTimeout(`timeout after ${milliseconds} ms${why}`))
         })
         take = (body) => {
           end()

@@ -256,6 +256,34 @@ test('an answer that comes too late is not taken for the answer to the next requ
   )
 })
 
+test('a device that answers with numbers of its own is told apart from one that says nothing', async (t) => {
+  let client: Socket | undefined
+  const note = (message: unknown): void => void (client = (message as { socket: Socket }).socket)
+  subscribe('net.client.socket', note)
+  t.after(() => unsubscribe('net.client.socket', note))
+  const clock = createManualClock()
+  const ownNumbers: Answer = (_seen, _body, socket) => {
+    socket.write(framed(0, 1, registersAnswer(3, [7])))
+    return undefined
+  }
+  await stage(
+    ownNumbers,
+    async ({ server, read }) => {
+      const answer = read(5)
+      for (let attempt = 1; attempt <= 2; attempt += 1) {
+        await server.until(attempt)
+        while ((client?.bytesRead ?? 0) < attempt * 11) await new Promise(setImmediate)
+        clock.advance(modbusTimeout)
+      }
+      assert.deepEqual(await answer, {
+        ok: false,
+        message: `timeout after 5000 ms: what was answered has the number of another question (127.0.0.1:${server.port})`,
+      })
+    },
+    clock,
+  )
+})
+
 test('a gateway that is not there is an error at once, and is found when it is back', async (context) => {
   await stage(countingRegisters, async ({ server, gateways }) => {
     const gone = await startModbusServer(countingRegisters)
