@@ -7,6 +7,11 @@ export type Upcasters = Readonly<Record<number, (event: JsonObject) => JsonObjec
 /** Version 1 is the first: there is nothing to lift yet. */
 export const upcasters: Upcasters = {}
 
+/** What a newer Lupine has written: whole, and not to be read here. The message says what of it. */
+export class NewerFormatError extends Error {
+  override readonly name = 'NewerFormatError'
+}
+
 /** Brings a stored event to the present format. Throws with a sentence when no way leads there. */
 export function upcast(
   event: JsonObject,
@@ -16,7 +21,9 @@ export function upcast(
   let current = event
   for (let version = versionOf(event); version !== target; version += 1) {
     if (version > target) {
-      throw new Error(`it was written in format ${version} by a newer Lupine; this one reads up to ${target}`)
+      throw new NewerFormatError(
+        `it was written in format ${version} by a newer Lupine; this one reads up to ${target}`,
+      )
     }
     const step = lift[version]
     if (step === undefined) throw new Error(`nothing lifts format ${version} to ${version + 1}`)

@@ -1,6 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { FileSystem } from '../../base/files/file-system.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
+import type { NewerFormatError } from '../lines/upcast.ts'
 
 const effectOnLast = 'it keeps a copy of the file, cuts it there and takes the settings from .host.json'
 const effectOnEnded =
@@ -25,6 +26,18 @@ export class DamagedJournalError extends Error {
     this.line = line
     this.offset = offset
     this.ended = ended
+  }
+}
+
+/** A line that is whole, but of a newer version: nothing may be cut off, or repaired, because of it. */
+export class NewerJournalError extends Error {
+  override readonly name = 'NewerJournalError'
+
+  constructor(path: string, line: number, { message }: NewerFormatError) {
+    super(
+      `Line ${line} of ${path} cannot be read: ${message}. Nothing is damaged: start that version again, or put the copy ` +
+        'of the data directory in place that was made before its first start.',
+    )
   }
 }
 

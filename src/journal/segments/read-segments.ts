@@ -4,8 +4,9 @@ import type { FileSystem } from '../../base/files/file-system.ts'
 import { SecretKeyError } from '../../base/keys/key-ring.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { SegmentBase } from '../../schema/journal/stored-state.ts'
-import { DamagedJournalError, openExisting } from './damaged-journal.ts'
+import { DamagedJournalError, NewerJournalError, openExisting } from './damaged-journal.ts'
 import { type Line, readLines } from '../lines/line-reader.ts'
+import { NewerFormatError } from '../lines/upcast.ts'
 import { createNumberList, type NumberList } from './number-list.ts'
 import { decodeBase, type FoundSegment, type Segment } from './segment.ts'
 
@@ -47,7 +48,7 @@ export interface ReadSegments {
 
 /**
  * Reads what is not `known`: of the last known segment what follows the bytes that are known, and all that come
- * after it. Throws `DamagedJournalError`. `found` has at least one.
+ * after it. Throws `DamagedJournalError` and `NewerJournalError`. `found` has at least one.
  */
 export async function readSegments(
   files: FileSystem,
@@ -99,6 +100,18 @@ async function readSegment(
   const ended = nextFirst !== undefined
   let number = 0
 
+  function reasonAgainst(line: Line): string | undefined {
+    try {
+      take(line)
+      return undefined
+    } catch (error) {
+      // The line is whole, only its key is missing, or what can read it: nothing may be cut off or repaired because of that.
+      if (error instanceof SecretKeyError || error instanceof OtherFoldError) throw error
+      if (error instanceof NewerFormatError) throw new NewerJournalError(path, number, error)
+      return messageOf(error)
+    }
+  }
+
   function damaged(start: number, reason: string): DamagedJournalError {
     return new DamagedJournalError(path, number, start, reason, { ended })
   }
@@ -145,7 +158,7 @@ async function readSegment(
       if (segment.last + 1 === nextFirst) break
       number += 1
       const end = line.start + line.bytes.length + 1
-      const reason = line.whole ? reasonAgainst(take, line) : 'it ends in the middle of a line'
+      const reason = line.whole ? reasonAgainst(line) : 'it ends in the middle of a line'
       if (reason === undefined) {
         segment.bytes = end
         if (known === undefined && segment.last >= first) {
@@ -178,17 +191,6 @@ async function readSegment(
     throw damaged(segment.bytes, `it ends here, but .host.json has seen ${acknowledged} events`)
   }
   return finish(false)
-}
-
-function reasonAgainst(take: (line: Line) => void, line: Line): string | undefined {
-  try {
-    take(line)
-    return undefined
-  } catch (error) {
-    // The line is whole, only its key is missing: nothing may be cut off or repaired because of that.
-    if (error instanceof SecretKeyError || error instanceof OtherFoldError) throw error
-    return messageOf(error)
-  }
 }
 
 /** The state at the top was made by other rules, and what it follows from is not here. */

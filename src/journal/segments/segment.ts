@@ -1,9 +1,10 @@
 import { join } from 'node:path'
 import type { FileSystem } from '../../base/files/file-system.ts'
-import { parseSegmentBase, type SegmentBase } from '../../schema/journal/stored-state.ts'
-import { DamagedJournalError, openExisting } from './damaged-journal.ts'
+import { baseVersion, parseSegmentBase, type SegmentBase } from '../../schema/journal/stored-state.ts'
+import { DamagedJournalError, NewerJournalError, openExisting } from './damaged-journal.ts'
 import { decodeLine } from '../lines/journal-line.ts'
 import { type Line, readLines } from '../lines/line-reader.ts'
+import { NewerFormatError } from '../lines/upcast.ts'
 
 /**
  * The journal is a row of files, the segments, with one event a line. The last one is written to. A segment that
@@ -95,7 +96,7 @@ async function firstNumberIn(files: FileSystem, path: string, isContinuation: bo
   const handle = await openExisting(files, path, 'r+')
   try {
     for await (const { lines } of readLines(handle)) {
-      const base = baseIn(lines[0])
+      const base = baseIn(path, lines[0])
       if (base !== undefined) return base.base.seq + 1
       break
     }
@@ -107,10 +108,11 @@ async function firstNumberIn(files: FileSystem, path: string, isContinuation: bo
 }
 
 /** For a first look: what is wrong with the line is told when it is read. */
-function baseIn(line: Line | undefined): SegmentBase | undefined {
+function baseIn(path: string, line: Line | undefined): SegmentBase | undefined {
   try {
     return line?.whole === true ? decodeBase(line.bytes) : undefined
-  } catch {
+  } catch (error) {
+    if (error instanceof NewerFormatError) throw new NewerJournalError(path, 1, error)
     return undefined
   }
 }
@@ -119,6 +121,10 @@ function baseIn(line: Line | undefined): SegmentBase | undefined {
 export function decodeBase(line: Uint8Array): SegmentBase | undefined {
   const decoded = decodeLine(line)
   if (!decoded.ok || !('base' in decoded.value)) return undefined
+  const { version } = decoded.value
+  if (typeof version === 'number' && version > baseVersion) {
+    throw new NewerFormatError(`its state was written in format ${version} by a newer Lupine`)
+  }
   const parsed = parseSegmentBase(decoded.value)
   if (parsed.ok) return parsed.value
   throw new Error(parsed.errors.map(({ path, message }) => `${path} ${message}`).join('; '))

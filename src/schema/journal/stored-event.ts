@@ -28,6 +28,10 @@ for (const [plugin, facts] of [
   }
 }
 
+export function isEventType(type: string): boolean {
+  return parsers.has(type)
+}
+
 export function parseStoredEvent(value: { type?: unknown }): Parsed<JournalEvent & { version: number }> {
   const parse = typeof value.type === 'string' ? parsers.get(value.type) : undefined
   if (parse === undefined) {

@@ -89,8 +89,10 @@ export const StoredState = Type.Object({
 })
 export type StoredState = Static<typeof StoredState>
 
+export const baseVersion = 1
+
 /** `version`: of this form. `fold`: of the rules that made the state (`journal/fold/stored-state.ts`). */
-const envelope = { version: Type.Literal(1), fold: Type.Integer({ minimum: 1 }) }
+const envelope = { version: Type.Literal(baseVersion), fold: Type.Integer({ minimum: 1 }) }
 
 /** First line of a segment that is not the first: the state of which its events are the continuation. */
 export const SegmentBase = Type.Object({ ...envelope, base: StoredState })
