@@ -74,6 +74,6 @@ test('a state of a newer format at the top of the journal is neither cut off nor
   assert.ok(decoded.ok)
   assert.ok('base' in decoded.value)
   await writeFile(path, [encodeLine({ ...decoded.value, version: 2 }), ...events].join('\n'))
-  const reason = 'its state was written in format 2 by a newer Lupine'
+  const reason = 'it was written in format 2 by a newer Lupine; this one reads up to 1'
   await assertRefused(directory, new RegExp(String.raw`Line 1 of .+ cannot be read: ${reason}\. ${advice}`))
 })

@@ -4,7 +4,7 @@ import { baseVersion, parseSegmentBase, type SegmentBase } from '../../schema/jo
 import { DamagedJournalError, NewerJournalError, openExisting } from './damaged-journal.ts'
 import { decodeLine } from '../lines/journal-line.ts'
 import { type Line, readLines } from '../lines/line-reader.ts'
-import { NewerFormatError } from '../lines/upcast.ts'
+import { NewerFormatError, requireKnownFormat } from '../lines/upcast.ts'
 
 /**
  * The journal is a row of files, the segments, with one event a line. The last one is written to. A segment that
@@ -121,10 +121,7 @@ function baseIn(path: string, line: Line | undefined): SegmentBase | undefined {
 export function decodeBase(line: Uint8Array): SegmentBase | undefined {
   const decoded = decodeLine(line)
   if (!decoded.ok || !('base' in decoded.value)) return undefined
-  const { version } = decoded.value
-  if (typeof version === 'number' && version > baseVersion) {
-    throw new NewerFormatError(`its state was written in format ${version} by a newer Lupine`)
-  }
+  requireKnownFormat(decoded.value, baseVersion)
   const parsed = parseSegmentBase(decoded.value)
   if (parsed.ok) return parsed.value
   throw new Error(parsed.errors.map(({ path, message }) => `${path} ${message}`).join('; '))

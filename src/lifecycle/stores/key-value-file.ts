@@ -4,6 +4,7 @@ import { isJsonObject } from '../../base/text/json.ts'
 import { type KeyRing, keyIdOf } from '../../base/keys/key-ring.ts'
 import { systemErrorCode } from '../../base/problem.ts'
 import { decodeLine, encodeLine } from '../../journal/lines/journal-line.ts'
+import { requireKnownFormat } from '../../journal/lines/upcast.ts'
 import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
 import { parseJsonText } from '../../schema/parsing/json-text.ts'
 import {
@@ -11,6 +12,7 @@ import {
   type KeyValueEntry,
   parseKeyValueFile,
   parseSealedKeyValueFile,
+  storeVersion,
 } from '../../schema/files/key-value-file.ts'
 
 /** The text of a key-value file. With a key all entries are encrypted as one, so that not even their names show. */
@@ -35,19 +37,26 @@ export function encodeStore(
 ): string {
   const content =
     ring.ids.length === 0
-      ? { version: 2, entries }
-      : { version: 2, sealed: ring.seal(contextOf(plugin), JSON.stringify(entries)) }
+      ? { version: storeVersion, entries }
+      : { version: storeVersion, sealed: ring.seal(contextOf(plugin), JSON.stringify(entries)) }
   return `${encodeLine(content)}\n`
 }
 
-/** Throws a sentence at what is damaged, and `SecretKeyError` without the right key. */
+/**
+ * Throws a sentence at what is damaged, `NewerFormatError` at what only a newer version reads, and `SecretKeyError`
+ * without the right key.
+ */
 export function decodeStore(plugin: string, bytes: Uint8Array, ring: KeyRing): Map<string, KeyValueEntry> {
   const content = wholeContent(bytes)
+  requireKnownFormat(content, storeVersion)
   const sealed = parseSealedKeyValueFile(content)
   return entriesIn(
     parseKeyValueFile(
       sealed.ok
-        ? { version: 2, entries: JSON.parse(ring.open(contextOf(plugin), sealed.value.sealed)) as unknown }
+        ? {
+            version: storeVersion,
+            entries: JSON.parse(ring.open(contextOf(plugin), sealed.value.sealed)) as unknown,
+          }
         : content,
     ),
   )

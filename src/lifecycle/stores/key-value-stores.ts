@@ -6,6 +6,7 @@ import { type KeyRing, SecretKeyError } from '../../base/keys/key-ring.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { makePrivateDirectory, privateFileMode } from '../../base/files/private-files.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
+import { NewerFormatError } from '../../journal/lines/upcast.ts'
 import type { KeyValueEntry } from '../../schema/files/key-value-file.ts'
 import type { KeyValueStores } from '../../schema/files/key-value-stores.ts'
 import { createDelayedWrite, type DelayedWrite } from '../../base/files/delayed-write.ts'
@@ -55,6 +56,13 @@ export function createKeyValueStores(settings: {
     } catch (error) {
       // Nothing is wrong with the file.
       if (error instanceof SecretKeyError) throw error
+      if (error instanceof NewerFormatError) {
+        throw new Error(
+          `The stored values in ${path} cannot be read: ${error.message}. They stay there: start that version again, ` +
+            'or move the file away to start without them.',
+          { cause: error },
+        )
+      }
       const kept = `${path}.damaged-${clock.now()}`
       await files.rename(path, kept)
       const reason = messageOf(error)

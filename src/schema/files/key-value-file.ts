@@ -19,15 +19,18 @@ const Entries = Type.Record(
     secure: Type.Optional(Type.Boolean()),
   }),
 )
+/** Of the form in which files are written. */
+export const storeVersion = 2
+
 /**
  * The file of a single host. Version 2 has a checksum, as a line of the journal, and may have all its entries in one
  * encrypted text: `sealed`, their JSON.
  */
 const KeyValueFile = Type.Object({
-  version: Type.Union([Type.Literal(1), Type.Literal(2)]),
+  version: Type.Union([Type.Literal(1), Type.Literal(storeVersion)]),
   entries: Entries,
 })
-const SealedKeyValueFile = Type.Object({ version: Type.Literal(2), sealed: Type.String() })
+const SealedKeyValueFile = Type.Object({ version: Type.Literal(storeVersion), sealed: Type.String() })
 export const parseKeyValueFile = createParser(KeyValueFile)
 export const parseSealedKeyValueFile = createParser(SealedKeyValueFile)
 

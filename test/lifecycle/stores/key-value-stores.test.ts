@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/time/clock.ts'
 import { type FileSystem, systemFileSystem } from '../../../src/base/files/file-system.ts'
 import { silentLogger } from '../../../src/base/log/log.ts'
+import { encodeLine } from '../../../src/journal/lines/journal-line.ts'
 import { storePath, storesFolderIn } from '../../../src/lifecycle/stores/key-value-file.ts'
 import { createKeyValueStores } from '../../../src/lifecycle/stores/key-value-stores.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
@@ -61,4 +62,21 @@ test('while the host starts only values that are there are read; afterwards some
   await store(create(), '@a/restored')
   assert.deepEqual({ ...(await stores.open('@a/restored')) }, { kept: { value: '@a/restored' } })
   await stores.close()
+})
+
+test('values that a newer version has written stay where they are, and none is written over them', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const path = storePath(directory, '@a/newer')
+  await mkdir(storesFolderIn(directory))
+  const content = `${encodeLine({ version: 3, values: { count: 7 } })}\n`
+  await writeFile(path, content)
+  const [files, logger] = [systemFileSystem, silentLogger]
+  const stores = createKeyValueStores({ directory, files, clock: systemClock, logger, ring: contractRing })
+  await assert.rejects(
+    stores.open('@a/newer'),
+    /a--newer\.json cannot be read: it was written in format 3 by a newer Lupine; .+ start that version again/,
+  )
+  await stores.close()
+  assert.deepEqual(await readdir(storesFolderIn(directory)), ['a--newer.json'])
+  assert.equal(await readFile(path, 'utf8'), content)
 })
