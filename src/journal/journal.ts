@@ -140,7 +140,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
       const advice = storageFault(error) ?? 'Make room in the data directory and try again.'
       return new Problem(
         'storage_full',
-        `The journal could not be written (${messageOf(error)}), so nothing was changed. ${advice}`,
+        `The journal could not be written (${messageOf(error)}), so the command was not carried out to its end. ${advice}`,
         { cause: error },
       )
     },
