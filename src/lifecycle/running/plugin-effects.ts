@@ -16,7 +16,10 @@ import { createPluginServices, type PluginServicesSettings } from './plugin-serv
 
 /** Loads and unloads: what a plugin's facts cause outside the journal. It decides nothing. */
 export interface PluginEffects {
-  /** Runs the load steps, until `signal` ends them. Rejects with an `IsolateError`; then nothing of the plugin is left. */
+  /**
+   * Runs the load steps, until `signal` ends them; what is loaded of the plugin ends before. Rejects with an `IsolateError`; then
+   * nothing of the plugin is left.
+   */
   load(request: LoadRequest, signal: AbortSignal): Promise<void>
   /**
    * Runs the unload steps to their end, whatever fails on the way. `staysShown`: what it shows of itself is not taken back,
@@ -106,6 +109,23 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
     })
   }
 
+  async function unload(id: string, { staysShown } = { staysShown: false }): Promise<void> {
+    const plugin = loaded.get(id)
+    if (plugin === undefined) return
+    plugin.unloading = true
+    plugin.staysShown ||= staysShown
+    await endIsolate(id, plugin)
+    await release(id, plugin)
+  }
+
+  async function endIsolate(id: string, { isolate }: LoadedPlugin): Promise<void> {
+    try {
+      await isolate?.unload()
+    } catch (error) {
+      logger.error('An isolate could not be ended in order', { plugin: id, error: messageOf(error) })
+    }
+  }
+
   return {
     async load({ id, installed, config, secrets, limits, host, epoch }, signal) {
       const { manifest, files } = installed
@@ -139,6 +159,10 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         staysShown: false,
         released: undefined,
       }
+      if (loaded.has(id)) {
+        logger.warn('A plugin that is loaded is to be loaded: what there is of it ends first', { plugin: id })
+        await unload(id, { staysShown: true })
+      }
       loaded.set(id, plugin)
       try {
         const isolate = await sandbox.load(
@@ -166,10 +190,8 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         )
         plugin.isolate = isolate
         // Somebody may have unloaded it meanwhile, or loaded it once more: nobody would know of this isolate, and end it.
-        if (plugin.charged !== undefined || plugin.unloading || loaded.get(id) !== plugin) {
-          await isolate.unload()
+        if (plugin.charged !== undefined || plugin.unloading || loaded.get(id) !== plugin)
           throw plugin.charged ?? new Error('it was unloaded while it was being loaded')
-        }
         for (const action of plugin.waiting.splice(0)) action(isolate)
         watch(id, plugin, isolate)
       } catch (error) {
@@ -180,6 +202,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
             `The plugin could not be loaded: ${error.message}${error.traceback && `\n${error.traceback}`}`,
           )
         }
+        await endIsolate(id, plugin)
         await release(id, plugin)
         throw error
       }
@@ -187,18 +210,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
     cut(id) {
       settings.outside.cut(id)
     },
-    async unload(id, { staysShown } = { staysShown: false }) {
-      const plugin = loaded.get(id)
-      if (plugin === undefined) return
-      plugin.unloading = true
-      plugin.staysShown ||= staysShown
-      try {
-        await plugin.isolate?.unload()
-      } catch (error) {
-        logger.error('An isolate could not be ended in order', { plugin: id, error: messageOf(error) })
-      }
-      await release(id, plugin)
-    },
+    unload,
     say,
     limits: sandbox.limits,
     isLoaded: (id) => loaded.get(id)?.isolate !== undefined,

@@ -137,3 +137,10 @@ test('of a plugin that is loaded twice at once the later one stays', async () =>
   await second
   assert.deepEqual([unloads(), effects.isLoaded(id)], [1, true])
 })
+
+test('of a plugin that is loaded already the earlier one ends: both would act, and nobody could end it', async () => {
+  const { effects, load, unloads } = stage()
+  await load()
+  await load()
+  assert.deepEqual([unloads(), effects.isLoaded(id)], [1, true])
+})
