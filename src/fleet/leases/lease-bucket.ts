@@ -1,5 +1,6 @@
 import { DeliverPolicy, DiscardPolicy } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
+import { isSameCreation } from '../store/creation-time.ts'
 import { StoreBehindError, StoreRefusedError, StoreReplacedError } from '../store/store-errors.ts'
 import { openStoreStream, operationHeader } from '../store/store-stream.ts'
 
@@ -60,7 +61,7 @@ export async function openLeaseBucket(
             'Give the fleet another name, or the stream.',
         )
       }
-      if (before !== undefined && created !== before.created) {
+      if (before !== undefined && !isSameCreation(created, before.created)) {
         throw new StoreReplacedError(
           `The bucket ${bucket} was replaced while this host was running; ${whatToDo}`,
         )
