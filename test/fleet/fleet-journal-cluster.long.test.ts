@@ -112,6 +112,52 @@ test('who has opened a stream that had one copy finds all of it when its server 
   assert.equal(last.seq, messages)
 })
 
+test('a stream that several hosts ask for at once is not taken for replaced, whichever server answers for it later', async (context) => {
+  const servers = await startNatsCluster(await temporaryDirectory(context))
+  context.after(() => Promise.all(servers.map((server) => server.stop())))
+  const name = 'TOGETHER'
+  const config = { subjects: ['together'] }
+  const connections = await Promise.all(
+    servers.map(async ({ url }) => {
+      const connection = await connectStore({ servers: [url], name: 'test' })
+      context.after(() => connection.close())
+      return connection
+    }),
+  )
+  const managers = await Promise.all(
+    connections.map((connection) =>
+      until('JetStream', () => jetstreamManager(connection).catch(() => undefined)),
+    ),
+  )
+  // With one copy each server may keep the time of the request that it has heard of.
+  await Promise.all(
+    managers.map((manager) =>
+      until('the stream', () =>
+        manager.streams.add({ name, ...config, num_replicas: 1 }).catch(() => undefined),
+      ),
+    ),
+  )
+  const connection = await connectStore({ servers: servers.map(({ url }) => url), name: 'test' })
+  context.after(() => connection.close())
+  const opened = await until('the copies', async () => {
+    const stream = await openStoreStream(connection, { name, config, check: () => undefined }).catch(
+      () => undefined,
+    )
+    return stream?.info.config.num_replicas === 3 ? stream : undefined
+  })
+  await opened.publish('together', 'something', {})
+  for (const server of servers) {
+    await server.stop('SIGKILL')
+    await until('another leader', async () => {
+      const isReplaced = await opened.isReplaced().catch(() => undefined)
+      assert.notEqual(isReplaced, true)
+      return isReplaced === false ? true : undefined
+    })
+    await server.start()
+    await until('its copy', () => server.isCurrent().catch(() => false))
+  }
+})
+
 test('that the stream is not there is believed of three servers when it has lasted', async (context) => {
   const servers = await startNatsCluster(await temporaryDirectory(context))
   context.after(() => Promise.all(servers.map((server) => server.stop())))

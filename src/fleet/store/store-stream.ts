@@ -9,6 +9,7 @@ import {
 } from '@nats-io/jetstream'
 import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
 import { messageOf, Problem } from '../../base/problem.ts'
+import { isSameCreation } from './creation-time.ts'
 import {
   StoreFullError,
   StoreMissingError,
@@ -210,7 +211,9 @@ export async function openStoreStream(
     isReplaced: () =>
       asking(async () => {
         const found = await streamInfo({ connection, manager, name })
-        return found !== undefined && found.created !== info.created
+        if (found === undefined || found.created === info.created) return false
+        // One that was made just after it, and has been filled since, is taken for the same: nobody is that quick.
+        return found.state.messages === 0 || !isSameCreation(found.created, info.created)
       }),
   }
 }
