@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { IConnackPacket, IPublishPacket, MqttClient } from 'mqtt'
+import type { IConnackPacket, MqttClient } from 'mqtt'
 import { type Clock, withDeadline } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { Problem } from '../../base/problem.ts'
@@ -13,8 +13,9 @@ import {
 } from './broker-client.ts'
 import { createBrokerConnection } from './broker-connection.ts'
 import { parseBrokerUrl } from '../../schema/names/broker-url.ts'
-import type { BusMessage, Delivery, StartableBus } from '../bus.ts'
+import type { Delivery, StartableBus } from '../bus.ts'
 import { createGroupedSubscriptions } from './grouped-subscriptions.ts'
+import { createHostStatus } from './host-status.ts'
 import { createInbox } from '../inbox.ts'
 import { createOutgoingQueue, type OutgoingMessage } from './outgoing-queue.ts'
 import { closedProblem, filterProblem, topicProblem } from '../problems.ts'
@@ -28,11 +29,6 @@ export const startTimeout = 5_000
 export const farewellTimeout = 2_000
 /** Messages under way at a time, unless the broker allows fewer. */
 const defaultWindow = 1_000
-/** Property of MQTT 5 that says which run of a host a status is of. */
-const signature = 'lupine-client'
-/** Others that are answered: each gets one message. */
-const metLimit = 100
-
 export interface ExternalBusSettings {
   /** `mqtt:`, `mqtts:`, `ws:` or `wss:`, with user name and password in it if need be. */
   url: string
@@ -94,15 +90,18 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     will: { topic: statusTopic, payload: Buffer.from('offline'), qos: 1, retain: true },
     message(topic, payload, packet) {
       messages.received += 1
-      if (topic === statusTopic && !packet.retain) lookForOthers(packet)
+      if (topic === statusTopic && !packet.retain) status.heard(packet)
       subscriptions.deliver(topic, payload, packet)
     },
   })
-  let isSigned = false
   /** What the broker takes of a message. */
   let asTaken: Taking = takesAll
-  /** Signatures of others. */
-  const met = new Set<string>()
+  /** Whether the host may say something in its own name. */
+  const maySpeak = (): boolean => session?.permit(undefined, statusTopic)() ?? true
+  const status = createHostStatus({
+    ...{ topic: statusTopic, ownId, root, address, logger, warn, maySpeak },
+    client: () => (closing === undefined ? connection.client : undefined),
+  })
   const messages = { received: 0, published: 0 }
   let starting: Promise<void> | undefined
   let closing: Promise<void> | undefined
@@ -113,12 +112,11 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     logger.info('Connected to the MQTT broker', { url: address })
     const { subscriptionIdentifiersAvailable: tells = true } = packet.properties ?? {}
     subscriptions.open(client, tells ? protocolVersion : commonVersion)
-    // MQTT 3.1.1 has no place for it; hosts of a fleet find each other otherwise.
-    isSigned = protocolVersion === 5 && session === undefined
     asTaken = takenBy(packet)
     if (!asTaken({ qos: 0, retain: true }).retain)
       warn('The MQTT broker retains nothing: who comes later hears only of changes', { url: address })
-    sayOnline(client)
+    // MQTT 3.1.1 has no place for a signature; hosts of a fleet find each other otherwise.
+    status.opened(client, asTaken, protocolVersion === 5 && session === undefined)
     // One less than allowed: the status is under way.
     const window = Math.min(packet.properties?.receiveMaximum ?? defaultWindow, defaultWindow) - 1
     queue.open(
@@ -133,44 +131,6 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     onFirstAttempt()
     // Nobody listens yet when the start finds the broker.
     for (const listener of reconnectListeners) listener()
-  }
-
-  /** Whether the host may say something in its own name. */
-  const maySpeak = (): boolean => session?.permit(undefined, statusTopic)() ?? true
-
-  function sayOnline(through: MqttClient): void {
-    if (!maySpeak()) return
-    const properties = isSigned ? { properties: { userProperties: { [signature]: ownId } } } : {}
-    const options = { ...asTaken({ qos: 1, retain: true }), ...properties }
-    through.publish(statusTopic, 'online', options, (error) => {
-      if (error && connection.client === through)
-        warn('The MQTT broker refused the status', { reason: error.message })
-    })
-  }
-
-  /** Its own `online` comes back, too, and perhaps twice: only one with another signature is another host's. */
-  function lookForOthers({ properties }: IPublishPacket): void {
-    const by = String(properties?.userProperties?.[signature] ?? ownId)
-    if (!isSigned || by === ownId || met.has(by) || met.size >= metLimit) return
-    met.add(by)
-    if (met.size === 1)
-      logger.warn(
-        'Another host has the same root of topics at this MQTT broker: each removes what the other one retains. Give each a ' +
-          'HOST_MQTT_ROOT and a HOST_ID of its own, or make them a fleet (HOST_FLEET_URL)',
-        { root, url: address },
-      )
-    // So that it hears of this one, too, which has been here before.
-    if (connection.client !== undefined && closing === undefined) sayOnline(connection.client)
-  }
-
-  /**
-   * After a power cut the broker believes for a while in the connection of the run before, and then says
-   * `offline` for it: that must not stay the last word on a host that is there.
-   */
-  function onStatus({ payload, retained }: BusMessage): void {
-    const { client } = connection
-    if (retained || client === undefined || closing !== undefined) return
-    if (Buffer.from(payload).toString() === 'offline') sayOnline(client)
   }
 
   function ended(wasConnected: boolean, reason: string | undefined): void {
@@ -216,7 +176,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     const attempted = new Promise<void>((resolve) => {
       onFirstAttempt = resolve
     })
-    subscriptions.add(statusTopic, onStatus)
+    subscriptions.add(statusTopic, status.changed)
     connection.renew()
     // Where there is to be no connection now, nobody waits for one.
     if (session !== undefined && session.clientId() === undefined) return

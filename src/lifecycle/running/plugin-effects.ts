@@ -159,7 +159,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         staysShown: false,
         released: undefined,
       }
-      if (loaded.has(id)) {
+      while (loaded.has(id)) {
         logger.warn('A plugin that is loaded is to be loaded: what there is of it ends first', { plugin: id })
         await unload(id, { staysShown: true })
       }

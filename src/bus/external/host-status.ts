@@ -1,0 +1,82 @@
+import type { IPublishPacket, MqttClient } from 'mqtt'
+import type { Logger } from '../../base/log/log.ts'
+import type { createWarner } from '../../base/log/warning.ts'
+import type { BusMessage } from '../bus.ts'
+import type { Taking } from './broker-client.ts'
+
+/** Where a host says at a broker elsewhere that it is there, and hears of others that say so in the same place. */
+export interface HostStatus {
+  /** Says so over a new connection. `isSigned`: whether it can say which run of a host it is. */
+  opened(client: MqttClient, asTaken: Taking, isSigned: boolean): void
+  /** Takes in what somebody says there now. */
+  heard(packet: IPublishPacket): void
+  /** The same, as the subscription of the host has it. */
+  changed(message: BusMessage): void
+}
+
+export interface HostStatusSettings {
+  topic: string
+  /** Name of this run of the host. */
+  ownId: string
+  /** First level(s) of the host's own topics, and the broker, as they are told. */
+  root: string
+  address: string
+  logger: Logger
+  warn: ReturnType<typeof createWarner>
+  /** Whether the host may say something in its own name. */
+  maySpeak(): boolean
+  /** The connection over which something may be said now. */
+  client(): MqttClient | undefined
+}
+
+/** Property of MQTT 5 that says which run of a host a status is of. */
+const signature = 'lupine-client'
+/** Others that are answered: each gets one message. */
+const metLimit = 100
+
+export function createHostStatus(settings: HostStatusSettings): HostStatus {
+  const { topic, ownId, root, address, logger, warn, maySpeak } = settings
+  let isSigned = false
+  let retained: ReturnType<Taking> = { qos: 1, retain: true }
+  /** Signatures of others. */
+  const met = new Set<string>()
+
+  function sayOnline(through: MqttClient | undefined): void {
+    if (through === undefined || !maySpeak()) return
+    const properties = isSigned ? { properties: { userProperties: { [signature]: ownId } } } : {}
+    through.publish(topic, 'online', { ...retained, ...properties }, (error) => {
+      if (error && settings.client() === through)
+        warn('The MQTT broker refused the status', { reason: error.message })
+    })
+  }
+
+  return {
+    opened(client, asTaken, signed) {
+      isSigned = signed
+      retained = asTaken({ qos: 1, retain: true })
+      sayOnline(client)
+    },
+    /** Its own `online` comes back, too, and perhaps twice: only one with another signature is another host's. */
+    heard({ properties }) {
+      const by = String(properties?.userProperties?.[signature] ?? ownId)
+      if (!isSigned || by === ownId || met.has(by) || met.size >= metLimit) return
+      met.add(by)
+      if (met.size === 1)
+        logger.warn(
+          'Another host has the same root of topics at this MQTT broker: each removes what the other one retains. Give each a ' +
+            'HOST_MQTT_ROOT and a HOST_ID of its own, or make them a fleet (HOST_FLEET_URL)',
+          { root, url: address },
+        )
+      // So that it hears of this one, too, which has been here before.
+      sayOnline(settings.client())
+    },
+    /**
+     * After a power cut the broker believes for a while in the connection of the run before, and then says
+     * `offline` for it: that must not stay the last word on a host that is there.
+     */
+    changed(message) {
+      if (!message.retained && Buffer.from(message.payload).toString() === 'offline')
+        sayOnline(settings.client())
+    },
+  }
+}
