@@ -6,11 +6,12 @@ import type { AppendQueueParts } from '../../journal/append-queue.ts'
 import { type Applied, foldEvent, type PluginSnapshot } from '../../journal/fold/evolve.ts'
 import type { Vault } from '../../journal/vault.ts'
 import type { JournalEvent } from '../../schema/journal/journal-event.ts'
+import { createDoubt } from '../store/doubt.ts'
 import { StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
 import type { StoredMessage } from '../store/store-stream.ts'
+import { createStreamReader } from '../store/stream-reader.ts'
 import type { JournalStream } from './journal-stream.ts'
 import { decodeMessage } from './stream-message.ts'
-import { createStreamReader } from './stream-reader.ts'
 
 /**
  * This host's copy of the journal: takes each message of the stream into the fold, and onto the disk, where a start finds
@@ -74,8 +75,9 @@ export function createCopy(settings: CopySettings): Copy {
   const expected = new Map<string, JournalEvent | undefined>()
   let waiting: { seq: number; check(): void }[] = []
   const reader = createStreamReader({
-    ...{ stream, clock, logger, take },
-    last: () => parts.state().seq,
+    ...{ name: "The fleet's journal", clock, logger, take, doubt: createDoubt(clock) },
+    pace: { heartbeat: 1_000, askingAgain: 5_000 },
+    follow: (pace, follower) => stream.follow(parts.state().seq, pace, follower),
     isGivenUp: () => failure !== undefined,
     failed: (error) => void fail(error),
   })

@@ -1,14 +1,15 @@
-import { type ConsumerMessages, DeliverPolicy, RetentionPolicy, type StreamInfo } from '@nats-io/jetstream'
+import { RetentionPolicy, type StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { StoreMissingError, StoreRefusedError } from '../store/store-errors.ts'
 import {
+  type Follower,
+  type Following,
   openStoreStream,
+  type Pace,
   type Published,
   type PublishOptions,
   type StoredMessage,
-  unreachable,
 } from '../store/store-stream.ts'
-import { isClustered } from '../store/stream-copies.ts'
 import { journalStreamName, journalSubjects } from './subjects.ts'
 
 /** The stream of the fleet's journal. Knows nothing of what the messages say. */
@@ -26,28 +27,8 @@ export interface JournalStream {
   isReplaced(): Promise<boolean>
   /** The message with this number, or the last one of a subject. */
   get(which: { seq: number } | { last_by_subj: string }): Promise<StoredMessage | undefined>
-  /**
-   * Hands out all messages behind `after`, in order, those to come included. Throws `StoreMissingError` when the stream is
-   * gone, and `StoreUnreachableError`. What hands them out may die with its server, and is silent then.
-   */
-  follow(after: number, follower: Follower): Promise<Following>
+  follow(after: number, pace: Pace, follower: Follower): Promise<Following>
 }
-
-export interface Follower {
-  take(message: StoredMessage): void
-  /** There is nothing new; told about every second. */
-  alive(): void
-  /** Nothing comes any more. */
-  ended(): void
-}
-
-export interface Following {
-  close(): Promise<void>
-}
-
-/** Milliseconds between two signs of life of a stream that has nothing new, and between two requests for more. */
-const heartbeat = 1_000
-const askingAgain = 5_000
 
 /** Opens the stream, and makes it when there is none, unless it has to be there. Throws `StoreRefusedError` at one that could lose events. */
 export async function openJournalStream(
@@ -57,7 +38,7 @@ export async function openJournalStream(
 ): Promise<JournalStream> {
   const name = journalStreamName(fleet)
   const subjects = journalSubjects(fleet)
-  const { info, client, publish, get, room, isReplaced } = await openStoreStream(connection, {
+  const { info, publish, get, room, isReplaced, follow } = await openStoreStream(connection, {
     name,
     config: mustExist ? undefined : { subjects: [subjects], deny_delete: true, deny_purge: true },
     check,
@@ -93,46 +74,6 @@ export async function openJournalStream(
     get,
     room,
     isReplaced,
-    async follow(after, { take, alive, ended }) {
-      const messages = await consume(after)
-      let isClosed = false
-      const reading = (async () => {
-        for await (const { seq, subject, data } of messages) take({ seq, subject, data })
-      })()
-        .catch(() => undefined)
-        .then(() => {
-          if (!isClosed) ended()
-        })
-      const listening = (async () => {
-        for await (const { type } of messages.status()) if (type === 'heartbeat') alive()
-      })().catch(() => undefined)
-      return {
-        async close() {
-          isClosed = true
-          await messages.close()
-          await reading
-          await listening
-        },
-      }
-    },
-  }
-
-  async function consume(after: number): Promise<ConsumerMessages> {
-    try {
-      const consumer = await client.consumers.get(name, {
-        deliver_policy: DeliverPolicy.StartSequence,
-        opt_start_seq: after + 1,
-      })
-      return await consumer.consume({ expires: askingAgain, idle_heartbeat: heartbeat })
-    } catch (error) {
-      if (error instanceof Error && error.name === 'StreamNotFoundError') {
-        throw new StoreMissingError(
-          `The stream ${name} was deleted; put it back and start again.`,
-          !isClustered(connection),
-          { cause: error },
-        )
-      }
-      throw unreachable(error)
-    }
+    follow,
   }
 }

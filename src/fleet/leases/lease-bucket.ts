@@ -1,8 +1,9 @@
-import { DeliverPolicy, DiscardPolicy } from '@nats-io/jetstream'
+import { DiscardPolicy } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { isSameCreation } from '../store/creation-time.ts'
 import { StoreBehindError, StoreRefusedError, StoreReplacedError } from '../store/store-errors.ts'
-import { openStoreStream, operationHeader } from '../store/store-stream.ts'
+import { openStoreStream } from '../store/store-stream.ts'
+import { createStreamReader, type StreamReader, type StreamReaderSettings } from '../store/stream-reader.ts'
 
 /** A bucket of keys with a record each, as the store's own tools know it. Knows nothing of what the records say. */
 export interface LeaseBucket {
@@ -14,8 +15,15 @@ export interface LeaseBucket {
    * another. Throws `StoreUnreachableError` when that is not known.
    */
   write(key: string, data: string | null, expected: number): Promise<number | undefined>
-  /** Hands out the last of each key, then each write as it comes. `ended`: it is not followed any more. */
-  follow(take: (entry: BucketEntry) => void, ended: () => void): Promise<void>
+  /** Of the last of each key, then of each write as it comes. */
+  reader(settings: BucketReaderSettings): StreamReader
+}
+
+export interface BucketReaderSettings extends Omit<
+  StreamReaderSettings,
+  'name' | 'pace' | 'follow' | 'take'
+> {
+  take(entry: BucketEntry): void
 }
 
 export interface BucketEntry {
@@ -24,13 +32,6 @@ export interface BucketEntry {
   /** Null: the key was taken away. */
   data: Uint8Array | null
 }
-
-/**
- * Milliseconds between two signs of life when nothing is written; without two of them it is followed anew, because the
- * server that handed the writes out may be dead. And between two requests for more.
- */
-const heartbeat = 2_000
-const askingAgain = 30_000
 
 const whatToDo = 'start this host again, when no host runs that knows the one before.'
 
@@ -41,7 +42,7 @@ export async function openLeaseBucket(
   before: { created: string; last: number } | undefined,
 ): Promise<LeaseBucket> {
   const prefix = `$KV.${bucket}.`
-  const { name, info, client, publish } = await openStoreStream(connection, {
+  const { info, publish, follow } = await openStoreStream(connection, {
     name: `KV_${bucket}`,
     config:
       before === undefined
@@ -82,23 +83,15 @@ export async function openLeaseBucket(
       const answer = await publish(`${prefix}${key}`, data ?? '', { expected, removes: data === null })
       return 'seq' in answer ? answer.seq : undefined
     },
-    async follow(take, ended) {
-      const consumer = await client.consumers.get(name, {
-        deliver_policy: DeliverPolicy.LastPerSubject,
-      })
-      const messages = await consumer.consume({
-        expires: askingAgain,
-        idle_heartbeat: heartbeat,
-        abort_on_missing_resource: true,
-      })
-      void (async () => {
-        for await (const { seq, subject, data, headers } of messages) {
-          const isRemoved = (headers?.get(operationHeader) ?? '') !== ''
-          take({ key: subject.slice(prefix.length), revision: seq, data: isRemoved ? null : data })
-        }
-      })()
-        .catch(() => undefined)
-        .then(ended)
-    },
+    reader: (settings) =>
+      createStreamReader({
+        ...settings,
+        name: `The bucket ${bucket} of the fleet's store`,
+        // Most of the time there is nothing to say, and each host has two of them.
+        pace: { heartbeat: 2_000, askingAgain: 30_000 },
+        follow: (pace, follower) => follow('last of each subject', pace, follower),
+        take: ({ seq, subject, data }, isRemoval) =>
+          settings.take({ key: subject.slice(prefix.length), revision: seq, data: isRemoval ? null : data }),
+      }),
   }
 }

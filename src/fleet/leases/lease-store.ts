@@ -15,7 +15,7 @@ import {
   StoreReplacedError,
   StoreUnreachableError,
 } from '../store/store-errors.ts'
-import { unreachable } from '../store/store-stream.ts'
+import type { StreamReader } from '../store/stream-reader.ts'
 import { unlessAborted } from '../store/unless-aborted.ts'
 import { type BucketEntry, type LeaseBucket, openLeaseBucket } from './lease-bucket.ts'
 import { type LeaseRecord, sessionPattern, type SessionRecord } from './records.ts'
@@ -70,6 +70,7 @@ interface Line {
   connection: NatsConnection
   hosts: LeaseBucket
   leases: LeaseBucket
+  readers: StreamReader[]
 }
 
 export function leaseBuckets(fleet: string): { hosts: string; leases: string } {
@@ -139,15 +140,14 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
       const hosts = await openBucket(connection, names.hosts)
       const leases = await openBucket(connection, names.leases)
       if (isClosed) throw new Error('closed')
-      const opened: Line = { connection, hosts, leases }
+      const opened: Line = { connection, hosts, leases, readers: [] }
       line = opened
       askedAt = undefined
       doubt.forget()
-      void connection.closed().then(() => lost(opened))
       await Promise.all([following(opened, hosts, takeHost), following(opened, leases, takeLease)])
       isOpen = true
     } catch (error) {
-      if (line?.connection === connection) line = undefined
+      if (line?.connection === connection) void leave(line)
       hangUp(connection)
       throw error
     } finally {
@@ -172,22 +172,35 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
         )
       }
       if (bucket.last === 0) end(resolve)
-      bucket
-        .follow(
-          (entry) => {
-            take(entry)
-            if (entry.revision >= bucket.last) end(resolve)
-            if (isAll) return
-            silence.cancel()
-            silence = waitForMore()
-          },
-          () => {
-            end(() => reject(new StoreUnreachableError("The connection to the fleet's store was lost.")))
-            lost(of)
-          },
-        )
-        .catch((error: unknown) => end(() => reject(unreachable(error))))
+      const reader = bucket.reader({
+        ...{ clock, logger, doubt },
+        take(entry) {
+          take(entry)
+          if (entry.revision >= bucket.last) end(resolve)
+          if (isAll) return
+          silence.cancel()
+          silence = waitForMore()
+        },
+        isGivenUp: () => line !== of,
+        failed: () => lost(of),
+      })
+      of.readers.push(reader)
+      const over = (error: Error): void => {
+        end(() => reject(error))
+        lost(of)
+      }
+      reader.start().catch(over)
+      void of.connection
+        .closed()
+        .then(() => over(new StoreUnreachableError("The connection to the fleet's store was lost.")))
     })
+  }
+
+  /** Nothing of it is heard any more. */
+  function leave(left: Line): Promise<unknown> {
+    if (line === left) line = undefined
+    hangUp(left.connection)
+    return Promise.allSettled(left.readers.map((reader) => reader.close()))
   }
 
   function hangUp(connection: NatsConnection): void {
@@ -196,8 +209,7 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
 
   function lost(gone: Line): void {
     if (line !== gone) return
-    line = undefined
-    hangUp(gone.connection)
+    void leave(gone)
     if (isClosed || !isOpen) return
     warn("The connection to the fleet's store is lost")
     reconnect()
@@ -273,8 +285,10 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
       closing.abort()
       retry?.cancel()
       const last = line
-      line = undefined
-      if (last !== undefined) await last.connection.close()
+      if (last !== undefined) {
+        await leave(last)
+        await last.connection.closed()
+      }
       await connecting?.catch(() => undefined)
     },
   }

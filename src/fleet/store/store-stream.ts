@@ -1,7 +1,8 @@
 import {
+  type ConsumerMessages,
+  DeliverPolicy,
   jetstream,
   JetStreamApiError,
-  type JetStreamClient,
   type JetStreamManager,
   jetstreamManager,
   type StreamConfig,
@@ -23,7 +24,6 @@ export interface StoreStream {
   readonly name: string
   /** As it was when it was opened. */
   readonly info: StreamInfo
-  readonly client: JetStreamClient
   /** Bytes that one message may have. */
   room(): number
   /**
@@ -42,6 +42,31 @@ export interface StoreStream {
   remove(seq: number): Promise<void>
   /** Whether another one was made in the place of the stream that was opened. */
   isReplaced(): Promise<boolean>
+  /**
+   * Hands out messages in order, those to come included: all behind a number, or first the last one of each subject. Throws
+   * `StoreMissingError` when the stream is gone, and `StoreUnreachableError`. What hands them out may die with its server, and
+   * is silent then: a `StreamReader` sees to that.
+   */
+  follow(from: number | 'last of each subject', pace: Pace, follower: Follower): Promise<Following>
+}
+
+/** Milliseconds between two signs of life of a stream that has nothing new, and between two requests for more. */
+export interface Pace {
+  heartbeat: number
+  askingAgain: number
+}
+
+export interface Follower {
+  /** `isRemoval`: where the stream is a bucket of keys, its key was taken away. */
+  take(message: StoredMessage, isRemoval: boolean): void
+  /** There is nothing new; told with each heartbeat. */
+  alive(): void
+  /** Nothing comes any more. */
+  ended(): void
+}
+
+export interface Following {
+  close(): Promise<void>
 }
 
 export interface PublishOptions {
@@ -72,7 +97,7 @@ export interface StoredMessage {
 /** Milliseconds that the store has for one answer. */
 const answerTimeout = 1_000
 /** With it, a message of a bucket takes its key away. */
-export const operationHeader = 'KV-Operation'
+const operationHeader = 'KV-Operation'
 const wrongLastSequence = 10_071
 /** What a server says that has no room: of its own, of the account's, in memory, on its disk, in the stream. */
 const withoutRoom: ReadonlySet<number> = new Set([10_002, 10_023, 10_028, 10_047, 10_077])
@@ -153,10 +178,33 @@ export async function openStoreStream(
     }
   }
 
+  async function consume(
+    from: number | 'last of each subject',
+    { heartbeat, askingAgain }: Pace,
+  ): Promise<ConsumerMessages> {
+    try {
+      const consumer = await client.consumers.get(
+        name,
+        typeof from === 'string'
+          ? { deliver_policy: DeliverPolicy.LastPerSubject }
+          : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: from + 1 },
+      )
+      return await consumer.consume({ expires: askingAgain, idle_heartbeat: heartbeat })
+    } catch (error) {
+      if (error instanceof Error && error.name === 'StreamNotFoundError') {
+        throw new StoreMissingError(
+          `The stream ${name} was deleted; put it back and start again.`,
+          !isClustered(connection),
+          { cause: error },
+        )
+      }
+      throw unreachable(error)
+    }
+  }
+
   return {
     name,
     info,
-    client,
     room,
     async publish(subject, data, { id, expected, expectedOfStream, replaces = false, removes = false }) {
       const size = Buffer.byteLength(data)
@@ -215,6 +263,29 @@ export async function openStoreStream(
         // One that was made just after it, and has been filled since, is taken for the same: nobody is that quick.
         return found.state.messages === 0 || !isSameCreation(found.created, info.created)
       }),
+    async follow(from, pace, { take, alive, ended }) {
+      const messages = await consume(from, pace)
+      let isClosed = false
+      const reading = (async () => {
+        for await (const { seq, subject, data, headers: found } of messages)
+          take({ seq, subject, data }, (found?.get(operationHeader) ?? '') !== '')
+      })()
+        .catch(() => undefined)
+        .then(() => {
+          if (!isClosed) ended()
+        })
+      const listening = (async () => {
+        for await (const { type } of messages.status()) if (type === 'heartbeat') alive()
+      })().catch(() => undefined)
+      return {
+        async close() {
+          isClosed = true
+          await messages.close()
+          await reading
+          await listening
+        },
+      }
+    },
   }
 }
 

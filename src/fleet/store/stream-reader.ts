@@ -1,12 +1,11 @@
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { messageOf } from '../../base/problem.ts'
-import { createDoubt } from '../store/doubt.ts'
-import { StoreMissingError, StoreRefusedError } from '../store/store-errors.ts'
-import type { StoredMessage } from '../store/store-stream.ts'
-import type { Following, JournalStream } from './journal-stream.ts'
+import type { Doubt } from './doubt.ts'
+import { StoreMissingError, StoreRefusedError } from './store-errors.ts'
+import type { Follower, Following, Pace } from './store-stream.ts'
 
-/** Reads the stream, and follows it anew when nothing shows that it is still followed. */
+/** Reads a stream, and follows it anew when nothing shows that it is still followed. */
 export interface StreamReader {
   /** Rejects as `follow` of the stream does. */
   start(): Promise<void>
@@ -16,27 +15,30 @@ export interface StreamReader {
 }
 
 export interface StreamReaderSettings {
-  stream: JournalStream
+  /** What it is, for the log. */
+  name: string
   clock: Clock
   logger: Logger
-  /** Number of the last message that need not be handed out any more. */
-  last(): number
-  take(message: StoredMessage): void
+  pace: Pace
+  /** As that of a `StoreStream`, from where it is to go on. */
+  follow(pace: Pace, follower: Follower): Promise<Following>
+  take: Follower['take']
+  /** Of the stream's absence. */
+  doubt: Doubt
   /** Whether the stream is not followed anew, as nobody could do anything with it. */
   isGivenUp(): boolean
   /** There is no stream to follow any more. */
   failed(error: StoreRefusedError): void
 }
 
-/**
- * Milliseconds without a sign of life of what hands out the messages until the stream is followed anew, and between two
- * looks whether there was one. It tells of itself every second; when its server dies, nothing says so.
- */
-const longestSilence = 2_500
+/** Heartbeats that fail to come until the stream is followed anew: when the server of what hands it out dies, nothing says so. */
+const silentHeartbeats = 2.5
+/** Milliseconds between two looks whether there was one. */
 const lookEvery = 500
 
 export function createStreamReader(settings: StreamReaderSettings): StreamReader {
-  const { stream, clock, logger } = settings
+  const { clock, logger, doubt } = settings
+  const longestSilence = silentHeartbeats * settings.pace.heartbeat
   let following: Following | undefined
   let refollowing: Promise<void> | undefined
   /** When there was a sign of life of what hands out the messages, on the monotonic clock. */
@@ -44,14 +46,13 @@ export function createStreamReader(settings: StreamReaderSettings): StreamReader
   let watching: ScheduledCall | undefined
   /** The stream could not be followed when that was tried last: it is told once. */
   let isCutOff = false
-  const doubt = createDoubt(clock)
   let isClosed = false
 
   async function follow(): Promise<void> {
-    const opened = await stream.follow(settings.last(), {
-      take(message) {
+    const opened = await settings.follow(settings.pace, {
+      take(message, isRemoval) {
         heard = clock.monotonic()
-        settings.take(message)
+        settings.take(message, isRemoval)
       },
       alive: () => void (heard = clock.monotonic()),
       ended: () => void (heard = -Infinity),
@@ -73,9 +74,7 @@ export function createStreamReader(settings: StreamReaderSettings): StreamReader
         if (isGone(error)) settings.failed(error)
         else if (!isCutOff) {
           isCutOff = true
-          logger.warn("The fleet's journal cannot be followed; it is tried again", {
-            error: messageOf(error),
-          })
+          logger.warn(`${settings.name} cannot be followed; it is tried again`, { error: messageOf(error) })
         }
       })
       .finally(() => (refollowing = undefined))
@@ -97,7 +96,7 @@ export function createStreamReader(settings: StreamReaderSettings): StreamReader
   return {
     async start() {
       await follow()
-      watch()
+      if (!isClosed) watch()
     },
     followAnew,
     async close() {
