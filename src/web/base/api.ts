@@ -40,6 +40,7 @@ export class ApiError extends Error {
 interface RequestOptions {
   body?: unknown
   signal?: AbortSignal
+  headers?: Readonly<Record<string, string>>
 }
 
 export interface ApiAnswer<T> {
@@ -72,7 +73,7 @@ function pause(time: number): Promise<void> {
 async function ask<T>(
   method: string,
   path: string,
-  { body, signal: abort }: RequestOptions,
+  { body, signal: abort, headers = {} }: RequestOptions,
 ): Promise<ApiAnswer<T>> {
   const deadline = AbortSignal.timeout(requestTime)
   let answer: Response
@@ -80,9 +81,8 @@ async function ask<T>(
     answer = await fetch(path, {
       method,
       signal: abort === undefined ? deadline : AbortSignal.any([abort, deadline]),
-      ...(body === undefined
-        ? {}
-        : { body: JSON.stringify(body), headers: { 'Content-Type': 'application/json' } }),
+      headers: { ...headers, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
   } catch (error) {
     if (abort?.aborted === true) throw error
@@ -110,8 +110,15 @@ export async function get<T>(path: string, abort?: AbortSignal): Promise<T> {
   return (await request<T>('GET', path, abort === undefined ? {} : { signal: abort })).body
 }
 
-export async function send<T>(method: 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown): Promise<T> {
-  return (await request<T>(method, path, body === undefined ? {} : { body })).body
+/** `revision`: the one that the plugin must still have; throws `revision_conflict` where it has moved on. */
+export async function send<T>(
+  method: 'POST' | 'PUT' | 'DELETE',
+  path: string,
+  body?: unknown,
+  revision?: number,
+): Promise<T> {
+  const headers: Record<string, string> = revision === undefined ? {} : { 'If-Match': `"${revision}"` }
+  return (await request<T>(method, path, body === undefined ? { headers } : { body, headers })).body
 }
 
 /** `/api/plugins/@ns/short`, with what follows. */

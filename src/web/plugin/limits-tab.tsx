@@ -5,6 +5,7 @@ import { momentOf } from '../base/words.ts'
 import { Failure, Loading } from '../parts/feedback.tsx'
 import { tell } from '../parts/notices.tsx'
 import { putPlugin } from '../store/plugins.ts'
+import { replaceSeen } from '../store/replace-seen.ts'
 import { useRemote } from '../store/remote.ts'
 import { limitName, limitText } from './limit-words.ts'
 
@@ -31,7 +32,13 @@ export function LimitsTab({ plugin }: { plugin: Plugin }) {
           textOf(name).trim() === '' ? [] : [[name, Number(textOf(name))]],
         ),
       )
-      putPlugin(await send<Plugin>('PUT', pluginApi(plugin.id, '/limits'), { limits }))
+      putPlugin(
+        await replaceSeen(
+          plugin,
+          (seen) => seen.limits.set,
+          (revision) => send<Plugin>('PUT', pluginApi(plugin.id, '/limits'), { limits }, revision),
+        ),
+      )
       // What has been typed meanwhile stays.
       setTyped((now) => new Map([...now].filter(([name, text]) => typed.get(name) !== text)))
       setFailure(undefined)

@@ -5,6 +5,7 @@ import type { ConfigCheck, Plugin } from '../base/types.ts'
 import { Empty, Failure } from '../parts/feedback.tsx'
 import { tell } from '../parts/notices.tsx'
 import { plugins, putPlugin } from '../store/plugins.ts'
+import { replaceSeen } from '../store/replace-seen.ts'
 import {
   type Difference,
   differences,
@@ -45,7 +46,11 @@ export function SettingsTab({ plugin }: { plugin: Plugin }) {
     if (problem !== '' || saving) return
     setSaving(true)
     try {
-      const saved = await send<Plugin>('POST', pluginApi(id, '/config'), { config })
+      const saved = await replaceSeen(
+        plugin,
+        (seen) => seen.config,
+        (revision) => send<Plugin>('POST', pluginApi(id, '/config'), { config }, revision),
+      )
       const now = draftOf(id)
       const shown = withDraft(plugins.peek()?.get(id)?.config ?? plugin.config, now)
       setDraft(saved, typedSince(shown, config, [...draft.keys(), ...now.keys()]))
