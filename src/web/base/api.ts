@@ -11,6 +11,18 @@ const requestTime = 120_000
  */
 const movingTime = 10_000
 
+/**
+ * How long a command is asked for again while nobody answers, in milliseconds: a host is back from a restart in seconds, and
+ * a phone in another network. It has a key, so that it acts once, and what came of it is told.
+ */
+const silentTime = 20_000
+/** The same in all, while a proxy has waited in vain: most do so for a minute, and an installation may take longer. */
+const commandTime = 300_000
+/** What a proxy answers for a host that has not done so in time; the second is that of a large one. */
+const lateStatuses: ReadonlySet<number> = new Set([504, 524])
+/** The same for a host that is not there. */
+const awayStatuses: ReadonlySet<number> = new Set([502, 503])
+
 /** The host wants a token that this browser has not given. */
 export const needsToken = signal(false)
 
@@ -53,17 +65,34 @@ export async function request<T>(
   path: string,
   options: RequestOptions = {},
 ): Promise<ApiAnswer<T>> {
-  const end = performance.now() + movingTime
+  const begin = performance.now()
+  let silentSince: number | undefined
   for (;;) {
     try {
       return await ask<T>(method, path, options)
     } catch (error) {
-      const isMoving = error instanceof ApiError && error.code === 'plugin_moving'
-      if (!isMoving || performance.now() > end) throw error
+      if (!(error instanceof ApiError)) throw error
+      const now = performance.now()
+      silentSince = error.code === 'late' ? undefined : (silentSince ?? now)
+      if (now > endOf(error.code, options, begin, silentSince)) throw error
       await pause(error.retryAfter ?? 1_000)
       options.signal?.throwIfAborted()
     }
   }
+}
+
+/** Until when it is asked again (of `performance.now`) after this failure. */
+function endOf(
+  code: string,
+  { headers = {} }: RequestOptions,
+  begin: number,
+  silentSince: number | undefined,
+): number {
+  if (code === 'plugin_moving') return begin + movingTime
+  if (headers['Idempotency-Key'] === undefined) return -Infinity
+  if (code === 'late') return begin + commandTime
+  const isAway = code === 'unreachable' || code === 'shutting_down'
+  return isAway && silentSince !== undefined ? silentSince + silentTime : -Infinity
 }
 
 function pause(time: number): Promise<void> {
@@ -76,7 +105,17 @@ async function ask<T>(
   { body, signal: abort, headers = {} }: RequestOptions,
 ): Promise<ApiAnswer<T>> {
   const deadline = AbortSignal.timeout(requestTime)
+  const unanswered = (status: number, isLate: boolean): ApiError =>
+    new ApiError(
+      status,
+      isLate ? 'late' : 'unreachable',
+      headers['Idempotency-Key'] === undefined
+        ? 'The host does not answer. It may be restarting; try again.'
+        : 'The host does not answer, so it is not known whether this was done. Look again when it is back.',
+    )
   let answer: Response
+  let content: unknown
+  let isJson: boolean
   try {
     answer = await fetch(path, {
       method,
@@ -84,12 +123,13 @@ async function ask<T>(
       headers: { ...headers, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
+    isJson = answer.headers.get('content-type')?.includes('json') ?? false
+    // The connection may break off in the middle of an answer, too.
+    content = isJson ? await answer.json() : await answer.text()
   } catch (error) {
     if (abort?.aborted === true) throw error
-    throw new ApiError(0, 'unreachable', 'The host does not answer. It may be restarting; try again.')
+    throw unanswered(0, deadline.aborted)
   }
-  const isJson = answer.headers.get('content-type')?.includes('json') ?? false
-  const content: unknown = isJson ? await answer.json() : await answer.text()
   if (answer.ok) return { body: content as T, headers: answer.headers }
   const problem = (isJson ? content : {}) as Partial<{
     code: string
@@ -97,6 +137,10 @@ async function ask<T>(
     title: string
     errors: ApiError['errors']
   }>
+  const isLate = lateStatuses.has(answer.status)
+  // Without a code it is no answer of the host's.
+  if (problem.code === undefined && (isLate || awayStatuses.has(answer.status)))
+    throw unanswered(answer.status, isLate)
   if (answer.status === 401) needsToken.value = true
   const text = problem.detail ?? problem.title ?? `The host answered ${answer.status}.`
   const seconds = Number(answer.headers.get('retry-after') ?? NaN)
@@ -110,15 +154,28 @@ export async function get<T>(path: string, abort?: AbortSignal): Promise<T> {
   return (await request<T>('GET', path, abort === undefined ? {} : { signal: abort })).body
 }
 
-/** `revision`: the one that the plugin must still have; throws `revision_conflict` where it has moved on. */
+/**
+ * A POST acts once, even if its answer is lost on the way and it has to be asked for again. `revision`: the one that the plugin
+ * must still have; throws `revision_conflict` where it has moved on.
+ */
 export async function send<T>(
   method: 'POST' | 'PUT' | 'DELETE',
   path: string,
   body?: unknown,
   revision?: number,
 ): Promise<T> {
-  const headers: Record<string, string> = revision === undefined ? {} : { 'If-Match': `"${revision}"` }
+  const headers: Record<string, string> = {
+    ...(method === 'POST' ? { 'Idempotency-Key': newKey() } : {}),
+    ...(revision === undefined ? {} : { 'If-Match': `"${revision}"` }),
+  }
   return (await request<T>(method, path, body === undefined ? { headers } : { body, headers })).body
+}
+
+/** Nobody else has the same. `crypto.randomUUID` is not there over plain HTTP. */
+function newKey(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))]
+    .map((byte) => byte.toString(16).padStart(2, '0'))
+    .join('')
 }
 
 /** `/api/plugins/@ns/short`, with what follows. */

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict'
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import type { Page } from 'playwright-core'
+import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
+import type { TestHost } from '../helpers/test-host.ts'
+import { until } from '../helpers/until.ts'
+import { heading, lamp, lampHost, options, runningLamp, useBrowser } from './web-fixture.ts'
+
+/** Commands and questions whose answer does not come back to the page: it was cut off on the way, or a proxy gave up. */
+
+const open = useBrowser()
+
+async function typesOfLamp(host: TestHost): Promise<string[]> {
+  const { body } = await host.request('GET', `/api/history`)
+  return body.events.filter(({ plugin }: any) => plugin === lamp).map(({ type }: { type: string }) => type)
+}
+
+async function installLamp(page: Page): Promise<void> {
+  await page.goto('/catalog')
+  await page.getByRole('button', { name: 'Install Fixture lamp' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Install', exact: true }).click()
+}
+
+test(
+  'an installation whose answer is lost on the way acts once, and the page says what came of it',
+  options,
+  async (context) => {
+    const host = await lampHost(context)
+    const { page } = await open(context, host)
+    let asked = 0
+    await page.route('**/api/plugins/install', async (route) => {
+      asked += 1
+      if (asked > 1) return route.continue()
+      assert.equal((await route.fetch()).status(), 201)
+      return route.abort('connectionreset')
+    })
+    await installLamp(page)
+    await page.getByText('Lamp 1.0.0 is installed.').waitFor()
+    assert.deepEqual(await typesOfLamp(host), ['PluginInstallRequested', 'PluginInstalled'])
+  },
+)
+
+test(
+  'an installation that takes longer than a proxy waits is followed to its end',
+  options,
+  async (context) => {
+    let release = (): void => undefined
+    const held = new Promise<void>((resolve) => (release = resolve))
+    const files: FileSystem = {
+      ...systemFileSystem,
+      async rename(from, to) {
+        if (String(to).endsWith('lamp')) await held
+        return systemFileSystem.rename(from, to)
+      },
+    }
+    const host = await lampHost(context, { files })
+    const { page } = await open(context, host)
+    let asked = 0
+    await page.route('**/api/plugins/install', async (route) => {
+      asked += 1
+      if (asked > 1) return route.continue()
+      // What the host answers, nobody hears.
+      void route.fetch().catch(() => undefined)
+      await until('the beginning', async () => (await typesOfLamp(host)).includes('PluginInstallRequested'))
+      const body = '<html><head><title>504 Gateway Time-out</title></head></html>'
+      return route.fulfill({ status: 504, contentType: 'text/html', body })
+    })
+    await installLamp(page)
+    await until('another try', () => Promise.resolve(asked > 1))
+    release()
+    await page.getByText('Lamp 1.0.0 is installed.').waitFor()
+    assert.deepEqual(await typesOfLamp(host), ['PluginInstallRequested', 'PluginInstalled'])
+  },
+)
+
+test('settings whose answer is lost are saved, and the page says so', options, async (context) => {
+  const host = await lampHost(context)
+  await runningLamp(host)
+  const { page } = await open(context, host)
+  await page.goto(`/plugins/${lamp}/settings`)
+  await page.getByRole('textbox', { name: 'Room' }).fill('cellar')
+  let asked = 0
+  await page.route('**/config', async (route) => {
+    asked += 1
+    if (asked > 1) return route.continue()
+    assert.equal((await route.fetch()).status(), 200)
+    return route.abort('connectionreset')
+  })
+  await page.getByRole('button', { name: 'Save and reload' }).click()
+  await page.getByText('Saved, and Lamp is running with it.').waitFor()
+  assert.equal((await typesOfLamp(host)).filter((type) => type === 'PluginConfigured').length, 2)
+})
+
+/** A way to the host on which the first answer with these words breaks off behind them. */
+async function breakingWay(context: TestContext, host: TestHost, words: string): Promise<string> {
+  const { hostname, port } = new URL(host.url)
+  const sockets = new Set<Socket>()
+  let broken = false
+  const server = createServer((near) => {
+    const far = connect(Number(port), hostname)
+    for (const socket of [near, far]) {
+      sockets.add(socket)
+      socket.on('error', () => socket.destroy())
+    }
+    near.on('data', (bytes) => far.write(bytes)).on('close', () => far.destroy())
+    far.on('close', () => near.destroy())
+    far.on('data', (bytes) => {
+      const at = broken ? -1 : bytes.indexOf(words)
+      if (at < 0) near.write(bytes)
+      else {
+        broken = true
+        near.end(bytes.subarray(0, at + words.length))
+      }
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  context.after(() => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test('an answer that breaks off in the middle is told in words, and read again', options, async (context) => {
+  const token = 'a-long-token-for-this-test-alone'
+  const host = await lampHost(context, { settings: { token } })
+  const { page } = await open(context, { url: await breakingWay(context, host, '"limits":[') })
+  await page.goto('/plugins')
+  await page.getByLabel('Token of this host').fill(token)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByText('Live', { exact: true }).waitFor()
+  await host.request('POST', '/api/plugins/install', { body: { fullId: lamp } })
+  await page.getByRole('link', { name: 'Lamp', exact: true }).click()
+  await heading(page, 'Lamp').waitFor()
+  await page.getByRole('link', { name: 'Limits', exact: true }).click()
+  const failure = page.getByRole('alert')
+  assert.match(await failure.innerText(), /The host does not answer. It may be restarting; try again./)
+  await failure.getByRole('button', { name: 'Try again' }).click()
+  await page.getByRole('button', { name: 'Save the limits' }).waitFor()
+})
