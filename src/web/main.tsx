@@ -2,7 +2,7 @@ import { render } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { needsToken } from './base/api.ts'
 import { followLinks, go, place } from './base/router.ts'
-import { connections, followTabs, openStream } from './base/stream.ts'
+import { connections, followTabs, openStream, watchStream } from './base/stream.ts'
 import { applyTheme } from './base/theme.ts'
 import { CatalogPage } from './pages/catalog-page.tsx'
 import { HistoryPage } from './pages/history-page.tsx'
@@ -100,6 +100,7 @@ connections.subscribe((count) => {
 applyTheme()
 followLinks()
 followTabs()
+watchStream()
 followPlugins()
 followJournal()
 followEmittedEvents()

@@ -74,6 +74,38 @@ test('values are those of the host again after a break in which they changed', o
   }
 })
 
+test(
+  'a connection that was forgotten on the way is noticed, and what happened meanwhile is shown',
+  options,
+  async (context) => {
+    const host = await lampHost(context, { settings: { token } })
+    await runningLamp(host)
+    const proxy = await createTcpProxy(context, host.url)
+    const { page } = await open(context, host)
+    await page.clock.install({ time: '2026-01-05T10:00:00' })
+    // The stream alone goes that way: what else a browser has open is not to be of account.
+    await page.route('**/api/events**', (route) => {
+      const address = new URL(route.request().url())
+      address.port = String(proxy.port)
+      return route.continue({ url: address.href })
+    })
+    await page.goto(`/plugins/${lamp}/settings`)
+    await logIn(page)
+    proxy.forget()
+    const path = `/api/plugins/${lamp}`
+    await host.request('POST', `${path}/config`, { body: { config: { room: 'cellar' } } })
+    await host.request('POST', `${path}/toggle`, { body: { enabled: false } })
+    // As if it had slept.
+    await page.clock.fastForward('01:00:00')
+    await page.locator('.page-state .chip', { hasText: 'Off' }).waitFor()
+    assert.equal(await page.getByRole('textbox', { name: 'Room' }).inputValue(), 'cellar')
+    await page.getByRole('link', { name: 'Events', exact: true }).click()
+    await page
+      .getByText(/This page was not connected from 10:0\d:\d\d to 11:0\d:\d\d: what was emitted/)
+      .waitFor()
+  },
+)
+
 test('what a plugin adds later is there without a reload', options, async (context) => {
   const host = await lampHost(context, { plugins: [meter] })
   await running(host, '@fixtures/meter')

@@ -6,6 +6,11 @@ export interface TcpProxy {
   readonly port: number
   /** Nothing passes any more, in either direction, on connections that there are and on new ones. */
   hold(): void
+  /**
+   * Connections that there are stay open, and nothing comes through them any more, as through a router that has forgotten
+   * them; new ones are as before.
+   */
+  forget(): void
   /** What was held back goes on, and all that follows. */
   pass(): void
   /** Ends all connections, and every new one until `pass`. */
@@ -60,6 +65,9 @@ export async function createTcpProxy(context: TestContext, target: string): Prom
     port: (server.address() as AddressInfo).port,
     hold() {
       mode = 'hold'
+      for (const socket of sockets) socket.pause()
+    },
+    forget() {
       for (const socket of sockets) socket.pause()
     },
     pass() {

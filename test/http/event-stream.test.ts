@@ -285,6 +285,15 @@ test('a quiet stream is kept alive every fifteen seconds, and its timer goes wit
   assert.equal(clock.waiting, 0)
 })
 
+test('who asks for it hears by an event that a quiet stream is still there', async () => {
+  const { http, clock } = await streamOf()
+  const reader = await readEvents(`${http.url}/api/events?beats=true`)
+  await reader.next()
+  clock.advance(15_000)
+  assert.deepEqual(await reader.next(), { event: 'beat', data: {} })
+  await http.close()
+})
+
 test('an event that is larger than what may wait for a client is delivered, and what follows it', async () => {
   const { http, announce } = await streamOf()
   const reader = await readEvents(`${http.url}/api/events`)

@@ -11,7 +11,7 @@ export function eventRoutes(lifecycle: LifecycleFacade, events: EventStream): Ro
       method: 'GET',
       path: '/api/events',
       summary:
-        'What happens, as server-sent events: lifecycle, log, event, object, sensor, control, exposure, exposed',
+        'What happens, as server-sent events: lifecycle, log, event, object, sensor, control, exposure, exposed; with beats=true also beat, every 15 s',
       query: EventsQuery,
       answers: { 200: null },
       produces: ['text/event-stream'],
@@ -23,6 +23,7 @@ export function eventRoutes(lifecycle: LifecycleFacade, events: EventStream): Ro
         events.open(context, {
           ...(after === undefined ? {} : { after }),
           ...(plugin === undefined ? {} : { plugin }),
+          beats: query.beats === 'true',
         })
         return undefined
       },

@@ -19,10 +19,15 @@ const resumePage = 500
 /** What a browser waits before it connects again, in milliseconds. */
 const retryDelay = 2_000
 
+const beatText = 'event: beat\ndata: {}\n\n'
+
 /** `GET /api/events`: what the host announces, as server-sent events. */
 export interface EventStream {
-  /** Takes the connection over. `after` is the last event that the client has seen. */
-  open(context: Context, options: { plugin?: string; after?: number }): void
+  /**
+   * Takes the connection over. `after` is the last event that the client has seen. `beats`: a program to which its reader of
+   * streams shows no comments hears by an event that the connection is still there.
+   */
+  open(context: Context, options: { plugin?: string; after?: number; beats?: boolean }): void
   /** How many are connected. */
   readonly clients: number
   /** Ends all streams. Idempotent. */
@@ -33,6 +38,7 @@ interface Client {
   response: ServerResponse
   backlog: Backlog
   plugin: string | undefined
+  beats: boolean
   /** Number of the last lifecycle event that was sent or is not wanted. */
   lastSeq: number
   /** Missed events are still being sent; those that happen now follow from the journal. */
@@ -99,7 +105,7 @@ export function createEventStream(settings: {
 
   function beat(): void {
     heartbeat = clock.schedule(heartbeatInterval, () => {
-      for (const client of clients) write(client, ': still here\n\n')
+      for (const client of clients) write(client, client.beats ? beatText : ': still here\n\n')
       beat()
     })
   }
@@ -112,7 +118,7 @@ export function createEventStream(settings: {
   }
 
   return {
-    open(context, { plugin, after }) {
+    open(context, { plugin, after, beats = false }) {
       if (closed)
         throw new Problem('shutting_down', 'The host is shutting down; connect again when it is back.')
       const response = context.res
@@ -132,6 +138,7 @@ export function createEventStream(settings: {
         response,
         backlog: createBacklog(clientBufferLimit, () => response.writableLength),
         plugin,
+        beats,
         // A number from the future is of another journal: there is nothing to resume from it.
         lastSeq: Math.min(after ?? lastSeq, lastSeq),
         resuming: after !== undefined,

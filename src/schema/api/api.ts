@@ -105,7 +105,12 @@ export const CatalogQuery = Type.Object({
   q: searchText,
   repository: Type.Optional(Type.String({ minLength: 1, maxLength: 128 })),
 })
-export const EventsQuery = Type.Object({ plugin: pluginFilter, lastEventId: after })
+export const EventsQuery = Type.Object({
+  plugin: pluginFilter,
+  lastEventId: after,
+  /** Of a stream where nothing happens an event is sent, too: pages see no comments. */
+  beats: Type.Optional(Type.Union([Type.Literal('true'), Type.Literal('false')])),
+})
 export const MachineQuery = Type.Object({
   format: Type.Optional(Type.Union([Type.Literal('json'), Type.Literal('mermaid'), Type.Literal('scxml')])),
 })

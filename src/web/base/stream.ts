@@ -24,6 +24,13 @@ const collectTime = 100
 const batchLimit = 500
 /** Wait before another try when the browser has given up by itself, in milliseconds. */
 const retryTime = 2_000
+/**
+ * After so long without a word, in milliseconds, a connection is taken for gone: the host says something every 15 s. Of one that was
+ * forgotten on the way, as while a phone slept or changed its network, the browser may not hear for hours.
+ */
+const silenceLimit = 40_000
+/** How often that is looked at, in milliseconds. */
+const lookInterval = 5_000
 
 export const connection = signal<Connection>('connecting')
 /** Counts the connections: who shows what is not resumed (logs, values) reads it again. */
@@ -35,6 +42,13 @@ let planned = false
 let source: EventSource | undefined
 let isGivenUp = false
 let lastSeq: number | undefined
+/** When the present connection was begun, or something came by it, in milliseconds since 1970: other clocks stand still in sleep. */
+let heardAt = 0
+
+/** When something was heard of the host last, in milliseconds since 1970. */
+export function lastHeard(): number {
+  return heardAt
+}
 
 /** Listens to batches of announcements; a batch is one change of the page. Returns the way to stop. */
 export function onAnnouncements(listener: (announcements: readonly Announcement[]) => void): () => void {
@@ -47,10 +61,16 @@ export function openStream(after: number | undefined): void {
   lastSeq = after ?? lastSeq
   isGivenUp = false
   source?.close()
-  const opened = new EventSource(`/api/events${lastSeq === undefined ? '' : `?lastEventId=${lastSeq}`}`)
+  const resumed = lastSeq === undefined ? '' : `&lastEventId=${lastSeq}`
+  const opened = new EventSource(`/api/events?beats=true${resumed}`)
   source = opened
+  heardAt = Date.now()
   tellTabs(true)
+  opened.addEventListener('beat', () => {
+    heardAt = Date.now()
+  })
   opened.addEventListener('open', () => {
+    heardAt = Date.now()
     batch(() => {
       connection.value = 'connected'
       connections.value += 1
@@ -78,6 +98,19 @@ export function openStream(after: number | undefined): void {
   }
 }
 
+/** Connects anew where nothing has come for too long. */
+export function watchStream(): void {
+  setInterval(() => {
+    if (source === undefined || needsToken.peek()) return
+    const silence = Date.now() - heardAt
+    // A clock that was set back says nothing.
+    if (silence < 0) heardAt = Date.now()
+    if (silence <= silenceLimit) return
+    connection.value = 'disconnected'
+    openStream(undefined)
+  }, lookInterval)
+}
+
 /** Leaves the connection to other tabs while nobody looks at this one. What is missed comes with the next stream. */
 export function followTabs(): void {
   shareConnections({
@@ -87,6 +120,7 @@ export function followTabs(): void {
       source.close()
       source = undefined
       isGivenUp = true
+      heardAt = Date.now()
       connection.value = 'connecting'
       tellTabs(false)
     },
@@ -106,6 +140,7 @@ async function tryAgain(refused: EventSource): Promise<void> {
 }
 
 function collect(announcement: Announcement): void {
+  heardAt = Date.now()
   waiting.push(announcement)
   if (waiting.length >= batchLimit) tellListeners()
   else if (!planned) {

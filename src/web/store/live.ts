@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
-import { connection, onAnnouncements } from '../base/stream.ts'
+import { connection, lastHeard, onAnnouncements } from '../base/stream.ts'
 
 /** What plugins have emitted since this page was opened. */
 
@@ -36,7 +36,8 @@ export function followEmittedEvents(): void {
   let wasConnected = false
   connection.subscribe((now) => {
     const isConnected = now === 'connected'
-    if (wasConnected && !isConnected) lostAt = Date.now()
+    // That it is lost may be noticed long after.
+    if (wasConnected && !isConnected) lostAt = lastHeard()
     if (isConnected && lostAt !== undefined) {
       gaps.value = [...gaps.peek(), { from: lostAt, to: Date.now() }].slice(-keptGaps)
       lostAt = undefined
