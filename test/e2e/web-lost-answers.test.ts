@@ -92,6 +92,23 @@ test('settings whose answer is lost are saved, and the page says so', options, a
   assert.equal((await typesOfLamp(host)).filter((type) => type === 'PluginConfigured').length, 2)
 })
 
+test('a change whose reading is lost on the way is read again', options, async (context) => {
+  const host = await lampHost(context)
+  await runningLamp(host)
+  const { page } = await open(context, host)
+  await page.goto(`/plugins/${lamp}/settings`)
+  await page.getByText('Live', { exact: true }).waitFor()
+  let lost = 0
+  await page.route(/\/api\/plugins(\/@fixtures\/lamp)?$/, (route) => {
+    lost += 1
+    return lost > 2 ? route.continue() : route.abort('connectionreset')
+  })
+  await host.request('POST', `/api/plugins/${lamp}/config`, { body: { config: { room: 'cellar' } } })
+  await until('the other room', async () => {
+    return (await page.getByRole('textbox', { name: 'Room' }).inputValue()) === 'cellar'
+  })
+})
+
 /** A way to the host on which the first answer with these words breaks off behind them. */
 async function breakingWay(context: TestContext, host: TestHost, words: string): Promise<string> {
   const { hostname, port } = new URL(host.url)

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { ApiError, get, pluginApi } from '../base/api.ts'
+import { ApiError, get, needsToken, pluginApi } from '../base/api.ts'
 import { onAnnouncements } from '../base/stream.ts'
 import type { JournalEvent, Plugin, PluginState } from '../base/types.ts'
 import { fleet } from './host.ts'
@@ -10,6 +10,8 @@ import { fleet } from './host.ts'
 const manyChanged = 4
 /** How long changes are collected before plugins are read again, in milliseconds. */
 const collectTime = 150
+/** After how long those that could not be read are asked for again, in milliseconds. */
+const retryTime = 2_000
 
 export const plugins = signal<ReadonlyMap<string, Plugin> | undefined>(undefined)
 export const pluginsError = signal('')
@@ -23,13 +25,16 @@ const lookInterval = 5_000
 const changed = new Set<string>()
 let planned = false
 
-export async function loadPlugins(): Promise<void> {
+/** Answers whether they could be read. */
+export async function loadPlugins(): Promise<boolean> {
   try {
     const answer = await get<{ plugins: Plugin[] }>('/api/plugins')
     plugins.value = new Map(answer.plugins.map((plugin) => [plugin.id, plugin]))
     pluginsError.value = ''
+    return true
   } catch (error) {
     pluginsError.value = error instanceof Error ? error.message : String(error)
+    return false
   }
 }
 
@@ -43,11 +48,15 @@ export function removePlugin(id: string): void {
   if (next.delete(id)) plugins.value = next
 }
 
-export async function readPlugin(id: string): Promise<void> {
+/** Answers whether it is known now how it is. */
+export async function readPlugin(id: string): Promise<boolean> {
   try {
     putPlugin(await get<Plugin>(pluginApi(id)))
+    return true
   } catch (error) {
-    if (error instanceof ApiError && error.status === 404) removePlugin(id)
+    if (!(error instanceof ApiError) || error.status !== 404) return false
+    removePlugin(id)
+    return true
   }
 }
 
@@ -77,10 +86,15 @@ export function followPlugins(): void {
 async function readChanged(): Promise<void> {
   const ids = [...changed]
   changed.clear()
-  if (ids.length >= manyChanged) await loadPlugins()
-  else await Promise.all(ids.map(readPlugin))
+  const read =
+    ids.length >= manyChanged
+      ? Array<boolean>(ids.length).fill(await loadPlugins())
+      : await Promise.all(ids.map(readPlugin))
+  // The stream tells of a change once. After a login all are read.
+  const unread = needsToken.peek() ? [] : ids.filter((_, index) => read[index] === false)
+  for (const id of unread) changed.add(id)
   planned = changed.size > 0
-  if (planned) setTimeout(() => void readChanged(), collectTime)
+  if (planned) setTimeout(() => void readChanged(), unread.length > 0 ? retryTime : collectTime)
 }
 
 /** The state at once; all else when the plugin has been read. */
