@@ -5,6 +5,7 @@ import type { LookupFunction, Socket } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { canonicalAddress, kindOfAddress } from '../base/network/ip-address.ts'
+import { SourceError } from './source.ts'
 
 /** Milliseconds for which a connection is kept for the next file. */
 const keptIdle = 4_000
@@ -83,6 +84,8 @@ export function createHttpGet({ lookup, isPublic }: Network): HttpGet {
         if (reason !== undefined) asked.destroy(reason)
       })
       asked.once('error', reject)
+      // One that answers in another protocol, which nobody asked for: Node ends the connection, and says no more.
+      asked.once('close', () => reject(new SourceError('it goes over to another protocol; check the server')))
       asked.once('response', (response) =>
         resolve({
           status: response.statusCode ?? 0,
