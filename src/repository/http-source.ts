@@ -77,12 +77,15 @@ export function createHttpSource(url: string, options: HttpSourceOptions): Sourc
   ): Promise<Response> {
     let address = start
     let headers = given
+    // An index may have moved. What is fetched at the same time is of the one that was read before.
+    let place = path === indexFile ? undefined : home
     for (let count = 0; ; count += 1) {
       const here = address
       const refuse = (found: string): Error | undefined =>
-        home === 'internet' && !network.isPublic(found) ? intoLocalNetwork(here, count > 0) : undefined
+        place === 'internet' && !network.isPublic(found) ? intoLocalNetwork(here, count > 0) : undefined
       const response = await httpGet(address, { headers, signal, refuse })
-      if (count === 0) home ??= response.public ? 'internet' : 'local'
+      if (count === 0) place ??= response.public ? 'internet' : 'local'
+      if (path === indexFile) home = place
       if (!redirectStatuses.has(response.status)) return response
       response.body.destroy()
       if (count === limits.redirects)
@@ -110,7 +113,6 @@ export function createHttpSource(url: string, options: HttpSourceOptions): Sourc
       return bytes
     },
     async readIndex(known, signal) {
-      home = undefined
       const { status, bytes, headers } = await get(indexFile, { limit: limits.indexBytes, signal, known })
       if (status === 304 && known !== undefined) return 'unchanged'
       if (status === 404 || status === 410) {

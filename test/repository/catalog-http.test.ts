@@ -450,6 +450,39 @@ test('a name that leads elsewhere once its index was read leads nowhere', async 
   assert.equal(server.requests.length, 1)
 })
 
+test('nor does it while the index is read once more', async (context) => {
+  const names = { 'plugins.example': '127.0.0.1' }
+  const { network } = pretended(names)
+  let whenAnswered = (): void => undefined
+  const isPublic = (address: string): boolean => {
+    setImmediate(whenAnswered)
+    return network.isPublic(address)
+  }
+  const { catalog } = await createStage(context, { network: { ...network, isPublic } })
+  const tree = clockRepository()
+  const manifest = tree['clock/plugin.json'] ?? ''
+  let finish = (): void => undefined
+  const server = await startServer(context, (request, response) => {
+    response.setHeader('connection', 'close')
+    if (request.url === '/clock/plugin.json') {
+      // The rest of it waits for the second look at the index, which gets no answer.
+      whenAnswered = () => {
+        whenAnswered = () => undefined
+        void catalog.check(repository).catch(() => undefined)
+      }
+      finish = () => void response.end(manifest.slice(1))
+      response.write(manifest.slice(0, 1))
+    } else if (server.requests.length === 1) serve(tree)(request, response)
+    else {
+      names['plugins.example'] = '127.0.0.2'
+      finish()
+    }
+  })
+  const repository = at(`http://plugins.example:${new URL(server.url).port}/`)
+  const { message } = await problemOf(catalog.stage(repository, clockPlugin))
+  assert.match(message, /leads into a local network or to this machine now/)
+})
+
 test('a repository in a local network may lead to another server there', async (context) => {
   const { catalog } = await createStage(context, pretended({ 'nas.example': '127.0.0.2' }))
   const tree = clockRepository()
