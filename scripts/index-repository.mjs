@@ -26,7 +26,8 @@ if (!existsSync(folder)) fail(`There is no folder ${folder}`)
 
 function readJson(path) {
   try {
-    return JSON.parse(readFileSync(path, 'utf8'))
+    // An editor may have put a byte order mark before it.
+    return JSON.parse(readFileSync(path, 'utf8').replace(/^\uFEFF/, ''))
   } catch (error) {
     return fail(`${path} cannot be used: ${error.message}`)
   }
@@ -46,9 +47,9 @@ function entryOf(path) {
   const lists = [manifest?.files ?? [], manifest?.docs ?? []]
   if (manifest === null || !lists.every(Array.isArray))
     fail(`${place} is no manifest: see docs/plugin-api.md`)
-  const files = manifest.files ?? ['init.lua']
-  const documents = (manifest.docs ?? []).map((document) => document.file ?? document)
-  const fetched = ['plugin.json', ...files, ...documents]
+  const files = namesOf(manifest.files ?? ['init.lua'])
+  // The entry is one of them, whether the manifest names it or not.
+  const fetched = new Set(['plugin.json', ...files, ...namesOf(manifest.docs ?? []), 'init.lua'])
   return {
     id: manifest.id,
     name: manifest.name,
@@ -60,8 +61,16 @@ function entryOf(path) {
     minHostVersion: manifest.minHostVersion,
     files,
     permissions: manifest.permissions,
-    sha256: Object.fromEntries(fetched.map((file) => [file, sha256(join(folder, path, file))])),
+    sha256: Object.fromEntries([...fetched].map((file) => [file, sha256(join(folder, path, file))])),
   }
+}
+
+/** As a host calls them: null is nothing, and `./init.lua` is `init.lua`. */
+function namesOf(list) {
+  return list
+    .map((item) => item?.file ?? item)
+    .filter((name) => typeof name === 'string')
+    .map((name) => name.replace(/^(\.\/+)+/, ''))
 }
 
 /** What stands above the list of an index that is not there yet. */

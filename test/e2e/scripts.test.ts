@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { startTestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
 const root = join(import.meta.dirname, '..', '..')
@@ -72,4 +73,31 @@ test('a repository whose files are not there, or no manifests, cannot be indexed
     assert.equal(status, 1)
     assert.match(stderr, sentence)
   }
+})
+
+test('an index has the hash of every file that a host fetches, however the manifest names them', async (t) => {
+  const folder = await temporaryDirectory(t)
+  await mkdir(join(folder, 'lamp', 'doc'), { recursive: true })
+  const manifest = {
+    ...{ id: 'lamp', name: 'Lamp', version: '1.0' },
+    ...{ files: ['./a.lua', null], docs: ['./README.md', { file: './doc/b.md' }, null] },
+  }
+  const files = ['plugin.json', 'init.lua', 'a.lua', 'README.md', 'doc/b.md']
+  for (const file of files) await writeFile(join(folder, 'lamp', file), '-- as it was published')
+  await writeFile(join(folder, 'lamp', 'plugin.json'), `\uFEFF${JSON.stringify(manifest)}`)
+  assert.deepEqual(run('scripts/index-repository.mjs', folder), { status: 0, stderr: '' })
+
+  const host = await startTestHost({ hostFile: { repositories: [{ name: 'mine', url: folder }] } })
+  t.after(() => host.close())
+  const { namespace } = JSON.parse(await readFile(join(folder, 'plugins.json'), 'utf8'))
+  const body = { fullId: `@${namespace}/lamp` }
+  for (const file of files) {
+    const place = join(folder, 'lamp', file)
+    const before = await readFile(place, 'utf8')
+    await writeFile(place, `${before} `)
+    const refused = await host.request('POST', '/api/plugins/install', { body })
+    assert.deepEqual([file, refused.status, refused.body.code], [file, 422, 'integrity_mismatch'])
+    await writeFile(place, before)
+  }
+  assert.equal((await host.request('POST', '/api/plugins/install', { body })).status, 201)
 })
