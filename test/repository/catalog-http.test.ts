@@ -97,6 +97,27 @@ test('the catalog asks a server once in half a minute, and an installation alway
   assert.equal(asked(), 3)
 })
 
+test('an index that is put back with an older time is read, from a server that knows nothing but times', async (context) => {
+  const { catalog } = await createStage(context)
+  const published = { tree: clockRepository('2.0.0'), time: Date.UTC(2026, 1, 2) }
+  const server = await startServer(context, (request, response) => {
+    const known = request.headers['if-modified-since']
+    if (known !== undefined && published.time <= Date.parse(known)) return void response.writeHead(304).end()
+    response.setHeader('last-modified', new Date(published.time).toUTCString())
+    serve(published.tree)(request, response)
+  })
+  const versionOf = async (): Promise<string> => {
+    const { version } = (await catalog.preview(at(server.url), clockPlugin)).manifest
+    const [offer] = await catalog.offers([at(server.url)])
+    return `${version} ${offer?.version}`
+  }
+  assert.equal(await versionOf(), '2.0.0 2.0.0')
+  Object.assign(published, { tree: clockRepository('1.0.0'), time: Date.UTC(2026, 1, 1) })
+  assert.equal(await versionOf(), '1.0.0 1.0.0')
+  Object.assign(published, { tree: clockRepository('1.0.1') })
+  assert.equal(await versionOf(), '1.0.1 1.0.1')
+})
+
 test('a repository that failed is asked again, and one that fails is left out of the offers', async (context) => {
   const { catalog } = await createStage(context)
   const server = await startServer(context, (_, response) => void response.writeHead(503).end())
