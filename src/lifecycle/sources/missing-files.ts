@@ -37,13 +37,31 @@ export async function restoreMissingFiles(
       data: { indexVersion, repository, ...data, source, ...leavingSecrets(context, id) },
     }
     await journal.append([fact], by)
-    if (version === unknownVersion || version === data.version) return
+    if (version === unknownVersion) return
+    if (version === data.version) {
+      tellChanges(data)
+      return
+    }
     const sentence = `Version ${version} could not be had any more; this is ${data.version}`
     logger.warn('Another version takes the place of missing files', {
       plugin: id,
       wanted: version,
       found: data.version,
     })
+    context.effects.say(id, 'warn', sentence)
+  }
+
+  /** A version may have been published anew, and what is kept may have been edited: nobody is asked before it runs. */
+  function tellChanges({ integrity }: Pick<Release, 'integrity'>): void {
+    const before = wanted.integrity
+    const files = Object.keys({ ...before, ...integrity }).filter((file) => before[file] !== integrity[file])
+    if (!isKnown || files.length === 0) return
+    logger.warn('Other files of the same version take the place of missing ones', {
+      plugin: id,
+      version,
+      files,
+    })
+    const sentence = `The files of version ${version} were missing, and what takes their place is not all as it was installed: ${files.join(', ')}`
     context.effects.say(id, 'warn', sentence)
   }
 

@@ -110,6 +110,25 @@ test('where only another version can be had, that is a fact, and the version tha
   )
 })
 
+test('files of the same version that are not those of before are named in the log of the plugin', async (context) => {
+  const host = await start(context)
+  await command(host, 'install', { fullId: '@fixtures/probe' })
+  await command(host, 'probe/toggle')
+  const warnings = async (): Promise<string[]> =>
+    (await host.request('GET', '/api/plugins/probe/logs?level=warn')).body.logs.map(
+      ({ message }: { message: string }) => message,
+    )
+  await removeFolder(host)
+  await command(host, 'probe/reload')
+  assert.deepEqual(await warnings(), [])
+  await host.publish([{ ...probe('1.0.0'), lua: `${probe('1.0.0').lua} -- published anew` }])
+  await removeFolder(host)
+  await command(host, 'probe/reload')
+  assert.deepEqual(await warnings(), [
+    'The files of version 1.0.0 were missing, and what takes their place is not all as it was installed: init.lua',
+  ])
+})
+
 test('missing files come from a version that is kept before anybody is asked', async (context) => {
   const host = await start(context)
   await command(host, 'install', { fullId: '@fixtures/probe' })
