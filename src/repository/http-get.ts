@@ -5,6 +5,7 @@ import type { LookupFunction, Socket } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { canonicalAddress, kindOfAddress } from '../base/network/ip-address.ts'
+import { systemErrorCode } from '../base/problem.ts'
 import { SourceError } from './source.ts'
 
 /** Milliseconds for which a connection is kept for the next file. */
@@ -48,14 +49,18 @@ const decoders: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>
   br: createBrotliDecompress,
 }
 
+/** How a connection that was kept fails when the server has closed it. */
+const staleCodes: ReadonlySet<string | undefined> = new Set(['ECONNRESET', 'EPIPE'])
+
 export function createHttpGet({ lookup, isPublic }: Network): HttpGet {
   const agents = {
     'http:': new Agent({ keepAlive: true, timeout: keptIdle }),
     'https:': new SecureAgent({ keepAlive: true, timeout: keptIdle }),
   }
 
-  return (address, { headers, signal, refuse }) =>
+  const ask = (address: URL, options: GetOptions, kept: boolean): Promise<Response> =>
     new Promise((resolve, reject) => {
+      const { headers, signal, refuse } = options
       const literal = canonicalAddress(address.hostname)
       const refusal = literal === undefined ? undefined : refuse(literal)
       if (refusal !== undefined) {
@@ -72,8 +77,9 @@ export function createHttpGet({ lookup, isPublic }: Network): HttpGet {
         })
       }
       const secure = address.protocol === 'https:'
+      let answered = false
       const asked = (secure ? requestSecurely : request)(address, {
-        agent: agents[secure ? 'https:' : 'http:'],
+        agent: kept && agents[secure ? 'https:' : 'http:'],
         headers: { ...headers, 'accept-encoding': 'gzip, deflate, br' },
         lookup: guardedLookup,
         signal,
@@ -83,19 +89,27 @@ export function createHttpGet({ lookup, isPublic }: Network): HttpGet {
         const reason = socket.remoteAddress === undefined ? undefined : refuse(socket.remoteAddress)
         if (reason !== undefined) asked.destroy(reason)
       })
-      asked.once('error', reject)
+      asked.once('error', (error) => {
+        // The server closed it at that moment, or closes each without saying so.
+        const isStale = !answered && asked.reusedSocket && staleCodes.has(systemErrorCode(error))
+        if (isStale && !signal.aborted) resolve(ask(address, options, false))
+        else reject(error)
+      })
       // One that answers in another protocol, which nobody asked for: Node ends the connection, and says no more.
       asked.once('close', () => reject(new SourceError('it goes over to another protocol; check the server')))
-      asked.once('response', (response) =>
+      asked.once('response', (response) => {
+        answered = true
         resolve({
           status: response.statusCode ?? 0,
           headers: plainHeaders(response),
           body: decoded(response),
           public: isPublic(response.socket.remoteAddress ?? ''),
-        }),
-      )
+        })
+      })
       asked.end()
     })
+
+  return (address, options) => ask(address, options, true)
 }
 
 function plainHeaders({ headers }: IncomingMessage): Response['headers'] {

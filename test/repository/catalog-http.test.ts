@@ -262,6 +262,18 @@ test('a server that answers with anything but HTTP is told of', async (context) 
   assert.match(message, /against the rules of HTTP|ended too early/)
 })
 
+test('a server that closes each connection without saying so is asked once more by another one', async (context) => {
+  const { catalog } = await createStage(context)
+  const used = new WeakSet()
+  const server = await startServer(context, (request, response) => {
+    if (used.has(request.socket)) return void request.socket.destroy()
+    used.add(request.socket)
+    serve(clockRepository())(request, response)
+  })
+  const { manifest } = await catalog.preview(at(server.url), clockPlugin)
+  assert.equal(manifest.version, '1.0.0')
+})
+
 test('a server that nobody runs is told of', async (context) => {
   const { catalog } = await createStage(context)
   const server = await startServer(context, serve({}))
