@@ -83,6 +83,9 @@ export async function chooseByPlugin(
       `${fullId} is in ${names}; name the repository to install from.`,
     )
   }
+  // Nobody else is asked for what is theirs, so it is this one that counts.
+  const unreadHolder = failures.find(({ repository }) => repository.name === holder)
+  if (unreadHolder !== undefined) throw unreadHolder.error
   if (repositories.length === 0) {
     throw new Problem('plugin_not_in_repository', 'No repository is configured; add one first.')
   }

@@ -134,6 +134,19 @@ test('who had a namespace first is known after a restart, though its repository 
   assert.equal(await install(stage, 'lamp'), 'fixtures')
 })
 
+test('that the repository which has the namespace cannot be read is told, whatever others can be', async (context) => {
+  const stage = await start(context)
+  await add(stage, 'other', [plugin('sun')], 'other')
+  await rename(stage.host.repository, stage.folder('away'))
+  assert.equal(await install(stage, 'lamp'), 'repository_unreachable')
+  const { body } = await stage.host.request('POST', '/api/plugins/install', {
+    body: { fullId: '@fixtures/lamp' },
+  })
+  assert.match(body.detail, /^The repository "fixtures" \(.*\) cannot be read: there is no such folder/)
+  await rename(stage.folder('away'), stage.host.repository)
+  assert.equal(await install(stage, 'lamp'), 'fixtures')
+})
+
 test('of repositories that are read for the first time together, the first in the list has the namespace', async (context) => {
   const probe = await start(context)
   await writeFixtureRepository(probe.folder('second'), [plugin('lamp'), plugin('extra')])
