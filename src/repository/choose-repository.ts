@@ -46,21 +46,22 @@ export async function chooseByPlugin(
   lastNamespace: (repository: RepositorySettings) => string | undefined,
 ): Promise<RepositorySettings> {
   const failures: { repository: RepositorySettings; error: unknown }[] = []
-  const offers = await Promise.all(
-    repositories.map(async (repository) => {
-      try {
-        const { byPlugin, unusable } = await open(repository)
-        // One that lists it wrongly is chosen too: `stage` then says what is wrong.
-        return byPlugin.has(fullId) || unusable.some((entry) => entry.fullId === fullId)
-      } catch (error) {
-        failures.push({ repository, error })
-        return false
-      }
-    }),
-  )
+  const looks = repositories.map(async (repository) => {
+    try {
+      const { byPlugin, unusable } = await open(repository)
+      // One that lists it wrongly is chosen too: `stage` then says what is wrong.
+      return byPlugin.has(fullId) || unusable.some((entry) => entry.fullId === fullId)
+    } catch (error) {
+      failures.push({ repository, error })
+      return false
+    }
+  })
+  const holding = repositories.findIndex((repository) => repository.name === holder)
+  const own = repositories[holding]
+  // What others have does not matter then, nor how long they take to tell.
+  if (own !== undefined && (await looks[holding]) === true) return own
+  const offers = await Promise.all(looks)
   const offering = repositories.filter((_, position) => offers[position])
-  const holding = offering.find((repository) => repository.name === holder)
-  if (holding !== undefined) return holding
   const [first, ...others] = offering
   const namespace = parseFullId(fullId)?.namespace
   const withheld = failures.find(

@@ -5,6 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { type Logger, silentLogger } from '../../src/base/log/log.ts'
 import { type FixturePlugin, writeFixtureRepository } from '../helpers/fixture-repository.ts'
 import { startTestHost, type TestHost, type TestHostOptions } from '../helpers/test-host.ts'
+import { startServer } from './repository-fixture.ts'
 
 const plugin = (id: string, version = '1.0.0'): FixturePlugin => ({
   id,
@@ -145,6 +146,18 @@ test('that the repository which has the namespace cannot be read is told, whatev
   assert.match(body.detail, /^The repository "fixtures" \(.*\) cannot be read: there is no such folder/)
   await rename(stage.folder('away'), stage.host.repository)
   assert.equal(await install(stage, 'lamp'), 'fixtures')
+})
+
+test('a plugin of the repository that has its namespace waits for no other one to answer', async (context) => {
+  const stage = await start(context)
+  const index = JSON.stringify({ version: 1, name: 'Silent', namespace: 'silent', plugins: [] })
+  let abandoned = 0
+  const server = await startServer(context, (_, response) => void response.end(index))
+  const body = { name: 'silent', url: server.url }
+  assert.equal((await stage.host.request('POST', '/api/repositories', { body })).status, 201)
+  server.handle = (_, response) => void response.on('close', () => (abandoned += 1))
+  assert.equal(await install(stage, 'lamp'), 'fixtures')
+  assert.equal(abandoned, 0)
 })
 
 test('of repositories that are read for the first time together, the first in the list has the namespace', async (context) => {

@@ -19,11 +19,15 @@ export async function installSource(
   name: string | undefined,
   { write }: { write: boolean },
 ): Promise<InstallSource> {
-  const { repositories, namespaces } = context
+  const { repositories, namespaces, journal } = context
   const configured = configuredRepositories(context)
   const named = configured.filter((repository) => repository.name === name)
-  await namespaces.settle({ read: named.length > 0 ? named : configured, write })
   const { namespace } = identifierOf(id)
+  const { namespaces: written } = journal.live.host.context
+  const first = Object.hasOwn(written, namespace) ? written[namespace] : undefined
+  // It stays the first while it is configured, and others may take long to answer.
+  if (!configured.some((repository) => repository.name === first))
+    await namespaces.settle({ read: named.length > 0 ? named : configured, write })
   const holder = namespaces.holder(namespace)
   const from = await repositories.choose(configured, id, { name, holder })
   return { from, heldBy: namespaces.heldByOther(namespace, from.name) }
