@@ -46,6 +46,8 @@ export async function fetchPlugin(options: FetchOptions): Promise<FetchedPlugin>
   const pathOf = (file: string): string => (entry.path === '.' ? file : `${entry.path}/${file}`)
 
   async function fetchFile(file: string): Promise<boolean> {
+    // What a folder is asked ends by itself, however long all of it takes.
+    signal.throwIfAborted()
     const bytes = await source.readFile(pathOf(file), limits.fileBytes, signal, isVouchedFor(entry, file))
     if (bytes === undefined) return false
     size += bytes.length

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
 import { FileRefused, isContainedPath, readContainedFile } from '../../src/repository/contained-file.ts'
+import { type Logger, silentLogger } from '../../src/base/log/log.ts'
 import { identifierOf } from '../../src/schema/names/identifier.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import {
@@ -515,4 +516,25 @@ test('no path, however it is written, reads a file outside of its folder', async
     'x'.repeat(256),
   ]
   assert.deepEqual(refused.filter(isContainedPath), [])
+})
+
+test('a plugin from a folder that takes long for each file is given up after a minute', async (context) => {
+  const asked: string[] = []
+  const logger: Logger = {
+    ...silentLogger,
+    warn(_, fields) {
+      asked.push(String(fields?.file))
+      clock.advance(31_000)
+    },
+  }
+  const { directory, catalog, clock } = await createStage(context, {
+    logger,
+    limits: { parallelRequests: 1 },
+  })
+  const folder = join(directory, 'repository')
+  await writeTree(folder, clockRepository('1.0.0', { manifest: { docs: ['a.md', 'b.md', 'c.md'] } }))
+  const { code, message } = await problemOf(catalog.stage({ name: 'folder', url: folder }, clockPlugin))
+  assert.deepEqual([code, asked], ['repository_unreachable', ['a.md', 'b.md']])
+  assert.match(message, /did not arrive within 60 s/)
+  assert.equal(clock.waiting, 0)
 })
