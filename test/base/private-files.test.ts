@@ -207,3 +207,28 @@ test('rights are taken from the files that fit, which is told, and what cannot b
     ],
   )
 })
+
+test('on a file system that keeps no rights nothing is said to be its owner’s alone, and a long journal is one line', async (context) => {
+  const directory = await temporaryDirectory(context)
+  for (const name of ['.host.json', '.host.journal', '.host.lock']) {
+    await writeFile(join(directory, name), '', { mode: 0o644 })
+  }
+  // As exFAT and NTFS are mounted on Linux by default: each file is everybody's, and a change is answered with success.
+  const forgetful: FileSystem = {
+    ...systemFileSystem,
+    async open(...parameters) {
+      const handle = await systemFileSystem.open(...parameters)
+      handle.chmod = () => Promise.resolve()
+      return handle
+    },
+  }
+  const logger = createRecordingLogger()
+  await takeRightsOfOthers(forgetful, logger, directory, () => true)
+  const { path, ...rest } = logger.lines[0]?.fields ?? {}
+  assert.ok(String(path).startsWith(join(directory, '.host.')))
+  assert.deepEqual(rest, { error: 'the file system keeps no rights of files', more: 2 })
+  assert.deepEqual(
+    logger.lines.map(({ level, message }) => [level, message]),
+    [['warn', 'A file can be read by others, and that cannot be changed']],
+  )
+})

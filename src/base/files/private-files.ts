@@ -68,17 +68,18 @@ export async function takeRightsOfOthers(
     if (systemErrorCode(error) === 'ENOENT') return []
     throw error
   })
+  const left: { path: string; error: string }[] = []
   for (const name of names.filter(fits)) {
     const path = join(directory, name)
-    try {
-      await takeRights(files, logger, path)
-    } catch (error) {
-      logger.warn('A file can be read by others, and that cannot be changed', {
-        path,
-        error: messageOf(error),
-      })
-    }
+    await takeRights(files, logger, path).catch((error: unknown) => {
+      left.push({ path, error: messageOf(error) })
+    })
   }
+  const [first] = left
+  if (first === undefined) return
+  // Where one cannot be changed, all of a long journal cannot.
+  const more = left.length > 1 ? { more: left.length - 1 } : {}
+  logger.warn('A file can be read by others, and that cannot be changed', { ...first, ...more })
 }
 
 async function takeRights(files: FileSystem, logger: Logger, path: string): Promise<void> {
@@ -87,6 +88,9 @@ async function takeRights(files: FileSystem, logger: Logger, path: string): Prom
   const handle = await files.open(path, 'r')
   try {
     await handle.chmod(mode & 0o777 & ~rightsOfOthers)
+    // FAT and its like take it without a word, and change nothing.
+    const { mode: now } = await handle.stat()
+    if ((now & rightsOfOthers) !== 0) throw new Error('the file system keeps no rights of files')
   } finally {
     await handle.close()
   }
