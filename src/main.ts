@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from './base/time/clock.ts'
 import { systemFileSystem } from './base/files/file-system.ts'
+import { storageFault } from './base/files/storage-fault.ts'
 import { createLogger } from './base/log/log.ts'
 import { messageOf, Problem, systemErrorCode } from './base/problem.ts'
 import { shrinkHeap } from './base/memory/shrink-heap.ts'
@@ -152,7 +153,7 @@ async function runSecretCommand(command: SecretCommand, settings: Settings): Pro
       process.stdout.write(await rewriteDirectory(dataDirectory, secretKeyFile, purpose))
     })
   } catch (error) {
-    fail(messageOf(error), exitCode.failed)
+    fail(storageFault(error) ?? messageOf(error), exitCode.failed)
   }
 }
 
@@ -192,8 +193,8 @@ try {
   else if (line.command === 'start') await start(line.settings)
   else if ('membership' in line) await runFleetCommand(line)
   else if (line.command === 'repair') {
-    await whileStopped(line.settings, (directory) =>
-      repair(line.settings, directory).catch((error: unknown) => fail(messageOf(error), exitCode.failed)),
+    await whileStopped(line.settings, (directory) => repair(line.settings, directory)).catch(
+      (error: unknown) => fail(storageFault(error) ?? messageOf(error), exitCode.failed),
     )
   } else if (line.command === 'token') {
     process.stdout.write(

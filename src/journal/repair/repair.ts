@@ -68,7 +68,11 @@ async function cut(
   await pipeline(
     createReadStream(path),
     createWriteStream(copy, { flags: 'wx', mode: privateFileMode, flush: true }),
-  )
+  ).catch(async (error: unknown) => {
+    // Half of it is no copy, and takes room on a disk that is full.
+    await files.rm(copy, { force: true }).catch(() => undefined)
+    throw error
+  })
   // The copy's name first: it is all that is left of the lines that go.
   await syncDirectory(files, directory)
   if (offset === 0) {
