@@ -17,6 +17,7 @@ import { readSnapshot } from './journal/snapshot/snapshot.ts'
 import { makeSecretKey, rewriteDirectory, vaultOf } from './maintenance/commands.ts'
 import { makeTokenFile } from './maintenance/token-file.ts'
 import { makeSigningKey, signRepository } from './maintenance/publishing.ts'
+import { ownerOfState } from './maintenance/used-directory.ts'
 import {
   type FleetCommand,
   helpText,
@@ -96,6 +97,7 @@ async function start(settings: Settings): Promise<void> {
 /** Holds the directory meanwhile: nothing offline may be done beside a running host. */
 async function whileStopped(settings: Settings, task: (directory: string) => Promise<void>): Promise<void> {
   const directory = resolve(settings.dataDirectory)
+  await ownerOfState(systemFileSystem, directory)
   const lock = await lockDirectory(directory).catch((error: unknown) =>
     fail(
       `${directory} cannot be used as a data directory (${systemErrorCode(error) ?? messageOf(error)}): ` +

@@ -20,6 +20,7 @@ import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
 import type { Integrity } from '../../schema/journal/journal-event.ts'
 import type { KeyValueEntry } from '../../schema/files/key-value-file.ts'
 import { readStores } from '../read-stores.ts'
+import { noHostIn } from '../used-directory.ts'
 
 /** What the data directory of a single host holds, for a fleet that it joins. Nothing of it is changed. */
 export interface SingleHost {
@@ -63,9 +64,7 @@ export async function readSingleHost(settings: DirectorySettings): Promise<Singl
   follow(journal)
   try {
     if (file === undefined && journal.live.seq === 0) {
-      throw new Error(
-        `No host has run in ${directory}; name the data directory of one with HOST_DATA_DIR (--data-dir).`,
-      )
+      throw noHostIn(directory)
     }
     if (file !== undefined && wasChanged(file)) {
       throw new Error(
