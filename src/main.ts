@@ -17,7 +17,7 @@ import { readSnapshot } from './journal/snapshot/snapshot.ts'
 import { makeSecretKey, rewriteDirectory, vaultOf } from './maintenance/commands.ts'
 import { makeTokenFile } from './maintenance/token-file.ts'
 import { makeSigningKey, signRepository } from './maintenance/publishing.ts'
-import { ownerOfState } from './maintenance/used-directory.ts'
+import { type Owner, ownerOfState } from './maintenance/used-directory.ts'
 import {
   type FleetCommand,
   helpText,
@@ -94,10 +94,28 @@ async function start(settings: Settings): Promise<void> {
   )
 }
 
+/** What root writes for the host of another user would be root's, and that host could not read it any more. */
+function actAs({ uid, gid }: Owner, directory: string): void {
+  if (process.getuid?.() !== 0 || uid === 0) return
+  try {
+    // Key and state are their owner's alone, so no other group of that user is needed.
+    process.setgroups?.([gid])
+    process.setgid?.(gid)
+    process.setuid?.(uid)
+  } catch (error) {
+    const reason = systemErrorCode(error) ?? messageOf(error)
+    fail(
+      `The host in ${directory} is of the user ${uid}: run this as that user (${reason}).`,
+      exitCode.failed,
+    )
+  }
+}
+
 /** Holds the directory meanwhile: nothing offline may be done beside a running host. */
 async function whileStopped(settings: Settings, task: (directory: string) => Promise<void>): Promise<void> {
   const directory = resolve(settings.dataDirectory)
-  await ownerOfState(systemFileSystem, directory)
+  const owner = await ownerOfState(systemFileSystem, directory)
+  if (owner !== undefined) actAs(owner, directory)
   const lock = await lockDirectory(directory).catch((error: unknown) =>
     fail(
       `${directory} cannot be used as a data directory (${systemErrorCode(error) ?? messageOf(error)}): ` +

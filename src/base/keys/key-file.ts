@@ -1,6 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import type { FileHandle } from 'node:fs/promises'
-import { type FileSystem, syncDirectory, writeFileAtomically } from '../files/file-system.ts'
+import {
+  type FileSystem,
+  replaceByTemporary,
+  syncDirectory,
+  temporaryOf,
+  writeTemporary,
+} from '../files/file-system.ts'
 import { dirname } from 'node:path'
 import { createKeyRing, keyBytes, keyId, type KeyRing } from './key-ring.ts'
 import { messageOf, systemErrorCode } from '../problem.ts'
@@ -19,7 +25,8 @@ const longest = 64 * 1024
 
 /** The keys of the file. Throws one sentence that says what to do, without a word of the content. */
 export async function readKeyFile(files: FileSystem, path: string): Promise<KeyRing> {
-  const keys = parseKeys(await readOwn(files, path))
+  const { text } = await readOwn(files, path)
+  const keys = parseKeys(text)
   if (keys === undefined) throw notAKey(path)
   return createKeyRing(keys)
 }
@@ -35,9 +42,11 @@ export async function addKey(files: FileSystem, path: string): Promise<{ id: str
     if (systemErrorCode(error) !== 'EEXIST') throw error
     const before = await readOwn(files, path)
     // Empty: it was made, and the power went before the key was in it.
-    if (before !== '' && parseKeys(before) === undefined) throw notAKey(path)
-    await writeFileAtomically(files, path, line + before, keyFileMode)
-    return { id: keyId(key), created: before === '' }
+    if (before.text !== '' && parseKeys(before.text) === undefined) throw notAKey(path)
+    await writeTemporary(files, path, line + before.text, keyFileMode)
+    await giveTo(files, temporaryOf(path), before)
+    await replaceByTemporary(files, path)
+    return { id: keyId(key), created: before.text === '' }
   }
   try {
     await handle.writeFile(line)
@@ -55,16 +64,34 @@ function notAKey(path: string): Error {
   )
 }
 
-async function readOwn(files: FileSystem, path: string): Promise<string> {
+/** What root writes would be root's: the host, which is another user, could not read its keys any more. */
+async function giveTo(
+  files: FileSystem,
+  path: string,
+  { uid, gid }: { uid: number; gid: number },
+): Promise<void> {
+  const handle = await files.open(path, 'r+')
+  try {
+    const own = await handle.stat()
+    if (own.uid === uid && own.gid === gid) return
+    await handle.chown(uid, gid)
+    await handle.sync()
+  } finally {
+    await handle.close()
+  }
+}
+
+async function readOwn(files: FileSystem, path: string): Promise<{ text: string; uid: number; gid: number }> {
   const handle = await files.open(path, 'r')
   try {
-    const { mode, size } = await handle.stat()
+    const stats = await handle.stat()
+    const { mode, size, uid, gid } = stats
     if ((mode & rightsOfOthers) !== 0) {
       const rights = (mode & 0o777).toString(8).padStart(4, '0')
       throw new Error(`${path} can be used by others (mode ${rights}): run "chmod 600 ${path}".`)
     }
     if (size > longest) throw new Error(`${path} is too large for a key file.`)
-    return await handle.readFile('utf8')
+    return { text: await handle.readFile('utf8'), uid, gid }
   } finally {
     await handle.close()
   }

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict'
+import { chmod, chown, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { runProgram, startHostProcess } from '../helpers/host-process.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+
+/** What an administrator runs as root for the host of another user stays that user's. */
+
+/** A number that is no user of this machine's, as in a container. */
+const owner = 64_123
+const skip = process.getuid?.() === 0 ? false : 'only root can make files of another user'
+
+async function giveAll(directory: string): Promise<void> {
+  const names = await readdir(directory, { recursive: true })
+  for (const name of ['', ...names]) await chown(join(directory, name), owner, owner)
+}
+
+async function notTheOwners(directory: string): Promise<string[]> {
+  const names = await readdir(directory, { recursive: true })
+  const owners = await Promise.all(names.map(async (name) => (await stat(join(directory, name))).uid))
+  assert.ok(names.length > 3)
+  return names.filter((_, index) => owners[index] !== owner)
+}
+
+/** Folder in which that user may have files, and the data directory of its host, which has run once. */
+async function hostOfAnother(context: TestContext): Promise<{ folder: string; directory: string }> {
+  const folder = await temporaryDirectory(context)
+  await chmod(folder, 0o755)
+  const directory = join(folder, 'data')
+  const host = await startHostProcess(directory)
+  context.after(() => host.stop('SIGKILL'))
+  await host.stop('SIGTERM')
+  await giveAll(directory)
+  return { folder, directory }
+}
+
+test(
+  'what root changes in the data directory of another user stays that user’s',
+  { skip },
+  async (context) => {
+    const { folder, directory } = await hostOfAnother(context)
+    const key = join(folder, 'key')
+    await writeFile(key, 'ab'.repeat(32), { mode: 0o600 })
+    await chown(key, owner, owner)
+    for (const command of ['rotate-key', 'decrypt']) {
+      const { code, stderr } = await runProgram([command, '--data-dir', directory, '--secret-key-file', key])
+      assert.deepEqual([code, stderr], [0, ''])
+      assert.deepEqual(await notTheOwners(directory), [], command)
+    }
+    const journal = join(directory, '.host.journal')
+    await writeFile(journal, (await readFile(journal, 'utf8')).replace('HostReady', 'HostRaedy'))
+    const repaired = await runProgram(['repair', '--data-dir', directory])
+    assert.deepEqual([repaired.code, repaired.stderr], [0, ''])
+    assert.match(repaired.stdout, /^Cut the journal/)
+    assert.deepEqual(await notTheOwners(directory), [])
+  },
+)
+
+test(
+  'a key that root puts on top of a file of another user leaves it that user’s',
+  { skip },
+  async (context) => {
+    const key = join(await temporaryDirectory(context), 'key')
+    await writeFile(key, 'ab'.repeat(32), { mode: 0o600 })
+    await chown(key, owner, owner)
+    const { code, stderr } = await runProgram(['secret-key', '--secret-key-file', key])
+    assert.deepEqual([code, stderr], [0, ''])
+    const { uid, gid, mode } = await stat(key)
+    assert.deepEqual([uid, gid, mode & 0o777], [owner, owner, 0o600])
+  },
+)
