@@ -63,6 +63,12 @@ test('a key is made, used, rotated and taken out again on the command line; with
       1,
       /^lupine: HOST_SECRET_KEY_FILE cannot be used: ENOENT.*\n$/,
     ],
+    // Docker makes a folder where the file of a volume is missing.
+    [
+      [...withKey.slice(0, 3), folder, ...free],
+      1,
+      /^lupine: HOST_SECRET_KEY_FILE cannot be used: .* is a folder; .*"lupine secret-key" makes\.\n$/,
+    ],
     [
       ['secret-key', '--secret-key-file', '/no/such/key'],
       1,

@@ -86,6 +86,9 @@ async function readOwn(files: FileSystem, path: string): Promise<{ text: string;
   try {
     const stats = await handle.stat()
     const { mode, size, uid, gid } = stats
+    if (stats.isDirectory()) {
+      throw new Error(`${path} is a folder; it must be a file with a key, which "lupine secret-key" makes.`)
+    }
     if ((mode & rightsOfOthers) !== 0) {
       const rights = (mode & 0o777).toString(8).padStart(4, '0')
       throw new Error(`${path} can be used by others (mode ${rights}): run "chmod 600 ${path}".`)
