@@ -1,6 +1,6 @@
 import { type LogLevel, logLevels } from '../base/log/log.ts'
 import type { ChosenLimits } from '../schema/plugin/plugin-limits.ts'
-import { bad, type SettingName } from './definitions.ts'
+import { bad, type SettingName, SettingsError } from './definitions.ts'
 import { type FleetSettings, readFleetSettings, readMemberId } from './fleet-settings.ts'
 import {
   oneOf,
@@ -75,7 +75,7 @@ export function readSettings(text: (name: SettingName) => string | undefined, is
     return value
   }
   const fleet = readFleetSettings(text)
-  return {
+  const settings: Settings = {
     dataDirectory: required('dataDirectory'),
     hostId: (fleet === undefined ? readHostId : readMemberId)(text('hostId')),
     httpBind: readBind('httpBind', required('httpBind')),
@@ -102,4 +102,15 @@ export function readSettings(text: (name: SettingName) => string | undefined, is
     pluginEnvironment: readPluginEnvironment(text('pluginEnvironment')),
     fleet,
   }
+  requireTwoPorts(settings)
+  return settings
+}
+
+/** The host itself would be the program that has the port already, and a free one would be looked for elsewhere. */
+function requireTwoPorts({ httpBind, httpPort, mqttBind, mqttPort, mqttUrl }: Settings): void {
+  if (httpPort === 0 || httpPort !== mqttPort || httpBind !== mqttBind || mqttUrl !== undefined) return
+  throw new SettingsError(
+    `HOST_HTTP_PORT (--http-port) and HOST_MQTT_PORT (--mqtt-port) are both ${httpPort}; give each a port of its own. ` +
+      'MQTT over WebSocket is at the HTTP port in any case, under /mqtt.',
+  )
 }

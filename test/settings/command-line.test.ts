@@ -49,6 +49,13 @@ test('a flag wins over its variable', () => {
   assert.deepEqual([httpPort, mqttPort], [0, 82])
 })
 
+test('one port does for both where they are at different addresses, are any free one, or the broker is another', () => {
+  const both = { HOST_HTTP_PORT: '3000', HOST_MQTT_PORT: '3000' }
+  assert.equal(settings([], { ...both, HOST_MQTT_BIND: '127.0.0.2' }).mqttPort, 3000)
+  assert.equal(settings([], { ...both, HOST_MQTT_URL: 'mqtt://broker' }).mqttPort, 3000)
+  assert.equal(settings(['--http-port', '0', '--mqtt-port', '0']).mqttPort, 0)
+})
+
 test('the log is pretty on a terminal', () => {
   const line = parseCommandLine([], {}, true)
   assert.equal('settings' in line && line.settings.logFormat, 'pretty')
@@ -97,6 +104,11 @@ const refused: [commandLine: string[], environment: Record<string, string>, sent
   [[], { HOST_ISOLATION: 'none' }, /dedicated or auto or shared/],
   [[], { HOST_PLUGIN_ENVIRONMENT: 'A B' }, /HOST_PLUGIN_ENVIRONMENT .*names of variables/],
   [[], { HOST_PLUGIN_ENVIRONMENT: 'A*B' }, /HOST_PLUGIN_ENVIRONMENT .*ending in \*/],
+  [
+    ['--http-port', '1883'],
+    {},
+    /^HOST_HTTP_PORT \(--http-port\) and HOST_MQTT_PORT \(--mqtt-port\) are both 1883; give each/,
+  ],
   [[], { HOST_MQTT_URL: 'http://user:hunter2@x' }, /^(?!.*hunter2).*HOST_MQTT_URL/],
   ...['mqtt://', 'mqtt:broker', 'mqtt:///x', 'mqtt://x:99999'].map((url): (typeof refused)[number] => [
     [],
