@@ -162,8 +162,11 @@ export function readPluginLimits(value: string | undefined): ChosenLimits {
   }
   const { chosen, errors } = readChosenLimits(given, '')
   const [first] = errors
-  if (first !== undefined)
-    throw bad('pluginLimits', value, `a JSON map of limits; ${first.path.slice(1)} ${first.message}`.trim())
+  if (first !== undefined) {
+    // Of the whole there is no path.
+    const place = first.path === '' ? 'it' : first.path.slice(1)
+    throw bad('pluginLimits', value, `a JSON map of limits; ${place} ${first.message}`)
+  }
   return chosen
 }
 
@@ -171,7 +174,8 @@ export function readPluginLimits(value: string | undefined): ChosenLimits {
 export function readPluginEnvironment(value: string | undefined): string[] | undefined {
   if (value === undefined) return undefined
   const patterns = partsOfList(value)
-  if (patterns.every((pattern) => variablePattern.test(pattern))) return patterns
+  // Quotes that a file of variables keeps, as Docker's do, would be part of names that no variable has.
+  if (patterns.every((pattern) => variablePattern.test(pattern) && !/["']/.test(pattern))) return patterns
   throw bad('pluginEnvironment', value, 'names of variables, or beginnings of names ending in *, with commas')
 }
 

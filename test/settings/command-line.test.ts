@@ -104,6 +104,7 @@ const refused: [commandLine: string[], environment: Record<string, string>, sent
   [[], { HOST_ISOLATION: 'none' }, /dedicated or auto or shared/],
   [[], { HOST_PLUGIN_ENVIRONMENT: 'A B' }, /HOST_PLUGIN_ENVIRONMENT .*names of variables/],
   [[], { HOST_PLUGIN_ENVIRONMENT: 'A*B' }, /HOST_PLUGIN_ENVIRONMENT .*ending in \*/],
+  [[], { HOST_PLUGIN_ENVIRONMENT: '"CLOUD_KEY,MORE"' }, /HOST_PLUGIN_ENVIRONMENT .*names of variables/],
   [
     ['--http-port', '1883'],
     {},
@@ -154,6 +155,7 @@ const refused: [commandLine: string[], environment: Record<string, string>, sent
   [['--tls-key-file', 'a.pem'], {}, /HOST_TLS_CERT_FILE.*missing/],
   [[], { HOST_HTTP_REWRITE: '[]' }, /HOST_HTTP_REWRITE/],
   [[], { HOST_PLUGIN_LIMITS: 'many' }, /HOST_PLUGIN_LIMITS.*JSON map/],
+  [[], { HOST_PLUGIN_LIMITS: '5' }, /must be a JSON map of limits; it must be an object\.$/],
   [[], { HOST_PLUGIN_LIMITS: '{"memory": 1}' }, /memory must be a whole number from 24/],
   [[], { HOST_PLUGIN_LIMITS: '{"memroy": 64}' }, /memroy is no limit; there are memory, /],
   [[], { HOST_HTTP_REWRITE: '{"https://a.example/path": "http://127.0.0.1"}' }, /HOST_HTTP_REWRITE/],
