@@ -113,3 +113,11 @@ test('what docker-compose.yml takes from the environment is on the page, the pro
     [],
   )
 })
+
+test('the unit for systemd goes on trying: by itself systemd gives a service up after five starts in ten seconds', () => {
+  const [, unit = ''] = /```ini\n(\[Unit\][^`]*)```/.exec(read('docs/operation.md')) ?? []
+  const seconds = Number(/^RestartSec=(\d+)$/m.exec(unit)?.[1] ?? 0.1)
+  const [starts, window] = [5, 10]
+  assert.match(unit, /^Restart=on-failure$/m)
+  assert.ok(starts * seconds > window, `RestartSec is ${seconds}`)
+})
