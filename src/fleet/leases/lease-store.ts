@@ -1,10 +1,8 @@
-import Type from 'typebox'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { messageOf } from '../../base/problem.ts'
 import { createWarner } from '../../base/log/warning.ts'
-import { createParser, type Parser } from '../../schema/parsing/parser.ts'
 import { connectStore, type StoreAddress } from '../store/connect-store.ts'
 import { pluginKey, pluginOfKey } from '../store/plugin-key.ts'
 import { createDoubt } from '../store/doubt.ts'
@@ -18,7 +16,8 @@ import {
 import type { StreamReader } from '../store/stream-reader.ts'
 import { unlessAborted } from '../store/unless-aborted.ts'
 import { type BucketEntry, type LeaseBucket, openLeaseBucket } from './lease-bucket.ts'
-import { type LeaseRecord, sessionPattern, type SessionRecord } from './records.ts'
+import { readLease, readSession } from './record-text.ts'
+import type { LeaseRecord, SessionRecord } from './records.ts'
 
 /**
  * Sessions and leases as the store has them. It has a connection of its own, so that no renewal waits behind the
@@ -56,16 +55,6 @@ const handOutPatience = 5_000
 /** Milliseconds without any answer, while there are questions, after which another connection is made. */
 const silenceLimit = 2_500
 
-const session = Type.String({ pattern: sessionPattern.source })
-const epoch = Type.Integer({ minimum: 1 })
-const parseSession = createParser(Type.Object({ session, n: Type.Integer({ minimum: 0 }) }))
-const parseLease = createParser(
-  Type.Union([
-    Type.Object({ host: Type.String({ minLength: 1 }), session, epoch }),
-    Type.Object({ host: Type.Null(), session: Type.Null(), epoch }),
-  ]),
-)
-
 interface Line {
   connection: NatsConnection
   hosts: LeaseBucket
@@ -102,7 +91,7 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
 
   function takeHost({ key, revision, data }: BucketEntry): void {
     note(names.hosts, revision)
-    hostSeen(key, parsed(parseSession, names.hosts, key, data), revision)
+    hostSeen(key, readable(readSession, names.hosts, key, data), revision)
   }
 
   function takeLease({ key, revision, data }: BucketEntry): void {
@@ -110,15 +99,20 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
     // A lease that somebody took away, or wrote anything else into, is free. Of its epochs none is higher than the
     // revision: each was a write.
     const nobody = { host: null, session: null, epoch: revision }
-    leaseSeen(pluginOfKey(key), parsed(parseLease, names.leases, key, data) ?? nobody, revision)
+    leaseSeen(pluginOfKey(key), readable(readLease, names.leases, key, data) ?? nobody, revision)
   }
 
-  function parsed<T>(parse: Parser<T>, bucket: string, key: string, data: Uint8Array | null): T | null {
-    if (data === null) return null
-    const result = parse(jsonOf(data))
-    if (result.ok) return result.value
-    warn('A record in the store cannot be read, and counts for nothing', { bucket, key })
-    return null
+  /** Null also for what cannot be read. */
+  function readable<T>(
+    read: (data: Uint8Array) => T | undefined,
+    bucket: string,
+    key: string,
+    data: Uint8Array | null,
+  ): T | null {
+    const record = data === null ? null : read(data)
+    if (record === undefined)
+      warn('A record in the store cannot be read, and counts for nothing', { bucket, key })
+    return record ?? null
   }
 
   async function openBucket(connection: NatsConnection, bucket: string): Promise<LeaseBucket> {
@@ -291,13 +285,5 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
       }
       await connecting?.catch(() => undefined)
     },
-  }
-}
-
-function jsonOf(data: Uint8Array): unknown {
-  try {
-    return JSON.parse(Buffer.from(data).toString())
-  } catch {
-    return undefined
   }
 }
