@@ -210,6 +210,22 @@ test('a tab that had given its stream up says when its login has ended', options
   await forgotten.locator('.chip', { hasText: 'Off' }).first().waitFor()
 })
 
+test('who has logged in at one tab is not asked by the others', options, async (context) => {
+  const host = await lampHost(context, { settings: { token } })
+  const window = await openWindow(context)
+  const pages = [await window.newPage(), await window.newPage()]
+  for (const page of pages) {
+    await page.goto(`${host.url}/plugins`)
+    await page.getByLabel('Token of this host').waitFor()
+  }
+  const [first, second] = pages
+  assert.ok(first !== undefined && second !== undefined)
+  await logIn(second)
+  await first.bringToFront()
+  await sign(first, 'Live').waitFor()
+  assert.equal(await first.getByLabel('Token of this host').count(), 0)
+})
+
 test('a tab goes on collecting what plugins emit while two others are used', options, async (context) => {
   const host = await lampHost(context)
   await runningLamp(host)

@@ -7,8 +7,17 @@ export const canLogOut = signal(false)
 /** Whether this host has no token: every program on its machine may command it. */
 export const isOpen = signal(false)
 
+interface Session {
+  required: boolean
+  authenticated: boolean
+}
+
+export async function isLoggedIn(): Promise<boolean> {
+  return (await get<Session>('/api/session')).authenticated
+}
+
 export async function loadSession(): Promise<void> {
-  const { required, authenticated } = await get<{ required: boolean; authenticated: boolean }>('/api/session')
+  const { required, authenticated } = await get<Session>('/api/session')
   canLogOut.value = required && authenticated
   isOpen.value = !required
 }
