@@ -367,6 +367,17 @@ test('the cookie is Secure where the page was encrypted, by this host or by a pr
   }
 })
 
+test('who logs in through a proxy that does not pass Host on is told what to do', async () => {
+  const origin = { Origin: 'https://home.example.com:8443' }
+  const login = await ask('POST', '/api/session', { Host: 'home.example.com', ...origin }, { token })
+  const headers = { Cookie: await logIn(), ...origin }
+  const change = await ask('POST', '/api/plugins/nobody/toggle', headers, {})
+  for (const { status, body } of [login, change]) {
+    assert.equal(status, 403)
+    assert.match(body.detail, /pass Host on as the browser sends it, port included, or set HOST_PUBLIC_URL/)
+  }
+})
+
 test('without a token the public address is the host, and no other', async () => {
   const single = await startTestHost({ settings: { publicUrl: 'https://home.example.com/lupine' } })
   const statusOf = async (headers: Record<string, string>): Promise<number> =>

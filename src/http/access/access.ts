@@ -160,7 +160,10 @@ export function createAccess(settings: AccessSettings): Access {
       }
       // A browser sends the cookie by itself; whether a page of this host asked for it, only the origin says.
       if (credential === 'login' && isChange(method, headers) && !isFromOwnPage(headers, publicUrl)) {
-        throw new Problem('forbidden', 'A change with a login must come from a page of this host.')
+        throw new Problem(
+          'forbidden',
+          `A change with a login must come from a page of this host. ${proxyHint}`,
+        )
       }
     },
     checkToken(request) {
@@ -184,7 +187,7 @@ export function createAccess(settings: AccessSettings): Access {
     logIn(request, given) {
       const { headers } = request
       if (headers.origin !== undefined && !isFromOwnPage(headers, publicUrl)) {
-        throw new Problem('forbidden', 'A login must come from a page of this host.')
+        throw new Problem('forbidden', `A login must come from a page of this host. ${proxyHint}`)
       }
       if (isToken === undefined) return undefined
       if (!checkToken(request, given, 'login')) {
@@ -199,6 +202,10 @@ export function createAccess(settings: AccessSettings): Access {
     },
   }
 }
+
+/** Whose own page it was may be lost on the way: many proxies put their own name for the host into Host, or leave its port out. */
+const proxyHint =
+  'Behind a proxy, let it pass Host on as the browser sends it, port included, or set HOST_PUBLIC_URL to the address of the page.'
 
 /** What comes along as a bearer token. */
 function bearerOf({ authorization = '' }: IncomingHttpHeaders): string | undefined {
