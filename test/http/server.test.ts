@@ -100,6 +100,20 @@ test('a body of the limit is read, plain, in chunks and compressed', async () =>
   }
 })
 
+test('a body that is not sent as HTTP wants it is refused in words', async () => {
+  const whole = chunk('{"fullId":"@fixtures/none"}')
+  for (const bytes of ['zz\r\n', `${whole}zz\r\n`, `${whole.slice(0, -2)}zz\r\n`]) {
+    const head = post(`${json}Transfer-Encoding: chunked\r\n`)
+    const { status, headers, body } = parseAnswer(await exchange(host.url, head + bytes))
+    assert.deepEqual([status, body.code, headers.connection], [400, 'body_invalid', 'close'], bytes)
+  }
+  const { events } = (await host.request('GET', '/api/history')).body
+  assert.deepEqual(
+    events.filter(({ plugin }: { plugin: string | null }) => plugin !== null),
+    [],
+  )
+})
+
 test('a body must be UTF-8 JSON, and is told where it stops being that', async () => {
   const cases: [Buffer, string][] = [
     [Buffer.from('{"fullId":\n  nope}'), 'The body is not valid JSON (line 2, column 3).'],

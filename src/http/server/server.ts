@@ -68,7 +68,7 @@ export interface Server {
 export function createHttpServer(settings: ServerSettings): Server {
   const { bind, port, clock, tls, handle, upgrade, isCutOff, refused } = settings
   // Answers that are under way, by connection. Connections that were upgraded belong to somebody else.
-  const connections = new Map<Socket, number>()
+  const connections = new Map<Socket, Set<ServerResponse>>()
   const taken = createConnections(
     settings.limits ?? { connections: connectionsLimit, connectionsPerAddress: connectionsPerAddressLimit },
   )
@@ -115,18 +115,18 @@ export function createHttpServer(settings: ServerSettings): Server {
   })
   server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     handshakes.delete(peerOf(socket))
-    connections.set(socket, 0)
+    connections.set(socket, new Set())
     socket.on('close', () => release(socket))
   })
   server.on('request', (request, response) => {
     const { socket } = request
-    connections.set(socket, (connections.get(socket) ?? 0) + 1)
+    connections.get(socket)?.add(response)
     // Whoever leaves the host out does not speak HTTP/1.1: it is answered (400), and once.
     if (closing !== undefined || request.headers.host === undefined) response.shouldKeepAlive = false
     response.on('close', () => {
-      const left = (connections.get(socket) ?? 1) - 1
-      if (connections.has(socket)) connections.set(socket, left)
-      if (closing !== undefined && left === 0) socket.destroySoon()
+      const answers = connections.get(socket)
+      answers?.delete(response)
+      if (closing !== undefined && answers?.size === 0) socket.destroySoon()
     })
     handle(request, response)
   })
@@ -152,9 +152,17 @@ export function createHttpServer(settings: ServerSettings): Server {
       socket.destroy()
       return
     }
-    const isAnswering = [...connections].some(([known, answers]) => known === socket && answers > 0)
-    if (!socket.writable || isAnswering || systemErrorCode(error) === 'ECONNRESET') socket.destroy()
-    else refuseConnection(socket, malformedRequest(error))
+    const [first, ...more] = [...connections].find(([known]) => known === socket)?.[1] ?? []
+    // It is about the body of the one that is under way where that has not come to its end.
+    const isOfBody = first !== undefined && more.length === 0 && !first.headersSent && !first.req.complete
+    const isAnswering = first !== undefined && !isOfBody
+    if (!socket.writable || isAnswering || systemErrorCode(error) === 'ECONNRESET') {
+      socket.destroy()
+      return
+    }
+    refuseConnection(socket, malformedRequest(error))
+    // What else comes of it is not heard: nothing is done that was refused.
+    if (isOfBody) first.req.socket.destroySoon()
   })
 
   /** Node has let go of the connection already: it ends with this answer. */
@@ -177,7 +185,7 @@ export function createHttpServer(settings: ServerSettings): Server {
     unfollow?.()
     server.close()
     for (const socket of handshakes.values()) socket.destroy()
-    for (const [socket, answers] of connections) if (answers === 0) socket.destroy()
+    for (const [socket, answers] of connections) if (answers.size === 0) socket.destroy()
     const grace = clock.schedule(closingGrace, () => {
       for (const socket of connections.keys()) socket.destroy()
     })
