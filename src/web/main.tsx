@@ -25,7 +25,7 @@ import './style/machine.css'
 import { followJournal, loadJournal } from './store/journal.ts'
 import { followEmittedEvents } from './store/live.ts'
 import { followPlugins, loadPlugins } from './store/plugins.ts'
-import { followHost, loadHost } from './store/host.ts'
+import { followHost, loadHost, lookAtHost } from './store/host.ts'
 import { loadSession } from './store/session.ts'
 
 function App() {
@@ -92,7 +92,7 @@ let known = 0
 connections.subscribe((count) => {
   if (count > 1 && count !== known) {
     void loadPlugins()
-    loadHost().catch(tellFailure)
+    lookAtHost()
   }
   known = count
 })

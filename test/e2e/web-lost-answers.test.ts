@@ -109,6 +109,55 @@ test('a change whose reading is lost on the way is read again', options, async (
   })
 })
 
+test(
+  'a look at the host that is lost is not the last one, and nothing that anybody has to do something about',
+  options,
+  async (context) => {
+    const host = await lampHost(context)
+    await runningLamp(host)
+    const { page } = await open(context, host)
+    await page.clock.install()
+    await page.goto(`/plugins/${lamp}/events`)
+    await page.getByText('Live', { exact: true }).waitFor()
+    let lost = 0
+    await page.route('**/api/system', async (route) => {
+      lost += 1
+      if (lost === 1) return route.abort('connectionreset')
+      const answer = await route.fetch()
+      const system = await answer.json()
+      return route.fulfill({
+        response: answer,
+        json: { ...system, health: { reasons: ['the disk is full'] } },
+      })
+    })
+    const newest = page.getByRole('list', { name: 'Events, newest first' }).getByText('{"count"').first()
+    const count = async (): Promise<number> => JSON.parse(await newest.innerText()).count
+    // Shorter than the silence after which the stream is begun anew, which looks at the host as well.
+    for (const _ of Array(4)) {
+      const before = await count()
+      await page.clock.fastForward('00:35')
+      // The first ones may have come before.
+      await until('events of after that', async () => (await count()) > before + 3)
+    }
+    await page.getByRole('region', { name: 'Health' }).getByText('The disk is full.').waitFor()
+    assert.equal(await page.locator('.notice').count(), 0)
+  },
+)
+
+test('a restart of the host leaves no notice behind', options, async (context) => {
+  const host = await lampHost(context)
+  await runningLamp(host)
+  const { page } = await open(context, host)
+  await page.goto('/plugins')
+  await page.getByText('Live', { exact: true }).waitFor()
+  const lost = page.waitForEvent('requestfailed', (request) => request.url().endsWith('/api/system'))
+  await page.route('**/api/system', (route) => route.abort('connectionrefused'))
+  await host.host.close()
+  await lost
+  await page.getByText('Disconnected, trying again…').waitFor()
+  assert.equal(await page.locator('.notice').count(), 0)
+})
+
 /** A way to the host on which the first answer with these words breaks off behind them. */
 async function breakingWay(context: TestContext, host: TestHost, words: string): Promise<string> {
   const { hostname, port } = new URL(host.url)

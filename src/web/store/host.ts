@@ -31,14 +31,21 @@ interface System {
 
 /** Reads what concerns the host as a whole, now and from time to time. */
 export async function loadHost(): Promise<void> {
-  const { host, health, fleet: joined } = await get<System>('/api/system')
-  safeMode.value = host.safeMode
-  setFleet(joined === null ? null : { name: joined.name, host: host.id })
-  faults.value = health.reasons.filter((reason) => !passing.has(reason))
-  clearTimeout(nextLook)
-  const interval = faults.value.length > 0 ? shortLookInterval : lookInterval
-  // Whether the host can be reached is shown by the stream.
-  nextLook = setTimeout(() => void loadHost().catch(() => undefined), interval)
+  try {
+    const { host, health, fleet: joined } = await get<System>('/api/system')
+    safeMode.value = host.safeMode
+    setFleet(joined === null ? null : { name: joined.name, host: host.id })
+    faults.value = health.reasons.filter((reason) => !passing.has(reason))
+  } finally {
+    // One look that fails is not the last one.
+    clearTimeout(nextLook)
+    nextLook = setTimeout(lookAtHost, faults.peek().length > 0 ? shortLookInterval : lookInterval)
+  }
+}
+
+/** The same where nobody has asked for it: whether the host can be reached is shown by the stream. */
+export function lookAtHost(): void {
+  loadHost().catch(() => undefined)
 }
 
 /** Whoever shows it is drawn anew only when it has changed. */
@@ -52,7 +59,7 @@ export function followHost(): void {
     const told = announcements.some(
       (announcement) => announcement.kind === 'lifecycle' && announcement.event.type.startsWith('Host'),
     )
-    if (told) loadHost().catch(tellFailure)
+    if (told) lookAtHost()
   })
 }
 
