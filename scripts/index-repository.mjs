@@ -50,6 +50,10 @@ function entryOf(path) {
   const files = namesOf(manifest.files ?? ['init.lua'])
   // The entry is one of them, whether the manifest names it or not.
   const fetched = new Set(['plugin.json', ...files, ...namesOf(manifest.docs ?? []), 'init.lua'])
+  const hashes = [...fetched].map((file) => [file, sha256(join(folder, path, file))])
+  // Without them no host takes the entry, and nobody but its users would hear of it.
+  const missing = ['id', 'name', 'version'].filter((member) => (manifest[member] ?? '') === '')
+  if (missing.length > 0) fail(`${place} has no ${missing.join(' and no ')}; see docs/plugin-api.md`)
   return {
     id: manifest.id,
     name: manifest.name,
@@ -61,7 +65,7 @@ function entryOf(path) {
     minHostVersion: manifest.minHostVersion,
     files,
     permissions: manifest.permissions,
-    sha256: Object.fromEntries([...fetched].map((file) => [file, sha256(join(folder, path, file))])),
+    sha256: Object.fromEntries(hashes),
   }
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -73,6 +73,23 @@ test('a repository whose files are not there, or no manifests, cannot be indexed
     assert.equal(status, 1)
     assert.match(stderr, sentence)
   }
+})
+
+test('a manifest without what every plugin has is not written into an index, where no host would take it', async (t) => {
+  const folder = await temporaryDirectory(t)
+  await mkdir(join(folder, 'lamp'))
+  await writeFile(join(folder, 'lamp', 'init.lua'), '')
+  for (const [manifest, sentence] of [
+    [{ id: 'lamp', name: 'Lamp' }, /^\S*lamp\/plugin\.json has no version; see \S+\n$/],
+    [{ name: '', version: '1.0.0' }, /^\S*lamp\/plugin\.json has no id and no name; .*\n$/],
+    [[], /^\S*lamp\/plugin\.json has no id and no name and no version; .*\n$/],
+  ] as const) {
+    await writeFile(join(folder, 'lamp', 'plugin.json'), JSON.stringify(manifest))
+    const { status, stderr } = run('scripts/index-repository.mjs', folder)
+    assert.equal(status, 1)
+    assert.match(stderr, sentence)
+  }
+  assert.deepEqual(await readdir(folder), ['lamp'])
 })
 
 test('an index has the hash of every file that a host fetches, however the manifest names them', async (t) => {
