@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import type { Clock } from '../base/time/clock.ts'
 import { createFile, type FileSystem, writeFileAtomically } from '../base/files/file-system.ts'
 import { hasGenuineComment, parseMinisign, signingTime } from '../base/keys/minisign.ts'
@@ -55,7 +55,9 @@ export interface SigningOptions {
 
 /** Fills in what the index says of the files, and signs it. */
 export async function signRepository(options: SigningOptions): Promise<string> {
-  const { folder, keyFile, hashesOnly, files, clock } = options
+  const { keyFile, hashesOnly, files, clock } = options
+  // As minisign is given it, and as the address of a repository may name it.
+  const folder = basename(options.folder) === indexFile ? dirname(options.folder) : options.folder
   const root = resolve(folder)
   // Read first: without a key nothing is changed.
   const key = hashesOnly

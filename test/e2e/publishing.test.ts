@@ -94,6 +94,14 @@ test('an index gets its hashes and its signature, and keeps everything else; a h
   }
 })
 
+test('the index itself may be named in place of its folder', async (context) => {
+  const { folder, keyFile } = await workshop(context)
+  const { code, stdout, stderr } = await runProgram(['sign', join(folder, 'plugins.json'), '--key', keyFile])
+  assert.deepEqual([code, stderr], [0, ''])
+  assert.ok(stdout.includes(`${join(folder, 'plugins.json')} is signed`), stdout)
+  assert.deepEqual((await readdir(folder)).sort(), ['lamp', 'other', 'plugins.json', 'plugins.json.minisig'])
+})
+
 test('signing again changes nothing of an index that is right, and never goes back in time', async (context) => {
   const { folder, keyFile } = await workshop(context)
   await runProgram(['sign', folder, '--key', keyFile])
