@@ -80,7 +80,7 @@ export function judgeDependencies(
   for (const [index, dependency] of (plugin.dependencies ?? []).entries()) {
     const text = textOf(dependency)
     const required = parseDependency(dependency, namespaceOf(plugin.id))
-    const noPlugin = whyNoPlugin(text, required, (id) => versions.has(id) || offered.has(id))
+    const noPlugin = whyNoPlugin(plugin.id, text, required, (id) => versions.has(id) || offered.has(id))
     if (required === undefined || noPlugin !== undefined) {
       const message = `"${text}" ${noPlugin ?? ''}; nothing waits for it`
       verdict.warnings.push({ path: `/dependencies/${index}`, message })
@@ -106,11 +106,13 @@ function isBare(text: string): boolean {
 
 /** The rest of a sentence. */
 function whyNoPlugin(
+  id: string,
   text: string,
   required: RequiredPlugin | undefined,
   exists: (fullId: string) => boolean,
 ): string | undefined {
   if (required === undefined) return 'is not a plugin id with a version range'
+  if (required.fullId === id) return 'is the plugin itself'
   if (!isBare(text) || exists(required.fullId)) return undefined
   return `is not the name of a plugin: there is no ${required.fullId}, installed or in a repository`
 }

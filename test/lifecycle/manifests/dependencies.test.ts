@@ -31,6 +31,18 @@ test('a dependency names a plugin and perhaps a range of versions', () => {
   }
 })
 
+test('nothing waits for a plugin that names itself', () => {
+  const plugin = { id: '@a/one', version: '1.0.0', dependencies: ['one', '@a/one@^1.0.0', { id: '@a/one' }] }
+  for (const installed of [[], [{ id: '@a/one', version: '0.9.0' }]]) {
+    const { unmet, warnings } = judgeDependencies(plugin, installed, new Set())
+    assert.deepEqual(
+      [unmet, warnings.map(({ path }) => path)],
+      [[], ['/dependencies/0', '/dependencies/1', '/dependencies/2']],
+    )
+    assert.equal(warnings[0]?.message, '"one" is the plugin itself; nothing waits for it')
+  }
+})
+
 test('each dependency that is not met says what to do', () => {
   const plugin = {
     id: '@a/one',
