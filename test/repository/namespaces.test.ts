@@ -160,6 +160,26 @@ test('a plugin of the repository that has its namespace waits for no other one t
   assert.equal(abandoned, 0)
 })
 
+test('a plugin moves with its settings to a mirror that is added under the name of its repository', async (context) => {
+  const stage = await start(context)
+  await install(stage, 'lamp')
+  const post = (path: string, body: unknown) =>
+    stage.host.request('POST', `/api/plugins/lamp/${path}`, { body })
+  await post('config', { config: { watts: 7 } })
+  await remove(stage, 'fixtures')
+  const refused = await post('update', {})
+  assert.equal(refused.body.code, 'repository_unknown')
+  assert.match(
+    refused.body.detail,
+    /Add it again under that name, .* uninstall the plugin, which forgets its settings/,
+  )
+  await writeFixtureRepository(stage.folder('mirror'), [plugin('lamp', '1.1.0')])
+  const body = { name: 'fixtures', url: stage.folder('mirror') }
+  assert.equal((await stage.host.request('POST', '/api/repositories', { body })).status, 201)
+  const { version, config } = (await post('update', {})).body
+  assert.deepEqual([version, config], ['1.1.0', { watts: 7 }])
+})
+
 test('of repositories that are read for the first time together, the first in the list has the namespace', async (context) => {
   const probe = await start(context)
   await writeFixtureRepository(probe.folder('second'), [plugin('lamp'), plugin('extra')])

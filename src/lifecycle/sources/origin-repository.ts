@@ -15,8 +15,8 @@ export async function originRepository(context: LifecycleContext, id: string): P
   if (repository !== null && wasFetched && !configured.some(({ name }) => name === repository)) {
     throw new Problem(
       'repository_unknown',
-      `${id} came from the repository "${repository}", which this host does not have any more. Add it again, or ` +
-        'uninstall the plugin and install it from another one.',
+      `${id} came from the repository "${repository}", which this host does not have any more. Add it again under that ` +
+        'name, at whatever address it is now; or uninstall the plugin, which forgets its settings, and install it from another one.',
     )
   }
   const [known] = configured.filter(({ name }) => name === repository)
