@@ -160,6 +160,24 @@ test('a plugin of the repository that has its namespace waits for no other one t
   assert.equal(abandoned, 0)
 })
 
+test('nor does a plugin that names among its dependencies what is no plugin', async (context) => {
+  const stage = await start(context, {
+    plugins: [{ ...plugin('lamp'), manifest: { dependencies: ['mosquitto'] } }, plugin('sun')],
+  })
+  const index = JSON.stringify({ version: 1, name: 'Silent', namespace: 'silent', plugins: [] })
+  let abandoned = 0
+  const server = await startServer(context, (_, response) => void response.end(index))
+  await stage.host.request('POST', '/api/repositories', { body: { name: 'silent', url: server.url } })
+  await install(stage, 'lamp')
+  const enabled = await stage.host.request('POST', '/api/plugins/lamp/toggle', { body: { enabled: true } })
+  assert.equal(enabled.body.state, 'running')
+  server.handle = (_, response) => void response.on('close', () => (abandoned += 1))
+  await stage.restart()
+  const { state, warnings } = (await stage.host.request('GET', '/api/plugins/lamp')).body
+  assert.deepEqual([state, abandoned], ['running', 0])
+  assert.match(JSON.stringify(warnings), /there is no @fixtures\/mosquitto, installed or in a repository/)
+})
+
 test('a plugin moves with its settings to a mirror that is added under the name of its repository', async (context) => {
   const stage = await start(context)
   await install(stage, 'lamp')

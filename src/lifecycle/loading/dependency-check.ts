@@ -1,3 +1,5 @@
+import type { RepositorySettings } from '../../repository/repository.ts'
+import { identifierOf } from '../../schema/names/identifier.ts'
 import type { Manifest } from '../../schema/manifest/manifest.ts'
 import { configuredRepositories, installedPlugins, type LifecycleContext } from '../context.ts'
 import {
@@ -22,8 +24,15 @@ export async function checkDependencies(
   const plugin = { ...manifest, id }
   const installed = installedPlugins(context)
   const isClear = absentBareNames(plugin, installed).length === 0
-  const offers = isClear ? [] : await context.repositories.offers(configuredRepositories(context))
+  const offers = isClear ? [] : await context.repositories.offers(repositoriesOf(context, id))
   return judgeDependencies(plugin, installed, new Set(offers.map(({ fullId }) => fullId)))
+}
+
+/** Those that may have plugins of its namespace: what is known to be of another one need not answer before it is loaded. */
+function repositoriesOf(context: LifecycleContext, id: string): RepositorySettings[] {
+  const { [identifierOf(id).namespace]: own, ...others } = context.journal.live.host.context.namespaces
+  const apart = new Set(Object.values(others))
+  return configuredRepositories(context).filter(({ name }) => name === own || !apart.has(name))
 }
 
 /** All of it in one text. */
