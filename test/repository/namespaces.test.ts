@@ -178,6 +178,24 @@ test('nor does a plugin that names among its dependencies what is no plugin', as
   assert.match(JSON.stringify(warnings), /there is no @fixtures\/mosquitto, installed or in a repository/)
 })
 
+test('an update that goes back to an older version is told of, unless that version was asked for', async (context) => {
+  const stage = await start(context, { plugins: [plugin('lamp', '2.0.0')] })
+  await install(stage, 'lamp')
+  const update = (version?: string) =>
+    stage.host.request('POST', '/api/plugins/lamp/update', { body: version === undefined ? {} : { version } })
+  await stage.host.publish([plugin('lamp', '1.0.0')])
+  stage.warnings.length = 0
+  assert.equal((await update()).body.version, '1.0.0')
+  const message = 'An update went back to an older version: the repository offers no newer one'
+  const went = { plugin: '@fixtures/lamp', was: '2.0.0', version: '1.0.0', repository: 'fixtures' }
+  assert.deepEqual(stage.warnings.splice(0), [[message, went]])
+  await stage.host.publish([plugin('lamp', '0.9.0')])
+  await update('0.9.0')
+  await stage.host.publish([plugin('lamp', '1.1.0')])
+  assert.equal((await update()).body.version, '1.1.0')
+  assert.deepEqual(stage.warnings, [])
+})
+
 test('a plugin moves with its settings to a mirror that is added under the name of its repository', async (context) => {
   const stage = await start(context)
   await install(stage, 'lamp')

@@ -19,7 +19,7 @@ import { originRepository } from '../sources/origin-repository.ts'
 import { createUnloadAndLoad } from './unload-and-load.ts'
 import { createRollbacks, type Rollbacks } from './rollbacks.ts'
 import { leavingSecrets } from '../secrets/former-secrets.ts'
-import { warnOfManifest, warnOfPermissions } from './release-warnings.ts'
+import { tellOfUpdate, warnOfManifest, warnOfPermissions } from './release-warnings.ts'
 
 /** Changes which files of a plugin are there. Every function is called under the plugin's mutex. */
 export interface Installer extends Rollbacks {
@@ -203,6 +203,8 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
           await loadIfEnabled(id, 'update failed', by).catch(() => undefined)
           throw error
         }
+        const { version: now, repository } = data
+        tellOfUpdate(logger, id, { was: before.version, version: now, repository, wanted: version })
         warnOfPermissions(logger, id, staged.manifest, added)
         manifests.set(id, staged.manifest)
         warnOfManifest(logger, id, staged.manifest)
