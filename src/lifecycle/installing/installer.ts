@@ -1,12 +1,12 @@
 import { messageOf, Problem } from '../../base/problem.ts'
 import { writing } from '../../base/files/storage-fault.ts'
 import { decide } from '../../journal/fold/decide.ts'
-import type { StagedPlugin } from '../../repository/repository.ts'
+import type { InstalledFiles, StagedPlugin } from '../../repository/repository.ts'
 import { requireHost } from '../../repository/require-host.ts'
 import { isNewer } from '../../repository/versions.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import type { Origin, PluginFact } from '../../schema/journal/journal-event.ts'
-import type { Manifest } from '../../schema/manifest/manifest.ts'
+import { allFiles, type Manifest } from '../../schema/manifest/manifest.ts'
 import { changedPermissions } from './changed-permissions.ts'
 import { type LifecycleContext, pluginError, snapshotOfPlugin } from '../context.ts'
 import { checkDependencies } from '../loading/dependency-check.ts'
@@ -95,7 +95,11 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
   /** Puts files back that are gone or no good: what can be read is its owner's to have changed, and stays. */
   async function replaceUnreadable(id: string, staged: StagedPlugin, by: Origin): Promise<void> {
     await matchFilesToJournal(context, id)
-    if ((await readAhead(context, id)) !== undefined) return
+    const present = await readAhead(context, id)
+    if (present !== undefined) {
+      await bringBackDocuments(id, staged, present)
+      return
+    }
     await unloadIfRunning(id, 'update', by)
     try {
       await staged.swapIn()
@@ -104,6 +108,22 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
       await loadIfEnabled(id, 'update', by)
     }
     logger.warn('Fetched the files of a plugin again: they could not be read', { plugin: id })
+  }
+
+  /** A plugin runs without its documents: those that are gone come back beside what is there. */
+  async function bringBackDocuments(
+    id: string,
+    { contents }: StagedPlugin,
+    { manifest, integrity }: InstalledFiles,
+  ): Promise<void> {
+    const gone = [...contents].filter(
+      ([file]) => allFiles(manifest).includes(file) && !Object.hasOwn(integrity, file),
+    )
+    if (gone.length === 0) return
+    const plugin = identifierOf(id)
+    await directory.place(plugin, new Map([...(await directory.contents(plugin)), ...gone]))
+    const files = gone.map(([file]) => file)
+    logger.warn('Fetched documents of a plugin again: they were missing', { plugin: id, files })
   }
 
   async function purgeFiles(id: string, purge: readonly PurgeTarget[]): Promise<void> {

@@ -172,3 +172,24 @@ test('an update to the version that is installed fetches a file again that is go
   await command(host, 'probe/update')
   assert.equal(await readFile(init, 'utf8'), `${original}-- mine`)
 })
+
+test('a document that is missing is fetched again by an update, as its error says, and what somebody has edited stays', async (context) => {
+  const documented = {
+    ...probe('1.0.0'),
+    manifest: { docs: ['README.md', 'MORE.md'] },
+    files: { 'README.md': '# Probe', 'MORE.md': '# More' },
+  }
+  const host = await start(context, { plugins: [documented] })
+  await command(host, 'install', { fullId: '@fixtures/probe' })
+  await command(host, 'probe/toggle')
+  const place = (file: string): string => join(host.directory, 'plugins', 'fixtures--probe', file)
+  await rm(place('README.md'))
+  await writeFile(place('MORE.md'), '# Mine')
+  const document = (file: string) => host.request('GET', `/api/plugins/probe/doc?file=${file}`)
+  const missing = await document('README.md')
+  assert.match(missing.body.detail, /README\.md is missing; .* update the plugin to fetch it again\.$/)
+  await command(host, 'probe/update')
+  assert.equal((await document('README.md')).body, '# Probe')
+  assert.equal((await document('MORE.md')).body, '# Mine')
+  assert.equal((await view(host)).state, 'running')
+})
