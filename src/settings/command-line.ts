@@ -16,6 +16,9 @@ import { readSettings, type Settings } from './settings.ts'
 /** Commands about `HOST_SECRET_KEY_FILE`, which they need. */
 export type SecretCommand = 'secret-key' | 'rotate-key' | 'decrypt'
 
+/** As a file of variables has it that Docker reads, which takes quotes for a part of the value. */
+const inQuotes = /^(["']).*\1$/s
+
 const commands = ['start', 'repair', 'token', 'secret-key', 'rotate-key', 'decrypt'] as const
 
 /** Commands for those who publish plugins; they concern no host and no setting. */
@@ -58,7 +61,15 @@ export function parseCommandLine(
   const text = (name: SettingName): string | undefined => {
     const { flag, variable, fallback } = definitions[name]
     const value = values[flag] === true ? 'true' : values[flag]
-    return typeof value === 'string' ? value : (environment[variable] ?? fallback)
+    const given = typeof value === 'string' ? value : environment[variable]
+    // A token may be anything, and everybody who has it has it as it is.
+    if (name !== 'token' && given !== undefined && inQuotes.test(given)) {
+      // It may be a secret: it is not repeated.
+      throw new SettingsError(
+        `${variable} (--${flag}) has quotes around it, which are part of it here: take them away.`,
+      )
+    }
+    return given ?? fallback
   }
   const settings = readSettings(text, isTerminal)
   if (command === undefined) return readFleetCommand(rest, settings)

@@ -6,6 +6,7 @@ import {
   oneOf,
   readBind,
   readCount,
+  readDataDirectory,
   readHostId,
   readMqttUrl,
   readPluginEnvironment,
@@ -76,7 +77,7 @@ export function readSettings(text: (name: SettingName) => string | undefined, is
   }
   const fleet = readFleetSettings(text)
   const settings: Settings = {
-    dataDirectory: required('dataDirectory'),
+    dataDirectory: readDataDirectory(required('dataDirectory')),
     hostId: (fleet === undefined ? readHostId : readMemberId)(text('hostId')),
     httpBind: readBind('httpBind', required('httpBind')),
     httpPort: readPort('httpPort', required('httpPort')),

@@ -38,6 +38,18 @@ export function readTlsFiles(tlsCertFile: string | undefined, tlsKeyFile: string
   return { tlsCertFile, tlsKeyFile }
 }
 
+/** Whatever it is, it would be made, and a host without plugins would start in it. */
+export function readDataDirectory(value: string): string {
+  if (value.trim() !== value || /^~(\/|$)/.test(value)) {
+    throw bad(
+      'dataDirectory',
+      value,
+      'a path without blanks around it, and without ~, which only shells know',
+    )
+  }
+  return value
+}
+
 const switchWords: ReadonlyMap<string, boolean> = new Map([
   ['', false],
   ['0', false],
@@ -174,8 +186,7 @@ export function readPluginLimits(value: string | undefined): ChosenLimits {
 export function readPluginEnvironment(value: string | undefined): string[] | undefined {
   if (value === undefined) return undefined
   const patterns = partsOfList(value)
-  // Quotes that a file of variables keeps, as Docker's do, would be part of names that no variable has.
-  if (patterns.every((pattern) => variablePattern.test(pattern) && !/["']/.test(pattern))) return patterns
+  if (patterns.every((pattern) => variablePattern.test(pattern))) return patterns
   throw bad('pluginEnvironment', value, 'names of variables, or beginnings of names ending in *, with commas')
 }
 

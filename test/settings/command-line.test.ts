@@ -104,7 +104,7 @@ const refused: [commandLine: string[], environment: Record<string, string>, sent
   [[], { HOST_ISOLATION: 'none' }, /dedicated or auto or shared/],
   [[], { HOST_PLUGIN_ENVIRONMENT: 'A B' }, /HOST_PLUGIN_ENVIRONMENT .*names of variables/],
   [[], { HOST_PLUGIN_ENVIRONMENT: 'A*B' }, /HOST_PLUGIN_ENVIRONMENT .*ending in \*/],
-  [[], { HOST_PLUGIN_ENVIRONMENT: '"CLOUD_KEY,MORE"' }, /HOST_PLUGIN_ENVIRONMENT .*names of variables/],
+  [[], { HOST_PLUGIN_ENVIRONMENT: '"CLOUD_KEY,MORE"' }, /^HOST_PLUGIN_ENVIRONMENT .*quotes/],
   [
     ['--http-port', '1883'],
     {},
@@ -175,6 +175,19 @@ const refused: [commandLine: string[], environment: Record<string, string>, sent
     /^(?!.*(geheim|a\.example))HOST_HTTP_REWRITE \(--http-rewrite\) must be a JSON object from origin to origin .*no user, path/,
   ]),
   [['--data-dir', ''], {}, /HOST_DATA_DIR/],
+  [
+    [],
+    { HOST_DATA_DIR: '"/var/lib/lupine"' },
+    /^HOST_DATA_DIR \(--data-dir\) has quotes around it, .*take them away\.$/,
+  ],
+  [[], { HOST_MQTT_ROOT: "'host'" }, /^HOST_MQTT_ROOT .*quotes/],
+  [[], { HOST_MQTT_URL: '"mqtt://user:hunter2@x"' }, /^(?!.*hunter2)HOST_MQTT_URL .*quotes/],
+  [
+    [],
+    { HOST_DATA_DIR: '/var/lib/lupine ' },
+    /^HOST_DATA_DIR .*"\/var\/lib\/lupine "; it must be a path without blanks/,
+  ],
+  [[], { HOST_DATA_DIR: '~/lupine' }, /^HOST_DATA_DIR .*without ~/],
 ]
 
 for (const [commandLine, environment, sentence] of refused) {
