@@ -128,6 +128,12 @@ const unstorableNames: ReadonlySet<string | undefined> = new Set([
   'EINVAL',
 ])
 
+const isThere = (files: PluginPlaces['files'], path: string): Promise<boolean> =>
+  files.stat(path).then(
+    () => true,
+    () => false,
+  )
+
 /** Writes a plugin beside the installed ones and waits until it is on disk. Gives its directory. */
 export async function writeStaged(
   places: PluginPlaces,
@@ -151,9 +157,12 @@ export async function writeStaged(
     })
     return root
   } catch (error) {
-    await places.files.rm(root, { recursive: true, force: true }).catch(() => undefined)
     const code = systemErrorCode(error)
-    if (error instanceof Problem || !unstorableNames.has(code)) throw error
+    // So Windows, and exFAT in some systems, say that a name has a character that they do not know.
+    const isRefusedName =
+      unstorableNames.has(code) || (code === 'ENOENT' && (await isThere(places.files, root)))
+    await places.files.rm(root, { recursive: true, force: true }).catch(() => undefined)
+    if (error instanceof Problem || !isRefusedName) throw error
     throw new Problem(
       'manifest_invalid',
       `The manifest of ${fullId} names files that cannot be stored here (${code}).`,
