@@ -61,9 +61,10 @@ export async function rewriteDirectory(
     purpose === 'rotate'
       ? `All secrets are encrypted with the key ${ring.ids[0]} (${events} events, ${stores} key-value stores).`
       : `All secrets are in plain text (${events} events, ${stores} key-value stores); start without HOST_SECRET_KEY_FILE.`
+  const apart = leftOut.length > 0 ? 'Apart from what is named below, this' : 'This'
   const old =
     purpose === 'rotate' && ring.ids.length > 1
-      ? [`This directory does not need ${ring.ids.slice(1).join(', ')} any more; backups of it may.`]
+      ? [`${apart} directory does not need ${ring.ids.slice(1).join(', ')} any more; backups of it may.`]
       : []
   const left = leftOut.map(({ file, reason }) => `Not changed: ${file} (${reason}).`)
   return [done, ...old, ...left, ''].join('\n')

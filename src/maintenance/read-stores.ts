@@ -1,11 +1,14 @@
 import { join } from 'node:path'
 import type { FileSystem } from '../base/files/file-system.ts'
 import { type KeyRing, SecretKeyError } from '../base/keys/key-ring.ts'
-import { messageOf } from '../base/problem.ts'
+import { messageOf, systemErrorCode } from '../base/problem.ts'
 import { decodeStore, storeFiles, storesFolderIn } from '../lifecycle/stores/key-value-file.ts'
 import { parseFullId } from '../schema/names/identifier.ts'
 
-/** The stored values of a data directory. Throws `SecretKeyError` without the right key. */
+/**
+ * The stored values of a data directory. Throws `SecretKeyError` without the right key. `code`: the system's, of a file that
+ * may be in order and could not be read.
+ */
 export async function readStores({
   files,
   directory,
@@ -16,7 +19,7 @@ export async function readStores({
   ring: KeyRing
 }) {
   const read: { path: string; plugin: string; entries: ReturnType<typeof decodeStore> }[] = []
-  const leftOut: { file: string; reason: string }[] = []
+  const leftOut: { file: string; reason: string; code?: string | undefined }[] = []
   for (const name of await storeFiles(files, directory)) {
     const path = join(storesFolderIn(directory), name)
     const plugin = parseFullId(`@${name.replace(/\.json$/, '').replace('--', '/')}`)?.fullId
@@ -28,7 +31,7 @@ export async function readStores({
       read.push({ path, plugin, entries: decodeStore(plugin, await files.readFile(path), ring) })
     } catch (error) {
       if (error instanceof SecretKeyError) throw error
-      leftOut.push({ file: path, reason: messageOf(error) })
+      leftOut.push({ file: path, reason: messageOf(error), code: systemErrorCode(error) })
     }
   }
   return { read, leftOut }

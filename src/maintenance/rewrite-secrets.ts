@@ -65,6 +65,14 @@ export async function rewriteSecrets(settings: RewriteSettings): Promise<Rewritt
   await journal.close()
   await Promise.all([...journal.state.plugins.keys()].map(manifests.refresh))
   const stores = await readStores(settings)
+  const unread = stores.leftOut.find(({ code }) => code !== undefined)
+  // It would keep the former key, which nobody keeps afterwards.
+  if (unread !== undefined) {
+    throw new Error(
+      `The stored values in ${unread.file} cannot be read (${unread.code}); correct that, or move the file away, and run this ` +
+        'again. Nothing was changed.',
+    )
+  }
 
   for (const { path, plugin, entries } of stores.read) {
     const content = encodeStore(plugin, Object.fromEntries(entries), target)

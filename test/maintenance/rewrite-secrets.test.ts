@@ -6,6 +6,8 @@ import { test } from 'node:test'
 import { systemClock } from '../../src/base/time/clock.ts'
 import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
 import { createKeyRing, keyId } from '../../src/base/keys/key-ring.ts'
+import { encodeLine } from '../../src/journal/lines/journal-line.ts'
+import { rewriteDirectory } from '../../src/maintenance/commands.ts'
 import { type Rewritten, rewriteSecrets } from '../../src/maintenance/rewrite-secrets.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
@@ -171,4 +173,42 @@ test('after a rotation the host starts with the new key alone, and after decrypt
   const content = await contentOf(host.directory)
   assert.ok(!content.includes('$encrypted'))
   for (const canary of [...Object.values(canaries), 'canary-of-before']) assert.ok(content.includes(canary))
+})
+
+test('stored values that cannot be read stop a rotation before anything is changed: they would keep a key that nobody keeps', async (context) => {
+  const keyFile = join(await temporaryDirectory(context), 'key')
+  await writeFile(keyFile, old.toString('hex'), { mode: 0o600 })
+  const host = await usedDirectory(keyFile)
+  context.after(() => host.close())
+  await host.host.close()
+  const before = await contentOf(host.directory)
+  const files: FileSystem = {
+    ...systemFileSystem,
+    readFile: ((path: string, options: undefined) =>
+      path.includes('.kv')
+        ? Promise.reject(Object.assign(new Error('EIO: i/o error, read'), { code: 'EIO' }))
+        : systemFileSystem.readFile(path, options)) as FileSystem['readFile'],
+  }
+  await assert.rejects(
+    rotate(host.directory, [young, old], files),
+    /^Error: The stored values in .*fixtures--keeper\.json cannot be read \(EIO\); .*Nothing was changed\.$/,
+  )
+  assert.equal(await contentOf(host.directory), before)
+})
+
+test('where something keeps its key, a rotation does not say that the directory needs the former one no more', async (context) => {
+  const keyFile = join(await temporaryDirectory(context), 'key')
+  await writeFile(keyFile, old.toString('hex'), { mode: 0o600 })
+  const host = await usedDirectory(keyFile)
+  context.after(() => host.close())
+  await host.host.close()
+  await writeFile(keyFile, `${young.toString('hex')}\n${old.toString('hex')}`)
+  const wholly = await rewriteDirectory(host.directory, keyFile, 'rotate')
+  assert.match(wholly, /^This directory does not need /m)
+  // As a newer version may write it.
+  const newer = join(host.directory, '.kv', 'fixtures--other.json')
+  await writeFile(newer, `${encodeLine({ version: 99, sealed: 'something' })}\n`, { mode: 0o600 })
+  const text = await rewriteDirectory(host.directory, keyFile, 'rotate')
+  assert.match(text, /^Apart from what is named below, this directory does not need /m)
+  assert.match(text, /^Not changed: .*fixtures--other\.json \(.*newer Lupine/m)
 })
