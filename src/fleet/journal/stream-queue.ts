@@ -50,7 +50,7 @@ export interface StreamQueueSettings {
    * In whose name facts of a plugin are written down, going by the state on top of which they will be. Throws when this host
    * may not write about it (any more).
    */
-  author?: ((plugin: string, state: HostState) => Author | undefined) | undefined
+  author?: ((plugin: string, state: HostState, facts: readonly Fact[]) => Author | undefined) | undefined
 }
 
 /** The same failure of something that was begun before: that there is no room does not mean that nothing was done. */
@@ -83,7 +83,7 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
   function stamp(facts: readonly Fact[], by: Origin, requestKey: string | undefined): JournalEvent[] {
     let stamped: ReturnType<typeof stampFacts>
     const plugin = facts[0]?.plugin ?? null
-    const author = plugin === null ? undefined : settings.author?.(plugin, parts.state())
+    const author = plugin === null ? undefined : settings.author?.(plugin, parts.state(), facts)
     try {
       stamped = stampFacts(parts.state(), facts, { by, now: parts.now(), requestKey, author })
     } catch (error) {

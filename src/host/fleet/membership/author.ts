@@ -1,19 +1,24 @@
 import { Problem } from '../../../base/problem.ts'
 import { type HostState, isInstalled, stateOf } from '../../../journal/fold/evolve.ts'
 import type { Author } from '../../../journal/fold/stamp.ts'
+import type { Fact } from '../../../schema/journal/journal-event.ts'
 import type { FleetMember } from './fleet-member.ts'
 
-/** In whose name this host writes about a plugin. Throws `plugin_moving` when another one has it by now. */
+/**
+ * In whose name this host writes facts of a plugin down; undefined: in nobody's. Throws `plugin_moving` when another host has
+ * it by now, or when this one has it no more: whoever does may be ahead of what is known here.
+ */
 export function createAuthor(
-  member: () => FleetMember | undefined,
-): (plugin: string, state: HostState) => Author | undefined {
-  return (plugin, state) => {
+  member: () => Pick<FleetMember, 'id' | 'holderOf' | 'ownership'> | undefined,
+): (plugin: string, state: HostState, facts: readonly Fact[]) => Author | undefined {
+  return (plugin, state, facts) => {
     const known = member()
     const snapshot = state.plugins.get(plugin)
     if (known === undefined || snapshot === undefined || !isInstalled(stateOf(snapshot))) return undefined
     const holder = known.holderOf(plugin)
-    // Where nobody has it, whoever comes first may say where it is to be.
-    if (holder === undefined && !known.ownership.owns(plugin)) return undefined
+    // Where nobody has it, whoever comes first may say where it is to be, and nothing else.
+    const isPlacement = facts.every(({ type }) => type === 'PluginPlaced')
+    if (holder === undefined && isPlacement && !known.ownership.owns(plugin)) return undefined
     if (
       holder?.host === known.id &&
       known.ownership.owns(plugin) &&
