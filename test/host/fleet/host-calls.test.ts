@@ -100,6 +100,46 @@ test('what is asked while the store is away is sent once, when it is back', asyn
   else assert.deepEqual(asked, ['get'])
 })
 
+test('an answer that is lost on the way comes again, and nothing is done twice', async (t) => {
+  const { host, nats } = await stage(t)
+  const asked: unknown[] = []
+  let finish = (_value: string): void => undefined
+  const work = new Promise<string>((resolve) => (finish = resolve))
+  const { connection: answering } = await host('b', (method) => {
+    asked.push(method)
+    return work
+  })
+  const { calls, connection } = await host('a')
+  const answer = calls.call('b', 'update', ['@a/b'], { timeout: 3_600_000 })
+  await until('the question', async () => asked.length === 1)
+  await nats.stop()
+  await until('the connections to be lost', async () => !isConnected(connection) && !isConnected(answering))
+  // While it is away nothing is kept for it.
+  finish('done')
+  await work
+  await nats.start()
+  assert.equal(await answer, 'done')
+  assert.deepEqual(asked, ['update'])
+})
+
+test('a host that knows nothing of the question says so, and is not asked again', async (t) => {
+  const { host, nats } = await stage(t)
+  const asked: unknown[] = []
+  const silent = await host('b', async (method) => {
+    asked.push(method)
+    return new Promise(() => undefined)
+  })
+  const { calls } = await host('a')
+  const answer = calls.call('b', 'update', ['@a/b'], { timeout: 3_600_000 })
+  await until('the question', async () => asked.length === 1)
+  silent.calls.close()
+  // Another process under its name.
+  await host('b', async (method) => void asked.push(method))
+  await assert.rejects(answer, { code: 'fleet_unreachable' })
+  assert.deepEqual(asked, ['update'])
+  await nats.stop()
+})
+
 test('who has not the key of the fleet is neither heard nor understood', async (t) => {
   const { host } = await stage(t)
   let count = 0

@@ -5,6 +5,7 @@ import type { Logger } from '../../../base/log/log.ts'
 import { messageOf, Problem, type ProblemCode, problemTable } from '../../../base/problem.ts'
 import type { StoreConnection } from '../../../fleet/store/connect-store.ts'
 import { isConnected } from '../../../fleet/store/keep-nothing.ts'
+import { createGivenAnswers } from './given-answers.ts'
 import { createPieces, pieceBytes } from './pieces.ts'
 
 /**
@@ -43,6 +44,11 @@ export interface HostCallsSettings {
 
 /** Milliseconds between two looks whether the other host can still be asked. */
 const lookEvery = 250
+/**
+ * Milliseconds until a host that has not answered is asked for its answer again: what is under way when a server of the store
+ * dies, or a connection is lost, never arrives.
+ */
+const reminderEvery = 3_000
 const context = 'fleet call'
 /** What NATS answers in the place of a subscriber. */
 const nobodyListens = 503
@@ -55,6 +61,12 @@ interface Question {
   given: readonly unknown[]
 }
 
+/** To a host that has been asked: it says its answer once more, if it has one. It is not asked to do anything. */
+interface Reminder {
+  id: string
+  reply: string
+}
+
 interface Reply {
   id: string
   value?: unknown
@@ -64,14 +76,21 @@ interface Reply {
 export function createHostCalls(settings: HostCallsSettings): HostCalls {
   const { connection, fleet, host, ring, clock, logger } = settings
   const questions = `lupine.${fleet}.calls.${host}`
+  // Of their own: a host of an older version takes everything there for a question.
+  const reminders = `lupine.${fleet}.reminders.${host}`
   const answers = `lupine.${fleet}.answers.${host}.${randomUUID()}`
   const waiting = new Map<string, (reply: Reply) => void>()
   const pieces = createPieces<string>(clock)
+  const given = createGivenAnswers()
   let isClosed = false
 
   /** `noticeTo`: where the store says that nobody listens there. */
-  function send(subject: string, message: Question | Reply, noticeTo?: string): void {
-    const sealed = ring.seal(context, JSON.stringify(message))
+  function send(subject: string, message: Question | Reminder | Reply, noticeTo?: string): void {
+    sendText(subject, JSON.stringify(message), noticeTo)
+  }
+
+  function sendText(subject: string, plain: string, noticeTo?: string): void {
+    const sealed = ring.seal(context, plain)
     const count = Math.max(1, Math.ceil(sealed.length / pieceBytes))
     const id = randomUUID()
     for (let index = 0; index < count; index += 1) {
@@ -118,18 +137,30 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
     }),
   ]
 
-  async function answer({ id, reply, method, given }: Question): Promise<void> {
+  async function answer({ id, reply, method, given: parameters }: Question): Promise<void> {
     let answered: Reply
+    given.begin(id)
     try {
-      answered = { id, value: await settings.answer(method, given) }
+      answered = { id, value: await settings.answer(method, parameters) }
     } catch (error) {
       if (!(error instanceof Problem))
         logger.error('A question of another host failed', { method, error: messageOf(error) })
-      const problem = error instanceof Problem ? error : new Problem('internal', messageOf(error))
-      const { code, message, errors } = problem
-      answered = { id, problem: { code, message, ...(errors === undefined ? {} : { errors: [...errors] }) } }
+      answered = {
+        id,
+        problem: saidOf(error instanceof Problem ? error : new Problem('internal', messageOf(error))),
+      }
     }
-    if (!isClosed) send(reply, answered)
+    const text = JSON.stringify(answered)
+    given.give(id, text)
+    if (!isClosed) sendText(reply, text)
+  }
+
+  function answerAgain({ id, reply }: Reminder): void {
+    const found = given.find(id)
+    if (found === undefined) return
+    if (found !== 'lost') sendText(reply, found.text)
+    // The question was lost, or it is long ago.
+    else send(reply, { id, problem: saidOf(unknown(host)) })
   }
 
   function absent(id: string): void {
@@ -147,9 +178,12 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
 
   return {
     listen() {
-      stopListening.push(hear(questions, (message) => void answer(message as Question)))
+      stopListening.push(
+        hear(questions, (message) => void answer(message as Question)),
+        hear(reminders, (message) => answerAgain(message as Reminder)),
+      )
     },
-    call(other, method, given, { timeout, stillAsked }) {
+    call(other, method, parameters, { timeout, stillAsked }) {
       if (isClosed || connection.isClosed())
         return Promise.reject(new Problem('shutting_down', 'The host is shutting down.'))
       const id = randomUUID()
@@ -160,19 +194,24 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
           timer.cancel()
           settle()
         }
-        let isSent = false
-        function sendOnce(): void {
-          if (isSent || !isConnected(connection)) return
-          isSent = true
+        /** When something of it was sent last, on the monotonic clock. */
+        let sentAt: number | undefined
+        function sendWhatIsDue(): void {
+          if (!isConnected(connection)) return
+          const now = clock.monotonic()
           const reply = `${answers}.${id}`
-          send(`lupine.${fleet}.calls.${other}`, { id, reply, method, given }, reply)
+          if (sentAt === undefined)
+            send(`lupine.${fleet}.calls.${other}`, { id, reply, method, given: parameters }, reply)
+          else if (now - sentAt >= reminderEvery) send(`lupine.${fleet}.reminders.${other}`, { id, reply })
+          else return
+          sentAt = now
         }
         function look(): void {
           if (clock.monotonic() >= until || stillAsked?.() === false) {
             end(() => reject(unknown(other)))
             return
           }
-          sendOnce()
+          sendWhatIsDue()
           timer = clock.schedule(lookEvery, look)
         }
         let timer = clock.schedule(lookEvery, look)
@@ -182,7 +221,7 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
             else reject(problemOf(problem))
           }),
         )
-        sendOnce()
+        sendWhatIsDue()
       })
     },
     close() {
@@ -193,6 +232,10 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
       pieces.clear()
     },
   }
+}
+
+function saidOf({ code, message, errors }: Problem): NonNullable<Reply['problem']> {
+  return { code, message, ...(errors === undefined ? {} : { errors: [...errors] }) }
 }
 
 /** A newer host may know more codes. */
