@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import mqtt from 'mqtt'
 import type { Page } from 'playwright-core'
+import { assertAccessible } from '../helpers/browser.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { createTcpProxy } from '../helpers/tcp-proxy.ts'
 import type { TestHost } from '../helpers/test-host.ts'
@@ -161,6 +162,38 @@ test('a login that has run out is asked for again, and nothing typed is lost', o
   await logIn(page)
   assert.equal(await page.getByRole('textbox', { name: 'Room' }).inputValue(), 'cellar')
   await page.getByText('Saving stores the settings and reloads Lamp.').waitFor()
+})
+
+test('a page that is older than its host says so, and is loaded anew', options, async (context) => {
+  const host = await lampHost(context, { settings: { token } })
+  await runningLamp(host)
+  const proxy = await createTcpProxy(context, host.url)
+  const { page } = await open(context, { url: `http://127.0.0.1:${proxy.port}` })
+  await page.goto(`/plugins/${lamp}/settings`)
+  await logIn(page)
+  const banner = page.getByRole('region', { name: 'Version' })
+  await page.getByRole('textbox', { name: 'Room' }).fill('cellar')
+  proxy.refuse()
+  await page.getByText('Disconnected, trying again…').waitFor()
+  assert.equal(await banner.count(), 0)
+  // As if it had been brought to another version meanwhile.
+  await page.route('**/api/system', async (route) => {
+    const answer = await route.fetch()
+    const system = await answer.json()
+    return route.fulfill({
+      response: answer,
+      json: { ...system, versions: { ...system.versions, host: '99.0.0' } },
+    })
+  })
+  proxy.pass()
+  await banner.getByText('The host runs version 99.0.0 now').waitFor()
+  await assertAccessible(page, 'an older page')
+  await banner.getByRole('button', { name: 'Load this page anew' }).click()
+  await banner.waitFor({ state: 'detached' })
+  await page.getByText('Live', { exact: true }).waitFor()
+  assert.equal(await page.getByRole('textbox', { name: 'Room' }).inputValue(), 'cellar')
+  assert.equal(await banner.count(), 0)
+  await page.unrouteAll({ behavior: 'wait' })
 })
 
 test('a plugin that could not start is tried again where the page says so', options, async (context) => {

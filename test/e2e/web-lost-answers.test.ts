@@ -141,6 +141,7 @@ test(
     }
     await page.getByRole('region', { name: 'Health' }).getByText('The disk is full.').waitFor()
     assert.equal(await page.locator('.notice').count(), 0)
+    await page.unrouteAll({ behavior: 'wait' })
   },
 )
 

@@ -8,6 +8,7 @@ import { HealthBanner } from './health-banner.tsx'
 import { Icon, type IconName } from './icon.tsx'
 import { Notices } from './notices.tsx'
 import { SafeModeBanner } from './safe-mode-banner.tsx'
+import { VersionBanner } from './version-banner.tsx'
 
 interface Link {
   path: string
@@ -77,6 +78,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
         })}
       </nav>
       <main id="content" tabIndex={-1}>
+        <VersionBanner />
         <HealthBanner />
         <SafeModeBanner />
         {children}

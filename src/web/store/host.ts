@@ -16,6 +16,9 @@ export const fleet = signal<{ name: string; host: string | null } | null | undef
 /** What keeps the host from being in order, a sentence each. */
 export const faults = signal<string[]>([])
 
+/** Versions of the host: that of which this page is, and that which runs. */
+export const versions = signal<{ page: string; host: string } | undefined>(undefined)
+
 /** Milliseconds from one look to the next, and while something is wrong: a full disk is in no journal. */
 const lookInterval = 60_000
 const shortLookInterval = 10_000
@@ -26,13 +29,17 @@ let nextLook: ReturnType<typeof setTimeout> | undefined
 interface System {
   host: { id: string | null; safeMode: SafeMode | null }
   fleet: { name: string } | null
+  versions: { host: string }
   health: { reasons: string[] }
 }
 
 /** Reads what concerns the host as a whole, now and from time to time. */
 export async function loadHost(): Promise<void> {
   try {
-    const { host, health, fleet: joined } = await get<System>('/api/system')
+    const { host, health, fleet: joined, versions: present } = await get<System>('/api/system')
+    // The first answer is of the host that the page came from.
+    const { page } = versions.peek() ?? { page: present.host }
+    if (versions.peek()?.host !== present.host) versions.value = { page, host: present.host }
     safeMode.value = host.safeMode
     setFleet(joined === null ? null : { name: joined.name, host: host.id })
     faults.value = health.reasons.filter((reason) => !passing.has(reason))
