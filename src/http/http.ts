@@ -91,12 +91,12 @@ export function createHttp(settings: HttpSettings): Http {
     addresses,
     publicUrl: settings.publicUrl,
   })
-  const events = createEventStream({ lifecycle, clock, logger })
+  const events = createEventStream({ lifecycle, hasEnded: access.hasEnded, clock, logger })
   const { host, 'plugin-lifecycle': plugin } = settings.machines
   const inspector =
     host === undefined || plugin === undefined
       ? undefined
-      : createInspector({ lifecycle, machines: { host, plugin }, clock, logger })
+      : createInspector({ lifecycle, machines: { host, plugin }, hasEnded: access.hasEnded, clock, logger })
   const processUsage = createProcessUsage(clock)
   const shared = {
     ...settings,

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { after, before, test } from 'node:test'
 import { createMachine } from 'xstate'
 import { WebSocket } from 'ws'
 import { withoutSecrets } from '../../src/http/inspect/messages.ts'
+import { createManualClock } from '../helpers/manual-clock.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { startHttp } from './http-over.ts'
 
 const token = 'correct-horse-battery-staple'
 let host: TestHost
@@ -182,6 +185,27 @@ test('what a client says changes nothing, and too much of it ends the connection
   socket.send('x'.repeat(100_000))
   assert.equal(await closed, 1009)
   assert.equal(host.host.lifecycle.lastSeq, lastSeq)
+})
+
+test('an inspector that came by a login is cut off when that has ended', async () => {
+  const clock = createManualClock()
+  const http = await startHttp({ stateAt: () => ({ seq: 0, plugins: [] }) }, { clock, token })
+  const login = await fetch(`${http.url}/api/session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ token }),
+  })
+  const headers = { cookie: login.headers.get('set-cookie')?.split(';')[0] ?? '', origin: http.url }
+  const socket = new WebSocket(`${http.url.replace('http', 'ws')}/api/inspect`, { headers })
+  await once(socket, 'open')
+  const ponged = once(socket, 'ping')
+  clock.advance(30_000)
+  await ponged
+  const ended = once(socket, 'close')
+  assert.equal((await fetch(`${http.url}/api/session`, { method: 'DELETE', headers })).status, 200)
+  clock.advance(30_000)
+  assert.deepEqual((await ended)[0], 1008)
+  await http.close()
 })
 
 test('there are as many inspectors as there may be, and the end of the host ends them', async () => {

@@ -9,6 +9,8 @@ import { cookieName, sessionCookie, sessionIn } from '../../src/http/access/sess
 import { createSessions, sessionLifetime, sessionsLimit } from '../../src/http/access/sessions.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { readEvents } from './clients.ts'
+import { startHttp } from './http-over.ts'
 import { exchange, parseAnswer } from './clients.ts'
 
 const token = 'correct-horse-battery-staple'
@@ -273,6 +275,31 @@ test('a session ends after its lifetime, and the oldest when there are too many'
   assert.deepEqual([sessions.isOpen(first), sessions.isOpen(second)], [false, true])
   const more = Array.from({ length: sessionsLimit }, () => sessions.open())
   assert.deepEqual([sessions.isOpen(second), more.every((id) => sessions.isOpen(id))], [false, true])
+})
+
+test('what follows the host by a login ends with it, what does so by the token goes on', async () => {
+  const clock = createManualClock()
+  const http = await startHttp({}, { clock, token })
+  const login = await fetch(`${http.url}/api/session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ token }),
+  })
+  const cookie = login.headers.get('set-cookie')?.split(';')[0] ?? ''
+  const byLogin = await readEvents(`${http.url}/api/events`, { cookie })
+  const byToken = await readEvents(`${http.url}/api/events`, { authorization: `Bearer ${token}` })
+  for (const reader of [byLogin, byToken]) await reader.next()
+  clock.advance(15_000)
+  for (const reader of [byLogin, byToken]) assert.deepEqual(await reader.next(), { comment: 'still here' })
+  const ended = await fetch(`${http.url}/api/session`, {
+    method: 'DELETE',
+    headers: { cookie, origin: http.url },
+  })
+  assert.equal(ended.status, 200)
+  clock.advance(15_000)
+  assert.equal(await byLogin.next(), undefined)
+  assert.deepEqual(await byToken.next(), { comment: 'still here' })
+  await http.close()
 })
 
 test('with encryption the cookie is bound to this host', () => {

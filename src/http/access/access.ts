@@ -30,6 +30,8 @@ export interface Access {
   readonly isLocked: boolean
   /** Whether `checkCaller` would let this one read. Throws `too_many_requests`. */
   isKnown(request: IncomingMessage): boolean
+  /** Whether the login that it came along with has ended since. What came with the token, or needs none, goes on. */
+  hasEnded(request: IncomingMessage): boolean
   /**
    * Answers the cookie that stands for the token; undefined when none is needed. Throws `unauthorized`,
    * `forbidden`, `too_many_requests`.
@@ -184,6 +186,8 @@ export function createAccess(settings: AccessSettings): Access {
         return cookies === '' ? [] : [[name, cookies]]
       }),
     isKnown: (request) => isToken === undefined || credentialOf(request) !== undefined,
+    hasEnded: ({ headers }) =>
+      isToken !== undefined && headers.authorization === undefined && !hasLogin(headers),
     logIn(request, given) {
       const { headers } = request
       if (headers.origin !== undefined && !isFromOwnPage(headers, publicUrl)) {

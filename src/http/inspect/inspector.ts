@@ -41,22 +41,29 @@ export interface Inspector {
   close(): Promise<void>
 }
 
+/** Code of RFC 6455 for who may not go on. */
+const policyViolation = 1008
+
 export interface InspectorSettings {
   lifecycle: LifecycleFacade
   /** The machines `host` and `plugin`. */
   machines: { host: AnyStateMachine; plugin: AnyStateMachine }
+  /** Whether the login of whoever connected is over. */
+  hasEnded(request: IncomingMessage): boolean
   clock: Clock
   logger: Logger
 }
 
 interface Client {
+  request: IncomingMessage
   socket: WebSocket
   backlog: Backlog
   /** Answered the last sign of life that was asked for. */
   alive: boolean
 }
 
-export function createInspector({ lifecycle, machines, clock, logger }: InspectorSettings): Inspector {
+export function createInspector(settings: InspectorSettings): Inspector {
+  const { lifecycle, machines, hasEnded, clock, logger } = settings
   const definitions = { host: definitionOf(machines.host), plugin: definitionOf(machines.plugin) }
   const clients = new Set<Client>()
   const server = new WebSocketServer({
@@ -123,9 +130,9 @@ export function createInspector({ lifecycle, machines, clock, logger }: Inspecto
     }
   }
 
-  function accept(socket: WebSocket): void {
+  function accept(socket: WebSocket, request: IncomingMessage): void {
     const backlog = createBacklog(clientBufferLimit, () => socket.bufferedAmount)
-    const client: Client = { socket, backlog, alive: true }
+    const client: Client = { request, socket, backlog, alive: true }
     clients.add(client)
     socket.on('pong', () => {
       client.alive = true
@@ -144,6 +151,10 @@ export function createInspector({ lifecycle, machines, clock, logger }: Inspecto
 
   function beat(): void {
     for (const client of clients) {
+      if (hasEnded(client.request)) {
+        client.socket.close(policyViolation, 'The login has ended')
+        continue
+      }
       if (!client.alive) client.socket.terminate()
       client.alive = false
       client.socket.ping()

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'koa'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import { jsonText } from '../../base/text/json.ts'
@@ -35,6 +35,7 @@ export interface EventStream {
 }
 
 interface Client {
+  request: IncomingMessage
   response: ServerResponse
   backlog: Backlog
   plugin: string | undefined
@@ -47,10 +48,12 @@ interface Client {
 
 export function createEventStream(settings: {
   lifecycle: LifecycleFacade
+  /** Whether the login of whoever asked for a stream is over. */
+  hasEnded(request: IncomingMessage): boolean
   clock: Clock
   logger: Logger
 }): EventStream {
-  const { lifecycle, clock, logger } = settings
+  const { lifecycle, hasEnded, clock, logger } = settings
   const clients = new Set<Client>()
   let heartbeat: ScheduledCall | undefined
   let closed = false
@@ -105,7 +108,11 @@ export function createEventStream(settings: {
 
   function beat(): void {
     heartbeat = clock.schedule(heartbeatInterval, () => {
-      for (const client of clients) write(client, client.beats ? beatText : ': still here\n\n')
+      for (const client of clients) {
+        // Who is back without a login is told so.
+        if (hasEnded(client.request)) client.response.end()
+        else write(client, client.beats ? beatText : ': still here\n\n')
+      }
       beat()
     })
   }
@@ -135,6 +142,7 @@ export function createEventStream(settings: {
       }
       const { lastSeq } = lifecycle
       const client: Client = {
+        request: context.req,
         response,
         backlog: createBacklog(clientBufferLimit, () => response.writableLength),
         plugin,
