@@ -211,6 +211,12 @@ test('the files of the pages and what has not changed carry them, too', async ()
   }
   const unchanged = await get('/', `If-None-Match: ${whole.headers.etag}`)
   check('page again', unchanged, { name: 'page', status: 304, head: [], headers: page })
+  // As a proxy makes of it that compresses, and as a cache asks that has several.
+  for (const tags of [`W/${whole.headers.etag}`, `"other", W/${whole.headers.etag}`, '*']) {
+    const known = await get('/', `If-None-Match: ${tags}`)
+    check(`page again, ${tags}`, known, { name: 'page', status: 304, head: [], headers: page })
+  }
+  assert.equal((await get('/', 'If-None-Match: "other"')).status, 200)
 })
 
 test('every code of the table of errors has been asked for, or goes the way of those that were', () => {

@@ -70,7 +70,10 @@ function answerWith(
   const compress = context.acceptsEncodings('gzip', 'identity') === 'gzip'
   const etag = `"${tag}${compress ? '-gzip' : ''}"`
   const all = { ...headers, 'Cache-Control': caching, ETag: etag, Vary: 'Accept-Encoding' }
-  if (context.get('If-None-Match') === etag) return { status: 304, body: null, type, headers: all }
+  context.set('ETag', etag)
+  context.status = 200
+  // A proxy that compresses makes the tag a weak one, and a browser may have several.
+  if (context.fresh) return { status: 304, body: null, type, headers: all }
   return {
     body: compress ? compressed : content,
     type,
