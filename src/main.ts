@@ -14,7 +14,8 @@ import { openJournal } from './journal/journal.ts'
 import { lockDirectory } from './journal/lock/lock.ts'
 import { repairJournal } from './journal/repair/repair.ts'
 import { readSnapshot } from './journal/snapshot/snapshot.ts'
-import { makeSecretKey, rewriteDirectory, vaultOf } from './maintenance/commands.ts'
+import type { Vault } from './journal/vault.ts'
+import { makeSecretKey, readKeys, rewriteDirectory, vaultOf } from './maintenance/commands.ts'
 import { makeTokenFile } from './maintenance/token-file.ts'
 import { makeSigningKey, signRepository } from './maintenance/publishing.ts'
 import { type Owner, ownerOfState } from './maintenance/used-directory.ts'
@@ -131,10 +132,9 @@ async function whileStopped(settings: Settings, task: (directory: string) => Pro
   }
 }
 
-async function repair(settings: Settings, directory: string): Promise<void> {
+async function repair(vault: Vault, directory: string): Promise<void> {
   const logger = createLogger({ level: 'warn', format: 'pretty' })
   process.once('exit', logger.flush)
-  const vault = await vaultOf(settings.secretKeyFile)
   const file = await readSnapshot(systemFileSystem, directory)
   const repairs = await repairJournal(directory, systemFileSystem, systemClock.now(), file, async () => {
     const journal = await openJournal({
@@ -169,8 +169,10 @@ async function runSecretCommand(command: SecretCommand, settings: Settings): Pro
       return
     }
     const purpose = command === 'rotate-key' ? 'rotate' : 'decrypt'
+    // As who runs the command: the file may be root's alone, of which the host is given a copy (LoadCredential of systemd).
+    const ring = await readKeys(secretKeyFile)
     await whileStopped(settings, async () => {
-      process.stdout.write(await rewriteDirectory(dataDirectory, secretKeyFile, purpose))
+      process.stdout.write(await rewriteDirectory(dataDirectory, ring, purpose))
     })
   } catch (error) {
     fail(storageFault(error) ?? messageOf(error), exitCode.failed)
@@ -213,9 +215,9 @@ try {
   else if (line.command === 'start') await start(line.settings)
   else if ('membership' in line) await runFleetCommand(line)
   else if (line.command === 'repair') {
-    await whileStopped(line.settings, (directory) => repair(line.settings, directory)).catch(
-      (error: unknown) => fail(storageFault(error) ?? messageOf(error), exitCode.failed),
-    )
+    await vaultOf(line.settings.secretKeyFile)
+      .then((vault) => whileStopped(line.settings, (directory) => repair(vault, directory)))
+      .catch((error: unknown) => fail(storageFault(error) ?? messageOf(error), exitCode.failed))
   } else if (line.command === 'token') {
     process.stdout.write(
       await makeTokenFile(systemFileSystem, line.settings).catch((error: unknown) =>

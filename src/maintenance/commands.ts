@@ -10,7 +10,8 @@ import { rewriteSecrets } from './rewrite-secrets.ts'
 
 /** The commands about secrets that are run while the host is stopped. Each answers what to tell its user. */
 
-async function readKeys(path: string): Promise<KeyRing> {
+/** Throws one sentence when the file cannot be used. */
+export async function readKeys(path: string): Promise<KeyRing> {
   try {
     return await readKeyFile(systemFileSystem, path)
   } catch (error) {
@@ -46,10 +47,9 @@ export async function makeSecretKey(secretKeyFile: string): Promise<string> {
 
 export async function rewriteDirectory(
   dataDirectory: string,
-  secretKeyFile: string,
+  ring: KeyRing,
   purpose: 'rotate' | 'decrypt',
 ): Promise<string> {
-  const ring = await readKeys(secretKeyFile)
   const { events, stores, leftOut } = await rewriteSecrets({
     directory: resolve(dataDirectory),
     files: systemFileSystem,

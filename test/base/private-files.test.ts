@@ -11,7 +11,7 @@ import { createHost } from '../../src/host/host.ts'
 import { openJournal } from '../../src/journal/journal.ts'
 import { repairJournal } from '../../src/journal/repair/repair.ts'
 import { readSnapshot } from '../../src/journal/snapshot/snapshot.ts'
-import { makeSecretKey, rewriteDirectory } from '../../src/maintenance/commands.ts'
+import { makeSecretKey, readKeys, rewriteDirectory } from '../../src/maintenance/commands.ts'
 import { createRecordingLogger } from '../bus/bus-fixture.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -116,9 +116,9 @@ for (const umask of [0o022, 0o000]) {
     await makeSecretKey(secretKeyFile)
     assert.equal(await rightsOf(secretKeyFile), 0o600)
     await writeFile(`${join(directory, '.host.json')}.tmp`, 'half')
-    await rewriteDirectory(directory, secretKeyFile, 'rotate')
+    await rewriteDirectory(directory, await readKeys(secretKeyFile), 'rotate')
     assert.deepEqual(await openToOthers(directory), [])
-    await rewriteDirectory(directory, secretKeyFile, 'decrypt')
+    await rewriteDirectory(directory, await readKeys(secretKeyFile), 'decrypt')
     assert.deepEqual(await openToOthers(directory), [])
 
     // A journal that is damaged and open to others; the repair keeps a copy.
