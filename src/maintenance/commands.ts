@@ -30,7 +30,9 @@ export async function vaultOf(secretKeyFile: string | undefined): Promise<Vault>
 export async function makeSecretKey(secretKeyFile: string): Promise<string> {
   const path = resolve(secretKeyFile)
   const { id, created } = await addKey(systemFileSystem, path).catch((error: unknown) => {
-    if (systemErrorCode(error) !== 'ENOENT') throw error
+    const code = systemErrorCode(error)
+    if (code === undefined) throw error
+    if (code !== 'ENOENT') throw new Error(`${path} cannot be written (${code}).`, { cause: error })
     throw new Error(`The folder ${dirname(path)} is not there; make it first.`, { cause: error })
   })
   if (created) {

@@ -37,6 +37,7 @@ function explained(error: unknown, path: string): unknown {
       { cause: error },
     )
   }
-  if (code !== 'ENOENT') return error
+  if (code === undefined) return error
+  if (code !== 'ENOENT') return new Error(`${path} cannot be written (${code}).`, { cause: error })
   return new Error(`The folder of ${path} is not there; make it first.`, { cause: error })
 }

@@ -22,7 +22,11 @@ async function repairOnDiskOf(kilobytes: number, mountPoint: string, from: strin
     'mount -t tmpfs -o size="$1"k tmpfs "$2" && cp "$3"/.host.* "$2" && "$4" "$5" repair --data-dir "$2"; ' +
     'code=$?; ls -A "$2"; exit $code'
   const parts = ['-rm', 'sh', '-c', script, 'sh', String(kilobytes), mountPoint, from]
-  return run('unshare', [...parts, process.execPath, programPath]).then(
+  return outcomeOf([...parts, process.execPath, programPath])
+}
+
+function outcomeOf(parts: string[]): Promise<Outcome> {
+  return run('unshare', parts).then(
     (done) => ({ code: 0, ...done }),
     (error: unknown) => error as Outcome,
   )
@@ -64,4 +68,25 @@ test('a repair on a disk that is full says what to do, and leaves no half copy i
   assert.equal(code, 1)
   assert.equal(stderr, 'lupine: The disk of the data directory is full; free some space and try again.\n')
   assert.deepEqual(stdout.trim().split('\n').sort(), names.slice(1))
+})
+
+test('a key and a token that a full disk does not take say which file that is, and leave none', async (context) => {
+  const small = await temporaryDirectory(context)
+  const refused = await run('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', small]).catch(String)
+  if (typeof refused === 'string') {
+    context.skip(`mounting is not permitted here: ${refused}`)
+    return
+  }
+  const script =
+    'mount -t tmpfs -o size=4k tmpfs "$1" && head -c 4096 /dev/zero > "$1/full" && place="$1" && shift && "$@"; ' +
+    'code=$?; ls -A "$place"; exit $code'
+  const file = join(small, 'file')
+  for (const command of [
+    ['secret-key', '--secret-key-file', file],
+    ['token', '--token-file', file],
+  ]) {
+    const parts = ['-rm', 'sh', '-c', script, 'sh', small, process.execPath, programPath, ...command]
+    const { code, stdout, stderr } = await outcomeOf(parts)
+    assert.deepEqual([code, stdout, stderr], [1, 'full\n', `lupine: ${file} cannot be written (ENOSPC).\n`])
+  }
 })

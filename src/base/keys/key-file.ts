@@ -1,13 +1,11 @@
 import { randomBytes } from 'node:crypto'
-import type { FileHandle } from 'node:fs/promises'
 import {
+  createFile,
   type FileSystem,
   replaceByTemporary,
-  syncDirectory,
   temporaryOf,
   writeTemporary,
 } from '../files/file-system.ts'
-import { dirname } from 'node:path'
 import { createKeyRing, keyBytes, keyId, type KeyRing } from './key-ring.ts'
 import { messageOf, systemErrorCode } from '../problem.ts'
 
@@ -35,27 +33,19 @@ export async function readKeyFile(files: FileSystem, path: string): Promise<KeyR
 export async function addKey(files: FileSystem, path: string): Promise<{ id: string; created: boolean }> {
   const key = randomBytes(keyBytes)
   const line = `${key.toString('hex')}\n`
-  let handle: FileHandle
   try {
-    handle = await files.open(path, 'wx', keyFileMode)
+    await createFile(files, path, line, keyFileMode)
+    return { id: keyId(key), created: true }
   } catch (error) {
     if (systemErrorCode(error) !== 'EEXIST') throw error
-    const before = await readOwn(files, path)
-    // Empty: it was made, and the power went before the key was in it.
-    if (before.text !== '' && parseKeys(before.text) === undefined) throw notAKey(path)
-    await writeTemporary(files, path, line + before.text, keyFileMode)
-    await giveTo(files, temporaryOf(path), before)
-    await replaceByTemporary(files, path)
-    return { id: keyId(key), created: before.text === '' }
   }
-  try {
-    await handle.writeFile(line)
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-  await syncDirectory(files, dirname(path))
-  return { id: keyId(key), created: true }
+  const before = await readOwn(files, path)
+  // Empty: it was made, and the power went before the key was in it.
+  if (before.text !== '' && parseKeys(before.text) === undefined) throw notAKey(path)
+  await writeTemporary(files, path, line + before.text, keyFileMode)
+  await giveTo(files, temporaryOf(path), before)
+  await replaceByTemporary(files, path)
+  return { id: keyId(key), created: before.text === '' }
 }
 
 function notAKey(path: string): Error {
