@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { cp, readdir } from 'node:fs/promises'
+import { cp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
@@ -22,7 +22,14 @@ test('the directory of a host of a fleet is told to be that, whether it was stop
   await until('the snapshot', async () => (await readdir(a.directory)).includes(snapshotFileName))
   const copied = join(a.directory, '..', 'copied')
   const isNoLock = (path: string): boolean => !path.includes('lock')
-  await cp(a.directory, copied, { recursive: true, filter: isNoLock })
+  // A file that gets its name while it is copied is gone under the one before.
+  await until('a copy', async () => {
+    await rm(copied, { recursive: true, force: true })
+    return cp(a.directory, copied, { recursive: true, filter: isNoLock }).then(
+      () => true,
+      () => undefined,
+    )
+  })
   await a.host.close()
   for (const directory of [a.directory, copied]) {
     const before = (await readdir(directory)).sort()
