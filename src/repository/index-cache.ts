@@ -42,6 +42,8 @@ interface Entry {
   source: Source
   known?: { read: KeptIndex; validators: Validators; at: number }
   pending?: Promise<KeptIndex>
+  /** The last try, if it took as long as one may. */
+  silent?: { error: unknown; at: number }
 }
 
 export function createIndexCache(options: IndexCacheOptions): IndexCache {
@@ -88,19 +90,30 @@ export function createIndexCache(options: IndexCacheOptions): IndexCache {
   }
 
   async function read(repository: RepositorySettings, entry: Entry, fresh: boolean): Promise<KeptIndex> {
-    const { known, source } = entry
-    if (
-      !fresh &&
-      source.remote &&
-      known !== undefined &&
-      clock.monotonic() - known.at < limits.indexLifetime
-    ) {
-      return known.read
+    const { known, silent, source } = entry
+    const isRecent = ({ at }: { at: number }): boolean => clock.monotonic() - at < limits.indexLifetime
+    if (!fresh && source.remote) {
+      if (known !== undefined && isRecent(known)) return known.read
+      // Else each look at the catalog would take as long, while one of many is away.
+      if (silent !== undefined && isRecent(silent)) throw silent.error
     }
-    entry.pending ??= refresh(repository, entry).finally(() => {
+    entry.pending ??= refreshInTime(repository, entry).finally(() => {
       delete entry.pending
     })
     return entry.pending
+  }
+
+  /** Remembers that nothing was heard for as long as one waits. */
+  async function refreshInTime(repository: RepositorySettings, entry: Entry): Promise<KeptIndex> {
+    const begin = clock.monotonic()
+    delete entry.silent
+    try {
+      return await refresh(repository, entry)
+    } catch (error) {
+      const at = clock.monotonic()
+      if (at - begin >= limits.requestTime) entry.silent = { error, at }
+      throw error
+    }
   }
 
   return {

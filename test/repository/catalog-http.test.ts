@@ -15,6 +15,7 @@ import {
   serve,
   startServer,
 } from './repository-fixture.ts'
+import { until } from '../helpers/until.ts'
 
 const at = (url: string) => ({ name: 'web', url })
 
@@ -95,6 +96,30 @@ test('the catalog asks a server once in half a minute, and an installation alway
   assert.equal(server.requests.at(-1)?.headers['if-modified-since'], 'Thu, 01 Jan 2026 00:00:00 GMT')
   await (await catalog.stage(repository, clockPlugin)).discard()
   assert.equal(asked(), 3)
+})
+
+test('a server that says nothing is waited for once in half a minute by the catalog, and by whoever wants it fresh', async (context) => {
+  const { catalog, clock } = await createStage(context)
+  const server = await startServer(context, () => undefined)
+  const repository = at(server.url)
+  /** Waits for the request, and then for as long as one waits for an answer. */
+  async function inVain(look: Promise<unknown>, requests: number): Promise<unknown> {
+    await until('the request', async () => server.requests.length === requests)
+    clock.advance(10_000)
+    return look.catch((error: unknown) => error)
+  }
+  const statuses = async () => (await catalog.statuses([repository])).map(({ error }) => error)
+  const [error] = (await inVain(statuses(), 1)) as string[]
+  assert.match(error ?? '', /did not arrive within 10 s/)
+  assert.deepEqual([await catalog.offers([repository]), await statuses()], [[], [error]])
+  assert.equal(server.requests.length, 1)
+  await inVain(catalog.check(repository), 2)
+  clock.advance(30_000)
+  await inVain(statuses(), 3)
+  // It is back, and somebody installs from it.
+  server.handle = serve(clockRepository())
+  await (await catalog.stage(repository, clockPlugin)).discard()
+  assert.equal((await catalog.offers([repository])).length, 1)
 })
 
 test('an index that is put back with an older time is read, from a server that knows nothing but times', async (context) => {
