@@ -50,6 +50,8 @@ export function createIndexCache(options: IndexCacheOptions): IndexCache {
   const { clock, logger, limits, signal, times } = options
   const entries = new Map<string, Entry>()
   const namespaces = new Map<string, string>()
+  /** Why a repository is refused, as the log has it already. */
+  const refused = new Map<string, string>()
 
   // What was verified with one key says nothing for another, nor for none.
   const keyOf = ({ url, publicKey }: RepositorySettings): string => JSON.stringify([url, publicKey ?? null])
@@ -116,6 +118,14 @@ export function createIndexCache(options: IndexCacheOptions): IndexCache {
     }
   }
 
+  /** Somebody may have taken the server over: that is no matter of whoever happens to ask alone. Once for each reason. */
+  function tellRefusal(repository: RepositorySettings, problem: unknown): void {
+    if (!(problem instanceof Problem) || problem.code !== 'signature_invalid') return
+    if (refused.get(keyOf(repository)) === problem.message) return
+    refused.set(keyOf(repository), problem.message)
+    logger.warn('A repository is refused', { repository: repository.name, reason: problem.message })
+  }
+
   return {
     lastNamespace: (repository) => namespaces.get(keyOf(repository)),
     async open(repository, { fresh = false } = {}) {
@@ -126,9 +136,12 @@ export function createIndexCache(options: IndexCacheOptions): IndexCache {
           await requireLatest(repository, entry.source.place, found.signature, times)
         }
         namespaces.set(keyOf(repository), found.index.namespace)
+        refused.delete(keyOf(repository))
         return { ...found, source: entry.source }
       } catch (error) {
-        throw unreachable(repository, entries.get(keyOf(repository))?.source.place, error)
+        const problem = unreachable(repository, entries.get(keyOf(repository))?.source.place, error)
+        tellRefusal(repository, problem)
+        throw problem
       }
     },
   }

@@ -243,8 +243,8 @@ test('what was read with one key, or with none, does not count for another', asy
   assert.deepEqual(await seen(open), [false, true])
 })
 
-test('an index that was good is not replaced by one that is not', async (context) => {
-  const { catalog, clock } = await createStage(context)
+test('an index that was good is not replaced by one that is not, which the log says once', async (context) => {
+  const { catalog, clock, warnings } = await createStage(context)
   const server = await startServer(context, serve(signed))
   const repository = { ...pinned, url: server.url }
   await catalog.index(repository)
@@ -252,8 +252,13 @@ test('an index that was good is not replaced by one that is not', async (context
   assert.equal((await problemOf(catalog.stage(repository, clockPlugin))).code, 'signature_invalid')
   clock.advance(60_000)
   assert.equal((await problemOf(catalog.index(repository))).code, 'signature_invalid')
+  const told = (): unknown[] => warnings.filter(({ message }) => message === 'A repository is refused')
+  assert.equal(told().length, 1)
   server.handle = serve(signed)
   assert.equal((await catalog.index(repository)).namespace, 'test')
+  server.handle = serve(plain)
+  await problemOf(catalog.stage(repository, clockPlugin))
+  assert.equal(told().length, 2)
 })
 
 test('an index that was signed before one that was seen is refused, however good its signature is', async (context) => {
