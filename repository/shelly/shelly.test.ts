@@ -51,17 +51,7 @@ async function start(t: TestContext, password?: string, given = password): Promi
 test('a device becomes one of Home Assistant, with what each component is', { timeout }, async (t) => {
   const { plugin, device, shows, set, called } = await start(t)
   await shows(`${key}_switch_0`, 'state', false)
-  await until('all of it', async () => (await plugin.sensors())[`${key}_switch_0_energy`] === 12.5)
-  const shown = plugin.host.host.lifecycle
-    .exposures('@starter/shelly')
-    .filter(({ id }) => id !== 'online')
-    .map(({ id, exposure }) => [
-      id.replace(`${key}_`, ''),
-      exposure.component,
-      exposure.name,
-      exposure.device?.id,
-    ])
-  assert.deepEqual(shown.sort(), [
+  const wanted = [
     ['cover_0', 'cover', 'Cover 1', key],
     ['input_0', 'binary_sensor', 'Input 1', key],
     ['input_1', 'event', 'Input 2', key],
@@ -73,7 +63,25 @@ test('a device becomes one of Home Assistant, with what each component is', { ti
     ['switch_0_power', 'sensor', 'Ceiling power', key],
     ['switch_0_temperature', 'sensor', 'Ceiling temperature', key],
     ['switch_0_voltage', 'sensor', 'Ceiling voltage', key],
-  ])
+  ]
+  const shown = () =>
+    plugin.host.host.lifecycle
+      .exposures('@starter/shelly')
+      .filter(({ id }) => id !== 'online')
+      .map(({ id, exposure }) => [
+        id.replace(`${key}_`, ''),
+        exposure.component,
+        exposure.name,
+        exposure.device?.id,
+      ])
+      .sort()
+  // One after another they become known.
+  await until(
+    'all of it',
+    async () =>
+      (await plugin.sensors())[`${key}_switch_0_energy`] === 12.5 && shown().length >= wanted.length,
+  )
+  assert.deepEqual(shown(), wanted)
   await set(`${key}_switch_0`, 'state', true)
   assert.deepEqual(await called('Switch.Set'), { id: 0, on: true })
   await set(`${key}_light_0`, 'brightness', 70)
