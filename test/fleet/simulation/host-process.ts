@@ -31,6 +31,8 @@ export interface HostProcess {
   cutFromStore(isCut: boolean): void
   cutFromBroker(isCut: boolean): void
   tell(event: LeaseEvent): void
+  /** The same, as it is when the process hears of it: what it has missed while it was paused comes in order. */
+  tellPresent(event: () => LeaseEvent): void
   /** Somebody outside wants something done; `acknowledged` when it is in the journal. */
   command(plugin: string, key: string, acknowledged: () => void): void
 }
@@ -349,6 +351,7 @@ export function createHostProcess(settings: ProcessSettings): HostProcess {
       mqtt.isUp = !isCut
     },
     tell: (event) => enter(() => dispatch(event)),
+    tellPresent: (event) => enter(() => dispatch(event())),
     command: (plugin, key, acknowledged) =>
       enter(() =>
         journal.append(

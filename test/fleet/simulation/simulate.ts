@@ -151,10 +151,12 @@ export function simulate(
   /** Each host hears of it some time later; what it hears last is what holds, as it comes from the journal. */
   function describeHosts(): void {
     for (const process of processes.values()) {
-      scheduler.after(scheduler.between(1, 500), () => {
-        const descriptions = new Map([...draining].map((host) => [host, { labels: [], draining: true }]))
-        process.tell({ type: 'hostsDescribed', descriptions })
-      })
+      scheduler.after(scheduler.between(1, 500), () =>
+        process.tellPresent(() => ({
+          type: 'hostsDescribed',
+          descriptions: new Map([...draining].map((host) => [host, { labels: [], draining: true }])),
+        })),
+      )
     }
   }
 
