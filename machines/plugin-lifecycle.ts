@@ -20,6 +20,8 @@ export const keptVersions = 3
 export interface KeptRelease extends Release {
   /** When it was replaced, ISO 8601. */
   keptAt: string
+  /** It did not run, and the version before returned by itself. */
+  failed?: true
 }
 
 export interface PluginLifecycleContext {
@@ -181,12 +183,14 @@ const machine = setup({
       event.type === 'PluginVersionConfirmed' ? { indexVersion: event.data.indexVersion } : {},
     ),
     returnToRelease: assign(({ context, event }) => {
-      const found = event.type === 'PluginRolledBack' ? keptRelease(context, event.data.version) : undefined
+      if (event.type !== 'PluginRolledBack') return {}
+      const { version, automatic } = event.data
+      const found = keptRelease(context, version)
       if (found === undefined) return {}
-      const { keptAt: _keptAt, ...release } = found
+      const { keptAt: _keptAt, failed: _failed, ...release } = found
       return {
         ...release,
-        kept: withReplaced(context, event.at, release.integrity),
+        kept: withReplaced(context, event.at, release.integrity, automatic === true ? { failed: true } : {}),
         trial: null,
         crashes: 0,
         changedFiles: [],
@@ -233,10 +237,15 @@ export function keptRelease(
 }
 
 /** The kept versions once the present one has been replaced by that of these files. */
-function withReplaced(context: PluginLifecycleContext, at: string, by: Integrity): KeptRelease[] {
+function withReplaced(
+  context: PluginLifecycleContext,
+  at: string,
+  by: Integrity,
+  outcome: Pick<KeptRelease, 'failed'> = {},
+): KeptRelease[] {
   const { version, indexVersion, repository, integrity, config, kept } = context
   if (version === null) return kept
-  const replaced = { version, indexVersion, repository, integrity, config, keptAt: at }
+  const replaced = { version, indexVersion, repository, integrity, config, keptAt: at, ...outcome }
   return [replaced, ...kept.filter((release) => !isSame(release.integrity, by))].slice(0, keptVersions)
 }
 

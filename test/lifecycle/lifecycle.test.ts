@@ -266,6 +266,38 @@ test('an update that does not run goes back by itself, to the files and the conf
   ])
 })
 
+test('a rollback that names no version does not go to one that did not run', async (context) => {
+  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
+  await install(host, 'x')
+  await command(host, 'x/toggle')
+  const update = async (version: string, body: string): Promise<void> => {
+    await host.publish([{ id: 'x', version, lua: lua('x', body) }])
+    await command(host, 'x/update', {})
+  }
+  await update('2.0.0', 'error("worse")')
+  const refused = await host.request('POST', '/api/plugins/x/rollback')
+  assert.deepEqual([refused.status, refused.body.code], [409, 'invalid_transition'])
+  assert.match(refused.body.detail, /2\.0\.0/)
+  await update('1.1.0', '')
+  await update('2.0.1', 'error("no better")')
+  const again = await host.restart()
+  context.after(() => again.close())
+  const { versions } = (await again.request('GET', '/api/plugins/x/versions')).body
+  assert.deepEqual(
+    versions.map((entry: any) => [entry.version, entry.failed]),
+    [
+      ['1.1.0', undefined],
+      ['2.0.1', true],
+      ['1.0.0', undefined],
+      ['2.0.0', true],
+    ],
+  )
+  assert.equal((await command(again, 'x/rollback')).version, '1.0.0')
+  // Who names it gets it, on a trial like any other.
+  const named = await again.request('POST', '/api/plugins/x/rollback', { body: { version: '2.0.1' } })
+  assert.deepEqual([named.status, named.body.version], [200, '2.0.1'])
+})
+
 test('a rollback without an update before it is refused', async (context) => {
   const host = await start(context)
   await install(host, 'hello')

@@ -1,4 +1,4 @@
-import { keptRelease } from '../../../machines/plugin-lifecycle.ts'
+import { type KeptRelease, keptRelease } from '../../../machines/plugin-lifecycle.ts'
 import { Problem } from '../../base/problem.ts'
 import type { Placement } from '../../schema/plugin/fleet-host.ts'
 import type { PluginFact } from '../../schema/journal/journal-event.ts'
@@ -21,7 +21,7 @@ export type Command =
   /** `automatic`: nobody asked for it. */
   | { type: 'load'; reason: string; automatic?: boolean }
   /** `formerSecrets`: see the facts. */
-  | { type: 'rollback'; reason: string; version?: string; formerSecrets?: string[] }
+  | { type: 'rollback'; reason: string; version?: string; automatic?: true; formerSecrets?: string[] }
   | { type: 'uninstall'; purged: string[]; formerSecrets?: string[] }
 
 export function requireInstalled(snapshot: PluginSnapshot): void {
@@ -41,16 +41,23 @@ export function requireRevision(snapshot: PluginSnapshot, expected: number | und
   }
 }
 
-/** Throws `invalid_transition` when there is no such version to go back to. */
-export function requireKept(snapshot: PluginSnapshot, version: string | undefined): void {
+/**
+ * What a rollback returns to: the latest of this version, or without one the latest that is not known not to run.
+ * Throws `invalid_transition` when there is none.
+ */
+export function releaseToReturnTo(snapshot: PluginSnapshot, version: string | undefined): KeptRelease {
   const { id, kept } = snapshot.context
-  if (keptRelease({ kept }, version) !== undefined) return
+  const release =
+    version === undefined ? kept.find(({ failed }) => failed !== true) : keptRelease({ kept }, version)
+  if (release !== undefined) return release
   const versions = [...new Set(kept.map((release) => release.version))].join(', ')
   throw new Problem(
     'invalid_transition',
     versions === ''
       ? `${id} has not been updated, so there is no version to go back to.`
-      : `Version ${version} of ${id} is not kept on this host; ${versions} can be returned to.`,
+      : version === undefined
+        ? `No version of ${id} that is known to run is kept on this host; name one to go to it all the same: ${versions}.`
+        : `Version ${version} of ${id} is not kept on this host; ${versions} can be returned to.`,
   )
 }
 
@@ -106,8 +113,10 @@ export function decide(snapshot: PluginSnapshot, command: Command): PluginFact[]
       })
     case 'rollback': {
       const { type: _type, ...data } = command
-      requireKept(snapshot, data.version)
-      return possible(snapshot, { type: 'PluginRolledBack', plugin: id, data })
+      const release = releaseToReturnTo(snapshot, data.version)
+      // Without a version the fold takes the latest, which is another one when that did not run.
+      const version = release === snapshot.context.kept[0] ? {} : { version: release.version }
+      return possible(snapshot, { type: 'PluginRolledBack', plugin: id, data: { ...version, ...data } })
     }
     case 'uninstall': {
       const { type: _type, ...data } = command

@@ -1,4 +1,4 @@
-import { decide, requireKept } from '../../journal/fold/decide.ts'
+import { decide } from '../../journal/fold/decide.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
 import type { Origin } from '../../schema/journal/journal-event.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
@@ -27,13 +27,12 @@ export function createRollbacks(context: LifecycleContext, loader: Loader): Roll
   /** The fact first: after a crash between the two, the files follow it. */
   async function rollBack(
     id: string,
-    { reason, version }: { reason: string; version: string | undefined },
+    asked: { reason: string; version?: string; automatic?: true },
     by: Origin,
     requestKey?: string,
   ): Promise<void> {
     const snapshot = snapshotOfPlugin(context, id)
-    const wanted = version === undefined ? {} : { version }
-    const command = { type: 'rollback', reason, ...wanted, ...leavingSecrets(context, id) } as const
+    const command = { type: 'rollback', ...asked, ...leavingSecrets(context, id) } as const
     await journal.append(decide(snapshot, command), by, requestKey)
     const { integrity, version: back, kept } = snapshotOfPlugin(context, id).context
     await directory.restore(identifierOf(id), { version: back ?? '', integrity })
@@ -43,11 +42,14 @@ export function createRollbacks(context: LifecycleContext, loader: Loader): Roll
 
   return {
     async rollback(id, version, { by, requestKey }) {
-      const reason = 'asked for'
-      requireKept(snapshotOfPlugin(context, id), version)
       await requireKeptFiles(context, id, version)
       await unloadIfRunning(id, 'rollback', by)
-      await rollBack(id, { reason, version }, by, requestKey)
+      await rollBack(
+        id,
+        { reason: 'asked for', ...(version === undefined ? {} : { version }) },
+        by,
+        requestKey,
+      )
       await loadIfEnabled(id, 'rollback', by)
     },
 
@@ -67,7 +69,7 @@ export function createRollbacks(context: LifecycleContext, loader: Loader): Roll
       logger.warn('An update does not run; the version before returns', { plugin: id, version, error })
       const reason = `version ${version} did not run: ${error?.message ?? 'unknown reason'}`
       returning.add(id)
-      await rollBack(id, { reason, version: undefined }, 'supervisor')
+      await rollBack(id, { reason, automatic: true }, 'supervisor')
       returning.delete(id)
       await loadIfEnabled(id, 'rollback', 'supervisor')
       return true

@@ -126,6 +126,7 @@ export function versionViews(
       current: false,
       at: release.keptAt,
       config: shownConfig(release.config, secrets),
+      ...(release.failed === true ? { failed: true as const } : {}),
     })),
   ]
 }

@@ -239,6 +239,9 @@ export const VersionsAnswer = Type.Object({
       at: Type.String({ description: 'When the plugin was last changed, or when this version was replaced' }),
       available: Type.Boolean({ description: 'Its files are there' }),
       config: Config,
+      failed: Type.Optional(
+        Type.Literal(true, { description: 'An update to it did not run, and the version before returned' }),
+      ),
     }),
     { description: 'The present one, then those that a rollback can return to, the latest first' },
   ),

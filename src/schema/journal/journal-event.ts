@@ -126,6 +126,8 @@ export const pluginFacts = {
   PluginRolledBack: Type.Object({
     reason: Type.String(),
     version: Type.Optional(Type.String()),
+    /** Nobody asked for it: what it leaves did not run. */
+    automatic: Type.Optional(Type.Literal(true)),
     ...leavesSecrets,
   }),
   PluginUninstalled: Type.Object({ purged: Type.Array(Type.String()), ...leavesSecrets }),

@@ -28,7 +28,12 @@ const PluginContext = Type.Object({
   epoch: Type.Optional(Type.Integer({ minimum: 1 })),
   limitsReached: Type.Array(ReachedLimit),
   integrity: Integrity,
-  kept: Type.Array(Type.Intersect([Release, Type.Object({ keptAt: Type.String() })])),
+  kept: Type.Array(
+    Type.Intersect([
+      Release,
+      Type.Object({ keptAt: Type.String(), failed: Type.Optional(Type.Literal(true)) }),
+    ]),
+  ),
   trial: Type.Union([Type.Object({ from: Type.String(), since: Type.String() }), Type.Null()]),
   crashes: Count,
   restart: Type.Union([PendingRestart, Type.Null()]),

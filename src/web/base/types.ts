@@ -80,6 +80,8 @@ export interface PluginVersion {
   at: string
   /** Whether its files are there. */
   available: boolean
+  /** An update to it did not run. */
+  failed?: boolean
 }
 
 export interface LimitDescription {

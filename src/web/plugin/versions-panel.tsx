@@ -18,13 +18,14 @@ export function VersionsPanel({ plugin }: { plugin: Plugin }) {
       {error === '' ? null : <Failure text={error} onRetry={reload} />}
       {value === undefined && error === '' ? <Loading what="the versions" /> : null}
       <ul class="versions" aria-label="Versions">
-        {value?.versions.map(({ version, at, current, available, repository }) => (
+        {value?.versions.map(({ version, at, current, available, failed, repository }) => (
           <li key={`${version} ${at}`}>
             <span>
               <strong>{version}</strong>
               <small class="hint">
                 {current ? 'installed' : 'replaced'} {dateTimeOf(at)}
                 {repository === null ? '' : breakable(`, from ${repository}`)}
+                {failed ? '; it did not run' : ''}
               </small>
             </span>
             {current ? (
