@@ -6,7 +6,7 @@ import { messageOf, Problem } from '../base/problem.ts'
 import type { PluginIdentifier } from '../schema/names/identifier.ts'
 import type { Manifest } from '../schema/manifest/manifest.ts'
 import { parseListedPermissions, type RepositoryEntry } from '../schema/manifest/repository-index.ts'
-import { chooseEntry, notOffered } from './choose-entry.ts'
+import { chooseEntry, newestFor, notOffered } from './choose-entry.ts'
 import { chooseByName, chooseByPlugin } from './choose-repository.ts'
 import { createFolderReads } from './folder-reads.ts'
 import type { Network } from './http-get.ts'
@@ -20,6 +20,7 @@ import type {
   RepositorySettings,
   RepositoryStatus,
   SigningTimes,
+  VersionWish,
 } from './repository.ts'
 import { createSigningTimes, dateOf } from './signed-index.ts'
 import { requireHost } from './require-host.ts'
@@ -109,12 +110,13 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
   async function fetchVersion(
     repository: RepositorySettings,
     plugin: PluginIdentifier,
-    version: string | undefined,
+    wish: VersionWish,
     { host }: { host: boolean },
   ): Promise<FetchedPlugin & { entry: RepositoryEntry }> {
     const opened = await open(repository, { fresh: true })
     const { source, signature } = opened
-    const entry = chooseEntry(opened, repository, plugin, version)
+    const { version } = wish
+    const entry = chooseEntry(opened, repository, plugin, wish)
     if (host) requireHost(plugin, entry.minHostVersion, hostVersion)
     const accept = (manifest: Manifest): void => {
       if (host) requireHost(plugin, manifest.minHostVersion, hostVersion)
@@ -136,9 +138,9 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
   async function stage(
     repository: RepositorySettings,
     plugin: PluginIdentifier,
-    version: string | undefined,
+    wish: VersionWish = {},
   ): ReturnType<RepositoryCatalog['stage']> {
-    const { manifest, contents, entry } = await fetchVersion(repository, plugin, version, { host: true })
+    const { manifest, contents, entry } = await fetchVersion(repository, plugin, wish, { host: true })
     const staged = await writeStaged(places, plugin, contents)
     let swap: Swap | undefined
     return {
@@ -177,13 +179,14 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
 
     statuses: (repositories) => Promise.all(repositories.map(statusOf)),
 
-    async offers(repositories) {
+    async offers(repositories, installed = () => undefined) {
       const read = repositories.map(async (repository) => {
         try {
           const { byPlugin } = await open(repository)
-          return [...byPlugin].flatMap(([fullId, entries]) =>
-            entries.slice(0, 1).map((entry) => offerOf(fullId, entry, repository)),
-          )
+          return [...byPlugin].flatMap(([fullId, entries]) => {
+            const entry = newestFor(entries, installed(fullId))
+            return entry === undefined ? [] : [offerOf(fullId, entry, repository)]
+          })
         } catch (error) {
           logger.debug('A repository is left out of the catalog', {
             repository: repository.name,
@@ -214,8 +217,8 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
 
     stage,
 
-    async preview(repository, plugin, version) {
-      const { manifest, contents, entry } = await fetchVersion(repository, plugin, version, { host: false })
+    async preview(repository, plugin, wish = {}) {
+      const { manifest, contents, entry } = await fetchVersion(repository, plugin, wish, { host: false })
       return {
         manifest,
         integrity: integrityOf(contents),

@@ -2,18 +2,31 @@ import { Problem } from '../base/problem.ts'
 import type { PluginIdentifier } from '../schema/names/identifier.ts'
 import type { RepositoryEntry } from '../schema/manifest/repository-index.ts'
 import type { OpenRepository } from './index-cache.ts'
-import type { RepositorySettings } from './repository.ts'
-import { isSameVersion } from './versions.ts'
+import type { RepositorySettings, VersionWish } from './repository.ts'
+import { isNewer, isPrerelease, isSameVersion } from './versions.ts'
+
+/**
+ * Of the entries of a plugin, newest first, the one that is offered to who has `installed`: the newest release. A
+ * prerelease is offered where there is no release, and to who has a prerelease that is newer than all releases.
+ */
+export function newestFor(
+  entries: readonly RepositoryEntry[],
+  installed: string | undefined,
+): RepositoryEntry | undefined {
+  const release = entries.find(({ version }) => !isPrerelease(version))
+  if (release === undefined || installed === undefined) return release ?? entries[0]
+  return isPrerelease(installed) && isNewer(installed, release.version) ? entries[0] : release
+}
 
 /** The entry of the version asked for, else the newest: its manifest may name the version all the same. */
 export function chooseEntry(
   { byPlugin, unusable }: OpenRepository,
   repository: RepositorySettings,
   plugin: PluginIdentifier,
-  version: string | undefined,
+  { version, installed }: VersionWish,
 ): RepositoryEntry {
   const entries = byPlugin.get(plugin.fullId) ?? []
-  const [newest] = entries
+  const newest = newestFor(entries, installed)
   if (newest === undefined) {
     const wrong = unusable.find(({ fullId }) => fullId === plugin.fullId)
     if (wrong === undefined) throw notOffered(repository, plugin, undefined, [])

@@ -86,6 +86,12 @@ export interface RepositoryWish {
   holder?: string | undefined
 }
 
+/** `version`: the one that is asked for. Without it the newest for who has `installed`, as `newestFor` says. */
+export interface VersionWish {
+  version?: string | undefined
+  installed?: string | undefined
+}
+
 /** Reads indexes and fetches plugins. Throws `Problem`s. */
 export interface RepositoryCatalog {
   /** Index of one repository, fresh or from the cache. */
@@ -93,8 +99,14 @@ export interface RepositoryCatalog {
   /** Whether a repository that is not known yet can be read, and when its index was signed. */
   check(repository: RepositorySettings): Promise<{ signedAt: number | undefined }>
   statuses(repositories: readonly RepositorySettings[]): Promise<RepositoryStatus[]>
-  /** Offers of all repositories; one that cannot be read is left out (its status says why). */
-  offers(repositories: readonly RepositorySettings[]): Promise<Offer[]>
+  /**
+   * Offers of all repositories; one that cannot be read is left out (its status says why).
+   * `installed`: the version that there is of a plugin, by its full id.
+   */
+  offers(
+    repositories: readonly RepositorySettings[],
+    installed?: (fullId: string) => string | undefined,
+  ): Promise<Offer[]>
   /** The repository to install from: the named one, or the one that has the plugin. */
   choose(
     repositories: readonly RepositorySettings[],
@@ -102,9 +114,13 @@ export interface RepositoryCatalog {
     wish?: RepositoryWish,
   ): Promise<RepositorySettings>
   /** Fetches and checks everything; nothing of the installed plugin changes. */
-  stage(repository: RepositorySettings, plugin: PluginIdentifier, version?: string): Promise<StagedPlugin>
+  stage(repository: RepositorySettings, plugin: PluginIdentifier, wish?: VersionWish): Promise<StagedPlugin>
   /** Fetches and checks as `stage` does, and keeps nothing. */
-  preview(repository: RepositorySettings, plugin: PluginIdentifier, version?: string): Promise<PluginPreview>
+  preview(
+    repository: RepositorySettings,
+    plugin: PluginIdentifier,
+    wish?: VersionWish,
+  ): Promise<PluginPreview>
   close(): Promise<void>
 }
 

@@ -19,6 +19,11 @@ export function isSameVersion(left: string, right: string): boolean {
   return first.compare(second) === 0 && first.compareBuild(second) === 0
 }
 
+/** Whether it comes before the release that it names: `1.3.0-beta.1`. */
+export function isPrerelease(version: string): boolean {
+  return (read(version)?.prerelease.length ?? 0) > 0
+}
+
 export function isVersionRange(range: string): boolean {
   try {
     new Range(range, { loose: true })

@@ -301,7 +301,7 @@ for (const [what, { files, code, sentence, version }] of Object.entries(refusals
     const { directory, catalog } = await createStage(context)
     await writeTree(join(directory, 'repository'), files)
     const before = await readTree(directory)
-    const problem = await problemOf(catalog.stage(local, clockPlugin, version))
+    const problem = await problemOf(catalog.stage(local, clockPlugin, { version }))
     assert.equal(problem.code, code)
     assert.match(problem.message, sentence)
     assert.deepEqual(await readTree(directory), before)
@@ -330,7 +330,7 @@ test('index, manifest and request may name different versions; the manifest coun
   const { directory, catalog } = await createStage(context)
   await writeTree(join(directory, 'repository'), clockRepository('1.1.0', { manifest: { version: '1.0.5' } }))
   for (const version of [undefined, '1.1.0', 'v1.1.0', '1.0.5']) {
-    const staged = await catalog.stage(local, clockPlugin, version)
+    const staged = await catalog.stage(local, clockPlugin, { version })
     assert.deepEqual([staged.manifest.version, staged.indexVersion], ['1.0.5', '1.1.0'])
   }
 })
@@ -351,10 +351,35 @@ test('of several versions in an index the newest is offered, and each can be had
     ['1.10.0'],
   )
   assert.equal((await catalog.stage(local, clockPlugin)).manifest.version, '1.10.0')
-  assert.equal((await catalog.stage(local, clockPlugin, '1.9.0')).manifest.version, '1.9.0')
-  const { code, message } = await problemOf(catalog.stage(local, clockPlugin, '1.8.0'))
+  assert.equal((await catalog.stage(local, clockPlugin, { version: '1.9.0' })).manifest.version, '1.9.0')
+  const { code, message } = await problemOf(catalog.stage(local, clockPlugin, { version: '1.8.0' }))
   assert.equal(code, 'plugin_not_in_repository')
   assert.match(message, /it has 1\.10\.0, 1\.10\.0-beta\.1, 1\.9\.0/)
+})
+
+test('a prerelease is offered to who has one that is newer than all releases, and where there is no release', async (context) => {
+  const { directory, catalog } = await createStage(context)
+  const offered = async (versions: string[], installed?: string): Promise<string> => {
+    const tree: Record<string, string> = {}
+    for (const version of versions) {
+      tree[`${version}/plugin.json`] = JSON.stringify({ id: 'clock', name: 'Clock', version })
+      tree[`${version}/init.lua`] = ''
+    }
+    const plugins = versions.map((version) => ({ id: 'clock', name: 'Clock', version, path: version }))
+    tree['plugins.json'] = JSON.stringify({ version: 1, name: 'x', namespace: 'test', plugins })
+    await writeTree(join(directory, 'repository'), tree)
+    const { manifest } = await catalog.stage(local, clockPlugin, { installed })
+    const [offer] = await catalog.offers([local], () => installed)
+    assert.equal(offer?.version, manifest.version)
+    return manifest.version
+  }
+  const index = ['1.9.0', '2.0.0-beta.2', '2.0.0-beta.1', '1.8.0']
+  assert.equal(await offered(index), '1.9.0')
+  assert.equal(await offered(index, '1.8.0'), '1.9.0')
+  assert.equal(await offered(index, '1.9.0-beta.1'), '1.9.0')
+  assert.equal(await offered(index, '2.0.0-beta.1'), '2.0.0-beta.2')
+  assert.equal(await offered([...index, '2.0.0', '2.1.0-alpha.1'], '2.0.0-beta.2'), '2.0.0')
+  assert.equal(await offered(['2.0.0-beta.1', '2.0.0-beta.2']), '2.0.0-beta.2')
 })
 
 test('init.lua belongs to every plugin, and a document that is missing is no obstacle', async (context) => {

@@ -131,7 +131,7 @@ for (const kind of ['a folder', 'a web server'] as const) {
       const repository = { ...pinned, url }
       for (const attempt of [
         () => catalog.stage(repository, clockPlugin),
-        () => catalog.stage(repository, clockPlugin, '1.0.0'),
+        () => catalog.stage(repository, clockPlugin, { version: '1.0.0' }),
         () => catalog.preview(repository, clockPlugin),
       ]) {
         const problem = await problemOf(attempt())

@@ -9,6 +9,7 @@ import { withoutCredentials } from '../secrets/address.ts'
 import type { CommandRunner } from './command-runner.ts'
 import { configuredRepositories, type LifecycleContext } from '../context.ts'
 import type { Lifecycle, RepositoryView } from '../lifecycle.ts'
+import { installedVersion } from '../sources/origin-repository.ts'
 
 /** The repositories that this host knows, and what they offer. */
 export type Repositories = Pick<Lifecycle, 'catalog' | 'repositories' | 'addRepository' | 'removeRepository'>
@@ -47,7 +48,7 @@ export function createRepositories(
       if (repository !== undefined && chosen.length === 0) {
         throw new Problem('repository_unknown', `There is no repository named ${repository}.`)
       }
-      const offers = await repositories.offers(chosen)
+      const offers = await repositories.offers(chosen, (fullId) => installedVersion(context, fullId))
       const seen = new Map<string, string | null>(chosen.map(({ name }) => [name, null]))
       for (const { repository: from, fullId } of offers) seen.set(from, identifierOf(fullId).namespace)
       await namespaces.settle({ seen, write: true })
@@ -64,8 +65,8 @@ export function createRepositories(
         )
         .map(({ minHostVersion, ...offer }) => {
           const known = journal.live.plugins.get(offer.fullId)?.context
-          const { version = null, indexVersion = null, repository: from = null } = known ?? {}
-          const seen = indexVersion ?? version
+          const { version = null, repository: from = null } = known ?? {}
+          const seen = installedVersion(context, offer.fullId)
           const holder = holderOf(identifierOf(offer.fullId).namespace)
           const namespaceHeldBy = holder === undefined || holder === offer.repository ? null : holder
           // An entry written by hand without a repository gets its files from the one that has the namespace.
@@ -74,7 +75,8 @@ export function createRepositories(
             ...offer,
             namespaceHeldBy,
             installedVersion: version,
-            updateAvailable: version !== null && seen !== null && isItsOwn && isNewer(offer.version, seen),
+            updateAvailable:
+              version !== null && seen !== undefined && isItsOwn && isNewer(offer.version, seen),
             compatible: minHostVersion === null || hostSupports(minHostVersion, hostVersion),
           }
         })

@@ -13,7 +13,7 @@ import { checkDependencies } from '../loading/dependency-check.ts'
 import { installSource } from '../sources/install-source.ts'
 import { leftFolder } from '../sources/left-folder.ts'
 import type { InstallRequest } from '../lifecycle.ts'
-import { originRepository } from '../sources/origin-repository.ts'
+import { installedVersion, originRepository } from '../sources/origin-repository.ts'
 import { environmentUse } from '../permissions/plugin-environment.ts'
 import { secretPlaces } from '../secrets/former-secrets.ts'
 import { wholeConfig } from '../secrets/secret-places.ts'
@@ -31,7 +31,7 @@ export function createChangeChecker(context: LifecycleContext): ChangeChecker {
 
   async function preview({ fullId, repository, version }: InstallRequest): Promise<PluginPreview> {
     const { from } = await installSource(context, fullId, repository, { write: false })
-    return repositories.preview(from, identifierOf(fullId), version)
+    return repositories.preview(from, identifierOf(fullId), { version })
   }
 
   async function previewFolder(request: InstallRequest, error: unknown): Promise<PluginPreview> {
@@ -98,7 +98,9 @@ export function createChangeChecker(context: LifecycleContext): ChangeChecker {
     },
     async update(id, version) {
       requireInstalled(snapshotOfPlugin(context, id))
-      const next = await repositories.preview(await originRepository(context, id), identifierOf(id), version)
+      const installed = installedVersion(context, id)
+      const from = await originRepository(context, id)
+      const next = await repositories.preview(from, identifierOf(id), { version, installed })
       requireInstalled(snapshotOfPlugin(context, id))
       return compare(id, next, true)
     },

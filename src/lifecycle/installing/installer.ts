@@ -15,7 +15,7 @@ import { type LeftFolder, leftFolder } from '../sources/left-folder.ts'
 import type { CommandContext, InstallRequest, PurgeTarget } from '../lifecycle.ts'
 import type { Loader } from '../loading/loader.ts'
 import { matchFilesToJournal, readAhead } from '../sources/match-files.ts'
-import { originRepository } from '../sources/origin-repository.ts'
+import { installedVersion, originRepository } from '../sources/origin-repository.ts'
 import { createUnloadAndLoad } from './unload-and-load.ts'
 import { createRollbacks, type Rollbacks } from './rollbacks.ts'
 import { leavingSecrets } from '../secrets/former-secrets.ts'
@@ -47,7 +47,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
     version,
   }: InstallRequest): Promise<{ staged: StagedPlugin; heldBy: string | null }> {
     const { from, heldBy } = await installSource(context, fullId, repository, { write: true })
-    return { staged: await repositories.stage(from, identifierOf(fullId), version), heldBy }
+    return { staged: await repositories.stage(from, identifierOf(fullId), { version }), heldBy }
   }
 
   /** Nothing is fetched and nothing moves: the files are in place. */
@@ -86,8 +86,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
     by: Origin,
     requestKey: string | undefined,
   ): Promise<void> {
-    const { indexVersion: seen, version } = snapshotOfPlugin(context, id).context
-    if (!isNewer(indexVersion, seen ?? version ?? '')) return
+    if (!isNewer(indexVersion, installedVersion(context, id) ?? '')) return
     const data = { indexVersion, keepsRevision: true } as const
     await journal.append([{ type: 'PluginVersionConfirmed', plugin: id, data }], by, requestKey)
   }
@@ -186,7 +185,8 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
     async update(id, version, { by, requestKey }) {
       const before = snapshotOfPlugin(context, id).context
       const from = await originRepository(context, id)
-      const staged = await repositories.stage(from, identifierOf(id), version)
+      const installed = installedVersion(context, id)
+      const staged = await repositories.stage(from, identifierOf(id), { version, installed })
       try {
         const same = JSON.stringify(staged.integrity) === JSON.stringify(before.integrity)
         if (staged.manifest.version === before.version && same) {

@@ -101,14 +101,14 @@ async function fetchFiles(context: LifecycleContext, id: string, version: string
   const identifier = identifierOf(id)
   if (version === unknownVersion) return repositories.stage(from, identifier)
   try {
-    return await repositories.stage(from, identifier, version)
+    return await repositories.stage(from, identifier, { version })
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'plugin_not_in_repository') throw error
     logger.info('The repository does not have the version of the missing files', {
       plugin: id,
       error: messageOf(error),
     })
-    return repositories.stage(from, identifier)
+    return repositories.stage(from, identifier, { installed: version })
   }
 }
 
