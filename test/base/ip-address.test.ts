@@ -15,6 +15,8 @@ const cases: [text: string, canonical: string | undefined, kind: ReturnType<type
   ['::127.0.0.1', '127.0.0.1', 'loopback'],
   ['64:ff9b::127.0.0.1', '127.0.0.1', 'loopback'],
   ['64:ff9b::8.8.8.8', '8.8.8.8', 'public'],
+  ['64:ff9b:1::127.0.0.1', '64:ff9b:1:0:0:0:7f00:1', 'private'],
+  ['64:ff9b:10::1', '64:ff9b:10:0:0:0:0:1', 'public'],
   ['0.0.0.0', '0.0.0.0', 'unspecified'],
   ['0.1.2.3', '0.1.2.3', 'unspecified'],
   ['::', '0:0:0:0:0:0:0:0', 'unspecified'],

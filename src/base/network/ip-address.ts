@@ -69,6 +69,8 @@ export function kindOfAddress(text: string): AddressKind | undefined {
   if (address === '0:0:0:0:0:0:0:0') return 'unspecified'
   if (first >= 0xfe80 && first <= 0xfebf) return 'link-local'
   if (first >= 0xff00) return 'multicast'
+  // A network's own translation to IPv4 (RFC 8215): where in it the IPv4 address stands is up to its owner.
+  if (address.startsWith('64:ff9b:1:')) return 'private'
   // Unique local addresses, and the site-local ones before them.
   if ((first >= 0xfc00 && first <= 0xfdff) || (first >= 0xfec0 && first <= 0xfeff)) return 'private'
   return 'public'
