@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, chown, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -8,6 +8,8 @@ import { systemFileSystem } from '../../src/base/files/file-system.ts'
 import { addKey, parseKeys, readKeyFile } from '../../src/base/keys/key-file.ts'
 import { createKeyRing, keyId, looksSealed, SecretKeyError } from '../../src/base/keys/key-ring.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+
+const isRoot = process.getuid?.() === 0
 
 const [old, young] = [randomBytes(32), randomBytes(32)]
 
@@ -77,6 +79,7 @@ test('a key file that others may use is refused, and so is one without a key, ne
   const path = join(await temporaryDirectory(context), 'key')
   const text = randomBytes(32).toString('hex')
   await writeFile(path, text)
+  if (isRoot) await chown(path, 1, 1)
   for (const mode of [0o644, 0o640, 0o604, 0o602, 0o660]) {
     await chmod(path, mode)
     await assert.rejects(readKeyFile(systemFileSystem, path), (error: Error) => {
@@ -93,6 +96,28 @@ test('a key file that others may use is refused, and so is one without a key, ne
     return !error.message.includes('hunter2')
   })
 })
+
+test(
+  'a key file of root may be read by its group, and keeps that with a new key',
+  { skip: isRoot ? false : 'only root can make a file of root' },
+  async (context) => {
+    const path = join(await temporaryDirectory(context), 'key')
+    await writeFile(path, 'ab'.repeat(32))
+    await chown(path, 0, 1)
+    for (const mode of [0o440, 0o640]) {
+      await chmod(path, mode)
+      assert.equal((await readKeyFile(systemFileSystem, path)).ids.length, 1)
+    }
+    for (const mode of [0o644, 0o660, 0o650]) {
+      await chmod(path, mode)
+      await assert.rejects(readKeyFile(systemFileSystem, path), /can be used by others/)
+    }
+    await chmod(path, 0o640)
+    assert.equal((await addKey(systemFileSystem, path)).created, false)
+    const { gid, mode } = await stat(path)
+    assert.deepEqual([gid, mode & 0o777], [1, 0o640])
+  },
+)
 
 test('a new key comes first in the file, which stays its owner’s alone', async (context) => {
   const path = join(await temporaryDirectory(context), 'key')

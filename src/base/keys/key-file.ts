@@ -18,6 +18,8 @@ import { messageOf, systemErrorCode } from '../problem.ts'
 const keyFileMode = 0o600
 /** Rights of the group and of everybody else. */
 const rightsOfOthers = 0o077
+/** Root may let a group read its file: so Kubernetes mounts secrets for a host that is another user. */
+const groupReads = 0o040
 /** Bytes that are read of it; more is no key file. */
 const longest = 64 * 1024
 
@@ -54,24 +56,32 @@ function notAKey(path: string): Error {
   )
 }
 
-/** What root writes would be root's: the host, which is another user, could not read its keys any more. */
+/**
+ * What root writes would be root's alone: the host, which is another user, or reads it by its group, could not read its
+ * keys any more.
+ */
 async function giveTo(
   files: FileSystem,
   path: string,
-  { uid, gid }: { uid: number; gid: number },
+  { uid, gid, mode }: { uid: number; gid: number; mode: number },
 ): Promise<void> {
   const handle = await files.open(path, 'r+')
   try {
     const own = await handle.stat()
-    if (own.uid === uid && own.gid === gid) return
+    const wanted = keyFileMode | (mode & groupReads)
+    if (own.uid === uid && own.gid === gid && (own.mode & 0o777) === wanted) return
     await handle.chown(uid, gid)
+    await handle.chmod(wanted)
     await handle.sync()
   } finally {
     await handle.close()
   }
 }
 
-async function readOwn(files: FileSystem, path: string): Promise<{ text: string; uid: number; gid: number }> {
+async function readOwn(
+  files: FileSystem,
+  path: string,
+): Promise<{ text: string; mode: number; uid: number; gid: number }> {
   const handle = await files.open(path, 'r')
   try {
     const stats = await handle.stat()
@@ -79,12 +89,12 @@ async function readOwn(files: FileSystem, path: string): Promise<{ text: string;
     if (stats.isDirectory()) {
       throw new Error(`${path} is a folder; it must be a file with a key, which "lupine secret-key" makes.`)
     }
-    if ((mode & rightsOfOthers) !== 0) {
+    if ((mode & rightsOfOthers & ~(uid === 0 ? groupReads : 0)) !== 0) {
       const rights = (mode & 0o777).toString(8).padStart(4, '0')
       throw new Error(`${path} can be used by others (mode ${rights}): run "chmod 600 ${path}".`)
     }
     if (size > longest) throw new Error(`${path} is too large for a key file.`)
-    return { text: await handle.readFile('utf8'), uid, gid }
+    return { text: await handle.readFile('utf8'), mode, uid, gid }
   } finally {
     await handle.close()
   }
