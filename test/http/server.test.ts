@@ -128,6 +128,12 @@ test('a body must be UTF-8 JSON, and is told where it stops being that', async (
   }
 })
 
+test('an idle connection is kept for longer than proxies keep theirs, two minutes the longest', async () => {
+  const { headers } = await fetch(`${host.url}/livez`, { headers: { connection: 'keep-alive' } })
+  const [, seconds] = /timeout=(\d+)/.exec(headers.get('keep-alive') ?? '') ?? []
+  assert.ok(Number(seconds) > 120, headers.get('keep-alive') ?? 'none')
+})
+
 test('a port that is taken is told in one sentence that names the setting', async () => {
   const port = Number(new URL(host.url).port)
   await assert.rejects(startHttp({}, { port }), {

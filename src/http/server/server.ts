@@ -23,9 +23,9 @@ const headersTime = 10_000
 const requestTime = 30_000
 /**
  * How long an idle connection is kept for the next request, in milliseconds. Longer than proxies keep theirs (60 s is
- * usual): a request that crosses the end of its connection fails, and a proxy makes a 502 of it.
+ * usual, Caddy has 2 min): a request that crosses the end of its connection fails, and a proxy makes a 502 of it.
  */
-const keepAliveTime = 75_000
+const keepAliveTime = 130_000
 /** How often the two times above are looked at, in milliseconds. */
 const checkInterval = 2_000
 /** How long answers under way get when the server closes, in milliseconds. */
