@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
 import { basename } from 'node:path'
 
@@ -46,7 +46,10 @@ export function measured(figure: Figure): Measured {
   return { ...figure, median: quantile(results, 0.5), spread }
 }
 
-const shown = (value: number): string => (Math.abs(value) < 10 ? value.toFixed(2) : value.toFixed(1))
+const shown = (value: number): string => {
+  const size = Math.abs(value)
+  return value.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0)
+}
 
 /** One line for people. */
 export function line({ name, unit, wanted, rounds, compared, leftOut, median, spread }: Measured): string {
@@ -62,6 +65,8 @@ export function line({ name, unit, wanted, rounds, compared, leftOut, median, sp
     )
   return `| ${name} | ${result} | ${wanted} | ${middle('value')} : ${middle('floor')} ${unit} |`
 }
+
+export const tableHead = '| figure | measured | wanted | value : floor |\n|---|---|---|---|'
 
 const results = new URL('results/', import.meta.url)
 
@@ -79,6 +84,33 @@ function machine(): object {
 const digits = 4
 const short = (_key: string, value: unknown): unknown =>
   typeof value === 'number' && Number.isFinite(value) ? Number(value.toPrecision(digits)) : value
+
+interface Kept {
+  on: { at: string; node: string; machine: { processors: number; model: string; gigabytes: number } }
+  figures: Measured[]
+}
+
+/** Writes what is kept of all files as one table for people. */
+export function writeTable(): void {
+  const files = readdirSync(results).filter((file) => file.endsWith('.json'))
+  const kept = files.sort().map((file) => JSON.parse(readFileSync(new URL(file, results), 'utf8')) as Kept)
+  const places = kept.map(({ on: { at, node, machine } }) => {
+    const { processors, model, gigabytes } = machine
+    return `${at}, Node ${node}, ${processors} processors (${model}), ${gigabytes} GB`
+  })
+  const text = `# Figures
+
+Written by \`npm run bench\`, of what it keeps here: the median of the rounds, and their middle half. A figure without a unit is a
+ratio to a floor, or to a rival, in the same run; one with a unit is the difference from it.
+[docs/performance.md](../../docs/performance.md) says what stands behind them.
+
+Measured on ${[...new Set(places)].join('; and on ')}.
+
+${tableHead}
+${kept.flatMap(({ figures }) => figures.map(line)).join('\n')}
+`
+  writeFileSync(new URL('README.md', results), text)
+}
 
 /** Prints the figures, and keeps them in `bench/results/` under the name of the file that measured them. */
 export function report(file: string, figures: readonly Figure[]): void {
