@@ -1,8 +1,16 @@
-import { type ChosenLimits, defaultPluginLimits, type PluginLimits } from '../schema/plugin/plugin-limits.ts'
+import {
+  type ChosenLimits,
+  defaultPluginLimits,
+  limitNames,
+  type PluginLimits,
+} from '../schema/plugin/plugin-limits.ts'
 import type { WorkerLimits } from '../schema/worker/worker-protocol.ts'
 
-/** What a plugin may take. Times in milliseconds. Counts of things are as `schema/plugin/plugin-limits.ts` says. */
-export interface SandboxLimits extends WorkerLimits {
+/** Three of an owner's limits have another name here. */
+const { memory, callbackTime, loadTime, ...sameName } = defaultPluginLimits
+
+/** What a plugin may take. Times in milliseconds. What is not here is as `schema/plugin/plugin-limits.ts` says. */
+export interface SandboxLimits extends Omit<PluginLimits, 'memory' | 'callbackTime' | 'loadTime'> {
   /** From the start of the worker until the init callback has come back. */
   loadDeadline: number
   /** From the request to unload until the worker is ended by force. */
@@ -22,13 +30,7 @@ export interface SandboxLimits extends WorkerLimits {
   unresponsiveAfter: number
   /** How long a batch may wait for those who are to read it before the worker gets credit again. */
   drainDeadline: number
-  /**
-   * What a plugin may ask of the host (log lines, events, messages, objects, requests, questions): in the long
-   * run, and at once after a rest. Whoever asks for more waits. `Infinity`: no limit.
-   */
-  operationsPerSecond: number
-  operationBurst: number
-  bytesPerSecond: number
+  /** Bytes that a plugin may ask of the host at once after a rest, as `operationBurst` is of operations. */
   byteBurst: number
   /** Milliseconds between two warnings that a plugin is slowed down. */
   slowdownNotice: number
@@ -73,9 +75,10 @@ export interface SandboxLimits extends WorkerLimits {
 }
 
 export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
+  ...sameName,
   // Longer than Lua's own limit, so that the error with the line comes first.
   loadDeadline: 30_000,
-  luaLoad: defaultPluginLimits.loadTime,
+  luaLoad: loadTime,
   // The time for onCleanup, and some to let go of everything afterwards.
   luaCleanup: 5_000,
   unloadDeadline: 7_000,
@@ -84,38 +87,17 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   controlDeadline: 5_000,
   // A plugin that waits cannot do anything else.
   callDeadline: 5_000,
-  luaCallback: defaultPluginLimits.callbackTime,
+  luaCallback: callbackTime,
   heartbeatInterval: 2_000,
   // Longer than a callback may take: who is stopped by Lua's own limit need not be ended.
   unresponsiveAfter: 8_000,
   drainDeadline: 1_000,
-  operationsPerSecond: defaultPluginLimits.operationsPerSecond,
-  operationBurst: defaultPluginLimits.operationBurst,
-  bytesPerSecond: defaultPluginLimits.bytesPerSecond,
   byteBurst: 8 * 1024 * 1024,
   slowdownNotice: 60_000,
   keptBytes: 16 * 1024 * 1024,
   // A burst of 50,000 small messages, while the plugin is busy with the first.
   deliveryBytes: 8 * 1024 * 1024,
-  stringBytes: defaultPluginLimits.stringBytes,
-  httpRequests: defaultPluginLimits.httpRequests,
-  sockets: defaultPluginLimits.sockets,
-  serialPorts: defaultPluginLimits.serialPorts,
-  discoveries: defaultPluginLimits.discoveries,
-  keyValueBytes: defaultPluginLimits.keyValueBytes,
-  timers: defaultPluginLimits.timers,
-  pollers: defaultPluginLimits.pollers,
-  eventSubscriptions: defaultPluginLimits.eventSubscriptions,
-  mqttSubscriptions: defaultPluginLimits.mqttSubscriptions,
-  httpHandlers: defaultPluginLimits.httpHandlers,
-  objects: defaultPluginLimits.objects,
-  sensors: defaultPluginLimits.sensors,
-  controls: defaultPluginLimits.controls,
-  exposures: defaultPluginLimits.exposures,
-  schedules: defaultPluginLimits.schedules,
-  watchers: defaultPluginLimits.watchers,
-  throttles: defaultPluginLimits.throttles,
-  oldGenerationMegabytes: defaultPluginLimits.memory,
+  oldGenerationMegabytes: memory,
   youngGenerationMegabytes: 16,
   codeMegabytes: 32,
   stackMegabytes: 4,
@@ -156,17 +138,9 @@ const graceAfterLoad = 10_000
 
 /** The limits under the names by which an owner knows them. */
 export function ownersView(limits: SandboxLimits): PluginLimits {
-  const { oldGenerationMegabytes: memory, luaCallback: callbackTime, luaLoad: loadTime } = limits
-  const { stringBytes, operationsPerSecond, operationBurst, bytesPerSecond } = limits
-  const { httpRequests, sockets, serialPorts, discoveries } = limits
-  const { keyValueBytes, timers, pollers, eventSubscriptions, mqttSubscriptions } = limits
-  const { httpHandlers, objects, sensors, controls, exposures, schedules, watchers, throttles } = limits
-  return {
-    ...{ memory, stringBytes, callbackTime, loadTime, operationsPerSecond, operationBurst, bytesPerSecond },
-    ...{ httpRequests, sockets, serialPorts, discoveries, keyValueBytes, timers, pollers },
-    ...{ eventSubscriptions, mqttSubscriptions, httpHandlers },
-    ...{ objects, sensors, controls, exposures, schedules, watchers, throttles },
-  }
+  const { oldGenerationMegabytes, luaCallback, luaLoad } = limits
+  const all = { ...limits, memory: oldGenerationMegabytes, callbackTime: luaCallback, loadTime: luaLoad }
+  return Object.fromEntries(limitNames.map((name) => [name, all[name]])) as PluginLimits
 }
 
 /** Those that the worker itself keeps. */
