@@ -26,6 +26,7 @@ const cases: [title: string, expression: string, expected: Json | undefined][] =
   ['number keys become text', '{[1.5] = 1, [2^40] = 2}', { 1.5: 1, 1099511627776: 2 }],
   ['boolean keys become text', '{[true] = 1}', { true: 1 }],
   ['table keys are left out', '{[{}] = 1, a = 2}', { a: 2 }],
+  ['a byte order mark is text like any other', '{["\\u{feff}a"] = "\\u{feff}b"}', { '\ufeffa': '\ufeffb' }],
   ['strings are UTF-8', '"gr\\u{fc}n"', 'grün'],
   ['bytes that are no UTF-8 become the replacement character', '"a\\255"', 'a\ufffd'],
   ['nil is nothing', 'nil', undefined],

@@ -1,5 +1,6 @@
 const encoder = new TextEncoder()
-const decoder = new TextDecoder()
+// The byte order mark is text like any other here.
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** Up to so many bytes of ASCII are faster to go through here than elsewhere. */
 const shortText = 32
