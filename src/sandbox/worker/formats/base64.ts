@@ -1,5 +1,6 @@
 import { isTruthy, option } from '../lua/arguments.ts'
 import { bytesArgument, eachPiece, type FormatLibrary } from './format-function.ts'
+import { asBuffer } from '../lua/text/bytes.ts'
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 const lineEndsAndBlanks = new Set(Buffer.from(' \t\r\n'))
@@ -19,7 +20,7 @@ export const base64: FormatLibrary = {
     const bytes = bytesArgument(data, 'the data')
     context.byteBudget().spend(Math.ceil(bytes.length / 3) * 4)
     const forUrls = isTruthy(option(options, 'url'))
-    return Buffer.from(viewOf(bytes).toString(forUrls ? 'base64url' : 'base64'), 'latin1')
+    return Buffer.from(asBuffer(bytes).toString(forUrls ? 'base64url' : 'base64'), 'latin1')
   },
 
   *decode(_context, text, options) {
@@ -42,8 +43,4 @@ export const base64: FormatLibrary = {
       throw new Error('no Base64: it has too few or too many digits at its end')
     return Buffer.from(found.toString('latin1', 0, length), 'base64')
   },
-}
-
-function viewOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }

@@ -3,6 +3,7 @@ import { pause, type Steps } from '../lua/steps.ts'
 import { isTable, isTruthy, option, optionalText, typeName } from '../lua/arguments.ts'
 import { numberText } from '../lua/text/number-text.ts'
 import { bytesArgument, createValueCount, type FormatContext, type FormatLibrary } from './format-function.ts'
+import { fromLatin1, toLatin1 } from '../lua/text/bytes.ts'
 
 const quote = 0x22
 const lineFeed = 0x0a
@@ -159,9 +160,7 @@ function* encode(context: FormatContext, rows: LuaValue, options: LuaValue): Ste
     const row = rowAt(rows, index)
     const places = names ?? Array.from({ length: row.length }, (_, place) => place + 1)
     write(
-      places.map((place) =>
-        fieldText(row.get(typeof place === 'string' ? Buffer.from(place, 'latin1') : place), index),
-      ),
+      places.map((place) => fieldText(row.get(typeof place === 'string' ? fromLatin1(place) : place), index)),
     )
     values += places.length + 1
     if (values < fieldsPerPause) continue
@@ -193,8 +192,7 @@ function* columnsOf(rows: LuaTable, wanted: LuaValue): Steps<string[]> {
 
 function fieldText(value: LuaValue, row: number): string {
   if (value === undefined) return ''
-  if (value instanceof Uint8Array)
-    return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('latin1')
+  if (value instanceof Uint8Array) return toLatin1(value)
   if (typeof value === 'number') return numberText(value)
   const text = typeof value === 'boolean' ? String(value) : optionalText(value)
   if (text === undefined) throw new Error(`row ${row} has a ${typeName(value)}, which is no text`)

@@ -1,12 +1,12 @@
 import { bytesArgument, eachPiece, type FormatLibrary } from './format-function.ts'
+import { asBuffer, toLatin1 } from '../lua/text/bytes.ts'
 
 /** Two hexadecimal digits a byte: small ones out, either in. */
 export const hex: FormatLibrary = {
   encode(context, data) {
     const bytes = bytesArgument(data, 'the data')
     context.byteBudget().spend(bytes.length * 2)
-    const view = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-    return Buffer.from(view.toString('hex'), 'latin1')
+    return Buffer.from(asBuffer(bytes).toString('hex'), 'latin1')
   },
 
   *decode(_context, text) {
@@ -14,7 +14,7 @@ export const hex: FormatLibrary = {
     if (digits.length % 2 !== 0) throw new Error('no hexadecimal text: it has an odd number of digits')
     const bytes = Buffer.alloc(digits.length / 2)
     yield* eachPiece(digits, (piece, start) => {
-      const part = Buffer.from(piece.buffer, piece.byteOffset, piece.byteLength).toString('latin1')
+      const part = toLatin1(piece)
       // It ends at the first that is no digit.
       const written = bytes.write(part, start / 2, 'hex')
       if (written * 2 < part.length)

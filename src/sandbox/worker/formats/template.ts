@@ -3,7 +3,8 @@ import { calendarFields, formatDate } from '../lua/text/calendar.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import { numberText } from '../lua/text/number-text.ts'
 import { pause, type Steps } from '../lua/steps.ts'
-import { bytesOf, nameLimit, optionalNumber, textOf } from '../lua/arguments.ts'
+import { nameLimit, optionalNumber } from '../lua/arguments.ts'
+import { toBytes, toUnicode } from '../lua/text/bytes.ts'
 import { bytesArgument, type FormatContext, type FormatLibrary } from './format-function.ts'
 import { pathSteps, valueAt } from './jsonpath.ts'
 import { mostDecimals, rounded } from './rounding.ts'
@@ -17,21 +18,21 @@ type Filter = (context: FormatContext, value: LuaValue, given: string | undefine
 
 const filters: Readonly<Record<string, Filter>> = {
   round(_context, value, given) {
-    const decimals = given === undefined ? 0 : optionalNumber(bytesOf(given))
+    const decimals = given === undefined ? 0 : optionalNumber(toBytes(given))
     if (decimals === undefined || !Number.isInteger(decimals) || decimals < 0 || decimals > mostDecimals)
       throw new Error(`round takes a whole number from 0 to ${mostDecimals}`)
     const number = optionalNumber(value)
-    return number === undefined || !Number.isFinite(number) ? value : bytesOf(rounded(number, decimals))
+    return number === undefined || !Number.isFinite(number) ? value : toBytes(rounded(number, decimals))
   },
-  upper: (context, value) => bytesOf(shown(context, value).toUpperCase()),
-  lower: (context, value) => bytesOf(shown(context, value).toLowerCase()),
-  default: (context, value, given = '') => (shown(context, value) === '' ? bytesOf(given) : value),
+  upper: (context, value) => toBytes(shown(context, value).toUpperCase()),
+  lower: (context, value) => toBytes(shown(context, value).toLowerCase()),
+  default: (context, value, given = '') => (shown(context, value) === '' ? toBytes(given) : value),
   json(context, value) {
     const json = value === undefined ? null : context.toJson(value)
-    return json === undefined ? undefined : bytesOf(jsonText(json))
+    return json === undefined ? undefined : toBytes(jsonText(json))
   },
   date(_context, value, given = usualDate) {
-    const text = value instanceof Uint8Array ? textOf(value) : ''
+    const text = value instanceof Uint8Array ? toUnicode(value) : ''
     // A moment as text, such as 2024-05-01T12:00:00Z, is one, too.
     const seconds = optionalNumber(value) ?? Date.parse(text) / 1000
     if (Number.isNaN(seconds)) return value
@@ -39,7 +40,7 @@ const filters: Readonly<Record<string, Filter>> = {
     const fields = calendarFields(Math.floor(seconds), universal)
     if (fields === undefined) return value
     const format = universal ? given.slice(1) : given
-    return bytesOf(
+    return toBytes(
       formatDate(format, Math.floor(seconds), universal, fields, (letter) => {
         throw new Error(`date does not know %${letter}`)
       }),
@@ -49,7 +50,7 @@ const filters: Readonly<Record<string, Filter>> = {
 
 /** A value as text; what is missing is empty, and so is a function. */
 function shown(context: FormatContext, value: LuaValue): string {
-  if (value instanceof Uint8Array) return textOf(value)
+  if (value instanceof Uint8Array) return toUnicode(value)
   if (typeof value === 'number') return numberText(value)
   if (typeof value === 'boolean') return String(value)
   const json = value === undefined ? undefined : context.toJson(value)
@@ -102,7 +103,7 @@ function readFilter(part: string): Applied {
 /** Texts with `{{ a.b | round(1) }}` in them. */
 export const template: FormatLibrary = {
   *render(context, source, values): Steps<LuaValue> {
-    const text = textOf(bytesArgument(source, 'the template'))
+    const text = toUnicode(bytesArgument(source, 'the template'))
     const budget = context.byteBudget()
     const pieces: string[] = []
     const add = (piece: string): void => {
@@ -113,7 +114,7 @@ export const template: FormatLibrary = {
     for (let count = 1; ; count += 1) {
       const begin = text.indexOf('{{', at)
       add(text.slice(at, begin < 0 ? undefined : begin))
-      if (begin < 0) return bytesOf(pieces.join(''))
+      if (begin < 0) return toBytes(pieces.join(''))
       const end = text.indexOf('}}', begin + 2)
       if (end < 0) throw new Error(`the {{ at ${begin + 1} is not closed`)
       const { steps, applied } = readPlaceholder(text.slice(begin + 2, end))

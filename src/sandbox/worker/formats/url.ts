@@ -1,6 +1,7 @@
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import { pause, type Steps } from '../lua/steps.ts'
-import { bytesOf, isTable, optionalNumber, optionalText, textOf, typeName } from '../lua/arguments.ts'
+import { isTable, optionalNumber, optionalText, typeName } from '../lua/arguments.ts'
+import { fromLatin1, toBytes, toLatin1, toUnicode } from '../lua/text/bytes.ts'
 import { percentEncode, percentEncoded } from './percent-encoding.ts'
 import { bytesArgument, eachPiece, type FormatLibrary } from './format-function.ts'
 
@@ -20,7 +21,7 @@ export const url: FormatLibrary = {
   decode: (_context, text) => decode(bytesArgument(text, 'the text')),
 
   parse(context, address) {
-    const text = textOf(bytesArgument(address, 'the address'))
+    const text = toUnicode(bytesArgument(address, 'the address'))
     if (text.length > longestAddress)
       throw new Error(`the address has more than ${longestAddress} characters`)
     const [, scheme, user, password, host, port, path, query, fragment] = addressParts(text)
@@ -28,7 +29,7 @@ export const url: FormatLibrary = {
     const set = (
       name: string,
       text: string | undefined,
-      read: (text: string) => LuaValue = bytesOf,
+      read: (text: string) => LuaValue = toBytes,
     ): void => {
       const value = text === undefined ? undefined : read(text)
       if (value !== undefined) found.set(name, value)
@@ -36,7 +37,7 @@ export const url: FormatLibrary = {
     set('scheme', scheme?.toLowerCase())
     set('user', user, decoded)
     set('password', password, decoded)
-    set('host', host, (name) => bytesOf(name.startsWith('[') ? name.slice(1, -1) : name))
+    set('host', host, (name) => toBytes(name.startsWith('[') ? name.slice(1, -1) : name))
     set('port', port, (digits) => (digits === '' ? undefined : Number(digits)))
     set('path', path)
     set('query', query)
@@ -46,7 +47,7 @@ export const url: FormatLibrary = {
 
   build(_context, wanted) {
     if (!isTable(wanted)) throw new Error(`the parts must be a table, not ${typeName(wanted)}`)
-    return bytesOf(build(wanted))
+    return toBytes(build(wanted))
   },
 }
 
@@ -93,13 +94,10 @@ function escaped(bytes: Uint8Array, at: number): number {
 
 /** The text of something short. */
 function decoded(text: string): Uint8Array {
-  return Buffer.from(
+  return fromLatin1(
     text.replace(/%[0-9A-Fa-f]{2}|[^%]|%/g, (one) =>
-      one.length === 3
-        ? String.fromCharCode(Number.parseInt(one.slice(1), 16))
-        : Buffer.from(one).toString('latin1'),
+      one.length === 3 ? String.fromCharCode(Number.parseInt(one.slice(1), 16)) : toLatin1(toBytes(one)),
     ),
-    'latin1',
   )
 }
 
@@ -127,7 +125,7 @@ function build(wanted: LuaTable): string {
     return given
   }
   const escape = (value: string, characters: RegExp): string =>
-    value.replace(characters, (one) => percentEncode(bytesOf(one)))
+    value.replace(characters, (one) => percentEncode(toBytes(one)))
   const secret = (name: string): string | undefined => {
     const value = wanted.get(name)
     return value === undefined ? undefined : percentEncode(bytesArgument(value, name))

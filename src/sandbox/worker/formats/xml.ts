@@ -2,7 +2,7 @@ import type { SAXParser } from 'sax'
 import { deepest } from '../lua/plain.ts'
 import type { LuaTable } from '../lua/lua-value.ts'
 import { pause } from '../lua/steps.ts'
-import { bytesOf } from '../lua/arguments.ts'
+import { toBytes, toLatin1 } from '../lua/text/bytes.ts'
 import { bytesArgument, createValueCount, type FormatContext, type FormatLibrary } from './format-function.ts'
 import lateModules from './late-modules.cts'
 
@@ -36,7 +36,7 @@ export const xml: FormatLibrary = {
 }
 
 function decoderFor(bytes: Uint8Array): InstanceType<typeof TextDecoder> {
-  const beginning = Buffer.from(bytes.subarray(0, declarationBytes)).toString('latin1')
+  const beginning = toLatin1(bytes.subarray(0, declarationBytes))
   const [, encoding = 'utf-8'] =
     /^[^<]{0,3}<\?xml[^>]*?\sencoding\s*=\s*["']([\w.:-]+)["']/.exec(beginning) ?? []
   try {
@@ -79,8 +79,8 @@ function createReader({ runtime }: FormatContext) {
         texts: [],
       }
       const own = runtime.newTable()
-      for (const [key, value] of pairs) own.set(key, bytesOf(value))
-      element.table.set('name', bytesOf(name))
+      for (const [key, value] of pairs) own.set(key, toBytes(value))
+      element.table.set('name', toBytes(name))
       element.table.set('attributes', own)
       element.table.set('children', element.children)
       const parent = open.at(-1)
@@ -93,7 +93,7 @@ function createReader({ runtime }: FormatContext) {
     },
     onclosetag() {
       const element = open.pop()
-      element?.table.set('text', bytesOf(element.texts.join('')))
+      element?.table.set('text', toBytes(element.texts.join('')))
     },
     ontext: addText,
     oncdata: addText,

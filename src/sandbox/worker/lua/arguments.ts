@@ -1,25 +1,8 @@
 import type { LuaFunction, LuaTable, LuaValue } from './lua-value.ts'
+import { toUnicode } from './text/bytes.ts'
 import { numberText } from './text/number-text.ts'
 
 /** Reading the arguments that Lua gives. What is wrong is thrown in the words Lua itself would use. */
-
-const encoder = new TextEncoder()
-// The byte order mark is text like any other here.
-const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-
-export function bytesOf(text: string): Uint8Array {
-  return encoder.encode(text)
-}
-
-/** The bytes of the same numbers as these characters, as headers came over the wire, say. */
-export function latin1BytesOf(text: string): Uint8Array {
-  return Uint8Array.from(Buffer.from(text, 'latin1'))
-}
-
-/** Bytes as text; what is not UTF-8 shows as U+FFFD. */
-export function textOf(bytes: Uint8Array): string {
-  return decoder.decode(bytes)
-}
 
 export function typeName(value: LuaValue): string {
   if (value === undefined) return 'nil'
@@ -37,7 +20,7 @@ export function isFunction(value: LuaValue): value is LuaFunction {
 
 /** Text of a string or number; undefined for everything else. */
 export function optionalText(value: LuaValue): string | undefined {
-  if (value instanceof Uint8Array) return textOf(value)
+  if (value instanceof Uint8Array) return toUnicode(value)
   return typeof value === 'number' ? numberText(value) : undefined
 }
 
@@ -85,7 +68,7 @@ const hexadecimal = /^\s*[+-]?0x[0-9a-f]+\s*$/i
 export function optionalNumber(value: LuaValue): number | undefined {
   if (typeof value === 'number') return Number.isNaN(value) ? undefined : value
   if (!(value instanceof Uint8Array)) return undefined
-  const text = textOf(value)
+  const text = toUnicode(value)
   if (decimal.test(text)) return Number(text)
   if (!hexadecimal.test(text)) return undefined
   const digits = text.trim()

@@ -1,6 +1,7 @@
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import { lazily } from '../../../base/lazily.ts'
-import { bytesOf, isFunction, isTable, textOf } from '../lua/arguments.ts'
+import { isFunction, isTable } from '../lua/arguments.ts'
+import { toBytes, toUnicode } from '../lua/text/bytes.ts'
 
 /**
  * What can be done with a thing of another plugin, each as Lua itself does it. `entries` answers the pairs that
@@ -39,14 +40,14 @@ export function createOperations(runtime: LuaRuntime): Operations {
   // As they are before the plugin can put something else in their place.
   const builtIn = ['pairs', 'tostring'].map((name) => runtime.globals.get(name))
   return lazily(() => {
-    const [compiled] = runtime.run(bytesOf(source), 'operation')
+    const [compiled] = runtime.run(toBytes(source), 'operation')
     const [table] = isFunction(compiled) ? runtime.call(compiled, ...builtIn) : []
     if (!isTable(table)) throw new TypeError('the operations are no table')
     return new Map(
       table
         .entries()
         .flatMap(([name, operation]): [string, LuaFunction][] =>
-          name instanceof Uint8Array && isFunction(operation) ? [[textOf(name), operation]] : [],
+          name instanceof Uint8Array && isFunction(operation) ? [[toUnicode(name), operation]] : [],
         ),
     )
   })

@@ -1,6 +1,6 @@
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
-import { toLatin1 } from '../lua/text/bytes.ts'
-import { isFunction, isTable, optionalText, textOf, typeName } from '../lua/arguments.ts'
+import { isFunction, isTable, optionalText, typeName } from '../lua/arguments.ts'
+import { toLatin1, toUnicode } from '../lua/text/bytes.ts'
 
 /** Fields of an instance that other plugins cannot see: its configuration, and what the host calls. */
 const hiddenFields = new Set(['config', 'meta', 'onInit', 'onCleanup'])
@@ -64,7 +64,7 @@ export function createPrivacy({ providedAs, instance, config, secrets }: Privacy
     },
     withheld(value) {
       if (typeof value !== 'object') return false
-      if (value instanceof Uint8Array) return secretValues.size > 0 && secretValues.has(textOf(value))
+      if (value instanceof Uint8Array) return secretValues.size > 0 && secretValues.has(toUnicode(value))
       return value === config() || (isFunction(value) && privateMethods.has(providedAs(value) ?? ''))
     },
   }

@@ -2,7 +2,7 @@ import { lazily } from '../../../base/lazily.ts'
 import type { Reference } from '../../../schema/worker/plugin-call.ts'
 import type { HostSteps, LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
-import { bytesOf } from '../lua/arguments.ts'
+import { toBytes } from '../lua/text/bytes.ts'
 import { operators, type PluginOperation } from '../../../schema/worker/plugin-call-limits.ts'
 
 /** Does something with a thing of another plugin, and waits for what it answers. */
@@ -46,8 +46,8 @@ export function createProxies(
       return (yield* callOut(reference, operation, args))[0]
     }
 
-    made.set('__metatable', bytesOf('an object of another plugin'))
-    made.set('__name', bytesOf('object of another plugin'))
+    made.set('__metatable', toBytes('an object of another plugin'))
+    made.set('__name', toBytes('object of another plugin'))
     /** What was called as a method last: in a loop it is made once. Lua calls it at once and never sees it. */
     let selected: { reference: Reference; key: LuaValue; callee: LuaFunction } | undefined
     method('index', function* (self, key) {
@@ -77,7 +77,7 @@ export function createProxies(
         return yield* first(reference, 'tostring', [])
       } catch {
         // A text for a log has to be had of everything.
-        return bytesOf(`object of ${reference.plugin}, which does not answer`)
+        return toBytes(`object of ${reference.plugin}, which does not answer`)
       }
     })
     method('pairs', function* (self) {

@@ -7,7 +7,6 @@ import type { PluginContext } from '../plugin-context.ts'
 import { retainedSentence } from '../../../schema/plugin/retained-account.ts'
 import { createTopics } from '../../../schema/names/topics.ts'
 import {
-  bytesOf,
   deliveryOptions,
   functionArgument,
   isTable,
@@ -17,6 +16,7 @@ import {
   optionalText,
   textArgument,
 } from '../lua/arguments.ts'
+import { toBytes } from '../lua/text/bytes.ts'
 import { assertMessageSize, createListeners } from './listeners.ts'
 import { createThrottle } from './throttle.ts'
 
@@ -85,7 +85,7 @@ export function installEvents(context: PluginContext): PluginEvents {
       optionalNumber(option(options, 'throttle')) ?? (typeof coalesce === 'number' ? coalesce : 0)
     if (milliseconds <= 0) {
       const refused = send(outgoing)
-      return refused === undefined ? true : [false, bytesOf(refused)]
+      return refused === undefined ? true : [false, toBytes(refused)]
     }
     // Whoever emits through this instance has windows of its own, and holds back none of the plugin's events.
     const window = JSON.stringify([event, key ?? null, foreignCaller ?? null])
@@ -144,7 +144,7 @@ export function installEvents(context: PluginContext): PluginEvents {
   return {
     deliver(name, data, from) {
       const json = serializedJson(data)
-      const more = from === undefined ? [] : [bytesOf(from)]
+      const more = from === undefined ? [] : [toBytes(from)]
       const tell = (subscription: string): void => {
         // Each listener has a copy of its own: what one changes the next one does not see.
         for (const callback of listeners.each(subscription))
@@ -152,7 +152,7 @@ export function installEvents(context: PluginContext): PluginEvents {
             `listener of '${subscription}'`,
             callback,
             context.fromJson(json.value()),
-            bytesOf(name),
+            toBytes(name),
             ...more,
           )
       }

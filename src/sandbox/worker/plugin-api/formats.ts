@@ -9,7 +9,7 @@ import { template } from '../formats/template.ts'
 import { url } from '../formats/url.ts'
 import { xml } from '../formats/xml.ts'
 import type { HostSteps } from '../lua/lua-value.ts'
-import { bytesOf } from '../lua/arguments.ts'
+import { toBytes } from '../lua/text/bytes.ts'
 
 const libraries: Readonly<Record<string, FormatLibrary>> = {
   base64,
@@ -47,7 +47,7 @@ function answering(context: FormatContext, implementation: FormatFunction): Host
       const result = implementation(context, ...args)
       return typeof result === 'object' && 'next' in result ? yield* result : result
     } catch (error) {
-      return [undefined, bytesOf(error instanceof Error ? error.message : String(error))]
+      return [undefined, toBytes(error instanceof Error ? error.message : String(error))]
     }
   }
 }

@@ -2,7 +2,8 @@ import { type Json, jsonText } from '../../../base/text/json.ts'
 import { deepest } from '../lua/plain.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { bytesOf, typeName } from '../lua/arguments.ts'
+import { typeName } from '../lua/arguments.ts'
+import { toBytes } from '../lua/text/bytes.ts'
 
 /** Values of one JSON text: more tables than that fill the memory of a plugin. */
 export const mostJsonValues = 1_000_000
@@ -49,5 +50,5 @@ function assertReadable(text: string, most: number): void {
 export function sendableJson(context: Pick<PluginContext, 'toJson'>, value: LuaValue): Uint8Array {
   const json = value === undefined ? null : context.toJson(value)
   if (json === undefined) throw new Error(`a ${typeName(value)} cannot be sent as JSON`)
-  return bytesOf(jsonText(json))
+  return toBytes(jsonText(json))
 }

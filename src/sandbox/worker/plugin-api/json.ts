@@ -3,7 +3,8 @@ import { type HostFunction, InSteps, type LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
 import { foreignCallerJsonValues } from '../limits/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { bytesOf, isTable, textOf, typeName } from '../lua/arguments.ts'
+import { isTable, typeName } from '../lua/arguments.ts'
+import { toBytes, toUnicode } from '../lua/text/bytes.ts'
 import { mostJsonValues, parseJsonText } from './json-text.ts'
 
 /** Bytes of which it takes more than a millisecond to make tables. */
@@ -15,7 +16,7 @@ export function installJson(context: PluginContext): void {
 
   const notValid = (error: unknown): LuaValue[] => [
     undefined,
-    bytesOf(`not valid JSON: ${messageText(error)}`),
+    toBytes(`not valid JSON: ${messageText(error)}`),
   ]
 
   function* decodeInSteps(text: string, most: number): Steps<LuaValue | LuaValue[]> {
@@ -28,12 +29,12 @@ export function installJson(context: PluginContext): void {
 
   function decode(text: LuaValue): LuaValue | LuaValue[] | InSteps {
     if (!(text instanceof Uint8Array)) {
-      return [undefined, bytesOf(`JSON text must be a string, not ${typeName(text)}`)]
+      return [undefined, toBytes(`JSON text must be a string, not ${typeName(text)}`)]
     }
     try {
       const most = foreignCallers.current === undefined ? mostJsonValues : foreignCallerJsonValues
-      if (text.length > longText) return new InSteps(decodeInSteps(textOf(text), most))
-      return context.fromJson(parseJsonText(textOf(text), most))
+      if (text.length > longText) return new InSteps(decodeInSteps(toUnicode(text), most))
+      return context.fromJson(parseJsonText(toUnicode(text), most))
     } catch (error) {
       return notValid(error)
     }
@@ -42,10 +43,10 @@ export function installJson(context: PluginContext): void {
   function encode(value: LuaValue): LuaValue | LuaValue[] {
     try {
       const json = value === undefined ? null : context.toJson(value)
-      if (json === undefined) return [undefined, bytesOf(`a ${typeName(value)} cannot be written as JSON`)]
-      return bytesOf(jsonText(json))
+      if (json === undefined) return [undefined, toBytes(`a ${typeName(value)} cannot be written as JSON`)]
+      return toBytes(jsonText(json))
     } catch (error) {
-      return [undefined, bytesOf(messageText(error))]
+      return [undefined, toBytes(messageText(error))]
     }
   }
 

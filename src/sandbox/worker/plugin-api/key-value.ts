@@ -4,7 +4,8 @@ import { keyValueSize } from '../../../schema/worker/operation-size.ts'
 import type { KeyValue } from '../../../schema/worker/operation.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { bytesOf, isTruthy, option, optionalNumber, optionalText, textArgument } from '../lua/arguments.ts'
+import { isTruthy, option, optionalNumber, optionalText, textArgument } from '../lua/arguments.ts'
+import { toBytes } from '../lua/text/bytes.ts'
 
 /** `kvGet`, `kvSet`, `kvDelete`, `kvHas`, `kvList`, `kvGetAll` (plugin API, section 8). */
 export function installKeyValues(context: PluginContext): void {
@@ -54,7 +55,7 @@ export function installKeyValues(context: PluginContext): void {
     }
     if (size > limits.keyValueBytes) {
       limits.reached('keyValueBytes')
-      return [false, bytesOf(`key-value store is full: ${size} of at most ${limits.keyValueBytes} bytes`)]
+      return [false, toBytes(`key-value store is full: ${size} of at most ${limits.keyValueBytes} bytes`)]
     }
     const seconds = optionalNumber(option(options, 'ttl')) ?? 0
     const expiresAt = clock.now() + seconds * 1000
@@ -87,7 +88,7 @@ export function installKeyValues(context: PluginContext): void {
     try {
       return set(name, context.toStored(value), options)
     } catch (error) {
-      return [false, bytesOf(`the value of '${name}' cannot be stored: ${messageOf(error)}`)]
+      return [false, toBytes(`the value of '${name}' cannot be stored: ${messageOf(error)}`)]
     }
   })
   context.addMethod('kvDelete', (key) => {

@@ -3,7 +3,8 @@ import type { HostFunction, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { maskValue } from '../../../base/log/redaction.ts'
 import { isSecretFieldName } from '../../../base/log/secret-names.ts'
-import { isTable, optionalText, textOf } from '../lua/arguments.ts'
+import { isTable, optionalText } from '../lua/arguments.ts'
+import { toUnicode } from '../lua/text/bytes.ts'
 
 /** `plugin:log`, `plugin:logSafe` and `Logger` (plugin API, section 3). */
 export function installLogging(context: PluginContext): void {
@@ -47,6 +48,6 @@ export function installLogging(context: PluginContext): void {
 }
 
 function levelOf(value: LuaValue): LogEntry['level'] {
-  const level = value instanceof Uint8Array ? textOf(value).toLowerCase() : optionalText(value)
+  const level = value instanceof Uint8Array ? toUnicode(value).toLowerCase() : optionalText(value)
   return level === 'debug' || level === 'warn' || level === 'error' ? level : 'info'
 }

@@ -7,14 +7,8 @@ import { fits, textLimits } from '../../../schema/parsing/text-limits.ts'
 import { mayPluginSubscribe, whyNotPublish } from '../../../schema/manifest/topic-rights.ts'
 import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import {
-  bytesOf,
-  deliveryOptions,
-  functionArgument,
-  isTable,
-  textArgument,
-  typeName,
-} from '../lua/arguments.ts'
+import { deliveryOptions, functionArgument, isTable, textArgument, typeName } from '../lua/arguments.ts'
+import { toBytes } from '../lua/text/bytes.ts'
 import { messageSizeLimit } from './listeners.ts'
 
 export interface PluginMqtt {
@@ -42,17 +36,17 @@ export function installMqtt(context: PluginContext): PluginMqtt {
       throw new Error(`the payload is too large: ${bytes.byteLength} of at most ${messageSizeLimit} bytes`)
     }
     const refusedForeignCall = context.refuseForeignCall(foreignCaller, 'publish', name)
-    if (refusedForeignCall !== undefined) return [false, bytesOf(refusedForeignCall)]
+    if (refusedForeignCall !== undefined) return [false, toBytes(refusedForeignCall)]
     const delivery = deliveryOptions(options)
     let refused = refusedTopic
     if (refused === undefined && delivery.retain && !isBelow(source.topics.root, name)) {
       if (!context.retain(foreignCaller, name, bytes.byteLength)) refused = retainedSentence(name)
       // The host knows no foreign callers here, and would allow it.
-      if (refused !== undefined && foreignCaller !== undefined) return [false, bytesOf(refused)]
+      if (refused !== undefined && foreignCaller !== undefined) return [false, toBytes(refused)]
     }
     // The host is asked all the same: it is the one who refuses, logs and counts.
     context.sendFrame('message', name, bytes, { options: delivery })
-    return refused === undefined ? true : [false, bytesOf(refused)]
+    return refused === undefined ? true : [false, toBytes(refused)]
   })
 
   context.addCallerAwareMethod('mqttSubscribe', (foreignCaller, filter, callback) => {
@@ -97,7 +91,7 @@ export function installMqtt(context: PluginContext): PluginMqtt {
       const receive = subscriptions.get(subscription)
       if (receive === undefined) return
       // A copy: Lua keeps what it is given, and this is a part of all that has come.
-      entry.call(`subscriber of '${topic}'`, receive, bytesOf(topic), Uint8Array.from(payload))
+      entry.call(`subscriber of '${topic}'`, receive, toBytes(topic), Uint8Array.from(payload))
     },
   }
 }
@@ -105,9 +99,9 @@ export function installMqtt(context: PluginContext): PluginMqtt {
 function payloadOf(context: PluginContext, payload: LuaValue): Uint8Array {
   if (payload instanceof Uint8Array) return payload
   if (payload === undefined) return new Uint8Array()
-  if (isTable(payload)) return bytesOf(jsonText(context.toJson(payload)))
+  if (isTable(payload)) return toBytes(jsonText(context.toJson(payload)))
   if (typeof payload === 'object') throw new Error(`cannot publish a ${typeName(payload)}`)
-  return bytesOf(context.runtime.toText(payload))
+  return toBytes(context.runtime.toText(payload))
 }
 
 function assertTopic(topic: string): void {

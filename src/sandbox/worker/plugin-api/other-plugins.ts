@@ -2,7 +2,8 @@ import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { ForeignCaller } from '../limits/foreign-callers.ts'
 import type { Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { bytesOf, isTable, textArgument } from '../lua/arguments.ts'
+import { isTable, textArgument } from '../lua/arguments.ts'
+import { toBytes } from '../lua/text/bytes.ts'
 import type { PluginPoints } from './values/points.ts'
 
 /** `Plugin.get`, `Plugin.getPlugin`, `Plugin.list` (plugin API, section 9). */
@@ -35,11 +36,11 @@ export function installOtherPlugins(context: PluginContext, points: PluginPoints
       const list: LuaTable = runtime.newTable()
       for (const [index, plugin] of (yield* context.ask({ kind: 'listPlugins' })).entries()) {
         const line = runtime.newTable()
-        line.set('id', bytesOf(plugin.id))
-        line.set('shortId', bytesOf(plugin.shortId))
-        line.set('name', bytesOf(plugin.name))
-        line.set('version', bytesOf(plugin.version))
-        if (plugin.description !== null) line.set('description', bytesOf(plugin.description))
+        line.set('id', toBytes(plugin.id))
+        line.set('shortId', toBytes(plugin.shortId))
+        line.set('name', toBytes(plugin.name))
+        line.set('version', toBytes(plugin.version))
+        if (plugin.description !== null) line.set('description', toBytes(plugin.description))
         line.set('enabled', plugin.enabled)
         list.set(index + 1, line)
       }

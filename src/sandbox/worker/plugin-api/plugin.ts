@@ -3,7 +3,6 @@ import { callOn, type Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import type { TimeAccount } from '../budgets/time-budget.ts'
 import {
-  bytesOf,
   functionArgument,
   isFunction,
   isTable,
@@ -11,6 +10,7 @@ import {
   textArgument,
   typeName,
 } from '../lua/arguments.ts'
+import { toBytes } from '../lua/text/bytes.ts'
 
 /** `Plugin:new`, the instance and its fields, `onInit` and `onCleanup` (plugin API, section 2). */
 export interface PluginInstances {
@@ -34,7 +34,7 @@ export function installPlugin(context: PluginContext): PluginInstances {
 
   const metatable = runtime.newTable()
   metatable.set('__index', context.tables.Plugin)
-  metatable.set('__name', bytesOf('Plugin'))
+  metatable.set('__name', toBytes('Plugin'))
 
   function create(id: LuaValue, meta: LuaValue): LuaTable {
     const text = optionalText(id)
@@ -44,12 +44,12 @@ export function installPlugin(context: PluginContext): PluginInstances {
     if (claimedId !== undefined) log.write('warn', 'Plugin:new was called a second time; the last one counts')
     claimedId = text
     const created = runtime.newTable()
-    created.set('id', bytesOf(source.id))
-    created.set('shortId', bytesOf(source.shortId))
-    created.set('name', bytesOf(source.name))
-    created.set('version', bytesOf(source.version))
-    if (source.description !== null) created.set('description', bytesOf(source.description))
-    if (source.host !== undefined) created.set('host', bytesOf(source.host))
+    created.set('id', toBytes(source.id))
+    created.set('shortId', toBytes(source.shortId))
+    created.set('name', toBytes(source.name))
+    created.set('version', toBytes(source.version))
+    if (source.description !== null) created.set('description', toBytes(source.description))
+    if (source.host !== undefined) created.set('host', toBytes(source.host))
     created.set('epoch', source.epoch)
     created.set('meta', isTable(meta) ? meta : runtime.newTable())
     created.set('config', config)

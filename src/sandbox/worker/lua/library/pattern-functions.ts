@@ -1,5 +1,5 @@
 import { createByteBuilder } from '../text/byte-builder.ts'
-import { fromLatin1, toUnicode } from '../text/bytes.ts'
+import { asBuffer, fromLatin1, toUnicode } from '../text/bytes.ts'
 import { auxiliary, lua } from '../engine/engine.ts'
 import type { LuaState, RawFunction } from '../engine/fengari-types.ts'
 import { type Capture, createMatcher, type Match, type Matcher } from '../text/lua-pattern.ts'
@@ -65,8 +65,7 @@ function find(L: LuaState, makeMatcher: MakeMatcher, positions: boolean): number
 }
 
 function findPlain(L: LuaState, subject: Uint8Array, text: Uint8Array, start: number): number {
-  const view = Buffer.from(subject.buffer, subject.byteOffset, subject.byteLength)
-  const at = view.indexOf(text, start)
+  const at = asBuffer(subject).indexOf(text, start)
   if (at < 0) {
     lua.lua_pushnil(L)
     return 1

@@ -40,7 +40,11 @@ const { latin1Slice } = Buffer.prototype as unknown as {
 /** One character a byte. */
 export const toLatin1 = (bytes: Uint8Array): string => latin1Slice.call(bytes, 0, bytes.length)
 
-/** One byte a character; for text that is known to be ASCII, or that `toLatin1` made. */
+/** The same bytes, with what only a buffer can do. */
+export const asBuffer = (bytes: Uint8Array): Buffer =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+/** One byte a character; for text that is known to be ASCII, or that `toLatin1` made, or that came so over the wire. */
 export function fromLatin1(text: string): Uint8Array {
   const { length } = text
   if (length > shortText) return new Uint8Array(Buffer.from(text, 'latin1'))

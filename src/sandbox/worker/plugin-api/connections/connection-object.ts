@@ -13,7 +13,8 @@ import type { Frame } from '../../../../schema/worker/message-frames.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { CallerAwareFunction, CallerAwareSteps, ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { bytesOf, functionArgument, isTable, textOf } from '../../lua/arguments.ts'
+import { functionArgument, isTable } from '../../lua/arguments.ts'
+import { toBytes, toUnicode } from '../../lua/text/bytes.ts'
 import { createConnectionHandlers } from './connection-handlers.ts'
 import type { StreamPosition } from './event-stream-reader.ts'
 
@@ -192,7 +193,7 @@ export function createConnectionObject(
   }
 
   function receive({ kind, name, payload }: Frame): Delivery {
-    if (kind === 'connection') return heard(JSON.parse(textOf(payload)) as ConnectionEvent)
+    if (kind === 'connection') return heard(JSON.parse(toUnicode(payload)) as ConnectionEvent)
     stream?.add(payload)
     // A copy: Lua keeps what it is given, and this is a part of all that has come.
     if (stream === undefined) plan.message?.(new Uint8Array(payload), kind === 'text', name)
@@ -283,5 +284,5 @@ export function createConnectionObject(
 
 /** As Lua gets it. */
 export function refused(reason: string): readonly [false, Uint8Array] {
-  return [false, bytesOf(reason)]
+  return [false, toBytes(reason)]
 }

@@ -8,16 +8,8 @@ import {
 } from '../../../../schema/outside/discovery.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import {
-  bytesOf,
-  functionArgument,
-  latin1BytesOf,
-  option,
-  optionalNumber,
-  tableArgument,
-  textArgument,
-  textOf,
-} from '../../lua/arguments.ts'
+import { functionArgument, option, optionalNumber, tableArgument, textArgument } from '../../lua/arguments.ts'
+import { fromLatin1, toBytes, toUnicode } from '../../lua/text/bytes.ts'
 import type { ConnectionObject } from './connection-object.ts'
 import type { ConnectionObjects } from './connection-objects.ts'
 import { readReconnect } from './options.ts'
@@ -49,8 +41,8 @@ export function installDiscovery(context: PluginContext, connections: Connection
           ...readSeconds(option(options, 'seconds')),
           ...readReconnect(option(options, 'reconnect')),
         }),
-        closed: (reason) => search.tell('onClose', reason === null ? undefined : bytesOf(reason)),
-        message: (payload) => search.tell('callback', tableOf(JSON.parse(textOf(payload)) as Finding)),
+        closed: (reason) => search.tell('onClose', reason === null ? undefined : toBytes(reason)),
+        message: (payload) => search.tell('callback', tableOf(JSON.parse(toUnicode(payload)) as Finding)),
       })
       search.handle('callback', run)
       search.addHandler('onClose')
@@ -64,10 +56,10 @@ export function installDiscovery(context: PluginContext, connections: Connection
       context.runtime.newTable(),
       context.runtime.newTable(),
     ]
-    for (const [index, address] of addresses.entries()) all.set(index + 1, bytesOf(address))
+    for (const [index, address] of addresses.entries()) all.set(index + 1, toBytes(address))
     // Each character is a byte.
-    for (const [key, value] of txt) texts.set(key, latin1BytesOf(value))
-    const fields = { name: bytesOf(name), host: bytesOf(host), addresses: all, port, txt: texts, gone }
+    for (const [key, value] of txt) texts.set(key, fromLatin1(value))
+    const fields = { name: toBytes(name), host: toBytes(host), addresses: all, port, txt: texts, gone }
     for (const [key, value] of Object.entries(fields)) table.set(key, value)
     return table
   }

@@ -1,4 +1,5 @@
 import { isEventId } from '../../../../schema/outside/connection-limits.ts'
+import { toUnicode } from '../../lua/text/bytes.ts'
 
 /** One event of a stream of server-sent events. */
 export interface StreamEvent {
@@ -67,7 +68,7 @@ export function createEventStreamReader(position: StreamPosition, limit: number)
         data = []
         return undefined
       }
-      const decoded = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+      const decoded = toUnicode(bytes)
       const text = isFirst ? decoded.replace(/^\ufeff/, '') : decoded
       isFirst = false
       if (text === '') return dispatch()

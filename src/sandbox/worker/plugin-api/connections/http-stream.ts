@@ -3,7 +3,8 @@ import type { HttpStreamTarget } from '../../../../schema/outside/connection.ts'
 import type { LuaTable } from '../../lua/lua-value.ts'
 import type { ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { bytesOf, functionArgument, option, tableArgument } from '../../lua/arguments.ts'
+import { functionArgument, option, tableArgument } from '../../lua/arguments.ts'
+import { toBytes } from '../../lua/text/bytes.ts'
 import { readHttpOptions } from '../http/http-options.ts'
 import type { ConnectionObject, ReceivedStream } from './connection-object.ts'
 import type { ConnectionObjects } from './connection-objects.ts'
@@ -30,7 +31,7 @@ export function installHttpStreams(context: PluginContext, connections: Connecti
         isEventStream === true
           ? eventsOf(position, (event) => stream.tell('onEvent', context.fromJson({ ...event })))
           : linesOf((line) => stream.tell('onLine', line)),
-      closed: (reason) => stream.tell('onClose', reason === null ? undefined : bytesOf(reason)),
+      closed: (reason) => stream.tell('onClose', reason === null ? undefined : toBytes(reason)),
       position,
     })
     for (const [index, name] of handlers.entries()) stream.addHandler(name, first[index])

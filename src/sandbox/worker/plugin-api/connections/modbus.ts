@@ -4,7 +4,6 @@ import { fits, textLimits } from '../../../../schema/parsing/text-limits.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import {
-  bytesOf,
   functionArgument,
   isTable,
   optionalNumber,
@@ -12,6 +11,7 @@ import {
   tableArgument,
   typeName,
 } from '../../lua/arguments.ts'
+import { toBytes } from '../../lua/text/bytes.ts'
 import { readSerialSettings } from './serial.ts'
 import { modbusNumbers } from './modbus-numbers.ts'
 
@@ -68,7 +68,7 @@ export function installModbus(context: PluginContext): void {
     if (callback === undefined) return
     const what = `callback of Modbus.${name}`
     if (answer.ok) entry.call(what, callback, context.fromJson(answer.values))
-    else entry.call(what, callback, undefined, bytesOf(answer.message))
+    else entry.call(what, callback, undefined, toBytes(answer.message))
   }
 
   add('isAvailable', () => true)

@@ -2,7 +2,8 @@ import { defaultReconnect, reconnectLimits } from '../../../../schema/outside/co
 import { fits, textLimits } from '../../../../schema/parsing/text-limits.ts'
 import type { LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { bytesOf, isTable, optionalNumber, typeName } from '../../lua/arguments.ts'
+import { isTable, optionalNumber, typeName } from '../../lua/arguments.ts'
+import { toBytes } from '../../lua/text/bytes.ts'
 
 /** Reading what the calls for connections have in common. Each throws `Error` with what is wrong. */
 
@@ -29,7 +30,7 @@ export function milliseconds(name: string, value: LuaValue, least: number, most:
 /** Bytes of what is written: a string as it is, a number or boolean as text. */
 export function payloadOf(context: PluginContext, method: string, value: LuaValue): Uint8Array {
   if (value instanceof Uint8Array) return value
-  if (typeof value === 'number' || typeof value === 'boolean') return bytesOf(context.runtime.toText(value))
+  if (typeof value === 'number' || typeof value === 'boolean') return toBytes(context.runtime.toText(value))
   throw new Error(`bad argument #1 to '${method}' (string expected, got ${typeName(value)})`)
 }
 

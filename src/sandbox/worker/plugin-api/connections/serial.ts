@@ -8,13 +8,13 @@ import { fits, textLimits } from '../../../../schema/parsing/text-limits.ts'
 import type { LuaTable } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import {
-  bytesOf,
   functionArgument,
   optionalNumber,
   optionalText,
   tableArgument,
   textArgument,
 } from '../../lua/arguments.ts'
+import { toBytes } from '../../lua/text/bytes.ts'
 import type { ConnectionObjects } from './connection-objects.ts'
 import { readFraming } from './framing.ts'
 import { readReconnect } from './options.ts'
@@ -45,7 +45,7 @@ export function installSerial(context: PluginContext, connections: ConnectionObj
       ({ service, answer }) => {
         if (service !== 'serialPorts') return
         const what = 'callback of serialPorts'
-        if (!answer.ok) entry.call(what, run, context.runtime.newTable(), bytesOf(answer.message))
+        if (!answer.ok) entry.call(what, run, context.runtime.newTable(), toBytes(answer.message))
         else entry.call(what, run, context.fromJson(answer.ports.map((port) => ({ ...port }))))
       },
       foreignCaller,

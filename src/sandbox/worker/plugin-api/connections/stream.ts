@@ -1,7 +1,7 @@
 import { connectionMessageLimit } from '../../../../schema/outside/connection-limits.ts'
 import type { SerialTarget, TcpTarget } from '../../../../schema/outside/connection.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { bytesOf } from '../../lua/arguments.ts'
+import { toBytes } from '../../lua/text/bytes.ts'
 import type { ConnectionObject, ConnectionPlan, ReceivedStream } from './connection-object.ts'
 import type { ConnectionObjects } from './connection-objects.ts'
 import { createFramer, type Framing } from './framing.ts'
@@ -28,7 +28,7 @@ export function openStream(
     },
     stream: () => framing && framesOf(framing, (frame) => stream.tell('onData', frame)),
     opened: () => stream.tell('onConnect'),
-    closed: (reason) => stream.tell('onClose', reason === null ? undefined : bytesOf(reason)),
+    closed: (reason) => stream.tell('onClose', reason === null ? undefined : toBytes(reason)),
     message: (payload) => stream.tell('onData', payload),
   })
   for (const handler of ['onConnect', 'onData', 'onClose']) stream.addHandler(handler)

@@ -6,7 +6,6 @@ import type { Steps } from '../../lua/steps.ts'
 import type { ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import {
-  bytesOf,
   isTruthy,
   listOf,
   numberArgument,
@@ -15,6 +14,7 @@ import {
   textArgument,
   typeName,
 } from '../../lua/arguments.ts'
+import { toBytes } from '../../lua/text/bytes.ts'
 import { type ConnectionObject, refused } from './connection-object.ts'
 import type { ConnectionObjects } from './connection-objects.ts'
 import { payloadOf, readHost, readPort, readReconnect } from './options.ts'
@@ -57,11 +57,11 @@ export function installUdp(context: PluginContext, connections: ConnectionObject
       },
       closed(reason) {
         port = undefined
-        socket.tell('onClose', reason === null ? undefined : bytesOf(reason))
+        socket.tell('onClose', reason === null ? undefined : toBytes(reason))
       },
       message(payload, _isText, from) {
         const peer = peerOf(from)
-        if (peer !== undefined) socket.tell('onMessage', payload, bytesOf(peer.host), peer.port)
+        if (peer !== undefined) socket.tell('onMessage', payload, toBytes(peer.host), peer.port)
       },
     })
     for (const handler of ['onMessage', 'onClose']) socket.addHandler(handler)

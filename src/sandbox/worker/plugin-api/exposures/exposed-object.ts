@@ -5,7 +5,8 @@ import { featuresOf } from '../../../../schema/plugin/exposed-components.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import { callLua, type Steps } from '../../lua/steps.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { bytesOf, isFunction, optionalText } from '../../lua/arguments.ts'
+import { isFunction, optionalText } from '../../lua/arguments.ts'
+import { toBytes } from '../../lua/text/bytes.ts'
 import { toFeatureValue } from './exposure-value.ts'
 
 /** Any table that a plugin exposes, its methods found as Lua finds them: in the table or by its metatable. */
@@ -28,7 +29,7 @@ interface Accessors {
 export function createObjectAccess({ runtime }: PluginContext): (table: LuaTable) => ExposedObject {
   const compile = (source: string) =>
     lazily(() => {
-      const [compiled] = runtime.run(bytesOf(source), 'expose')
+      const [compiled] = runtime.run(toBytes(source), 'expose')
       if (!isFunction(compiled)) throw new TypeError('the helper of expose is no function')
       return compiled
     })
@@ -48,7 +49,7 @@ class ExposedTable implements ExposedObject {
 
   *#read(name: string): Steps<LuaValue> {
     try {
-      return (yield* callLua(this.#accessors.member(), this.#table, bytesOf(name)))[0]
+      return (yield* callLua(this.#accessors.member(), this.#table, toBytes(name)))[0]
     } catch {
       // A metatable that raises for a name has no such member.
       return undefined
@@ -64,7 +65,7 @@ class ExposedTable implements ExposedObject {
   }
 
   call(name: string, ...args: LuaValue[]): Steps<LuaValue[]> {
-    return callLua(this.#accessors.method(), this.#table, bytesOf(name), ...args)
+    return callLua(this.#accessors.method(), this.#table, toBytes(name), ...args)
   }
 }
 
@@ -174,7 +175,7 @@ class ObjectReader implements FeatureReader {
     for (const [feature, { names: candidates }] of this.#features) {
       const known = this.#names?.[feature]
       for (const name of known === undefined ? candidates : [known]) {
-        const value = yield* this.#ask(failures, bytesOf(name))
+        const value = yield* this.#ask(failures, toBytes(name))
         if (value === undefined) continue
         this.#note(feature, name)
         found[feature] = value
@@ -187,7 +188,7 @@ class ObjectReader implements FeatureReader {
   *#gather(failures: Error[]): Steps<JsonObject> {
     if (
       this.#looksAtNames === undefined &&
-      (yield* this.#ask(failures, bytesOf(unknownFeature))) !== undefined
+      (yield* this.#ask(failures, toBytes(unknownFeature))) !== undefined
     )
       this.#looksAtNames = false
     if (this.#looksAtNames === false) return this.#ofWhole(yield* this.#ask(failures))

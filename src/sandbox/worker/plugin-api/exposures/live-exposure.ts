@@ -5,7 +5,8 @@ import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { failureOf } from '../../plugin-log.ts'
-import { bytesOf, isFunction, isTable } from '../../lua/arguments.ts'
+import { isFunction, isTable } from '../../lua/arguments.ts'
+import { toBytes } from '../../lua/text/bytes.ts'
 import type { ExposedObject, FeatureReader } from './exposed-object.ts'
 import type { Abilities, ExposureAnnouncement } from './exposure-announcement.ts'
 import type { ExposureDescription } from './exposure-options.ts'
@@ -213,7 +214,7 @@ export class LiveExposure implements ExposedEntry {
     const { object } = this.#settings
     if (yield* object.has('press')) yield* object.call('press')
     else if (yield* object.has('switchOn')) yield* object.call('switchOn')
-    else yield* object.call('set', bytesOf('press'), true)
+    else yield* object.call('set', toBytes('press'), true)
   }
 
   /** How a siren is to sound, and then that it does. */
@@ -242,7 +243,7 @@ export class LiveExposure implements ExposedEntry {
     const { context, object, reader, component } = this.#settings
     const [level] = fullLevels[component] ?? []
     if (feature === level && typeof value === 'number' && value > 0) this.#litLevel = value
-    yield* object.call('set', bytesOf(reader.nameOf(feature)), context.fromJson(value))
+    yield* object.call('set', toBytes(reader.nameOf(feature)), context.fromJson(value))
   }
 
   *setAvailable(available: boolean): Steps<void> {

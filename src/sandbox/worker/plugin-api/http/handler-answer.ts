@@ -3,7 +3,8 @@ import type { HookOutcome } from '../../../../schema/outside/hook.ts'
 import { headerLimit, isSendableBlock } from '../../../../schema/outside/outside-limits.ts'
 import type { LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { bytesOf, isTable, typeName } from '../../lua/arguments.ts'
+import { isTable, typeName } from '../../lua/arguments.ts'
+import { toBytes } from '../../lua/text/bytes.ts'
 import { readHeaders } from './headers.ts'
 import { sendableJson } from '../json-text.ts'
 
@@ -41,7 +42,7 @@ export function createHandlerAnswers(
     if (isTable(body)) return jsonContent(body)
     if (typeof body === 'object' && !(body instanceof Uint8Array))
       throw new Error(`the body must be a string or a table, not a ${typeName(body)}`)
-    const bytes = body instanceof Uint8Array ? body : bytesOf(context.runtime.toText(body))
+    const bytes = body instanceof Uint8Array ? body : toBytes(context.runtime.toText(body))
     return { bytes, type: 'text/plain; charset=utf-8' }
   }
 

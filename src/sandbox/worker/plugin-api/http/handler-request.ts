@@ -2,7 +2,7 @@ import type { HookRequest } from '../../../../schema/outside/hook.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { bytesOf, latin1BytesOf, textOf } from '../../lua/arguments.ts'
+import { fromLatin1, toBytes, toLatin1, toUnicode } from '../../lua/text/bytes.ts'
 import { createHeaderTables } from './headers.ts'
 import { mostJsonValues, parseJsonText } from '../json-text.ts'
 
@@ -20,14 +20,14 @@ export function createHandlerRequests(
     const pairs = decodePairs(text)
     if (pairs.size > formNamesLimit) return undefined
     const table = runtime.newTable()
-    for (const [name, value] of pairs) table.set(latin1BytesOf(name), value)
+    for (const [name, value] of pairs) table.set(fromLatin1(name), value)
     return table
   }
 
   function* jsonOf(body: Uint8Array): Steps<LuaValue> {
     if (body.byteLength === 0) return undefined
     try {
-      return yield* context.fromJsonInSteps(parseJsonText(textOf(body), mostJsonValues))
+      return yield* context.fromJsonInSteps(parseJsonText(toUnicode(body), mostJsonValues))
     } catch {
       return undefined
     }
@@ -36,14 +36,14 @@ export function createHandlerRequests(
   return function* ({ method, query, headers, body, remote }, path) {
     const type = headers.find(([name]) => name === 'content-type')?.[1] ?? ''
     const table = runtime.newTable()
-    table.set('method', bytesOf(method))
-    table.set('path', bytesOf(path))
-    table.set('query', pairsTable(bytesOf(query)) ?? runtime.newTable())
-    table.set('headers', headerTable(headers.map(([name, value]) => [name, latin1BytesOf(value)])))
+    table.set('method', toBytes(method))
+    table.set('path', toBytes(path))
+    table.set('query', pairsTable(toBytes(query)) ?? runtime.newTable())
+    table.set('headers', headerTable(headers.map(([name, value]) => [name, fromLatin1(value)])))
     table.set('body', body)
     table.set('json', yield* jsonOf(body))
     if (/^application\/x-www-form-urlencoded\s*(;|$)/i.test(type)) table.set('form', pairsTable(body))
-    table.set('remote', bytesOf(remote))
+    table.set('remote', toBytes(remote))
     return table
   }
 }
@@ -65,7 +65,7 @@ function decodePairs(text: Uint8Array): Map<string, Uint8Array> {
     const split = part.indexOf(equals)
     const name = split === -1 ? part : part.subarray(0, split)
     const value = split === -1 ? part.subarray(0, 0) : part.subarray(split + 1)
-    pairs.set(Buffer.from(decodePart(name)).toString('latin1'), decodePart(value))
+    pairs.set(toLatin1(decodePart(name)), decodePart(value))
   }
   return pairs
 }

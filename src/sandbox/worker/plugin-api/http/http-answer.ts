@@ -4,7 +4,7 @@ import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import { type ForeignCaller, foreignCallerJsonValues } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { bytesOf, latin1BytesOf, textOf } from '../../lua/arguments.ts'
+import { fromLatin1, toBytes, toUnicode } from '../../lua/text/bytes.ts'
 import { createHeaderTables } from './headers.ts'
 import type { JsonMode } from './http-options.ts'
 import { mostJsonValues, parseJsonText } from '../json-text.ts'
@@ -36,13 +36,13 @@ export function createAnswerTables(
   /** `set-cookie` is an array: a date in it may have a comma. */
   function headersOf({ headers }: HttpAnswer, setCookies: readonly string[]): LuaTable {
     const single = headers.filter(([name]) => name !== 'set-cookie')
-    const values = single.map(([name, value]): [string, LuaValue] => [name, latin1BytesOf(value)])
+    const values = single.map(([name, value]): [string, LuaValue] => [name, fromLatin1(value)])
     return headerTable(setCookies.length === 0 ? values : [...values, ['set-cookie', arrayOf(setCookies)]])
   }
 
   function arrayOf(texts: readonly string[]): LuaTable {
     const array = runtime.newTable()
-    for (const [index, text] of texts.entries()) array.set(index + 1, latin1BytesOf(text))
+    for (const [index, text] of texts.entries()) array.set(index + 1, fromLatin1(text))
     return array
   }
 
@@ -52,7 +52,7 @@ export function createAnswerTables(
       const [pair = ''] = text.split(';', 1)
       const equals = pair.indexOf('=')
       const name = pair.slice(0, Math.max(0, equals)).trim()
-      if (name !== '') cookies.set(name, latin1BytesOf(pair.slice(equals + 1).trim()))
+      if (name !== '') cookies.set(name, fromLatin1(pair.slice(equals + 1).trim()))
     }
     return cookies
   }
@@ -60,7 +60,7 @@ export function createAnswerTables(
   function* parseBody(body: Uint8Array, most: number): Steps<Parsed> {
     try {
       // Some servers put a byte order mark in front.
-      const json = parseJsonText(textOf(body).replace(/^\uFEFF/, ''), most)
+      const json = parseJsonText(toUnicode(body).replace(/^\uFEFF/, ''), most)
       return { ok: true, json, value: yield* context.fromJsonInSteps(json) }
     } catch (error) {
       return { ok: false, message: error instanceof Error ? error.message : String(error) }
@@ -80,8 +80,8 @@ export function createAnswerTables(
     table.set('cookies', cookiesOf(setCookies))
     table.set('elapsed', answer.elapsed)
     table.set('json', json)
-    if (err !== undefined) table.set('err', bytesOf(err))
-    if (errCode !== undefined) table.set('errCode', bytesOf(errCode))
+    if (err !== undefined) table.set('err', toBytes(err))
+    if (errCode !== undefined) table.set('errCode', toBytes(errCode))
     return { table, err }
   }
 }

@@ -13,7 +13,6 @@ import type { LuaFunction, LuaValue } from '../../lua/lua-value.ts'
 import type { ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import {
-  bytesOf,
   functionArgument,
   isTable,
   option,
@@ -21,6 +20,7 @@ import {
   textArgument,
   typeName,
 } from '../../lua/arguments.ts'
+import { toBytes } from '../../lua/text/bytes.ts'
 import { createHandlerAnswers } from './handler-answer.ts'
 import { createHandlerRequests } from './handler-request.ts'
 
@@ -100,7 +100,7 @@ export function installHttpHandlers(context: PluginContext): PluginHttpHandlers 
     const known = handlers.get(numbers.get(asked.path) ?? 0)?.hook
     const { url, secret } = yield* context.ask({ kind: 'hookAddress', hook: known ?? asked })
     if (secret !== undefined) context.redactor.hide(secret)
-    return bytesOf(url)
+    return toBytes(url)
   })
 
   /** Once; false when nobody waits for it any more. */

@@ -10,7 +10,8 @@ import {
 } from '../../../../schema/outside/outside-limits.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { bytesOf, isTable, isTruthy, optionalNumber, optionalText, typeName } from '../../lua/arguments.ts'
+import { isTable, isTruthy, optionalNumber, optionalText, typeName } from '../../lua/arguments.ts'
+import { toBytes } from '../../lua/text/bytes.ts'
 import { rawText, readHeaders } from './headers.ts'
 import { readMultipart } from './multipart.ts'
 import { readRequestAuth } from './request-auth.ts'
@@ -143,11 +144,11 @@ function readContent(context: PluginContext, options: LuaTable): Content | undef
   if (json !== undefined) {
     const value = context.toJson(json)
     if (value === undefined) throw new Error(`a ${typeName(json)} cannot be sent as JSON`)
-    return { bytes: bytesOf(jsonText(value)), type: 'application/json' }
+    return { bytes: toBytes(jsonText(value)), type: 'application/json' }
   }
   if (form !== undefined) {
     if (!isTable(form)) throw new Error(`the form must be a table, not a ${typeName(form)}`)
-    return { bytes: bytesOf(queryOf(pairsOf(context, form))), type: 'application/x-www-form-urlencoded' }
+    return { bytes: toBytes(queryOf(pairsOf(context, form))), type: 'application/x-www-form-urlencoded' }
   }
   const multipart = options.get('multipart')
   if (multipart !== undefined) {

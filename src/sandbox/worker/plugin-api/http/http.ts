@@ -6,14 +6,8 @@ import type { ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { maskValue } from '../../../../base/log/redaction.ts'
 import { isSecretFieldName } from '../../../../base/log/secret-names.ts'
-import {
-  bytesOf,
-  functionArgument,
-  isTable,
-  optionalText,
-  tableArgument,
-  textArgument,
-} from '../../lua/arguments.ts'
+import { functionArgument, isTable, optionalText, tableArgument, textArgument } from '../../lua/arguments.ts'
+import { toBytes } from '../../lua/text/bytes.ts'
 import { createAnswerTables } from './http-answer.ts'
 import { type HttpOptions, readHttpOptions, withoutSecrets } from './http-options.ts'
 
@@ -77,7 +71,7 @@ export function installHttp(context: PluginContext): void {
     const run = optionalCallback('httpRequest', 2, callback)
     start('httpRequest', optionsOf('httpRequest', options), run, foreignCaller, (table, err) => [
       table,
-      err === undefined ? undefined : bytesOf(err),
+      err === undefined ? undefined : toBytes(err),
     ])
     return true
   })
@@ -92,7 +86,7 @@ export function installHttp(context: PluginContext): void {
     start(name, options, callback, foreignCaller, (table, err) => {
       const code = optionalText(table.get('errCode'))
       if (err === undefined || code?.startsWith('http_') !== true)
-        return [table, err === undefined ? undefined : bytesOf(err)]
+        return [table, err === undefined ? undefined : toBytes(err)]
       table.set('err', undefined)
       table.set('errCode', undefined)
       return [table]
@@ -107,7 +101,7 @@ export function installHttp(context: PluginContext): void {
   context.addCallerAwareMethod('httpPost', (foreignCaller, url, data, callback) => {
     textArgument('httpPost', 1, url, textLimits.url)
     const content = isTable(data) ? { json: data } : { body: data }
-    const options = tableOf({ url, method: bytesOf('POST'), ...content })
+    const options = tableOf({ url, method: toBytes('POST'), ...content })
     older('httpPost', options, optionalCallback('httpPost', 3, callback), foreignCaller)
     return true
   })

@@ -1,7 +1,8 @@
 import lateModules from '../../formats/late-modules.cts'
 import type { LuaTable } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { bytesOf, isTable, listOf, optionalText, typeName } from '../../lua/arguments.ts'
+import { isTable, listOf, optionalText, typeName } from '../../lua/arguments.ts'
+import { toBytes } from '../../lua/text/bytes.ts'
 import { rawText } from './headers.ts'
 
 /** Parts of one body. */
@@ -20,13 +21,13 @@ export function readMultipart(context: PluginContext, value: LuaTable): { bytes:
     if (data === undefined || isTable(data))
       throw new Error(`part ${index + 1} needs a value or data: a string`)
     return [
-      bytesOf(`--${boundary}\r\n${headOf(part, index)}\r\n\r\n`),
+      toBytes(`--${boundary}\r\n${headOf(part, index)}\r\n\r\n`),
       rawText(context, data, budget),
-      bytesOf('\r\n'),
+      toBytes('\r\n'),
     ]
   })
   return {
-    bytes: Uint8Array.from(Buffer.concat([...pieces, bytesOf(`--${boundary}--\r\n`)])),
+    bytes: Uint8Array.from(Buffer.concat([...pieces, toBytes(`--${boundary}--\r\n`)])),
     type: `multipart/form-data; boundary=${boundary}`,
   }
 }

@@ -1,8 +1,8 @@
 import type { HttpRequest } from '../../../../schema/outside/outside.ts'
 import { fits, textLimits } from '../../../../schema/parsing/text-limits.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
-import { bytesOf, isTable, optionalText, typeName } from '../../lua/arguments.ts'
-import { latin1 } from './headers.ts'
+import { isTable, optionalText, typeName } from '../../lua/arguments.ts'
+import { toBytes, toLatin1 } from '../../lua/text/bytes.ts'
 
 /** What the option `auth` comes to: a header at once, or credentials for when the server asks. */
 export interface RequestAuth {
@@ -21,7 +21,7 @@ export function readRequestAuth(value: LuaValue): RequestAuth {
       return { header: ['Authorization', `Basic ${login.toString('base64')}`] }
     }
     case 'bearer':
-      return { header: ['Authorization', latin1(bytesOf(`Bearer ${member(value, 'token')}`))] }
+      return { header: ['Authorization', toLatin1(toBytes(`Bearer ${member(value, 'token')}`))] }
     case 'digest':
       return { digest: { user: member(value, 'user'), password: password(value) } }
     default:

@@ -2,14 +2,15 @@ import { textLimits } from '../../../../schema/parsing/text-limits.ts'
 import type { LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { percentEncode } from '../../formats/percent-encoding.ts'
-import { bytesOf, isTable, textArgument, textOf } from '../../lua/arguments.ts'
+import { isTable, textArgument } from '../../lua/arguments.ts'
+import { toBytes, toUnicode } from '../../lua/text/bytes.ts'
 
 /** `plugin:url`, `plugin:basicAuth`, `plugin:bearerAuth` (plugin API, section 4). */
 export function installWebHelpers(context: PluginContext): void {
   const { runtime } = context
   const raw = (value: LuaValue, budget = context.byteBudget()): Uint8Array => {
     const bytes =
-      value instanceof Uint8Array ? value : bytesOf(value === undefined ? '' : runtime.toText(value))
+      value instanceof Uint8Array ? value : toBytes(value === undefined ? '' : runtime.toText(value))
     budget.spend(bytes.byteLength)
     return bytes
   }
@@ -19,12 +20,12 @@ export function installWebHelpers(context: PluginContext): void {
     const budget = context.byteBudget()
     const pairs = isTable(parameters) ? parameters.entries() : []
     const query = queryOf(pairs.map(([key, value]) => [raw(key, budget), raw(value, budget)]))
-    return bytesOf(appendQuery(address, query))
+    return toBytes(appendQuery(address, query))
   })
   context.addMethod('basicAuth', (user, password) =>
-    bytesOf(`Basic ${Buffer.concat([raw(user), bytesOf(':'), raw(password)]).toString('base64')}`),
+    toBytes(`Basic ${Buffer.concat([raw(user), toBytes(':'), raw(password)]).toString('base64')}`),
   )
-  context.addMethod('bearerAuth', (token) => bytesOf(`Bearer ${textOf(raw(token))}`))
+  context.addMethod('bearerAuth', (token) => toBytes(`Bearer ${toUnicode(raw(token))}`))
 }
 
 /** Pairs as an urlencoded query: sorted bytewise by key, encoded by RFC 3986 (a blank is `%20`). */

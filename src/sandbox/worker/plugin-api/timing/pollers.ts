@@ -4,7 +4,6 @@ import type { PluginContext } from '../../plugin-context.ts'
 import type { ForeignCaller } from '../../limits/foreign-callers.ts'
 import { failureOf } from '../../plugin-log.ts'
 import {
-  bytesOf,
   functionArgument,
   isFunction,
   isTruthy,
@@ -13,6 +12,7 @@ import {
   optionalText,
   tableArgument,
 } from '../../lua/arguments.ts'
+import { toBytes } from '../../lua/text/bytes.ts'
 import { createPoller, type Poller, type PollerStats } from './poller.ts'
 
 /** Milliseconds between two runs at least; a shorter interval would leave no time for anything else. */
@@ -43,7 +43,7 @@ export function installPollers(context: PluginContext): void {
       const { message, traceback } = failureOf(error)
       const caller = context.peers.ownerOf(onTick)?.plugin
       log.write('debug', `poller '${name}': ${message}${traceback === '' ? '' : `\n${traceback}`}`, caller)
-      return bytesOf(message)
+      return toBytes(message)
     }
 
     function* attempt(told: LuaFunction, done: (error?: LuaValue) => void): Steps<void> {
@@ -62,7 +62,7 @@ export function installPollers(context: PluginContext): void {
       timeout: milliseconds(options.get('timeout'), defaultTimeout) || defaultTimeout,
       maxAttempts: Math.min(attemptLimit, Math.max(1, Math.floor(milliseconds(attempts, 1)))),
       backoff: milliseconds(option(retry, 'backoff'), defaultBackoff),
-      timeoutError: bytesOf('timeout'),
+      timeoutError: toBytes('timeout'),
       tick(done) {
         // One of another plugin that has not come back from the last time is not called again.
         if (calling) return
@@ -138,7 +138,7 @@ export function installPollers(context: PluginContext): void {
     table.set('tickCount', stats.tickCount)
     table.set('errorCount', stats.errorCount)
     if (stats.lastTick !== undefined) table.set('lastTick', Math.floor(stats.lastTick / 1000))
-    if (stats.lastError !== undefined) table.set('lastError', bytesOf(runtime.toText(stats.lastError)))
+    if (stats.lastError !== undefined) table.set('lastError', toBytes(runtime.toText(stats.lastError)))
     return table
   }
 

@@ -4,7 +4,6 @@ import type { Steps } from '../../lua/steps.ts'
 import { createMakers, type ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import {
-  bytesOf,
   functionArgument,
   isTable,
   nameLimit,
@@ -14,6 +13,7 @@ import {
   textArgument,
   typeName,
 } from '../../lua/arguments.ts'
+import { toBytes } from '../../lua/text/bytes.ts'
 import type { PluginTimers } from './timers.ts'
 
 export interface PluginSchedules {
@@ -51,7 +51,7 @@ export function installSchedules(context: PluginContext, timers: PluginTimers): 
     const run = functionArgument(what, 2, callback)
     // They may come from settings: what is wrong with them is told like any other mistake there.
     if ([text, option(options, 'timezone')].some(isUnfit))
-      return [undefined, bytesOf(`${what}: times and zones have 1 to ${nameLimit} characters`)]
+      return [undefined, toBytes(`${what}: times and zones have 1 to ${nameLimit} characters`)]
     const said = textArgument(what, 1, text)
     const schedule = {
       ...(what === 'at' ? { kind: what, time: said } : { kind: what, expression: said }),
@@ -73,7 +73,7 @@ export function installSchedules(context: PluginContext, timers: PluginTimers): 
     }
     if (problem === undefined) return id
     clear(id)
-    return [undefined, bytesOf(`${what}: ${problem}`)]
+    return [undefined, toBytes(`${what}: ${problem}`)]
   }
 
   context.addCallerAwareMethodOfSteps('at', (foreignCaller, ...given) =>

@@ -4,7 +4,8 @@ import type { LuaTable, LuaValue, TableKey } from '../../lua/lua-value.ts'
 import { numberText } from '../../lua/text/number-text.ts'
 import type { ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { bytesOf, isTable, textArgument, textOf } from '../../lua/arguments.ts'
+import { isTable, textArgument } from '../../lua/arguments.ts'
+import { toBytes, toUnicode } from '../../lua/text/bytes.ts'
 
 /** The tables that `createObject` returns: what is written to them, at every level, is written to the object. */
 export interface LiveObjects {
@@ -35,7 +36,7 @@ export function createLiveObjects(
   /** JSON has one name for `t[1]` and `t["1"]`: whichever of them is there is meant. */
   function fieldOf(table: LuaTable, key: TableKey): TableKey {
     if (table.get(key) !== undefined) return key
-    const other = typeof key === 'number' ? bytesOf(numberText(key)) : asNumber(key)
+    const other = typeof key === 'number' ? toBytes(numberText(key)) : asNumber(key)
     return other !== undefined && table.get(other) !== undefined ? other : key
   }
 
@@ -126,7 +127,7 @@ export function createLiveObjects(
 /** The number that a key writes as `tostring` would; undefined for every other key. */
 function asNumber(key: TableKey): number | undefined {
   if (!(key instanceof Uint8Array)) return undefined
-  const text = textOf(key)
+  const text = toUnicode(key)
   const number = Number(text)
   return numberText(number) === text ? number : undefined
 }

@@ -2,7 +2,8 @@ import { isJsonObject, type Json, jsonText } from '../../../../base/text/json.ts
 import type { LuaValue } from '../../lua/lua-value.ts'
 import { createMakers, roomFor, type ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { bytesOf, isTable, textArgument, typeName } from '../../lua/arguments.ts'
+import { isTable, textArgument, typeName } from '../../lua/arguments.ts'
+import { toBytes } from '../../lua/text/bytes.ts'
 import { closestName } from './closest-name.ts'
 import { createLiveObjects } from './live-objects.ts'
 import { messageSizeLimit } from '../listeners.ts'
@@ -24,7 +25,7 @@ export function installObjects(context: PluginContext): void {
 
   function refuse(method: string, message: string): LuaValue[] {
     log.write('warn', `${method}: ${message}`, context.foreignCallers.current)
-    return [false, bytesOf(message)]
+    return [false, toBytes(message)]
   }
 
   /** Why the object cannot be stored, or undefined when it has been. */

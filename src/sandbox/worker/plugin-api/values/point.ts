@@ -10,7 +10,8 @@ import type {
 } from '../../limits/foreign-callers.ts'
 import { type WaitingAccounts, WaitedTooLong } from '../../peers/waiting-accounts.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { bytesOf, functionArgument, isTable, optionalText } from '../../lua/arguments.ts'
+import { functionArgument, isTable, optionalText } from '../../lua/arguments.ts'
+import { toBytes } from '../../lua/text/bytes.ts'
 import { assertMessageSize, createListeners, type Listeners } from '../listeners.ts'
 
 export type PointKind = 'sensor' | 'control'
@@ -170,8 +171,8 @@ class LivePoint implements Point {
     const fieldOfSteps = (name: string, implementation: CallerAwareSteps): void =>
       table.set(name, foreignCallers.methodOfSteps(`${kind}:${name}`, implementation))
     const notify = (): Steps<undefined> => this.read()
-    table.set('_id', bytesOf(id))
-    table.set('_type', bytesOf(kind))
+    table.set('_id', toBytes(id))
+    table.set('_type', toBytes(kind))
     fieldOfSteps('get', (_foreignCaller, ...args) => this.#readGetter(this.#withoutSelf(args)[0]))
     fieldOfSteps('_notify', notify)
     fieldOfSteps('notify', notify)

@@ -4,14 +4,8 @@ import type { Watch } from '../../../../schema/outside/trigger.ts'
 import type { LuaFunction, LuaValue } from '../../lua/lua-value.ts'
 import type { CallerAwareSteps } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import {
-  bytesOf,
-  functionArgument,
-  option,
-  optionalNumber,
-  textArgument,
-  typeName,
-} from '../../lua/arguments.ts'
+import { functionArgument, option, optionalNumber, textArgument, typeName } from '../../lua/arguments.ts'
+import { toBytes } from '../../lua/text/bytes.ts'
 
 export interface PluginWatches {
   /** `change`: JSON, `[value, previous]`. */
@@ -97,7 +91,7 @@ export function installWatches(context: PluginContext): PluginWatches {
         watcher.run,
         context.fromJson(value),
         context.fromJson(previous),
-        ...names.map(bytesOf),
+        ...names.map(toBytes),
       )
     },
   }
