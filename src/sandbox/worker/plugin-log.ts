@@ -1,3 +1,4 @@
+import { messageOf } from '../../base/problem.ts'
 import type { LogEntry } from '../../schema/plugin/plugin.ts'
 import type { LogLine } from '../../schema/worker/log-line.ts'
 import type { FrameWriter } from '../../schema/worker/message-frames.ts'
@@ -44,5 +45,5 @@ export function createPluginLog(
 /** The message of anything thrown, and the Lua traceback if there is one. */
 export function failureOf(error: unknown): { message: string; traceback: string } {
   if (error instanceof LuaError) return { message: error.message, traceback: error.traceback }
-  return { message: error instanceof Error ? error.message : String(error), traceback: '' }
+  return { message: messageOf(error), traceback: '' }
 }

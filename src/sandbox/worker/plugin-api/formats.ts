@@ -1,3 +1,4 @@
+import { messageOf } from '../../../base/problem.ts'
 import { base64 } from '../formats/base64.ts'
 import { crypto } from '../formats/crypto.ts'
 import { csv } from '../formats/csv.ts'
@@ -47,7 +48,7 @@ function answering(context: FormatContext, implementation: FormatFunction): Host
       const result = implementation(context, ...args)
       return typeof result === 'object' && 'next' in result ? yield* result : result
     } catch (error) {
-      return [undefined, toBytes(error instanceof Error ? error.message : String(error))]
+      return [undefined, toBytes(messageOf(error))]
     }
   }
 }

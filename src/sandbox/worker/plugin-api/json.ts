@@ -1,3 +1,4 @@
+import { messageOf } from '../../../base/problem.ts'
 import { jsonText } from '../../../base/text/json.ts'
 import { type HostFunction, InSteps, type LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
@@ -14,10 +15,7 @@ const longText = 4 * 1024
 export function installJson(context: PluginContext): void {
   const { runtime, foreignCallers } = context
 
-  const notValid = (error: unknown): LuaValue[] => [
-    undefined,
-    toBytes(`not valid JSON: ${messageText(error)}`),
-  ]
+  const notValid = (error: unknown): LuaValue[] => [undefined, toBytes(`not valid JSON: ${messageOf(error)}`)]
 
   function* decodeInSteps(text: string, most: number): Steps<LuaValue | LuaValue[]> {
     try {
@@ -46,7 +44,7 @@ export function installJson(context: PluginContext): void {
       if (json === undefined) return [undefined, toBytes(`a ${typeName(value)} cannot be written as JSON`)]
       return toBytes(jsonText(json))
     } catch (error) {
-      return [undefined, toBytes(messageText(error))]
+      return [undefined, toBytes(messageOf(error))]
     }
   }
 
@@ -63,8 +61,4 @@ export function installJson(context: PluginContext): void {
     }
     context.implement(full, () => runtime.wrap(full, callable))
   }
-}
-
-function messageText(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

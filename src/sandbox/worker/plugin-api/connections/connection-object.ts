@@ -1,3 +1,4 @@
+import { messageOf } from '../../../../base/problem.ts'
 import type {
   ConnectionEvent,
   ConnectionTarget,
@@ -274,7 +275,7 @@ export function createConnectionObject(
     const caller = foreignCaller === undefined ? {} : { foreignCaller }
     context.send({ kind: 'openConnection', connection: number, target, ...caller })
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
+    const reason = messageOf(error)
     context.later(() => {
       if (!closed) endWith(reason)
     })

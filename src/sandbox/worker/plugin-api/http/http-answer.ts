@@ -1,3 +1,4 @@
+import { messageOf } from '../../../../base/problem.ts'
 import { isJsonObject, type Json } from '../../../../base/text/json.ts'
 import type { HttpAnswer } from '../../../../schema/outside/outside.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
@@ -63,7 +64,7 @@ export function createAnswerTables(
       const json = parseJsonText(toUnicode(body).replace(/^\uFEFF/, ''), most)
       return { ok: true, json, value: yield* context.fromJsonInSteps(json) }
     } catch (error) {
-      return { ok: false, message: error instanceof Error ? error.message : String(error) }
+      return { ok: false, message: messageOf(error) }
     }
   }
 

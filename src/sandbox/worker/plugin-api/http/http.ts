@@ -1,3 +1,4 @@
+import { messageOf } from '../../../../base/problem.ts'
 import type { HttpAnswer } from '../../../../schema/outside/outside.ts'
 import { textLimits } from '../../../../schema/parsing/text-limits.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
@@ -60,7 +61,7 @@ export function installHttp(context: PluginContext): void {
       if (read.request.cookies === true && foreignCaller !== undefined)
         throw new Error('another plugin cannot use the cookies of this one')
     } catch (error) {
-      calls.refuse('http', error instanceof Error ? error.message : String(error), heard, foreignCaller)
+      calls.refuse('http', messageOf(error), heard, foreignCaller)
       return
     }
     warnOfIgnored(read.ignored)
