@@ -1,7 +1,7 @@
 import type { LuaValue } from '../lua/lua-value.ts'
 import { option, optionalNumber } from '../lua/arguments.ts'
 import type { FormatLibrary } from './format-function.ts'
-import { mostDecimals, rounded } from './rounding.ts'
+import { roundedText } from './rounding.ts'
 
 /** What rows of settings do to numbers. What is no number stays as it is. */
 export const numbers: FormatLibrary = {
@@ -27,9 +27,6 @@ function numberIn(how: LuaValue, name: string): number | undefined {
 }
 
 function roundedTo(value: LuaValue, digits: LuaValue): LuaValue {
-  const decimals = optionalNumber(digits)
-  if (decimals === undefined || !Number.isInteger(decimals) || decimals < 0 || decimals > mostDecimals)
-    throw new Error(`round takes a whole number from 0 to ${mostDecimals}`)
-  const number = optionalNumber(value)
-  return number === undefined || !Number.isFinite(number) ? value : Number(rounded(number, decimals))
+  const text = roundedText(value, digits)
+  return text === undefined ? value : Number(text)
 }

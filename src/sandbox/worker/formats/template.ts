@@ -1,5 +1,5 @@
 import { jsonText } from '../../../base/text/json.ts'
-import { calendarFields, formatDate } from '../lua/text/calendar.ts'
+import { formatDate, readDateFormat } from '../lua/text/calendar.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import { numberText } from '../lua/text/number-text.ts'
 import { pause, type Steps } from '../lua/steps.ts'
@@ -7,7 +7,7 @@ import { nameLimit, optionalNumber } from '../lua/arguments.ts'
 import { toBytes, toUnicode } from '../lua/text/bytes.ts'
 import { bytesArgument, type FormatContext, type FormatLibrary } from './format-function.ts'
 import { pathSteps, valueAt } from './jsonpath.ts'
-import { mostDecimals, rounded } from './rounding.ts'
+import { roundedText } from './rounding.ts'
 
 /** Placeholders between two pauses. */
 const placeholdersPerPause = 500
@@ -18,11 +18,8 @@ type Filter = (context: FormatContext, value: LuaValue, given: string | undefine
 
 const filters: Readonly<Record<string, Filter>> = {
   round(_context, value, given) {
-    const decimals = given === undefined ? 0 : optionalNumber(toBytes(given))
-    if (decimals === undefined || !Number.isInteger(decimals) || decimals < 0 || decimals > mostDecimals)
-      throw new Error(`round takes a whole number from 0 to ${mostDecimals}`)
-    const number = optionalNumber(value)
-    return number === undefined || !Number.isFinite(number) ? value : toBytes(rounded(number, decimals))
+    const text = roundedText(value, given === undefined ? 0 : toBytes(given))
+    return text === undefined ? value : toBytes(text)
   },
   upper: (context, value) => toBytes(shown(context, value).toUpperCase()),
   lower: (context, value) => toBytes(shown(context, value).toLowerCase()),
@@ -36,12 +33,10 @@ const filters: Readonly<Record<string, Filter>> = {
     // A moment as text, such as 2024-05-01T12:00:00Z, is one, too.
     const seconds = optionalNumber(value) ?? Date.parse(text) / 1000
     if (Number.isNaN(seconds)) return value
-    const universal = given.startsWith('!')
-    const fields = calendarFields(Math.floor(seconds), universal)
-    if (fields === undefined) return value
-    const format = universal ? given.slice(1) : given
+    const wanted = readDateFormat(given, seconds)
+    if (wanted === undefined) return value
     return toBytes(
-      formatDate(format, Math.floor(seconds), universal, fields, (letter) => {
+      formatDate(wanted, (letter) => {
         throw new Error(`date does not know %${letter}`)
       }),
     )

@@ -97,8 +97,8 @@ export function deliveryOptions(options: LuaValue): { qos: 0 | 1 | 2; retain: bo
   return { qos: qos === 1 || qos === 2 ? qos : 0, retain: isTruthy(option(options, 'retain')) }
 }
 
-/** The elements of an array, in order; of anything else itself. */
-export function listOf(value: LuaValue): LuaValue[] {
+/** The elements of an array, in order, the first `most` of them; of anything else itself. */
+export function listOf(value: LuaValue, most = Number.POSITIVE_INFINITY): LuaValue[] {
   if (!isTable(value)) return [value]
-  return Array.from({ length: value.length }, (_, index) => value.get(index + 1))
+  return Array.from({ length: Math.min(value.length, most) }, (_, index) => value.get(index + 1))
 }

@@ -3,8 +3,13 @@ import type { PluginContext } from '../plugin-context.ts'
 import { optionalNumber } from '../lua/arguments.ts'
 import { toBytes, toUnicode } from '../lua/text/bytes.ts'
 
-const trueWords = new Set(['true', '1', 'yes', 'on'])
-const falseWords = new Set(['false', '0', 'no', 'off'])
+const booleanWords: ReadonlyMap<string, boolean> = new Map([
+  ...['true', '1', 'yes', 'on'].map((word) => [word, true] as const),
+  ...['false', '0', 'no', 'off'].map((word) => [word, false] as const),
+])
+
+/** On or off, as a text says it; undefined: it says neither. */
+export const booleanWord = (text: string): boolean | undefined => booleanWords.get(text.trim().toLowerCase())
 
 /** `coerceNumber`, `coerceString`, `coerceBool` (plugin API, section 8). */
 export function installCoercion(context: PluginContext): void {
@@ -20,8 +25,6 @@ export function installCoercion(context: PluginContext): void {
   context.addMethod('coerceBool', (value, fallback) => {
     if (typeof value === 'boolean') return value
     if (typeof value === 'number') return value !== 0
-    const word = value instanceof Uint8Array ? toUnicode(value).trim().toLowerCase() : ''
-    if (trueWords.has(word)) return true
-    return falseWords.has(word) ? false : fallback
+    return (value instanceof Uint8Array ? booleanWord(toUnicode(value)) : undefined) ?? fallback
   })
 }

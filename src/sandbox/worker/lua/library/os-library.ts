@@ -1,5 +1,5 @@
 import { toBytes, toUnicode } from '../text/bytes.ts'
-import { type CalendarFields, calendarFields, formatDate, timeOf } from '../text/calendar.ts'
+import { type CalendarFields, calendarFields, formatDate, readDateFormat, timeOf } from '../text/calendar.ts'
 import { auxiliary, lua } from '../engine/engine.ts'
 import type { LuaState, RawFunction } from '../engine/fengari-types.ts'
 import { LuaFailure, setFunctions } from '../raw-function.ts'
@@ -73,16 +73,14 @@ function date(context: LibraryContext): RawFunction {
   return (L) => {
     const given = lua.lua_isnoneornil(L, 1) ? '%c' : toUnicode(auxiliary.luaL_checkstring(L, 1))
     const seconds = lua.lua_isnoneornil(L, 2) ? present(context) : auxiliary.luaL_checknumber(L, 2)
-    const universal = given.startsWith('!')
-    const format = universal ? given.slice(1) : given
-    const fields = calendarFields(Math.floor(seconds), universal)
-    if (fields === undefined) throw new LuaFailure('date result cannot be represented in this installation')
-    if (format.startsWith('*t')) {
+    const wanted = readDateFormat(given, seconds)
+    if (wanted === undefined) throw new LuaFailure('date result cannot be represented in this installation')
+    if (wanted.format.startsWith('*t')) {
       lua.lua_createtable(L, 0, 9)
-      setFields(L, fields)
+      setFields(L, wanted.fields)
       return 1
     }
-    const text = formatDate(format, Math.floor(seconds), universal, fields, (letter) =>
+    const text = formatDate(wanted, (letter) =>
       auxiliary.luaL_argerror(L, 1, toBytes(`invalid conversion specifier '%${letter}'`)),
     )
     lua.lua_pushstring(L, toBytes(text))

@@ -117,15 +117,28 @@ function zoneName(seconds: number, universal: boolean): string {
   return parts.find((part) => part.type === 'timeZoneName')?.value ?? ''
 }
 
+/** What is to be written of a point in time. */
+export interface DateFormat {
+  format: string
+  /** In UTC. */
+  universal: boolean
+  /** Whole ones since the epoch. */
+  seconds: number
+  fields: CalendarFields
+}
+
+/** Reads a format of `os.date`, in which a `!` in front asks for UTC. `undefined` as of `calendarFields`. */
+export function readDateFormat(given: string, moment: number): DateFormat | undefined {
+  const universal = given.startsWith('!')
+  const seconds = Math.floor(moment)
+  const fields = calendarFields(seconds, universal)
+  return fields && { format: universal ? given.slice(1) : given, universal, seconds, fields }
+}
+
 /** `strftime` in the C locale. `refuse` is told of a letter that means nothing. */
-export function formatDate(
-  format: string,
-  seconds: number,
-  universal: boolean,
-  fields: CalendarFields,
-  refuse: (letter: string) => never,
-): string {
-  const again = (inner: string): string => formatDate(inner, seconds, universal, fields, refuse)
+export function formatDate(wanted: DateFormat, refuse: (letter: string) => never): string {
+  const { format, universal, seconds, fields } = wanted
+  const again = (inner: string): string => formatDate({ ...wanted, format: inner }, refuse)
   const day = dayNames[fields.wday - 1] ?? ''
   const month = monthNames[fields.month - 1] ?? ''
   const hourOfHalf = fields.hour % 12 === 0 ? 12 : fields.hour % 12

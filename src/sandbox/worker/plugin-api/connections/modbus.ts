@@ -1,3 +1,4 @@
+import { messageOf } from '../../../../base/problem.ts'
 import type { ModbusAnswer, ModbusRequest } from '../../../../schema/outside/outside.ts'
 import { modbusLimits, modbusTimeoutLimit } from '../../../../schema/outside/outside-limits.ts'
 import { fits, textLimits } from '../../../../schema/parsing/text-limits.ts'
@@ -6,6 +7,7 @@ import type { PluginContext } from '../../plugin-context.ts'
 import {
   functionArgument,
   isTable,
+  listOf,
   optionalNumber,
   optionalText,
   tableArgument,
@@ -56,7 +58,7 @@ export function installModbus(context: PluginContext): void {
     try {
       request = readRequest(wanted, fc ?? optionalNumber(wanted.get('fc')))
     } catch (error) {
-      calls.refuse('modbus', error instanceof Error ? error.message : String(error), heard)
+      calls.refuse('modbus', messageOf(error), heard)
       return true
     }
     calls.start({ service: 'modbus', request }, heard)
@@ -148,10 +150,9 @@ function single(options: LuaTable): LuaValue {
 
 function several(options: LuaTable, most: number): LuaValue[] {
   const values = options.get('values')
-  const count = isTable(values) ? values.length : 0
-  if (!isTable(values) || count < 1 || count > most)
+  if (!isTable(values) || values.length < 1 || values.length > most)
     throw new Error(`values must be an array of 1 to ${most}`)
-  return Array.from({ length: count }, (_, index) => values.get(index + 1))
+  return listOf(values)
 }
 
 /** A register holds 16 bits; a negative number is written as its complement. */

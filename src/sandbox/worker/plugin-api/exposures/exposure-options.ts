@@ -2,7 +2,7 @@ import { choiceNames, deviceIdPattern } from '../../../../schema/plugin/exposed-
 import type { ExposedDevice, Exposure } from '../../../../schema/plugin/exposure.ts'
 import type { LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
-import { isTable, option, optionalNumber, optionalText } from '../../lua/arguments.ts'
+import { isTable, listOf, option, optionalNumber, optionalText } from '../../lua/arguments.ts'
 import type { ExposedObject } from './exposed-object.ts'
 import type { ExposedType } from './exposure-type.ts'
 
@@ -80,10 +80,6 @@ const deviceTexts = ['name', 'model', 'manufacturer', 'serial', 'version', 'area
 /** The texts of a list, as far as there is room for them. */
 export function textsOf(value: LuaValue): string[] | undefined {
   if (!isTable(value)) return undefined
-  const list: string[] = []
-  for (let index = 1; index <= Math.min(value.length, exposureOptionsLimit); index += 1) {
-    const text = optionalText(value.get(index))
-    if (text !== undefined) list.push(text.slice(0, exposureTextLimit))
-  }
-  return list.length === 0 ? undefined : list
+  const texts = listOf(value, exposureOptionsLimit).flatMap((item) => optionalText(item) ?? [])
+  return texts.length === 0 ? undefined : texts.map((text) => text.slice(0, exposureTextLimit))
 }

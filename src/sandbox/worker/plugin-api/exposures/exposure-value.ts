@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject, jsonText } from '../../../../base/text/json.ts'
+import { booleanWord } from '../coercion.ts'
 import type { FeatureKind } from '../../../../schema/plugin/exposure.ts'
 
 /** What objects give, as the features of their exposure have it. Pure functions; null: nobody knows. */
@@ -6,16 +7,6 @@ import type { FeatureKind } from '../../../../schema/plugin/exposure.ts'
 /** Characters of a state that Home Assistant keeps. */
 const stateTextLimit = 255
 
-const words: ReadonlyMap<string, boolean> = new Map([
-  ['on', true],
-  ['true', true],
-  ['yes', true],
-  ['1', true],
-  ['off', false],
-  ['false', false],
-  ['no', false],
-  ['0', false],
-])
 const coverStates: ReadonlyMap<string, string> = new Map([
   ['open', 'open'],
   ['opened', 'open'],
@@ -31,7 +22,7 @@ const coverStates: ReadonlyMap<string, string> = new Map([
 export function toBoolean(value: Json): boolean | null {
   if (typeof value === 'boolean') return value
   if (typeof value === 'number') return value !== 0
-  return typeof value === 'string' ? (words.get(value.trim().toLowerCase()) ?? null) : null
+  return typeof value === 'string' ? (booleanWord(value) ?? null) : null
 }
 
 function toNumber(value: Json): number | null {

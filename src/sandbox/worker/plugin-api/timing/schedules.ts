@@ -1,11 +1,12 @@
 import type { Schedule } from '../../../../schema/outside/trigger.ts'
-import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
+import type { LuaFunction, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import { createMakers, type ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import {
   functionArgument,
   isTable,
+  listOf,
   nameLimit,
   option,
   optionalNumber,
@@ -133,15 +134,9 @@ const mostDays = 7
 function daysOf(options: LuaValue): { days?: string[] } {
   const given = option(options, 'days')
   if (given === undefined) return {}
-  const days = isTable(given) ? listOf(given) : []
+  const items = isTable(given) ? listOf(given, mostDays + 1) : []
+  const days = items.map((day) => optionalText(day) ?? typeName(day))
   if (days.length === 0 || days.length > mostDays)
     throw new Error('the option days must be a list such as { "mon", "fri" }')
   return { days }
-}
-
-function listOf(table: LuaTable): string[] {
-  return Array.from({ length: Math.min(table.length, mostDays + 1) }, (_, index) => {
-    const value = table.get(index + 1)
-    return optionalText(value) ?? typeName(value)
-  })
 }
