@@ -9,7 +9,7 @@ import { isTable, isTruthy, option, optionalText, tableArgument } from '../../lu
 import { createExposedEntry } from './exposed-entry.ts'
 import { createObjectAccess, type ExposedObject } from './exposed-object.ts'
 import { exposureTextLimit } from './exposure-options.ts'
-import type { ExposedEntry } from './live-exposure.ts'
+import type { LiveExposure } from './live-exposure.ts'
 import { type PluginPoints, readInterval, type SetOutcome } from '../values/points.ts'
 
 export interface PluginExposures {
@@ -21,8 +21,8 @@ export interface PluginExposures {
 export function installExpose(context: PluginContext, points: PluginPoints): PluginExposures {
   const { runtime, clock, log, resources, limits, entry: lua } = context
   const access = createObjectAccess(context)
-  const entries = new Map<string, ExposedEntry>()
-  const fresh = new Set<ExposedEntry>()
+  const entries = new Map<string, LiveExposure>()
+  const fresh = new Set<LiveExposure>()
   /** Bytes of each description, and of all. */
   const sizes = new Map<string, number>()
   let bytes = 0

@@ -4,11 +4,11 @@ import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { option } from '../../lua/arguments.ts'
-import { createFeatureReader, type ExposedObject } from './exposed-object.ts'
-import { createExposureAnnouncement } from './exposure-announcement.ts'
+import { type ExposedObject, FeatureReader } from './exposed-object.ts'
+import { ExposureAnnouncement } from './exposure-announcement.ts'
 import { readExposureOptions, textsOf } from './exposure-options.ts'
 import { exposedType } from './exposure-type.ts'
-import { type ExposedEntry, LiveExposure } from './live-exposure.ts'
+import { LiveExposure } from './live-exposure.ts'
 
 export interface ExposedEntrySettings {
   id: string
@@ -26,7 +26,7 @@ export interface ExposedEntrySettings {
 export function* createExposedEntry(
   context: PluginContext,
   { options, takeRoom, ...settings }: ExposedEntrySettings,
-): Steps<ExposedEntry> {
+): Steps<LiveExposure> {
   const { id, table, object, control, type } = settings
   const settable = yield* object.has('set')
   const switchable = (yield* object.has('switchOn')) && (yield* object.has('switchOff'))
@@ -47,7 +47,7 @@ export function* createExposedEntry(
   return new LiveExposure({
     ...{ context, id, table, object, type, component, fixed, readable, abilities },
     isStateSaid: said.includes('state'),
-    reader: createFeatureReader({ object, component, writable, toJson: context.toJson }),
-    announcement: createExposureAnnouncement({ context, id, fixed, said, abilities, takeRoom }),
+    reader: new FeatureReader({ object, component, writable, toJson: context.toJson }),
+    announcement: new ExposureAnnouncement({ context, id, fixed, said, abilities, takeRoom }),
   })
 }

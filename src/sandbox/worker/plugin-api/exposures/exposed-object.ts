@@ -9,14 +9,6 @@ import { isFunction, optionalText } from '../../lua/arguments.ts'
 import { toBytes } from '../../lua/text/bytes.ts'
 import { toFeatureValue } from './exposure-value.ts'
 
-/** Any table that a plugin exposes, its methods found as Lua finds them: in the table or by its metatable. */
-export interface ExposedObject {
-  has(method: string): Steps<boolean>
-  field(name: string): Steps<string | undefined>
-  /** Calls `object:method(…)`. Throws what Lua raises. */
-  call(method: string, ...args: LuaValue[]): Steps<LuaValue[]>
-}
-
 const memberOf = 'return function(object, name) return object[name] end'
 const methodOf = 'return function(object, name, ...) return object[name](object, ...) end'
 
@@ -34,11 +26,14 @@ export function createObjectAccess({ runtime }: PluginContext): (table: LuaTable
       return compiled
     })
   const accessors: Accessors = { member: compile(memberOf), method: compile(methodOf) }
-  return (table) => new ExposedTable(table, accessors)
+  return (table) => new ExposedObject(table, accessors)
 }
 
-/** A class, as are the others of which each exposed object has one: a plugin may expose a thousand. */
-class ExposedTable implements ExposedObject {
+/**
+ * Any table that a plugin exposes, its methods found as Lua finds them: in the table or by its metatable. A class, as are
+ * the others of which each exposed object has one: a plugin may expose a thousand.
+ */
+export class ExposedObject {
   readonly #table: LuaTable
   readonly #accessors: Accessors
 
@@ -56,31 +51,22 @@ class ExposedTable implements ExposedObject {
     }
   }
 
-  *has(name: string): Steps<boolean> {
-    return isFunction(yield* this.#read(name))
+  *has(method: string): Steps<boolean> {
+    return isFunction(yield* this.#read(method))
   }
 
   *field(name: string): Steps<string | undefined> {
     return optionalText(yield* this.#read(name))
   }
 
-  call(name: string, ...args: LuaValue[]): Steps<LuaValue[]> {
-    return callLua(this.#accessors.method(), this.#table, toBytes(name), ...args)
+  /** Calls `object:method(…)`. Throws what Lua raises. */
+  call(method: string, ...args: LuaValue[]): Steps<LuaValue[]> {
+    return callLua(this.#accessors.method(), this.#table, toBytes(method), ...args)
   }
 }
 
 /** A name that no object knows: one that answers to it does not look at names. */
 const unknownFeature = 'no_such_feature'
-
-/** What has been found out of one object: the name of each feature, as the object calls it. */
-export interface FeatureReader {
-  /** Known values by feature. Throws when the object knows none and its `get` raised. */
-  read(): Steps<JsonObject>
-  /** The object's own name of a feature. */
-  nameOf(feature: string): string
-  /** A feature's value as the object gave it last. */
-  rawOf(feature: string): Json | undefined
-}
 
 export interface FeatureReaderSettings {
   object: ExposedObject
@@ -88,9 +74,6 @@ export interface FeatureReaderSettings {
   writable: boolean
   toJson(value: LuaValue): Json | undefined
 }
-
-export const createFeatureReader = (settings: FeatureReaderSettings): FeatureReader =>
-  new ObjectReader(settings)
 
 type Feature = [name: string, { readonly names: readonly string[] }]
 
@@ -110,7 +93,8 @@ const featuresOfNumbers: Partial<Record<ExposedComponent, string>> = {
   ...{ fan: 'speed', light: 'brightness', cover: 'position', valve: 'position' },
 }
 
-class ObjectReader implements FeatureReader {
+/** What has been found out of one object: the name of each feature, as the object calls it. */
+export class FeatureReader {
   readonly #settings: FeatureReaderSettings
   readonly #features: readonly Feature[]
   /** Of the features that were found. */
@@ -200,6 +184,7 @@ class ObjectReader implements FeatureReader {
     return this.#features.length === 1 && isJsonObject(value) ? this.#ofWhole(value) : named
   }
 
+  /** Known values by feature. Throws when the object knows none and its `get` raised. */
   *read(): Steps<JsonObject> {
     const failures: Error[] = []
     this.#raw = yield* this.#gather(failures)
@@ -215,10 +200,12 @@ class ObjectReader implements FeatureReader {
     return state
   }
 
+  /** The object's own name of a feature. */
   nameOf(feature: string): string {
     return this.#names?.[feature] ?? featuresOf(this.#settings.component)[feature]?.names[0] ?? feature
   }
 
+  /** A feature's value as the object gave it last. */
   rawOf(feature: string): Json | undefined {
     return this.#raw[feature]
   }

@@ -5,20 +5,6 @@ import { featuresOf } from '../../../../schema/plugin/exposed-components.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { exposureOptionsLimit, type ExposureDescription } from './exposure-options.ts'
 
-/** What is told of an exposure besides its values: its features, which of them can be set, and its options. */
-export interface ExposureAnnouncement {
-  /** Those that it is said to have, and what it has shown. */
-  readonly seenFeatures: ReadonlySet<string>
-  /** Tells what is new of it. Answers what has been told last, if anything was. */
-  announce(
-    state: JsonObject,
-    component: ExposedComponent,
-    available: boolean | undefined,
-  ): Exposure | undefined
-  /** Adds a value to the options, which are told with the next announcement. */
-  noteOption(value: Json | undefined): void
-}
-
 export interface ExposureAnnouncementSettings {
   context: PluginContext
   id: string
@@ -37,11 +23,10 @@ export interface Abilities {
   readonly pressable: boolean
 }
 
-export const createExposureAnnouncement = (settings: ExposureAnnouncementSettings): ExposureAnnouncement =>
-  new LiveAnnouncement(settings)
-
-class LiveAnnouncement implements ExposureAnnouncement {
+/** What is told of an exposure besides its values: its features, which of them can be set, and its options. */
+export class ExposureAnnouncement {
   readonly #settings: ExposureAnnouncementSettings
+  /** Those that it is said to have, and what it has shown. */
   readonly seenFeatures: Set<string>
   #seenOptions: Set<string> | undefined
   #sent: Exposure | undefined
@@ -52,6 +37,7 @@ class LiveAnnouncement implements ExposureAnnouncement {
     this.seenFeatures = new Set(settings.said)
   }
 
+  /** Tells what is new of it. Answers what has been told last, if anything was. */
   announce(
     state: JsonObject,
     component: ExposedComponent,
@@ -86,6 +72,7 @@ class LiveAnnouncement implements ExposureAnnouncement {
     return { options: [...this.#seenOptions] }
   }
 
+  /** Adds a value to the options, which are told with the next announcement. */
   noteOption(value: Json | undefined): void {
     if (typeof value !== 'string') return
     this.#seenOptions ??= new Set()

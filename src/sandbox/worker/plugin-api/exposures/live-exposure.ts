@@ -21,22 +21,6 @@ const fullLevels: Partial<Record<ExposedComponent, readonly [feature: string, fu
 }
 const coverOpen = 100
 
-/** One thing that a plugin exposes. */
-export interface ExposedEntry {
-  readonly table: LuaTable
-  /** Hears from the object from now on; calls it. */
-  begin(): Steps<void>
-  /** Reads the object and tells what is new. */
-  update(): Steps<void>
-  set(feature: string, value: Json): Steps<SetOutcome>
-  /** Shows it as available or not, until it is told otherwise. */
-  setAvailable(available: boolean): Steps<void>
-  /** Whether nobody but the clock says when it has changed. */
-  readonly polled: boolean
-  /** `unsubscribe`: also tell the object; it calls Lua. */
-  close(how: { unsubscribe: boolean }): void
-}
-
 export interface LiveExposureSettings {
   context: PluginContext
   id: string
@@ -53,8 +37,11 @@ export interface LiveExposureSettings {
   announcement: ExposureAnnouncement
 }
 
-/** A class, as a plugin may have a thousand: two dozen functions for each would be most of what it keeps. */
-export class LiveExposure implements ExposedEntry {
+/**
+ * One thing that a plugin exposes. A class, as a plugin may have a thousand: two dozen functions for each would be most of
+ * what it keeps.
+ */
+export class LiveExposure {
   readonly #settings: LiveExposureSettings
   #component: ExposedComponent
   /** Undefined until a sensor's first value; then whether all of them were on or off. */
@@ -82,6 +69,7 @@ export class LiveExposure implements ExposedEntry {
     return this.#settings.table
   }
 
+  /** Whether nobody but the clock says when it has changed. */
   get polled(): boolean {
     return this.#settings.readable && !this.#subscribed
   }
@@ -127,6 +115,7 @@ export class LiveExposure implements ExposedEntry {
     return typeof value === 'number' && !isSaid ? { ...state, state: value > 0 } : state
   }
 
+  /** Reads the object and tells what is new. */
   *update(): Steps<void> {
     if (this.#isClosed()) return
     const { context, id, announcement } = this.#settings
@@ -179,6 +168,7 @@ export class LiveExposure implements ExposedEntry {
     this.#happen(event ?? null)
   }
 
+  /** Hears from the object from now on; calls it. */
   *begin(): Steps<void> {
     const { context, id, object } = this.#settings
     if (!(yield* object.has('onChange'))) return
@@ -246,6 +236,7 @@ export class LiveExposure implements ExposedEntry {
     yield* object.call('set', toBytes(reader.nameOf(feature)), context.fromJson(value))
   }
 
+  /** Shows it as available or not, until it is told otherwise. */
   *setAvailable(available: boolean): Steps<void> {
     this.#available = available
     // Before the first reading that one tells it.
@@ -270,6 +261,7 @@ export class LiveExposure implements ExposedEntry {
     return { ok: true, value: undefined }
   }
 
+  /** `unsubscribe`: also tell the object; it calls Lua. */
   close({ unsubscribe }: { unsubscribe: boolean }): void {
     this.#closed = true
     if (unsubscribe && this.#unsubscribe !== undefined)

@@ -22,18 +22,6 @@ const changeListenerLimit = 1_000
 /** Names for what a control is all about, which its range bounds; other features have bounds of their own. */
 const ownFeatures: ReadonlySet<string | undefined> = new Set([undefined, 'value', 'state'])
 
-/** A sensor or a control. */
-export interface Point {
-  /** What the plugin has of it. */
-  table: LuaTable
-  read(): Steps<undefined>
-  set(value: Json): Steps<undefined>
-  /** Logs that its setter has raised this. */
-  failed(error: unknown): void
-  value(): Json | undefined
-  close(): void
-}
-
 /** What all sensors, or all controls, of a plugin have in common. */
 export interface PointKindSettings {
   kind: PointKind
@@ -52,17 +40,13 @@ export interface PointSettings {
   setter: LuaFunction | undefined
 }
 
-export const createPoint = (
-  context: PluginContext,
-  kind: PointKindSettings,
-  settings: PointSettings,
-): Point => new LivePoint(context, kind, settings)
-
 /**
- * A class, unlike elsewhere: a plugin may have thousands, of which it only gives the getters. Two dozen functions for each of
- * them would be ten times what it keeps; for the same reason the methods are made when Lua looks for one.
+ * A sensor or a control. A class, unlike elsewhere: a plugin may have thousands, of which it only gives the getters. Two
+ * dozen functions for each of them would be ten times what it keeps; for the same reason the methods are made when Lua
+ * looks for one.
  */
-class LivePoint implements Point {
+export class Point {
+  /** What the plugin has of it. */
   readonly table: LuaTable
   readonly #context: PluginContext
   readonly #kind: PointKindSettings
@@ -207,6 +191,7 @@ class LivePoint implements Point {
     return this.#write(this.#context.fromJson(value))
   }
 
+  /** Logs that its setter has raised this. */
   failed(error: unknown): void {
     const { id, getter, setter } = this.#settings
     this.#context.entry.failed(`setter of '${id}'`, setter ?? getter, error)

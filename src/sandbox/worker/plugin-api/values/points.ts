@@ -8,7 +8,7 @@ import { createMakers, type ForeignCaller, type Makers } from '../../limits/fore
 import { createWaitingAccounts } from '../../peers/waiting-accounts.ts'
 import { failureOf } from '../../plugin-log.ts'
 import { functionArgument, optionalText, textArgument } from '../../lua/arguments.ts'
-import { createPoint, type Point, type PointKind, type PointKindSettings } from './point.ts'
+import { Point, type PointKind, type PointKindSettings } from './point.ts'
 
 /** Milliseconds between two readings of a getter that nobody announces with `_notify`. */
 export const readInterval = 1_000
@@ -83,7 +83,7 @@ export function installPoints(context: PluginContext): PluginPoints {
     }
     makers[kind].made(foreignCaller, name)
     replaced?.close()
-    const point = createPoint(context, kinds[kind], { id: name, getter: readLua, setter: writeLua })
+    const point = new Point(context, kinds[kind], { id: name, getter: readLua, setter: writeLua })
     group.set(name, point)
     latest.set(name, point.table)
     // The host knows of it at once; its value comes with the first reading.
