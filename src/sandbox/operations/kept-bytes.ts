@@ -1,3 +1,4 @@
+import { createByteRoom, type Sizes } from '../../schema/worker/byte-room.ts'
 import { exposureBytesLimit } from '../../schema/worker/exposure-size.ts'
 import type { ValueKind } from '../../schema/worker/message-frames.ts'
 import { operationSize } from '../../schema/worker/operation-size.ts'
@@ -11,33 +12,15 @@ export interface KeptBytes {
   admitValue(kind: ValueKind, id: string, bytes: number): boolean
 }
 
-/** What has been kept under each name, of one kind. */
-type Sizes = Map<string, number>
-
-/** Says whether there is room for something of this size in place of what is there. */
-function createRoom(limit: number): (sizes: Sizes, key: string, size: number) => boolean {
-  let total = 0
-
-  return (sizes, key, size) => {
-    const before = sizes.get(key) ?? 0
-    // What becomes smaller is always taken.
-    if (size > before && total - before + size > limit) return false
-    total += size - before
-    if (size === 0) sizes.delete(key)
-    else if (size !== before) sizes.set(key, size)
-    return true
-  }
-}
-
 export function createKeptBytes(limit: number): KeptBytes {
-  const keep = createRoom(limit)
+  const keep = createByteRoom(limit)
   const values: Record<ValueKind, Sizes> = {
     object: new Map(),
     sensor: new Map(),
     control: new Map(),
     exposed: new Map(),
   }
-  const describe = createRoom(exposureBytesLimit)
+  const describe = createByteRoom(exposureBytesLimit)
   const descriptions: Sizes = new Map()
   return {
     admit(operation) {

@@ -1,3 +1,4 @@
+import { createByteRoom, type Sizes } from '../../schema/worker/byte-room.ts'
 import { keyValueSize } from '../../schema/worker/operation-size.ts'
 import type { KeyValue, Operation } from '../../schema/worker/operation.ts'
 
@@ -7,24 +8,15 @@ export interface StoredBytes {
   admit(operation: Extract<Operation, { kind: 'setKeyValue' }>): boolean
 }
 
-/** `entries`: what is stored already. What becomes smaller is always taken. */
+/** `entries`: what is stored already. */
 export function createStoredBytes(limit: number, entries: Readonly<Record<string, KeyValue>>): StoredBytes {
-  const sizes = new Map<string, number>()
-  let total = 0
-  for (const [key, { value }] of Object.entries(entries)) {
-    const size = keyValueSize(key, value)
-    sizes.set(key, size)
-    total += size
-  }
+  const stored = Object.entries(entries).map(([key, { value }]) => [key, keyValueSize(key, value)] as const)
+  const sizes: Sizes = new Map(stored)
+  const room = createByteRoom(
+    limit,
+    stored.reduce((sum, [, size]) => sum + size, 0),
+  )
   return {
-    admit({ key, entry }) {
-      const before = sizes.get(key) ?? 0
-      const size = entry === undefined ? 0 : keyValueSize(key, entry.value)
-      if (size > before && total - before + size > limit) return false
-      total += size - before
-      if (size === 0) sizes.delete(key)
-      else sizes.set(key, size)
-      return true
-    },
+    admit: ({ key, entry }) => room(sizes, key, entry === undefined ? 0 : keyValueSize(key, entry.value)),
   }
 }

@@ -1,6 +1,7 @@
 import { trimEndOf } from '../../../../base/text/trim-end.ts'
 import type { ScheduledCall } from '../../../../base/time/clock.ts'
 import type { Json } from '../../../../base/text/json.ts'
+import { createByteRoom, type Sizes } from '../../../../schema/worker/byte-room.ts'
 import { exposureBytesLimit, exposureSize } from '../../../../schema/worker/exposure-size.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
@@ -23,9 +24,9 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
   const access = createObjectAccess(context)
   const entries = new Map<string, LiveExposure>()
   const fresh = new Set<LiveExposure>()
-  /** Bytes of each description, and of all. */
-  const sizes = new Map<string, number>()
-  let bytes = 0
+  /** Of the descriptions. */
+  const sizes: Sizes = new Map()
+  const room = createByteRoom(exposureBytesLimit)
   let initialised = context.isInitialised()
   let released = false
   let polling: ScheduledCall | undefined
@@ -60,14 +61,6 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
     })
   }
 
-  function takeRoom(id: string, size: number): boolean {
-    const total = bytes - (sizes.get(id) ?? 0) + size
-    if (total > exposureBytesLimit) return false
-    bytes = total
-    sizes.set(id, size)
-    return true
-  }
-
   function* expose(table: LuaTable, type: LuaValue, options: LuaValue): Steps<void> {
     const object = access(table)
     const id = yield* identityOf(table, object, optionalText(type), options)
@@ -82,7 +75,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
       control,
       type: typeOf(type, control),
       options,
-      takeRoom: (description) => takeRoom(id, exposureSize(id, description)),
+      takeRoom: (description) => room(sizes, id, exposureSize(id, description)),
     })
     if (replaced !== undefined) fresh.delete(replaced)
     replaced?.close({ unsubscribe: true })
@@ -112,8 +105,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
     for (const [id, entry] of found) {
       entries.delete(id)
       fresh.delete(entry)
-      bytes -= sizes.get(id) ?? 0
-      sizes.delete(id)
+      room(sizes, id, 0)
       entry.close({ unsubscribe: true })
       context.send({ kind: 'removeExposure', id })
     }
