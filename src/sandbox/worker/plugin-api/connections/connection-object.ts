@@ -58,9 +58,9 @@ export interface ConnectionPlan {
   target(): ConnectionTarget
   /** Takes the bytes of a session apart; undefined: they are messages as they come. */
   stream?(event: OpenedEvent): ReceivedStream | undefined
-  /** Hears of what comes; the connection is lost after `closed`, and for good if that is final. */
+  /** Hears of what comes; the connection is lost after `closed`, and for good if that is final. No reason: in order. */
   opened?(event: OpenedEvent): void
-  closed(reason: string | null, code: number | undefined): void
+  closed(reason: Uint8Array | undefined, code: number | undefined): void
   message?(payload: Uint8Array, isText: boolean, peer: string): void
   /** Where a stream goes on: the host waits for it before the next attempt. */
   position?: StreamPosition
@@ -134,7 +134,7 @@ export function createConnectionObject(
       logged = reason
       log.write('warn', `${method}: ${reason}`)
     }
-    plan.closed(reason, code)
+    plan.closed(reason === null ? undefined : toBytes(reason), code)
   }
 
   /** The last thing that is heard of it. */

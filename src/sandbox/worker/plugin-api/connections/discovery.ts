@@ -41,7 +41,7 @@ export function installDiscovery(context: PluginContext, connections: Connection
           ...readSeconds(option(options, 'seconds')),
           ...readReconnect(option(options, 'reconnect')),
         }),
-        closed: (reason) => search.tell('onClose', reason === null ? undefined : toBytes(reason)),
+        closed: (reason) => search.tell('onClose', reason),
         message: (payload) => search.tell('callback', tableOf(JSON.parse(toUnicode(payload)) as Finding)),
       })
       search.handle('callback', run)

@@ -4,13 +4,13 @@ import type { LuaTable } from '../../lua/lua-value.ts'
 import type { ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { functionArgument, option, tableArgument } from '../../lua/arguments.ts'
-import { toBytes } from '../../lua/text/bytes.ts'
 import { readHttpOptions } from '../http/http-options.ts'
 import type { ConnectionObject, ReceivedStream } from './connection-object.ts'
 import type { ConnectionObjects } from './connection-objects.ts'
 import { createEventStreamReader, type StreamEvent, type StreamPosition } from './event-stream-reader.ts'
 import { createFramer } from './framing.ts'
 import { readReconnect } from './options.ts'
+import { createFrameStream } from './stream.ts'
 
 const handlers = ['onEvent', 'onLine', 'onClose']
 
@@ -30,8 +30,8 @@ export function installHttpStreams(context: PluginContext, connections: Connecti
       stream: ({ isEventStream }) =>
         isEventStream === true
           ? eventsOf(position, (event) => stream.tell('onEvent', context.fromJson({ ...event })))
-          : linesOf((line) => stream.tell('onLine', line)),
-      closed: (reason) => stream.tell('onClose', reason === null ? undefined : toBytes(reason)),
+          : createFrameStream({ by: 'line' }, 'line', (line) => stream.tell('onLine', line), true),
+      closed: (reason) => stream.tell('onClose', reason),
       position,
     })
     for (const [index, name] of handlers.entries()) stream.addHandler(name, first[index])
@@ -40,35 +40,12 @@ export function installHttpStreams(context: PluginContext, connections: Connecti
   })
 }
 
-const createLines = (): ReturnType<typeof createFramer> =>
-  createFramer({ by: 'line' }, connectionMessageLimit)
 const never = (): void => undefined
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
-function linesOf(tell: (line: Uint8Array) => void): ReceivedStream {
-  const lines = createLines()
-  return {
-    add: lines.add,
-    fellSilent: never,
-    ended(reason) {
-      // The last line may lack its end, if nothing went wrong.
-      if (reason === null) lines.finish()
-    },
-    tellNext() {
-      const line = lines.next()
-      if (line === undefined) return false
-      tell(new Uint8Array(line))
-      return true
-    },
-    get overlong() {
-      return lines.isOverlong ? 'line' : undefined
-    },
-  }
-}
-
 function eventsOf(position: StreamPosition, tell: (event: StreamEvent) => void): ReceivedStream {
-  const lines = createLines()
+  const lines = createFramer({ by: 'line' }, connectionMessageLimit)
   const reader = createEventStreamReader(position, connectionMessageLimit)
   let wasReturn = false
   return {

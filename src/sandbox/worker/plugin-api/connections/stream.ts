@@ -1,7 +1,6 @@
 import { connectionMessageLimit } from '../../../../schema/outside/connection-limits.ts'
-import type { SerialTarget, TcpTarget } from '../../../../schema/outside/connection.ts'
+import type { OverlongPart, SerialTarget, TcpTarget } from '../../../../schema/outside/connection.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { toBytes } from '../../lua/text/bytes.ts'
 import type { ConnectionObject, ConnectionPlan, ReceivedStream } from './connection-object.ts'
 import type { ConnectionObjects } from './connection-objects.ts'
 import { createFramer, type Framing } from './framing.ts'
@@ -26,9 +25,9 @@ export function openStream(
       framing = readFraming()
       return { ...readTarget(), ...(framing?.by === 'silence' ? { silence: framing.milliseconds } : {}) }
     },
-    stream: () => framing && framesOf(framing, (frame) => stream.tell('onData', frame)),
+    stream: () => framing && createFrameStream(framing, 'frame', (frame) => stream.tell('onData', frame)),
     opened: () => stream.tell('onConnect'),
-    closed: (reason) => stream.tell('onClose', reason === null ? undefined : toBytes(reason)),
+    closed: (reason) => stream.tell('onClose', reason),
     message: (payload) => stream.tell('onData', payload),
   })
   for (const handler of ['onConnect', 'onData', 'onClose']) stream.addHandler(handler)
@@ -37,13 +36,20 @@ export function openStream(
   return stream
 }
 
-function framesOf(framing: Framing, tell: (frame: Uint8Array) => void): ReceivedStream {
+/** `endsWhole`: what has come before an end in order is a frame, also without an end of its own. */
+export function createFrameStream(
+  framing: Framing,
+  part: OverlongPart,
+  tell: (frame: Uint8Array) => void,
+  endsWhole = false,
+): ReceivedStream {
   const framer = createFramer(framing, connectionMessageLimit)
   return {
     add: framer.add,
     fellSilent: framer.finish,
-    // What has no end yet is no frame.
-    ended: () => undefined,
+    ended(reason) {
+      if (endsWhole && reason === null) framer.finish()
+    },
     tellNext() {
       const frame = framer.next()
       if (frame === undefined) return false
@@ -51,7 +57,7 @@ function framesOf(framing: Framing, tell: (frame: Uint8Array) => void): Received
       return true
     },
     get overlong() {
-      return framer.isOverlong ? 'frame' : undefined
+      return framer.isOverlong ? part : undefined
     },
   }
 }

@@ -57,7 +57,7 @@ export function installUdp(context: PluginContext, connections: ConnectionObject
       },
       closed(reason) {
         port = undefined
-        socket.tell('onClose', reason === null ? undefined : toBytes(reason))
+        socket.tell('onClose', reason)
       },
       message(payload, _isText, from) {
         const peer = peerOf(from)

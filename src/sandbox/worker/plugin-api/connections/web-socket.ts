@@ -5,7 +5,6 @@ import { fits, textLimits } from '../../../../schema/parsing/text-limits.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { isTruthy, listOf, optionalText, tableArgument, textArgument, typeName } from '../../lua/arguments.ts'
-import { toBytes } from '../../lua/text/bytes.ts'
 import { sendableJson } from '../json-text.ts'
 import { readSendableHeaders } from '../http/http-options.ts'
 import type { ConnectionObject } from './connection-object.ts'
@@ -23,7 +22,7 @@ export function installWebSockets(context: PluginContext, connections: Connectio
       foreignCaller,
       target: () => readTarget(context, address, options),
       opened: () => socket.tell('onOpen'),
-      closed: (reason, code) => socket.tell('onClose', code, reason === null ? undefined : toBytes(reason)),
+      closed: (reason, code) => socket.tell('onClose', code, reason),
       message: (payload, isText) => socket.tell('onMessage', payload, !isText),
     })
     for (const handler of ['onOpen', 'onMessage', 'onClose']) socket.addHandler(handler)
