@@ -1,5 +1,6 @@
 import type { Answers, Question } from '../../../schema/worker/question.ts'
 import { type Steps, type Waiting, waitFor } from '../lua/steps.ts'
+import { outcomeOf } from './pending-questions.ts'
 import type { Asker, QuestionChannel } from './question-channel.ts'
 
 /** How one isolate asks the host, or another plugin, and waits for the answer. */
@@ -73,11 +74,9 @@ export function createAsking(settings: AskingSettings): Asking {
       // The answer is looked at the moment it comes, before anything that comes after it.
       (answer) => settle(outcomeOf(() => accept(answer))),
       (error) =>
-        settle(
-          outcomeOf((): T => {
-            throw error
-          }),
-        ),
+        settle(() => {
+          throw error
+        }),
     )
     // No getter: V8 makes an object with one step by step, and there is one for each question.
     const waiting: Waiting<T> & { settled: boolean } = {
@@ -116,17 +115,5 @@ export function createAsking(settings: AskingSettings): Asking {
     giveUp() {
       for (const waiting of awaited) waiting.giveUp()
     },
-  }
-}
-
-/** What came of something, to be had later: its value, or what it has thrown. */
-function outcomeOf<T>(produce: () => T): () => T {
-  try {
-    const value = produce()
-    return () => value
-  } catch (error) {
-    return () => {
-      throw error
-    }
   }
 }

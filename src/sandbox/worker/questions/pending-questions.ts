@@ -78,12 +78,11 @@ export function createPendingQuestions({ refuse, giveUp }: PendingQuestionsSetti
   return { waiting, answered, abandon }
 }
 
-/** Has the answer seen the moment it comes; answers how to get what came of it, or to have thrown what did. */
-export function acceptance<T>(answer: AnswerMessage, accept: (answer: Answer) => T): () => T {
+/** What came of something, to be had later: its value, or what it has thrown. */
+export function outcomeOf<T>(produce: () => T): () => T {
   try {
-    if (!answer.ok) throw refusalOf(answer)
-    const accepted = accept(answer.value)
-    return () => accepted
+    const value = produce()
+    return () => value
   } catch (error) {
     return () => {
       throw error

@@ -3,10 +3,10 @@ import type { PluginCallOutcome, Reference } from '../../../schema/worker/plugin
 import { callDepthLimit } from '../../../schema/worker/plugin-call-limits.ts'
 import { readFromHost } from '../../../schema/worker/call-frames.ts'
 import type { UrgentMessage, WorkerMessage, WorkerSetup } from '../../../schema/worker/worker-protocol.ts'
-import type { Answer, Answers, Question } from '../../../schema/worker/question.ts'
+import type { Answers, Question } from '../../../schema/worker/question.ts'
 import { createLinkedCalls } from '../calls/linked-calls.ts'
 import { createLocalCalls, type ReceivedCall } from '../calls/local-calls.ts'
-import { acceptance, createPendingQuestions, NoAnswer, refusalOf } from './pending-questions.ts'
+import { createPendingQuestions, NoAnswer, outcomeOf, refusalOf } from './pending-questions.ts'
 import { createWaitingSignal } from './waiting-signal.ts'
 
 type Received = Parameters<typeof readFromHost>[0]
@@ -283,18 +283,22 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
       const { isolate, milliseconds } = asker
       lastNumber += 1
       const number = lastNumber
-      const take = (value: Answer): ReturnType<typeof accept> => accept(value as Parameters<typeof accept>[0])
-      /** What to do with the answer, once it is there. */
-      let conclude: (() => ReturnType<typeof accept>) | undefined
-      waiting.set(number, (answer) => (conclude = acceptance(answer, take)))
+      /** What came of the answer, once it is there: it is looked at the moment it comes. */
+      let outcome: (() => ReturnType<typeof accept>) | undefined
+      waiting.set(number, (answer) => {
+        outcome = outcomeOf(() => {
+          if (!answer.ok) throw refusalOf(answer)
+          return accept(answer.value as Parameters<typeof accept>[0])
+        })
+      })
       send(asker, number, question)?.()
-      const gaveUp = wait(() => conclude !== undefined, milliseconds, impatient) === 'impatient'
+      const gaveUp = wait(() => outcome !== undefined, milliseconds, impatient) === 'impatient'
       workOffSoon()
-      if (conclude === undefined) {
+      if (outcome === undefined) {
         abandon(isolate, number, question.kind)
         throw new NoAnswer(milliseconds, gaveUp)
       }
-      return conclude()
+      return outcome()
     },
   }
 }
