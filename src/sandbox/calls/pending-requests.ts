@@ -59,13 +59,10 @@ export function createPendingRequests(): PendingRequests {
       open.set(number, () => undefined)
       const reply: Reply = {
         succeed(value) {
-          if (!open.delete(number)) return
-          post({ kind: 'answer', isolate, number, ok: true, value })
+          if (open.delete(number)) post({ kind: 'answer', isolate, number, ok: true, value })
         },
         fail(message, gone) {
-          if (!open.delete(number)) return
-          const failure = { kind: 'answer', isolate, number, ok: false, message } as const
-          post(gone === undefined ? failure : { ...failure, gone })
+          if (open.delete(number)) post({ kind: 'answer', isolate, number, ok: false, message, gone })
         },
         isWanted: () => open.has(number),
         whenAbandoned(callback) {

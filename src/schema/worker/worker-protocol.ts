@@ -189,7 +189,7 @@ export type HostMessage =
 export type UrgentMessage =
   | { kind: 'answer'; isolate: number; number: number; ok: true; value?: Answer }
   /** `gone`: because that isolate has ended. */
-  | { kind: 'answer'; isolate: number; number: number; ok: false; message: string; gone?: number }
+  | { kind: 'answer'; isolate: number; number: number; ok: false; message: string; gone?: number | undefined }
   | ({ kind: 'call'; isolate: number; call: number; caller: string } & Pick<
       PluginCall,
       'handle' | 'operation' | 'depth' | 'serialized'

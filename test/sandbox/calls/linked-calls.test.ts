@@ -113,7 +113,14 @@ test('a caller hears of a failure, and cancels what it does not wait for any mor
   say({ kind: 'answer', number: 8, serialized: body('too late') })
   calls.drain()
   assert.deepEqual(did, [
-    { kind: 'answer', isolate: 1, number: 7, ok: false, message: '@test/other: no such lamp' },
+    {
+      kind: 'answer',
+      isolate: 1,
+      number: 7,
+      ok: false,
+      message: '@test/other: no such lamp',
+      gone: undefined,
+    },
   ])
 })
 

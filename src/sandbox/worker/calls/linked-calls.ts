@@ -72,9 +72,7 @@ export function createLinkedCalls(settings: LinkedCallsSettings): LinkedCalls {
   }
 
   function fail({ isolate, calls }: Link, number: number, message: string, gone?: number): void {
-    if (!calls.delete(number)) return
-    const failure = { kind: 'answer', isolate, number, ok: false, message } as const
-    answered(gone === undefined ? failure : { ...failure, gone })
+    if (calls.delete(number)) answered({ kind: 'answer', isolate, number, ok: false, message, gone })
   }
 
   function takeAnswer(link: Link, message: LinkMessage): void {

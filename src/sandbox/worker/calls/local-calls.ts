@@ -67,8 +67,7 @@ export function createLocalCalls(settings: LocalCallsSettings): LocalCalls {
   const pending = new Map<number, LocalCall>()
 
   function refuse({ caller }: LocalCall, number: number, message: string, gone?: number): void {
-    const failure = { kind: 'answer', isolate: caller, number, ok: false, message } as const
-    answered(gone === undefined ? failure : { ...failure, gone })
+    answered({ kind: 'answer', isolate: caller, number, ok: false, message, gone })
   }
 
   function conclude(call: LocalCall, number: number, outcome: PluginCallOutcome): void {
