@@ -8,7 +8,6 @@ import type { Deliveries } from '../flow/deliveries.ts'
 import type { TaskQueue } from '../flow/scheduler.ts'
 import { IsolateError } from '../isolate.ts'
 import type { OperationDispatcher } from '../operations/operation-dispatcher.ts'
-import { takeBack } from '../operations/take-back.ts'
 import type { ControlRequests } from './control-requests.ts'
 import { createDeferred, type Deferred } from './deferred.ts'
 import { notRunning, tooManyStrings, tooMuchTogether } from './failures.ts'
@@ -68,7 +67,7 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
     life.ending = true
     life.running = false
     backpressure.close()
-    await takeBack(dispatcher, tasks)
+    await takeBack()
     life.over = true
     deliveries.close()
     dispatcher.resources = noResources
@@ -87,6 +86,21 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
     loaded.reject(failure)
     unloaded.resolve(undefined)
     ended.resolve(error)
+  }
+
+  /** Takes back what the plugin has with the host. In slices: it may have ten thousand of each kind of thing. */
+  async function takeBack(): Promise<void> {
+    await tasks.idle()
+    const left = dispatcher.release()
+    if (left.length === 0) return
+    let taken = 0
+    tasks.add(() => {
+      const operation = left[taken]
+      taken += 1
+      if (operation !== undefined) dispatcher.serve(operation)
+      return taken >= left.length
+    })
+    await tasks.idle()
   }
 
   function unload(): Promise<void> {

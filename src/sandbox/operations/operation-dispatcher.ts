@@ -14,7 +14,7 @@ import { ownersView, type SandboxLimits } from '../limits.ts'
 import { perform } from './operations.ts'
 import type { Deliveries } from '../flow/deliveries.ts'
 import { createOpenConnections } from './open-connections.ts'
-import { createOpenCalls } from './outside-calls.ts'
+import { createOpenCalls } from './open-calls.ts'
 import { createStoredBytes } from './stored-bytes.ts'
 
 export interface OperationDispatcherSettings {
