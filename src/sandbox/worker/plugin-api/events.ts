@@ -17,7 +17,7 @@ import {
   textArgument,
 } from '../lua/arguments.ts'
 import { toBytes } from '../lua/text/bytes.ts'
-import { assertMessageSize, createListeners } from './listeners.ts'
+import { assertMessageSize, createListeners, createUnsubscribe } from './listeners.ts'
 import { createThrottle } from './throttle.ts'
 
 interface OutgoingEvent {
@@ -34,7 +34,7 @@ export interface PluginEvents {
 
 /** `plugin:emit`, `plugin:on` and `EventBus` (plugin API, section 6). */
 export function installEvents(context: PluginContext): PluginEvents {
-  const { runtime, entry, resources, peers, limits, foreignCallers } = context
+  const { runtime, entry, resources, limits, foreignCallers } = context
   const topics = createTopics(context.source.topics.root)
   const listeners = createListeners(limits.eventSubscriptions, (count, foreignCaller) =>
     limits.hasRoom('eventSubscriptions', count, foreignCaller),
@@ -109,16 +109,10 @@ export function installEvents(context: PluginContext): PluginEvents {
       context.send({ kind: 'subscribeEvent', name: event })
       if (hasWildcard(event, ':')) patterns.set(event, partPattern(event, ':'))
     }
-    const remove = (): void => {
+    return createUnsubscribe(context, `listener of '${event}'`, run, () => {
       if (!listener.remove()) return
       context.send({ kind: 'unsubscribeEvent', name: event })
       patterns.delete(event)
-    }
-    const forget = peers.whenGone(`listener of '${event}'`, run, remove)
-    return runtime.wrap('unsubscribe', () => {
-      forget?.()
-      remove()
-      return undefined
     })
   }
 

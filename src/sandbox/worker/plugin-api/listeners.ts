@@ -1,6 +1,7 @@
 import type { Json } from '../../../base/text/json.ts'
 import { approximateSize } from '../../../base/text/json-size.ts'
 import type { LuaFunction } from '../lua/lua-value.ts'
+import type { PluginContext } from '../plugin-context.ts'
 import { roomFor, type ForeignCaller } from '../limits/foreign-callers.ts'
 
 /** Bytes of one event or object, roughly: what is larger does not belong on a bus. */
@@ -10,6 +11,24 @@ export function assertMessageSize(data: Json | undefined): void {
   const size = approximateSize(data)
   if (size <= messageSizeLimit) return
   throw new Error(`the value is too large: about ${size} of at most ${messageSizeLimit} bytes`)
+}
+
+/**
+ * What Lua gets for a callback: a function that takes it back. It is taken back, too, when the plugin that it belongs to has
+ * ended. `remove`: may be called more than once.
+ */
+export function createUnsubscribe(
+  { peers, runtime }: Pick<PluginContext, 'peers' | 'runtime'>,
+  what: string,
+  callback: LuaFunction,
+  remove: () => void,
+): LuaFunction {
+  const forget = peers.whenGone(what, callback, remove)
+  return runtime.wrap('unsubscribe', () => {
+    forget?.()
+    remove()
+    return undefined
+  })
 }
 
 /** Callbacks by name, in the order in which they were added. */

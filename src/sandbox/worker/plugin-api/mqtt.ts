@@ -9,7 +9,7 @@ import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { deliveryOptions, functionArgument, isTable, textArgument, typeName } from '../lua/arguments.ts'
 import { toBytes } from '../lua/text/bytes.ts'
-import { messageSizeLimit } from './listeners.ts'
+import { createUnsubscribe, messageSizeLimit } from './listeners.ts'
 
 export interface PluginMqtt {
   deliver(subscription: number, topic: string, payload: Uint8Array): void
@@ -17,7 +17,7 @@ export interface PluginMqtt {
 
 /** `mqttPublish` and `mqttSubscribe` (plugin API, section 8). Topics are used as written. */
 export function installMqtt(context: PluginContext): PluginMqtt {
-  const { runtime, entry, resources, limits, source } = context
+  const { entry, resources, limits, source } = context
   const subscriptions = new Map<number, LuaFunction>()
   let lastSubscription = 0
 
@@ -66,14 +66,8 @@ export function installMqtt(context: PluginContext): PluginMqtt {
       throw new Error(refusalSentence(source.id, 'subscribe', pattern))
     }
     subscriptions.set(subscription, receive)
-    const remove = (): void => {
+    return createUnsubscribe(context, `subscriber of '${pattern}'`, receive, () => {
       if (subscriptions.delete(subscription)) context.send({ kind: 'unsubscribeTopic', subscription })
-    }
-    const forget = context.peers.whenGone(`subscriber of '${pattern}'`, receive, remove)
-    return runtime.wrap('unsubscribe', () => {
-      forget?.()
-      remove()
-      return undefined
     })
   })
 

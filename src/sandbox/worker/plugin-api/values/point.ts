@@ -12,7 +12,7 @@ import { type WaitingAccounts, WaitedTooLong } from '../../peers/waiting-account
 import type { PluginContext } from '../../plugin-context.ts'
 import { functionArgument, isTable, optionalText } from '../../lua/arguments.ts'
 import { toBytes } from '../../lua/text/bytes.ts'
-import { assertMessageSize, createListeners, type Listeners } from '../listeners.ts'
+import { assertMessageSize, createListeners, createUnsubscribe, type Listeners } from '../listeners.ts'
 
 export type PointKind = 'sensor' | 'control'
 
@@ -126,17 +126,11 @@ export class Point {
   }
 
   #listen(foreignCaller: ForeignCaller, callback: LuaValue): LuaFunction {
-    const { peers, runtime } = this.#context
     const run = functionArgument('onChange', 1, callback)
     this.#listeners ??= createListeners(changeListenerLimit)
     const listener = this.#listeners.add('OnChange', run, foreignCaller)
     const remove = (): void => void listener.remove()
-    const forget = peers.whenGone(`OnChange of '${this.#settings.id}'`, run, remove)
-    return runtime.wrap('unsubscribe', () => {
-      forget?.()
-      remove()
-      return undefined
-    })
+    return createUnsubscribe(this.#context, `OnChange of '${this.#settings.id}'`, run, remove)
   }
 
   *#write(...args: LuaValue[]): Steps<undefined> {
