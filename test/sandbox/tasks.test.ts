@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { creditLimit, flowCells } from '../../src/schema/worker/flow-cells.ts'
+import { creditLimit, flowCells } from '../../src/schema/worker/shared-cells.ts'
 import type { HttpRequest } from '../../src/schema/outside/outside.ts'
 import type { WorkerMessage } from '../../src/schema/worker/worker-protocol.ts'
 import { createInbox } from '../../src/sandbox/worker/inbox.ts'

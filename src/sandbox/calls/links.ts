@@ -1,5 +1,5 @@
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
-import { createLinkCells } from '../../schema/worker/link-cells.ts'
+import { createCells, linkCells } from '../../schema/worker/shared-cells.ts'
 import type { Peer } from './plugin-calls.ts'
 
 /** Links of one isolate to those that it calls, and likewise from those that call it. */
@@ -35,7 +35,7 @@ export function createLinks(): Links {
 
   function make(caller: Peer, callee: Peer): void {
     const { port1, port2 } = new MessageChannel()
-    const cells = createLinkCells()
+    const cells = createCells(linkCells)
     const post = (of: Peer, { isolate: peer, id: plugin, signal }: Peer, port: MessagePort): void =>
       of.post(
         { kind: 'link', isolate: of.isolate, peer, plugin, isCaller: of === caller, port, signal, cells },

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { messageOf } from '../../base/problem.ts'
 import { postToWorker } from '../../schema/worker/call-frames.ts'
-import { signalCells } from '../../schema/worker/signal-cells.ts'
+import { createCells, signalCells } from '../../schema/worker/shared-cells.ts'
 import type { UrgentMessage, WorkerSetup } from '../../schema/worker/worker-protocol.ts'
 import type { Answer } from '../../schema/worker/question.ts'
 
@@ -36,7 +36,7 @@ export interface PendingRequests {
 
 export function createPendingRequests(): PendingRequests {
   const { port1: port, port2: urgent } = new MessageChannel()
-  const signal = new SharedArrayBuffer(signalCells.count * Int32Array.BYTES_PER_ELEMENT)
+  const signal = createCells(signalCells)
   const cells = new Int32Array(signal)
   /** Questions whose answer is owed, and what wants to know when it is not wanted any more. */
   const open = new Map<number, () => void>()

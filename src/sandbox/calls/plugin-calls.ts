@@ -46,7 +46,7 @@ export interface Peer {
   /** Number of its worker. */
   worker: number
   post(message: UrgentMessage, transfer?: MessagePort[]): void
-  /** What its worker sleeps on (`signal-cells.ts`). */
+  /** What its worker sleeps on (`signalCells`). */
   signal: SharedArrayBuffer
   /** Its owner has limited what it may ask of the host, which counts it. */
   isLimited: boolean

@@ -1,4 +1,4 @@
-import { creditLimit, flowCells } from '../../schema/worker/flow-cells.ts'
+import { createCells, creditLimit, flowCells } from '../../schema/worker/shared-cells.ts'
 
 /** The host's end of the cells in which host and isolate hold each other back. */
 export interface Flow {
@@ -14,7 +14,7 @@ export interface Flow {
 }
 
 export function createFlow(deliveryBytes: number): Flow {
-  const buffer = new SharedArrayBuffer(flowCells.count * Int32Array.BYTES_PER_ELEMENT)
+  const buffer = createCells(flowCells)
   const cells = new Int32Array(buffer)
   Atomics.store(cells, flowCells.credit, creditLimit)
   let sent = 0

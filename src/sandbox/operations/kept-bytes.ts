@@ -1,7 +1,6 @@
 import { createByteRoom, type Sizes } from '../../schema/worker/byte-room.ts'
-import { exposureBytesLimit } from '../../schema/worker/exposure-size.ts'
+import { exposureBytesLimit, operationSize } from '../../schema/worker/operation-size.ts'
 import type { ValueKind } from '../../schema/worker/message-frames.ts'
-import { operationSize } from '../../schema/worker/operation-size.ts'
 import type { Operation } from '../../schema/worker/operation.ts'
 
 /** Bytes of which the host keeps a copy for one plugin: values of objects, sensors, controls, exposures. */

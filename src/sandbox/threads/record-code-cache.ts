@@ -8,6 +8,7 @@ import type {
   WorkerMessage,
   WorkerSetup,
 } from '../../schema/worker/worker-protocol.ts'
+import { createCells, signalCells } from '../../schema/worker/shared-cells.ts'
 import { packCodeCache } from './code-cache.ts'
 import { createFlow } from '../flow/flow.ts'
 import { defaultLimits, workerLimits } from '../limits.ts'
@@ -24,7 +25,7 @@ export async function recordCodeCache(program: Uint8Array): Promise<Uint8Array> 
   const script = new Script(Buffer.from(program).toString('latin1'))
   const run = script.runInThisContext() as (require: (name: string) => unknown) => void
   const urgent = new MessageChannel()
-  const setup: WorkerSetup = { urgent: urgent.port1, signal: new SharedArrayBuffer(4) }
+  const setup: WorkerSetup = { urgent: urgent.port1, signal: createCells(signalCells) }
   const said = new EventEmitter<{ message: [WorkerMessage] }>()
   const port = Object.assign(new EventEmitter<{ message: [HostMessage] }>(), {
     postMessage: (message: WorkerMessage) => said.emit('message', message),

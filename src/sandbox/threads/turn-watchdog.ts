@@ -1,5 +1,5 @@
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
-import { type TurnRules, turnCells } from '../../schema/worker/turn-cells.ts'
+import { createCells, type TurnRules, turnCells } from '../../schema/worker/shared-cells.ts'
 import type { SandboxLimits } from '../limits.ts'
 import type { ThreadTimes } from './thread-times.ts'
 
@@ -56,7 +56,7 @@ function since(before: Times, now: Times): { had: number; longest: number } {
  */
 export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog {
   const { clock, limits, threadTimes, hung } = settings
-  const buffer = new SharedArrayBuffer(turnCells.count * Int32Array.BYTES_PER_ELEMENT)
+  const buffer = createCells(turnCells)
   const cells = new Int32Array(buffer)
   const megabyte = 1024 * 1024
   let next: ScheduledCall | undefined

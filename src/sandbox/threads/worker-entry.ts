@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { buildDirectory } from '../../base/files/build-directory.ts'
 import { lazily } from '../../base/lazily.ts'
-import { turnCells } from '../../schema/worker/turn-cells.ts'
+import { turnCells } from '../../schema/worker/shared-cells.ts'
 import { unpackCodeCache } from './code-cache.ts'
 
 /** What a worker runs, in memory that all of them share. */

@@ -13,7 +13,7 @@ import {
 } from '../../schema/worker/worker-protocol.ts'
 import { type Question } from '../../schema/worker/question.ts'
 import { createHeartbeat } from './heartbeat.ts'
-import type { TurnRules } from '../../schema/worker/turn-cells.ts'
+import type { TurnRules } from '../../schema/worker/shared-cells.ts'
 import { IsolateError } from '../isolate.ts'
 import type { SandboxLimits } from '../limits.ts'
 import { createPendingRequests, type Reply } from '../calls/pending-requests.ts'

@@ -1,4 +1,4 @@
-import { flowCells } from '../../schema/worker/flow-cells.ts'
+import { flowCells } from '../../schema/worker/shared-cells.ts'
 import { createRetainedAccount, pluginRetainedLimits } from '../../schema/plugin/retained-account.ts'
 import type { HostMessage, WorkerMessage } from '../../schema/worker/worker-protocol.ts'
 import type { Operation } from '../../schema/worker/operation.ts'

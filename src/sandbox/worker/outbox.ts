@@ -1,4 +1,4 @@
-import { creditLimit, creditsFor, flowCells } from '../../schema/worker/flow-cells.ts'
+import { creditLimit, creditsFor, flowCells } from '../../schema/worker/shared-cells.ts'
 import { createFrameWriter, type FrameKind, type FrameWriter } from '../../schema/worker/message-frames.ts'
 import type { LogLine } from '../../schema/worker/log-line.ts'
 import type { WorkerMessage } from '../../schema/worker/worker-protocol.ts'

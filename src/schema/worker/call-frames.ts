@@ -1,5 +1,4 @@
 import type { MessagePort } from 'node:worker_threads'
-import type { LinkMessage } from './link-message.ts'
 import type { PluginCall, Reference, SerializedValues } from './plugin-call.ts'
 import type { UrgentMessage, WorkerMessage } from './worker-protocol.ts'
 import { type PluginOperation, pluginOperations, serializedReferenceLimit } from './plugin-call-limits.ts'
@@ -48,6 +47,20 @@ interface CallFrame {
   background?: boolean
   /** Full id of the plugin that calls. */
   caller?: string
+}
+
+/** What two workers say to each other on a link. */
+export interface LinkMessage {
+  /**
+   * `call`: with its arguments. `cancel`: nobody waits for the answer any more. `answer`: with the results. `failure`: the
+   * body is the message, as text. Any other is none that a link carries.
+   */
+  kind: 'call' | 'cancel' | 'answer' | 'failure' | 'question' | 'callAnswered'
+  /** The caller's number for the call. */
+  number: number
+  serialized: SerializedValues
+  operation?: PluginOperation
+  depth?: number
 }
 
 interface Port {

@@ -1,7 +1,7 @@
 import { approximateSize } from '../../base/text/json-size.ts'
 import type { Json } from '../../base/text/json.ts'
 import type { ConnectionTarget } from '../outside/connection.ts'
-import { exposureSize } from './exposure-size.ts'
+import type { Exposure } from '../plugin/exposure.ts'
 import type { HttpRequest } from '../outside/outside.ts'
 import type { SerializedValues } from './plugin-call.ts'
 import type { Operation } from './operation.ts'
@@ -42,4 +42,12 @@ export function keyValueSize(key: string, value: Json): number {
 
 export function serializedSize({ body, references }: SerializedValues): number {
   return body.byteLength + references.length * referenceSize
+}
+
+/** Bytes of all that one plugin exposes, without the values: Home Assistant is told of all of it in one message. */
+export const exposureBytesLimit = 1024 * 1024
+
+/** Bytes that a description takes of them, roughly. */
+export function exposureSize(id: string, exposure: Partial<Exposure>): number {
+  return id.length + approximateSize(exposure)
 }

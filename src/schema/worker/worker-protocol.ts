@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 import type { Json } from '../../base/text/json.ts'
 import { messageOf } from '../../base/problem.ts'
 import { readFromWorker } from './call-frames.ts'
-import { creditLimit } from './flow-cells.ts'
+import { creditLimit, type TurnRules } from './shared-cells.ts'
 import { HookOutcome, type HookRequest } from '../outside/hook.ts'
 import { createKindParser } from '../parsing/kind-parser.ts'
 import type { KeyValue } from './operation.ts'
@@ -15,7 +15,6 @@ import { PluginCallOutcome, Release, Uint32 } from './plugin-call.ts'
 import type { PluginLimits } from '../plugin/plugin-limits.ts'
 import { type Answer, Question } from './question.ts'
 import type { PluginTopicRights } from '../manifest/topic-rights.ts'
-import type { TurnRules } from './turn-cells.ts'
 import { AnyJson, Count } from './worker-fields.ts'
 
 /**
@@ -167,7 +166,7 @@ export type HostMessage =
       limits: WorkerLimits
       /** Bytes that the worker may have outside its heap, most of them Lua strings. */
       outsideBytes: number
-      /** See `flow-cells.ts`. */
+      /** See `flowCells`. */
       flow: SharedArrayBuffer
     }
   /** Events, messages, and what comes of connections, as frames. */
@@ -219,7 +218,7 @@ export interface LinkSetup {
   port: MessagePort
   /** What the other worker sleeps on. */
   signal: SharedArrayBuffer
-  /** See `link-cells.ts`. */
+  /** See `linkCells`. */
   cells: SharedArrayBuffer
 }
 
@@ -227,7 +226,7 @@ export interface LinkSetup {
 export interface WorkerSetup {
   /** Carries `UrgentMessage`s. */
   urgent: MessagePort
-  /** See `signal-cells.ts`. */
+  /** See `signalCells`. */
   signal: SharedArrayBuffer
   /** Only in a worker that isolates share. */
   turns?: TurnRules

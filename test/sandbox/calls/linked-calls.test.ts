@@ -2,11 +2,9 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test, type TestContext } from 'node:test'
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import { postToLink, readFromLink } from '../../../src/schema/worker/call-frames.ts'
-import { createLinkCells, linkCells } from '../../../src/schema/worker/link-cells.ts'
-import type { LinkMessage } from '../../../src/schema/worker/link-message.ts'
+import { type LinkMessage, postToLink, readFromLink } from '../../../src/schema/worker/call-frames.ts'
+import { createCells, linkCells, signalCells } from '../../../src/schema/worker/shared-cells.ts'
 import type { PluginCall, Reference } from '../../../src/schema/worker/plugin-call.ts'
-import { signalCells } from '../../../src/schema/worker/signal-cells.ts'
 import { createLinkedCalls } from '../../../src/sandbox/worker/calls/linked-calls.ts'
 import type { ReceivedCall } from '../../../src/sandbox/worker/calls/local-calls.ts'
 import { withStage } from '../plugins-stage.ts'
@@ -22,8 +20,8 @@ function stage(context: TestContext, isCaller: boolean) {
     port1.close()
     other.close()
   })
-  const cells = createLinkCells()
-  const signal = new SharedArrayBuffer(signalCells.count * Int32Array.BYTES_PER_ELEMENT)
+  const cells = createCells(linkCells)
+  const signal = createCells(signalCells)
   const did: unknown[] = []
   const received: ReceivedCall[] = []
   let number = 100

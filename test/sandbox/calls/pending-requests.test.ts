@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createPendingRequests } from '../../../src/sandbox/calls/pending-requests.ts'
-import { signalCells } from '../../../src/schema/worker/signal-cells.ts'
+import { signalCells } from '../../../src/schema/worker/shared-cells.ts'
 import { NoAnswer } from '../../../src/sandbox/worker/questions/pending-questions.ts'
 import { createQuestionChannel } from '../../../src/sandbox/worker/questions/question-channel.ts'
 

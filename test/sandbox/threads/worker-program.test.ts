@@ -14,7 +14,7 @@ import {
   type WorkerProgram,
   workerProgram,
 } from '../../../src/sandbox/threads/worker-entry.ts'
-import { turnCells, type TurnRules } from '../../../src/schema/worker/turn-cells.ts'
+import { turnCells, type TurnRules } from '../../../src/schema/worker/shared-cells.ts'
 import type { WorkerSetup } from '../../../src/schema/worker/worker-protocol.ts'
 
 /** The first message of a worker that runs this program. */

@@ -1,7 +1,6 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
-import { postToLink, readFromLink } from '../../../schema/worker/call-frames.ts'
-import type { LinkMessage } from '../../../schema/worker/link-message.ts'
-import { signalCells } from '../../../schema/worker/signal-cells.ts'
+import { type LinkMessage, postToLink, readFromLink } from '../../../schema/worker/call-frames.ts'
+import { signalCells } from '../../../schema/worker/shared-cells.ts'
 import type { LinkSetup } from '../../../schema/worker/worker-protocol.ts'
 
 /** This worker's end of a link to another worker. */

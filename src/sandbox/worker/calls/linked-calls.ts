@@ -1,6 +1,6 @@
 import { cutText } from '../../../base/text/cut-text.ts'
-import { linkCells } from '../../../schema/worker/link-cells.ts'
-import type { LinkMessage } from '../../../schema/worker/link-message.ts'
+import { linkCells } from '../../../schema/worker/shared-cells.ts'
+import type { LinkMessage } from '../../../schema/worker/call-frames.ts'
 import type { PluginCallOutcome, Reference, SerializedValues } from '../../../schema/worker/plugin-call.ts'
 import { callDepthLimit, instanceHandle } from '../../../schema/worker/plugin-call-limits.ts'
 import type { Question } from '../../../schema/worker/question.ts'

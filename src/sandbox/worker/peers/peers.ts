@@ -1,6 +1,6 @@
 import { lazily } from '../../../base/lazily.ts'
 import type { Redactor } from '../../../base/log/redaction.ts'
-import { flowCells } from '../../../schema/worker/flow-cells.ts'
+import { flowCells } from '../../../schema/worker/shared-cells.ts'
 import type { PluginCallOutcome, Reference, SerializedValues } from '../../../schema/worker/plugin-call.ts'
 import { callDepthLimit, type PluginOperation } from '../../../schema/worker/plugin-call-limits.ts'
 import type { LoadSource, WorkerMessage } from '../../../schema/worker/worker-protocol.ts'

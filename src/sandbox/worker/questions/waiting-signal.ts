@@ -1,7 +1,7 @@
-import { signalCells } from '../../../schema/worker/signal-cells.ts'
+import { signalCells } from '../../../schema/worker/shared-cells.ts'
 import { createSpinWait } from './spin-wait.ts'
 
-/** What a worker that waits for an answer sleeps on, and by which the host knows that it waits (`signal-cells.ts`). */
+/** What a worker that waits for an answer sleeps on, and by which the host knows that it waits (`signalCells`). */
 export interface WaitingSignal {
   /** To be asked before looking at what has come: what comes after that ends the sleep. */
   seen(): number

@@ -1,4 +1,4 @@
-import { type TurnRules, turnCells } from '../../../schema/worker/turn-cells.ts'
+import { type TurnRules, turnCells } from '../../../schema/worker/shared-cells.ts'
 
 /** What an isolate takes too much of. */
 export type Excess = 'time' | 'memory'

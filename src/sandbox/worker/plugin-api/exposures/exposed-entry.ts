@@ -1,5 +1,5 @@
 import type { Exposure } from '../../../../schema/plugin/exposure.ts'
-import { exposureBytesLimit } from '../../../../schema/worker/exposure-size.ts'
+import { exposureBytesLimit } from '../../../../schema/worker/operation-size.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import type { PluginContext } from '../../plugin-context.ts'
