@@ -8,7 +8,7 @@ export interface TurnWatchdog {
   /** For the worker. */
   readonly rules: TurnRules
   /** Whom the end of the worker is to be put down to; undefined when nobody has run. */
-  culprit(kind: 'hang' | 'memory' | 'other'): number | undefined
+  culprit(kind: 'memory' | 'other'): number | undefined
   start(): void
   stop(): void
 }

@@ -55,6 +55,10 @@ export function functionArgument(method: string, position: number, value: LuaVal
   return value
 }
 
+export function optionalFunction(method: string, position: number, value: LuaValue): LuaFunction | undefined {
+  return value === undefined ? undefined : functionArgument(method, position, value)
+}
+
 export function tableArgument(method: string, position: number, value: LuaValue): LuaTable {
   if (!isTable(value)) throw wrongArgument(method, position, 'table', value)
   return value

@@ -14,7 +14,7 @@ import type { Frame } from '../../../../schema/worker/message-frames.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { CallerAwareFunction, CallerAwareSteps, ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { functionArgument, isTable } from '../../lua/arguments.ts'
+import { isTable, optionalFunction } from '../../lua/arguments.ts'
 import { toBytes, toUnicode } from '../../lua/text/bytes.ts'
 import { createConnectionHandlers } from './connection-handlers.ts'
 import type { StreamPosition } from './event-stream-reader.ts'
@@ -228,7 +228,7 @@ export function createConnectionObject(
     addHandler(name, first) {
       handlers.set(name, first)
       object.addMethod(name, (_foreignCaller, run) => {
-        handlers.set(name, run === undefined ? undefined : functionArgument(name, 1, run))
+        handlers.set(name, optionalFunction(name, 1, run))
         return undefined
       })
     },

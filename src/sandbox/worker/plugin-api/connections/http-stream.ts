@@ -3,7 +3,7 @@ import type { HttpStreamTarget } from '../../../../schema/outside/connection.ts'
 import type { LuaTable } from '../../lua/lua-value.ts'
 import type { ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { functionArgument, option, tableArgument } from '../../lua/arguments.ts'
+import { option, optionalFunction, tableArgument } from '../../lua/arguments.ts'
 import { readHttpOptions } from '../http/http-options.ts'
 import type { ConnectionObject, ReceivedStream } from './connection-object.ts'
 import type { ConnectionObjects } from './connection-objects.ts'
@@ -19,10 +19,7 @@ export function installHttpStreams(context: PluginContext, connections: Connecti
   context.addCallerAwareMethod('httpStream', (foreignCaller, given, callbacks) => {
     const options = tableArgument('httpStream', 1, given)
     const table = callbacks === undefined ? undefined : tableArgument('httpStream', 2, callbacks)
-    const first = handlers.map((name) => {
-      const run = option(table, name)
-      return run === undefined ? undefined : functionArgument(name, 1, run)
-    })
+    const first = handlers.map((name) => optionalFunction(name, 1, option(table, name)))
     const position: StreamPosition = { lastEventId: '', wait: 0 }
     const stream: ConnectionObject = connections.open({
       ...{ method: 'httpStream', resource: 'sockets', foreignCaller },

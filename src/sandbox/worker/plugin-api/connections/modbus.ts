@@ -5,9 +5,9 @@ import { fits, textLimits } from '../../../../schema/parsing/text-limits.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import {
-  functionArgument,
   isTable,
   listOf,
+  optionalFunction,
   optionalNumber,
   optionalText,
   tableArgument,
@@ -49,7 +49,7 @@ export function installModbus(context: PluginContext): void {
 
   function start(name: string, options: LuaValue, callback: LuaValue, fc?: number): boolean {
     const wanted = tableArgument(`Modbus.${name}`, 1, options)
-    const run = callback === undefined ? undefined : functionArgument(`Modbus.${name}`, 2, callback)
+    const run = optionalFunction(`Modbus.${name}`, 2, callback)
     counts.requests += 1
     const heard: Parameters<typeof calls.start>[1] = (reply) => {
       if (reply.service === 'modbus') settle(name, run, reply.answer)

@@ -15,22 +15,16 @@ const descriptionLimit = 1_000
 /** Statuses that have no body. */
 const bodiless = new Set([204, 205, 304])
 
-/** What a plugin is told of a request; `table` is the first argument of its callback, `err` the second. */
-export interface AnswerTable {
-  table: LuaTable
-  err: string | undefined
-}
-
 interface Verdict {
   json?: LuaValue
   err?: string
   errCode?: string
 }
 
-/** Makes the tables in which plugins get their answers. */
+/** Makes the tables in which plugins get their answers: the first argument of a callback, whose `err` is the second. */
 export function createAnswerTables(
   context: PluginContext,
-): (answer: HttpAnswer, method: string, mode: JsonMode, foreignCaller?: ForeignCaller) => Steps<AnswerTable> {
+): (answer: HttpAnswer, method: string, mode: JsonMode, foreignCaller?: ForeignCaller) => Steps<LuaTable> {
   const { runtime } = context
   const headerTable = createHeaderTables(context)
 
@@ -83,7 +77,7 @@ export function createAnswerTables(
     table.set('json', json)
     if (err !== undefined) table.set('err', toBytes(err))
     if (errCode !== undefined) table.set('errCode', toBytes(errCode))
-    return { table, err }
+    return table
   }
 }
 

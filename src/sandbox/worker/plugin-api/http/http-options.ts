@@ -140,7 +140,6 @@ interface Content {
 
 function readContent(context: PluginContext, options: LuaTable): Content | undefined {
   const [json, form, body] = [options.get('json'), options.get('form'), options.get('body')]
-  const budget = context.byteBudget()
   if (json !== undefined) {
     const value = context.toJson(json)
     if (value === undefined) throw new Error(`a ${typeName(json)} cannot be sent as JSON`)
@@ -159,7 +158,7 @@ function readContent(context: PluginContext, options: LuaTable): Content | undef
   if (typeof body === 'object' && !(body instanceof Uint8Array)) {
     throw new Error(`the body must be a string, not a ${typeName(body)}; json = … sends a table`)
   }
-  return { bytes: rawText(context, body, budget) }
+  return { bytes: rawText(context, body, context.byteBudget()) }
 }
 
 /** A URL for the log: values of parameters that are called like a secret are hidden. */

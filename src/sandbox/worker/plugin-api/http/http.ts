@@ -7,7 +7,7 @@ import type { ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { maskValue } from '../../../../base/log/redaction.ts'
 import { isSecretFieldName } from '../../../../base/log/secret-names.ts'
-import { functionArgument, isTable, optionalText, tableArgument, textArgument } from '../../lua/arguments.ts'
+import { isTable, optionalFunction, optionalText, tableArgument, textArgument } from '../../lua/arguments.ts'
 import { toBytes } from '../../lua/text/bytes.ts'
 import { createAnswerTables } from './http-answer.ts'
 import { type HttpOptions, readHttpOptions, withoutSecrets } from './http-options.ts'
@@ -39,19 +39,19 @@ export function installHttp(context: PluginContext): void {
     options: LuaTable,
     callback: LuaFunction | undefined,
     foreignCaller: ForeignCaller,
-    told: (table: LuaTable, err: string | undefined) => LuaValue[],
+    told: (table: LuaTable) => LuaValue[],
   ): void {
     let read: HttpOptions | undefined
     function* settle(answer: HttpAnswer): Steps<void> {
       if (read !== undefined) writeLine(read, answer)
       if (callback === undefined) return
-      const { table, err } = yield* toTable(
+      const table = yield* toTable(
         answer,
         read?.request.method ?? '',
         read?.parseJson ?? 'never',
         foreignCaller,
       )
-      yield* entry.report(`callback of ${name}`, callback, ...told(table, err))
+      yield* entry.report(`callback of ${name}`, callback, ...told(table))
     }
     const heard: Parameters<typeof calls.start>[1] = (reply) => {
       if (reply.service === 'http') entry.start(settle(reply.answer))
@@ -69,11 +69,8 @@ export function installHttp(context: PluginContext): void {
   }
 
   context.addCallerAwareMethod('httpRequest', (foreignCaller, options, callback) => {
-    const run = optionalCallback('httpRequest', 2, callback)
-    start('httpRequest', optionsOf('httpRequest', options), run, foreignCaller, (table, err) => [
-      table,
-      err === undefined ? undefined : toBytes(err),
-    ])
+    const run = optionalFunction('httpRequest', 2, callback)
+    start('httpRequest', optionsOf('httpRequest', options), run, foreignCaller, withError)
     return true
   })
 
@@ -84,10 +81,8 @@ export function installHttp(context: PluginContext): void {
     callback: LuaFunction | undefined,
     foreignCaller: ForeignCaller,
   ): void {
-    start(name, options, callback, foreignCaller, (table, err) => {
-      const code = optionalText(table.get('errCode'))
-      if (err === undefined || code?.startsWith('http_') !== true)
-        return [table, err === undefined ? undefined : toBytes(err)]
+    start(name, options, callback, foreignCaller, (table) => {
+      if (optionalText(table.get('errCode'))?.startsWith('http_') !== true) return withError(table)
       table.set('err', undefined)
       table.set('errCode', undefined)
       return [table]
@@ -96,14 +91,14 @@ export function installHttp(context: PluginContext): void {
 
   context.addCallerAwareMethod('httpGet', (foreignCaller, url, callback) => {
     textArgument('httpGet', 1, url, textLimits.url)
-    older('httpGet', tableOf({ url }), optionalCallback('httpGet', 2, callback), foreignCaller)
+    older('httpGet', tableOf({ url }), optionalFunction('httpGet', 2, callback), foreignCaller)
     return true
   })
   context.addCallerAwareMethod('httpPost', (foreignCaller, url, data, callback) => {
     textArgument('httpPost', 1, url, textLimits.url)
     const content = isTable(data) ? { json: data } : { body: data }
     const options = tableOf({ url, method: toBytes('POST'), ...content })
-    older('httpPost', options, optionalCallback('httpPost', 3, callback), foreignCaller)
+    older('httpPost', options, optionalFunction('httpPost', 3, callback), foreignCaller)
     return true
   })
 
@@ -119,6 +114,4 @@ export function installHttp(context: PluginContext): void {
   }
 }
 
-function optionalCallback(name: string, position: number, callback: LuaValue): LuaFunction | undefined {
-  return callback === undefined ? undefined : functionArgument(name, position, callback)
-}
+const withError = (table: LuaTable): LuaValue[] => [table, table.get('err')]

@@ -1,19 +1,15 @@
 import { textLimits } from '../../../../schema/parsing/text-limits.ts'
 import type { LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
+import { rawText } from './headers.ts'
 import { percentEncode } from '../../formats/percent-encoding.ts'
 import { isTable, textArgument } from '../../lua/arguments.ts'
 import { toBytes, toUnicode } from '../../lua/text/bytes.ts'
 
 /** `plugin:url`, `plugin:basicAuth`, `plugin:bearerAuth` (plugin API, section 4). */
 export function installWebHelpers(context: PluginContext): void {
-  const { runtime } = context
-  const raw = (value: LuaValue, budget = context.byteBudget()): Uint8Array => {
-    const bytes =
-      value instanceof Uint8Array ? value : toBytes(value === undefined ? '' : runtime.toText(value))
-    budget.spend(bytes.byteLength)
-    return bytes
-  }
+  const raw = (value: LuaValue, budget = context.byteBudget()): Uint8Array =>
+    rawText(context, value ?? new Uint8Array(), budget)
 
   context.addMethod('url', (base, parameters) => {
     const address = textArgument('url', 1, base, textLimits.url)
