@@ -129,9 +129,9 @@ const allowedInside: Record<string, Record<string, string[]>> = {
     'sandbox.ts': ['isolate.ts', 'limits.ts', 'flow', 'calls', 'threads', 'isolates'],
   },
   worker: {
-    memory: [],
+    'heap.ts': [],
     budgets: [],
-    lua: ['memory', 'budgets'],
+    lua: ['heap.ts', 'budgets'],
     'plugin-log.ts': ['lua'],
     limits: ['lua'],
     scheduling: ['budgets', 'lua'],
@@ -166,7 +166,7 @@ const allowedInside: Record<string, Record<string, string[]>> = {
       ...['plugin-context.ts', 'plugin-api', 'inbox.ts', 'outbox.ts', 'deliveries.ts', 'plugin-start.ts'],
       'isolate-messages.ts',
     ],
-    'main.ts': ['memory', 'lua', 'scheduling', 'questions', 'isolate.ts'],
+    'main.ts': ['heap.ts', 'lua', 'scheduling', 'questions', 'isolate.ts'],
   },
   lifecycle: {
     permissions: [],

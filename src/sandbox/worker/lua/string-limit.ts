@@ -1,5 +1,4 @@
-import { collectGarbage } from '../memory/collect-garbage.ts'
-import { heapStatistics } from '../memory/heap-statistics.ts'
+import { collectGarbage, heapStatistics } from '../heap.ts'
 import { toBytes } from './text/bytes.ts'
 import { debugging, watchStrings } from './engine/engine.ts'
 import type { LuaState } from './engine/fengari-types.ts'

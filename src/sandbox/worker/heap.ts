@@ -1,4 +1,8 @@
-import { lazily } from '../../../base/lazily.ts'
+import type { HeapInfo } from 'node:v8'
+import { lazily } from '../../base/lazily.ts'
+
+/** Loaded with the first look, seconds after the start: it takes a worker as long as a small plugin. */
+const v8 = lazily(() => globalThis.process.getBuiltinModule('node:v8'))
 
 /**
  * Collects all garbage of this worker, in some tens of milliseconds. V8 has a function for it under a flag only, and
@@ -6,7 +10,7 @@ import { lazily } from '../../../base/lazily.ts'
  * moment, and a worker that starts in it compiles its program itself.
  */
 const collector = lazily(() => {
-  const { setFlagsFromString } = globalThis.process.getBuiltinModule('node:v8')
+  const { setFlagsFromString } = v8()
   const { runInNewContext } = globalThis.process.getBuiltinModule('node:vm')
   // Flags are the whole process's: another worker that starts just now may take this one back before it is seen.
   for (;;) {
@@ -29,3 +33,5 @@ export function collectGarbage(): void {
 
 /** What is allocated just before a collection may keep the system from getting back what it frees. */
 export const prepareGarbageCollection = (): void => void collector()
+
+export const heapStatistics = (): HeapInfo => v8().getHeapStatistics()
