@@ -84,6 +84,13 @@ export function createPluginCalls(): PluginCalls {
     callee.post({ kind: 'cancelCall', isolate: callee.isolate, call })
   }
 
+  /** Writes down that these are handed over; false when one of them is not there to be: then they reach nobody. */
+  function pass(from: number, to: number, references: readonly Reference[]): boolean {
+    const isEntitled = ledger.transfer(from, to, references)
+    if (!isEntitled) ledger.discard(from, references)
+    return isEntitled
+  }
+
   return {
     join(peer) {
       peers.set(peer.isolate, peer)
@@ -129,12 +136,8 @@ export function createPluginCalls(): PluginCalls {
     },
     call(caller, { owner, handle, operation, depth, serialized }, reply) {
       const callee = peers.get(owner)
-      // The question may have had to wait on its way here.
-      if (!reply.isWanted()) {
-        ledger.discard(caller, serialized.references)
-        return
-      }
-      if (callee === undefined) {
+      // The question may have had to wait on its way here; then nobody hears the reply.
+      if (callee === undefined || !reply.isWanted()) {
         ledger.discard(caller, serialized.references)
         reply.fail('plugin not running', owner)
         return
@@ -173,12 +176,8 @@ export function createPluginCalls(): PluginCalls {
       if (cancelled || caller === undefined) {
         if (outcome.ok) ledger.discard(isolate, outcome.serialized.references)
       } else if (!outcome.ok) reply.fail(`${callee.id}: ${outcome.message}`)
-      else if (ledger.transfer(isolate, caller.isolate, outcome.serialized.references))
-        reply.succeed(outcome.serialized)
-      else {
-        ledger.discard(isolate, outcome.serialized.references)
-        reply.fail(`${callee.id} handed over what it has not got`)
-      }
+      else if (pass(isolate, caller.isolate, outcome.serialized.references)) reply.succeed(outcome.serialized)
+      else reply.fail(`${callee.id} handed over what it has not got`)
     },
     answeredOnLink(from, to, number, outcome) {
       const caller = peers.get(to)
@@ -191,11 +190,8 @@ export function createPluginCalls(): PluginCalls {
         caller.post({ kind: 'linkedAnswer', isolate: to, peer: from, number, outcome: given })
       const callee = peers.get(from)?.id ?? ''
       if (!outcome.ok) answer({ ok: false, message: `${callee}: ${outcome.message}` })
-      else if (ledger.transfer(from, to, references)) answer(outcome)
-      else {
-        ledger.discard(from, references)
-        answer({ ok: false, message: `${callee} handed over what it has not got` })
-      }
+      else if (pass(from, to, references)) answer(outcome)
+      else answer({ ok: false, message: `${callee} handed over what it has not got` })
     },
     handOver(from, to, references, reply) {
       if (peers.has(to) && ledger.transfer(from, to, references)) reply.succeed(undefined)
