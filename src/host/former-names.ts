@@ -1,4 +1,5 @@
-import { type Clock, withDeadline } from '../base/time/clock.ts'
+import type { Clock } from '../base/time/clock.ts'
+import { waitAtMost } from '../base/time/wait.ts'
 import type { Logger } from '../base/log/log.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Bus, BusMessage } from '../bus/bus.ts'
@@ -192,7 +193,7 @@ export function createFormerNames(settings: FormerNamesSettings): FormerNames {
       stopListening = bus.onReconnect(begin)
       if (!bus.connected) return
       begin()
-      await withDeadline(clock, patience, running, () => new Error('late')).catch(() => undefined)
+      await waitAtMost(clock, patience, running)
       await sayFarewell()
     },
     async settle() {

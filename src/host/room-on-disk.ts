@@ -1,4 +1,5 @@
 import type { Clock } from '../base/time/clock.ts'
+import { pause } from '../base/time/wait.ts'
 import { systemErrorCode } from '../base/problem.ts'
 import { roomDelay } from '../base/files/room-delays.ts'
 
@@ -29,20 +30,8 @@ export async function whenThereIsRoom<T>(task: () => Promise<T>, patience: Patie
     } catch (error) {
       if (!isDiskFull(error) || interrupted()) throw error
       full(error)
-      await pause(clock, interrupt, roomDelay(attempt))
+      await pause(clock, roomDelay(attempt), interrupt)
       if (interrupted()) throw error
     }
   }
-}
-
-function pause(clock: Clock, interrupt: AbortSignal | undefined, delay: number): Promise<void> {
-  return new Promise((resolve) => {
-    const end = (): void => {
-      call.cancel()
-      interrupt?.removeEventListener('abort', end)
-      resolve()
-    }
-    const call = clock.schedule(delay, end)
-    interrupt?.addEventListener('abort', end)
-  })
 }

@@ -3,7 +3,8 @@ import {
   clientNetwork,
   createClientAddresses,
 } from '../../base/network/client-address.ts'
-import { type Clock, withDeadline } from '../../base/time/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
+import { waitAtMost } from '../../base/time/wait.ts'
 import type { ConnectionLimits } from '../../base/network/connections.ts'
 import type { FileSystem } from '../../base/files/file-system.ts'
 import { createGuessLimit, type GuessLimit } from '../../base/network/guess-limit.ts'
@@ -164,7 +165,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     await starting?.catch(() => undefined)
     if (listeners.isOpen) {
       const farewell = say(topics.status, 'offline')
-      await withDeadline(clock, farewellTimeout, farewell, () => new Error('late')).catch(() => undefined)
+      await waitAtMost(clock, farewellTimeout, farewell)
     }
     await listeners.close(() => new Promise<void>((resolve) => broker.close(resolve)))
     await store.destroy()

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { IConnackPacket, MqttClient } from 'mqtt'
-import { type Clock, withDeadline } from '../../base/time/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
+import { waitAtMost } from '../../base/time/wait.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { Problem } from '../../base/problem.ts'
 import {
@@ -180,7 +181,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     connection.renew()
     // Where there is to be no connection now, nobody waits for one.
     if (session !== undefined && session.clientId() === undefined) return
-    await withDeadline(clock, startTimeout, attempted, () => new Error('late')).catch(() => undefined)
+    await waitAtMost(clock, startTimeout, attempted)
   }
 
   async function closeAll(): Promise<void> {
@@ -194,9 +195,9 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
         const payload = Buffer.from('offline')
         queue.push({ topic: statusTopic, payload, qos: 1, retain: true }, resolve)
       })
-      await withDeadline(clock, farewellTimeout, said, () => new Error('late')).catch(() => undefined)
+      await waitAtMost(clock, farewellTimeout, said)
       const gone = last.endAsync(false)
-      await withDeadline(clock, farewellTimeout, gone, () => new Error('late')).catch(() => undefined)
+      await waitAtMost(clock, farewellTimeout, gone)
     }
     connection.close()
     subscriptions.close()

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '../../base/time/clock.ts'
+import { pause } from '../../base/time/wait.ts'
 import type { Integrity } from '../../schema/journal/journal-event.ts'
 import { retrying } from '../store/retrying.ts'
 import { StoreRefusedError } from '../store/store-errors.ts'
@@ -78,7 +79,7 @@ export function createFleetFiles(settings: {
       // Somebody else was first: who collected it, or who puts the same.
       if ('seq' in written) return
       // Two that write the same at once are not to hinder each other for ever.
-      await new Promise<void>((resolve) => clock.schedule(Math.random() * tries * contention, resolve))
+      await pause(clock, Math.random() * tries * contention)
     }
   }
 

@@ -25,7 +25,6 @@ export interface Copy {
   reach(seq: number, end: number): Promise<void>
   /** Looks out for an event. */
   expect(id: string): { event(): JournalEvent | undefined; forget(): void }
-  wait(milliseconds: number): Promise<void>
   /** The journal cannot be followed any further. Answers the error, for throwing. */
   fail(error: Error): Error
   idle(): Promise<void>
@@ -238,10 +237,6 @@ export function createCopy(settings: CopySettings): Copy {
       expected.set(id, undefined)
       return { event: () => expected.get(id), forget: () => void expected.delete(id) }
     },
-    wait: (milliseconds) =>
-      new Promise((resolve) => {
-        clock.schedule(milliseconds, resolve)
-      }),
     async idle() {
       await draining
     },

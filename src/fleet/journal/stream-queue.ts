@@ -1,4 +1,5 @@
 import type { Clock } from '../../base/time/clock.ts'
+import { pause } from '../../base/time/wait.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { createKeyedMutex } from '../../base/mutex.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
@@ -66,7 +67,7 @@ function throwBegun(error: unknown): never {
 
 /** Milliseconds until an append whose fate is not known is given up, and between two tries. */
 const patience = 5_000
-const pause = 100
+const pauseTime = 100
 
 export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQueueParts): StreamQueue {
   const { fleet, stream, clock, vault, recall } = settings
@@ -152,7 +153,7 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
           if (error instanceof StoreFullError && !isInDoubt) throw error
           isInDoubt = true
           if (clock.monotonic() >= end || settings.givenUp?.aborted === true) throw begunOf(error)
-          await copy.wait(pause)
+          await pause(clock, pauseTime)
         }
       }
     } finally {

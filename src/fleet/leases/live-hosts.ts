@@ -1,5 +1,6 @@
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { Clock } from '../../base/time/clock.ts'
+import { pause } from '../../base/time/wait.ts'
 import { retrying } from '../store/retrying.ts'
 import { StoreMissingError } from '../store/store-errors.ts'
 import { openStoreStream, type StoreStream } from '../store/store-stream.ts'
@@ -33,7 +34,7 @@ export async function liveHosts(connection: NatsConnection, fleet: string, clock
   }
   const before = await retrying(clock, revisions)
   if (before.size === 0) return []
-  await new Promise<void>((resolve) => clock.schedule(leaseTiming.takeOverAfter, resolve))
+  await pause(clock, leaseTiming.takeOverAfter)
   const after = await retrying(clock, revisions)
   return [...after].filter(([host, revision]) => revision !== before.get(host)).map(([host]) => host)
 }

@@ -1,9 +1,10 @@
 import type { Clock } from '../../base/time/clock.ts'
+import { pause } from '../../base/time/wait.ts'
 import { StoreUnreachableError } from './store-errors.ts'
 
 /** Milliseconds until something that the store does not answer is given up, and between two tries. */
 const patience = 5_000
-const pause = 100
+const pauseTime = 100
 
 /** Tries again what the store has not answered. Only for what may be done more than once. */
 export async function retrying<T>(clock: Clock, task: () => Promise<T>): Promise<T> {
@@ -12,7 +13,7 @@ export async function retrying<T>(clock: Clock, task: () => Promise<T>): Promise
       return await task()
     } catch (error) {
       if (!(error instanceof StoreUnreachableError) || clock.monotonic() >= end) throw error
-      await new Promise<void>((resolve) => clock.schedule(pause, resolve))
+      await pause(clock, pauseTime)
     }
   }
 }

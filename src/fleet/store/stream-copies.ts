@@ -6,6 +6,7 @@ import {
 } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { systemClock } from '../../base/time/clock.ts'
+import { pause } from '../../base/time/wait.ts'
 import { StoreUnreachableError } from './store-errors.ts'
 
 /** How many copies the servers of the store keep of a stream: three where there are three of them. */
@@ -58,7 +59,7 @@ export async function createStream(
       if (!(error instanceof JetStreamApiError) || !tooFewServers.has(error.code)) throw error
       if (systemClock.monotonic() >= end) return create(1)
     }
-    await pause()
+    await pause(systemClock, pauseTime)
   }
 }
 
@@ -79,7 +80,7 @@ export async function withCopies(of: StreamManager, existing: StreamInfo): Promi
 async function whenCopied(of: StreamManager, before: StreamInfo): Promise<StreamInfo> {
   let latest = before
   for (const end = endOfPatience(of.connection); systemClock.monotonic() < end;) {
-    await pause()
+    await pause(systemClock, pauseTime)
     // While there are more servers to ask, none of them is the leader for a moment.
     latest = (await streamInfo(of).catch(() => undefined)) ?? latest
     const { replicas = [] } = latest.cluster ?? {}
@@ -91,8 +92,4 @@ async function whenCopied(of: StreamManager, before: StreamInfo): Promise<Stream
 /** A server by itself has nobody to wait for. */
 function endOfPatience(connection: NatsConnection): number {
   return isClustered(connection) ? systemClock.monotonic() + patience : -Infinity
-}
-
-function pause(): Promise<void> {
-  return new Promise((resolve) => systemClock.schedule(pauseTime, resolve))
 }

@@ -1,4 +1,5 @@
-import { type Clock, withDeadline } from '../../../base/time/clock.ts'
+import type { Clock } from '../../../base/time/clock.ts'
+import { waitAtMost } from '../../../base/time/wait.ts'
 import type { LeaseKeeper } from '../../../fleet/leases/lease-keeper.ts'
 import { candidatesOf } from '../../../fleet/leases/views.ts'
 import { holderOf, hostsFor } from '../placement/holders.ts'
@@ -73,7 +74,7 @@ export function createLastWord(parts: {
       for (const plugin of left) abandoned.add(plugin)
       whereabouts.end(left, isLast)
       // Without the broker there is nobody to tell.
-      await withDeadline(clock, brokerPatience, abandon(left), () => new Error('late')).catch(() => undefined)
+      await waitAtMost(clock, brokerPatience, abandon(left))
     },
     isAbout: (plugin) => abandoned.has(plugin),
   }

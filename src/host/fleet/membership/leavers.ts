@@ -1,4 +1,5 @@
-import { type Clock, withDeadline } from '../../../base/time/clock.ts'
+import type { Clock } from '../../../base/time/clock.ts'
+import { waitAtMost } from '../../../base/time/wait.ts'
 import type { StoreConnection } from '../../../fleet/store/connect-store.ts'
 import { isConnected } from '../../../fleet/store/keep-nothing.ts'
 
@@ -40,7 +41,7 @@ export function createLeavers(parts: {
     async tell(session) {
       if (!isConnected(connection)) return
       connection.publish(subject, `${host} ${session}`)
-      await withDeadline(clock, patience, connection.flush(), () => new Error('late')).catch(() => undefined)
+      await waitAtMost(clock, patience, connection.flush())
     },
     has: (other, session) => sessions.get(other) === session,
     before: () => before ?? sessions,

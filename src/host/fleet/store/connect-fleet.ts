@@ -1,4 +1,5 @@
 import type { Clock } from '../../../base/time/clock.ts'
+import { pause } from '../../../base/time/wait.ts'
 import type { FileSystem } from '../../../base/files/file-system.ts'
 import type { KeyRing } from '../../../base/keys/key-ring.ts'
 import type { Logger } from '../../../base/log/log.ts'
@@ -128,24 +129,12 @@ function createPatience({
           logger.error("The start waits for the fleet's store", { error: reason })
           await away?.(reason)
         }
-        await pause(clock, interrupt)
+        await pause(clock, retryPause, interrupt)
       } finally {
         interrupt?.removeEventListener('abort', giveUp)
       }
     }
   }
-}
-
-function pause(clock: Clock, interrupt: AbortSignal | undefined): Promise<void> {
-  return new Promise((resolve) => {
-    const timer = clock.schedule(retryPause, end)
-    function end(): void {
-      timer.cancel()
-      interrupt?.removeEventListener('abort', end)
-      resolve()
-    }
-    interrupt?.addEventListener('abort', end)
-  })
 }
 
 /** The same journal, whose refusals callers understand. */

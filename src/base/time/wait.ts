@@ -1,0 +1,28 @@
+import { type Clock, withDeadline } from './clock.ts'
+
+/** Resolves after that time, or as soon as `signal` is aborted. */
+export function pause(
+  clock: Pick<Clock, 'schedule'>,
+  milliseconds: number,
+  signal?: AbortSignal,
+): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = clock.schedule(milliseconds, end)
+    function end(): void {
+      timer.cancel()
+      signal?.removeEventListener('abort', end)
+      resolve()
+    }
+    signal?.addEventListener('abort', end)
+    if (signal?.aborted === true) end()
+  })
+}
+
+/** Resolves when `promise` has settled, in whatever way, or after that time. */
+export async function waitAtMost(
+  clock: Clock,
+  milliseconds: number,
+  promise: Promise<unknown>,
+): Promise<void> {
+  await withDeadline(clock, milliseconds, promise, () => new Error('late')).catch(() => undefined)
+}
