@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { backOffDelay, firstDelay, longestDelay } from '../../src/bus/external/back-off.ts'
 import {
   breaksLimit,
   createOutgoingQueue,
@@ -137,14 +136,6 @@ test('A message that is kept gives way to none, however many come after it, and 
   queue.open(send, 10)
   finish('kept')
   assert.equal(settled, 1)
-})
-
-test('The wait between attempts doubles up to a limit, and chance shortens it by up to a half', () => {
-  assert.deepEqual(
-    [0, 1, 2, 10, 1_000].map((attempt) => backOffDelay(attempt, 0)),
-    [firstDelay, 2 * firstDelay, 4 * firstDelay, longestDelay, longestDelay],
-  )
-  assert.equal(backOffDelay(1, 0.5), firstDelay * 1.5)
 })
 
 test('A message with which the connection breaks is sent by itself, and given up when it breaks again and again', () => {

@@ -1,7 +1,7 @@
 import type { IConnackPacket, IPublishPacket, MqttClient } from 'mqtt'
+import { backOffDelay } from '../../base/time/back-off.ts'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import { messageOf } from '../../base/problem.ts'
-import { backOffDelay } from './back-off.ts'
 import {
   commonVersion,
   createBrokerClient,
@@ -39,6 +39,8 @@ export interface BrokerConnectionSettings {
   ended(wasConnected: boolean, reason: string | undefined): void
 }
 
+/** Milliseconds before the first new attempt to connect, and between attempts once many have failed. */
+const reconnect = { min: 500, max: 30_000 }
 /** Milliseconds that a connection must hold for the next attempt after it to come soon. */
 const steadyTime = 10_000
 
@@ -102,7 +104,7 @@ export function createBrokerConnection(settings: BrokerConnectionSettings): Brok
       return
     }
     ended(wasConnected, text)
-    retry = clock.schedule(backOffDelay(failures, random()), () => {
+    retry = clock.schedule(backOffDelay(reconnect, failures, random()), () => {
       retry = undefined
       connect()
     })

@@ -1,3 +1,4 @@
+import { type BackOff, backOffDelay } from '../../base/time/back-off.ts'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import { createStartTime, type StartTime } from '../../base/time/start-time.ts'
 import { messageOf } from '../../base/problem.ts'
@@ -14,7 +15,6 @@ import {
   writtenNotice,
 } from '../../schema/outside/connection.ts'
 import type { Link, LinkEnd, LinkEvents } from './link.ts'
-import { reconnectDelay, type ReconnectRule } from './reconnect-delay.ts'
 
 /** Milliseconds that what has been written may take to go once the connection is being closed. */
 const closingTime = 2_000
@@ -29,7 +29,7 @@ export interface ConnectionSettings {
   kind: ConnectionKind
   /** Where it leads, for people. */
   shownTarget: string
-  reconnect: ReconnectRule | undefined
+  reconnect: BackOff | undefined
   /** Why the plugin may not have it, in a sentence; undefined: it may. */
   refusal: string | undefined
   /**
@@ -119,7 +119,7 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
       return
     }
     become('waiting')
-    waiting = { since: clock.monotonic(), delay: reconnectDelay(again, losses, settings.random()) }
+    waiting = { since: clock.monotonic(), delay: backOffDelay(again, losses, settings.random()) }
     losses += 1
     if (settings.goOnFrom === undefined) connectAfter(0)
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { reconnectDelay } from '../../../src/outside/connections/reconnect-delay.ts'
+import { backOffDelay } from '../../src/base/time/back-off.ts'
 
 test('the wait for another attempt doubles up to its bound, and chance takes up to half of it away', () => {
   const rule = { min: 1_000, max: 60_000 }
@@ -14,6 +14,6 @@ test('the wait for another attempt doubles up to its bound, and chance takes up 
     [1_000_000, 1, 30_000],
   ]
   for (const [attempt, random, expected] of cases)
-    assert.equal(reconnectDelay(rule, attempt, random), expected, `${attempt} ${random}`)
-  assert.equal(reconnectDelay({ min: 500, max: 100 }, 3, 0), 500)
+    assert.equal(backOffDelay(rule, attempt, random), expected, `${attempt} ${random}`)
+  assert.equal(backOffDelay({ min: 500, max: 100 }, 3, 0), 500)
 })
