@@ -1,22 +1,24 @@
 import { isIP } from 'node:net'
 import type { TcpTarget } from '../../schema/outside/connection.ts'
 import { addressTimeoutWithin } from '../own-listeners.ts'
-import type { Link, LinkContext, LinkEvents } from './link.ts'
-import { createStreamLink } from './stream-link.ts'
+import { endOf, type Link, type LinkContext, type LinkEnd, type LinkEvents } from './link.ts'
+import { createSilence } from './silence.ts'
 
 /** Milliseconds after which the system asks a silent peer whether it is still there. */
 const keepAliveDelay = 30_000
+/** Bytes that are read and thrown away of a connection that is being closed. */
+const unwantedLimit = 1024 * 1024
 
 /** A TCP connection, with TLS if it is wanted. */
 export function openTcp(target: TcpTarget, events: LinkEvents, { own, clock }: LinkContext): Link {
-  const { port, tls, timeout, silence } = target
+  const { port, tls, timeout } = target
   const host = target.host.replace(/^\[|\]$/g, '')
   const options = {
     ...{ host, port, autoSelectFamilyAttemptTimeout: addressTimeoutWithin(timeout) },
     ...{ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveDelay },
   }
   const serverName = tls?.serverName ?? (isIP(host) === 0 ? host : undefined)
-  const stream =
+  const socket =
     tls === undefined
       ? own.connect(options)
       : own.connectTls({
@@ -25,6 +27,62 @@ export function openTcp(target: TcpTarget, events: LinkEvents, { own, clock }: L
           ...(serverName === undefined ? {} : { servername: serverName }),
           ...(tls.certificates === undefined ? {} : { ca: tls.certificates }),
         })
-  const opened = tls === undefined ? 'connect' : 'secureConnect'
-  return createStreamLink({ stream, opened, timeout, silence, place: host, clock }, events)
+  let failure: LinkEnd | undefined
+  let silent = false
+  /** Bytes that came after the plugin has closed it; undefined: it has not. */
+  let unwanted: number | undefined
+  const deadline = clock.schedule(timeout, () => {
+    failure ??= { reason: `timeout: ${host} does not answer` }
+    socket.destroy()
+  })
+  const silence = createSilence(clock, target.silence, events.silence)
+
+  socket.on('error', (error) => {
+    failure ??= endOf(error, host)
+  })
+  socket.once(tls === undefined ? 'connect' : 'secureConnect', () => {
+    deadline.cancel()
+    events.opened()
+  })
+  socket.on('data', (chunk: Uint8Array) => {
+    if (unwanted !== undefined) {
+      unwanted += chunk.byteLength
+      // Its end is behind what it sends; who sends without end is not waited for.
+      if (unwanted > unwantedLimit && socket.writableFinished) socket.destroy()
+    } else if (!silent && failure === undefined) {
+      events.message(chunk, { text: false })
+      silence.broken()
+    }
+  })
+  socket.once('close', () => {
+    deadline.cancel()
+    silence.close()
+    if (!silent) events.ended(failure ?? { reason: null })
+  })
+
+  return {
+    write: (payload, _message, written) =>
+      void socket.write(payload, (error) => {
+        if (error == null) written()
+      }),
+    pause() {
+      silence.pause()
+      socket.pause()
+    },
+    resume() {
+      silence.resume()
+      socket.resume()
+    },
+    close() {
+      unwanted = 0
+      silence.close()
+      socket.end()
+    },
+    destroy() {
+      silent = true
+      deadline.cancel()
+      silence.close()
+      socket.destroy()
+    },
+  }
 }
