@@ -1,4 +1,5 @@
 import { basicAuthorization } from '../base/network/basic-authorization.ts'
+
 /** An address as it goes over the wire: apart from its credentials, nothing is written differently. */
 export interface HttpAddress {
   protocol: 'http:' | 'https:'
@@ -35,11 +36,6 @@ export function parseHttpAddress(text: string): HttpAddress | undefined {
     path: path.replace(unsendable, encodeCharacters),
     authorization: at < 0 ? undefined : authorizationOf(authority.slice(0, at)),
   }
-}
-
-export function portOf({ protocol, host, hostname }: HttpAddress): number {
-  if (host === hostname) return protocol === 'https:' ? 443 : 80
-  return Number(host.slice(hostname.length + 1))
 }
 
 function originOf(text: string): URL | undefined {

@@ -1,6 +1,7 @@
 import type { buildConnector, Dispatcher } from 'undici'
 import { isLoopback } from '../base/network/loopback.ts'
-import { type HttpAddress, portOf } from './http-address.ts'
+import { portOf } from '../base/network/url-port.ts'
+import type { HttpAddress } from './http-address.ts'
 import { createOldConnections } from './old-connections.ts'
 import { addressTimeout, type OwnListeners } from './own-listeners.ts'
 
@@ -80,7 +81,7 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
     async agentFor(address, insecure) {
       // What is this machine's own a proxy elsewhere cannot reach.
       const direct = isLoopback(address.hostname)
-      if (!direct) await own.assertElsewhere(address.hostname, portOf(address))
+      if (!direct) await own.assertElsewhere(address.hostname, portOf(address.origin))
       const key = `${direct} ${insecure}`
       const agent = agents.get(key) ?? create(direct, insecure)
       agents.set(key, agent)

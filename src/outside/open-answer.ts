@@ -1,8 +1,9 @@
 import type { Dispatcher } from 'undici'
+import { portOf } from '../base/network/url-port.ts'
 import type { HttpAnswer, HttpRequest } from '../schema/outside/outside.ts'
 import { fits, textLimits } from '../schema/parsing/text.ts'
 import { isGeneratedHeader } from '../schema/outside/generated-headers.ts'
-import { type HttpAddress, parseHttpAddress, portOf } from './http-address.ts'
+import { type HttpAddress, parseHttpAddress } from './http-address.ts'
 import type { HttpAgents } from './http-agents.ts'
 import { type CookieJars } from './cookie-jars.ts'
 import { digestAuthorization, digestChallenge } from './http-digest.ts'
@@ -160,7 +161,7 @@ export function createAnswerOpener({
       for (let followed = 0; ; followed += 1) {
         if (!fits(hop.address.hostname, textLimits.hostName))
           throw failed(`the host name has more than ${textLimits.hostName} bytes`)
-        const refusal = connect(hop.address.hostname, portOf(hop.address))
+        const refusal = connect(hop.address.hostname, portOf(hop.address.origin))
         if (refusal !== undefined) throw failed(refusal)
         const wire = replacementFor(hop.address)
         const { response, headers } = await ask(wire)

@@ -1,4 +1,6 @@
 import type { RemoteInfo } from 'node:dgram'
+import { hostOfAddress } from '../../base/network/loopback.ts'
+import { portOf } from '../../base/network/url-port.ts'
 import type { Txt } from './txt-record.ts'
 
 /** What an SSDP message says (UPnP Device Architecture 2.0, section 1). */
@@ -55,10 +57,8 @@ export function readSsdp(message: Buffer, { address }: Pick<RemoteInfo, 'address
 }
 
 function placeOf(location: string, address: string): Pick<SsdpMessage, 'host' | 'port'> {
-  const url = /^https?:/i.test(location) && URL.canParse(location) ? new URL(location) : undefined
-  if (url === undefined) return { host: address, port: undefined }
-  const usual = url.protocol === 'https:' ? 443 : 80
-  return { host: url.hostname.replace(/^\[|\]$/g, ''), port: url.port === '' ? usual : Number(url.port) }
+  if (!/^https?:/i.test(location) || !URL.canParse(location)) return { host: address, port: undefined }
+  return { host: hostOfAddress(location), port: portOf(location) }
 }
 
 function kept(headers: ReadonlyMap<string, string>): Txt {
@@ -73,14 +73,13 @@ function kept(headers: ReadonlyMap<string, string>): Txt {
 /** `seconds`: within which an answer may come. */
 export function writeSearch(target: string, group: string, port: number, seconds: number): Buffer {
   const lines = [
-    ...[
-      'M-SEARCH * HTTP/1.1',
-      `HOST: ${group.includes(':') ? `[${group}]` : group}:${port}`,
-      'MAN: "ssdp:discover"',
-      `MX: ${seconds}`,
-      `ST: ${target}`,
-    ],
-    ...['', ''],
+    'M-SEARCH * HTTP/1.1',
+    `HOST: ${group.includes(':') ? `[${group}]` : group}:${port}`,
+    'MAN: "ssdp:discover"',
+    `MX: ${seconds}`,
+    `ST: ${target}`,
+    '',
+    '',
   ]
   return Buffer.from(lines.join('\r\n'), 'latin1')
 }
