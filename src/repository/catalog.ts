@@ -13,7 +13,7 @@ import type { Network } from './http-get.ts'
 import { createIndexCache, type OpenRepository, unreachable } from './index-cache.ts'
 import { defaultRepositoryLimits, type RepositoryLimits } from './limits.ts'
 import { integrityOf } from './plugin-directory.ts'
-import { pluginPlaces, type Swap, swapInForNow } from './plugin-swap.ts'
+import { pluginPlaces, type Swap, swapIn } from './plugin-swap.ts'
 import type {
   Offer,
   RepositoryCatalog,
@@ -150,7 +150,7 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
       repository: repository.name,
       indexVersion: entry.version,
       async swapIn() {
-        swap = await swapInForNow(places, plugin, staged)
+        swap = await swapIn(places, plugin, staged)
       },
       async undo() {
         await swap?.undo()

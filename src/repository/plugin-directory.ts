@@ -26,7 +26,6 @@ import {
   recoverSwaps,
   removePlugin,
   replacedPlugins,
-  restoreKept,
   settleSwap,
   swapIn,
 } from './plugin-swap.ts'
@@ -198,7 +197,7 @@ export function createPluginDirectory(options: {
     async restore(plugin, release) {
       const path = await findKept(plugin, release)
       if (path === undefined) throw filesGone(plugin, release.version)
-      await restoreKept(places, plugin, path)
+      await swapIn(places, plugin, path)
     },
     async prune(plugin, releases) {
       try {
@@ -213,7 +212,9 @@ export function createPluginDirectory(options: {
         })
       }
     },
-    place: async (plugin, contents) => swapIn(places, plugin, await writeStaged(places, plugin, contents)),
+    async place(plugin, contents) {
+      await swapIn(places, plugin, await writeStaged(places, plugin, contents))
+    },
     keep: async (plugin, contents) => keepStaged(places, plugin, await writeStaged(places, plugin, contents)),
     async contents(plugin, release) {
       const root = release === undefined ? folderOf(plugin) : await findKept(plugin, release)

@@ -164,14 +164,9 @@ async function settle(places: PluginPlaces, name: string): Promise<'completed' |
   return 'completed'
 }
 
-/** Puts what was staged in place; what was there becomes the previous version. */
-export async function swapIn(places: PluginPlaces, plugin: PluginIdentifier, staged: string): Promise<void> {
-  await swapInForNow(places, plugin, staged)
-}
-
-/** The same, for a caller that may have to take it back. */
-export function swapInForNow(places: PluginPlaces, plugin: PluginIdentifier, staged: string): Promise<Swap> {
-  return writing(() => replace(places, plugin, staged))
+/** Puts what was staged, or one of `keptPlaces`, in place; what was there becomes the previous version. */
+export function swapIn(places: PluginPlaces, plugin: PluginIdentifier, source: string): Promise<Swap> {
+  return writing(() => replace(places, plugin, source))
 }
 
 /** Ends a replacement of this plugin that a full disk interrupted. */
@@ -201,15 +196,6 @@ export async function keptPlaces(places: PluginPlaces, plugin: PluginIdentifier)
 /** Names of the folders of plugins of which another version is kept. */
 export async function replacedPlugins({ files, previous, older }: PluginPlaces): Promise<Set<string>> {
   return new Set([...(await namesIn(files, previous)), ...(await namesIn(files, older))])
-}
-
-/** Puts a kept version, one of `keptPlaces`, in place; the present one becomes the previous. */
-export async function restoreKept(
-  places: PluginPlaces,
-  plugin: PluginIdentifier,
-  kept: string,
-): Promise<void> {
-  await writing(() => replace(places, plugin, kept))
 }
 
 /** Removes kept versions that nobody can return to any more, but not the one before the present. */

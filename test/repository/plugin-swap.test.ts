@@ -10,7 +10,6 @@ import {
   pruneKept,
   recoverSwaps,
   removePlugin,
-  restoreKept,
   swapIn,
 } from '../../src/repository/plugin-swap.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -69,9 +68,9 @@ test('a swap puts the new version in place and keeps the one before', async (con
 test('restoring exchanges the present and the previous version', async (context) => {
   const directory = await temporaryDirectory(context)
   await writeTree(directory, { [current]: 'two', [previous]: 'one' })
-  await restoreKept(pluginPlaces(directory), clockPlugin, join(directory, 'plugins/.previous/test--clock'))
+  await swapIn(pluginPlaces(directory), clockPlugin, join(directory, 'plugins/.previous/test--clock'))
   assert.deepEqual(await readTree(directory), { [current]: 'one', [previous]: 'two' })
-  await restoreKept(pluginPlaces(directory), clockPlugin, join(directory, 'plugins/.previous/test--clock'))
+  await swapIn(pluginPlaces(directory), clockPlugin, join(directory, 'plugins/.previous/test--clock'))
   assert.deepEqual(await readTree(directory), { [current]: 'two', [previous]: 'one' })
 })
 
@@ -81,7 +80,7 @@ test('versions before the previous one are kept too, until they are pruned', asy
   await writeTree(directory, { [current]: 'two', [previous]: 'one', [staged]: 'three' })
   await swapIn(places, clockPlugin, join(directory, 'plugins/.staging/one'))
   const [, oldest = ''] = await keptPlaces(places, clockPlugin)
-  await restoreKept(places, clockPlugin, oldest)
+  await swapIn(places, clockPlugin, oldest)
   assert.deepEqual(Object.values(await readTree(directory)).sort(), ['one', 'three', 'two'])
   assert.equal((await readTree(directory))[current], 'one')
   await pruneKept(places, clockPlugin, new Set())
@@ -126,7 +125,7 @@ test('a crash at any step of a restoration loses neither version', async (contex
     const directory = await temporaryDirectory(context)
     await writeTree(directory, { [current]: 'two', [previous]: 'one' })
     const { files, calls } = failingFrom(step, 'EIO')
-    await restoreKept(
+    await swapIn(
       pluginPlaces(directory, files),
       clockPlugin,
       join(directory, 'plugins/.previous/test--clock'),
@@ -174,7 +173,7 @@ for (const onlyThere of [false, true]) {
       await writeTree(directory, three)
       const { files, calls } = failingFrom(step, onlyThere ? 'ENOSPC' : 'EIO', onlyThere)
       const kept = join(directory, 'plugins/.older/test--clock/kept')
-      const failure = await restoreKept(pluginPlaces(directory, files), clockPlugin, kept).then(
+      const failure = await swapIn(pluginPlaces(directory, files), clockPlugin, kept).then(
         () => undefined,
         (error: unknown) => error,
       )
@@ -190,7 +189,7 @@ for (const onlyThere of [false, true]) {
       for (const version of ['one', 'two', 'three']) {
         for (const path of await keptPlaces(pluginPlaces(directory), clockPlugin)) {
           if ((await readTree(path))['init.lua'] !== version) continue
-          await restoreKept(pluginPlaces(directory), clockPlugin, path)
+          await swapIn(pluginPlaces(directory), clockPlugin, path)
           break
         }
         assert.equal(await wholeVersions(directory, `step ${step}, back to ${version}`), version)
