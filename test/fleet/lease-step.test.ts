@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { hasEnded } from '../../src/fleet/leases/records.ts'
 import { chooseHosts } from '../../src/fleet/leases/placement.ts'
 import {
-  acceptsEpoch,
   type HostDescription,
   initialLeaseState,
   type LeaseEffect,
@@ -362,13 +361,6 @@ test('the fewest plugins, the labels, the drain and the name decide where plugin
     hosts,
   )
   assert.deepEqual(Object.fromEntries(chosen), { p: 'b', q: 'a', r: 'b', s: 'b', t: 'a' })
-})
-
-test('an older epoch is not taken', () => {
-  assert.deepEqual(
-    [acceptsEpoch(null, 1), acceptsEpoch(3, 3), acceptsEpoch(3, 4), acceptsEpoch(3, 2)],
-    [true, true, true, false],
-  )
 })
 
 test('others wait longer than a session may last on the slowest clock, counted by the fastest', () => {

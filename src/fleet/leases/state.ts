@@ -171,8 +171,3 @@ export function mayAct(state: LeaseState, plugin: string, epoch: number, now: nu
   const end = endOfSession(state)
   return end !== undefined && now < end
 }
-
-/** Whether what is written under an epoch is still taken, where another one was written before. */
-export function acceptsEpoch(known: number | null, epoch: number): boolean {
-  return known === null || epoch >= known
-}

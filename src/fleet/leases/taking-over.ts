@@ -1,7 +1,6 @@
 import { chooseHosts, type Placement } from './placement.ts'
-import { hasEnded } from './records.ts'
 import { isFresh, type LeaseEffect, type LeaseState } from './state.ts'
-import { candidatesOf, groupsOf, homesOf } from './views.ts'
+import { candidatesOf, groupsOf, homesOf, leaseHolder } from './views.ts'
 
 /** Sessions of others that are over, and plugins that nobody runs. */
 
@@ -48,12 +47,9 @@ export function takeFreeLeases(state: LeaseState, now: number): Result {
 }
 
 /** Plugins that are to run and that nobody has, in the order that all hosts go by. */
-function freeLeases({ wanted, leases, hosts }: LeaseState): (readonly [string, Placement])[] {
-  return [...wanted]
-    .filter(([plugin]) => {
-      const { host = null, session = null } = leases.get(plugin)?.record ?? {}
-      return host === null || session === null || hasEnded(session, hosts.get(host))
-    })
+function freeLeases(state: LeaseState): (readonly [string, Placement])[] {
+  return [...state.wanted]
+    .filter(([plugin]) => leaseHolder(state, plugin) === undefined)
     .sort(([left], [right]) => (left < right ? -1 : 1))
 }
 

@@ -4,6 +4,18 @@ import type { LeaseState } from './state.ts'
 
 /** What the records that were seen say together. */
 
+export interface Holder {
+  host: string
+  epoch: number
+}
+
+/** The host whose live session has the lease; undefined: nobody has. */
+export function leaseHolder({ leases, hosts }: LeaseState, plugin: string): Holder | undefined {
+  const { host = null, session = null, epoch = 0 } = leases.get(plugin)?.record ?? {}
+  const isHeld = host !== null && session !== null && !hasEnded(session, hosts.get(host))
+  return isHeld ? { host, epoch } : undefined
+}
+
 /** Hosts that seem to live, each with the number of plugins that its present session has. */
 export function candidatesOf(state: LeaseState, now: number): Candidate[] {
   const { hosts, leases, timing, descriptions } = state
@@ -40,13 +52,9 @@ export function groupsOf({ wanted }: LeaseState): Map<string, (readonly [string,
  * not all of them may run there, and there is a host on which they may: on that one.
  */
 export function homesOf(state: LeaseState, candidates: readonly Candidate[]): Map<string, string> {
-  const { leases, hosts } = state
   const homes = new Map<string, string>()
   for (const [group, members] of groupsOf(state)) {
-    const present = members.flatMap(([plugin]) => {
-      const { host = null, session = null } = leases.get(plugin)?.record ?? {}
-      return host === null || session === null || hasEnded(session, hosts.get(host)) ? [] : host
-    })
+    const present = members.flatMap(([plugin]) => leaseHolder(state, plugin)?.host ?? [])
     const [first] = present
     if (first === undefined) continue
     const fit = fitForAll(members, candidates)

@@ -1,5 +1,4 @@
 import {
-  acceptsEpoch,
   initialLeaseState,
   type LeaseEffect,
   type LeaseEvent,
@@ -228,7 +227,7 @@ export function createHostProcess(settings: ProcessSettings): HostProcess {
 
   function isStale(entries: readonly Entry[], epoch: number): boolean {
     const known = entries.findLast((entry) => entry.kind !== 'command')
-    return safeguards.epochs && !acceptsEpoch(known?.epoch ?? null, epoch)
+    return safeguards.epochs && epoch < (known?.epoch ?? 0)
   }
 
   function act(instance: Instance): void {

@@ -26,13 +26,12 @@ export function createFleetHosts(parts: {
   clock: Clock
 }): FleetHosts {
   const { member, journal, clock } = parts
-  const isPlugin = (lease: string): boolean => lease !== coordinatorLease
-  const count = (id: string): number => pluginCounts(member.keeper.state, isPlugin).get(id) ?? 0
+  const count = (id: string): number => pluginCounts(member.keeper.state).get(id) ?? 0
 
   function hosts(): FleetHost[] {
     const { state } = member.keeper
     const now = member.elapsed()
-    const counts = pluginCounts(state, isPlugin)
+    const counts = pluginCounts(state)
     const { members = {} } = journal.live.host.context
     return candidatesOf(state, now)
       .flatMap(({ id }) => {
@@ -62,7 +61,7 @@ export function createFleetHosts(parts: {
     const { state } = member.keeper
     const takes = (host: string): boolean => members[host]?.draining !== true
     for (const plugin of state.leases.keys()) {
-      if (!isPlugin(plugin) || member.holderOf(plugin)?.host !== id) continue
+      if (plugin === coordinatorLease || member.holderOf(plugin)?.host !== id) continue
       if (hostsFor(state, plugin, member.elapsed(), id).some(takes)) continue
       throw new Problem(
         'no_other_host',

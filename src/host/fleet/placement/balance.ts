@@ -11,7 +11,7 @@ const toleratedDifference = 2
  */
 export function surplusOf(state: LeaseState, now: number): string | undefined {
   const { host } = state
-  const counts = pluginCounts(state, (plugin) => plugin !== coordinatorLease)
+  const counts = pluginCounts(state)
   const own = counts.get(host) ?? 0
   const isFullest = [...counts].every(([other, count]) => count < own || (count === own && host <= other))
   if (!isFullest) return undefined

@@ -1,8 +1,9 @@
 import type { Clock } from '../../../base/time/clock.ts'
 import type { LeaseKeeper } from '../../../fleet/leases/lease-keeper.ts'
+import type { Holder } from '../../../fleet/leases/views.ts'
 import type { Whereabouts } from '../../../lifecycle/ownership.ts'
 import type { PluginError } from '../../../schema/plugin/plugin.ts'
-import { type Holder, holderOf, hostsFor } from './holders.ts'
+import { holderOf, hostsFor } from './holders.ts'
 
 /** Where each plugin of the fleet runs, and why one does not, as this host knows it. */
 export interface KnownWhereabouts {
