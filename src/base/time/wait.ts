@@ -26,3 +26,25 @@ export async function waitAtMost(
 ): Promise<void> {
   await withDeadline(clock, milliseconds, promise, () => new Error('late')).catch(() => undefined)
 }
+
+/** Whether something is so, or becomes so within that time: it is looked at now, and at each change. */
+export function becomesSo(
+  clock: Pick<Clock, 'schedule'>,
+  milliseconds: number,
+  isSo: () => boolean,
+  /** Returns the way to stop. */
+  onChange: (listener: () => void) => () => void,
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const timer = clock.schedule(milliseconds, () => end(false))
+    const stop = onChange(() => {
+      if (isSo()) end(true)
+    })
+    function end(outcome: boolean): void {
+      timer.cancel()
+      stop()
+      resolve(outcome)
+    }
+    if (isSo()) end(true)
+  })
+}

@@ -1,5 +1,6 @@
 import { quoted } from '../../../base/text/cut-text.ts'
 import type { Clock } from '../../../base/time/clock.ts'
+import { becomesSo } from '../../../base/time/wait.ts'
 import { Problem } from '../../../base/problem.ts'
 import type { FleetJournal } from '../../../fleet/journal/fleet-journal.ts'
 import { coordinatorLease } from '../../../fleet/leases/records.ts'
@@ -90,27 +91,13 @@ export function createFleetHosts(parts: {
     )
   }
 
-  /** Resolves when the host has no plugin any more, or is gone itself; or when it takes too long. */
-  function whenEmpty(id: string): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const timer = clock.schedule(drainPatience, () => {
-        stop()
-        reject(
-          new Problem(
-            'plugin_moving',
-            `${id} is being drained and still has ${count(id)} plugins; they follow as soon as they have ended.`,
-          ),
-        )
-      })
-      const stop = member.onChange(look)
-      function look(): void {
-        if (count(id) > 0) return
-        timer.cancel()
-        stop()
-        resolve()
-      }
-      look()
-    })
+  /** Resolves when the host has no plugin any more, or is gone itself. Throws `plugin_moving` when that takes too long. */
+  async function whenEmpty(id: string): Promise<void> {
+    if (await becomesSo(clock, drainPatience, () => count(id) === 0, member.onChange)) return
+    throw new Problem(
+      'plugin_moving',
+      `${id} is being drained and still has ${count(id)} plugins; they follow as soon as they have ended.`,
+    )
   }
 
   return {

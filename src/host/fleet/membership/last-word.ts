@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/time/clock.ts'
-import { waitAtMost } from '../../../base/time/wait.ts'
+import { becomesSo, waitAtMost } from '../../../base/time/wait.ts'
 import type { LeaseKeeper } from '../../../fleet/leases/lease-keeper.ts'
 import { candidatesOf } from '../../../fleet/leases/views.ts'
 import { holderOf, hostsFor } from '../placement/holders.ts'
@@ -39,28 +39,14 @@ export function createLastWord(parts: {
   }
 
   /** They may not know that this host ends, too, and leave their plugins to it. */
-  function earlierOnesGone(): Promise<void> {
-    const isThere = (): boolean =>
-      [...leavers.before()].some(
-        ([host, session]) => keeper.state.hosts.get(host)?.record?.session === session,
-      )
-    return new Promise((resolve) => {
-      const timer = clock.schedule(othersPatience, end)
-      const stop = onChange(() => {
-        if (!isThere()) end()
-      })
-      function end(): void {
-        timer.cancel()
-        stop()
-        resolve()
-      }
-      if (!isThere()) end()
-    })
-  }
+  const areEarlierOnesGone = (): boolean =>
+    [...leavers.before()].every(
+      ([host, session]) => keeper.state.hosts.get(host)?.record?.session !== session,
+    )
 
   return {
     async say(plugins, abandon) {
-      await earlierOnesGone()
+      await becomesSo(clock, othersPatience, areEarlierOnesGone, onChange)
       const { state } = keeper
       const now = elapsed()
       const isLast = candidatesOf(state, now).every(({ id }) => id === state.host || isLeaving(id))

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../base/time/clock.ts'
+import { becomesSo } from '../../../base/time/wait.ts'
 import type { Journal } from '../../../journal/journal.ts'
 
 /** Milliseconds until what another host has written is here, too. */
@@ -10,16 +11,5 @@ export async function reachEvent(
   clock: Clock,
   seq: number,
 ): Promise<void> {
-  if (journal.live.seq >= seq) return
-  await new Promise<void>((resolve) => {
-    const timer = clock.schedule(followWait, end)
-    const stop = journal.subscribe((event) => {
-      if (event.seq >= seq) end()
-    })
-    function end(): void {
-      timer.cancel()
-      stop()
-      resolve()
-    }
-  })
+  await becomesSo(clock, followWait, () => journal.live.seq >= seq, journal.subscribe)
 }
