@@ -1,4 +1,5 @@
 import type { Clock } from '../../../base/time/clock.ts'
+import { waitAtMost } from '../../../base/time/wait.ts'
 import { Problem } from '../../../base/problem.ts'
 import { candidatesOf } from '../../../fleet/leases/views.ts'
 import type { Journal } from '../../../journal/journal.ts'
@@ -93,16 +94,11 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
   }
 
   /** Resolves when something is known to have changed about hosts and leases, or at that time of the monotonic clock. */
-  function changeUntil(deadline: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = clock.schedule(Math.max(1, deadline - clock.monotonic()), end)
-      const stop = member.onChange(end)
-      function end(): void {
-        timer.cancel()
-        stop()
-        resolve()
-      }
-    })
+  async function changeUntil(deadline: number): Promise<void> {
+    let stop = (): void => undefined
+    const changed = new Promise<void>((resolve) => (stop = member.onChange(resolve)))
+    await waitAtMost(clock, Math.max(1, deadline - clock.monotonic()), changed)
+    stop()
   }
 
   async function ask(
@@ -162,7 +158,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
     }
   }
 
-  /** Ids of all others that live. */
+  /** Ids of all others that live; without the store nobody is asked. */
   function others(): string[] {
     if (!keeper.maySpeak()) return []
     const ids = candidatesOf(keeper.state, member.elapsed()).map(({ id }) => id)
@@ -210,7 +206,10 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
     },
   })
 
-  const { requests, answer: answerKnown } = createFleetRequests({ member, ask })
+  const { requests, answer: answerKnown } = createFleetRequests({
+    ...{ host: member.id, others },
+    ask: (host, given, waits) => ask(host, 'knownRequest', given, waits ? commandTimeout : questionTimeout),
+  })
 
   async function answerOwn(method: string, given: readonly unknown[]): Promise<unknown> {
     if (method === 'ownPlugins') return lifecycle.list().filter(({ id }) => ownership.owns(id))

@@ -1,6 +1,4 @@
-import { candidatesOf } from '../../../fleet/leases/views.ts'
 import type { KnownRequest, RepeatedRequest, SharedRequests } from '../../../http/requests/shared-requests.ts'
-import type { FleetMember } from '../membership/fleet-member.ts'
 
 /** What hosts tell each other of requests that are to act once. */
 export interface FleetRequests {
@@ -12,37 +10,22 @@ export interface FleetRequests {
 /** As it goes to another host. */
 type SentRequest = [key: string, fingerprint: string, waits: boolean, from: string]
 
-/** Milliseconds for what is known, and for the answer to a request that is under way. */
-const questionTimeout = 3_000
-const answerTimeout = 300_000
-
 export function createFleetRequests(parts: {
-  member: Pick<FleetMember, 'id' | 'keeper' | 'elapsed'>
-  ask(host: string, method: 'knownRequest', given: readonly unknown[], timeout: number): Promise<unknown>
+  /** Name of this host, and ids of all others that live. */
+  host: string
+  others: () => string[]
+  /** `waits`: for the answer to a request that is under way. */
+  ask(host: string, given: SentRequest, waits: boolean): Promise<unknown>
 }): FleetRequests {
-  const { member, ask } = parts
-  const { keeper } = member
+  const { host: own, others, ask } = parts
   let serve: Parameters<SharedRequests['serve']>[0] | undefined
 
   return {
     requests: {
-      host: member.id,
-      others() {
-        // Without the store nothing is done anyway.
-        if (!keeper.maySpeak()) return []
-        return candidatesOf(keeper.state, member.elapsed())
-          .map(({ id }) => id)
-          .filter((id) => id !== member.id)
-      },
-      async ask(host, { key, fingerprint }, waits) {
-        const sent: SentRequest = [key, fingerprint, waits, member.id]
-        return (await ask(
-          host,
-          'knownRequest',
-          sent,
-          waits ? answerTimeout : questionTimeout,
-        )) as KnownRequest
-      },
+      host: own,
+      others,
+      ask: async (host, { key, fingerprint }, waits) =>
+        (await ask(host, [key, fingerprint, waits, own], waits)) as KnownRequest,
       serve(answer) {
         serve = answer
       },
