@@ -48,9 +48,9 @@ export function readFleetSettings(
   }
 }
 
-/** The name of a host in a fleet; undefined: the stored one. */
-export function readMemberId(value: string | undefined): string | undefined {
-  return value === undefined || value === '' ? undefined : readName('hostId', value)
+/** The name of a host in a fleet. */
+export function readMemberId(value: string): string {
+  return readName('hostId', value)
 }
 
 /** What a host that works in a fleet needs of the other settings. To join and leave needs no broker. */

@@ -75,21 +75,25 @@ export function readSettings(text: (name: SettingName) => string | undefined, is
     if (value === undefined || value === '') throw bad(name, value, 'a value')
     return value
   }
+  const optional = <T>(name: SettingName, read: (value: string) => T): T | undefined => {
+    const value = text(name)
+    return value === undefined || value === '' ? undefined : read(value)
+  }
   const fleet = readFleetSettings(text)
   const settings: Settings = {
     dataDirectory: readDataDirectory(required('dataDirectory')),
-    hostId: (fleet === undefined ? readHostId : readMemberId)(text('hostId')),
+    hostId: optional('hostId', fleet === undefined ? readHostId : readMemberId),
     httpBind: readBind('httpBind', required('httpBind')),
     httpPort: readPort('httpPort', required('httpPort')),
-    publicUrl: readPublicUrl(text('publicUrl')),
+    publicUrl: optional('publicUrl', readPublicUrl),
     trustedProxies: readTrustedProxies(text('trustedProxies')),
     mqttBind: readBind('mqttBind', required('mqttBind')),
     mqttPort: readPort('mqttPort', required('mqttPort')),
-    mqttUrl: readMqttUrl(text('mqttUrl')),
+    mqttUrl: optional('mqttUrl', readMqttUrl),
     mqttRoot: readRoot(required('mqttRoot')),
     mqttConnections: readCount('mqttConnections', required('mqttConnections')),
     mqttConnectionsPerAddress: readCount('mqttConnectionsPerAddress', required('mqttConnectionsPerAddress')),
-    token: readToken(text('token')),
+    token: optional('token', readToken),
     tokenFile: text('tokenFile') || undefined,
     ...readTlsFiles(text('tlsCertFile') || undefined, text('tlsKeyFile') || undefined),
     secretKeyFile: text('secretKeyFile') || undefined,
@@ -98,8 +102,8 @@ export function readSettings(text: (name: SettingName) => string | undefined, is
     isolation: oneOf('isolation', required('isolation'), ['dedicated', 'auto', 'shared']),
     safeMode: readSwitch('safeMode', text('safeMode')),
     discoveryPrefix: readPrefix(text('discoveryPrefix') ?? ''),
-    httpRewrite: readRewrite(text('httpRewrite')),
-    pluginLimits: readPluginLimits(text('pluginLimits')),
+    httpRewrite: optional('httpRewrite', readRewrite) ?? {},
+    pluginLimits: optional('pluginLimits', readPluginLimits) ?? {},
     pluginEnvironment: readPluginEnvironment(text('pluginEnvironment')),
     fleet,
   }

@@ -22,8 +22,7 @@ export function isTokenText(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text)
 }
 
-export function readToken(value: string | undefined): string | undefined {
-  if (value === undefined || value === '') return undefined
+export function readToken(value: string): string {
   // It is a secret: it is not repeated.
   if (!isTokenText(value))
     throw new SettingsError('HOST_TOKEN (--token) must be of visible ASCII characters, without spaces.')
@@ -64,8 +63,7 @@ export function readSwitch(name: SettingName, value = ''): boolean {
   return on
 }
 
-export function readHostId(value: string | undefined): string | undefined {
-  if (value === undefined || value === '') return undefined
+export function readHostId(value: string): string {
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(value)) {
     throw bad('hostId', value, '1 to 64 letters, digits, _ and -')
   }
@@ -96,8 +94,7 @@ export function readCount(name: 'mqttConnections' | 'mqttConnectionsPerAddress',
   return count
 }
 
-export function readMqttUrl(value: string | undefined): string | undefined {
-  if (value === undefined || value === '') return undefined
+export function readMqttUrl(value: string): string {
   // The value may hold a password: it is not repeated.
   const problem = brokerUrlProblem(value)
   if (problem !== undefined) throw new SettingsError(`HOST_MQTT_URL (--mqtt-url) ${problem}.`)
@@ -139,8 +136,7 @@ export function oneOf<T extends string>(name: SettingName, value: string, allowe
   return found
 }
 
-export function readPublicUrl(value: string | undefined): string | undefined {
-  if (value === undefined || value === '') return undefined
+export function readPublicUrl(value: string): string {
   const url = URL.canParse(value) ? new URL(value) : undefined
   const isRight =
     url !== undefined &&
@@ -164,8 +160,7 @@ export function readTrustedProxies(value = ''): readonly string[] {
   return networks
 }
 
-export function readPluginLimits(value: string | undefined): ChosenLimits {
-  if (value === undefined || value === '') return {}
+export function readPluginLimits(value: string): ChosenLimits {
   let given: unknown
   try {
     given = JSON.parse(value)
@@ -190,8 +185,7 @@ export function readPluginEnvironment(value: string | undefined): string[] | und
   throw bad('pluginEnvironment', value, 'names of variables, or beginnings of names ending in *, with commas')
 }
 
-export function readRewrite(value: string | undefined): Record<string, string> {
-  if (value === undefined || value === '') return {}
+export function readRewrite(value: string): Record<string, string> {
   // It may hold a login where none belongs: it is not repeated.
   const problem = new SettingsError(
     'HOST_HTTP_REWRITE (--http-rewrite) must be a JSON object from origin to origin (http or https, host and port; no user, path, ? or #), such as {"https://api.example.com": "http://127.0.0.1:8080"}.',
