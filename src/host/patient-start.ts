@@ -1,11 +1,12 @@
 import type { Clock } from '../base/time/clock.ts'
+import { pause } from '../base/time/wait.ts'
 import type { Logger } from '../base/log/log.ts'
-import { messageOf, Problem } from '../base/problem.ts'
+import { messageOf, Problem, systemErrorCode } from '../base/problem.ts'
+import { roomDelay } from '../base/files/room-delays.ts'
 import { storageFault } from '../base/files/storage-fault.ts'
 import type { Patiently } from '../lifecycle/supervision/patiently.ts'
 import { refuseWhenInterrupted } from './interrupted-start.ts'
 import type { Readiness } from './readiness.ts'
-import { whenThereIsRoom } from './room-on-disk.ts'
 
 export interface PatientStartSettings {
   clock: Clock
@@ -23,27 +24,38 @@ export function createPatiently(settings: PatientStartSettings): Patiently {
   const { clock, logger, readiness, interrupt, answerQuestions, http } = settings
   return async (task) => {
     let reason: string | undefined
-    const done = await whenThereIsRoom(task, {
-      clock,
-      interrupt,
-      full(error) {
-        if (reason !== undefined) return
-        reason = storageFault(error instanceof Problem ? error.cause : error) ?? messageOf(error)
-        readiness.hinder(reason)
-        answerQuestions(new Problem('storage_full', reason))
-        logger.error('The start waits for room on the disk; questions are answered meanwhile', {
-          http,
-          error: reason,
-        })
-      },
-    }).catch((error: unknown) => {
-      refuseWhenInterrupted(interrupt)
-      throw error
-    })
-    if (reason !== undefined) {
-      readiness.settle(reason)
-      logger.info('There is room on the disk again')
+    for (let attempt = 0; ; attempt += 1) {
+      try {
+        const done = await task()
+        if (reason !== undefined) {
+          readiness.settle(reason)
+          logger.info('There is room on the disk again')
+        }
+        return done
+      } catch (error) {
+        refuseWhenInterrupted(interrupt)
+        if (!isDiskFull(error)) throw error
+        if (reason === undefined) {
+          reason = storageFault(error instanceof Problem ? error.cause : error) ?? messageOf(error)
+          readiness.hinder(reason)
+          answerQuestions(new Problem('storage_full', reason))
+          logger.error('The start waits for room on the disk; questions are answered meanwhile', {
+            http,
+            error: reason,
+          })
+        }
+        await pause(clock, roomDelay(attempt), interrupt)
+        refuseWhenInterrupted(interrupt)
+      }
     }
-    return done
   }
+}
+
+/** What goes by itself when somebody makes room. Everything else needs a person, and often another start. */
+const fullDisk: ReadonlySet<string | undefined> = new Set(['ENOSPC', 'EDQUOT'])
+
+/** Whether it was a full disk that refused, also below another error. */
+export function isDiskFull(error: unknown): boolean {
+  if (fullDisk.has(systemErrorCode(error))) return true
+  return error instanceof Error && error.cause !== undefined && isDiskFull(error.cause)
 }
