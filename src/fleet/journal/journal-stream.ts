@@ -1,33 +1,19 @@
 import { RetentionPolicy, type StreamInfo } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { StoreMissingError, StoreRefusedError } from '../store/store-errors.ts'
-import {
-  type Follower,
-  type Following,
-  openStoreStream,
-  type Pace,
-  type Published,
-  type PublishOptions,
-  type StoredMessage,
-} from '../store/store-stream.ts'
+import { openStoreStream, type StoreStream } from '../store/store-stream.ts'
 import { journalStreamName, journalSubjects } from './subjects.ts'
 
 /** The stream of the fleet's journal. Knows nothing of what the messages say. */
-export interface JournalStream {
-  readonly name: string
+export interface JournalStream extends Pick<
+  StoreStream,
+  'name' | 'room' | 'publish' | 'isReplaced' | 'get' | 'follow'
+> {
   /** Copies that the store keeps of each message. */
   readonly replicas: number
   /** Numbers of the first message that is there, and of the last there was; 1 and 0 when there was none. */
   readonly first: number
   readonly last: number
-  /** Bytes that one message may have. */
-  room(): number
-  /** As those of a `StoreStream`. */
-  publish(subject: string, data: string, options: PublishOptions): Promise<Published>
-  isReplaced(): Promise<boolean>
-  /** The message with this number, or the last one of a subject. */
-  get(which: { seq: number } | { last_by_subj: string }): Promise<StoredMessage | undefined>
-  follow(after: number, pace: Pace, follower: Follower): Promise<Following>
 }
 
 /** Opens the stream, and makes it when there is none, unless it has to be there. Throws `StoreRefusedError` at one that could lose events. */
@@ -38,7 +24,7 @@ export async function openJournalStream(
 ): Promise<JournalStream> {
   const name = journalStreamName(fleet)
   const subjects = journalSubjects(fleet)
-  const { info, publish, get, room, isReplaced, follow } = await openStoreStream(connection, {
+  const stream = await openStoreStream(connection, {
     name,
     config: mustExist ? undefined : { subjects: [subjects], deny_delete: true, deny_purge: true },
     check,
@@ -65,15 +51,6 @@ export async function openJournalStream(
     )
   }
 
-  return {
-    name,
-    replicas: info.config.num_replicas,
-    first: info.state.first_seq,
-    last: info.state.last_seq,
-    publish,
-    get,
-    room,
-    isReplaced,
-    follow,
-  }
+  const { config, state } = stream.info
+  return { ...stream, replicas: config.num_replicas, first: state.first_seq, last: state.last_seq }
 }
