@@ -5,6 +5,7 @@ import { type Journal, type JournalSettings, openJournal } from '../../journal/j
 import { noVault } from '../../journal/vault.ts'
 import type { JournalEvent } from '../../schema/journal/journal-event.ts'
 import { StoreRefusedError } from '../store/store-errors.ts'
+import { eventsOf } from './events-of.ts'
 import { type JournalStream, openJournalStream } from './journal-stream.ts'
 import { createStreamQueue, type StreamQueue, type StreamQueueSettings } from './stream-queue.ts'
 import { decodeMessage } from './stream-message.ts'
@@ -76,13 +77,8 @@ export async function openFleetJournal(settings: FleetJournalSettings): Promise<
     const plugin = journal.recallRequest(requestKey)
     if (plugin === undefined) return undefined
     const found: JournalEvent[] = []
-    for (let after = 0; ;) {
-      const page = journal.read({ plugin, after, limit: 1_000 })
-      const last = page.at(-1)
-      if (last === undefined) return found
-      found.push(...page.filter((event) => event.requestKey === requestKey))
-      after = last.seq
-    }
+    for (const event of eventsOf(journal, { plugin })) if (event.requestKey === requestKey) found.push(event)
+    return found
   }
 
   async function closeAll(): Promise<void> {

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { eventsOf } from '../../fleet/journal/events-of.ts'
 import type { JournalStream } from '../../fleet/journal/journal-stream.ts'
 import { encodeMessage } from '../../fleet/journal/stream-message.ts'
 import { journalSubject } from '../../fleet/journal/subjects.ts'
@@ -10,8 +11,7 @@ import type { JournalEvent, PluginFact } from '../../schema/journal/journal-even
 import type { MembershipSettings } from './at-rest.ts'
 import type { SingleHost } from './read-host.ts'
 
-/** Events that are read at once, and that are on their way to the store at once. */
-const pageLength = 1_000
+/** Events that are on their way to the store at once. */
 const atOnce = 100
 
 /**
@@ -31,9 +31,9 @@ export async function bringJournal(
     )
   }
   // Before anything is written.
-  for (const event of eventsOf(host, 0)) messageOf(event)
+  for (const event of eventsOf(journal, {})) messageOf(event)
   let group: JournalEvent[] = []
-  for (const event of eventsOf(host, stream.last)) {
+  for (const event of eventsOf(journal, { after: stream.last })) {
     group.push(event)
     if (group.length >= atOnce) {
       await publish(group)
@@ -72,15 +72,6 @@ export async function bringJournal(
         }),
       ),
     )
-  }
-}
-
-function* eventsOf({ journal }: SingleHost, after: number): Generator<JournalEvent> {
-  for (let last = after; ;) {
-    const page = journal.read({ after: last, limit: pageLength })
-    if (page.length === 0) return
-    yield* page
-    last = page.at(-1)?.seq ?? last
   }
 }
 

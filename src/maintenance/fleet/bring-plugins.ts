@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { silentLogger } from '../../base/log/log.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
 import type { FleetFiles } from '../../fleet/files/fleet-files.ts'
+import { eventsOf } from '../../fleet/journal/events-of.ts'
 import { type FleetJournal, openFleetJournal } from '../../fleet/journal/fleet-journal.ts'
 import { retrying } from '../../fleet/store/retrying.ts'
 import type { ValueBucket } from '../../fleet/values/value-bucket.ts'
@@ -103,13 +104,8 @@ function whyNot(
 
 /** Whether an earlier run has brought it. An append is done as a whole or not at all. */
 function isBrought(journal: FleetJournal, plugin: string, mark: string): boolean {
-  for (let after = 0; ;) {
-    const page = journal.read({ plugin, after, limit: 1_000 })
-    const last = page.at(-1)
-    if (last === undefined) return false
-    if (page.some(({ requestKey }) => requestKey === mark)) return true
-    after = last.seq
-  }
+  for (const { requestKey } of eventsOf(journal, { plugin })) if (requestKey === mark) return true
+  return false
 }
 
 /** Answers the names of those that mean something else in the fleet. */
