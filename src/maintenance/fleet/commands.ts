@@ -1,9 +1,9 @@
 import { resolve } from 'node:path'
 import { systemClock } from '../../base/time/clock.ts'
 import { systemFileSystem } from '../../base/files/file-system.ts'
-import { keyFileFault, readKeyFile } from '../../base/keys/key-file.ts'
 import { connectStore } from '../../fleet/store/connect-store.ts'
 import type { StoreLogin } from '../../fleet/store/store-login.ts'
+import { readKeys } from '../commands.ts'
 import { joinFleet } from './join-fleet.ts'
 import { leaveFleet } from './leave-fleet.ts'
 
@@ -25,9 +25,7 @@ async function connected<T>(
   settings: FleetCommandSettings,
   task: (parts: Parameters<typeof joinFleet>[0]) => Promise<T>,
 ): Promise<T> {
-  const ring = await readKeyFile(systemFileSystem, settings.secretKeyFile).catch((error: unknown) => {
-    throw new Error(keyFileFault(error), { cause: error })
-  })
+  const ring = await readKeys(settings.secretKeyFile)
   const connection = await connectStore({ ...settings, name: 'lupine fleet' })
   try {
     const directory = resolve(settings.dataDirectory)
