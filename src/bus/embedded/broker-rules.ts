@@ -48,8 +48,6 @@ export interface BrokerRulesSettings {
   warn: (message: string, fields?: LogFields) => void
 }
 
-export type BrokerRules = ReturnType<typeof createBrokerRules>
-
 /** Who may connect, publish and subscribe, and who gets what, in the words of the broker. */
 export function createBrokerRules({
   root,

@@ -33,8 +33,6 @@ export interface BrokerListenersSettings {
   warn: (message: string, fields?: LogFields) => void
 }
 
-export type BrokerListeners = ReturnType<typeof createBrokerListeners>
-
 /** How clients come in: over TCP, encrypted or not, and over WebSocket; with the limits that the broker does not have. */
 export function createBrokerListeners(settings: BrokerListenersSettings) {
   const { bind, port, tls, guesses, addresses, limits, take, logger, warn } = settings

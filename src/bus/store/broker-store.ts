@@ -69,8 +69,6 @@ export interface BrokerStoreSettings {
   warn: (message: string, fields?: LogFields) => void
 }
 
-export type BrokerStore = ReturnType<typeof createBrokerStore>
-
 const withoutDisk: Pick<WriteBehind, 'set' | 'delete'> = { set: () => undefined, delete: () => undefined }
 
 export function createBrokerStore(settings: BrokerStoreSettings) {

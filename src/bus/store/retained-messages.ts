@@ -24,8 +24,6 @@ interface Kept {
   readonly encode: () => Buffer
 }
 
-export type RetainedMessages = ReturnType<typeof createRetainedMessages>
-
 /**
  * What is retained at the embedded broker. What the host retains itself is not kept on disk: it says all of that anew
  * after a start, and what it does not say then is not true any more.

@@ -50,8 +50,6 @@ export interface LinkContext {
   finders(): Promise<Finders>
 }
 
-export type OpenLink<T> = (target: T, events: LinkEvents, context: LinkContext) => Link
-
 /** What an error of a socket says, in words. */
 export function endOf(error: unknown, place: string): LinkEnd {
   if (isRefusal(error)) return { reason: messageOf(error), refused: true }

@@ -29,12 +29,9 @@ const addressLimit = 16
 
 type AddressRecord = DnsRecord & { type: 'A' | 'AAAA' }
 
-interface Host {
-  addresses: Map<string, Lease>
-}
-
 export function createHostAddresses({ ask, used, mostHosts }: HostAddressesSettings): HostAddresses {
-  const hosts = new Map<string, Host>()
+  /** Addresses by the name of their host. */
+  const hosts = new Map<string, Map<string, Lease>>()
 
   function dropUnused(): void {
     const kept = used()
@@ -52,23 +49,22 @@ export function createHostAddresses({ ask, used, mostHosts }: HostAddressesSetti
         const key = record.name.toLowerCase()
         if (!wanted.has(key)) continue
         if (hosts.size > mostHosts()) dropUnused()
-        const host: Host = hosts.get(key) ?? { addresses: new Map<string, Lease>() }
-        hosts.set(key, host)
+        const known = hosts.get(key) ?? new Map<string, Lease>()
+        hosts.set(key, known)
         if (record.flush && !renewed.has(`${key} ${record.type}`)) {
           renewed.add(`${key} ${record.type}`)
-          for (const [address, lease] of host.addresses)
+          for (const [address, lease] of known)
             if (isIPv4(address) === (record.type === 'A') && lease.at < now) shorten(lease, now + goodbyeTime)
         }
-        if (record.seconds > 0 && !host.addresses.has(record.address) && host.addresses.size >= addressLimit)
-          continue
-        if (record.seconds > 0 || host.addresses.has(record.address))
-          host.addresses.set(record.address, leaseOfRecord(now, record.seconds))
+        if (record.seconds > 0 && !known.has(record.address) && known.size >= addressLimit) continue
+        if (record.seconds > 0 || known.has(record.address))
+          known.set(record.address, leaseOfRecord(now, record.seconds))
         touched.add(key)
       }
       return touched
     },
     of(host) {
-      const all = [...(hosts.get(host.toLowerCase())?.addresses.keys() ?? [])]
+      const all = [...(hosts.get(host.toLowerCase())?.keys() ?? [])]
       const rank = (address: string): number => (isIPv4(address) ? 0 : /^fe[89ab]/i.test(address) ? 2 : 1)
       return all.sort((one, other) => rank(one) - rank(other) || (one < other ? -1 : 1))
     },
@@ -76,16 +72,16 @@ export function createHostAddresses({ ask, used, mostHosts }: HostAddressesSetti
       for (const type of ['A', 'AAAA'] as const) ask({ labels: hostLabels(host), type })
     },
     sweep(now) {
-      for (const [name, host] of hosts)
-        for (const [address, lease] of host.addresses) {
-          if (lease.until <= now) host.addresses.delete(address)
+      for (const [name, addresses] of hosts)
+        for (const [address, lease] of addresses) {
+          if (lease.until <= now) addresses.delete(address)
           else if (takeAsk(lease, now))
             ask({ labels: hostLabels(name), type: isIPv4(address) ? 'A' : 'AAAA' })
         }
     },
     dropUnused,
     *leases() {
-      for (const { addresses } of hosts.values()) yield* addresses.values()
+      for (const addresses of hosts.values()) yield* addresses.values()
     },
     clear: () => hosts.clear(),
   }
