@@ -5,11 +5,16 @@ import type { Logger } from '../base/log/log.ts'
 import type { Scope } from '../base/scope.ts'
 import { portOf } from '../base/network/url-port.ts'
 import type { Bus } from '../bus/bus.ts'
-import { createLifecycle, type RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
+import {
+  createLifecycle,
+  type LifecycleSettings,
+  type RunningLifecycle,
+} from '../lifecycle/create-lifecycle.ts'
 import { createHostEnvironment } from '../lifecycle/permissions/plugin-environment.ts'
 import { createJournaledSigningTimes } from '../lifecycle/trust/signing-times.ts'
 import { createOutside } from '../outside/outside.ts'
 import { createRepositoryCatalog } from '../repository/catalog.ts'
+import type { SigningTimes } from '../repository/repository.ts'
 import { defaultLimits, withChosen } from '../sandbox/limits.ts'
 import type { Sandbox } from '../sandbox/isolate.ts'
 import { createSandbox } from '../sandbox/sandbox.ts'
@@ -26,7 +31,8 @@ export interface OpenLifecycle {
 }
 
 export interface OpenLifecycleSettings {
-  options: HostOptions
+  options: Pick<HostOptions, 'settings' | 'programDirectory' | 'hostVersion' | 'environment'> &
+    Pick<HostOptions, 'limits' | 'restartPolicy' | 'discovery'>
   directory: string
   files: FileSystem
   clock: Clock
@@ -36,14 +42,18 @@ export interface OpenLifecycleSettings {
   bus: Bus
   /** Absent: the host works by itself. */
   fleet: OpenFleet | undefined
-  state: OpenState
+  state: Pick<OpenState, 'pluginDirectory' | 'manifests' | 'journal' | 'snapshots' | 'shared'>
   /** How the host is reached from outside, without a slash at the end; asked for when it is. */
   address(): string
+  /** Of a host that only answers for its fleet. */
+  silent?: Pick<LifecycleSettings, 'ownership' | 'announcedAs'>
+  /** Default: as the journal has them. */
+  times?: SigningTimes
 }
 
 /** Loads nothing yet. What `scope` gets closes the parts. */
 export function openLifecycle(parts: OpenLifecycleSettings, scope: Scope): OpenLifecycle {
-  const { options, directory, files, clock, logger, ring, bus, fleet, state } = parts
+  const { options, directory, files, clock, logger, ring, bus, fleet, state, silent } = parts
   const { settings, programDirectory, hostVersion } = options
   const { pluginDirectory, manifests, journal, snapshots, shared } = state
   const member = shared?.member
@@ -77,7 +87,7 @@ export function openLifecycle(parts: OpenLifecycleSettings, scope: Scope): OpenL
     clock,
     logger,
     hostVersion,
-    times: createJournaledSigningTimes({ journal, snapshots, logger }),
+    times: parts.times ?? createJournaledSigningTimes({ journal, snapshots, logger }),
   })
   scope.add(() => repositories.close())
   const lifecycle = createLifecycle({
@@ -100,7 +110,7 @@ export function openLifecycle(parts: OpenLifecycleSettings, scope: Scope): OpenL
     hookBase: parts.address,
     environment: createHostEnvironment(options.environment, settings.pluginEnvironment),
     ...(member === undefined || fleet === undefined
-      ? {}
+      ? silent
       : {
           ownership: member.ownership,
           sharedFiles: member.sharedFiles,

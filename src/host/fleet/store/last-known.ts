@@ -13,20 +13,16 @@ import { pluginIn } from '../../../journal/fold/evolve.ts'
 import { type Journal, openJournal } from '../../../journal/journal.ts'
 import { readSnapshot } from '../../../journal/snapshot/snapshot.ts'
 import type { SnapshotWriter } from '../../../journal/snapshot/snapshot-writer.ts'
-import { createLifecycle, type RunningLifecycle } from '../../../lifecycle/create-lifecycle.ts'
+import type { RunningLifecycle } from '../../../lifecycle/create-lifecycle.ts'
 import type { Fleet } from '../../../lifecycle/facade.ts'
 import { createManifests } from '../../../lifecycle/manifests/manifests.ts'
 import type { Whereabouts } from '../../../lifecycle/ownership.ts'
-import { createHostEnvironment } from '../../../lifecycle/permissions/plugin-environment.ts'
 import { createJournalVault } from '../../../lifecycle/secrets/journal-vault.ts'
 import { createJournaledSigningTimes } from '../../../lifecycle/trust/signing-times.ts'
-import { createOutside } from '../../../outside/outside.ts'
-import { createRepositoryCatalog } from '../../../repository/catalog.ts'
 import { createPluginDirectory } from '../../../repository/plugin-directory.ts'
-import { defaultLimits, withChosen } from '../../../sandbox/limits.ts'
-import { createSandbox } from '../../../sandbox/sandbox.ts'
 import type { Settings } from '../../../settings/settings.ts'
 import { createFleetBus } from '../../create-bus.ts'
+import { openLifecycle } from '../../open-lifecycle.ts'
 import { asStartError } from '../../start-conditions.ts'
 
 export interface LastKnownSettings {
@@ -98,7 +94,7 @@ async function openLastKnown(
   scope: Scope,
   hookBase: () => string,
 ): Promise<{ lifecycle: RunningLifecycle; id: string | null }> {
-  const { settings, directory, programDirectory, hostVersion, ring, files, clock, logger } = parts
+  const { settings, directory, ring, files, clock, logger } = parts
   const pluginDirectory = createPluginDirectory({ directory, files, logger })
   const manifests = createManifests(pluginDirectory, logger)
   const { vault, follow } = createJournalVault(ring, manifests)
@@ -108,37 +104,27 @@ async function openLastKnown(
   scope.add(() => copy.close())
   const journal = readOnly(copy, refusal)
   const id = settings.hostId ?? file?.host?.id ?? null
-  const outside = createOutside({
-    ...{ clock, hostVersion, environment: parts.environment, rewrite: settings.httpRewrite },
-    ownPorts: () => new Set<number>(),
-  })
-  scope.add(() => outside.close())
-  const limits = withChosen(defaultLimits, settings.pluginLimits)
-  const sandbox = createSandbox({ clock, logger, isolation: settings.isolation, limits })
-  scope.add(() => sandbox.close())
-  const repositories = createRepositoryCatalog({
-    ...{ directory, programDirectory, files, clock, logger, hostVersion },
-    times: {
-      ...createJournaledSigningTimes({ journal, snapshots: unwritten, logger }),
-      remember: () => Promise.resolve(),
-    },
-  })
-  scope.add(() => repositories.close())
   // Never started: whoever has no session of the fleet is silent.
   const bus = await createFleetBus(settings, {
     ...{ host: id ?? '', logger, clock },
     session: { clientId: () => undefined, permit: () => () => false },
   })
   scope.add(() => bus.close())
-  const lifecycle = createLifecycle({
-    ...{ directory, files, journal, snapshots: unwritten, pluginDirectory, manifests, ring, repositories },
-    ...{ sandbox, bus, outside, clock, logger, hostVersion, hookBase },
-    environment: createHostEnvironment(parts.environment, settings.pluginEnvironment),
-    root: settings.mqttRoot,
-    discoveryPrefix: settings.discoveryPrefix,
-    ownership: { owns: () => false, whereabouts: createWhereaboutsBefore(journal, id, clock) },
-    announcedAs: settings.fleet?.fleet ?? '',
-  })
+  const { lifecycle } = openLifecycle(
+    {
+      ...{ options: parts, directory, files, clock, logger, ring, bus, fleet: undefined, address: hookBase },
+      state: { pluginDirectory, manifests, journal, snapshots: unwritten, shared: undefined },
+      silent: {
+        ownership: { owns: () => false, whereabouts: createWhereaboutsBefore(journal, id, clock) },
+        announcedAs: settings.fleet?.fleet ?? '',
+      },
+      times: {
+        ...createJournaledSigningTimes({ journal, snapshots: unwritten, logger }),
+        remember: () => Promise.resolve(),
+      },
+    },
+    scope,
+  )
   await lifecycle.readManifests()
   return { lifecycle, id }
 }
