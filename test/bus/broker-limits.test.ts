@@ -1,58 +1,18 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { connect as connectTcp } from 'node:net'
-import { type TestContext, test } from 'node:test'
-import { WebSocket } from 'ws'
+import { test } from 'node:test'
 import { packetBytesLimit, subscriptionsPerClientLimit } from '../../src/bus/broker-limits.ts'
 import { topicLevelsLimit } from '../../src/base/topic-filter.ts'
-import { collect, connect, lines, startBus, startUpgradeServer } from './bus-fixture.ts'
+import { collect, connect, lines, startBothWays, ways } from './bus-fixture.ts'
+import { connectPacket, openRaw } from './raw-client.ts'
 
 /** Each limit of the built-in broker for its clients, over TCP and over WebSocket. */
 
-type Way = 'TCP' | 'WebSocket'
-const ways: readonly Way[] = ['TCP', 'WebSocket']
-
-async function start(context: TestContext, settings: Parameters<typeof startBus>[1] = {}) {
-  const bus = await startBus(context, settings)
-  const webSocket = await startUpgradeServer(context, bus)
-  const urls: Record<Way, string> = { TCP: bus.url, WebSocket: webSocket }
-  return { bus, urls }
-}
-
-interface RawConnection {
-  send(bytes: Buffer): void
-  /** Resolves when the other side has ended it. */
-  ended: Promise<unknown>
-}
-
-/** A connection on which the test speaks MQTT by hand. */
-async function raw(context: TestContext, way: Way, url: string): Promise<RawConnection> {
-  if (way === 'TCP') {
-    const socket = connectTcp(Number(new URL(url).port), '127.0.0.1')
-    const ended = new Promise((resolve) => socket.once('close', resolve))
-    socket.on('error', () => undefined)
-    socket.resume()
-    context.after(() => void socket.destroy())
-    await once(socket, 'connect')
-    return { ended, send: (bytes) => void socket.write(bytes) }
-  }
-  const socket = new WebSocket(url, 'mqtt')
-  const ended = new Promise((resolve) => socket.once('close', resolve))
-  socket.on('error', () => undefined)
-  context.after(() => socket.terminate())
-  await once(socket, 'open')
-  return { ended, send: (bytes) => socket.send(bytes) }
-}
-
-/** CONNECT of MQTT 3.1.1 with this keepalive in seconds. */
-function connectPacket(keepalive: number): Buffer {
-  const body = Buffer.from([0, 4, ...Buffer.from('MQTT'), 4, 2, 0, keepalive, 0, 3, ...Buffer.from('raw')])
-  return Buffer.concat([Buffer.from([0x10, body.length]), body])
-}
+const raw = { id: 'raw', clean: true }
 
 for (const way of ways) {
   test(`over ${way}: only so many connections at a time, and room again when one has gone`, async (context) => {
-    const { bus, urls } = await start(context, { limits: { connections: 2 } })
+    const { bus, urls } = await startBothWays(context, { limits: { connections: 2 } })
     const first = await connect(context, urls[way])
     await connect(context, urls.TCP)
     await assert.rejects(connect(context, urls[way]))
@@ -68,35 +28,36 @@ for (const way of ways) {
   })
 
   test(`over ${way}: one address takes only its share, this machine may take all`, async (context) => {
-    const strict = await start(context, { limits: { connectionsPerAddress: 1, isOwnAddress: () => false } })
+    const strict = await startBothWays(context, {
+      limits: { connectionsPerAddress: 1, isOwnAddress: () => false },
+    })
     await connect(context, strict.urls.TCP)
     await assert.rejects(connect(context, strict.urls[way]))
-    const own = await start(context, { limits: { connectionsPerAddress: 1 } })
+    const own = await startBothWays(context, { limits: { connectionsPerAddress: 1 } })
     await connect(context, own.urls[way])
     await connect(context, own.urls[way])
   })
 
   test(`over ${way}: who says nothing after connecting is cut off`, async (context) => {
-    const { urls } = await start(context, { limits: { connectTimeout: 50 } })
-    await (
-      await raw(context, way, urls[way])
-    ).ended
+    const { urls } = await startBothWays(context, { limits: { connectTimeout: 50 } })
+    const silent = await openRaw(context, urls[way])
+    await silent.ended
   })
 
   test(`over ${way}: who breaks its promise to keep alive is cut off`, async (context) => {
-    const { urls } = await start(context)
-    const silent = await raw(context, way, urls[way])
-    silent.send(connectPacket(1))
+    const { urls } = await startBothWays(context)
+    const silent = await openRaw(context, urls[way])
+    silent.send(connectPacket({ ...raw, keepalive: 1 }))
     await silent.ended
   })
 
   test(`over ${way}: a packet that is too large cuts its sender off before it is there, and nobody else`, async (context) => {
-    const { urls } = await start(context)
+    const { urls } = await startBothWays(context)
     const other = await connect(context, urls.TCP)
     const heard = collect(other)
     await other.subscribeAsync('after')
-    const sender = await raw(context, way, urls[way])
-    sender.send(connectPacket(0))
+    const sender = await openRaw(context, urls[way])
+    sender.send(connectPacket(raw))
     const length = packetBytesLimit + 1
     const digits = [
       (length & 0x7f) | 0x80,
@@ -111,7 +72,7 @@ for (const way of ways) {
   })
 
   test(`over ${way}: a client has only so many subscriptions; what it has goes on`, async (context) => {
-    const { urls } = await start(context)
+    const { urls } = await startBothWays(context)
     const client = await connect(context, urls[way])
     const filters = Array.from({ length: subscriptionsPerClientLimit }, (_, index) => `t/${index}`)
     const granted = await client.subscribeAsync(filters)
@@ -123,7 +84,7 @@ for (const way of ways) {
   })
 
   test(`over ${way}: a topic of too many levels cuts its sender off, one of the most levels arrives`, async (context) => {
-    const { urls } = await start(context)
+    const { urls } = await startBothWays(context)
     const other = await connect(context, urls.TCP)
     await other.subscribeAsync(['x/#', 'after'])
     const heard = collect(other)
@@ -140,7 +101,7 @@ for (const way of ways) {
 }
 
 test('a wrong password is counted', async (context) => {
-  const { bus, urls } = await start(context, { token: 'right-and-long' })
+  const { bus, urls } = await startBothWays(context, { token: 'right-and-long' })
   for (const way of ways) {
     await assert.rejects(connect(context, urls[way], { username: 'me', password: 'wrong' }))
   }

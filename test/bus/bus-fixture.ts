@@ -119,6 +119,16 @@ export async function startUpgradeServer(
   return `ws://127.0.0.1:${(server.address() as AddressInfo).port}/mqtt`
 }
 
+export type Way = 'TCP' | 'WebSocket'
+export const ways: readonly Way[] = ['TCP', 'WebSocket']
+
+/** A bus, and where clients reach it in either way. */
+export async function startBothWays(context: TestContext, settings: Partial<EmbeddedBusSettings> = {}) {
+  const bus = await startBus(context, settings)
+  const urls: Record<Way, string> = { TCP: bus.url, WebSocket: await startUpgradeServer(context, bus) }
+  return { bus, urls }
+}
+
 export interface LoggedLine {
   level: string
   message: string

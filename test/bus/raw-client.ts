@@ -1,6 +1,8 @@
 import { once } from 'node:events'
-import { connect, type Socket } from 'node:net'
+import { connect } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { TestContext } from 'node:test'
+import { createWebSocketStream, WebSocket } from 'ws'
 
 /** A client that speaks MQTT 3.1.1 by hand: it confirms nothing by itself, and sees each packet as it comes. */
 
@@ -120,20 +122,35 @@ function takePacket(bytes: Buffer): { packet: RawPacket; rest: Buffer } | undefi
 }
 
 export interface RawClient {
-  socket: Socket
+  socket: Duplex
   send(...packets: Buffer[]): void
   /** The next packet that has not been asked for. Rejects when the connection has ended. */
   next(): Promise<RawPacket>
   /** The next one of this kind; it must be the next. */
   expect(type: keyof typeof packetTypes): Promise<RawPacket>
+  hasEnded(): boolean
   /** Resolves when the connection has ended. */
   ended: Promise<unknown>
   /** Goes without a word. */
   vanish(): Promise<void>
 }
 
-export async function openRaw(context: TestContext, url: string): Promise<RawClient> {
+async function openSocket(url: string): Promise<Duplex> {
+  if (url.startsWith('ws:')) {
+    const webSocket = new WebSocket(url, 'mqtt')
+    await once(webSocket, 'open')
+    const stream = createWebSocketStream(webSocket)
+    webSocket.once('close', () => stream.destroy())
+    return stream
+  }
   const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  await once(socket, 'connect')
+  return socket
+}
+
+/** Over TCP or WebSocket. */
+export async function openRaw(context: TestContext, url: string): Promise<RawClient> {
+  const socket = await openSocket(url)
   context.after(() => void socket.destroy())
   socket.on('error', () => undefined)
   const ended = new Promise((resolve) => socket.once('close', resolve))
@@ -154,7 +171,6 @@ export async function openRaw(context: TestContext, url: string): Promise<RawCli
     over = true
     for (const { reject } of waiting.splice(0)) reject(new Error('the connection has ended'))
   })
-  await once(socket, 'connect')
 
   function next(): Promise<RawPacket> {
     const first = arrived.shift()
@@ -173,6 +189,7 @@ export async function openRaw(context: TestContext, url: string): Promise<RawCli
         throw new Error(`${type} (${packetTypes[type]}) was expected, ${packet.type} came`)
       return packet
     },
+    hasEnded: () => over,
     ended,
     async vanish() {
       socket.destroy()

@@ -1,8 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { connect as connectTcp } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { WebSocket } from 'ws'
 import { sessionQueueLimit } from '../../src/bus/store/broker-sessions.ts'
 import { inflightLimit, outgoingBytesLimit } from '../../src/bus/broker-limits.ts'
 import {
@@ -11,84 +8,17 @@ import {
   connectListening,
   createRecordingLogger,
   lines,
-  startBus,
-  startUpgradeServer,
+  startBothWays,
+  ways,
 } from './bus-fixture.ts'
+import { connectRaw, publishPacket, subscribePacket } from './raw-client.ts'
 
 /** What waits for a client that does not take it, or because of one that does not go on, is bounded. */
 
-type Way = 'TCP' | 'WebSocket'
-const ways: readonly Way[] = ['TCP', 'WebSocket']
-
 async function start(context: TestContext) {
   const logger = createRecordingLogger()
-  const bus = await startBus(context, { logger })
-  const webSocket = await startUpgradeServer(context, bus)
-  const urls: Record<Way, string> = { TCP: bus.url, WebSocket: webSocket }
-  return { bus, urls, warnings: () => logger.lines.map(({ message }) => message) }
-}
-
-interface RawClient {
-  send(bytes: Buffer): void
-  /** Resolves when something comes that begins with this byte. */
-  heard(first: number): Promise<void>
-  /** Reads no more. */
-  stopReading(): void
-  hasEnded(): boolean
-  ended: Promise<void>
-}
-
-/** First bytes of answers. */
-const connack = 0x20
-const suback = 0x90
-
-const text = (value: string): Buffer => Buffer.from([0, value.length, ...Buffer.from(value)])
-const number = (value: number): Buffer => Buffer.from([value >> 8, value & 0xff])
-const packet = (first: number, ...parts: (Buffer | number[])[]): Buffer => {
-  const body = Buffer.concat(parts.map((part) => Buffer.from(part)))
-  return Buffer.concat([Buffer.from([first, body.length]), body])
-}
-/** MQTT 3.1.1 with a clean session and without a keepalive. */
-const connectPacket = packet(0x10, text('MQTT'), [4, 2, 0, 0], text('raw'))
-const subscribePacket = (filter: string): Buffer => packet(0x82, number(1), text(filter), [0])
-const publishPacket = (topic: string, messageId: number): Buffer =>
-  packet(0x34, text(topic), number(messageId))
-
-/** A client that says and reads what the test wants; connected. */
-async function raw(context: TestContext, way: Way, url: string): Promise<RawClient> {
-  const waiting: { first: number; resolve: () => void }[] = []
-  const hear = (bytes: Buffer): void => {
-    for (const one of waiting) if (one.first === bytes[0]) one.resolve()
-  }
-  let ended = false
-  const socket =
-    way === 'TCP' ? connectTcp(Number(new URL(url).port), '127.0.0.1') : new WebSocket(url, 'mqtt')
-  const end = new Promise<void>((resolve) => {
-    socket.once('close', () => {
-      ended = true
-      resolve()
-    })
-  })
-  socket.on('error', () => undefined)
-  context.after(() => void (socket instanceof WebSocket ? socket.terminate() : socket.destroy()))
-  if (socket instanceof WebSocket) {
-    socket.on('message', hear)
-    await once(socket, 'open')
-  } else {
-    socket.on('data', hear)
-    await once(socket, 'connect')
-  }
-  const client: RawClient = {
-    send: (bytes) => void (socket instanceof WebSocket ? socket.send(bytes) : socket.write(bytes)),
-    heard: (first) => new Promise((resolve) => void waiting.push({ first, resolve })),
-    stopReading: () => void socket.pause(),
-    hasEnded: () => ended,
-    ended: end,
-  }
-  const accepted = client.heard(connack)
-  client.send(connectPacket)
-  await accepted
-  return client
+  const { urls } = await startBothWays(context, { logger })
+  return { urls, warnings: () => logger.lines.map(({ message }) => message) }
 }
 
 /** What the operating system may hold between two ends on one machine, in bytes. */
@@ -97,11 +27,10 @@ const systemBuffers = 24 * 1024 * 1024
 for (const way of ways) {
   test(`over ${way}: who subscribes to all and does not read is cut off, and the others hear all`, async (context) => {
     const { urls, warnings } = await start(context)
-    const slow = await raw(context, way, urls[way])
-    const granted = slow.heard(suback)
-    slow.send(subscribePacket('#'))
-    await granted
-    slow.stopReading()
+    const slow = await connectRaw(context, urls[way], { id: 'slow', clean: true })
+    slow.send(subscribePacket(1, ['#', 0]))
+    await slow.expect('suback')
+    slow.socket.pause()
     const listener = await connect(context, urls.TCP)
     const heard = collect(listener)
     await listener.subscribeAsync('flood')
@@ -124,13 +53,12 @@ for (const way of ways) {
     const other = await connect(context, urls.TCP)
     const heard = collect(other)
     await other.subscribeAsync(['open', 'after'])
-    const client = await raw(context, way, urls[way])
-    for (let messageId = 1; messageId <= inflightLimit; messageId += 1) {
-      client.send(publishPacket('open', messageId))
-    }
+    const client = await connectRaw(context, urls[way], { id: 'client', clean: true })
+    const open = (id: number): void => client.send(publishPacket({ topic: 'open', payload: '', qos: 2, id }))
+    for (let id = 1; id <= inflightLimit; id += 1) open(id)
     await heard.take(inflightLimit)
     assert.equal(client.hasEnded(), false)
-    client.send(publishPacket('open', inflightLimit + 1))
+    open(inflightLimit + 1)
     await client.ended
     await other.publishAsync('after', 'x')
     assert.deepEqual(lines(await heard.take(inflightLimit + 1)).at(-1), 'after x')
