@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connectStore, type StoreAddress } from '../../src/fleet/store/connect-store.ts'
 import { areLoopback, openStoreFault } from '../../src/fleet/store/store-login.ts'
-import { type NatsServerOptions, startNatsServer } from '../helpers/nats-server.ts'
+import { connectTo, startStore } from '../helpers/nats-server.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { until } from '../helpers/until.ts'
 import { startHoldingProxy } from './holding-proxy.ts'
@@ -15,12 +15,6 @@ const tls = join(import.meta.dirname, '..', 'fixtures', 'tls')
 const certificate = join(tls, 'certificate.pem')
 const secure = `tls { cert_file: ${JSON.stringify(certificate)}, key_file: ${JSON.stringify(join(tls, 'key.pem'))} }`
 const login = 'authorization { user: lupine, password: "pass:word" }'
-
-async function startServer(context: TestContext, options: NatsServerOptions = {}) {
-  const server = await startNatsServer(await temporaryDirectory(context), options)
-  context.after(() => server.stop())
-  return server
-}
 
 async function fileWith(context: TestContext, content: string): Promise<string> {
   const path = join(await temporaryDirectory(context), 'file')
@@ -43,7 +37,7 @@ const refused = (message: RegExp) => (error: Error) => {
 }
 
 test('user and password of a file open the store, and wrong ones do not', async (context) => {
-  const server = await startServer(context, { lines: [login] })
+  const server = await startStore(context, { lines: [login] })
   const servers = [server.url]
   await use(context, { servers, passwordFile: await fileWith(context, 'lupine:pass:word\n') })
   const wrong = await fileWith(context, 'lupine:wrong')
@@ -56,7 +50,7 @@ test('user and password of a file open the store, and wrong ones do not', async 
 
 test('credentials of NATS open the store, and those of another operator do not', async (context) => {
   const operator = createOperator()
-  const server = await startServer(context, { lines: operator.lines })
+  const server = await startStore(context, { lines: operator.lines })
   const servers = [server.url]
   await use(context, { servers, credentialsFile: await fileWith(context, operator.credentials) })
   const other = await fileWith(context, createOperator().credentials)
@@ -64,7 +58,7 @@ test('credentials of NATS open the store, and those of another operator do not',
 })
 
 test('a store with TLS is believed when its certificate is signed as HOST_FLEET_CA_FILE says', async (context) => {
-  const server = await startServer(context, { lines: [secure] })
+  const server = await startStore(context, { lines: [secure] })
   const address = server.url.replace('nats://127.0.0.1', 'tls://localhost')
   await use(context, { servers: [address], caFile: certificate })
   await use(context, { servers: [address.replace('tls:', 'nats:')], caFile: certificate })
@@ -80,7 +74,7 @@ test('a store with TLS is believed when its certificate is signed as HOST_FLEET_
 })
 
 test('an address that asks for TLS is refused where the store has none', async (context) => {
-  const server = await startServer(context)
+  const server = await startStore(context)
   await assert.rejects(
     use(context, { servers: [server.url.replace('nats:', 'tls:')] }),
     refused(/ does not speak TLS; turn it on there, or begin its address with nats:\/\/\.$/),
@@ -88,9 +82,9 @@ test('an address that asks for TLS is refused where the store has none', async (
 })
 
 test('the store is reached over WebSocket, with and without TLS', async (context) => {
-  const plain = await startServer(context, { lines: ['websocket { listen: "127.0.0.1:-1", no_tls: true }'] })
+  const plain = await startStore(context, { lines: ['websocket { listen: "127.0.0.1:-1", no_tls: true }'] })
   await use(context, { servers: [plain.webSocketUrl] })
-  const withTls = await startServer(context, { lines: [`websocket { listen: "127.0.0.1:-1", ${secure} }`] })
+  const withTls = await startStore(context, { lines: [`websocket { listen: "127.0.0.1:-1", ${secure} }`] })
   const address = `wss://localhost:${new URL(withTls.webSocketUrl).port}`
   await use(context, { servers: [address], caFile: certificate })
   await assert.rejects(use(context, { servers: [address] }), refused(/ is not believed /))
@@ -152,10 +146,9 @@ test('a store that lets anybody in is taken on this machine only', () => {
 })
 
 test('nothing that is said while the store is away reaches it later, and whoever asks is refused at once', async (context) => {
-  const server = await startServer(context)
+  const server = await startStore(context)
   const proxy = await startHoldingProxy(context, Number(new URL(server.url).port))
-  const connection = await connectStore({ servers: [proxy.url], name: 'test' })
-  context.after(() => connection.close())
+  const connection = await connectTo(context, proxy.url)
   const manager = await jetstreamManager(connection)
   await manager.streams.add({ name: 'T', subjects: ['t.>'] })
   connection.publish('t.before', 'x')
@@ -173,7 +166,7 @@ test('nothing that is said while the store is away reaches it later, and whoever
 })
 
 test('the store is connected again at once by a host whose clock was set back by a year since', async (context) => {
-  const server = await startServer(context)
+  const server = await startStore(context)
   const connection = await connectStore({ servers: [server.url], name: 'test' })
   let isBack = false
   const follow = async (): Promise<void> => {

@@ -6,13 +6,12 @@ import { systemFileSystem } from '../../src/base/files/file-system.ts'
 import { silentLogger } from '../../src/base/log/log.ts'
 import { openFleetJournal } from '../../src/fleet/journal/fleet-journal.ts'
 import { journalStreamName, journalSubjects } from '../../src/fleet/journal/subjects.ts'
-import { connectStore } from '../../src/fleet/store/connect-store.ts'
 import { StoreUnreachableError } from '../../src/fleet/store/store-errors.ts'
 import { openStoreStream } from '../../src/fleet/store/store-stream.ts'
 import { pluginIn } from '../../src/journal/fold/evolve.ts'
 import { configured, id, installation } from '../helpers/any-fact.ts'
 import { everythingOf, readAll } from '../helpers/journal-stage.ts'
-import { startNatsCluster } from '../helpers/nats-server.ts'
+import { connectTo, startNatsCluster } from '../helpers/nats-server.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { until } from '../helpers/until.ts'
 
@@ -20,8 +19,7 @@ test('with three servers three copies are kept, and what was acknowledged surviv
   const servers = await startNatsCluster(await temporaryDirectory(context))
   context.after(() => Promise.all(servers.map((server) => server.stop())))
   async function openHost() {
-    const connection = await connectStore({ servers: servers.map(({ url }) => url), name: 'test' })
-    context.after(() => connection.close())
+    const connection = await connectTo(context, ...servers.map(({ url }) => url))
     const journal = await openFleetJournal({
       ...{ connection, fleet: 'home', directory: await temporaryDirectory(context) },
       ...{ files: systemFileSystem, clock: systemClock, logger: silentLogger },
@@ -33,8 +31,7 @@ test('with three servers three copies are kept, and what was acknowledged surviv
   // While the servers had not found each other a host got one copy.
   const subjects = [journalSubjects('home')]
   const early = { name: journalStreamName('home'), subjects, deny_delete: true, deny_purge: true }
-  const administrator = await connectStore({ servers: servers.map(({ url }) => url), name: 'administrator' })
-  context.after(() => administrator.close())
+  const administrator = await connectTo(context, ...servers.map(({ url }) => url))
   await until('JetStream', async () => {
     const manager = await jetstreamManager(administrator).catch(() => undefined)
     return await manager?.streams.add({ ...early, num_replicas: 1 }).catch(() => undefined)
@@ -87,8 +84,7 @@ test('with three servers three copies are kept, and what was acknowledged surviv
 test('who has opened a stream that had one copy finds all of it when its server dies right after', async (context) => {
   const servers = await startNatsCluster(await temporaryDirectory(context))
   context.after(() => Promise.all(servers.map((server) => server.stop())))
-  const connection = await connectStore({ servers: servers.map(({ url }) => url), name: 'test' })
-  context.after(() => connection.close())
+  const connection = await connectTo(context, ...servers.map(({ url }) => url))
   const name = 'COPIES'
   const manager = await until('JetStream', () => jetstreamManager(connection).catch(() => undefined))
   await until('the stream', () =>
@@ -119,8 +115,7 @@ test('a stream that several hosts ask for at once is not taken for replaced, whi
   const config = { subjects: ['together'] }
   const connections = await Promise.all(
     servers.map(async ({ url }) => {
-      const connection = await connectStore({ servers: [url], name: 'test' })
-      context.after(() => connection.close())
+      const connection = await connectTo(context, url)
       return connection
     }),
   )
@@ -137,8 +132,7 @@ test('a stream that several hosts ask for at once is not taken for replaced, whi
       ),
     ),
   )
-  const connection = await connectStore({ servers: servers.map(({ url }) => url), name: 'test' })
-  context.after(() => connection.close())
+  const connection = await connectTo(context, ...servers.map(({ url }) => url))
   const opened = await until('the copies', async () => {
     const stream = await openStoreStream(connection, { name, config, check: () => undefined }).catch(
       () => undefined,
@@ -161,8 +155,7 @@ test('a stream that several hosts ask for at once is not taken for replaced, whi
 test('that the stream is not there is believed of three servers when it has lasted', async (context) => {
   const servers = await startNatsCluster(await temporaryDirectory(context))
   context.after(() => Promise.all(servers.map((server) => server.stop())))
-  const connection = await connectStore({ servers: servers.map(({ url }) => url), name: 'test' })
-  context.after(() => connection.close())
+  const connection = await connectTo(context, ...servers.map(({ url }) => url))
   let later = 0
   const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + later }
   const told: string[] = []

@@ -14,22 +14,15 @@ import { encodeLine } from '../../src/journal/lines/journal-line.ts'
 import { journalFileName } from '../../src/journal/segments/segment.ts'
 import { configured, id, installation } from '../helpers/any-fact.ts'
 import { everythingOf, readAll } from '../helpers/journal-stage.ts'
-import { type NatsServerOptions, startNatsServer } from '../helpers/nats-server.ts'
+import { connectTo, startStore } from '../helpers/nats-server.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { until } from '../helpers/until.ts'
 import { startHoldingProxy } from './holding-proxy.ts'
 
 /** What becomes of the journal of a fleet when its store fails, or is not what it should be. */
 
-async function startServer(context: TestContext, options: NatsServerOptions = {}) {
-  const server = await startNatsServer(await temporaryDirectory(context), options)
-  context.after(() => server.stop())
-  return server
-}
-
 async function openHost(context: TestContext, url: string, directory: string, fleet = 'home') {
-  const connection = await connectStore({ servers: [url], name: 'test' })
-  context.after(() => connection.close())
+  const connection = await connectTo(context, url)
   const failures: string[] = []
   const journal = await openFleetJournal({
     ...{ connection, fleet, directory, files: systemFileSystem, clock: systemClock, logger: silentLogger },
@@ -40,8 +33,7 @@ async function openHost(context: TestContext, url: string, directory: string, fl
 }
 
 async function managerOf(context: TestContext, url: string) {
-  const connection = await connectStore({ servers: [url], name: 'owner' })
-  context.after(() => connection.close())
+  const connection = await connectTo(context, url)
   return { connection, manager: await jetstreamManager(connection) }
 }
 
@@ -54,7 +46,7 @@ async function contentOf(directory: string): Promise<Record<string, string>> {
 
 /** A server, and a directory with the copy of a fleet that was closed with three events. */
 async function closedFleet(context: TestContext) {
-  const server = await startServer(context)
+  const server = await startStore(context)
   const directory = await temporaryDirectory(context)
   const { journal } = await openHost(context, server.url, directory)
   await journal.append([...installation(id), configured(id, { a: 1 })], 'http')
@@ -64,7 +56,7 @@ async function closedFleet(context: TestContext) {
 }
 
 test('a store without room says so at once, changes nothing, and takes the same change when there is some', async (context) => {
-  const server = await startServer(context, { room: 2 * 1024 * 1024 })
+  const server = await startStore(context, { room: 2 * 1024 * 1024 })
   const { journal, failures } = await openHost(context, server.url, await temporaryDirectory(context))
   await journal.append(installation(id), 'http')
   const { connection, manager } = await managerOf(context, server.url)
@@ -87,7 +79,7 @@ test('a store without room says so at once, changes nothing, and takes the same 
 })
 
 test('what was acknowledged survives that the store is killed, and a host goes on when it is back', async (context) => {
-  const server = await startServer(context)
+  const server = await startStore(context)
   const { journal } = await openHost(context, server.url, await temporaryDirectory(context))
   await journal.append(installation(id), 'http')
   await server.stop('SIGKILL')
@@ -104,7 +96,7 @@ test('what was acknowledged survives that the store is killed, and a host goes o
 })
 
 test('a host that only reads shows within moments what others write, after whatever has happened to the store', async (context) => {
-  const server = await startServer(context)
+  const server = await startStore(context)
   const proxy = await startHoldingProxy(context, Number(new URL(server.url).port))
   const { journal: reader } = await openHost(context, proxy.url, await temporaryDirectory(context))
   const { journal: writer } = await openHost(context, server.url, await temporaryDirectory(context))
@@ -143,7 +135,7 @@ test('a host that only reads shows within moments what others write, after whate
 })
 
 test('an append that the store does not answer is refused in time, and is there once or not at all', async (context) => {
-  const server = await startServer(context)
+  const server = await startStore(context)
   const { journal } = await openHost(context, server.url, await temporaryDirectory(context))
   await journal.append(installation(id), 'http')
   await server.stop('SIGKILL')
@@ -294,7 +286,7 @@ test('a copy that is damaged in its middle can be deleted, and is fetched again'
 })
 
 test('a stream that is emptied while a host runs: it says so once, and takes nothing more', async (context) => {
-  const server = await startServer(context)
+  const server = await startStore(context)
   const { journal, failures } = await openHost(context, server.url, await temporaryDirectory(context))
   await journal.append(installation(id), 'http')
   const { manager } = await managerOf(context, server.url)
@@ -311,7 +303,7 @@ test('a stream that is emptied while a host runs: it says so once, and takes not
 
 test('wrong credentials, a store without JetStream, and none at all: one line each', async (context) => {
   const lines = ['authorization { user: lupine, password: correct }']
-  const server = await startServer(context, { lines, jetStream: false })
+  const server = await startStore(context, { lines, jetStream: false })
   const passwordFile = join(await temporaryDirectory(context), 'password')
   const address = { servers: [server.url], name: 'test', passwordFile }
   for (const login of ['lupine:wrong', 'other:correct']) {
@@ -345,7 +337,7 @@ test('wrong credentials, a store without JetStream, and none at all: one line ea
 })
 
 test('an event that is larger than the store takes is refused, and the journal goes on', async (context) => {
-  const server = await startServer(context, { lines: ['max_payload: 20000'] })
+  const server = await startStore(context, { lines: ['max_payload: 20000'] })
   const { journal } = await openHost(context, server.url, await temporaryDirectory(context))
   await journal.append(installation(id), 'http')
   await assert.rejects(journal.append([configured(id, { text: 'x'.repeat(30_000) })], 'http'), {

@@ -6,9 +6,8 @@ import { systemFileSystem } from '../../src/base/files/file-system.ts'
 import { silentLogger } from '../../src/base/log/log.ts'
 import { openFleetJournal } from '../../src/fleet/journal/fleet-journal.ts'
 import { journalStreamName } from '../../src/fleet/journal/subjects.ts'
-import { connectStore } from '../../src/fleet/store/connect-store.ts'
 import { configured, id, installation } from '../helpers/any-fact.ts'
-import { startNatsCluster } from '../helpers/nats-server.ts'
+import { connectTo, startNatsCluster } from '../helpers/nats-server.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { until } from '../helpers/until.ts'
 
@@ -16,8 +15,7 @@ test('a host that only reads goes on when the server dies that handed the events
   const servers = await startNatsCluster(await temporaryDirectory(context))
   context.after(() => Promise.all(servers.map((server) => server.stop())))
   async function openHost(urls: string[]) {
-    const connection = await connectStore({ servers: urls, name: 'test' })
-    context.after(() => connection.close())
+    const connection = await connectTo(context, ...urls)
     const directory = await temporaryDirectory(context)
     const journal = await openFleetJournal({
       ...{

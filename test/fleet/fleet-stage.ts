@@ -10,8 +10,7 @@ import {
   type FleetJournalSettings,
   openFleetJournal,
 } from '../../src/fleet/journal/fleet-journal.ts'
-import { connectStore } from '../../src/fleet/store/connect-store.ts'
-import { type NatsServer, startNatsServer } from '../helpers/nats-server.ts'
+import { connectTo, type NatsServer, startNatsServer } from '../helpers/nats-server.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 /** A store for the tests of a file, and fleets in it that know nothing of each other. */
@@ -33,8 +32,7 @@ export function createFleetStage() {
   const url = (): string => server?.url ?? ''
 
   async function connection(context: TestContext) {
-    const opened = await connectStore({ servers: [url()], name: 'test' })
-    context.after(() => opened.close())
+    const opened = await connectTo(context, url())
     return opened
   }
 

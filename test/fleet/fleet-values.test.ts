@@ -5,7 +5,6 @@ import fc from 'fast-check'
 import { systemClock } from '../../src/base/time/clock.ts'
 import { createKeyRing } from '../../src/base/keys/key-ring.ts'
 import { type Logger, silentLogger } from '../../src/base/log/log.ts'
-import { connectStore } from '../../src/fleet/store/connect-store.ts'
 import { StoreUnreachableError } from '../../src/fleet/store/store-errors.ts'
 import { createFleetValues } from '../../src/fleet/values/fleet-values.ts'
 import { openValueBucket, type ValueBucket } from '../../src/fleet/values/value-bucket.ts'
@@ -17,8 +16,7 @@ import {
   plugin,
   sorted,
 } from '../lifecycle/stores/key-value-contract.ts'
-import { startNatsServer } from '../helpers/nats-server.ts'
-import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { connectTo, startStore } from '../helpers/nats-server.ts'
 import { until } from '../helpers/until.ts'
 import { createFleetStage } from './fleet-stage.ts'
 
@@ -59,8 +57,7 @@ keyValueContract('the values of a fleet', async (context) => {
 async function createFleet(context: TestContext, url = stage.url()) {
   const fleet = stage.newFleet()
   async function bucketOf() {
-    const connection = await connectStore({ servers: [url], name: 'test' })
-    context.after(() => connection.close())
+    const connection = await connectTo(context, url)
     return { connection, bucket: await openValueBucket(connection, fleet, contractRing) }
   }
   return {
@@ -255,8 +252,7 @@ test('removed values are not brought back by whoever held them before', async (c
 })
 
 test('what was set while the store was away is written when it is back, and is told of once', async (context) => {
-  const server = await startNatsServer(await temporaryDirectory(context))
-  context.after(() => server.stop())
+  const server = await startStore(context)
   const { host } = await createFleet(context, server.url)
   const { logger, told } = recordingLogger()
   const { stores, bucket } = await host(1, undefined, logger)

@@ -5,8 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { leaseBuckets } from '../../src/fleet/leases/lease-store.ts'
 import { leaseTiming } from '../../src/fleet/leases/timing.ts'
-import { connectStore } from '../../src/fleet/store/connect-store.ts'
-import { startNatsServer } from '../helpers/nats-server.ts'
+import { connectTo, startNatsServer, startStore } from '../helpers/nats-server.ts'
 import { createTcpProxy } from '../helpers/tcp-proxy.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { until } from '../helpers/until.ts'
@@ -19,8 +18,7 @@ const stage = createFleetStage()
 
 /** What is in a bucket: JSON by key. */
 async function contentOf(context: TestContext, url: string, bucket: string) {
-  const connection = await connectStore({ servers: [url], name: 'witness' })
-  context.after(() => connection.close())
+  const connection = await connectTo(context, url)
   const manager = await jetstreamManager(connection)
   const name = `KV_${bucket}`
   return async (): Promise<Record<string, unknown>> => {
@@ -192,8 +190,7 @@ test('a host that is cut off has stopped before another one starts, and its writ
 })
 
 test('a session outlives a restart of the store', async (context) => {
-  const server = await startNatsServer(await temporaryDirectory(context))
-  context.after(() => server.stop())
+  const server = await startStore(context)
   const { keeper, done, running } = await openKeptHost(context, server.url, 'home', 'h1', {
     wanted: plugins('@a/p'),
   })
@@ -207,14 +204,12 @@ test('a session outlives a restart of the store', async (context) => {
 })
 
 test('a store that was emptied while hosts run is refused with one line, and nothing runs on', async (context) => {
-  const server = await startNatsServer(await temporaryDirectory(context))
-  context.after(() => server.stop())
+  const server = await startStore(context)
   const { keeper, done, errors, running } = await openKeptHost(context, server.url, 'home', 'h1', {
     wanted: plugins('@a/p'),
   })
   await until('the plugin', async () => running.size === 1)
-  const connection = await connectStore({ servers: [server.url], name: 'owner' })
-  context.after(() => connection.close())
+  const connection = await connectTo(context, server.url)
   const manager = await jetstreamManager(connection)
   const { leases } = leaseBuckets('home')
   await manager.streams.delete(`KV_${leases}`)

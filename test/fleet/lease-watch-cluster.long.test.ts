@@ -5,8 +5,7 @@ import { systemClock } from '../../src/base/time/clock.ts'
 import { silentLogger } from '../../src/base/log/log.ts'
 import { createLeaseStore, leaseBuckets } from '../../src/fleet/leases/lease-store.ts'
 import type { LeaseRecord } from '../../src/fleet/leases/records.ts'
-import { connectStore } from '../../src/fleet/store/connect-store.ts'
-import { startNatsCluster } from '../helpers/nats-server.ts'
+import { connectTo, startNatsCluster } from '../helpers/nats-server.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { until } from '../helpers/until.ts'
 
@@ -32,8 +31,7 @@ test('leases are seen to change when the server dies that handed them out', asyn
   const servers = await startNatsCluster(await temporaryDirectory(context))
   context.after(() => Promise.all(servers.map((server) => server.stop())))
   const urls = servers.map(({ url }) => url)
-  const connection = await connectStore({ servers: urls, name: 'administrator' })
-  context.after(() => connection.close())
+  const connection = await connectTo(context, ...urls)
   // The servers have to find each other first.
   const writer = await until('the servers', () => openStore(context, urls).catch(() => undefined))
   const manager = await jetstreamManager(connection)

@@ -2,7 +2,10 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { TestContext } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
+import { connectStore, type StoreConnection } from '../../src/fleet/store/connect-store.ts'
+import { temporaryDirectory } from './temporary-directory.ts'
 
 /** A real nats-server with JetStream, its files below `directory`. */
 export interface NatsServer {
@@ -130,4 +133,18 @@ export async function startNatsCluster(directory: string): Promise<NatsServer[]>
     servers.push(await startNatsServer(join(directory, name), { cluster: { name, routes } }))
   }
   return servers
+}
+
+/** One of its own for a test. */
+export async function startStore(context: TestContext, options: NatsServerOptions = {}): Promise<NatsServer> {
+  const server = await startNatsServer(await temporaryDirectory(context), options)
+  context.after(() => server.stop())
+  return server
+}
+
+/** A connection to one, or to a cluster, that ends with the test. */
+export async function connectTo(context: TestContext, ...servers: string[]): Promise<StoreConnection> {
+  const connection = await connectStore({ servers, name: 'test' })
+  context.after(() => connection.close())
+  return connection
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startNatsCluster } from '../../helpers/nats-server.ts'
+import { startNatsCluster, startStore } from '../../helpers/nats-server.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { until } from '../../helpers/until.ts'
-import { createFaultStage, type FaultHost, type FaultStage, startStore } from './faults/fault-stage.ts'
+import { createFaultStage, type FaultHost, type FaultStage } from './faults/fault-stage.ts'
 
 /** Milliseconds within which others have the plugins of a host that is dead or cut off. */
 const takeOverLimit = 10_000

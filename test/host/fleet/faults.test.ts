@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { mosquittoMissing } from '../../bus/mosquitto.ts'
-import { createFaultStage, startStore } from './faults/fault-stage.ts'
+import { startStore } from '../../helpers/nats-server.ts'
+import { createFaultStage } from './faults/fault-stage.ts'
 
 /** Milliseconds within which others have the plugins of a host that is dead. */
 const takeOverLimit = 10_000

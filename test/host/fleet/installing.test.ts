@@ -4,10 +4,10 @@ import { systemClock } from '../../../src/base/time/clock.ts'
 import { systemFileSystem } from '../../../src/base/files/file-system.ts'
 import { silentLogger } from '../../../src/base/log/log.ts'
 import { openFleetJournal } from '../../../src/fleet/journal/fleet-journal.ts'
-import { connectStore } from '../../../src/fleet/store/connect-store.ts'
 import type { JournalEventView } from '../../../src/schema/journal/journal-event.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { until } from '../../helpers/until.ts'
+import { connectTo } from '../../helpers/nats-server.ts'
 import { startFleetStage } from './fleet-stage.ts'
 
 /** One plugin that several hosts are to install. */
@@ -21,8 +21,7 @@ test('an installation that one host is at is neither ended nor repeated by anoth
   await stage.start('a')
   const b = await stage.start('b')
   // What a writes down first when it installs the plugin.
-  const connection = await connectStore({ servers: [stage.nats.url], name: 'test' })
-  t.after(() => connection.close())
+  const connection = await connectTo(t, stage.nats.url)
   const journal = await openFleetJournal({
     ...{ connection, fleet: 'test', directory: await temporaryDirectory(t) },
     ...{ files: systemFileSystem, clock: systemClock, logger: silentLogger },

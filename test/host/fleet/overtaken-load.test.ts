@@ -4,8 +4,8 @@ import { systemClock } from '../../../src/base/time/clock.ts'
 import { systemFileSystem } from '../../../src/base/files/file-system.ts'
 import { silentLogger } from '../../../src/base/log/log.ts'
 import { openFleetJournal } from '../../../src/fleet/journal/fleet-journal.ts'
-import { connectStore } from '../../../src/fleet/store/connect-store.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { connectTo } from '../../helpers/nats-server.ts'
 import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
 
 /** What a caller is answered when another host of the fleet has written about a plugin that is being loaded for it. */
@@ -43,8 +43,7 @@ test('a command whose load another host has overtaken is decided anew, and nobod
   const enabling = host.request('POST', path(slow, 'toggle'), { body: { enabled: true } })
   await untilPlugin(host, slow, 'to load', ({ state }) => state === 'loading')
 
-  const connection = await connectStore({ servers: [stage.nats.url], name: 'test' })
-  t.after(() => connection.close())
+  const connection = await connectTo(t, stage.nats.url)
   const other = await openFleetJournal({
     ...{ connection, fleet: 'test', directory: await temporaryDirectory(t) },
     ...{ files: systemFileSystem, clock: systemClock, logger: silentLogger },

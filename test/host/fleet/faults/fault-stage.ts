@@ -6,7 +6,6 @@ import type { TestContext } from 'node:test'
 import { createMosquitto, type Mosquitto } from '../../../bus/mosquitto.ts'
 import { writeFixtureRepository } from '../../../helpers/fixture-repository.ts'
 import { launchHostProcess, type LaunchedProcess } from '../../../helpers/host-process.ts'
-import { type NatsServer, startNatsServer } from '../../../helpers/nats-server.ts'
 import { createTcpProxy, type TcpProxy } from '../../../helpers/tcp-proxy.ts'
 import { temporaryDirectory } from '../../../helpers/temporary-directory.ts'
 import { until } from '../../../helpers/until.ts'
@@ -62,13 +61,6 @@ const shortIds = ['p0', 'p1', 'p2', 'p3', 'p4', 'p5']
 /** These are only configured, and switched on and off. */
 const quiet = ['q0', 'q1', 'q2', 't0', 't1']
 const fullId = (id: string): string => `@fixtures/${id}`
-
-/** One server, ended after the test. */
-export async function startStore(context: TestContext): Promise<NatsServer> {
-  const store = await startNatsServer(await temporaryDirectory(context))
-  context.after(() => store.stop())
-  return store
-}
 
 export async function createFaultStage(
   context: TestContext,
