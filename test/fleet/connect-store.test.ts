@@ -88,10 +88,6 @@ test('the store is reached over WebSocket, with and without TLS', async (context
   const address = `wss://localhost:${new URL(withTls.webSocketUrl).port}`
   await use(context, { servers: [address], caFile: certificate })
   await assert.rejects(use(context, { servers: [address] }), refused(/ is not believed /))
-  await assert.rejects(
-    use(context, { servers: [plain.webSocketUrl, plain.url] }),
-    refused(/^HOST_FLEET_URL ws:.* mixes WebSocket \(ws, wss\) with other addresses/),
-  )
 })
 
 const badFiles: { title: string; setting: keyof StoreAddress; content: string | undefined; says: RegExp }[] =

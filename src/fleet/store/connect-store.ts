@@ -90,16 +90,11 @@ type Connector = (options: ConnectionOptions) => Promise<NatsConnection>
 
 /** By the addresses: over TCP, with TLS where one of them or a certificate asks for it, or over WebSocket. */
 async function connectorFor(servers: readonly string[], { ca }: ReadLogin): Promise<Connector> {
-  const overWebSocket = servers.filter((server) => /^wss?:/.test(server))
-  if (overWebSocket.length === 0) {
+  // The settings take addresses of one kind only.
+  if (!servers.some((server) => /^wss?:/.test(server))) {
     const isSecure = ca !== undefined || servers.some((server) => server.startsWith('tls:'))
     const tls = ca === undefined ? {} : { ca }
     return (options) => connectOverTcp({ ...options, ...(isSecure ? { tls } : {}) })
-  }
-  if (overWebSocket.length < servers.length) {
-    throw new StoreRefusedError(
-      `HOST_FLEET_URL ${servers.join(', ')} mixes WebSocket (ws, wss) with other addresses; give addresses of one kind.`,
-    )
   }
   const { WebSocket } = await import('ws')
   return (options) =>
