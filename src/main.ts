@@ -113,7 +113,7 @@ function actAs({ uid, gid }: Owner, directory: string): void {
 }
 
 /** Holds the directory meanwhile: nothing offline may be done beside a running host. */
-async function whileStopped(settings: Settings, task: (directory: string) => Promise<void>): Promise<void> {
+async function whileStopped<T>(settings: Settings, task: (directory: string) => Promise<T>): Promise<T> {
   const directory = resolve(settings.dataDirectory)
   const owner = await ownerOfState(systemFileSystem, directory)
   if (owner !== undefined) actAs(owner, directory)
@@ -126,13 +126,29 @@ async function whileStopped(settings: Settings, task: (directory: string) => Pro
   )
   if (lock === undefined) fail(`A host is running in ${directory}; stop it first.`, exitCode.failed)
   try {
-    await task(directory)
+    return await task(directory)
   } finally {
     await lock.release({ withFile: false })
   }
 }
 
-async function repair(vault: Vault, directory: string): Promise<void> {
+/** Writes what a command answers. What stops it is one line, too. */
+async function tell(answer: () => Promise<string>, wordsFor = messageOf): Promise<void> {
+  try {
+    process.stdout.write(await answer())
+  } catch (error) {
+    fail(wordsFor(error), exitCode.failed)
+  }
+}
+
+const withAdvice = (error: unknown): string => storageFault(error) ?? messageOf(error)
+
+async function runRepair(settings: Settings): Promise<string> {
+  const vault = await vaultOf(settings.secretKeyFile)
+  return whileStopped(settings, (directory) => repair(vault, directory))
+}
+
+async function repair(vault: Vault, directory: string): Promise<string> {
   const logger = createLogger({ level: 'warn', format: 'pretty' })
   process.once('exit', logger.flush)
   const file = await readSnapshot(systemFileSystem, directory)
@@ -148,60 +164,40 @@ async function repair(vault: Vault, directory: string): Promise<void> {
     })
     await journal.close()
   })
-  if (repairs.length === 0) process.stdout.write('The journal is whole; nothing was changed.\n')
-  for (const { path, line, offset, cut, copies } of repairs) {
-    const place = `line ${line} (byte ${offset})`
-    process.stdout.write(
-      cut
+  if (repairs.length === 0) return 'The journal is whole; nothing was changed.\n'
+  return repairs
+    .map(({ path, line, offset, cut, copies }) => {
+      const place = `line ${line} (byte ${offset})`
+      return cut
         ? `Cut the journal before ${place}. The file as it was: ${copies.join()}\n`
         : `Put ${path}, which is damaged at ${place}, and those before it aside: ${copies.join(', ')}. ` +
-            'No state is lost; the history begins with the next file.\n',
-    )
-  }
-}
-
-/** The text for whoever ran the command. What stops it is one line, too. */
-async function runSecretCommand(command: SecretCommand, settings: Settings): Promise<void> {
-  const { secretKeyFile = '', dataDirectory } = settings
-  try {
-    if (command === 'secret-key') {
-      process.stdout.write(await makeSecretKey(secretKeyFile))
-      return
-    }
-    const purpose = command === 'rotate-key' ? 'rotate' : 'decrypt'
-    // As who runs the command: the file may be root's alone, of which the host is given a copy (LoadCredential of systemd).
-    const ring = await readKeys(secretKeyFile)
-    await whileStopped(settings, async () => {
-      process.stdout.write(await rewriteDirectory(dataDirectory, ring, purpose))
+            'No state is lost; the history begins with the next file.\n'
     })
-  } catch (error) {
-    fail(storageFault(error) ?? messageOf(error), exitCode.failed)
-  }
+    .join('')
 }
 
-async function runFleetCommand({ command, membership }: FleetCommand): Promise<void> {
+async function runSecretCommand(command: SecretCommand, settings: Settings): Promise<string> {
+  const { secretKeyFile = '', dataDirectory } = settings
+  if (command === 'secret-key') return makeSecretKey(secretKeyFile)
+  const purpose = command === 'rotate-key' ? 'rotate' : 'decrypt'
+  // As who runs the command: the file may be root's alone, of which the host is given a copy (LoadCredential of systemd).
+  const ring = await readKeys(secretKeyFile)
+  return whileStopped(settings, () => rewriteDirectory(dataDirectory, ring, purpose))
+}
+
+async function runFleetCommand({ command, membership }: FleetCommand): Promise<string> {
   // No other command needs the store's client.
   const { joinCommand, leaveCommand } = await import('./maintenance/fleet/commands.ts')
-  try {
-    const { text, isWhole } = await (command === 'fleet join' ? joinCommand : leaveCommand)(membership)
-    process.stdout.write(text)
-    // Who runs it from a script does not read what was left out.
-    if (!isWhole) process.exitCode = exitCode.failed
-  } catch (error) {
-    fail(messageOf(error), exitCode.failed)
-  }
+  const { text, isWhole } = await (command === 'fleet join' ? joinCommand : leaveCommand)(membership)
+  // Who runs it from a script does not read what was left out.
+  if (!isWhole) process.exitCode = exitCode.failed
+  return text
 }
 
-async function runPublishingCommand(line: PublishingCommand): Promise<void> {
-  try {
-    process.stdout.write(
-      line.command === 'keygen'
-        ? await makeSigningKey(systemFileSystem, line.file)
-        : await signRepository({ ...line, files: systemFileSystem, clock: systemClock }),
-    )
-  } catch (error) {
-    fail(messageOf(error), exitCode.failed)
-  }
+async function runPublishingCommand(line: PublishingCommand): Promise<string> {
+  return line.command === 'keygen'
+    ? makeSigningKey(systemFileSystem, line.file)
+    : signRepository({ ...line, files: systemFileSystem, clock: systemClock })
 }
 
 try {
@@ -211,20 +207,15 @@ try {
   if (!isPublishing) process.umask(0o077)
   if (line.command === 'help') process.stdout.write(`${helpText()}\n`)
   else if (line.command === 'version') process.stdout.write(`${hostVersion}\n`)
-  else if (isPublishing) await runPublishingCommand(line)
+  else if (isPublishing) await tell(() => runPublishingCommand(line))
   else if (line.command === 'start') await start(line.settings)
-  else if ('membership' in line) await runFleetCommand(line)
-  else if (line.command === 'repair') {
-    await vaultOf(line.settings.secretKeyFile)
-      .then((vault) => whileStopped(line.settings, (directory) => repair(vault, directory)))
-      .catch((error: unknown) => fail(storageFault(error) ?? messageOf(error), exitCode.failed))
-  } else if (line.command === 'token') {
-    process.stdout.write(
-      await makeTokenFile(systemFileSystem, line.settings).catch((error: unknown) =>
-        fail(messageOf(error), exitCode.failed),
-      ),
-    )
-  } else await runSecretCommand(line.command, line.settings)
+  else if ('membership' in line) await tell(() => runFleetCommand(line))
+  else {
+    const { command, settings } = line
+    if (command === 'token') await tell(() => makeTokenFile(systemFileSystem, settings))
+    else if (command === 'repair') await tell(() => runRepair(settings), withAdvice)
+    else await tell(() => runSecretCommand(command, settings), withAdvice)
+  }
 } catch (error) {
   if (error instanceof SettingsError) fail(error.message, exitCode.usage)
   // A full disk, say: its message tells what to do.

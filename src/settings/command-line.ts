@@ -1,13 +1,6 @@
 import { parseArgs } from 'node:util'
 import { messageOf } from '../base/problem.ts'
-import {
-  bad,
-  type Definition,
-  definitions,
-  type SettingName,
-  settingNames,
-  SettingsError,
-} from './definitions.ts'
+import { invalid, definitions, type SettingName, settingNames, SettingsError } from './definitions.ts'
 import { type FleetSettings, requireForMember } from './fleet-settings.ts'
 import { readSettings, type Settings } from './settings.ts'
 
@@ -76,7 +69,7 @@ export function parseCommandLine(
   if (command === 'start' && settings.fleet !== undefined) requireForMember(settings)
   const needsKey = command === 'secret-key' || command === 'rotate-key' || command === 'decrypt'
   if (needsKey && settings.secretKeyFile === undefined) {
-    throw bad('secretKeyFile', undefined, 'set for this command')
+    throw invalid('secretKeyFile', undefined, 'set for this command')
   }
   if ((command === 'rotate-key' || command === 'decrypt') && settings.fleet !== undefined) {
     throw new SettingsError(
@@ -98,8 +91,8 @@ function readFleetCommand(operands: readonly string[], settings: Settings): Flee
     )
   }
   const { fleet, secretKeyFile, dataDirectory } = settings
-  if (fleet === undefined) throw bad('fleetUrl', undefined, 'set for this command')
-  if (secretKeyFile === undefined) throw bad('secretKeyFile', undefined, 'set for this command')
+  if (fleet === undefined) throw invalid('fleetUrl', undefined, 'set for this command')
+  if (secretKeyFile === undefined) throw invalid('secretKeyFile', undefined, 'set for this command')
   return isJoining
     ? { command: 'fleet join', membership: { ...fleet, secretKeyFile, dataDirectory } }
     : { command: 'fleet leave', membership: { ...fleet, secretKeyFile, dataDirectory: place } }
@@ -142,7 +135,7 @@ function readFlags(commandLine: readonly string[]): {
         'hashes-only': { type: 'boolean' },
         ...Object.fromEntries(
           settingNames.map((name) => {
-            const { flag, isSwitch = false }: Definition = definitions[name]
+            const { flag, isSwitch = false } = definitions[name]
             return [flag, { type: isSwitch ? ('boolean' as const) : ('string' as const) }]
           }),
         ),

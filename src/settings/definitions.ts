@@ -5,13 +5,14 @@ import { logLevels } from '../base/log/log.ts'
 export interface Definition {
   flag: string
   variable: string
-  fallback: string | undefined
+  /** What counts when nothing is given. */
+  fallback?: string
   meaning: string
   /** The flag takes no value. */
   isSwitch?: boolean
 }
 
-export const definitions = {
+const table = {
   dataDirectory: {
     flag: 'data-dir',
     variable: 'HOST_DATA_DIR',
@@ -21,7 +22,6 @@ export const definitions = {
   hostId: {
     flag: 'id',
     variable: 'HOST_ID',
-    fallback: undefined,
     meaning: 'name of this host in a fleet; default: a stored random id',
   },
   httpBind: {
@@ -39,14 +39,12 @@ export const definitions = {
   publicUrl: {
     flag: 'public-url',
     variable: 'HOST_PUBLIC_URL',
-    fallback: undefined,
     meaning:
       'how the host is reached from outside, through a proxy: https://home.example.com; addresses of plugins begin so',
   },
   trustedProxies: {
     flag: 'trusted-proxies',
     variable: 'HOST_TRUSTED_PROXIES',
-    fallback: undefined,
     meaning: 'addresses or networks of proxies whose X-Forwarded-For is believed, comma separated',
   },
   mqttBind: {
@@ -64,7 +62,6 @@ export const definitions = {
   mqttUrl: {
     flag: 'mqtt-url',
     variable: 'HOST_MQTT_URL',
-    fallback: undefined,
     meaning: 'use this external broker instead (mqtt://, mqtts://, ws://, wss://)',
   },
   mqttRoot: {
@@ -88,31 +85,26 @@ export const definitions = {
   token: {
     flag: 'token',
     variable: 'HOST_TOKEN',
-    fallback: undefined,
     meaning: 'bearer token of the HTTP API and password of the broker',
   },
   tokenFile: {
     flag: 'token-file',
     variable: 'HOST_TOKEN_FILE',
-    fallback: undefined,
     meaning: 'file that holds the token; "lupine token" makes it',
   },
   tlsCertFile: {
     flag: 'tls-cert-file',
     variable: 'HOST_TLS_CERT_FILE',
-    fallback: undefined,
     meaning: 'certificate (PEM): HTTP and the embedded broker speak TLS only',
   },
   tlsKeyFile: {
     flag: 'tls-key-file',
     variable: 'HOST_TLS_KEY_FILE',
-    fallback: undefined,
     meaning: 'private key (PEM) of the certificate',
   },
   secretKeyFile: {
     flag: 'secret-key-file',
     variable: 'HOST_SECRET_KEY_FILE',
-    fallback: undefined,
     meaning: 'keys that encrypt secrets in the data directory; "lupine secret-key" makes it',
   },
   logLevel: {
@@ -124,7 +116,6 @@ export const definitions = {
   logFormat: {
     flag: 'log-format',
     variable: 'HOST_LOG_FORMAT',
-    fallback: undefined,
     meaning: 'pretty or json; default: pretty on a terminal, else json',
   },
   isolation: {
@@ -137,7 +128,6 @@ export const definitions = {
   safeMode: {
     flag: 'safe',
     variable: 'HOST_SAFE_MODE',
-    fallback: undefined,
     meaning: 'load no plugin, but let everything be changed; as a variable: true or false',
     isSwitch: true,
   },
@@ -150,26 +140,22 @@ export const definitions = {
   pluginLimits: {
     flag: 'plugin-limits',
     variable: 'HOST_PLUGIN_LIMITS',
-    fallback: undefined,
     meaning: 'JSON map from limit to number, for all plugins: {"memory": 256}',
   },
   pluginEnvironment: {
     flag: 'plugin-environment',
     variable: 'HOST_PLUGIN_ENVIRONMENT',
-    fallback: undefined,
     meaning:
       'the only variables that plugins may read: names, or beginnings ending in *, with commas; empty: none',
   },
   httpRewrite: {
     flag: 'http-rewrite',
     variable: 'HOST_HTTP_REWRITE',
-    fallback: undefined,
     meaning: "JSON map from origin to origin for the plugins' own HTTP requests",
   },
   fleetUrl: {
     flag: 'fleet-url',
     variable: 'HOST_FLEET_URL',
-    fallback: undefined,
     meaning:
       'work as one with other hosts: addresses of their store (NATS with JetStream): nats, tls, ws or wss, comma separated',
   },
@@ -182,30 +168,27 @@ export const definitions = {
   labels: {
     flag: 'labels',
     variable: 'HOST_LABELS',
-    fallback: undefined,
     meaning: 'what this host has, for plugins that ask for it: serial,cellar',
   },
   fleetCredentialsFile: {
     flag: 'fleet-credentials-file',
     variable: 'HOST_FLEET_CREDENTIALS_FILE',
-    fallback: undefined,
     meaning: 'login at the store: credentials of NATS',
   },
   fleetPasswordFile: {
     flag: 'fleet-password-file',
     variable: 'HOST_FLEET_PASSWORD_FILE',
-    fallback: undefined,
     meaning: 'login at the store: a line user:password',
   },
   fleetCaFile: {
     flag: 'fleet-ca-file',
     variable: 'HOST_FLEET_CA_FILE',
-    fallback: undefined,
     meaning: "certificates (PEM) that may sign the store's",
   },
-} as const satisfies Record<string, Definition>
+} satisfies Record<string, Definition>
 
-export type SettingName = keyof typeof definitions
+export type SettingName = keyof typeof table
+export const definitions: Readonly<Record<SettingName, Definition>> = table
 export const settingNames = Object.keys(definitions) as SettingName[]
 
 /** A setting that cannot be used; the message is one line that says what to do. */
@@ -217,7 +200,7 @@ export class SettingsError extends Error {
 const mostShown = 200
 
 /** An error with both names of the setting. `expected` completes "it must be …". */
-export function bad(name: SettingName, value: string | undefined, expected: string): SettingsError {
+export function invalid(name: SettingName, value: string | undefined, expected: string): SettingsError {
   const { flag, variable } = definitions[name]
   const start = value?.slice(0, mostShown)
   const shown = start === undefined ? 'missing' : `${JSON.stringify(start)}${start === value ? '' : '…'}`

@@ -1,6 +1,6 @@
 import { hostOfAddress, isLoopback } from '../base/network/loopback.ts'
 import { isFleetName } from '../schema/plugin/fleet-host.ts'
-import { bad, type SettingName, SettingsError } from './definitions.ts'
+import { invalid, type SettingName, SettingsError } from './definitions.ts'
 import { partsOfList } from './values.ts'
 
 /** What the settings of a fleet may be (contract, section 9). Each function throws `SettingsError`: one line that says what to do. */
@@ -72,13 +72,13 @@ export function requireForMember(needs: {
 
 function readName(name: 'fleet' | 'hostId', value: string): string {
   if (isFleetName(value)) return value
-  throw bad(name, value, '1 to 32 letters, digits, _ and - in a fleet')
+  throw invalid(name, value, '1 to 32 letters, digits, _ and - in a fleet')
 }
 
 function readLabels(value = ''): string[] {
   const labels = partsOfList(value)
   if (labels.every(isFleetName)) return [...new Set(labels)]
-  throw bad('labels', value, 'labels of 1 to 32 letters, digits, _ and -, with commas')
+  throw invalid('labels', value, 'labels of 1 to 32 letters, digits, _ and -, with commas')
 }
 
 function readServers(value: string): string[] {

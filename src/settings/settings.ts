@@ -1,6 +1,6 @@
 import { type LogLevel, logLevels } from '../base/log/log.ts'
 import type { ChosenLimits } from '../schema/plugin/plugin-limits.ts'
-import { bad, type SettingName, SettingsError } from './definitions.ts'
+import { invalid, type SettingName, SettingsError } from './definitions.ts'
 import { type FleetSettings, readFleetSettings, readMemberId } from './fleet-settings.ts'
 import {
   oneOf,
@@ -72,7 +72,7 @@ export interface Settings {
 export function readSettings(text: (name: SettingName) => string | undefined, isTerminal: boolean): Settings {
   const required = (name: SettingName): string => {
     const value = text(name)
-    if (value === undefined || value === '') throw bad(name, value, 'a value')
+    if (value === undefined || value === '') throw invalid(name, value, 'a value')
     return value
   }
   const optional = <T>(name: SettingName, read: (value: string) => T): T | undefined => {

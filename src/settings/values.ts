@@ -5,7 +5,7 @@ import { parseNetwork } from '../base/network/client-address.ts'
 import { isJsonObject } from '../base/text/json.ts'
 import { type ChosenLimits, readChosenLimits } from '../schema/plugin/plugin-limits.ts'
 import { variablePattern } from '../schema/parsing/variable-pattern.ts'
-import { bad, type SettingName, SettingsError } from './definitions.ts'
+import { invalid, type SettingName, SettingsError } from './definitions.ts'
 
 /** What the text of a setting may be. Each throws `SettingsError`. */
 
@@ -31,16 +31,16 @@ export function readToken(value: string): string {
 
 export function readTlsFiles(tlsCertFile: string | undefined, tlsKeyFile: string | undefined) {
   if (tlsCertFile !== undefined && tlsKeyFile === undefined)
-    throw bad('tlsKeyFile', undefined, 'set, as well')
+    throw invalid('tlsKeyFile', undefined, 'set, as well')
   if (tlsKeyFile !== undefined && tlsCertFile === undefined)
-    throw bad('tlsCertFile', undefined, 'set, as well')
+    throw invalid('tlsCertFile', undefined, 'set, as well')
   return { tlsCertFile, tlsKeyFile }
 }
 
 /** Whatever it is, it would be made, and a host without plugins would start in it. */
 export function readDataDirectory(value: string): string {
   if (value.trim() !== value || /^~(\/|$)/.test(value)) {
-    throw bad(
+    throw invalid(
       'dataDirectory',
       value,
       'a path without blanks around it, and without ~, which only shells know',
@@ -59,13 +59,13 @@ const switchWords: ReadonlyMap<string, boolean> = new Map([
 
 export function readSwitch(name: SettingName, value = ''): boolean {
   const on = switchWords.get(value.toLowerCase())
-  if (on === undefined) throw bad(name, value, 'true or false')
+  if (on === undefined) throw invalid(name, value, 'true or false')
   return on
 }
 
 export function readHostId(value: string): string {
   if (!/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/.test(value)) {
-    throw bad('hostId', value, '1 to 64 letters, digits, _ and -')
+    throw invalid('hostId', value, '1 to 64 letters, digits, _ and -')
   }
   return value
 }
@@ -73,13 +73,14 @@ export function readHostId(value: string): string {
 /** An address that looks like none would be looked up as a name, and the start would blame the network. */
 export function readBind(name: 'httpBind' | 'mqttBind', value: string): string {
   const isName = /^[A-Za-z0-9]([A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/.test(value) && /[A-Za-z]/.test(value)
-  if (isIP(value) === 0 && !isName) throw bad(name, value, 'an address of this machine, such as 127.0.0.1')
+  if (isIP(value) === 0 && !isName)
+    throw invalid(name, value, 'an address of this machine, such as 127.0.0.1')
   return value
 }
 
 export function readPort(name: 'httpPort' | 'mqttPort', value: string): number {
   const port = Number(value)
-  if (!/^\d+$/.test(value) || port > 65_535) throw bad(name, value, 'a port number from 0 to 65535')
+  if (!/^\d+$/.test(value) || port > 65_535) throw invalid(name, value, 'a port number from 0 to 65535')
   return port
 }
 
@@ -89,7 +90,7 @@ const mostConnections = 100_000
 export function readCount(name: 'mqttConnections' | 'mqttConnectionsPerAddress', value: string): number {
   const count = Number(value)
   if (!/^\d+$/.test(value) || count < 1 || count > mostConnections) {
-    throw bad(name, value, `a number from 1 to ${mostConnections}`)
+    throw invalid(name, value, `a number from 1 to ${mostConnections}`)
   }
   return count
 }
@@ -120,19 +121,19 @@ function areTopicLevels(value: string): boolean {
 const levelsExpected = `topic levels, ${mostLevels} and ${mostBytes} bytes at most, without +, #, control characters and a leading $`
 
 export function readRoot(value: string): string {
-  if (!areTopicLevels(value)) throw bad('mqttRoot', value, `one or more ${levelsExpected}`)
+  if (!areTopicLevels(value)) throw invalid('mqttRoot', value, `one or more ${levelsExpected}`)
   return value
 }
 
 export function readPrefix(value: string): string {
   if (value !== '' && !areTopicLevels(value))
-    throw bad('discoveryPrefix', value, `${levelsExpected}, or empty`)
+    throw invalid('discoveryPrefix', value, `${levelsExpected}, or empty`)
   return value
 }
 
 export function oneOf<T extends string>(name: SettingName, value: string, allowed: readonly T[]): T {
   const found = allowed.find((candidate) => candidate === value)
-  if (found === undefined) throw bad(name, value, allowed.join(' or '))
+  if (found === undefined) throw invalid(name, value, allowed.join(' or '))
   return found
 }
 
@@ -147,7 +148,7 @@ export function readPublicUrl(value: string): string {
   if (!isRight) {
     const expected = 'an http:// or https:// address without user, ? and #, such as https://home.example.com'
     // A password in it is not repeated, also where it keeps this from being an address.
-    throw bad('publicUrl', value.includes('@') ? 'an address with a password' : value, expected)
+    throw invalid('publicUrl', value.includes('@') ? 'an address with a password' : value, expected)
   }
   return trimEndOf(url.href, '/')
 }
@@ -155,7 +156,7 @@ export function readPublicUrl(value: string): string {
 export function readTrustedProxies(value = ''): readonly string[] {
   const networks = partsOfList(value)
   if (networks.some((text) => parseNetwork(text) === undefined)) {
-    throw bad('trustedProxies', value, 'IP addresses or networks such as 10.0.0.0/8, comma separated')
+    throw invalid('trustedProxies', value, 'IP addresses or networks such as 10.0.0.0/8, comma separated')
   }
   return networks
 }
@@ -165,14 +166,14 @@ export function readPluginLimits(value: string): ChosenLimits {
   try {
     given = JSON.parse(value)
   } catch {
-    throw bad('pluginLimits', value, 'a JSON map such as {"memory": 256}')
+    throw invalid('pluginLimits', value, 'a JSON map such as {"memory": 256}')
   }
   const { chosen, errors } = readChosenLimits(given, '')
   const [first] = errors
   if (first !== undefined) {
     // Of the whole there is no path.
     const place = first.path === '' ? 'it' : first.path.slice(1)
-    throw bad('pluginLimits', value, `a JSON map of limits; ${place} ${first.message}`)
+    throw invalid('pluginLimits', value, `a JSON map of limits; ${place} ${first.message}`)
   }
   return chosen
 }
@@ -182,7 +183,11 @@ export function readPluginEnvironment(value: string | undefined): string[] | und
   if (value === undefined) return undefined
   const patterns = partsOfList(value)
   if (patterns.every((pattern) => variablePattern.test(pattern))) return patterns
-  throw bad('pluginEnvironment', value, 'names of variables, or beginnings of names ending in *, with commas')
+  throw invalid(
+    'pluginEnvironment',
+    value,
+    'names of variables, or beginnings of names ending in *, with commas',
+  )
 }
 
 export function readRewrite(value: string): Record<string, string> {
