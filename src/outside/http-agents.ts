@@ -2,7 +2,7 @@ import type { buildConnector, Dispatcher } from 'undici'
 import { isLoopback } from '../base/network/loopback.ts'
 import { portOf } from '../base/network/url-port.ts'
 import type { HttpAddress } from './http-address.ts'
-import { createOldConnections } from './old-connections.ts'
+import { createStaleConnections } from './stale-connections.ts'
 import { addressTimeout, type OwnListeners } from './own-listeners.ts'
 
 /** Milliseconds until a server that does not pick up counts as absent; a request may set itself less. */
@@ -18,14 +18,14 @@ export interface HttpAgents {
    */
   agentFor(address: HttpAddress, insecure: boolean): Promise<Dispatcher>
   /** Whether the server has closed a connection that was kept just when the request went: another one may do better. */
-  wasTooOld(error: unknown): boolean
+  wasStale(error: unknown): boolean
   /** Ends every connection at once. */
   close(): Promise<void>
 }
 
 export function createHttpAgents(environment: Environment, own: OwnListeners): HttpAgents {
   const agents = new Map<string, Promise<Dispatcher>>()
-  const oldConnections = createOldConnections()
+  const staleConnections = createStaleConnections()
 
   // undici reads the process's environment where it is given nothing, so it is given an empty text.
   const variable = (name: string): string => environment[name.toLowerCase()] ?? environment[name] ?? ''
@@ -65,7 +65,7 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
   ): buildConnector.connector {
     return (options, tell) => {
       const callback: buildConnector.Callback = (...made) => {
-        if (made[0] === null) oldConnections.watch(made[1])
+        if (made[0] === null) staleConnections.watch(made[1])
         tell(...made)
       }
       const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80)
@@ -77,7 +77,7 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
   }
 
   return {
-    wasTooOld: oldConnections.isFailureOfOne,
+    wasStale: staleConnections.isErrorOfOne,
     async agentFor(address, insecure) {
       // What is this machine's own a proxy elsewhere cannot reach.
       const direct = isLoopback(address.hostname)

@@ -122,7 +122,7 @@ export function createAnswerOpener({
       return await request()
     } catch (error) {
       // What changes nothing may be asked twice. Of anything else nobody knows whether it was done.
-      if (signal.aborted || !safeMethods.has(hop.method) || !agents.wasTooOld(error)) throw error
+      if (signal.aborted || !safeMethods.has(hop.method) || !agents.wasStale(error)) throw error
       return request()
     }
   }

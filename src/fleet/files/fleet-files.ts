@@ -5,7 +5,7 @@ import { pause } from '../../base/time/wait.ts'
 import type { Integrity } from '../../schema/journal/journal-event.ts'
 import { retrying } from '../store/retrying.ts'
 import { StoreRefusedError } from '../store/store-errors.ts'
-import { inGroups } from '../store/in-groups.ts'
+import { inBatches } from '../store/in-batches.ts'
 import { type FoundObject, type ObjectBucket, openObjectBucket } from './object-bucket.ts'
 
 /** The files of all plugins of a fleet, each once, by their SHA-256: what the facts name, every host can fetch. */
@@ -138,7 +138,7 @@ export function createFleetFiles(settings: {
   }
 
   return {
-    put: (contents) => inGroups([...contents], (bytes) => retrying(clock, () => putOne(bytes))),
+    put: (contents) => inBatches([...contents], (bytes) => retrying(clock, () => putOne(bytes))),
     async fetch(plugin, integrity) {
       const names = Object.entries(integrity)
       if (names.length > limits.pluginFiles) {
@@ -146,7 +146,7 @@ export function createFleetFiles(settings: {
       }
       const found = new Map<string, Uint8Array>()
       let size = 0
-      await inGroups(names, async ([file, name]) => {
+      await inBatches(names, async ([file, name]) => {
         if (size > limits.pluginBytes) return
         const bytes = await fetchOne(plugin, file, name)
         size += bytes.length
@@ -163,7 +163,7 @@ export function createFleetFiles(settings: {
       const there = await bucket.names()
       for (const name of unnamed.keys()) if (named.has(name) || !there.includes(name)) unnamed.delete(name)
       let count = 0
-      await inGroups(
+      await inBatches(
         there.filter((name) => !named.has(name)),
         async (name) => {
           if (await collectOne(name)) count += 1

@@ -6,7 +6,7 @@ import type { AppendQueueParts } from '../../journal/append-queue.ts'
 import { type Applied, foldEvent, type PluginSnapshot } from '../../journal/fold/evolve.ts'
 import type { Vault } from '../../journal/vault.ts'
 import type { JournalEvent } from '../../schema/journal/journal-event.ts'
-import { createDoubt } from '../store/doubt.ts'
+import { createGracePeriod } from '../store/grace-period.ts'
 import { StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
 import type { StoredMessage } from '../store/store-stream.ts'
 import { createStreamReader } from '../store/stream-reader.ts'
@@ -74,7 +74,7 @@ export function createCopy(settings: CopySettings): Copy {
   const expected = new Map<string, JournalEvent | undefined>()
   let waiting: { seq: number; check(): void }[] = []
   const reader = createStreamReader({
-    ...{ name: "The fleet's journal", clock, logger, take, doubt: createDoubt(clock) },
+    ...{ name: "The fleet's journal", clock, logger, take, gracePeriod: createGracePeriod(clock) },
     pace: { heartbeat: 1_000, askingAgain: 5_000 },
     follow: (pace, follower) => stream.follow(parts.state().seq, pace, follower),
     isGivenUp: () => failure !== undefined,

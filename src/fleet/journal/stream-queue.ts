@@ -9,7 +9,7 @@ import { StaleDecisionError } from '../../journal/fold/stale-decision.ts'
 import { type Author, stampFacts } from '../../journal/fold/stamp.ts'
 import type { Vault } from '../../journal/vault.ts'
 import type { Fact, JournalEvent, Origin } from '../../schema/journal/journal-event.ts'
-import { createDoubt } from '../store/doubt.ts'
+import { createGracePeriod } from '../store/grace-period.ts'
 import { StoreFullError, StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
 import { createCopy } from './copy.ts'
 import type { JournalStream } from './journal-stream.ts'
@@ -73,7 +73,7 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
   const { fleet, stream, clock, vault, recall } = settings
   const copy = createCopy({ ...settings, parts })
   const mutex = createKeyedMutex()
-  const doubt = createDoubt(clock)
+  const gracePeriod = createGracePeriod(clock)
 
   /** One after another for each subject; those of several wait for all of them, always in the same order. */
   function holding<T>(subjects: readonly string[], task: () => Promise<T>): Promise<T> {
@@ -141,7 +141,7 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
       for (const end = until(); ;) {
         try {
           const published = await stream.publish(subject, data, { id: event.id, expected })
-          if (!('refusedAfter' in published) || published.refusedAfter >= expected) doubt.forget()
+          if (!('refusedAfter' in published) || published.refusedAfter >= expected) gracePeriod.reset()
           if ('seq' in published) await copy.reach(published.seq, end)
           else if (published.refusedAfter < expected) await refuseBehind(expected)
           else await copy.reach(published.refusedAfter, end)
@@ -163,7 +163,7 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
 
   /** The stream has less than was seen in it: it is another one, or the server that answers has missed the last events. */
   async function refuseBehind(expected: number): Promise<never> {
-    if (doubt.isOver() || (await stream.isReplaced())) throw copy.fail(gone())
+    if (gracePeriod.isOver() || (await stream.isReplaced())) throw copy.fail(gone())
     throw new StoreUnreachableError(
       `The server of the fleet's store that answers does not have event ${expected} yet.`,
     )

@@ -5,7 +5,7 @@ import { messageOf } from '../../base/problem.ts'
 import { createWarner } from '../../base/log/warning.ts'
 import { connectStore, type StoreAddress } from '../store/connect-store.ts'
 import { pluginKey, pluginOfKey } from '../store/plugin-key.ts'
-import { createDoubt } from '../store/doubt.ts'
+import { createGracePeriod } from '../store/grace-period.ts'
 import {
   StoreBehindError,
   StoreFullError,
@@ -75,7 +75,7 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
   let line: Line | undefined
   /** Since when an answer is owed, on the monotonic clock. */
   let askedAt: number | undefined
-  const doubt = createDoubt(clock)
+  const gracePeriod = createGracePeriod(clock)
   let retry: ScheduledCall | undefined
   let connecting: Promise<void> | undefined
   /** All that was there has been handed out once; until then whoever opens it tries again. */
@@ -137,7 +137,7 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
       const opened: Line = { connection, hosts, leases, readers: [] }
       line = opened
       askedAt = undefined
-      doubt.forget()
+      gracePeriod.reset()
       await Promise.all([following(opened, hosts, takeHost), following(opened, leases, takeLease)])
       isOpen = true
     } catch (error) {
@@ -167,7 +167,7 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
       }
       if (bucket.last === 0) end(resolve)
       const reader = bucket.reader({
-        ...{ clock, logger, doubt },
+        ...{ clock, logger, gracePeriod },
         take(entry) {
           take(entry)
           if (entry.revision >= bucket.last) end(resolve)
@@ -229,8 +229,8 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
   function isGone(error: unknown): error is Error {
     if (error instanceof StoreReplacedError) return true
     if (error instanceof StoreMissingError && error.isCertain) return true
-    if (error instanceof StoreMissingError || error instanceof StoreBehindError) return doubt.isOver()
-    doubt.forget()
+    if (error instanceof StoreMissingError || error instanceof StoreBehindError) return gracePeriod.isOver()
+    gracePeriod.reset()
     return false
   }
 

@@ -1,7 +1,7 @@
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { messageOf } from '../../base/problem.ts'
-import type { Doubt } from './doubt.ts'
+import type { GracePeriod } from './grace-period.ts'
 import { StoreMissingError, StoreRefusedError } from './store-errors.ts'
 import type { Follower, Following, Pace } from './store-stream.ts'
 
@@ -24,7 +24,7 @@ export interface StreamReaderSettings {
   follow(pace: Pace, follower: Follower): Promise<Following>
   take: Follower['take']
   /** Of the stream's absence. */
-  doubt: Doubt
+  gracePeriod: GracePeriod
   /** Whether the stream is not followed anew, as nobody could do anything with it. */
   isGivenUp(): boolean
   /** There is no stream to follow any more. */
@@ -37,7 +37,7 @@ const silentHeartbeats = 2.5
 const lookEvery = 500
 
 export function createStreamReader(settings: StreamReaderSettings): StreamReader {
-  const { clock, logger, doubt } = settings
+  const { clock, logger, gracePeriod } = settings
   const longestSilence = silentHeartbeats * settings.pace.heartbeat
   let following: Following | undefined
   let refollowing: Promise<void> | undefined
@@ -68,7 +68,7 @@ export function createStreamReader(settings: StreamReaderSettings): StreamReader
     refollowing = follow()
       .then(() => {
         isCutOff = false
-        doubt.forget()
+        gracePeriod.reset()
       })
       .catch((error: unknown) => {
         if (isGone(error)) settings.failed(error)
@@ -81,8 +81,8 @@ export function createStreamReader(settings: StreamReaderSettings): StreamReader
   }
 
   function isGone(error: unknown): error is StoreRefusedError {
-    if (error instanceof StoreMissingError && !error.isCertain) return doubt.isOver()
-    doubt.forget()
+    if (error instanceof StoreMissingError && !error.isCertain) return gracePeriod.isOver()
+    gracePeriod.reset()
     return error instanceof StoreRefusedError
   }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { FleetValues, KeyValueEntry } from '../../schema/files/key-value-file.ts'
-import { inGroups } from '../store/in-groups.ts'
+import { inBatches } from '../store/in-batches.ts'
 import { StoreUnreachableError } from '../store/store-errors.ts'
 import { numberOfParts, partOf } from './partition.ts'
 import type { PartReference, ValueBucket } from './value-bucket.ts'
@@ -67,7 +67,7 @@ export function createHeldValues(
     const next: PartReference[] = Array.from({ length: number }, (_, index) =>
       isSame && concerned?.has(index) === false ? (parts[index] ?? null) : null,
     )
-    await inGroups([...contents], async ([index, content]) => {
+    await inBatches([...contents], async ([index, content]) => {
       next[index] = await bucket.putPart(plugin, epoch, bucket.seal(plugin, content))
     })
     return next

@@ -9,7 +9,7 @@ import {
   parseFleetValues,
   parseKeyValueFile,
 } from '../../schema/files/key-value-file.ts'
-import { inGroups } from '../store/in-groups.ts'
+import { inBatches } from '../store/in-batches.ts'
 import { StoreRefusedError } from '../store/store-errors.ts'
 import { openStoreStream, type Published } from '../store/store-stream.ts'
 import {
@@ -126,7 +126,7 @@ export async function openValueBucket(
       if (sealed !== undefined) return open(plugin, sealed)
       const found = new Map<string, KeyValueEntry>()
       const there = parts.filter((part) => part !== null)
-      await inGroups(there, async (part) => {
+      await inBatches(there, async (part) => {
         for (const [key, entry] of open(plugin, await readPart(plugin, part))) found.set(key, entry)
       })
       return found
@@ -148,7 +148,7 @@ export async function openValueBucket(
           ? []
           : Array.from({ length: part.slices }, (_, slice) => partSubject(fleet, plugin, part.id, slice)),
       ),
-    purge: (subjectsToGo) => inGroups(subjectsToGo, (subject) => stream.purge(subject)),
+    purge: (subjectsToGo) => inBatches(subjectsToGo, (subject) => stream.purge(subject)),
     async plugins() {
       const found = await stream.subjects(subjects)
       return found.map(pluginOfSubject).filter((plugin) => plugin !== undefined)

@@ -5,7 +5,7 @@ import type { Logger } from '../../../base/log/log.ts'
 import { messageOf, Problem, type ProblemCode, problemTable } from '../../../base/problem.ts'
 import type { StoreConnection } from '../../../fleet/store/connect-store.ts'
 import { isConnected } from '../../../fleet/store/keep-nothing.ts'
-import { createGivenAnswers } from './given-answers.ts'
+import { createAnswerCache } from './answer-cache.ts'
 import { createPieces, pieceBytes } from './pieces.ts'
 
 /**
@@ -81,7 +81,7 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
   const answers = `lupine.${fleet}.answers.${host}.${randomUUID()}`
   const waiting = new Map<string, (reply: Reply) => void>()
   const pieces = createPieces<string>(clock)
-  const given = createGivenAnswers()
+  const answerCache = createAnswerCache()
   let isClosed = false
 
   /** `noticeTo`: where the store says that nobody listens there. */
@@ -137,11 +137,11 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
     }),
   ]
 
-  async function answer({ id, reply, method, given: parameters }: Question): Promise<void> {
+  async function answer({ id, reply, method, given }: Question): Promise<void> {
     let answered: Reply
-    given.begin(id)
+    answerCache.begin(id)
     try {
-      answered = { id, value: await settings.answer(method, parameters) }
+      answered = { id, value: await settings.answer(method, given) }
     } catch (error) {
       if (!(error instanceof Problem))
         logger.error('A question of another host failed', { method, error: messageOf(error) })
@@ -151,12 +151,12 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
       }
     }
     const text = JSON.stringify(answered)
-    given.give(id, text)
+    answerCache.set(id, text)
     if (!isClosed) sendText(reply, text)
   }
 
   function answerAgain({ id, reply }: Reminder): void {
-    const found = given.find(id)
+    const found = answerCache.get(id)
     if (found === undefined) return
     if (found !== 'lost') sendText(reply, found.text)
     // The question was lost, or it is long ago.
@@ -183,7 +183,7 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
         hear(reminders, (message) => answerAgain(message as Reminder)),
       )
     },
-    call(other, method, parameters, { timeout, stillAsked }) {
+    call(other, method, given, { timeout, stillAsked }) {
       if (isClosed || connection.isClosed())
         return Promise.reject(new Problem('shutting_down', 'The host is shutting down.'))
       const id = randomUUID()
@@ -201,7 +201,7 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
           const now = clock.monotonic()
           const reply = `${answers}.${id}`
           if (sentAt === undefined)
-            send(`lupine.${fleet}.calls.${other}`, { id, reply, method, given: parameters }, reply)
+            send(`lupine.${fleet}.calls.${other}`, { id, reply, method, given }, reply)
           else if (now - sentAt >= reminderEvery) send(`lupine.${fleet}.reminders.${other}`, { id, reply })
           else return
           sentAt = now

@@ -2,14 +2,14 @@ import type { Socket } from 'node:net'
 import { systemErrorCode } from '../base/problem.ts'
 
 /** Which failures are those of a connection that was kept, and has answered before. */
-export interface OldConnections {
+export interface StaleConnections {
   /** From now on it is known of the errors of this one. */
   watch(socket: Socket): void
-  /** Whether it had answered something, and was closed before it answered this. */
-  isFailureOfOne(error: unknown): boolean
+  /** Whether the connection had answered something, and was closed before it answered this. */
+  isErrorOfOne(error: unknown): boolean
 }
 
-export function createOldConnections(): OldConnections {
+export function createStaleConnections(): StaleConnections {
   const failures = new WeakSet<Error>()
   return {
     watch(socket) {
@@ -18,7 +18,7 @@ export function createOldConnections(): OldConnections {
         if (socket.bytesRead > 0 && (code === 'ECONNRESET' || code === 'EPIPE')) failures.add(error)
       })
     },
-    isFailureOfOne(error) {
+    isErrorOfOne(error) {
       if (!(error instanceof Error)) return false
       return failures.has(error) || (wasClosed(error) && error.socket.bytesRead > 0)
     },

@@ -7,21 +7,21 @@ const behindLimit = 15_000
  * What only one server may have missed is believed when it has been answered for that long. A host would end for ever by
  * what is true for seconds.
  */
-export interface Doubt {
+export interface GracePeriod {
   /** The store answers with less than was seen there. Whether it has done so for long enough. */
   isOver(): boolean
   /** It has answered with all of it. */
-  forget(): void
+  reset(): void
 }
 
-export function createDoubt(clock: Clock): Doubt {
+export function createGracePeriod(clock: Clock): GracePeriod {
   let since: number | undefined
   return {
     isOver() {
       since ??= clock.monotonic()
       return clock.monotonic() - since >= behindLimit
     },
-    forget() {
+    reset() {
       since = undefined
     },
   }
