@@ -33,7 +33,7 @@ export interface FleetJournalSettings extends Omit<JournalSettings, 'createQueue
 
 /** Throws `StoreRefusedError` or `StoreUnreachableError`; nothing is changed on disk then. */
 export async function openFleetJournal(settings: FleetJournalSettings): Promise<FleetJournal> {
-  const { connection, fleet, clock, directory, logger } = settings
+  const { connection, fleet, directory, logger } = settings
   const vault = settings.vault ?? noVault
   const stream = await openJournalStream(connection, fleet, { mustExist: settings.mustExist ?? false })
   let queue: StreamQueue | undefined
@@ -42,19 +42,7 @@ export async function openFleetJournal(settings: FleetJournalSettings): Promise<
     isCopy: settings.isCopy ?? true,
     createQueue(parts) {
       queue = createStreamQueue(
-        {
-          ...{
-            fleet,
-            stream,
-            clock,
-            vault,
-            logger,
-            recall,
-            author: settings.author,
-            givenUp: settings.givenUp,
-          },
-          failed: settings.failed ?? told,
-        },
+        { ...settings, stream, vault, recall, failed: settings.failed ?? told },
         parts,
       )
       return queue

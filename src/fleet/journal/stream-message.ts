@@ -1,7 +1,7 @@
 import { isJsonObject, type JsonObject } from '../../base/text/json.ts'
 import { decodeLine, encodeLine } from '../../journal/lines/journal-line.ts'
 import { parseValue } from '../../journal/lines/stored-line.ts'
-import { type Upcasters, upcasters } from '../../journal/lines/upcast.ts'
+import { upcasters } from '../../journal/lines/upcast.ts'
 import { changeEvent, type Vault } from '../../journal/vault.ts'
 import { type JournalEvent, journalFormatVersion } from '../../schema/journal/journal-event.ts'
 
@@ -29,19 +29,14 @@ function sealedWithoutNumber(event: JournalEvent, vault: Vault): JsonObject {
 }
 
 /** Throws a sentence at a message that cannot be believed. */
-export function decodeMessage(
-  data: Uint8Array,
-  seq: number,
-  vault: Vault,
-  lift: Upcasters = upcasters,
-): StreamMessage {
+export function decodeMessage(data: Uint8Array, seq: number, vault: Vault): StreamMessage {
   const decoded = decodeLine(data)
   if (!decoded.ok) throw new Error(decoded.reason)
   const { rest, ...value } = decoded.value
   const following = Array.isArray(rest) ? rest.filter(isJsonObject) : []
   return {
-    event: parseValue({ ...value, seq }, lift, vault),
+    event: parseValue({ ...value, seq }, upcasters, vault),
     // Their numbers follow from where they will stand.
-    rest: following.map((next) => parseValue({ ...next, seq }, lift, vault)),
+    rest: following.map((next) => parseValue({ ...next, seq }, upcasters, vault)),
   }
 }

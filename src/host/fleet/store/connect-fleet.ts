@@ -26,7 +26,6 @@ export interface ConnectedFleet {
   readonly name: string
   readonly address: StoreAddress
   readonly connection: StoreConnection
-  readonly labels: readonly string[]
   readonly files: FleetFiles
   readonly values: ValueBucket
   openJournal(parts: JournalParts): Promise<FleetJournal>
@@ -64,7 +63,7 @@ const retryPause = 2_000
  */
 export async function connectFleet(parts: ConnectFleetSettings): Promise<ConnectedFleet> {
   const { settings, ring, files, clock, logger, interrupt } = parts
-  const { fleet: name, labels, servers, credentialsFile, passwordFile, caFile } = settings
+  const { fleet: name, servers, credentialsFile, passwordFile, caFile } = settings
   const address: StoreAddress = {
     ...{ servers, credentialsFile, passwordFile, caFile, files },
     name: `lupine ${name}`,
@@ -80,7 +79,7 @@ export async function connectFleet(parts: ConnectFleetSettings): Promise<Connect
   givenUp.signal.addEventListener('abort', () => void connection.close().catch(() => undefined))
   try {
     return {
-      ...{ name, address, connection, labels },
+      ...{ name, address, connection },
       patiently: createPatience(patience),
       values: await patiently(() => openValueBucket(connection, name, ring)),
       files: await patiently(() =>
