@@ -3,7 +3,7 @@ import { systemClock } from '../../base/time/clock.ts'
 import { systemFileSystem } from '../../base/files/file-system.ts'
 import { connectStore } from '../../fleet/store/connect-store.ts'
 import type { StoreLogin } from '../../fleet/store/store-login.ts'
-import { readKeys } from '../commands.ts'
+import { readKeys } from '../secret-commands.ts'
 import { joinFleet } from './join-fleet.ts'
 import { leaveFleet } from './leave-fleet.ts'
 

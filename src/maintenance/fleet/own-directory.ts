@@ -9,6 +9,7 @@ import { processFileName } from '../../fleet/leases/process-name.ts'
 import { StoreRefusedError } from '../../fleet/store/store-errors.ts'
 import { openJournal } from '../../journal/journal.ts'
 import { readSnapshot } from '../../journal/snapshot/snapshot.ts'
+import type { Vault } from '../../journal/vault.ts'
 import { createSecretVault } from '../../lifecycle/secrets/secret-vault.ts'
 import type { MembershipSettings } from './at-rest.ts'
 
@@ -30,7 +31,7 @@ export async function refuseHostOfFleet(settings: MembershipSettings): Promise<v
     return undefined
   })
   const host = file?.host?.id === undefined ? 'a host' : `the host ${quoted(file.host.id)}`
-  if (await isOfFleet(settings)) {
+  if (await isOfFleet(settings, vault)) {
     throw new StoreRefusedError(
       `${directory} is of ${host} of the fleet ${fleet} already, so there is nothing to join. Start the host in it with ` +
         `HOST_FLEET_URL and HOST_FLEET=${fleet}; "lupine fleet leave" takes the plugins out of the fleet, into another directory.`,
@@ -43,9 +44,8 @@ export async function refuseHostOfFleet(settings: MembershipSettings): Promise<v
 }
 
 /** Whether the copy of the journal there is one of this fleet's. */
-async function isOfFleet(settings: MembershipSettings): Promise<boolean> {
-  const { connection, directory, fleet, files, clock, ring } = settings
-  const vault = createSecretVault(ring, () => undefined)
+async function isOfFleet(settings: MembershipSettings, vault: Vault): Promise<boolean> {
+  const { connection, directory, fleet, files, clock } = settings
   const stream = await openJournalStream(connection, fleet, { mustExist: true }).catch((error: unknown) => {
     if (error instanceof StoreRefusedError) return undefined
     throw error
