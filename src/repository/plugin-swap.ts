@@ -45,7 +45,7 @@ export function pluginPlaces(dataDirectory: string, files: FileSystem = systemFi
   }
 }
 
-async function isThere(path: string): Promise<boolean> {
+export async function isThere(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     () => false,

@@ -13,7 +13,7 @@ import { escapePointer } from '../schema/parsing/parser.ts'
 import type { RepositoryEntry } from '../schema/manifest/repository-index.ts'
 import type { RepositoryLimits } from './limits.ts'
 import { isContainedPath } from './contained-file.ts'
-import { makeStagingDirectory, type PluginPlaces } from './plugin-swap.ts'
+import { isThere, makeStagingDirectory, type PluginPlaces } from './plugin-swap.ts'
 import { MissingFileError, type Source, SourceError } from './source.ts'
 import { sha256, syncDirectory, writeDurably } from './storage.ts'
 
@@ -128,12 +128,6 @@ const unstorableNames: ReadonlySet<string | undefined> = new Set([
   'EINVAL',
 ])
 
-const isThere = (files: PluginPlaces['files'], path: string): Promise<boolean> =>
-  files.stat(path).then(
-    () => true,
-    () => false,
-  )
-
 /** Writes a plugin beside the installed ones and waits until it is on disk. Gives its directory. */
 export async function writeStaged(
   places: PluginPlaces,
@@ -159,8 +153,7 @@ export async function writeStaged(
   } catch (error) {
     const code = systemErrorCode(error)
     // So Windows, and exFAT in some systems, say that a name has a character that they do not know.
-    const isRefusedName =
-      unstorableNames.has(code) || (code === 'ENOENT' && (await isThere(places.files, root)))
+    const isRefusedName = unstorableNames.has(code) || (code === 'ENOENT' && (await isThere(root)))
     await places.files.rm(root, { recursive: true, force: true }).catch(() => undefined)
     if (error instanceof Problem || !isRefusedName) throw error
     throw new Problem(

@@ -103,8 +103,6 @@ const wrongLastSequence = 10_071
 const withoutRoom: ReadonlySet<number> = new Set([10_002, 10_023, 10_028, 10_047, 10_077])
 /** HTTP status of what a server answers while it has not found the others. */
 const temporarilyAway = 503
-/** What says already what is the matter. */
-const ownErrors = [StoreRefusedError, StoreUnreachableError]
 /** Bytes that the headers of a message take, at most; the store counts them. */
 const bytesOfHeaders = 512
 
@@ -132,7 +130,7 @@ export async function openStoreStream(
       check(existing)
       return { manager: found, info: existing }
     } catch (error) {
-      if (ownErrors.some((own) => error instanceof own)) throw error
+      if (error instanceof StoreRefusedError || error instanceof StoreUnreachableError) throw error
       if (error instanceof Error && error.name === 'JetStreamNotEnabled') {
         throw new StoreRefusedError(
           "The fleet's store has no JetStream; start nats-server with --jetstream and a --store_dir.",

@@ -35,8 +35,6 @@ export interface ConnectionsSettings extends LinkContext {
   mayAct?: ((plugin: string) => boolean) | undefined
 }
 
-export type { ConnectionAllowance }
-
 export function createConnections({
   random = Math.random,
   mayAct,

@@ -61,17 +61,11 @@ export function createHostMessages(settings: HostMessagesSettings): HostMessages
   let said = ''
   let isClosed = false
 
-  const subscriptions = [
-    connection.subscribe(subject('wishes'), {
-      callback: (error, message) => (error === null ? hear(message.data) : undefined),
-    }),
-    connection.subscribe(subject('events'), {
-      callback: (error, message) => (error === null ? carry(message.data) : undefined),
-    }),
-    connection.subscribe(subject('announcements'), {
-      callback: (error, message) => (error === null ? watch(message.data) : undefined),
-    }),
-  ]
+  const listen = (kind: string, handle: (data: Uint8Array) => void) =>
+    connection.subscribe(subject(kind), {
+      callback: (error, message) => (error === null ? handle(message.data) : undefined),
+    })
+  const subscriptions = [listen('wishes', hear), listen('events', carry), listen('announcements', watch)]
 
   function hear(data: Uint8Array): void {
     const { from, names = [], watches: isWatching = false } = parsed<Wish & { from: string }>(data)
