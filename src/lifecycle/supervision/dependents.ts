@@ -1,6 +1,5 @@
-import type { ScheduledCall } from '../../base/time/clock.ts'
+import { createKeyedTimers } from '../../base/time/keyed-timers.ts'
 import { messageOf } from '../../base/problem.ts'
-import { decide } from '../../journal/fold/decide.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import type { FactType } from '../../schema/journal/journal-event.ts'
@@ -10,6 +9,7 @@ import { dependenciesApart } from '../loading/dependencies-apart.ts'
 import { checkDependencies, unmetMessage } from '../loading/dependency-check.ts'
 import type { Loader } from '../loading/loader.ts'
 import { requiredPlugins } from '../manifests/dependencies.ts'
+import { loadAutomatically } from './automatic-load.ts'
 import { inDependencyOrder } from './dependency-order.ts'
 import { reconcileDelay, type Reconciler } from './reconciler.ts'
 
@@ -40,11 +40,11 @@ export function createDependents(
   parts: { loader: Loader; installer: Installer; reconciler: Reconciler; snapshots: SnapshotWriter },
 ): Dependents {
   const { clock, effects, journal, manifests, mutex, ownership, logger } = context
-  const { loader, installer, reconciler, snapshots } = parts
+  const { reconciler, snapshots } = parts
   /** Those that have failed for want of another one, and perhaps some that run by now. */
   const lacking = new Set<string>()
   let changed = new Set<string>()
-  const retries = new Map<string, ScheduledCall>()
+  const retries = createKeyedTimers(clock)
   let active = false
 
   const stopListening = journal.subscribe(({ type, plugin }) => {
@@ -113,21 +113,11 @@ export function createDependents(
         })
         // Half-way, or not even begun: the disk is full, say.
         reconciler.later(id)
-        tryLater(id)
+        if (mayBeLoaded(id)) retries.set(id, reconcileDelay, () => note(id))
       }
     })
     // A host that stops writes its last snapshot itself, and nothing after that.
     if (active) await snapshots.flush()
-  }
-
-  function tryLater(id: string): void {
-    if (!mayBeLoaded(id)) return
-    retries.get(id)?.cancel()
-    const timer = clock.schedule(reconcileDelay, () => {
-      retries.delete(id)
-      note(id)
-    })
-    retries.set(id, timer)
   }
 
   /** Whether a load would come to anything else than the one before. */
@@ -142,10 +132,7 @@ export function createDependents(
   async function load(id: string, others: readonly string[]): Promise<void> {
     const needed = others.filter((other) => other !== id)
     const what = needed.length === 0 ? 'what it needs' : needed.join(', ')
-    const command = { type: 'load', reason: `${what} has come or changed`, automatic: true } as const
-    await journal.append(decide(snapshotOfPlugin(context, id), command), 'supervisor')
-    await loader.finishLoading(id, 'supervisor')
-    await installer.returnFromTrial(id)
+    await loadAutomatically(context, parts, id, `${what} has come or changed`)
   }
 
   return {
@@ -156,8 +143,7 @@ export function createDependents(
     stop() {
       active = false
       stopListening()
-      for (const timer of retries.values()) timer.cancel()
-      retries.clear()
+      retries.cancelAll()
     },
   }
 }

@@ -1,6 +1,5 @@
-import type { ScheduledCall } from '../../base/time/clock.ts'
+import { createKeyedTimers } from '../../base/time/keyed-timers.ts'
 import { messageOf } from '../../base/problem.ts'
-import { decide } from '../../journal/fold/decide.ts'
 import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
@@ -12,6 +11,7 @@ import type { Loader } from '../loading/loader.ts'
 import { dependenciesApart } from '../loading/dependencies-apart.ts'
 import { moveToAnotherHost } from '../running/load-stops.ts'
 import { mirrorFiles } from '../sources/mirror.ts'
+import { loadAutomatically } from './automatic-load.ts'
 import type { Reconciler } from './reconciler.ts'
 import { inDependencyOrder } from './dependency-order.ts'
 import { createDependencyWait } from './dependency-wait.ts'
@@ -54,10 +54,10 @@ export function createHandover(
   },
 ): Handover {
   const { journal, ownership, effects, loads, mutex, retained, directory, manifests, clock, logger } = context
-  const { loader, installer, reconciler, snapshots } = parts
+  const { loader, reconciler, snapshots } = parts
   /** Those that this host is to have. */
   const held = new Map<string, Move>()
-  const retries = new Map<string, ScheduledCall>()
+  const retries = createKeyedTimers(clock)
   const dependencies = createDependencyWait(context)
   let taken = new Map<string, Move>()
   let taking: Promise<void> | undefined
@@ -89,28 +89,21 @@ export function createHandover(
       if (!ownership.owns(id) || held.get(id) !== move) return
       logger.error('A plugin could not be taken over', { plugin: id, error: messageOf(error) })
       // What the hosts share was away for a moment: nobody else does what is to be done.
-      if (isPassing(error)) takeLater(id, move)
+      if (isPassing(error))
+        retries.set(id, retryPause, () => {
+          if (held.get(id) === move) void take(id, move)
+        })
       else reconciler.later(id)
     } finally {
       if (held.get(id) === move) dependencies.done(id)
     }
   }
 
-  function takeLater(id: string, move: Move): void {
-    retries.get(id)?.cancel()
-    const timer = clock.schedule(retryPause, () => {
-      retries.delete(id)
-      if (held.get(id) === move) void take(id, move)
-    })
-    retries.set(id, timer)
-  }
-
   /** Another host has it, or is to have it. */
   function letGo(id: string): void {
     held.delete(id)
     dependencies.done(id)
-    retries.get(id)?.cancel()
-    retries.delete(id)
+    retries.cancel(id)
   }
 
   function take(id: string, move: Move): Promise<void> {
@@ -136,12 +129,7 @@ export function createHandover(
     if (state === 'failed' && before.context.restart !== null) return
     // Where what it needs does not come, that is no crash, and trying again is of no use.
     if (state === 'unloading' || state === 'running') await loader.settle(id)
-    if (state !== 'loading') {
-      const command = { type: 'load', reason: 'taken over', automatic: true } as const
-      await journal.append(decide(snapshotOfPlugin(context, id), command), 'supervisor')
-    }
-    await loader.finishLoading(id, 'supervisor')
-    await installer.returnFromTrial(id)
+    await loadAutomatically(context, parts, id, 'taken over')
   }
 
   async function takeTogether(): Promise<void> {

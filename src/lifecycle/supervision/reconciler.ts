@@ -1,11 +1,11 @@
-import type { ScheduledCall } from '../../base/time/clock.ts'
+import { createKeyedTimers } from '../../base/time/keyed-timers.ts'
 import { messageOf } from '../../base/problem.ts'
-import { decide } from '../../journal/fold/decide.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { Installer } from '../installing/installer.ts'
 import type { Loader } from '../loading/loader.ts'
+import { loadAutomatically } from './automatic-load.ts'
 
 /** How long after a failure a plugin is looked at again, in milliseconds; doubles with each further failure. */
 export const reconcileDelay = 5_000
@@ -30,7 +30,7 @@ export function createReconciler(
   { loader, installer, snapshots }: { loader: Loader; installer: Installer; snapshots: SnapshotWriter },
 ): Reconciler {
   const { clock, effects, journal, logger, mutex, ownership } = context
-  const waiting = new Map<string, ScheduledCall>()
+  const waiting = createKeyedTimers(clock)
   const trying = new Set<string>()
   let stopped = false
 
@@ -64,12 +64,7 @@ export function createReconciler(
   }
 
   function schedule(id: string, delay: number): void {
-    if (stopped || waiting.has(id)) return
-    const call = clock.schedule(delay, () => {
-      waiting.delete(id)
-      void attempt(id, delay)
-    })
-    waiting.set(id, call)
+    if (!stopped && !waiting.has(id)) waiting.set(id, delay, () => void attempt(id, delay))
   }
 
   function later(id: string): void {
@@ -107,10 +102,7 @@ export function createReconciler(
     await loader.settle(id)
     // What is written down only now may be a crash in the trial of an update.
     if ((await installer.returnFromTrial(id)) || !isUnfinished(id)) return true
-    const command = { type: 'load', reason: 'left undone before', automatic: true } as const
-    await journal.append(decide(snapshotOfPlugin(context, id), command), 'supervisor')
-    await loader.finishLoading(id, 'supervisor')
-    await installer.returnFromTrial(id)
+    await loadAutomatically(context, { loader, installer }, id, 'left undone before')
     return true
   }
 
@@ -119,8 +111,7 @@ export function createReconciler(
     stop() {
       stopped = true
       stopListening()
-      for (const call of waiting.values()) call.cancel()
-      waiting.clear()
+      waiting.cancelAll()
     },
   }
 }

@@ -1,5 +1,4 @@
 import { messageOf } from '../../base/problem.ts'
-import { decide } from '../../journal/fold/decide.ts'
 import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
 import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
 import type { Origin, PluginJournalEvent } from '../../schema/journal/journal-event.ts'
@@ -10,6 +9,7 @@ import type { PurgeTarget } from '../lifecycle.ts'
 import type { Loader } from '../loading/loader.ts'
 import { matchFilesToJournal } from '../sources/match-files.ts'
 import { mirrorFiles } from '../sources/mirror.ts'
+import { loadAutomatically } from './automatic-load.ts'
 import { createSlots, inDependencyOrder, pluginsAtOnce } from './dependency-order.ts'
 import type { Reconciler } from './reconciler.ts'
 
@@ -91,18 +91,14 @@ export async function loadEnabledPlugins(
   { loader, installer, reconciler }: { loader: Loader; installer: Installer; reconciler: Reconciler },
   { by, reason }: { by: Origin; reason: string },
 ): Promise<void> {
-  const { journal, loads, logger } = context
+  const { loads, logger } = context
   await inDependencyOrder(context, enabledPlugins(context), async (id) => {
     try {
       const snapshot = snapshotOfPlugin(context, id)
       const state = stateOf(snapshot)
       // Somebody may have disabled, loaded or removed it in the meantime.
       if (loads.stopped || !snapshot.context.enabled || !isInstalled(state) || state === 'running') return
-      if (state !== 'loading') {
-        await journal.append(decide(snapshot, { type: 'load', reason, automatic: true }), by)
-      }
-      await loader.finishLoading(id, by)
-      await installer.returnFromTrial(id)
+      await loadAutomatically(context, { loader, installer }, id, reason, by)
     } catch (error) {
       logger.error('A plugin could not be started', { plugin: id, error: messageOf(error) })
       reconciler.later(id)

@@ -1,12 +1,12 @@
-import type { ScheduledCall } from '../../base/time/clock.ts'
+import { createKeyedTimers } from '../../base/time/keyed-timers.ts'
 import { messageOf } from '../../base/problem.ts'
-import { decide } from '../../journal/fold/decide.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import type { Reconciler } from './reconciler.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { Installer } from '../installing/installer.ts'
 import type { Loader } from '../loading/loader.ts'
+import { loadAutomatically } from './automatic-load.ts'
 
 /**
  * Does what the facts announce: starts a plugin again after the delay that its crash was written down with, and
@@ -36,7 +36,7 @@ export function createSupervisor(
   },
 ): Supervisor {
   const { clock, logger, journal, mutex, ownership } = context
-  const timers = new Map<string, ScheduledCall>()
+  const timers = createKeyedTimers(clock)
   let stopped = false
 
   const stopListening = journal.subscribe(({ plugin }) => {
@@ -44,19 +44,13 @@ export function createSupervisor(
   })
 
   function arrange(id: string): void {
-    timers.get(id)?.cancel()
-    timers.delete(id)
+    timers.cancel(id)
     if (stopped || !ownership.owns(id)) return
     const snapshot = snapshotOfPlugin(context, id)
     const { restart, crashes, trial } = snapshot.context
     const state = stateOf(snapshot)
-    const schedule = (delay: number, task: () => Promise<void>, failure: string): void => {
-      const timer = clock.schedule(delay, () => {
-        if (timers.get(id) === timer) timers.delete(id)
-        void quietly(id, failure, task)
-      })
-      timers.set(id, timer)
-    }
+    const schedule = (delay: number, task: () => Promise<void>, failure: string): void =>
+      timers.set(id, delay, () => void quietly(id, failure, task))
     if (state === 'failed' && restart !== null) {
       schedule(restart.delay, () => startAgain(id), 'A plugin could not be restarted')
     } else if (state === 'running' && (crashes > 0 || trial !== null)) {
@@ -81,10 +75,7 @@ export function createSupervisor(
   async function startAgain(id: string): Promise<void> {
     const snapshot = snapshotOfPlugin(context, id)
     if (stopped || stateOf(snapshot) !== 'failed' || snapshot.context.restart === null) return
-    const reason = 'restart after a crash'
-    await journal.append(decide(snapshot, { type: 'load', reason, automatic: true }), 'supervisor')
-    await loader.finishLoading(id, 'supervisor')
-    await installer.returnFromTrial(id)
+    await loadAutomatically(context, { loader, installer }, id, 'restart after a crash')
   }
 
   async function stabilize(id: string, revision: number): Promise<void> {
@@ -111,8 +102,7 @@ export function createSupervisor(
     stop() {
       stopped = true
       stopListening()
-      for (const timer of timers.values()) timer.cancel()
-      timers.clear()
+      timers.cancelAll()
     },
   }
 }

@@ -1,0 +1,24 @@
+import { decide } from '../../journal/fold/decide.ts'
+import { stateOf } from '../../journal/fold/evolve.ts'
+import type { Origin } from '../../schema/journal/journal-event.ts'
+import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import type { Installer } from '../installing/installer.ts'
+import type { Loader } from '../loading/loader.ts'
+
+/**
+ * Loads a plugin that no caller asks for just now; one that fails in the trial of an update goes back to the version before.
+ * Under its mutex.
+ */
+export async function loadAutomatically(
+  context: LifecycleContext,
+  { loader, installer }: { loader: Loader; installer: Installer },
+  id: string,
+  reason: string,
+  by: Origin = 'supervisor',
+): Promise<void> {
+  const snapshot = snapshotOfPlugin(context, id)
+  if (stateOf(snapshot) !== 'loading')
+    await context.journal.append(decide(snapshot, { type: 'load', reason, automatic: true }), by)
+  await loader.finishLoading(id, by)
+  await installer.returnFromTrial(id)
+}
