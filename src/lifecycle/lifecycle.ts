@@ -215,7 +215,7 @@ export interface Lifecycle {
    * Events of one plugin (also one that was uninstalled), or of the host and all plugins. Oldest first. Large ones
    * may be fewer than asked for: read on after the last one until there is none.
    */
-  history(filter: { plugin?: string; after?: number; limit?: number }): JournalEventView[]
+  history(filter: { plugin?: string | undefined; after?: number; limit?: number }): JournalEventView[]
   /** State of every plugin right after the event with this number. Throws `not_found`. */
   stateAt(seq: number): { seq: number; plugins: PluginStateAt[] }
   /** `nextEvents`: facts that the machine would take now. */

@@ -5,15 +5,15 @@ export interface HookTarget {
   rest: string
 }
 
-/** Undefined: it is no address of a handler. `target`: as in the request line. */
-export function hookTargetOf(target: string): HookTarget | undefined | 'undecodable' {
+/** Undefined: it is no address of a handler, or cannot be decoded. `target`: as in the request line. */
+export function hookTargetOf(target: string): HookTarget | undefined {
   const [path = ''] = target.split('?', 1)
   const [, namespace, shortId, rest = ''] = /^\/hooks\/([^/]*)\/([^/]*)(?:\/(.*))?$/s.exec(path) ?? []
   if (namespace === undefined || shortId === undefined) return undefined
   try {
     return { namespace, shortId, rest: decodeURIComponent(rest) }
   } catch {
-    return 'undecodable'
+    return undefined
   }
 }
 

@@ -56,10 +56,7 @@ export function createHookRequests(settings: HookRequestSettings): Middleware {
     const target = hookTargetOf(context.req.url ?? '')
     // Until the host knows what it has, it cannot say that there is nothing. A handler is no command.
     await gate.pass('GET')
-    const hook =
-      target === undefined || target === 'undecodable'
-        ? undefined
-        : await lifecycle.findHook(target.namespace, target.shortId, target.rest)
+    const hook = target && (await lifecycle.findHook(target.namespace, target.shortId, target.rest))
     if (hook === undefined) throw new Problem('not_found', 'No plugin answers at this address.')
     return hook
   }

@@ -3,7 +3,7 @@ import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import { DocumentQuery } from '../../schema/api/api.ts'
 import { plainDocument } from '../answers/document-answer.ts'
 import { defineRoute, type Route } from '../route.ts'
-import { pluginIdOf } from './plugin-id.ts'
+import { pluginIdOf } from './plugin-route.ts'
 
 export function documentRoutes(lifecycle: LifecycleFacade): Route[] {
   return [

@@ -3,7 +3,7 @@ import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import { EventsQuery } from '../../schema/api/api.ts'
 import type { EventStream } from '../streams/event-stream.ts'
 import { defineRoute, type Route } from '../route.ts'
-import { pluginIdOf } from './plugin-id.ts'
+import { pluginIdOf } from './plugin-route.ts'
 
 export function eventRoutes(lifecycle: LifecycleFacade, events: EventStream): Route[] {
   return [
@@ -20,11 +20,7 @@ export function eventRoutes(lifecycle: LifecycleFacade, events: EventStream): Ro
         // A browser that connects again sends the header by itself, with a newer number than the address has.
         const after = lastEventId(context.get('Last-Event-ID')) ?? query.lastEventId
         const plugin = query.plugin === undefined ? undefined : pluginIdOf(lifecycle, { id: query.plugin })
-        events.open(context, {
-          ...(after === undefined ? {} : { after }),
-          ...(plugin === undefined ? {} : { plugin }),
-          beats: query.beats === 'true',
-        })
+        events.open(context, { after, plugin, beats: query.beats === 'true' })
         return undefined
       },
     }),

@@ -2,7 +2,7 @@ import { Problem } from '../../base/problem.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import { HistoryAnswer, HistoryQuery, StateAtAnswer } from '../../schema/api/api.ts'
 import { defineRoute, type Route } from '../route.ts'
-import { pluginIdOf } from './plugin-id.ts'
+import { pluginIdOf } from './plugin-route.ts'
 
 /** What has happened, and how things stood at any moment. */
 export function historyRoutes(lifecycle: LifecycleFacade): Route[] {
@@ -18,7 +18,7 @@ export function historyRoutes(lifecycle: LifecycleFacade): Route[] {
       async handle({ parameters, query }) {
         const plugin = pluginIdOf(lifecycle, parameters)
         if (lifecycle.history({ plugin, limit: 1 }).length === 0) await lifecycle.get(plugin)
-        return { body: { events: lifecycle.history({ plugin, ...filterOf(query) }) } }
+        return { body: { events: lifecycle.history({ plugin, ...query }) } }
       },
     }),
     defineRoute({
@@ -29,7 +29,7 @@ export function historyRoutes(lifecycle: LifecycleFacade): Route[] {
       query: HistoryQuery,
       answers: { 200: HistoryAnswer },
       handle: ({ query }) => ({
-        body: { events: lifecycle.history(filterOf(query)) },
+        body: { events: lifecycle.history(query) },
         // For whoever wants the newest events first, and would else have to read all; and where they begin.
         headers: { 'First-Seq': String(lifecycle.firstSeq), 'Last-Seq': String(lifecycle.lastSeq) },
       }),
@@ -43,10 +43,6 @@ export function historyRoutes(lifecycle: LifecycleFacade): Route[] {
       handle: ({ parameters }) => ({ body: lifecycle.stateAt(sequenceNumber(parameters.seq ?? '')) }),
     }),
   ]
-}
-
-function filterOf({ after, limit }: { after?: number; limit?: number }) {
-  return { ...(after === undefined ? {} : { after }), ...(limit === undefined ? {} : { limit }) }
 }
 
 function sequenceNumber(text: string): number {

@@ -1,9 +1,9 @@
 import { Problem } from '../../base/problem.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
-import { EmptyBody, HooksAnswer, PluginAnswer } from '../../schema/api/api.ts'
+import { EmptyBody, HooksAnswer } from '../../schema/api/api.ts'
 import { hookRoute } from '../hooks/hook-requests.ts'
 import { defineRoute, type Route } from '../route.ts'
-import { commandContext, commandProblems, pluginAnswer, pluginIdOf } from './plugin-id.ts'
+import { changeRoute, pluginIdOf } from './plugin-route.ts'
 
 /** The addresses at which plugins are asked from outside: what their owner does with them, and what they are. */
 export function hookRoutes(lifecycle: LifecycleFacade): Route[] {
@@ -37,19 +37,16 @@ export function hookRoutes(lifecycle: LifecycleFacade): Route[] {
         body: { hooks: await lifecycle.hooks(pluginIdOf(lifecycle, parameters)) },
       }),
     }),
-    defineRoute({
-      method: 'POST',
-      path: '/api/plugins/:id/hook-secret',
-      summary: 'Renews the secret part of the addresses; the old addresses are gone, and nothing is reloaded',
-      body: EmptyBody,
-      answers: { 200: PluginAnswer },
-      problems: commandProblems,
-      recall: async (plugin) => pluginAnswer(await lifecycle.get(plugin)),
-      async handle(request) {
-        const id = pluginIdOf(lifecycle, request.parameters)
-        return pluginAnswer(await lifecycle.renewHookSecret(id, await commandContext(lifecycle, id, request)))
+    changeRoute(
+      lifecycle,
+      {
+        path: '/api/plugins/:id/hook-secret',
+        summary:
+          'Renews the secret part of the addresses; the old addresses are gone, and nothing is reloaded',
+        body: EmptyBody,
       },
-    }),
+      (id, _body, by) => lifecycle.renewHookSecret(id, by),
+    ),
     answered('GET'),
     answered('POST'),
   ]

@@ -3,7 +3,7 @@ import type { Fleet, LifecycleFacade } from '../../lifecycle/facade.ts'
 import { EmptyBody, HostAnswer, HostsAnswer, PlacementBody, PluginAnswer } from '../../schema/api/api.ts'
 import { isFleetName } from '../../schema/plugin/fleet-host.ts'
 import { defineRoute, type Route } from '../route.ts'
-import { commandContext, commandProblems, pluginAnswer, pluginIdOf } from './plugin-id.ts'
+import { commandContext, commandProblems, pluginAnswer, pluginIdOf } from './plugin-route.ts'
 
 const hostProblems: readonly ProblemCode[] = ['not_found', 'host_unknown', 'shutting_down']
 

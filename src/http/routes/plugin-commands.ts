@@ -5,60 +5,50 @@ import {
   EmptyBody,
   LimitsAnswer,
   LimitsBody,
-  PluginAnswer,
   RollbackBody,
   ToggleBody,
   UpdateBody,
 } from '../../schema/api/api.ts'
 import { limitDefinitions, limitNames, shownLimits } from '../../schema/plugin/plugin-limits.ts'
 import { defineRoute, type Route } from '../route.ts'
-import { commandContext, commandProblems, fetchProblems, pluginAnswer, pluginIdOf } from './plugin-id.ts'
+import { changeRoute, fetchProblems, pluginIdOf } from './plugin-route.ts'
 
 /** What a plugin can be told to do. */
 export function pluginCommandRoutes(lifecycle: LifecycleFacade): Route[] {
-  const recall = async (plugin: string) => pluginAnswer(await lifecycle.get(plugin))
-  const common = { method: 'POST', answers: { 200: PluginAnswer }, recall } as const
   return [
-    defineRoute({
-      ...common,
-      path: '/api/plugins/:id/toggle',
-      also: '/plugins/:id/toggle',
-      summary: 'Enables or disables a plugin; without a body the other way round',
-      body: ToggleBody,
-      problems: commandProblems,
-      async handle(request) {
-        const id = pluginIdOf(lifecycle, request.parameters)
-        const by = await commandContext(lifecycle, id, request)
-        return pluginAnswer(await lifecycle.toggle(id, request.body.enabled, by))
+    changeRoute(
+      lifecycle,
+      {
+        path: '/api/plugins/:id/toggle',
+        also: '/plugins/:id/toggle',
+        summary: 'Enables or disables a plugin; without a body the other way round',
+        body: ToggleBody,
       },
-    }),
-    defineRoute({
-      ...common,
-      path: '/api/plugins/:id/config',
-      also: '/plugins/:id/config',
-      summary: 'Replaces the stored configuration, and reloads the plugin if it is enabled',
-      body: ConfigBody,
-      problems: [...commandProblems, 'config_invalid'],
-      async handle(request) {
-        const id = pluginIdOf(lifecycle, request.parameters)
-        const by = await commandContext(lifecycle, id, request)
-        return pluginAnswer(await lifecycle.configure(id, request.body.config, by))
+      (id, { enabled }, by) => lifecycle.toggle(id, enabled, by),
+    ),
+    changeRoute(
+      lifecycle,
+      {
+        path: '/api/plugins/:id/config',
+        also: '/plugins/:id/config',
+        summary: 'Replaces the stored configuration, and reloads the plugin if it is enabled',
+        body: ConfigBody,
+        problems: ['config_invalid'],
       },
-    }),
-    defineRoute({
-      ...common,
-      method: 'PUT',
-      path: '/api/plugins/:id/limits',
-      summary:
-        'Replaces what is set for this plugin, and reloads it if it is enabled; bounds: GET /api/limits',
-      body: LimitsBody,
-      problems: [...commandProblems, 'limits_invalid'],
-      async handle(request) {
-        const id = pluginIdOf(lifecycle, request.parameters)
-        const by = await commandContext(lifecycle, id, request)
-        return pluginAnswer(await lifecycle.limit(id, request.body.limits, by))
+      (id, { config }, by) => lifecycle.configure(id, config, by),
+    ),
+    changeRoute(
+      lifecycle,
+      {
+        method: 'PUT',
+        path: '/api/plugins/:id/limits',
+        summary:
+          'Replaces what is set for this plugin, and reloads it if it is enabled; bounds: GET /api/limits',
+        body: LimitsBody,
+        problems: ['limits_invalid'],
       },
-    }),
+      (id, { limits }, by) => lifecycle.limit(id, limits, by),
+    ),
     defineRoute({
       method: 'GET',
       path: '/api/limits',
@@ -84,40 +74,29 @@ export function pluginCommandRoutes(lifecycle: LifecycleFacade): Route[] {
         body: await lifecycle.checkConfig(pluginIdOf(lifecycle, parameters), body.config),
       }),
     }),
-    defineRoute({
-      ...common,
-      path: '/api/plugins/:id/reload',
-      summary: 'Unloads and loads a plugin',
-      body: EmptyBody,
-      problems: commandProblems,
-      async handle(request) {
-        const id = pluginIdOf(lifecycle, request.parameters)
-        return pluginAnswer(await lifecycle.reload(id, await commandContext(lifecycle, id, request)))
+    changeRoute(
+      lifecycle,
+      { path: '/api/plugins/:id/reload', summary: 'Unloads and loads a plugin', body: EmptyBody },
+      (id, _body, by) => lifecycle.reload(id, by),
+    ),
+    changeRoute(
+      lifecycle,
+      {
+        path: '/api/plugins/:id/update',
+        summary: 'Brings a plugin to another version; back by itself if that one does not run',
+        body: UpdateBody,
+        problems: ['dependency_unmet', 'host_version_unsupported', ...fetchProblems],
       },
-    }),
-    defineRoute({
-      ...common,
-      path: '/api/plugins/:id/update',
-      summary: 'Brings a plugin to another version; back by itself if that one does not run',
-      body: UpdateBody,
-      problems: [...commandProblems, 'dependency_unmet', 'host_version_unsupported', ...fetchProblems],
-      async handle(request) {
-        const id = pluginIdOf(lifecycle, request.parameters)
-        const by = await commandContext(lifecycle, id, request)
-        return pluginAnswer(await lifecycle.update(id, request.body.version ?? undefined, by))
+      (id, { version }, by) => lifecycle.update(id, version ?? undefined, by),
+    ),
+    changeRoute(
+      lifecycle,
+      {
+        path: '/api/plugins/:id/rollback',
+        summary: 'Returns to the version before, or to another kept one, with the configuration it had',
+        body: RollbackBody,
       },
-    }),
-    defineRoute({
-      ...common,
-      path: '/api/plugins/:id/rollback',
-      summary: 'Returns to the version before, or to another kept one, with the configuration it had',
-      body: RollbackBody,
-      problems: commandProblems,
-      async handle(request) {
-        const id = pluginIdOf(lifecycle, request.parameters)
-        const by = await commandContext(lifecycle, id, request)
-        return pluginAnswer(await lifecycle.rollback(id, request.body.version ?? undefined, by))
-      },
-    }),
+      (id, { version }, by) => lifecycle.rollback(id, version ?? undefined, by),
+    ),
   ]
 }

@@ -1,3 +1,4 @@
+import type { TSchema } from 'typebox'
 import type { Json } from '../../base/text/json.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import {
@@ -14,7 +15,7 @@ import {
   VersionsAnswer,
 } from '../../schema/api/api.ts'
 import { defineRoute, type Route } from '../route.ts'
-import { pluginIdOf, requireRevision } from './plugin-id.ts'
+import { pluginIdOf, requireRevision } from './plugin-route.ts'
 
 /** What a plugin shows of itself: log, objects, sensors, controls, place in its life. */
 export function pluginViewRoutes(lifecycle: LifecycleFacade): Route[] {
@@ -30,6 +31,14 @@ export function pluginViewRoutes(lifecycle: LifecycleFacade): Route[] {
       'shutting_down',
     ],
   } as const
+  const view = (path: string, summary: string, schema: TSchema, read: (id: string) => unknown): Route =>
+    defineRoute({
+      ...common,
+      path,
+      summary,
+      answers: { 200: schema },
+      handle: async ({ parameters }) => ({ body: await read(pluginIdOf(lifecycle, parameters)) }),
+    })
   return [
     defineRoute({
       ...common,
@@ -37,50 +46,34 @@ export function pluginViewRoutes(lifecycle: LifecycleFacade): Route[] {
       summary: "The latest lines of a plugin's log, oldest first",
       query: LogsQuery,
       answers: { 200: LogsAnswer },
-      async handle({ parameters, query: { limit, level } }) {
-        const filter = {
-          ...(limit === undefined ? {} : { limit }),
-          ...(level === undefined ? {} : { level }),
-        }
-        return { body: { logs: await lifecycle.logs(pluginIdOf(lifecycle, parameters), filter) } }
-      },
-    }),
-    defineRoute({
-      ...common,
-      path: '/api/plugins/:id/versions',
-      summary: 'The installed version and those that a rollback can return to',
-      answers: { 200: VersionsAnswer },
-      handle: async ({ parameters }) => ({
-        body: await lifecycle.versions(pluginIdOf(lifecycle, parameters)),
+      handle: async ({ parameters, query }) => ({
+        body: { logs: await lifecycle.logs(pluginIdOf(lifecycle, parameters), query) },
       }),
     }),
-    defineRoute({
-      ...common,
-      path: '/api/plugins/:id/objects',
-      summary: 'The objects that a plugin has in the registry',
-      answers: { 200: ObjectsAnswer },
-      handle: async ({ parameters }) => ({
-        body: { objects: await lifecycle.objects(pluginIdOf(lifecycle, parameters)) },
-      }),
-    }),
-    defineRoute({
-      ...common,
-      path: '/api/plugins/:id/sensors',
-      summary: 'The sensors of a plugin and their values',
-      answers: { 200: SensorsAnswer },
-      handle: async ({ parameters }) => ({
-        body: { sensors: await lifecycle.sensors(pluginIdOf(lifecycle, parameters)) },
-      }),
-    }),
-    defineRoute({
-      ...common,
-      path: '/api/plugins/:id/controls',
-      summary: 'The controls of a plugin and their values',
-      answers: { 200: ControlsAnswer },
-      handle: async ({ parameters }) => ({
-        body: { controls: await lifecycle.controls(pluginIdOf(lifecycle, parameters)) },
-      }),
-    }),
+    view(
+      '/api/plugins/:id/versions',
+      'The installed version and those that a rollback can return to',
+      VersionsAnswer,
+      (id) => lifecycle.versions(id),
+    ),
+    view(
+      '/api/plugins/:id/objects',
+      'The objects that a plugin has in the registry',
+      ObjectsAnswer,
+      async (id) => ({ objects: await lifecycle.objects(id) }),
+    ),
+    view(
+      '/api/plugins/:id/sensors',
+      'The sensors of a plugin and their values',
+      SensorsAnswer,
+      async (id) => ({ sensors: await lifecycle.sensors(id) }),
+    ),
+    view(
+      '/api/plugins/:id/controls',
+      'The controls of a plugin and their values',
+      ControlsAnswer,
+      async (id) => ({ controls: await lifecycle.controls(id) }),
+    ),
     defineRoute({
       ...setting,
       path: '/api/plugins/:id/controls/:control',
@@ -94,15 +87,12 @@ export function pluginViewRoutes(lifecycle: LifecycleFacade): Route[] {
         return { body: await lifecycle.setControl(id, request.parameters.control ?? '', value) }
       },
     }),
-    defineRoute({
-      ...common,
-      path: '/api/plugins/:id/exposures',
-      summary: 'What a plugin shows with expose(), and the values of its features',
-      answers: { 200: ExposuresAnswer },
-      handle: async ({ parameters }) => ({
-        body: { exposures: await lifecycle.exposures(pluginIdOf(lifecycle, parameters)) },
-      }),
-    }),
+    view(
+      '/api/plugins/:id/exposures',
+      'What a plugin shows with expose(), and the values of its features',
+      ExposuresAnswer,
+      async (id) => ({ exposures: await lifecycle.exposures(id) }),
+    ),
     defineRoute({
       ...setting,
       path: '/api/plugins/:id/exposures/:exposure/:feature',
@@ -117,16 +107,14 @@ export function pluginViewRoutes(lifecycle: LifecycleFacade): Route[] {
         return { body: { id: exposure, feature, value: after?.state[feature] ?? null } }
       },
     }),
-    defineRoute({
-      ...common,
-      path: '/api/plugins/:id/machine',
-      summary: 'The state of a plugin and the events that it would take now',
-      answers: { 200: MachineStateAnswer },
-      async handle({ parameters }) {
-        const id = pluginIdOf(lifecycle, parameters)
+    view(
+      '/api/plugins/:id/machine',
+      'The state of a plugin and the events that it would take now',
+      MachineStateAnswer,
+      async (id) => {
         await lifecycle.get(id)
-        return { body: lifecycle.machineState(id) }
+        return lifecycle.machineState(id)
       },
-    }),
+    ),
   ]
 }

@@ -14,7 +14,7 @@ import { parseFullId } from '../../schema/names/identifier.ts'
 import type { Plugin } from '../../schema/plugin/plugin.ts'
 import { createPluginList } from '../answers/plugin-list.ts'
 import { type Answer, defineRoute, type Route } from '../route.ts'
-import { commandContext, commandProblems, fetchProblems, pluginAnswer, pluginIdOf } from './plugin-id.ts'
+import { commandContext, commandProblems, fetchProblems, pluginAnswer, pluginIdOf } from './plugin-route.ts'
 
 /** Plugins as things: list, read, install, uninstall. */
 export function pluginRoutes(lifecycle: LifecycleFacade): Route[] {

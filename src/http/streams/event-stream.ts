@@ -27,7 +27,10 @@ export interface EventStream {
    * Takes the connection over. `after` is the last event that the client has seen. `beats`: a program to which its reader of
    * streams shows no comments hears by an event that the connection is still there.
    */
-  open(context: Context, options: { plugin?: string; after?: number; beats?: boolean }): void
+  open(
+    context: Context,
+    options: { plugin: string | undefined; after: number | undefined; beats: boolean },
+  ): void
   /** How many are connected. */
   readonly clients: number
   /** Ends all streams. Idempotent. */
@@ -92,11 +95,7 @@ export function createEventStream(settings: {
   async function resume(client: Client): Promise<void> {
     const { plugin, response } = client
     while (clients.has(client) && !response.destroyed) {
-      const events = lifecycle.history({
-        after: client.lastSeq,
-        limit: resumePage,
-        ...(plugin === undefined ? {} : { plugin }),
-      })
+      const events = lifecycle.history({ plugin, after: client.lastSeq, limit: resumePage })
       client.lastSeq = events.at(-1)?.seq ?? client.lastSeq
       if (events.length === 0) {
         client.resuming = false
@@ -125,7 +124,7 @@ export function createEventStream(settings: {
   }
 
   return {
-    open(context, { plugin, after, beats = false }) {
+    open(context, { plugin, after, beats }) {
       if (closed)
         throw new Problem('shutting_down', 'The host is shutting down; connect again when it is back.')
       const response = context.res

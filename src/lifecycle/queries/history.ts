@@ -14,14 +14,10 @@ export type History = Pick<Lifecycle, 'history' | 'stateAt' | 'machineState'>
 export function createHistory(context: LifecycleContext): History {
   const { journal } = context
   return {
-    history({ plugin, after, limit = historyLimit }) {
-      const events = journal.read({
-        ...(plugin === undefined ? {} : { plugin }),
-        ...(after === undefined ? {} : { after }),
-        limit: Math.min(limit, historyLimit),
-      })
-      return events.map((event) => eventView(event, context))
-    },
+    history: ({ limit = historyLimit, ...filter }) =>
+      journal
+        .read({ ...filter, limit: Math.min(limit, historyLimit) })
+        .map((event) => eventView(event, context)),
     stateAt: (seq) => ({ seq, plugins: statesAt(journal.stateAt(seq)) }),
     machineState(id) {
       const snapshot = snapshotOfPlugin(context, id)

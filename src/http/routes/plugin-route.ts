@@ -1,12 +1,16 @@
 import { quoted } from '../../base/text/cut-text.ts'
 import type { Context } from 'koa'
+import type { Static, TObject, TSchema } from 'typebox'
 import { Problem, type ProblemCode } from '../../base/problem.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import type { CommandContext } from '../../lifecycle/lifecycle.ts'
+import { PluginAnswer } from '../../schema/api/api.ts'
 import { isIdentifierPart, parseFullId } from '../../schema/names/identifier.ts'
 import type { Plugin } from '../../schema/plugin/plugin.ts'
 import { expectedRevision } from '../requests/if-match.ts'
-import type { Answer, RouteRequest } from '../route.ts'
+import { type Answer, defineRoute, type Route, type RouteDefinition, type RouteRequest } from '../route.ts'
+
+/** What the routes of a plugin share. */
 
 /** Codes of what may go wrong when a plugin is told to do something. */
 export const commandProblems: readonly ProblemCode[] = [
@@ -88,4 +92,33 @@ async function revisionOf(lifecycle: LifecycleFacade, plugin: string): Promise<n
 /** The plugin as it is now, with its revision as the entity tag. */
 export function pluginAnswer(plugin: Plugin, status = 200): Answer {
   return { status, body: plugin, headers: { ETag: `"${plugin.revision}"` } }
+}
+
+interface ChangeDefinition<Body extends TSchema>
+  extends
+    Pick<RouteDefinition<Body, TObject>, 'path' | 'also' | 'summary'>,
+    Partial<Pick<RouteDefinition<Body, TObject>, 'method'>> {
+  body: Body
+  /** Codes that it raises beside `commandProblems`. */
+  problems?: readonly ProblemCode[]
+}
+
+/** A command on the plugin that the path names; answers how that is afterwards. A POST, unless it says otherwise. */
+export function changeRoute<Body extends TSchema>(
+  lifecycle: LifecycleFacade,
+  { problems = [], ...definition }: ChangeDefinition<Body>,
+  change: (id: string, body: Static<Body>, by: CommandContext) => Promise<Plugin>,
+): Route {
+  return defineRoute<Body>({
+    method: 'POST',
+    ...definition,
+    answers: { 200: PluginAnswer },
+    problems: [...commandProblems, ...problems],
+    recall: async (plugin) => pluginAnswer(await lifecycle.get(plugin)),
+    async handle(request) {
+      const id = pluginIdOf(lifecycle, request.parameters)
+      const by = await commandContext(lifecycle, id, request)
+      return pluginAnswer(await change(id, request.body, by))
+    },
+  })
 }
