@@ -53,6 +53,18 @@ export function integerText(value: number): string {
   return Number.isSafeInteger(value) ? String(value) : BigInt(value).toString()
 }
 
+/** A new object of the same keys without those whose value becomes undefined; `__proto__` is a key as any other. */
+export function mapMembers<T>(
+  object: Readonly<Record<string, T>>,
+  change: (member: T, key: string) => T | undefined,
+): Record<string, T> {
+  const members = Object.entries(object).flatMap(([key, member]) => {
+    const changed = change(member, key)
+    return changed === undefined ? [] : [[key, changed] as const]
+  })
+  return Object.fromEntries(members)
+}
+
 export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -8,13 +8,12 @@ import type { Manifest } from '../../schema/manifest/manifest.ts'
 import type { Config, Plugin, PluginState, Resources } from '../../schema/plugin/plugin.ts'
 import { type PluginLimits, shownLimits, workersOwnLimits } from '../../schema/plugin/plugin-limits.ts'
 import type { EnvironmentUse } from '../../schema/parsing/variable-pattern.ts'
-import { withoutCredentials } from '../secrets/address.ts'
 import type { PluginStateAt, PluginStatus, PluginVersion } from '../lifecycle.ts'
 import type { Whereabouts } from '../ownership.ts'
 import { withRows } from '../manifests/rows-of-text.ts'
 import { type KnownPlugins, secretPlaces } from '../secrets/former-secrets.ts'
 import type { Place } from '../secrets/secret-places.ts'
-import { hiddenValue, hideSecrets, openDefault } from '../secrets/secrets.ts'
+import { hiddenValue, hideSecrets, openDefault, withoutCredentials } from '../secrets/secrets.ts'
 
 /** What callers see: projections of the fold, with secrets hidden. Pure. */
 
@@ -116,19 +115,16 @@ export function versionViews(
   secrets: Place | undefined,
 ): Omit<PluginVersion, 'available'>[] {
   const { version, indexVersion, repository, config, updatedAt, kept } = context
-  const current = { version: version ?? '', indexVersion, repository, config, at: updatedAt ?? '' }
-  return [
-    { ...current, current: true, config: shownConfig(config, secrets) },
-    ...kept.map((release) => ({
-      version: release.version,
-      indexVersion: release.indexVersion,
-      repository: release.repository,
-      current: false,
-      at: release.keptAt,
-      config: shownConfig(release.config, secrets),
-      ...(release.failed === true ? { failed: true as const } : {}),
-    })),
-  ]
+  const present = { version: version ?? '', indexVersion, repository, config, keptAt: updatedAt ?? '' }
+  return [present, ...kept].map((release, position) => ({
+    version: release.version,
+    indexVersion: release.indexVersion,
+    repository: release.repository,
+    current: position === 0,
+    at: release.keptAt,
+    config: shownConfig(release.config, secrets),
+    ...('failed' in release ? { failed: true as const } : {}),
+  }))
 }
 
 /** Without a manifest nobody knows which fields are marked as secrets, so every text is hidden. */

@@ -1,10 +1,10 @@
-import { isJsonObject } from '../../base/text/json.ts'
+import { isJsonObject, mapMembers } from '../../base/text/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
 import { jsonDepthLimit } from '../../schema/parsing/json-text.ts'
 import { escapePointer } from '../../schema/parsing/parser.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
 import { type Place, placeOfItem, placeOfMember } from './secret-places.ts'
-import { absent, hiddenValue, isEmpty, mapMembers } from './secrets.ts'
+import { hiddenValue, isEmpty } from './secrets.ts'
 
 /** Puts secrets back where a caller has sent their placeholder. */
 
@@ -31,14 +31,14 @@ export function restoreSecrets(place: Place, incoming: Config, stored: Config): 
   function restore(value: unknown, place: Place, before: Stored, path: string, depth: number): unknown {
     const [first] = before.values
     if (place.secret && value === hiddenValue) {
-      if (before.doubt === undefined) return first === undefined ? absent : first
+      if (before.doubt === undefined) return first
       errors.push({ path, message: `must be the value itself: ${doubts[before.doubt]}` })
       return value
     }
     if (depth > jsonDepthLimit) return value
     if (Array.isArray(value)) return restoreRows(value, place, before, path, depth)
     if (!isJsonObject(value)) return value
-    return mapMembers(value, (key, member) => {
+    return mapMembers<unknown>(value, (member, key) => {
       const values = before.values.flatMap((one) =>
         isJsonObject(one) && Object.hasOwn(one, key) ? [one[key]] : [],
       )
@@ -157,9 +157,9 @@ export function restoredPlaces(incoming: unknown, restored: unknown, path: strin
 
 /** As `restoreSecrets` where no manifest says what is secret: every placeholder keeps the stored value, or is removed. */
 export function restoreHidden(incoming: Config, stored: Config): Config {
-  return mapMembers(incoming, (key, value) => {
+  return mapMembers(incoming, (value, key) => {
     if (value !== hiddenValue) return value
-    return Object.hasOwn(stored, key) ? stored[key] : absent
+    return Object.hasOwn(stored, key) ? stored[key] : undefined
   })
 }
 
@@ -176,17 +176,17 @@ export function withoutPlaceholders(
   function open(value: unknown, place: Place | undefined, path: string, depth: number): unknown {
     if (value === hiddenValue && (place?.secret ?? true)) {
       places.push(path)
-      return absent
+      return undefined
     }
     if (depth > jsonDepthLimit) return value
     if (Array.isArray(value)) {
       const below = place && placeOfItem(place)
       return value
         .map((item, index) => open(item, below, `${path}/${index}`, depth + 1))
-        .filter((item) => item !== absent)
+        .filter((item) => item !== undefined)
     }
     if (!isJsonObject(value)) return value
-    return mapMembers(value, (key, member) =>
+    return mapMembers<unknown>(value, (member, key) =>
       open(member, place && placeOfMember(place, key, member), `${path}/${escapePointer(key)}`, depth + 1),
     )
   }

@@ -1,12 +1,11 @@
-import { isJsonObject } from '../../base/text/json.ts'
+import { isJsonObject, mapMembers } from '../../base/text/json.ts'
 import { type KeyRing, keyIdOf, looksSealed, SecretKeyError } from '../../base/keys/key-ring.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { Vault } from '../../journal/vault.ts'
 import { jsonDepthLimit } from '../../schema/parsing/json-text.ts'
 import { escapePointer } from '../../schema/parsing/parser.ts'
-import { withoutCredentials } from './address.ts'
 import { namesSecret, type Place, placeOfItem, placeOfMember, wholeConfig } from './secret-places.ts'
-import { isEmpty, mapMembers } from './secrets.ts'
+import { isEmpty, withoutCredentials } from './secrets.ts'
 
 /** Encrypted values that are remembered, so that a file does not change where its content does not. */
 const rememberedLimit = 10_000
@@ -58,7 +57,7 @@ export function createSecretVault(ring: KeyRing, placeOf: (plugin: string) => Pl
       return value.map((item) => sealValue(plugin, `${path}/*`, item, placeOfItem(place), depth + 1))
     }
     if (!isJsonObject(value)) return value
-    return mapMembers(value, (key, member) =>
+    return mapMembers<unknown>(value, (member, key) =>
       sealValue(plugin, pointer(path, key), member, placeOfMember(place, key, member), depth + 1),
     )
   }
@@ -71,20 +70,20 @@ export function createSecretVault(ring: KeyRing, placeOf: (plugin: string) => Pl
     }
     if (Array.isArray(value)) return value.map((item) => openValue(plugin, `${path}/*`, item))
     if (!isJsonObject(value)) return value
-    return mapMembers(value, (key, member) => openValue(plugin, pointer(path, key), member))
+    return mapMembers<unknown>(value, (member, key) => openValue(plugin, pointer(path, key), member))
   }
 
   return {
     sealConfig(plugin, config) {
       const whole = placeOf(plugin)
-      return mapMembers(config, (key, value) => {
+      return mapMembers(config, (value, key) => {
         const place = placeOfMember(whole ?? wholeConfig([]), key, value)
         const secret = whole === undefined ? mayBeSecret(key, value) : place.secret
         return sealValue(plugin, pointer('', key), value, { ...place, secret }, 1)
       })
     },
     openConfig: (plugin, config) =>
-      mapMembers(config, (key, value) => openValue(plugin, pointer('', key), value)),
+      mapMembers(config, (value, key) => openValue(plugin, pointer('', key), value)),
     sealSecret(plugin, name, text) {
       if (current !== undefined) return sealText(`${name} ${plugin}`, text)
       return escaped(text)

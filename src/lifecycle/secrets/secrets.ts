@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../base/text/json.ts'
+import { isJsonObject, mapMembers } from '../../base/text/json.ts'
 import type { Field } from '../../schema/manifest/field.ts'
 import { jsonDepthLimit } from '../../schema/parsing/json-text.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
@@ -11,7 +11,7 @@ export const hiddenValue = '********'
 
 /** The configuration as anybody may see it. Nested keys and keys that no field declares are looked at too. */
 export function hideSecrets(whole: Place, config: Config): Config {
-  return mapMembers(config, (key, value) => hide(value, placeOfMember(whole, key, value), 1))
+  return mapMembers(config, (value, key) => hide(value, placeOfMember(whole, key, value), 1))
 }
 
 /** The default of a field as anybody may see it. */
@@ -49,20 +49,12 @@ function hide(value: unknown, place: Place, depth: number): unknown {
   if (depth > jsonDepthLimit) return hiddenValue
   if (Array.isArray(value)) return value.map((item) => hide(item, placeOfItem(place), depth + 1))
   if (!isJsonObject(value)) return value
-  return mapMembers(value, (key, member) => hide(member, placeOfMember(place, key, member), depth + 1))
+  return mapMembers<unknown>(value, (member, key) =>
+    hide(member, placeOfMember(place, key, member), depth + 1),
+  )
 }
 
-/** Stands for "leave it out". */
-export const absent = Symbol('absent')
-
-/** A new object of the same keys; `__proto__` is a key as any other. */
-export function mapMembers(
-  object: Readonly<Record<string, unknown>>,
-  change: (key: string, value: unknown) => unknown,
-): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(object)
-      .map(([key, value]) => [key, change(key, value)] as const)
-      .filter(([, value]) => value !== absent),
-  )
+/** An address without its `user:password@`, as it may be shown. */
+export function withoutCredentials(address: string): string {
+  return address.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, '$1')
 }

@@ -1,11 +1,10 @@
-import { isJsonObject, type Json, type JsonObject } from '../../base/text/json.ts'
+import { isJsonObject, type Json, type JsonObject, mapMembers } from '../../base/text/json.ts'
 import {
   authorName,
   changeMembers,
   completeVersion,
   eachItem,
   type LenientRules,
-  mapMembers,
   withoutDot,
   withoutNullMembers,
   withoutNulls,

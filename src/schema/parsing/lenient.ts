@@ -1,4 +1,4 @@
-import { isJsonObject, type Json, type JsonObject } from '../../base/text/json.ts'
+import { isJsonObject, type Json, type JsonObject, mapMembers } from '../../base/text/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
 import { escapePointer, type Parsed, type Parser, unescapePointer } from './parser.ts'
 
@@ -73,18 +73,6 @@ function leaveOut(value: Json, gone: ReadonlySet<string>, place: string): Json {
     const path = `${place}/${escapePointer(key)}`
     return gone.has(path) ? undefined : leaveOut(member, gone, path)
   })
-}
-
-/** A new object of the same keys without those whose value becomes undefined; `__proto__` is a key as any other. */
-export function mapMembers(
-  value: JsonObject,
-  change: (member: Json, key: string) => Json | undefined,
-): JsonObject {
-  const members = Object.entries(value).flatMap(([key, member]) => {
-    const changed = change(member, key)
-    return changed === undefined ? [] : [[key, changed] as const]
-  })
-  return Object.fromEntries(members)
 }
 
 /** The same object with these members changed, where they are there. */

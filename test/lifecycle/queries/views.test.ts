@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withoutCredentials } from '../../../src/lifecycle/secrets/address.ts'
+import { withoutCredentials } from '../../../src/lifecycle/secrets/secrets.ts'
 import { eventView, pluginView, statusView } from '../../../src/lifecycle/queries/views.ts'
 import { initialPlugin, initialState } from '../../../src/journal/fold/evolve.ts'
 import { ownsAll } from '../../../src/lifecycle/ownership.ts'
