@@ -1,13 +1,10 @@
 import { quoted } from '../../base/text/cut-text.ts'
 import { isJsonObject, type Json, type JsonObject, jsonText } from '../../base/text/json.ts'
 import { Problem } from '../../base/problem.ts'
-import { switchWord } from '../../schema/plugin/control-value.ts'
+import { shownValue, switchWord } from '../../schema/plugin/control-value.ts'
 import { choicesOf, type Exposure, type FeatureKind, featuresOf } from '../../schema/plugin/exposure.ts'
 
 /** Values for what plugins expose, as they come from outside. Pure functions. */
-
-/** Characters of a refused value that the answer repeats. */
-const shownLength = 60
 
 const coverCommands: ReadonlyMap<string, string> = new Map([
   ['open', 'open'],
@@ -114,10 +111,9 @@ function checkText(exposure: Exposure, feature: string, text: string, value: Jso
   return text
 }
 
-function refuse(value: Json, message: string): never {
-  const text = JSON.stringify(value)
-  const shown = text.length <= shownLength ? text : `${text.slice(0, shownLength)}…`
-  throw new Problem('control_value_invalid', `The value ${message}, not ${shown}.`, {
+/** `message` completes "The value …". */
+export function refuse(value: Json, message: string): never {
+  throw new Problem('control_value_invalid', `The value ${message}, not ${shownValue(value)}.`, {
     errors: [{ path: '/value', message }],
   })
 }

@@ -6,7 +6,7 @@ import { controlValueFor } from '../../schema/plugin/control-value.ts'
 import type { Exposure } from '../../schema/plugin/exposure.ts'
 import type { CommandRunner } from './command-runner.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
-import { checkExposedControl, checkExposedValue } from './exposed-value.ts'
+import { checkExposedControl, checkExposedValue, refuse } from './exposed-value.ts'
 import type { ExposureRegistry } from '../running/exposure-registry.ts'
 import type { Lifecycle, PointView } from '../lifecycle.ts'
 import type { ObjectRegistry, PointKind } from '../running/object-registry.ts'
@@ -63,11 +63,7 @@ export function createPluginPoints(
   /** As its manifest declares the control. Throws `control_value_invalid`. */
   function declaredValue(id: string, control: string, value: Json): Json {
     const accepted = controlValueFor(declarationOf(id, control) ?? {}, value)
-    if (accepted.ok) return accepted.value
-    const { message } = accepted
-    throw new Problem('control_value_invalid', `The value ${message}, not ${accepted.shown}.`, {
-      errors: [{ path: '/value', message }],
-    })
+    return accepted.ok ? accepted.value : refuse(value, accepted.message)
   }
 
   return {

@@ -54,7 +54,7 @@ const shownLength = 60
 export type AcceptedValue =
   /** As the control's setter gets it. */
   | { ok: true; value: Json }
-  /** `message` completes "The value …"; `shown` is the beginning of what was sent, as JSON. */
+  /** `message` completes "The value …"; `shown`: see `shownValue`. */
   | { ok: false; message: string; shown: string }
 
 /**
@@ -68,13 +68,13 @@ export function controlValueFor(
   const { type, range } = declared
   const typed = typedValue(controlKind(type), value)
   if (typed === undefined) {
-    return { ok: false, message: `must be of the control's type, ${type}`, shown: shorten(value) }
+    return { ok: false, message: `must be of the control's type, ${type}`, shown: shownValue(value) }
   }
   const [, least, most] = rangePattern.exec(range ?? '') ?? []
   if (least === undefined || most === undefined || isWithin(typed, Number(least), Number(most))) {
     return { ok: true, value: typed }
   }
-  return { ok: false, message: `must be a number from ${least} to ${most}`, shown: shorten(value) }
+  return { ok: false, message: `must be a number from ${least} to ${most}`, shown: shownValue(value) }
 }
 
 function typedValue(kind: Kind | undefined, value: Json): Json | undefined {
@@ -96,7 +96,8 @@ function isWithin(value: Json, least: number, most: number): boolean {
   return typeof number === 'number' && number >= least && number <= most
 }
 
-function shorten(value: Json): string {
+/** The beginning of a refused value, as JSON. */
+export function shownValue(value: Json): string {
   const text = JSON.stringify(value)
   return text.length <= shownLength ? text : `${text.slice(0, shownLength)}…`
 }
