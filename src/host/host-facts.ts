@@ -4,7 +4,7 @@ import { messageOf } from '../base/problem.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
 import { decideSafeMode } from '../lifecycle/supervision/safe-mode.ts'
-import type { Patiently } from '../lifecycle/supervision/patiently.ts'
+import type { Patiently } from '../lifecycle/supervision/start-and-stop.ts'
 import type { HostFile } from '../schema/journal/host-file.ts'
 import type { Settings } from '../settings/settings.ts'
 

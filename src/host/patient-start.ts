@@ -4,7 +4,7 @@ import type { Logger } from '../base/log/log.ts'
 import { messageOf, Problem, systemErrorCode } from '../base/problem.ts'
 import { roomDelay } from '../base/files/room-delays.ts'
 import { storageFault } from '../base/files/storage-fault.ts'
-import type { Patiently } from '../lifecycle/supervision/patiently.ts'
+import type { Patiently } from '../lifecycle/supervision/start-and-stop.ts'
 import { refuseWhenInterrupted } from './interrupted-start.ts'
 import type { Readiness } from './readiness.ts'
 

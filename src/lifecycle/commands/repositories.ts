@@ -9,7 +9,7 @@ import { withoutCredentials } from '../secrets/secrets.ts'
 import type { CommandRunner } from './command-runner.ts'
 import { configuredRepositories, type LifecycleContext } from '../context.ts'
 import type { Lifecycle, RepositoryView } from '../lifecycle.ts'
-import { installedVersion } from '../sources/origin-repository.ts'
+import { installedVersion } from '../sources/install-source.ts'
 
 /** The repositories that this host knows, and what they offer. */
 export type Repositories = Pick<Lifecycle, 'catalog' | 'repositories' | 'addRepository' | 'removeRepository'>

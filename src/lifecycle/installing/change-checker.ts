@@ -9,11 +9,10 @@ import { changedPermissions } from './changed-permissions.ts'
 import { checkConfig } from '../manifests/config-rules.ts'
 import { normaliseFields } from '../manifests/fields.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
-import { checkDependencies } from '../loading/dependency-check.ts'
-import { installSource } from '../sources/install-source.ts'
+import { checkDependencies, unmetMessage } from '../loading/dependency-check.ts'
+import { installedVersion, installSource, originRepository } from '../sources/install-source.ts'
 import { leftFolder } from '../sources/left-folder.ts'
 import type { InstallRequest } from '../lifecycle.ts'
-import { installedVersion, originRepository } from '../sources/origin-repository.ts'
 import { environmentUse } from '../permissions/plugin-environment.ts'
 import { secretPlaces } from '../secrets/former-secrets.ts'
 import { wholeConfig } from '../secrets/secret-places.ts'
@@ -118,8 +117,7 @@ function problemsOf(
     problems.push({ code: 'host_version_unsupported', detail })
   }
   if (dependencies.missing.length > 0 && !unchanged) {
-    const detail = dependencies.missing.map(({ message }) => message).join(' ')
-    problems.push({ code: 'dependency_unmet', detail })
+    problems.push({ code: 'dependency_unmet', detail: unmetMessage(dependencies.missing) })
   }
   return problems
 }

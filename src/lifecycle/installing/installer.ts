@@ -9,13 +9,12 @@ import type { Origin, PluginFact } from '../../schema/journal/journal-event.ts'
 import { allFiles, type Manifest } from '../../schema/manifest/manifest.ts'
 import { changedPermissions } from './changed-permissions.ts'
 import { type LifecycleContext, pluginError, snapshotOfPlugin } from '../context.ts'
-import { checkDependencies } from '../loading/dependency-check.ts'
-import { installSource } from '../sources/install-source.ts'
+import { checkDependencies, unmetMessage } from '../loading/dependency-check.ts'
+import { installedVersion, installSource, originRepository } from '../sources/install-source.ts'
 import { type LeftFolder, leftFolder } from '../sources/left-folder.ts'
 import type { CommandContext, InstallRequest, PurgeTarget } from '../lifecycle.ts'
 import type { Loader } from '../loading/loader.ts'
 import { matchFilesToJournal, readAhead } from '../sources/match-files.ts'
-import { installedVersion, originRepository } from '../sources/origin-repository.ts'
 import { createUnloadAndLoad } from './unload-and-load.ts'
 import { createRollbacks, type Rollbacks } from './rollbacks.ts'
 import { leavingSecrets } from '../secrets/former-secrets.ts'
@@ -38,7 +37,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
 
   async function requireDependencies(id: string, manifest: Manifest): Promise<void> {
     const { unmet } = await checkDependencies(context, id, manifest)
-    if (unmet.length > 0) throw new Problem('dependency_unmet', unmet.map(({ message }) => message).join(' '))
+    if (unmet.length > 0) throw new Problem('dependency_unmet', unmetMessage(unmet))
   }
 
   async function stage({

@@ -1,4 +1,5 @@
-import { decide } from '../../journal/fold/decide.ts'
+import { Problem } from '../../base/problem.ts'
+import { decide, releaseToReturnTo } from '../../journal/fold/decide.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
 import type { Origin } from '../../schema/journal/journal-event.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
@@ -6,7 +7,7 @@ import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { CommandContext } from '../lifecycle.ts'
 import type { Loader } from '../loading/loader.ts'
 import { leavingSecrets } from '../secrets/former-secrets.ts'
-import { requireKeptFiles } from '../sources/kept-files.ts'
+import { matchFilesToJournal } from '../sources/match-files.ts'
 import { createUnloadAndLoad } from './unload-and-load.ts'
 
 /** The way back to a version that was replaced. Every function is called under the plugin's mutex. */
@@ -23,6 +24,20 @@ export function createRollbacks(context: LifecycleContext, loader: Loader): Roll
   const { unloadIfRunning, loadIfEnabled } = createUnloadAndLoad(context, loader)
   /** Plugins that are to go back to the version before an update. */
   const returning = new Set<string>()
+
+  /**
+   * A crash in mid-update may have cost a version that a rollback is to return to: another one must not take its place in
+   * silence. Throws `invalid_transition`, also when there is no such version.
+   */
+  async function requireKeptFiles(id: string, version: string | undefined): Promise<void> {
+    await matchFilesToJournal(context, id)
+    const release = releaseToReturnTo(snapshotOfPlugin(context, id), version)
+    if (await directory.hasKept(identifierOf(id), release)) return
+    throw new Problem(
+      'invalid_transition',
+      `The files of ${id} ${release.version} are not on this host any more; update to that version instead.`,
+    )
+  }
 
   /** The fact first: after a crash between the two, the files follow it. */
   async function rollBack(
@@ -42,7 +57,7 @@ export function createRollbacks(context: LifecycleContext, loader: Loader): Roll
 
   return {
     async rollback(id, version, { by, requestKey }) {
-      await requireKeptFiles(context, id, version)
+      await requireKeptFiles(id, version)
       await unloadIfRunning(id, 'rollback', by)
       await rollBack(
         id,

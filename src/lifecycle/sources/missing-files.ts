@@ -3,7 +3,7 @@ import type { StagedPlugin } from '../../repository/repository.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import type { FilesSource, Origin, PluginFact } from '../../schema/journal/journal-event.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
-import { originRepository } from './origin-repository.ts'
+import { originRepository } from './install-source.ts'
 import { leavingSecrets } from '../secrets/former-secrets.ts'
 
 /** What an entry written by hand is taken to be until its files are there. */

@@ -9,7 +9,7 @@ import type { Config } from '../../schema/plugin/plugin.ts'
 import { readChosenLimits } from '../../schema/plugin/plugin-limits.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { openConfig, restoreConfig } from '../installing/restore-config.ts'
-import type { Patiently } from './patiently.ts'
+import type { Patiently } from './start-and-stop.ts'
 import { unknownVersion } from '../sources/missing-files.ts'
 
 /** What a person has changed in `.host.json` while the host was stopped. */

@@ -9,10 +9,12 @@ import type { Loader } from '../loading/loader.ts'
 import type { Dependents } from './dependents.ts'
 import type { Evictions } from './evictions.ts'
 import { applyHandEdits } from './hand-edits.ts'
-import type { Patiently } from './patiently.ts'
 import type { Reconciler } from './reconciler.ts'
 import { loadEnabledPlugins, recoverPlugins, unloadAllPlugins } from './startup.ts'
 import type { Supervisor } from './supervisor.ts'
+
+/** Does something that writes, as soon as the disk has room for it; on failure it is done once more as a whole. */
+export type Patiently = <T>(task: () => Promise<T>) => Promise<T>
 
 /** All plugins at once: when the host starts, leaves safe mode, and stops. */
 export interface StartAndStop {

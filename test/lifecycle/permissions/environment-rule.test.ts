@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { environmentRefusal } from '../../../src/lifecycle/permissions/environment-rule.ts'
+import { environmentRefusal } from '../../../src/lifecycle/permissions/plugin-environment.ts'
 
 /** `listed`: of the manifest, undefined without `permissions`; `named`: by the owner, undefined when not set. */
 const cases: [
