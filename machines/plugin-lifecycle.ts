@@ -254,6 +254,28 @@ function isSame(left: Integrity, right: Integrity): boolean {
   return files.length === Object.keys(right).length && files.every((file) => left[file] === right[file])
 }
 
+/** What changes while nothing of the plugin is loaded. */
+const files = {
+  PluginUpdated: { actions: ['count', 'replaceRelease'] },
+  PluginFilesRestored: { actions: ['count', 'recordFiles'] },
+  PluginVersionConfirmed: { actions: ['countUnlessKept', 'recordIndexVersion'] },
+  PluginRolledBack: { guard: 'isKept', actions: ['count', 'returnToRelease'] },
+  PluginUninstalled: { target: 'uninstalled', actions: ['count', 'forgetInstallation'] },
+} as const
+
+/** What its owner sets, unless it is just being loaded or unloaded. */
+const settings = {
+  PluginConfigured: { actions: ['count', 'configure'] },
+  PluginLimitsChanged: { actions: ['count', 'changeLimits'] },
+  PluginHookSecretChanged: { actions: ['countUnlessKept', 'recordHookSecret'] },
+} as const
+
+/** Of a fleet: where it may run, and which host has it. */
+const placement = {
+  PluginPlaced: { actions: ['countUnlessKept', 'place'] },
+  PluginMoved: { guard: 'isNewerEpoch', actions: ['countUnlessKept', 'recordMove'] },
+} as const
+
 export const pluginLifecycle = machine.createMachine({
   id: 'plugin-lifecycle',
   description: 'The life of one plugin, from its installation to its removal',
@@ -296,20 +318,13 @@ export const pluginLifecycle = machine.createMachine({
     installed: {
       description: 'Installed and disabled; it has not been enabled since',
       on: {
-        PluginConfigured: { actions: ['count', 'configure'] },
-        PluginLimitsChanged: { actions: ['count', 'changeLimits'] },
-        PluginHookSecretChanged: { actions: ['countUnlessKept', 'recordHookSecret'] },
+        ...settings,
         PluginEnabled: [
           { guard: 'isDeferred', target: 'unloaded', actions: ['count', 'enable'] },
           { target: 'loading', actions: ['count', 'enable', 'forgetReachedLimits'] },
         ],
-        PluginUpdated: { actions: ['count', 'replaceRelease'] },
-        PluginFilesRestored: { actions: ['count', 'recordFiles'] },
-        PluginVersionConfirmed: { actions: ['countUnlessKept', 'recordIndexVersion'] },
-        PluginRolledBack: { guard: 'isKept', actions: ['count', 'returnToRelease'] },
-        PluginUninstalled: { target: 'uninstalled', actions: ['count', 'forgetInstallation'] },
-        PluginPlaced: { actions: ['countUnlessKept', 'place'] },
-        PluginMoved: { guard: 'isNewerEpoch', actions: ['countUnlessKept', 'recordMove'] },
+        ...files,
+        ...placement,
       },
     },
     loading: {
@@ -321,16 +336,13 @@ export const pluginLifecycle = machine.createMachine({
         PluginLoaded: { target: 'running', actions: ['count', 'recordLoad'] },
         PluginLoadFailed: { target: 'failed', actions: ['count', 'recordError'] },
         PluginUnloaded: { target: 'unloaded', actions: 'count' },
-        PluginPlaced: { actions: ['countUnlessKept', 'place'] },
-        PluginMoved: { guard: 'isNewerEpoch', actions: ['countUnlessKept', 'recordMove'] },
+        ...placement,
       },
     },
     running: {
       description: 'Loaded: timers, pollers and subscriptions are at work',
       on: {
-        PluginConfigured: { actions: ['count', 'configure'] },
-        PluginLimitsChanged: { actions: ['count', 'changeLimits'] },
-        PluginHookSecretChanged: { actions: ['countUnlessKept', 'recordHookSecret'] },
+        ...settings,
         PluginLimitReached: { actions: ['countUnlessKept', 'recordLimit'] },
         PluginDisabled: { target: 'unloading', actions: ['count', 'disable'] },
         PluginUnloadRequested: { target: 'unloading', actions: 'count' },
@@ -338,8 +350,7 @@ export const pluginLifecycle = machine.createMachine({
         PluginStabilized: { actions: ['countUnlessKept', 'recordStability'] },
         PluginVersionConfirmed: { actions: ['countUnlessKept', 'recordIndexVersion'] },
         PluginUnloaded: { target: 'unloaded', actions: 'count' },
-        PluginPlaced: { actions: ['countUnlessKept', 'place'] },
-        PluginMoved: { guard: 'isNewerEpoch', actions: ['countUnlessKept', 'recordMove'] },
+        ...placement,
       },
     },
     unloading: {
@@ -348,16 +359,13 @@ export const pluginLifecycle = machine.createMachine({
         PluginHookSecretChanged: { actions: ['countUnlessKept', 'recordHookSecret'] },
         PluginLimitReached: { actions: ['countUnlessKept', 'recordLimit'] },
         PluginUnloaded: { target: 'unloaded', actions: 'count' },
-        PluginPlaced: { actions: ['countUnlessKept', 'place'] },
-        PluginMoved: { guard: 'isNewerEpoch', actions: ['countUnlessKept', 'recordMove'] },
+        ...placement,
       },
     },
     unloaded: {
       description: 'Not loaded; all that it had created is gone',
       on: {
-        PluginConfigured: { actions: ['count', 'configure'] },
-        PluginLimitsChanged: { actions: ['count', 'changeLimits'] },
-        PluginHookSecretChanged: { actions: ['countUnlessKept', 'recordHookSecret'] },
+        ...settings,
         PluginEnabled: [
           { guard: 'isDeferred', target: 'unloaded', actions: ['count', 'enable'] },
           { target: 'loading', actions: ['count', 'enable', 'forgetReachedLimits'] },
@@ -368,30 +376,18 @@ export const pluginLifecycle = machine.createMachine({
           target: 'loading',
           actions: ['count', 'prepareLoad', 'forgetReachedLimits'],
         },
-        PluginUpdated: { actions: ['count', 'replaceRelease'] },
-        PluginFilesRestored: { actions: ['count', 'recordFiles'] },
-        PluginVersionConfirmed: { actions: ['countUnlessKept', 'recordIndexVersion'] },
-        PluginRolledBack: { guard: 'isKept', actions: ['count', 'returnToRelease'] },
-        PluginUninstalled: { target: 'uninstalled', actions: ['count', 'forgetInstallation'] },
-        PluginPlaced: { actions: ['countUnlessKept', 'place'] },
-        PluginMoved: { guard: 'isNewerEpoch', actions: ['countUnlessKept', 'recordMove'] },
+        ...files,
+        ...placement,
       },
     },
     failed: {
       description: 'Enabled, but not loaded; `error` says why',
       on: {
-        PluginConfigured: { actions: ['count', 'configure'] },
-        PluginLimitsChanged: { actions: ['count', 'changeLimits'] },
-        PluginHookSecretChanged: { actions: ['countUnlessKept', 'recordHookSecret'] },
+        ...settings,
         PluginDisabled: { target: 'unloaded', actions: ['count', 'disable'] },
         PluginLoadRequested: { target: 'loading', actions: ['count', 'prepareLoad', 'forgetReachedLimits'] },
-        PluginUpdated: { actions: ['count', 'replaceRelease'] },
-        PluginFilesRestored: { actions: ['count', 'recordFiles'] },
-        PluginVersionConfirmed: { actions: ['countUnlessKept', 'recordIndexVersion'] },
-        PluginRolledBack: { guard: 'isKept', actions: ['count', 'returnToRelease'] },
-        PluginUninstalled: { target: 'uninstalled', actions: ['count', 'forgetInstallation'] },
-        PluginPlaced: { actions: ['countUnlessKept', 'place'] },
-        PluginMoved: { guard: 'isNewerEpoch', actions: ['countUnlessKept', 'recordMove'] },
+        ...files,
+        ...placement,
       },
     },
     uninstalled: {
