@@ -45,6 +45,16 @@ export async function syncDirectory(files: Pick<FileSystem, 'open'>, directory: 
   }
 }
 
+/** What is in a directory, by name; nothing where there is none. */
+export async function readNames(files: Pick<FileSystem, 'readdir'>, directory: string): Promise<string[]> {
+  try {
+    return await files.readdir(directory)
+  } catch (error) {
+    if (systemErrorCode(error) === 'ENOENT') return []
+    throw error
+  }
+}
+
 /** Of a file; in pieces, where only one of them need be in memory at a time. */
 export type Content = string | Uint8Array | AsyncIterable<string>
 

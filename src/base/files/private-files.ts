@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path'
-import { type FileSystem, syncDirectory } from './file-system.ts'
+import { type FileSystem, readNames, syncDirectory } from './file-system.ts'
 import { unlessMachineFault } from './machine-fault.ts'
 import type { Logger } from '../log/log.ts'
 import { messageOf, systemErrorCode } from '../problem.ts'
@@ -10,7 +10,7 @@ export const privateFileMode = 0o600
 const privateDirectoryMode = 0o700
 
 /** Rights of the group and of everybody else. */
-const rightsOfOthers = 0o077
+export const rightsOfOthers = 0o077
 
 /** Some file systems know no fsync of a directory, and some directories only let names be made in them. */
 const withoutDirectorySync: ReadonlySet<string | undefined> = new Set([
@@ -64,10 +64,7 @@ export async function takeRightsOfOthers(
   directory: string,
   fits: (name: string) => boolean,
 ): Promise<void> {
-  const names = await files.readdir(directory).catch((error: unknown) => {
-    if (systemErrorCode(error) === 'ENOENT') return []
-    throw error
-  })
+  const names = await readNames(files, directory)
   const left: { path: string; error: string }[] = []
   for (const name of names.filter(fits)) {
     const path = join(directory, name)

@@ -6,6 +6,7 @@ import {
   temporaryOf,
   writeTemporary,
 } from '../files/file-system.ts'
+import { privateFileMode, rightsOfOthers } from '../files/private-files.ts'
 import { createKeyRing, keyBytes, keyId, type KeyRing } from './key-ring.ts'
 import { messageOf, systemErrorCode } from '../problem.ts'
 
@@ -14,10 +15,6 @@ import { messageOf, systemErrorCode } from '../problem.ts'
  * the others only decrypt. Empty lines and those that begin with # are skipped.
  */
 
-/** Only its owner may read it. */
-const keyFileMode = 0o600
-/** Rights of the group and of everybody else. */
-const rightsOfOthers = 0o077
 /** Root may let a group read its file: so Kubernetes mounts secrets for a host that is another user. */
 const groupReads = 0o040
 /** Bytes that are read of it; more is no key file. */
@@ -36,7 +33,7 @@ export async function addKey(files: FileSystem, path: string): Promise<{ id: str
   const key = randomBytes(keyBytes)
   const line = `${key.toString('hex')}\n`
   try {
-    await createFile(files, path, line, keyFileMode)
+    await createFile(files, path, line, privateFileMode)
     return { id: keyId(key), created: true }
   } catch (error) {
     if (systemErrorCode(error) !== 'EEXIST') throw error
@@ -44,7 +41,7 @@ export async function addKey(files: FileSystem, path: string): Promise<{ id: str
   const before = await readOwn(files, path)
   // Empty: it was made, and the power went before the key was in it.
   if (before.text !== '' && parseKeys(before.text) === undefined) throw notAKey(path)
-  await writeTemporary(files, path, line + before.text, keyFileMode)
+  await writeTemporary(files, path, line + before.text, privateFileMode)
   await giveTo(files, temporaryOf(path), before)
   await replaceByTemporary(files, path)
   return { id: keyId(key), created: before.text === '' }
@@ -68,7 +65,7 @@ async function giveTo(
   const handle = await files.open(path, 'r+')
   try {
     const own = await handle.stat()
-    const wanted = keyFileMode | (mode & groupReads)
+    const wanted = privateFileMode | (mode & groupReads)
     if (own.uid === uid && own.gid === gid && (own.mode & 0o777) === wanted) return
     await handle.chown(uid, gid)
     await handle.chmod(wanted)

@@ -9,6 +9,7 @@ import {
 import {
   hashedAlgorithm,
   keyIdBytes,
+  keyLines,
   type MinisignKey,
   MinisignError,
   plainAlgorithm,
@@ -58,8 +59,7 @@ export function makeSecretKey(): { key: MinisignSecretKey; text: string } {
 
 /** Throws `MinisignError` without a word of the content. */
 export function parseSecretKey(content: string): MinisignSecretKey {
-  const lines = content.split(/\r?\n/).map((line) => line.trim())
-  const [text = '', ...others] = lines.filter((line) => line !== '' && !line.startsWith('untrusted comment:'))
+  const [text = '', ...others] = keyLines(content)
   const bytes = Buffer.from(text, 'base64')
   const isOne =
     others.length === 0 &&

@@ -61,13 +61,18 @@ function keyIdText(bytes: Uint8Array): string {
   return Buffer.from(bytes).reverse().toString('hex').toUpperCase()
 }
 
+/** The lines of a key file, without comments and empty ones. */
+export function keyLines(content: string): string[] {
+  const lines = content.split(/\r?\n/).map((line) => line.trim())
+  return lines.filter((line) => line !== '' && !line.startsWith('untrusted comment:'))
+}
+
 /** Reads the line `RW…`, with or without the comment line before it. Throws `MinisignError`. */
 export function parsePublicKey(content: string): MinisignKey {
-  const lines = content.split(/\r?\n/).map((line) => line.trim())
-  const [text, ...others] = lines.filter((line) => line !== '' && !line.startsWith('untrusted comment:'))
+  const [text, ...others] = keyLines(content)
   if (text === undefined)
     throw new MinisignError('is empty; it is the line of the public key that begins with RW')
-  if (others.length > 0 || lines.length > 4) {
+  if (others.length > 0 || content.split('\n').length > 4) {
     throw new MinisignError('has more than one line; give the one line of the public key that begins with RW')
   }
   if (text.length > 200) {

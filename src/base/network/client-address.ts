@@ -41,7 +41,7 @@ export function createClientAddresses(trusted: readonly string[]): ClientAddress
 
   return {
     ofRequest({ socket, headers }) {
-      const peer = peerOf(socket)
+      const peer = peerAddress(socket)
       if (!isProxy(peer)) return peer
       // Each proxy appends whom it heard: from the end on, the first that is no proxy is the client.
       const said = String(headers['x-forwarded-for'] ?? '').split(',')
@@ -54,8 +54,8 @@ export function createClientAddresses(trusted: readonly string[]): ClientAddress
       }
       return client
     },
-    ofConnection: peerOf,
-    isProxy: (socket) => isProxy(peerOf(socket)),
+    ofConnection: peerAddress,
+    isProxy: (socket) => isProxy(peerAddress(socket)),
   }
 }
 
@@ -68,7 +68,8 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIPv4(address) ? 'ipv4' : 'ipv6'
 }
 
-function peerOf(socket: Duplex): string {
+/** Of the other side; an IPv4 address in IPv6 clothes is the IPv4 address. */
+export function peerAddress(socket: Duplex): string {
   const address = socket instanceof Socket ? (socket.remoteAddress ?? '') : ''
   return canonicalAddress(address) ?? address
 }

@@ -1,6 +1,5 @@
-import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { canonicalAddress } from './ip-address.ts'
+import { peerAddress } from './client-address.ts'
 import { isLoopback } from './loopback.ts'
 
 /** The connections of a server: how many there are, and of whom. */
@@ -30,13 +29,13 @@ export function createConnections(limits: ConnectionLimits): Connections {
     [Symbol.iterator]: () => all.values(),
     refusal(socket) {
       if (all.size >= limits.connections) return 'there are as many as there may be'
-      const address = addressOf(socket)
+      const address = peerAddress(socket)
       const taken = byAddress.get(address) ?? 0
       if (isOwnAddress(address) || taken < limits.connectionsPerAddress) return undefined
       return 'its address has as many as it may'
     },
     add(connection, socket) {
-      const address = addressOf(socket)
+      const address = peerAddress(socket)
       all.add(connection)
       byAddress.set(address, (byAddress.get(address) ?? 0) + 1)
       const release = (): void => {
@@ -49,10 +48,4 @@ export function createConnections(limits: ConnectionLimits): Connections {
       return release
     },
   }
-}
-
-/** The other side; an IPv4 address in IPv6 clothes is the IPv4 address. */
-function addressOf(socket: Duplex): string {
-  const address = socket instanceof Socket ? (socket.remoteAddress ?? '') : ''
-  return canonicalAddress(address) ?? address
 }

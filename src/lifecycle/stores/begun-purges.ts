@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { createFile, type FileSystem } from '../../base/files/file-system.ts'
+import { createFile, type FileSystem, readNames } from '../../base/files/file-system.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { makePrivateDirectory, privateFileMode } from '../../base/files/private-files.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
@@ -48,9 +48,8 @@ export function createBegunPurges(settings: {
     },
     async left() {
       const names = new Set(
-        await files.readdir(folder).catch((error: unknown) => {
-          if (systemErrorCode(error) !== 'ENOENT')
-            logger.warn('A folder cannot be read', { path: folder, error: messageOf(error) })
+        await readNames(files, folder).catch((error: unknown) => {
+          logger.warn('A folder cannot be read', { path: folder, error: messageOf(error) })
           return []
         }),
       )

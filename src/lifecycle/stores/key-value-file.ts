@@ -1,8 +1,7 @@
 import { join } from 'node:path'
-import type { FileSystem } from '../../base/files/file-system.ts'
+import { type FileSystem, readNames } from '../../base/files/file-system.ts'
 import { isJsonObject } from '../../base/text/json.ts'
 import { type KeyRing, keyIdOf } from '../../base/keys/key-ring.ts'
-import { systemErrorCode } from '../../base/problem.ts'
 import { decodeLine, encodeLine } from '../../journal/lines/journal-line.ts'
 import { requireKnownFormat } from '../../journal/lines/upcast.ts'
 import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
@@ -103,10 +102,5 @@ export async function requireKeysOfStores(
 
 /** Names of the files in the folder of the stores. */
 export async function storeFiles(files: FileSystem, directory: string, ending = '.json'): Promise<string[]> {
-  try {
-    return (await files.readdir(storesFolderIn(directory))).filter((name) => name.endsWith(ending))
-  } catch (error) {
-    if (systemErrorCode(error) === 'ENOENT') return []
-    throw error
-  }
+  return (await readNames(files, storesFolderIn(directory))).filter((name) => name.endsWith(ending))
 }

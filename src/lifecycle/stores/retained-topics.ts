@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import type { Clock } from '../../base/time/clock.ts'
-import { type FileSystem, temporaryOf, writeFileAtomically } from '../../base/files/file-system.ts'
+import { type FileSystem, readNames, temporaryOf, writeFileAtomically } from '../../base/files/file-system.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { makePrivateDirectory, privateFileMode } from '../../base/files/private-files.ts'
-import { messageOf, systemErrorCode } from '../../base/problem.ts'
+import { messageOf } from '../../base/problem.ts'
 import type { Bus } from '../../bus/bus.ts'
 import { decodeLine, encodeLine } from '../../journal/lines/journal-line.ts'
 import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
@@ -126,9 +126,8 @@ export function createRetainedTopics(settings: {
 
   return {
     async recover() {
-      const names = await files.readdir(folder).catch((error: unknown) => {
-        if (systemErrorCode(error) !== 'ENOENT')
-          logger.warn('A folder cannot be read', { path: folder, error: messageOf(error) })
+      const names = await readNames(files, folder).catch((error: unknown) => {
+        logger.warn('A folder cannot be read', { path: folder, error: messageOf(error) })
         return []
       })
       for (const name of names) {

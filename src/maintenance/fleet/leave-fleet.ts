@@ -1,6 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'
-import { type FileSystem, syncDirectory, writeFileAtomically } from '../../base/files/file-system.ts'
+import {
+  type FileSystem,
+  readNames,
+  syncDirectory,
+  writeFileAtomically,
+} from '../../base/files/file-system.ts'
 import { SecretKeyError } from '../../base/keys/key-ring.ts'
 import { silentLogger } from '../../base/log/log.ts'
 import { makePrivateDirectory, privateFileMode } from '../../base/files/private-files.ts'
@@ -72,10 +77,7 @@ export async function leaveFleet(settings: MembershipSettings): Promise<Left> {
 }
 
 async function requireFree(directory: string, files: FileSystem): Promise<void> {
-  const names = await files.readdir(directory).catch((error: unknown) => {
-    if (systemErrorCode(error) === 'ENOENT') return []
-    throw error
-  })
+  const names = await readNames(files, directory)
   if (names.length === 0) return
   const lock = await lockDirectory(directory)
   await lock?.release({ withFile: true })
