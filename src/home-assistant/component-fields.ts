@@ -193,7 +193,7 @@ const vacuum: FieldsOf = (exposure, topics) => {
       : {}),
     ...(speeds === undefined
       ? {}
-      : { set_fan_speed_topic: topics.command('fan_speed'), fan_speed_list: [...speeds] }),
+      : { set_fan_speed_topic: topics.command('fan_speed'), fan_speed_list: speeds }),
     supported_features: [
       ...(writable.includes('command')
         ? ['start', 'pause', 'stop', 'return_home', 'clean_spot', 'locate']
@@ -209,7 +209,7 @@ const siren: FieldsOf = (exposure, topics) => {
     ...feature(exposure, topics, 'state', onOffOfMany, template.onOff),
     support_duration: exposure.writable.includes('duration'),
     support_volume_set: exposure.writable.includes('volume'),
-    ...fields({ available_tones: tones && [...tones] }),
+    ...fields({ available_tones: tones }),
   }
 }
 

@@ -6,6 +6,7 @@ import type { Plugin } from '../schema/plugin/plugin.ts'
 import type { ExposedDevice } from '../schema/plugin/exposure.ts'
 import type { ExposureView } from '../lifecycle/lifecycle.ts'
 import { componentFields } from './component-fields.ts'
+import { fields } from './feature-fields.ts'
 
 /**
  * A plugin, and each device that it bridges, as one device of Home Assistant's device discovery. The keys of the envelope are the short ones of
@@ -99,7 +100,8 @@ function deviceOf(
   const area = device?.area ?? (areas.size === 1 ? shared : undefined)
   if (device !== undefined) {
     const { id, name, model, manufacturer, serial, version, via } = device
-    const present: Record<string, string | undefined> = {
+    return fields({
+      ids: [deviceIdentifier(hostId, { plugin: plugin.id, device: id })],
       name: name ?? id,
       mf: manufacturer ?? plugin.author ?? 'Lupine',
       mdl: model,
@@ -110,24 +112,18 @@ function deviceOf(
         via !== undefined && bridged.has(via)
           ? deviceIdentifier(hostId, { plugin: plugin.id, device: via })
           : via,
-    }
-    return {
-      ids: [deviceIdentifier(hostId, { plugin: plugin.id, device: id })],
-      ...(Object.fromEntries(
-        Object.entries(present).filter(([, value]) => value !== undefined),
-      ) as JsonObject),
-    }
+    })
   }
-  return {
+  return fields({
     ids: [deviceIdentifier(hostId, { plugin: plugin.id, device: undefined })],
     name: plugin.name,
     mf: plugin.author ?? 'Lupine',
     mdl: plugin.id,
     sw: plugin.version,
-    ...(isWebAddress(plugin.homepage) ? { cu: plugin.homepage } : {}),
+    cu: isWebAddress(plugin.homepage) ? plugin.homepage : undefined,
     // A device is in one area only.
-    ...(area === undefined ? {} : { sa: area }),
-  }
+    sa: area,
+  })
 }
 
 /** What is published retained for a plugin that exposes something, or for one of its devices. */

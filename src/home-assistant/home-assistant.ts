@@ -204,12 +204,8 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     // The broker may have lost what it retained.
     cleanUps.push(bus.onReconnect(republish))
     // What is retained is looked at first: it need not be said again, and what is gone of it must be told.
-    for (const [filter, handler] of [
-      [`${prefix}/status`, onStatus],
-      [`${prefix}/device/+/config`, onRetained],
-    ] as const) {
-      subscriptions.push(await bus.subscribe(filter, handler))
-    }
+    subscriptions.push(await bus.subscribe(`${prefix}/status`, onStatus))
+    subscriptions.push(await bus.subscribe(`${prefix}/device/+/config`, onRetained))
     reconciled = true
     for (const { id } of lifecycle.list()) reconcile(id)
   }
