@@ -223,4 +223,3 @@ type ShownEnvelope = Omit<Envelope, 'requestKey' | 'host' | 'epoch'> & {
   epoch: number | null
 }
 export type PluginJournalEvent = PluginFact & Envelope
-export type HostJournalEvent = HostFact & Envelope

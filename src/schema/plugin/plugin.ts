@@ -58,23 +58,9 @@ export const Resources = Type.Object({
 })
 export type Resources = Static<typeof Resources>
 
-export const noResources: Readonly<Resources> = Object.freeze({
-  timers: 0,
-  pollers: 0,
-  eventSubscriptions: 0,
-  mqttSubscriptions: 0,
-  objects: 0,
-  sensors: 0,
-  controls: 0,
-  throttles: 0,
-  httpRequests: 0,
-  httpHandlers: 0,
-  sockets: 0,
-  schedules: 0,
-  watches: 0,
-  serialPorts: 0,
-  discoveries: 0,
-})
+export const noResources: Readonly<Resources> = Object.freeze(
+  Object.fromEntries(Object.keys(Resources.properties).map((name) => [name, 0])) as Resources,
+)
 
 const Text = Type.Union([Type.String(), Type.Null()])
 
