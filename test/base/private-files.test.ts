@@ -15,7 +15,7 @@ import { makeSecretKey, readKeys, rewriteDirectory } from '../../src/maintenance
 import { createRecordingLogger } from '../bus/bus-fixture.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { hostVersion, startTestHost, testSettings } from '../helpers/test-host.ts'
+import { hostVersion, startHostFor, testSettings } from '../helpers/test-host.ts'
 
 /** Whatever the host writes only its owner can read, also when the process would give more by default. */
 
@@ -75,11 +75,10 @@ for (const umask of [0o022, 0o000]) {
     process.umask(umask)
     const secretKeyFile = join(await temporaryDirectory(context), 'key')
     const born: string[] = []
-    let host = await startTestHost({
+    let host = await startHostFor(context, {
       plugins: [keeper('1.0.0')],
       files: watchedFiles(born),
     })
-    context.after(() => host.close())
     const post = async (path: string, body: unknown = {}): Promise<void> => {
       const answer = await host.request('POST', path, { body })
       assert.ok(answer.status < 300, `${path}: ${JSON.stringify(answer.body)}`)

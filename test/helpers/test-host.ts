@@ -1,11 +1,14 @@
+import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { TestContext } from 'node:test'
 import { type Clock, systemClock } from '../../src/base/time/clock.ts'
 import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
 import { type Logger, silentLogger } from '../../src/base/log/log.ts'
 import { createHost, type Host } from '../../src/host/host.ts'
+import type { Announcement } from '../../src/lifecycle/lifecycle.ts'
 import type { RestartPolicy } from '../../src/lifecycle/loading/restart-policy.ts'
 import type { FindersSettings } from '../../src/outside/outside.ts'
 import type { SandboxLimits } from '../../src/sandbox/limits.ts'
@@ -85,6 +88,50 @@ export async function startTestHost(options: TestHostOptions = {}): Promise<Test
     await remove()
     throw error
   }
+}
+
+/** The same for one test, with which it ends, also where it was restarted. */
+export async function startHostFor(
+  context: Pick<TestContext, 'after'>,
+  options: TestHostOptions = {},
+): Promise<TestHost> {
+  let latest = await startTestHost(options)
+  context.after(() => latest.close())
+  const restartable = (host: TestHost): TestHost => ({
+    ...host,
+    async restart() {
+      latest = await host.restart()
+      return restartable(latest)
+    },
+  })
+  return restartable(latest)
+}
+
+/** A command on plugins that succeeds: `install`, or `<id>/toggle` and the like. Answers the plugin. */
+export async function command(host: TestHost, path: string, body?: object): Promise<any> {
+  const answer = await host.request('POST', `/api/plugins/${path}`, { body })
+  assert.equal(answer.status, path === 'install' ? 201 : 200, `${path}: ${JSON.stringify(answer.body)}`)
+  return answer.body
+}
+
+/** Resolves with the next announcement that is wanted. */
+export function announced(
+  host: TestHost,
+  wanted: (announcement: Announcement) => boolean,
+): Promise<Announcement> {
+  return new Promise((resolve) => {
+    const stop = host.host.lifecycle.subscribe((announcement) => {
+      if (!wanted(announcement)) return
+      stop()
+      resolve(announcement)
+    })
+  })
+}
+
+/** Resolves with the next fact of this type. */
+export async function nextFact(host: TestHost, type: string): Promise<any> {
+  const announcement = await announced(host, (one) => one.kind === 'lifecycle' && one.event.type === type)
+  return announcement.kind === 'lifecycle' && announcement.event
 }
 
 /** Settings of a test host: free ports, nothing from the environment. */

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../src/base/text/json.ts'
 import { type Collector, collect, connect, type Received, startBus } from '../bus/bus-fixture.ts'
 import { generousTime } from '../helpers/generous-time.ts'
-import { startTestHost, type TestHostOptions } from '../helpers/test-host.ts'
+import { startHostFor, type TestHostOptions } from '../helpers/test-host.ts'
 import { mistakesIn } from './documented-fields.ts'
 
 const home = {
@@ -39,12 +39,11 @@ const topic = 'homeassistant/device/house_fixtures_home/config'
 const exposed = 'host/plugins/@fixtures/home/exposed'
 
 async function start(t: TestContext, options: TestHostOptions = {}) {
-  const host = await startTestHost({
+  const host = await startHostFor(t, {
     plugins: [home],
     ...options,
     settings: { discoveryPrefix: 'homeassistant', hostId: 'house', ...options.settings },
   })
-  t.after(() => host.close())
   return host
 }
 
@@ -178,8 +177,7 @@ test('An uninstalled plugin is no device, also when it was uninstalled while the
   assert.equal(file.plugins.installed.length, 1)
   file.plugins.installed = []
   await writeFile(path, JSON.stringify(file))
-  const restarted = await host.restart()
-  t.after(() => restarted.close())
+  await host.restart()
   await next(received, second.index, isCleared)
 })
 

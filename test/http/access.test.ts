@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { connectAsync } from 'mqtt'
-import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { startHostFor, startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { exchange, parseAnswer, type RawAnswer } from './clients.ts'
 
 let open: TestHost
@@ -195,8 +195,7 @@ test('an upgrade goes through the same check, and to nowhere else', async () => 
 })
 
 test('an upgrade that the broker does not take is told why with problem details', async (context) => {
-  const elsewhere = await startTestHost({ settings: { mqttUrl: 'mqtt://me:hunter2@127.0.0.1:1' } })
-  context.after(() => elsewhere.close())
+  const elsewhere = await startHostFor(context, { settings: { mqttUrl: 'mqtt://me:hunter2@127.0.0.1:1' } })
   const { 'Sec-WebSocket-Protocol': _mqtt, ...withoutProtocol } = webSocket
   const cases: [TestHost, Record<string, string>, number, string, RegExp][] = [
     [open, withoutProtocol, 400, 'body_invalid', /subprotocol "mqtt"/],

@@ -1,14 +1,12 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { startHostFor, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
 /** The list is kept as JSON while nothing changes: what it says is held against what each plugin says of itself. */
 
 async function startedHost(context: TestContext): Promise<TestHost> {
-  const host = await startTestHost()
-  context.after(() => host.close())
-  return host
+  return await startHostFor(context)
 }
 
 async function listed(host: TestHost, query = ''): Promise<{ id: string; resources: { timers: number } }[]> {

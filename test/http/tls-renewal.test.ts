@@ -12,7 +12,7 @@ import { tlsReadInterval } from '../../src/base/keys/tls-files.ts'
 import { createRecordingLogger } from '../bus/bus-fixture.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { startTestHost } from '../helpers/test-host.ts'
+import { startHostFor } from '../helpers/test-host.ts'
 
 const fixtures = join(import.meta.dirname, '..', 'fixtures', 'tls')
 const pem = (name: string): string => readFileSync(join(fixtures, name), 'utf8')
@@ -66,8 +66,7 @@ test('a renewed certificate is shown on new connections of every kind, and those
     for (const one of waiting) if (message.startsWith(one.message)) one.resolve()
   }
   const logger = { ...recording, info: hear('info'), error: hear('error') }
-  const host = await startTestHost({ settings: { token, tlsCertFile, tlsKeyFile }, clock, logger })
-  context.after(() => host.close())
+  const host = await startHostFor(context, { settings: { token, tlsCertFile, tlsKeyFile }, clock, logger })
   const agent = new Agent({ ca, keepAlive: true, maxSockets: 1 })
   context.after(() => agent.destroy())
   const webSocket = `${host.url.replace('https', 'wss')}/mqtt`

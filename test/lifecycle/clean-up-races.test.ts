@@ -13,14 +13,12 @@ import { createKeyValueStores } from '../../src/lifecycle/stores/key-value-store
 import { defaultRepositoryLimits } from '../../src/repository/limits.ts'
 import { generousTime } from '../helpers/generous-time.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { startTestHost, type TestHost, type TestHostOptions } from '../helpers/test-host.ts'
+import { announced, startHostFor, type TestHost, type TestHostOptions } from '../helpers/test-host.ts'
 
 /** Commands that arrive while something of the same plugin, or of the host, is still being put away. */
 
 async function start(context: TestContext, options: TestHostOptions): Promise<TestHost> {
-  const host = await startTestHost({ limits: generousTime, ...options })
-  context.after(() => host.close())
-  return host
+  return await startHostFor(context, { limits: generousTime, ...options })
 }
 
 /** A clock on which nothing ever happens after exactly so many milliseconds. */
@@ -32,17 +30,9 @@ function clockWithout(never: number): typeof systemClock {
   }
 }
 
-/** Resolves with the next announcement that `wanted` takes. */
-function announced(host: TestHost, wanted: (text: string) => boolean): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = host.host.lifecycle.subscribe((announcement) => {
-      const told = announcement.kind === 'log' ? announcement.line.value() : announcement
-      if (!wanted(JSON.stringify(told))) return
-      stop()
-      resolve()
-    })
-  })
-}
+/** Resolves when something with these words in it is announced. */
+const heard = (host: TestHost, words: string) =>
+  announced(host, (one) => JSON.stringify(one.kind === 'log' ? one.line.value() : one).includes(words))
 
 test('what a plugin stored before it crashed is there when a command loads it while that is still being written', async (context) => {
   const lua = `local p = Plugin:new("x")
@@ -84,9 +74,9 @@ p:control("go", function() return 0 end, function() local t = {} while true do t
   hold = true
   await set(1)
   void host.request('PUT', '/api/plugins/x/controls/go', { body: { value: 1 } }).catch(() => undefined)
-  await announced(host, (text) => text.includes('The plugin ended by itself'))
+  await heard(host, 'The plugin ended by itself')
   await held.opened
-  const unloading = announced(host, (text) => text.includes('PluginUnloadRequested'))
+  const unloading = heard(host, 'PluginUnloadRequested')
   const reloaded = host.request('POST', '/api/plugins/x/reload')
   await unloading
   for (let turn = 0; turn < 20; turn += 1) await host.request('GET', '/livez')

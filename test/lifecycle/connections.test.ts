@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
-import { startTestHost } from '../helpers/test-host.ts'
+import { startHostFor } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
 interface View {
@@ -19,7 +19,7 @@ test('what a plugin keeps open is listed with its state, and gone when the plugi
   await once(server.listen(0, '127.0.0.1'), 'listening')
   t.after(() => server.close())
   const { port } = server.address() as AddressInfo
-  const host = await startTestHost({
+  const host = await startHostFor(t, {
     plugins: [
       {
         id: 'caller',
@@ -33,7 +33,6 @@ test('what a plugin keeps open is listed with its state, and gone when the plugi
       },
     ],
   })
-  t.after(() => host.close())
   const path = '/api/plugins/@fixtures/caller'
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/caller' } })
   await host.request('POST', `${path}/toggle`, { body: { enabled: true } })
@@ -86,13 +85,12 @@ test('a manifest that declares permissions allows the connections that it lists,
       print("udp", plugin:udpSocket():send("127.0.0.2", 9, "x"))
     end)`
   const permissions = { hosts: ['127.0.0.1', 'localhost'] }
-  const host = await startTestHost({
+  const host = await startHostFor(t, {
     plugins: [
       { id: 'open', lua: lua('open') },
       { id: 'declared', lua: lua('declared'), manifest: { permissions } },
     ],
   })
-  t.after(() => host.close())
   const own = Number(new URL(host.url).port)
   for (const id of ['open', 'declared']) {
     const path = `/api/plugins/@fixtures/${id}`

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startMdnsResponder, testNetwork } from '../helpers/multicast-responders.ts'
-import { startTestHost } from '../helpers/test-host.ts'
+import { startHostFor } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
 const lua = (id: string): string => `local plugin = Plugin:new("${id}")
@@ -22,12 +22,11 @@ for (const isolation of ['dedicated', 'shared'] as const)
     responder.announce(lamp)
     const permissions = { discovery: ['_shelly._tcp'] }
     const ids = ['one', 'two']
-    const host = await startTestHost({
+    const host = await startHostFor(t, {
       discovery,
       settings: { isolation },
       plugins: ids.map((id) => ({ id, lua: lua(id), manifest: { permissions } })),
     })
-    t.after(() => host.close())
     const path = (id: string): string => `/api/plugins/@fixtures/${id}`
     const said = async (id: string, text: string): Promise<string> =>
       until(`${id}: ${text}`, async () => {

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { type LimitName, limitNames } from '../../src/schema/plugin/plugin-limits.ts'
-import { startTestHost } from '../helpers/test-host.ts'
+import { startHostFor } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
 /** Each limit is met by a plugin for which its owner has set it low, and told in all four ways. */
@@ -58,7 +58,7 @@ test('each limit that an owner may set is met, and told in the log, in an event,
     server.close()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  const host = await startTestHost({
+  const host = await startHostFor(t, {
     plugins: limitNames.map((limit) => ({
       id: idOf(limit),
       lua:
@@ -70,7 +70,6 @@ test('each limit that an owner may set is met, and told in the log, in an event,
     // Memory is to be what ends it, not the time that it takes on a busy machine.
     limits: { luaCallback: 120_000, unresponsiveAfter: 130_000 },
   })
-  t.after(() => host.close())
   for (const limit of limitNames) {
     await t.test(limit, async () => {
       const { value } = cases[limit]

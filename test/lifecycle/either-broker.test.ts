@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
 import { collect, connect } from '../bus/bus-fixture.ts'
 import { createMosquitto, type Mosquitto, mosquittoMissing } from '../bus/mosquitto.ts'
-import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { startHostFor, type TestHost } from '../helpers/test-host.ts'
 
 /** The same tests of a whole host, with the broker inside it and with Mosquitto beside it. */
 
@@ -18,8 +18,7 @@ const stages: [title: string, skip: string | false, start: (context: TestContext
     'embedded',
     false,
     async (context) => {
-      const host = await startTestHost()
-      context.after(() => host.close())
+      const host = await startHostFor(context)
       return { host, mosquitto: undefined }
     },
   ],
@@ -30,8 +29,7 @@ const stages: [title: string, skip: string | false, start: (context: TestContext
       // Without persistence: what is retained there is gone after a kill, and the host has to bring it back.
       const mosquitto = await createMosquitto(context)
       await mosquitto.start()
-      const host = await startTestHost({ settings: { mqttUrl: mosquitto.url } })
-      context.after(() => host.close())
+      const host = await startHostFor(context, { settings: { mqttUrl: mosquitto.url } })
       return { host, mosquitto }
     },
   ],
@@ -169,8 +167,7 @@ test(
   async (context) => {
     const mosquitto = await createMosquitto(context)
     await mosquitto.start()
-    const host = await startTestHost({ settings: { mqttUrl: mosquitto.url } })
-    context.after(() => host.close())
+    const host = await startHostFor(context, { settings: { mqttUrl: mosquitto.url } })
     await enableDemo({ host, mosquitto })
     await mosquitto.kill()
     // While it is away the host goes on, and things change.
@@ -199,13 +196,11 @@ test(
     const client = await connect(context, mosquitto.url)
     const received = collect(client)
     await client.subscribeAsync('host/lifecycle', { qos: 1 })
-    const host = await startTestHost({
+    const host = await startHostFor(context, {
       settings: { mqttUrl: mosquitto.url, safeMode: true },
       hostFile: { plugins: { installed: [{ id: '@fixtures/demo', enabled: true, config: { level: 3 } }] } },
     })
-    context.after(() => host.close())
     const again = await host.restart()
-    context.after(() => again.close())
     await again.host.close()
     const expected = again.host.lifecycle.lastSeq
     const events = (await received.take(expected)).map(({ text }) => JSON.parse(text))

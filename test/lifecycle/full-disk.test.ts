@@ -4,14 +4,13 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type FileOperation, failingFileSystem } from '../helpers/failing-file-system.ts'
 import { holdReconciler } from '../helpers/held-reconciler.ts'
-import { startTestHost } from '../helpers/test-host.ts'
+import { startHostFor } from '../helpers/test-host.ts'
 
 /** A host whose disk is full whenever `disk.full` says so. */
 async function startWithDisk(context: TestContext) {
   const disk: { full: false | ((operation: FileOperation, path: string) => boolean) } = { full: false }
   const files = failingFileSystem((operation, path) => disk.full !== false && disk.full(operation, path))
-  const host = await startTestHost({ files })
-  context.after(() => host.close())
+  const host = await startHostFor(context, { files })
   const post = (path: string, body?: unknown) =>
     host.request('POST', `/api/plugins/${path}`, body === undefined ? {} : { body })
   return { host, disk, post }
@@ -69,8 +68,7 @@ test('a load whose outcome could not be written down is made up for when there i
     return disk.full && disk.appends > 1
   })
   const { clock, logger, goOn, says } = holdReconciler()
-  const host = await startTestHost({ files, clock, logger })
-  context.after(() => host.close())
+  const host = await startHostFor(context, { files, clock, logger })
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/demo' } })
   Object.assign(disk, { full: true, appends: 0 })
   const refused = await host.request('POST', '/api/plugins/demo/toggle', { body: { enabled: true } })
@@ -108,7 +106,6 @@ test('a snapshot that cannot be written is no loss: the journal has the change, 
   assert.match(JSON.stringify(readiness.body), /\.host\.json cannot be written/)
   disk.full = false
   const again = await host.restart()
-  context.after(() => again.close())
   assert.equal((await again.request('GET', '/api/plugins/hello')).body.config.name, 'kept')
 })
 

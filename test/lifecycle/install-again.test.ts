@@ -2,15 +2,14 @@ import assert from 'node:assert/strict'
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { startHostFor, type TestHost } from '../helpers/test-host.ts'
 
 /** An uninstallation leaves the folder of a plugin, so that it can be installed again without its repository. */
 
 const fullId = '@fixtures/hello'
 
 async function uninstalled(context: TestContext): Promise<TestHost> {
-  const host = await startTestHost()
-  context.after(() => host.close())
+  const host = await startHostFor(context)
   await host.request('POST', '/api/plugins/install', { body: { fullId } })
   await host.request('DELETE', '/api/plugins/hello')
   return host

@@ -3,7 +3,7 @@ import { cp, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
-import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { command, startHostFor, type TestHost } from '../helpers/test-host.ts'
 
 const version = (number: number): FixturePlugin => ({
   id: 'clock',
@@ -15,29 +15,22 @@ function olderOf(host: TestHost): Promise<string[]> {
   return readdir(join(host.directory, 'plugins', '.older', 'fixtures--clock')).catch(() => [])
 }
 
-async function post(host: TestHost, path: string, body: object = {}): Promise<void> {
-  const answer = await host.request('POST', `/api/plugins/${path}`, { body })
-  assert.ok(answer.status < 300, JSON.stringify(answer.body))
-}
-
 test('installing again and again leaves no versions behind that nobody can return to', async (context) => {
-  const host = await startTestHost({ plugins: [version(1)] })
-  context.after(() => host.close())
+  const host = await startHostFor(context, { plugins: [version(1)] })
   for (let number = 1; number <= 4; number += 1) {
     await host.publish([version(number)])
-    await post(host, 'install', { fullId: '@fixtures/clock' })
+    await command(host, 'install', { fullId: '@fixtures/clock' })
     await host.request('DELETE', '/api/plugins/clock')
   }
   assert.deepEqual(await olderOf(host), [])
 })
 
 test('a start removes what a crash left of versions that nobody can return to, and only that', async (context) => {
-  let host = await startTestHost({ plugins: [version(1)] })
-  context.after(() => host.close())
-  await post(host, 'install', { fullId: '@fixtures/clock' })
+  let host = await startHostFor(context, { plugins: [version(1)] })
+  await command(host, 'install', { fullId: '@fixtures/clock' })
   for (let number = 2; number <= 4; number += 1) {
     await host.publish([version(number)])
-    await post(host, 'clock/update')
+    await command(host, 'clock/update')
   }
   const [kept = ''] = await olderOf(host)
   await host.host.close()

@@ -1,24 +1,11 @@
 import assert from 'node:assert/strict'
 import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { connectAsync } from 'mqtt'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { generousTime } from '../helpers/generous-time.ts'
-import { startTestHost, type TestHost, type TestHostOptions } from '../helpers/test-host.ts'
-
-async function start(context: TestContext, options: TestHostOptions = {}): Promise<TestHost> {
-  const host = await startTestHost(options)
-  context.after(() => host.close())
-  return host
-}
-
-/** Sends a command and gives the plugin it answers. */
-async function command(host: TestHost, path: string, body?: unknown) {
-  const answer = await host.request('POST', `/api/plugins/${path}`, body === undefined ? {} : { body })
-  assert.ok(answer.status < 300, `${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
-  return answer.body
-}
+import { command, nextFact, startHostFor, type TestHost } from '../helpers/test-host.ts'
 
 async function install(host: TestHost, id: string) {
   return command(host, 'install', { fullId: `@fixtures/${id}` })
@@ -37,17 +24,6 @@ async function types(host: TestHost, id: string, after = 0): Promise<string[]> {
 
 function lua(id: string, body: string): string {
   return `local p = Plugin:new("${id}")\np:onInit(function(config)\n${body}\nend)\n`
-}
-
-/** Waits for the next lifecycle event that `matches`; the host's own announcements are the clock of these tests. */
-async function event(host: TestHost, matches: (type: string) => boolean): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const stop = host.host.lifecycle.subscribe((announcement) => {
-      if (announcement.kind !== 'lifecycle' || !matches(announcement.event.type)) return
-      stop()
-      resolve()
-    })
-  })
 }
 
 const idle = {
@@ -69,7 +45,7 @@ const idle = {
 }
 
 test('the whole way: install, configure, enable, reconfigure, disable, uninstall, each step a fact', async (context) => {
-  const host = await start(context)
+  const host = await startHostFor(context)
   assert.deepEqual((await install(host, 'demo')).state, 'installed')
   await command(host, 'demo/config', { config: { any: 1 } })
   const running = await command(host, 'demo/toggle')
@@ -113,7 +89,7 @@ test('the whole way: install, configure, enable, reconfigure, disable, uninstall
 })
 
 test('delete while running unloads first; a reinstallation starts with an empty config', async (context) => {
-  const host = await start(context)
+  const host = await startHostFor(context)
   await install(host, 'demo')
   await command(host, 'demo/config', { config: { any: 1 } })
   await command(host, 'demo/toggle')
@@ -132,13 +108,12 @@ test('delete while running unloads first; a reinstallation starts with an empty 
 })
 
 test('a restart loads what is enabled, leaves the rest, and keeps every config', async (context) => {
-  const host = await start(context)
+  const host = await startHostFor(context)
   await install(host, 'hello')
   await install(host, 'demo')
   await command(host, 'hello/config', { config: { name: 'moon', interval: 5 } })
   await command(host, 'hello/toggle')
   const again = await host.restart()
-  context.after(() => again.close())
   const found = (await again.request('GET', '/api/plugins')).body.plugins
   assert.deepEqual(
     found.map(({ id, state, config }: { id: string; state: string; config: object }) => [id, state, config]),
@@ -164,7 +139,7 @@ const failures: [id: string, code: string, message: RegExp][] = [
 
 for (const [id, code, message] of failures) {
   test(`a load that fails answers 200 with the reason and leaves nothing: ${id}`, async (context) => {
-    const host = await start(context)
+    const host = await startHostFor(context)
     if (id === 'dependent') {
       await install(host, 'hello')
       await install(host, id)
@@ -183,7 +158,7 @@ for (const [id, code, message] of failures) {
 }
 
 test('a config that is completed brings a failed plugin up', async (context) => {
-  const host = await start(context)
+  const host = await startHostFor(context)
   await install(host, 'needy')
   await command(host, 'needy/toggle')
   const running = await command(host, 'needy/config', { config: { city: 'Bern' } })
@@ -197,7 +172,7 @@ test('a config that is completed brings a failed plugin up', async (context) => 
 })
 
 test('a disabled plugin may be configured bit by bit, but not with wrong values', async (context) => {
-  const host = await start(context)
+  const host = await startHostFor(context)
   await install(host, 'needy')
   assert.equal((await command(host, 'needy/config', { config: {} })).state, 'installed')
   const refused = await host.request('POST', '/api/plugins/needy/config', { body: { config: { city: 1 } } })
@@ -205,7 +180,7 @@ test('a disabled plugin may be configured bit by bit, but not with wrong values'
 })
 
 test('a secret is hidden everywhere, kept when its placeholder comes back, and on disk for the owner alone', async (context) => {
-  const host = await start(context)
+  const host = await startHostFor(context)
   await install(host, 'hello')
   await command(host, 'hello/config', { config: { apiKey: 'canary-1', name: 'a' } })
   assert.equal((await plugin(host, 'hello')).config.apiKey, '********')
@@ -216,7 +191,6 @@ test('a secret is hidden everywhere, kept when its placeholder comes back, and o
   assert.ok(history.includes('PluginConfigured') && !history.includes('canary-1'))
   await rm(join(host.directory, 'plugins', 'fixtures--hello'), { recursive: true })
   const again = await host.restart()
-  context.after(() => again.close())
   const shown = await plugin(again, 'hello')
   assert.deepEqual(
     shown.config,
@@ -226,7 +200,7 @@ test('a secret is hidden everywhere, kept when its placeholder comes back, and o
 })
 
 test('an update that runs is kept, and a rollback returns to the version before with its config', async (context) => {
-  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
+  const host = await startHostFor(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
   await install(host, 'x')
   await command(host, 'x/toggle')
   await command(host, 'x/config', { config: { a: 1 } })
@@ -243,7 +217,7 @@ test('an update that runs is kept, and a rollback returns to the version before 
 })
 
 test('an update that does not run goes back by itself, to the files and the config before', async (context) => {
-  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
+  const host = await startHostFor(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
   await install(host, 'x')
   await command(host, 'x/config', { config: { a: 1 } })
   await command(host, 'x/toggle')
@@ -299,7 +273,7 @@ test('a rollback that names no version does not go to one that did not run', asy
 })
 
 test('a rollback without an update before it is refused', async (context) => {
-  const host = await start(context)
+  const host = await startHostFor(context)
   await install(host, 'hello')
   const refused = await host.request('POST', '/api/plugins/hello/rollback')
   assert.deepEqual([refused.status, refused.body.code], [409, 'invalid_transition'])
@@ -308,7 +282,7 @@ test('a rollback without an update before it is refused', async (context) => {
 test('a plugin whose worker dies is a fact, is cleaned up, and starts again', async (context) => {
   const bomb =
     'p:upsertObject("x", {a = 1})\np:control("go", function() return 0 end, function() local t = {} while true do t[#t + 1] = {{}, {}} end end)'
-  const host = await start(context, {
+  const host = await startHostFor(context, {
     plugins: [{ id: 'x', lua: lua('x', bomb) }],
     limits: generousTime,
     // In a shared one it would be moved first.
@@ -316,8 +290,8 @@ test('a plugin whose worker dies is a fact, is cleaned up, and starts again', as
   })
   await install(host, 'x')
   await command(host, 'x/toggle')
-  const crashed = event(host, (type) => type === 'PluginCrashed')
-  const back = event(host, (type) => type === 'PluginLoaded')
+  const crashed = nextFact(host, 'PluginCrashed')
+  const back = nextFact(host, 'PluginLoaded')
   void host.request('PUT', '/api/plugins/x/controls/go', { body: { value: 1 } }).catch(() => undefined)
   await crashed
   assert.deepEqual((await plugin(host, 'x')).resources, idle)
@@ -337,7 +311,7 @@ test('dependencies load first, whatever their names, and a start says which are 
     { id: 'b', lua: lua('b', ''), manifest: { dependencies: [{ id: '@fixtures/c', version: '^1.0.0' }] } },
     { id: 'c', lua: lua('c', '') },
   ]
-  const host = await start(context, { plugins: order })
+  const host = await startHostFor(context, { plugins: order })
   const refused = await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/a' } })
   assert.equal(refused.body.code, 'dependency_unmet')
   for (const id of ['c', 'b', 'a']) {
@@ -346,7 +320,6 @@ test('dependencies load first, whatever their names, and a start says which are 
   }
   const before = host.host.lifecycle.lastSeq
   const again = await host.restart()
-  context.after(() => again.close())
   const { events } = (await again.request('GET', `/api/history?after=${before}`)).body
   const of = (type: string): string[] =>
     events.flatMap((entry: { type: string; plugin: string }) =>
@@ -362,7 +335,7 @@ test('dependencies load first, whatever their names, and a start says which are 
 })
 
 test('edits of .host.json made while the host was stopped become facts by file', async (context) => {
-  const host = await start(context)
+  const host = await startHostFor(context)
   await install(host, 'hello')
   await install(host, 'demo')
   await command(host, 'demo/toggle')
@@ -375,7 +348,6 @@ test('edits of .host.json made while the host was stopped become facts by file',
   file.plugins.installed = [hello, { id: '@fixtures/needy', enabled: true, config: { city: 'Bern' } }]
   await writeFile(path, JSON.stringify(file))
   const again = await host.restart()
-  context.after(() => again.close())
   const found = (await again.request('GET', '/api/plugins')).body.plugins
   assert.deepEqual(
     found.map(({ id, state, config }: { id: string; state: string; config: object }) => [id, state, config]),
@@ -394,7 +366,7 @@ test('edits of .host.json made while the host was stopped become facts by file',
 })
 
 test('a placeholder that somebody has copied into .host.json keeps the secret for which it stands', async (context) => {
-  const host = await start(context)
+  const host = await startHostFor(context)
   await install(host, 'hello')
   await command(host, 'hello/config', { config: { apiKey: 'canary-1', name: 'a' } })
   await host.host.close()
@@ -407,19 +379,17 @@ test('a placeholder that somebody has copied into .host.json keeps the secret fo
   }
   await edit({ apiKey: '********', name: 'b' })
   const again = await host.restart()
-  context.after(() => again.close())
   assert.deepEqual(await stored(), { apiKey: 'canary-1', name: 'b' })
   await again.host.close()
   await edit({ apiKey: '********', name: 'b' })
   const last = await host.restart()
-  context.after(() => last.close())
   assert.deepEqual(await stored(), { apiKey: 'canary-1', name: 'b' })
   const configured = (await types(last, 'hello')).filter((line) => line.startsWith('PluginConfigured'))
   assert.equal(configured.length, 2, 'what says nothing new is no fact')
 })
 
 test('a folder that somebody deleted is fetched again when the plugin is loaded', async (context) => {
-  const host = await start(context)
+  const host = await startHostFor(context)
   await install(host, 'hello')
   await command(host, 'hello/toggle')
   await rm(join(host.directory, 'plugins'), { recursive: true })
@@ -427,7 +397,7 @@ test('a folder that somebody deleted is fetched again when the plugin is loaded'
 })
 
 test('an update that changes nothing but the version of the index ends the hint at it, and nothing is reloaded', async (context) => {
-  const host = await start(context)
+  const host = await startHostFor(context)
   await install(host, 'hello')
   await command(host, 'hello/toggle')
   const { revision } = await plugin(host, 'hello')
@@ -458,7 +428,7 @@ test('files that changed since the installation are told in the log, and the plu
     warn: (message: string) => void warnings.push(message),
     error: () => undefined,
   }
-  const host = await start(context, { logger })
+  const host = await startHostFor(context, { logger })
   await install(host, 'hello')
   await appendFile(join(host.directory, 'plugins', 'fixtures--hello', 'init.lua'), '\n-- changed\n')
   assert.equal((await command(host, 'hello/toggle')).state, 'running')
@@ -469,7 +439,7 @@ test('files that changed since the installation are told in the log, and the plu
 })
 
 test('commands for one plugin run one after another, and for several side by side', async (context) => {
-  const host = await start(context)
+  const host = await startHostFor(context)
   await install(host, 'hello')
   await command(host, 'hello/toggle')
   const answers = await Promise.all(
@@ -483,7 +453,7 @@ test('commands for one plugin run one after another, and for several side by sid
 })
 
 test('the state at every number of the journal can be asked for', async (context) => {
-  const host = await start(context)
+  const host = await startHostFor(context)
   await install(host, 'hello')
   const seq = host.host.lifecycle.lastSeq
   await command(host, 'hello/toggle')
@@ -505,7 +475,7 @@ test('the state at every number of the journal can be asked for', async (context
 })
 
 test('nothing retained of a plugin is left after it was disabled', async (context) => {
-  const host = await start(context)
+  const host = await startHostFor(context)
   await install(host, 'demo')
   await command(host, 'demo/toggle')
   await command(host, 'demo/toggle')

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { defaultPluginLimits, limitNames, shownLimits } from '../../src/schema/plugin/plugin-limits.ts'
-import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { startHostFor, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
 const path = '/api/plugins/@fixtures/greedy'
@@ -38,8 +38,7 @@ async function eventsOf(host: TestHost, type: string): Promise<any[]> {
 }
 
 test('an owner sets the limits of a plugin; they are enforced, stored, shown, and taken back', async (t) => {
-  const host = await startTestHost({ plugins: [greedy] })
-  t.after(() => host.close())
+  const host = await startHostFor(t, { plugins: [greedy] })
   await enabled(host)
   const before = await host.request('GET', path)
   const notOwn = ['memory']
@@ -91,7 +90,7 @@ test('an owner sets the limits of a plugin; they are enforced, stored, shown, an
 
 test('a limit that a plugin meets leaves the revision as it is for whoever is about to change the plugin', async (t) => {
   const lua = greedy.lua.replace('plugin:onInit(', 'plugin:on("go", ')
-  const host = await startTestHost({
+  const host = await startHostFor(t, {
     plugins: [
       {
         ...greedy,
@@ -99,7 +98,6 @@ test('a limit that a plugin meets leaves the revision as it is for whoever is ab
       },
     ],
   })
-  t.after(() => host.close())
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/greedy' } })
   await host.request('PUT', `${path}/limits`, { body: { limits: { timers: 20 } } })
   const seen = await host.request('POST', `${path}/toggle`, { body: { enabled: true } })
@@ -124,8 +122,7 @@ test('a limit that a plugin meets leaves the revision as it is for whoever is ab
 })
 
 test('limits out of bounds, and what is no limit, are refused with their places, and nothing changes', async (t) => {
-  const host = await startTestHost({ plugins: [greedy] })
-  t.after(() => host.close())
+  const host = await startHostFor(t, { plugins: [greedy] })
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/greedy' } })
   const refused = await host.request('PUT', `${path}/limits`, {
     body: { limits: { timers: -1, memory: 1.5, 'a/b': 1, objects: '7', __proto__: 1, sensors: 5 } },
@@ -151,8 +148,7 @@ test('limits out of bounds, and what is no limit, are refused with their places,
 })
 
 test('limits outlast a restart, an owner may write them by hand, and the settings hold for all others', async (t) => {
-  const first = await startTestHost({ plugins: [greedy], settings: { pluginLimits: { timers: 40 } } })
-  t.after(() => first.close())
+  const first = await startHostFor(t, { plugins: [greedy], settings: { pluginLimits: { timers: 40 } } })
   await enabled(first)
   const common = await first.request('GET', path)
   assert.deepEqual([common.body.limits.effective.timers, common.body.limits.set], [40, {}])
@@ -165,7 +161,6 @@ test('limits outlast a restart, an owner may write them by hand, and the setting
   file.plugins.installed[0].limits = { timers: 10 }
   await writeFile(name, JSON.stringify(file))
   const second = await first.restart()
-  t.after(() => second.close())
   const { body } = await second.request('GET', path)
   assert.deepEqual([body.limits.set, body.resources.timers], [{ timers: 10 }, 10])
   assert.equal((await eventsOf(second, 'PluginLimitsChanged')).at(-1).by, 'file')
@@ -180,8 +175,7 @@ test('a plugin that grows slowly is seen to, and ended with the limit that it ha
         plugin:setInterval(20, function() for i = 1, 4000 do kept[#kept + 1] = { #kept } end end)
       end)`,
   }
-  const host = await startTestHost({ plugins: [leak], limits: { heartbeatInterval: 100 } })
-  t.after(() => host.close())
+  const host = await startHostFor(t, { plugins: [leak], limits: { heartbeatInterval: 100 } })
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/greedy' } })
   await host.request('PUT', `${path}/limits`, { body: { limits: { memory: 40 } } })
   await host.request('POST', `${path}/toggle`, { body: { enabled: true } })
@@ -210,8 +204,7 @@ test('a plugin that grows slowly is seen to, and ended with the limit that it ha
 
 test('in a shared worker limits hold for each plugin, and the answer names those that cannot; setting one of these gives a worker of its own', async (t) => {
   const other = { ...greedy, id: 'other', lua: greedy.lua.replace('"greedy"', '"other"') }
-  const host = await startTestHost({ plugins: [greedy, other], settings: { isolation: 'shared' } })
-  t.after(() => host.close())
+  const host = await startHostFor(t, { plugins: [greedy, other], settings: { isolation: 'shared' } })
   await enabled(host)
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/other' } })
   await host.request('POST', '/api/plugins/other/toggle', { body: { enabled: true } })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startTestHost } from '../helpers/test-host.ts'
+import { command, startHostFor } from '../helpers/test-host.ts'
 
 /** Plugins that know each other, in a whole host. */
 const plugins = [
@@ -27,13 +27,7 @@ const plugins = [
 ]
 
 test('§9 Plugin.list and Plugin.get see what is installed and what runs, as it is now', async (context) => {
-  const host = await startTestHost({ plugins })
-  context.after(() => host.close())
-  const post = async (path: string, body: unknown = {}) => {
-    const answer = await host.request('POST', `/api/plugins/${path}`, { body })
-    assert.ok(answer.status < 300, JSON.stringify(answer.body))
-    return answer.body
-  }
+  const host = await startHostFor(context, { plugins })
   const ask = async () => {
     const id = encodeURIComponent('@fixtures/asker')
     const { status, body } = await host.request('PUT', `/api/plugins/${id}/controls/ask`, {
@@ -42,9 +36,9 @@ test('§9 Plugin.list and Plugin.get see what is installed and what runs, as it 
     assert.equal(status, 200, JSON.stringify(body))
     return body.value
   }
-  for (const { id } of plugins) await post('install', { fullId: `@fixtures/${id}` })
-  await post('asker/toggle')
-  await post('sun/toggle')
+  for (const { id } of plugins) await command(host, 'install', { fullId: `@fixtures/${id}` })
+  await command(host, 'asker/toggle')
+  await command(host, 'sun/toggle')
   const line = (id: string, version: string, description: string, enabled: boolean) => [
     `@fixtures/${id}`,
     id,
@@ -61,8 +55,8 @@ test('§9 Plugin.list and Plugin.get see what is installed and what runs, as it 
     ],
     sun: [12.5, '@fixtures/sun'],
   })
-  await post('sun/toggle')
+  await command(host, 'sun/toggle')
   assert.equal((await ask()).sun, 'not running')
-  await post('sun/toggle')
+  await command(host, 'sun/toggle')
   assert.deepEqual((await ask()).sun, [12.5, '@fixtures/sun'])
 })

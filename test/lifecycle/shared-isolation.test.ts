@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { defaultLimits, type SandboxLimits } from '../../src/sandbox/limits.ts'
 import { collect, connect } from '../bus/bus-fixture.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
-import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { startHostFor, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
 /** Plugins that share workers, in a whole host: what one does to the others, and what is written down of it. */
@@ -63,8 +63,7 @@ async function stage(
   plugins: FixturePlugin[],
   limits: Partial<SandboxLimits> = {},
 ): Promise<Stage> {
-  const host = await startTestHost({ plugins, settings: { isolation: 'shared' }, limits })
-  context.after(() => host.close())
+  const host = await startHostFor(context, { plugins, settings: { isolation: 'shared' }, limits })
   const get = async (path: string) => (await host.request('GET', path)).body
   const made: Stage = {
     host,

@@ -7,7 +7,7 @@ import { StartError } from '../../src/host/start-conditions.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
 import { type FixturePlugin, writeFixtureRepository } from '../helpers/fixture-repository.ts'
 import { newKey, signFolder } from '../helpers/signed-repository.ts'
-import { startTestHost, type TestHost, type TestHostOptions } from '../helpers/test-host.ts'
+import { startHostFor, type TestHost, type TestHostOptions } from '../helpers/test-host.ts'
 
 const key = newKey()
 const other = newKey()
@@ -19,16 +19,9 @@ const start = 1_700_000_000
 const id = '@fixtures/lamp'
 
 async function startHost(context: TestContext, options: TestHostOptions = {}): Promise<TestHost> {
-  const host = await startTestHost({ plugins: lamp(), hostFile: { repositories: [] }, ...options })
-  context.after(() => host.close())
+  const host = await startHostFor(context, { plugins: lamp(), hostFile: { repositories: [] }, ...options })
   await signFolder(host.repository, key, start)
   return host
-}
-
-async function restart(context: TestContext, host: TestHost): Promise<TestHost> {
-  const next = await host.restart()
-  context.after(() => next.close())
-  return next
 }
 
 const add = (host: TestHost, body: object) =>
@@ -72,7 +65,7 @@ test('a repository is added with its key, shown as signed, written down, and kep
   assert.deepEqual(facts(host), [['RepositoryAdded', 'http', data]])
   assert.deepEqual((await readHostFile(host)).repositories, [data])
   assert.equal((await install(host)).status, 201)
-  host = await restart(context, host)
+  host = await host.restart()
   assert.deepEqual(await repositoryIn(host), shown)
   assert.deepEqual(facts(host), [['RepositoryAdded', 'http', data]])
 })
@@ -164,7 +157,7 @@ test('a newer signature is remembered over a restart, and an older index is refu
   const accepted = ['RepositoryIndexAccepted', 'supervisor', { name: 'mine', signedAt: start + 100 }]
   assert.deepEqual(facts(host).at(-1), accepted)
   assert.equal((await readHostFile(host)).repositories[0].signedAt, start + 100)
-  host = await restart(context, host)
+  host = await host.restart()
   await host.publish(lamp('1.0.0'))
   await signFolder(host.repository, key, start + 99)
   const refused = await update(host)
@@ -212,7 +205,7 @@ test('a pin made by hand in .host.json counts, as the file of a new host and as 
   const file = await readHostFile(host)
   file.repositories[0].publicKey = publicKey
   await writeFile(hostFileOf(host), JSON.stringify(file))
-  host = await restart(context, host)
+  host = await host.restart()
   assert.deepEqual(facts(host).slice(1, 2), [
     ['RepositoryAdded', 'file', { name: 'mine', url: host.repository, publicKey }],
   ])
@@ -221,8 +214,7 @@ test('a pin made by hand in .host.json counts, as the file of a new host and as 
   // Another host takes the file over, and with it what was seen.
   const copy = await readHostFile(host)
   delete copy.journal
-  const imported = await startTestHost({ hostFile: copy })
-  context.after(() => imported.close())
+  const imported = await startHostFor(context, { hostFile: copy })
   assert.deepEqual(facts(imported)[0], [
     'RepositoryAdded',
     'file',
@@ -288,14 +280,14 @@ test('damage to a key or to the time in .host.json stops the start with its plac
   const file = await readHostFile(host)
   file.repositories[0].publicKey = null
   await writeFile(hostFileOf(host), JSON.stringify(file))
-  const unpinned = await restart(context, host)
+  const unpinned = await host.restart()
   const data = { name: 'mine', url: host.repository }
   assert.deepEqual(facts(unpinned).at(-1), ['RepositoryAdded', 'file', data])
   await unpinned.host.close()
   Object.assign(file, await readHostFile(host))
   file.repositories[0].publicKey = other.public.text
   await writeFile(hostFileOf(host), JSON.stringify(file))
-  const restarted = await restart(context, host)
+  const restarted = await host.restart()
   assert.deepEqual(facts(restarted).at(-1), [
     'RepositoryAdded',
     'file',
@@ -312,8 +304,7 @@ test('an update tells in the history which permissions it adds, and one that add
       manifest: permissions === undefined ? {} : { permissions },
     },
   ]
-  const host = await startTestHost({ plugins: hello('1.0.0', { hosts: ['a.example'] }) })
-  context.after(() => host.close())
+  const host = await startHostFor(context, { plugins: hello('1.0.0', { hosts: ['a.example'] }) })
   await install(host)
   for (const [version, permissions] of [
     ['2.0.0', { hosts: ['a.example', 'b.example'], mqtt: { publish: ['x/#'] } }],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
-import { startTestHost } from '../helpers/test-host.ts'
+import { startHostFor } from '../helpers/test-host.ts'
 
 test('a plugin with a name of a file that the file system refuses as not there is refused for that, and is no mistake of the host', async (context) => {
   // As Windows, and exFAT in some systems, do with these characters.
@@ -12,7 +12,7 @@ test('a plugin with a name of a file that the file system refuses as not there i
         ? Promise.reject(Object.assign(new Error('ENOENT: no such file or directory'), { code: 'ENOENT' }))
         : systemFileSystem.open(path, ...rest),
   }
-  const host = await startTestHost({
+  const host = await startHostFor(context, {
     files,
     plugins: [
       {
@@ -23,7 +23,6 @@ test('a plugin with a name of a file that the file system refuses as not there i
       },
     ],
   })
-  context.after(() => host.close())
   const { status, body } = await host.request('POST', '/api/plugins/install', {
     body: { fullId: '@fixtures/curious' },
   })

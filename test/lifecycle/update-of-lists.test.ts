@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
-import { startTestHost } from '../helpers/test-host.ts'
+import { startHostFor } from '../helpers/test-host.ts'
 
 /** What an update with other settings does to rows that are stored, before and after it is done. */
 
@@ -39,8 +39,7 @@ const third = list('3.0.0', [
 ])
 
 test('an update carries the lines of a text over, says so before, and a rollback finds them', async (context) => {
-  const host = await startTestHost({ plugins: [text] })
-  context.after(() => host.close())
+  const host = await startHostFor(context, { plugins: [text] })
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/bridge' } })
   const rules = 'a -> b\n# a comment\nc -> d retain\nwhat is this'
   await host.request('POST', `${path}/config`, { body: { config: { rules } } })
@@ -86,8 +85,7 @@ test('an update carries the lines of a text over, says so before, and a rollback
 })
 
 test('the check of an update says what happens to stored rows', async (context) => {
-  const host = await startTestHost({ plugins: [second] })
-  context.after(() => host.close())
+  const host = await startHostFor(context, { plugins: [second] })
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/bridge' } })
   const rules = [
     { from: 'a', to: 'b', qos: 2, retain: true },

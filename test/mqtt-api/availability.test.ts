@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { collect, connect } from '../bus/bus-fixture.ts'
-import { startTestHost } from '../helpers/test-host.ts'
+import { startHostFor } from '../helpers/test-host.ts'
 
 const home = {
   id: 'home',
@@ -23,8 +23,7 @@ const exposed = 'host/plugins/@fixtures/home/exposed'
 const lamp = `${exposed}/a%2Flamp`
 
 test('What a plugin exposes is online until its object says otherwise, and says nothing when it is gone', async (t) => {
-  const host = await startTestHost({ plugins: [home] })
-  t.after(() => host.close())
+  const host = await startHostFor(t, { plugins: [home] })
   const client = await connect(t, host.mqttUrl)
   const received = collect(client)
   await client.subscribeAsync([`${exposed}/#`, 'test/mark'], { qos: 1 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Collector, collect, connect, type Received } from '../bus/bus-fixture.ts'
-import { startTestHost } from '../helpers/test-host.ts'
+import { startHostFor } from '../helpers/test-host.ts'
 
 /** The MQTT face of a whole host: a real plugin, seen and driven by a client of the broker. */
 
@@ -9,8 +9,7 @@ const demo = '@fixtures/demo'
 const base = `host/plugins/${demo}`
 
 async function start(t: TestContext, transport: 'tcp' | 'websocket' = 'tcp') {
-  const host = await startTestHost()
-  t.after(() => host.close())
+  const host = await startHostFor(t)
   const address =
     transport === 'tcp' ? host.mqttUrl : `${host.url.replace('http', 'ws').replace(/\/$/, '')}/mqtt`
   const client = await connect(t, address)
@@ -195,8 +194,7 @@ test('an integer beyond 2^53 has all its digits on MQTT and over HTTP', async (t
       plugin:setTimeout(0, function() plugin:emit("clock:tick", { at = 2^60 }) end)
     end)
   `
-  const host = await startTestHost({ plugins: [{ id: 'clock', lua }] })
-  t.after(() => host.close())
+  const host = await startHostFor(t, { plugins: [{ id: 'clock', lua }] })
   const client = await connect(t, host.mqttUrl)
   const received = collect(client)
   await client.subscribeAsync(['host/plugins/@fixtures/clock/#'], { qos: 1 })

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startTestHost } from '../../helpers/test-host.ts'
+import { startHostFor } from '../../helpers/test-host.ts'
 
 /** As hosts of a fleet hand a request on: whoever was not answered has sent it again by way of another one. */
 
 test('a request that comes again, while it is carried out or later, is carried out once', async (context) => {
-  const host = await startTestHost()
-  context.after(() => host.close())
+  const host = await startHostFor(context)
   const { lifecycle } = host.host
   const id = '@fixtures/hello'
   await lifecycle.install({ fullId: id }, { by: 'http' })

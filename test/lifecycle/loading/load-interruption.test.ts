@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { collect, connect } from '../../bus/bus-fixture.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
-import { startTestHost, type TestHost } from '../../helpers/test-host.ts'
+import { announced, startHostFor, type TestHost } from '../../helpers/test-host.ts'
 
 /** Whoever switches a plugin off or removes it does not wait until it has loaded. */
 
@@ -30,15 +30,8 @@ async function facts(host: TestHost): Promise<Fact[]> {
 }
 
 /** Resolves when onInit is running. */
-function busy(host: TestHost): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = host.host.lifecycle.subscribe((announcement) => {
-      if (announcement.kind !== 'log' || announcement.line.value().message !== 'busy') return
-      stop()
-      resolve()
-    })
-  })
-}
+const busy = (host: TestHost) =>
+  announced(host, (one) => one.kind === 'log' && one.line.value().message === 'busy')
 
 const on = { body: { enabled: true } }
 const off = { body: { enabled: false } }
@@ -48,8 +41,7 @@ for (const isolation of ['dedicated', 'shared'] as const) {
     const settings = { isolation }
     // Nobody waits for its deadline.
     const limits = { loadDeadline: 600_000, luaLoad: 600_000 }
-    const host = await startTestHost({ plugins: [endless], settings, limits })
-    context.after(() => host.close())
+    const host = await startHostFor(context, { plugins: [endless], settings, limits })
     await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/endless' } })
     return host
   }
@@ -99,8 +91,7 @@ for (const isolation of ['dedicated', 'shared'] as const) {
 
 /** A host whose plugin is being loaded, and what whoever switched it on will be answered. */
 async function startLoading(context: TestContext) {
-  const host = await startTestHost({ plugins: [endless] })
-  context.after(() => host.close())
+  const host = await startHostFor(context, { plugins: [endless] })
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/endless' } })
   const atIt = busy(host)
   const waiting = host.request('POST', '/api/plugins/endless/toggle', on)

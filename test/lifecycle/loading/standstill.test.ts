@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/time/clock.ts'
 import type { LogEntry } from '../../../src/schema/plugin/plugin.ts'
-import { startTestHost } from '../../helpers/test-host.ts'
+import { startHostFor } from '../../helpers/test-host.ts'
 
 /** Says that it is at it, and uses up its time. */
 const endless = {
@@ -21,13 +21,12 @@ for (const isolation of ['dedicated', 'shared'] as const) {
   test(`a load that ran out of time while the host stood still is tried once more, and any other is not (${isolation})`, async (context) => {
     let stoodStill = 0
     const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + stoodStill }
-    const host = await startTestHost({
+    const host = await startHostFor(context, {
       clock,
       plugins: [endless],
       settings: { isolation },
       limits: { luaLoad: 700 },
     })
-    context.after(() => host.close())
     let standsStill = true
     const stop = host.host.lifecycle.subscribe((announcement) => {
       if (announcement.kind !== 'log' || announcement.line.value().message !== 'busy' || !standsStill) return

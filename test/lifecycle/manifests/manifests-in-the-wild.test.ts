@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startTestHost } from '../../helpers/test-host.ts'
+import { startHostFor } from '../../helpers/test-host.ts'
 
 const plugin = (id: string) =>
   `local plugin = Plugin:new("${id}")
@@ -46,14 +46,13 @@ const wild: { id: string; version?: string; manifest: Record<string, unknown>; t
 ]
 
 test('manifests that are meant well install and run, and what is left out is told in the log and the API', async (t) => {
-  const host = await startTestHost({
+  const host = await startHostFor(t, {
     plugins: [
       ...wild.map(({ told: _, ...one }) => ({ ...one, lua: plugin(one.id), files: { 'README.md': '# x' } })),
       { id: 'needing', lua: plugin('needing'), manifest: { dependencies: ['later'] } },
       { id: 'later', lua: plugin('later') },
     ],
   })
-  t.after(() => host.close())
   const install = (id: string) =>
     host.request('POST', '/api/plugins/install', { body: { fullId: `@fixtures/${id}` } })
   for (const { id, told } of wild) {
@@ -120,10 +119,9 @@ test('a manifest without id, name or usable version, with a path that leaves the
     'up-doc': [{ docs: ['../../x.md'] }, '/docs/0/file'],
     'no-key': [{ configSchema: [{ type: 'string' }] }, '/configSchema/0/key'],
   }
-  const host = await startTestHost({
+  const host = await startHostFor(t, {
     plugins: Object.entries(refused).map(([id, [manifest]]) => ({ id, lua: plugin(id), manifest })),
   })
-  t.after(() => host.close())
   for (const [id, [, place]] of Object.entries(refused)) {
     const { status, body } = await host.request('POST', '/api/plugins/install', {
       body: { fullId: `@fixtures/${id}` },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
-import { startTestHost, type TestHost, type TestHostOptions } from '../../helpers/test-host.ts'
+import { startHostFor, type TestHost, type TestHostOptions } from '../../helpers/test-host.ts'
 
 /** Shows what it was configured with. */
 const reader = (manifest: Record<string, unknown>, version = '1.0.0'): FixturePlugin => ({
@@ -26,9 +26,7 @@ async function start(
   manifest: Record<string, unknown>,
   options: TestHostOptions = {},
 ): Promise<TestHost> {
-  const host = await startTestHost({ environment, plugins: [reader(manifest)], ...options })
-  context.after(() => host.close())
-  return host
+  return await startHostFor(context, { environment, plugins: [reader(manifest)], ...options })
 }
 
 const post = (host: TestHost, path: string, body: object) =>

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { objectAddress, pluginsCalled } from '../../../src/lifecycle/running/plugin-names.ts'
 import { writeFixtureRepository } from '../../helpers/fixture-repository.ts'
-import { startTestHost } from '../../helpers/test-host.ts'
+import { startHostFor } from '../../helpers/test-host.ts'
 
 const lock = ['@home/lock', 'door.front'] as const
 
@@ -67,14 +67,13 @@ const asker = {
 }
 
 test('what a name means does not change when a plugin with a similar id is there, or one is switched off', async (t) => {
-  const host = await startTestHost({
+  const host = await startHostFor(t, {
     plugins: [
       objects('lock', 'plugin:upsertObject("door.front", { of = "lock" })'),
       objects('lock.door', 'plugin:upsertObject("front", { of = "lock.door" })'),
       asker,
     ],
   })
-  t.after(() => host.close())
   const send = async (method: string, path: string, body: unknown) => {
     const answer = await host.request(method, `/api/${path}`, { body })
     assert.ok(answer.status < 300, JSON.stringify(answer.body))

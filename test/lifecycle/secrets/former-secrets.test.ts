@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { hiddenValue as hidden } from '../../../src/lifecycle/secrets/secrets.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
-import { startTestHost, type TestHost } from '../../helpers/test-host.ts'
+import { startHostFor, type TestHost } from '../../helpers/test-host.ts'
 
 /** A secret that the next version does not declare any more is one still, wherever it can be read. */
 
@@ -54,8 +54,7 @@ test('a secret that an update does not declare any more stays hidden, encrypted 
   const directory = await temporaryDirectory(context)
   const secretKeyFile = join(directory, 'key')
   await writeFile(secretKeyFile, randomBytes(32).toString('hex'), { mode: 0o600 })
-  let host = await startTestHost({ plugins: [withSecrets], settings: { secretKeyFile } })
-  context.after(() => host.close())
+  let host = await startHostFor(context, { plugins: [withSecrets], settings: { secretKeyFile } })
   const { request } = host
   await request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/door' } })
   assert.equal((await request('POST', `${path}/config`, { body: { config } })).status, 200)
@@ -79,8 +78,7 @@ test('a secret that an update does not declare any more stays hidden, encrypted 
 })
 
 test('what was a secret before a plugin was removed is not shown when another version is installed', async (context) => {
-  const host = await startTestHost({ plugins: [withSecrets] })
-  context.after(() => host.close())
+  const host = await startHostFor(context, { plugins: [withSecrets] })
   const { request } = host
   await request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/door' } })
   await request('POST', `${path}/config`, { body: { config } })

@@ -8,7 +8,7 @@ import { systemFileSystem } from '../../../src/base/files/file-system.ts'
 import { createKeyRing } from '../../../src/base/keys/key-ring.ts'
 import { rewriteSecrets } from '../../../src/maintenance/rewrite-secrets.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
-import { startTestHost, type TestHost } from '../../helpers/test-host.ts'
+import { startHostFor, type TestHost } from '../../helpers/test-host.ts'
 
 const ringer = {
   id: 'ringer',
@@ -30,8 +30,11 @@ test('the secret of hook addresses is not readable on disk with a key, and is th
   const key = randomBytes(32)
   const secretKeyFile = join(await temporaryDirectory(context), 'key')
   await writeFile(secretKeyFile, key.toString('hex'), { mode: 0o600 })
-  const first = await startTestHost({ plugins: [ringer], settings: { secretKeyFile }, segmentBytes: 1 })
-  context.after(() => first.close())
+  const first = await startHostFor(context, {
+    plugins: [ringer],
+    settings: { secretKeyFile },
+    segmentBytes: 1,
+  })
   await first.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/ringer' } })
   await first.request('POST', '/api/plugins/ringer/toggle')
   const made = await secretOf(first)
@@ -54,8 +57,7 @@ test('the secret of hook addresses is not readable on disk with a key, and is th
 })
 
 test('a plugin that is installed again has other addresses, an update keeps them', async (context) => {
-  const host = await startTestHost({ plugins: [ringer] })
-  context.after(() => host.close())
+  const host = await startHostFor(context, { plugins: [ringer] })
   const post = (path: string, body: object = {}) => host.request('POST', `/api/plugins/${path}`, { body })
   await post('install', { fullId: '@fixtures/ringer' })
   await post('ringer/toggle')

@@ -3,7 +3,7 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
-import { startTestHost, type TestHost, type TestHostOptions } from '../../helpers/test-host.ts'
+import { command, startHostFor, type TestHost, type TestHostOptions } from '../../helpers/test-host.ts'
 
 /** Files that are not where the journal says they are: entries written by hand, folders deleted by hand. */
 
@@ -18,9 +18,7 @@ return plugin
 })
 
 async function start(context: TestContext, options: TestHostOptions = {}): Promise<TestHost> {
-  const host = await startTestHost({ plugins: [probe('1.0.0')], ...options })
-  context.after(() => host.close())
-  return host
+  return await startHostFor(context, { plugins: [probe('1.0.0')], ...options })
 }
 
 async function view(host: TestHost) {
@@ -48,11 +46,6 @@ async function restored(
 const files = ['init.lua', 'plugin.json']
 const removeFolder = (host: TestHost): Promise<void> =>
   rm(join(host.directory, 'plugins', 'fixtures--probe'), { recursive: true })
-
-async function command(host: TestHost, path: string, body: unknown = {}): Promise<void> {
-  const answer = await host.request('POST', `/api/plugins/${path}`, { body })
-  assert.ok(answer.status < 300, `${path}: ${answer.status} ${JSON.stringify(answer.body)}`)
-}
 
 test('of an entry written by hand, version, repository and hashes of what was fetched are facts', async (context) => {
   const host = await start(context)
@@ -146,7 +139,6 @@ test('missing files come from a version that is kept before anybody is asked', a
   await writeFile(path, JSON.stringify(file))
   await rm(host.repository, { recursive: true })
   const again = await host.restart()
-  context.after(() => again.close())
   assert.deepEqual(await restored(again), [['1.0.0', 'kept', files]])
   assert.equal((await view(again)).state, 'running')
 })

@@ -3,7 +3,7 @@ import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { failingFileSystem } from '../../helpers/failing-file-system.ts'
-import { startTestHost } from '../../helpers/test-host.ts'
+import { startHostFor } from '../../helpers/test-host.ts'
 
 const lua = `
 local plugin = Plugin:new("counter")
@@ -14,8 +14,7 @@ end)
 `
 
 test('what somebody has put back since an uninstallation removed it is there after a start, and is installed', async (context) => {
-  let host = await startTestHost({ plugins: [{ id: 'counter', lua }] })
-  context.after(() => host.close())
+  let host = await startHostFor(context, { plugins: [{ id: 'counter', lua }] })
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/counter' } })
   await host.request('POST', '/api/plugins/counter/toggle', { body: {} })
   await host.request('POST', '/api/plugins/counter/toggle', { body: {} })
@@ -46,8 +45,7 @@ test('what somebody has put back since an uninstallation removed it is there aft
 test('what an uninstallation could not remove any more goes at the next start, and the note of it with that', async (context) => {
   let broken = true
   const files = failingFileSystem((operation, path) => broken && operation === 'rm' && path.includes('.kv'))
-  let host = await startTestHost({ plugins: [{ id: 'counter', lua }], files })
-  context.after(() => host.close())
+  let host = await startHostFor(context, { plugins: [{ id: 'counter', lua }], files })
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/counter' } })
   await host.request('POST', '/api/plugins/counter/toggle', { body: {} })
   const removed = await host.request('DELETE', '/api/plugins/counter?purge=kv,files')

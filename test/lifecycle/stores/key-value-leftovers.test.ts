@@ -2,11 +2,10 @@ import assert from 'node:assert/strict'
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { startTestHost } from '../../helpers/test-host.ts'
+import { startHostFor } from '../../helpers/test-host.ts'
 
 test('what a write that was killed left of a store goes with the store, and at the next start', async (context) => {
-  let host = await startTestHost()
-  context.after(() => host.close())
+  let host = await startHostFor(context)
   const folder = join(host.directory, '.kv')
   const leaveBehind = async (name: string): Promise<void> => {
     await mkdir(folder, { recursive: true })

@@ -11,7 +11,7 @@ import { pluginRetainedLimits } from '../../../src/schema/plugin/retained-accoun
 import { collect, connect } from '../../bus/bus-fixture.ts'
 import { createMosquitto, mosquittoMissing } from '../../bus/mosquitto.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
-import { startTestHost, type TestHost } from '../../helpers/test-host.ts'
+import { startHostFor, type TestHost } from '../../helpers/test-host.ts'
 
 /** What a plugin retained stays when it is unloaded, and goes when it is uninstalled. */
 
@@ -173,8 +173,7 @@ async function startWithPlugins(
   context: TestContext,
   settings: { mqttUrl?: string } = {},
 ): Promise<TestHost> {
-  const host = await startTestHost({ settings, plugins })
-  context.after(() => host.close())
+  const host = await startHostFor(context, { settings, plugins })
   for (const { id } of plugins) {
     const { status } = await host.request('POST', '/api/plugins/install', {
       body: { fullId: `@fixtures/${id}` },
@@ -212,7 +211,6 @@ test(
     const host = await startWithPlugins(context, { mqttUrl: mosquitto.url })
     await toggle(host, 'keeper', false)
     const again = await host.restart()
-    context.after(() => again.close())
     assert.deepEqual(await retainedAt(context, mosquitto.url), all)
     await toggle(again, 'other', true)
     assert.equal((await again.request('DELETE', '/api/plugins/keeper')).status, 200)
@@ -242,11 +240,9 @@ test('embedded broker: what a plugin retained is there after a restart, and goes
   await host.host.close()
   await rm(join(host.directory, '.retained'), { recursive: true })
   const again = await host.restart()
-  context.after(() => again.close())
   assert.deepEqual(await retainedAt(context, again.mqttUrl), all)
   assert.equal((await again.request('DELETE', '/api/plugins/keeper')).status, 200)
   assert.deepEqual(await retainedAt(context, again.mqttUrl), {})
   const last = await again.restart()
-  context.after(() => last.close())
   assert.deepEqual(await retainedAt(context, last.mqttUrl), {})
 })

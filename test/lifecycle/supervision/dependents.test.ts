@@ -7,7 +7,7 @@ import { failingFileSystem } from '../../helpers/failing-file-system.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
 import { generousTime } from '../../helpers/generous-time.ts'
 import { holdReconciler } from '../../helpers/held-reconciler.ts'
-import { openTestHost, startTestHost, type TestHost } from '../../helpers/test-host.ts'
+import { openTestHost, startHostFor, type TestHost } from '../../helpers/test-host.ts'
 import { until } from '../../helpers/until.ts'
 
 /** Plugins that could not be loaded without another one, once that is there. */
@@ -22,9 +22,7 @@ const plugin = (id: string, dependencies: unknown[] = [], version = '1.0.0'): Fi
 const onBase = plugin('above', ['@fixtures/base@^1.0.0'])
 
 async function start(context: TestContext, plugins: FixturePlugin[]): Promise<TestHost> {
-  const host = await startTestHost({ plugins, limits: generousTime })
-  context.after(() => host.close())
-  return host
+  return await startHostFor(context, { plugins, limits: generousTime })
 }
 
 async function command(host: TestHost, method: string, path: string, body?: object) {
@@ -187,11 +185,10 @@ test('a load that cannot be written down when the dependency comes is made up fo
       isFull && ['write', 'datasync'].includes(operation) && path.endsWith('.host.journal'),
   )
   const { clock, logger, goOn, says } = holdReconciler()
-  const host = await startTestHost({
+  const host = await startHostFor(context, {
     ...{ files, clock, logger, limits: generousTime },
     plugins: [plugin('base'), onBase],
   })
-  context.after(() => host.close())
   await run(host, 'base', 'above')
   await command(host, 'DELETE', 'base')
   await fail(host, 'above')

@@ -11,7 +11,14 @@ import { openJournal } from '../../../src/journal/journal.ts'
 import type { RestartPolicy } from '../../../src/lifecycle/loading/restart-policy.ts'
 import type { HostFact } from '../../../src/schema/journal/journal-event.ts'
 import { generousTime } from '../../helpers/generous-time.ts'
-import { startTestHost, type TestHost, type TestHostOptions, testSettings } from '../../helpers/test-host.ts'
+import {
+  command,
+  nextFact,
+  startHostFor,
+  type TestHost,
+  type TestHostOptions,
+  testSettings,
+} from '../../helpers/test-host.ts'
 
 const programDirectory = join(import.meta.dirname, '..', '..', '..')
 
@@ -31,32 +38,17 @@ const bomb =
 
 async function start(context: TestContext, options: TestHostOptions): Promise<TestHost> {
   // In a worker of its own a plugin that takes all memory crashes; in a shared one it is moved first.
-  const host = await startTestHost({ limits: generousTime, settings: { isolation: 'dedicated' }, ...options })
-  context.after(() => host.close())
-  return host
-}
-
-async function command(host: TestHost, path: string, body?: object) {
-  const { status, body: answer } = await host.request('POST', `/api/plugins/${path}`, { body })
-  assert.equal(status, path === 'install' ? 201 : 200, JSON.stringify(answer))
-  return answer
+  return await startHostFor(context, {
+    limits: generousTime,
+    settings: { isolation: 'dedicated' },
+    ...options,
+  })
 }
 
 async function running(host: TestHost, id: string, config = {}): Promise<void> {
   await command(host, 'install', { fullId: `@fixtures/${id}` })
   await command(host, `${id}/config`, { config })
   await command(host, `${id}/toggle`, { enabled: true })
-}
-
-/** Resolves with the next fact of this type. */
-function fact(host: TestHost, wanted: string): Promise<any> {
-  return new Promise((resolve) => {
-    const stop = host.host.lifecycle.subscribe((announcement) => {
-      if (announcement.kind !== 'lifecycle' || announcement.event.type !== wanted) return
-      stop()
-      resolve(announcement.event)
-    })
-  })
 }
 
 function crash(host: TestHost, id: string): void {
@@ -75,17 +67,16 @@ test('a plugin that keeps crashing is restarted until its budget is spent, over 
     restartPolicy: hasty,
   })
   await running(host, 'x', { apiKey: 'hunter2-canary' })
-  const back = fact(host, 'PluginLoaded')
-  const first = fact(host, 'PluginCrashed')
+  const back = nextFact(host, 'PluginLoaded')
+  const first = nextFact(host, 'PluginCrashed')
   crash(host, 'x')
   assert.deepEqual([(await first).data.crashes, (await first).data.restart], [1, { attempt: 1, delay: 1 }])
   await back
   const again = await host.restart()
-  context.after(() => again.close())
   assert.equal((await plugin(again, 'x')).crashes, 1)
   for (const crashes of [2, 3]) {
-    const loaded = crashes === 2 ? fact(again, 'PluginLoaded') : undefined
-    const crashed = fact(again, 'PluginCrashed')
+    const loaded = crashes === 2 ? nextFact(again, 'PluginLoaded') : undefined
+    const crashed = nextFact(again, 'PluginCrashed')
     crash(again, 'x')
     assert.equal((await crashed).data.crashes, crashes)
     await loaded
@@ -109,7 +100,7 @@ test('a run that is long enough makes the crash budget whole again', async (cont
     restartPolicy: { ...hasty, stableAfter: 5 },
   })
   await running(host, 'x')
-  const stable = fact(host, 'PluginStabilized')
+  const stable = nextFact(host, 'PluginStabilized')
   crash(host, 'x')
   await stable
   assert.equal((await plugin(host, 'x')).crashes, 0)
@@ -122,12 +113,11 @@ test('an update that crashes in its trial goes back to the version and the confi
   assert.equal((await command(host, 'x/update', {})).trial.from, '1.0.0')
   await command(host, 'x/config', { config: { a: 2 } })
   const again = await host.restart()
-  context.after(() => again.close())
   assert.deepEqual(
     [(await plugin(again, 'x')).version, (await plugin(again, 'x')).trial.from],
     ['2.0.0', '1.0.0'],
   )
-  const back = fact(again, 'PluginLoaded')
+  const back = nextFact(again, 'PluginLoaded')
   crash(again, 'x')
   await back
   const { version, state, config, trial } = await plugin(again, 'x')
@@ -263,13 +253,11 @@ test('three starts that did not reach ready make the next one safe, and the one 
   await journal.append([begun, begun, begun], 'startup')
   await journal.close()
   const safe = await host.restart()
-  context.after(() => safe.close())
   const { body } = await safe.request('GET', '/api/system')
   assert.equal(body.host.safeMode.cause, 'unfinishedStarts')
   assert.match(body.host.safeMode.reason, /3 starts/)
   assert.equal((await plugin(safe, 'x')).state, 'unloaded')
   const ordinary = await safe.restart()
-  context.after(() => ordinary.close())
   assert.equal((await plugin(ordinary, 'x')).state, 'running')
 })
 
@@ -325,7 +313,6 @@ test('a key-value store that cannot be read keeps its plugin from loading, with 
   // In place of a file of another user, which root could read.
   await mkdir(join(host.directory, '.kv', 'fixtures--x.json'), { recursive: true })
   const again = await host.restart()
-  context.after(() => again.close())
   const { state, error } = await plugin(again, 'x')
   assert.equal(state, 'failed')
   assert.match(error.message, /fixtures--x\.json cannot be read \(EISDIR\): correct/)

@@ -4,7 +4,7 @@ import { type FileOperation, failingFileSystem } from '../../helpers/failing-fil
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
 import { generousTime } from '../../helpers/generous-time.ts'
 import { holdReconciler } from '../../helpers/held-reconciler.ts'
-import { startTestHost } from '../../helpers/test-host.ts'
+import { startHostFor } from '../../helpers/test-host.ts'
 
 /** The end of an update's trial while the disk is full: the version before returns when there is room, without a command. */
 
@@ -27,11 +27,10 @@ async function start(context: TestContext) {
   }
   const files = failingFileSystem((operation, path) => disk.refuses?.(operation, path) ?? false)
   const { clock, logger, goOn, says } = holdReconciler()
-  const host = await startTestHost({
+  const host = await startHostFor(context, {
     ...{ files, clock, logger, limits: generousTime, settings: { isolation: 'dedicated' } },
     plugins: [version(1, '')],
   })
-  context.after(() => host.close())
   const post = (path: string, body: object) => host.request('POST', `/api/plugins/${path}`, { body })
   await post('install', { fullId: '@fixtures/x' })
   await post('x/config', { config: { a: 1 } })

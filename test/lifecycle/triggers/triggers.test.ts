@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
-import { startTestHost, type TestHost } from '../../helpers/test-host.ts'
+import { startHostFor, type TestHost } from '../../helpers/test-host.ts'
 import { until } from '../../helpers/until.ts'
 
 /** Shows what it is told through its control. */
@@ -43,7 +43,7 @@ async function heard(host: TestHost, id: string, last: string): Promise<string[]
 test('values, events and times of the whole host reach whoever waits for them, and end with it', async (t) => {
   let shift = 0
   const clock: Clock = { ...systemClock, now: () => systemClock.now() + shift }
-  const host = await startTestHost({
+  const host = await startHostFor(t, {
     clock,
     plugins: [
       { id: 'meter', lua: meter },
@@ -76,7 +76,6 @@ test('values, events and times of the whole host reach whoever waits for them, a
       },
     ],
   })
-  t.after(() => host.close())
   for (const id of ['meter', 'watcher', 'stranger']) {
     await host.request('POST', '/api/plugins/install', { body: { fullId: `@fixtures/${id}` } })
     // The next full minute is not far away.
