@@ -1,4 +1,5 @@
-import { type Clock, type ScheduledCall, withDeadline } from '../time/clock.ts'
+import { type Clock, withDeadline } from '../time/clock.ts'
+import { every } from '../time/every.ts'
 import type { FileSystem } from '../files/file-system.ts'
 import type { Logger } from '../log/log.ts'
 import { messageOf } from '../problem.ts'
@@ -52,7 +53,6 @@ export async function openTlsFiles(settings: TlsFilesSettings): Promise<TlsFiles
   let status: TlsStatus = { ...validityOf(identity), loadedAt: clock.now(), fault: null }
   let reading: Promise<TlsIdentity> | undefined
   let warnedAt = Number.NEGATIVE_INFINITY
-  let next: ScheduledCall | undefined
   let isClosed = false
   const takers = new Set<(identity: TlsIdentity) => void>()
 
@@ -109,15 +109,8 @@ export async function openTlsFiles(settings: TlsFilesSettings): Promise<TlsFiles
     }
   }
 
-  function schedule(): void {
-    next = clock.schedule(tlsReadInterval, () => {
-      void look()
-      schedule()
-    })
-  }
-
   warnOfEnd()
-  schedule()
+  const looking = every(clock, tlsReadInterval, () => void look())
   return {
     get identity() {
       return identity
@@ -132,7 +125,7 @@ export async function openTlsFiles(settings: TlsFilesSettings): Promise<TlsFiles
     look,
     close() {
       isClosed = true
-      next?.cancel()
+      looking.cancel()
       takers.clear()
     },
   }

@@ -1,4 +1,5 @@
-import type { Clock, ScheduledCall } from './clock.ts'
+import type { Clock } from './clock.ts'
+import { every } from './every.ts'
 
 /**
  * Whether this process stood still meanwhile: as the container is paused or the virtual machine copied that it runs in, or by a
@@ -18,7 +19,6 @@ const busy = 5_000
 export function watchForStandstill(clock: Pick<Clock, 'monotonic' | 'schedule'>): Standstill {
   let looked = clock.monotonic()
   let total = 0
-  let next: ScheduledCall
 
   function look(): void {
     const now = clock.monotonic()
@@ -27,19 +27,12 @@ export function watchForStandstill(clock: Pick<Clock, 'monotonic' | 'schedule'>)
     looked = now
   }
 
-  function arm(): void {
-    next = clock.schedule(lookEvery, () => {
-      look()
-      arm()
-    })
-  }
-
-  arm()
+  const looking = every(clock, lookEvery, look)
   return {
     stoodStill() {
       look()
       return total
     },
-    end: () => next.cancel(),
+    end: () => looking.cancel(),
   }
 }

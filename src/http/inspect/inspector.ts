@@ -3,10 +3,11 @@ import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
 import type { AnyStateMachine } from 'xstate'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import { every } from '../../base/time/every.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { Problem } from '../../base/problem.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
-import type { PluginStateAt } from '../../lifecycle/lifecycle.ts'
+import type { PluginStateAt } from '../../schema/api/api.ts'
 import type { JournalEventView } from '../../schema/journal/journal-event.ts'
 import { type Backlog, createBacklog } from '../streams/backlog.ts'
 import {
@@ -145,7 +146,7 @@ export function createInspector(settings: InspectorSettings): Inspector {
       heartbeat = undefined
       known.clear()
     })
-    heartbeat ??= clock.schedule(heartbeatInterval, beat)
+    heartbeat ??= every(clock, heartbeatInterval, beat)
     tell(introduction(), [client])
   }
 
@@ -159,7 +160,6 @@ export function createInspector(settings: InspectorSettings): Inspector {
       client.alive = false
       client.socket.ping()
     }
-    heartbeat = clock.schedule(heartbeatInterval, beat)
   }
 
   async function close(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'koa'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import { every } from '../../base/time/every.ts'
 import { jsonText } from '../../base/text/json.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
@@ -106,14 +107,11 @@ export function createEventStream(settings: {
   }
 
   function beat(): void {
-    heartbeat = clock.schedule(heartbeatInterval, () => {
-      for (const client of clients) {
-        // Who is back without a login is told so.
-        if (hasEnded(client.request)) client.response.end()
-        else write(client, client.beats ? beatText : ': still here\n\n')
-      }
-      beat()
-    })
+    for (const client of clients) {
+      // Who is back without a login is told so.
+      if (hasEnded(client.request)) client.response.end()
+      else write(client, client.beats ? beatText : ': still here\n\n')
+    }
   }
 
   function remove(client: Client): void {
@@ -154,7 +152,7 @@ export function createEventStream(settings: {
       response.on('close', () => remove(client))
       response.on('error', () => undefined)
       response.socket?.setNoDelay(true)
-      if (heartbeat === undefined) beat()
+      heartbeat ??= every(clock, heartbeatInterval, beat)
       // By its number alone a client that breaks off before the first event can say, when it is back, what it has missed.
       const place = client.lastSeq === after ? '' : `id: ${client.lastSeq}\n`
       write(client, `retry: ${retryDelay}\n${place}\n`)
