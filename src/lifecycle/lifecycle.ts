@@ -1,15 +1,21 @@
 import type { Json } from '../base/text/json.ts'
 import type { SerializedJson } from '../base/text/serialized-json.ts'
-import type { ProblemDetail } from '../base/problem.ts'
-import type { RepositoryStatus } from '../repository/repository.ts'
 import type { ChangeCheck } from '../schema/plugin/change-check.ts'
 import type { ConnectionTraffic, ConnectionView } from '../schema/outside/connection.ts'
 import type { ExposedState, Exposure } from '../schema/plugin/exposure.ts'
 import type { HookAuth, HookOutcome, HookRequest, HookView } from '../schema/outside/hook.ts'
 import type { JournalEventView, Origin } from '../schema/journal/journal-event.ts'
-import type { Config, LogEntry, Plugin, PluginError, PluginState } from '../schema/plugin/plugin.ts'
+import type { Config, LogEntry, Plugin, PluginState } from '../schema/plugin/plugin.ts'
 import type { SuggestionKind } from '../schema/manifest/field-definition.ts'
 import type { Suggestion } from '../schema/manifest/suggestion.ts'
+import type {
+  CatalogEntry,
+  ConfigCheck,
+  PluginStateAt,
+  PluginVersions,
+  Point,
+  Repository,
+} from '../schema/api/api.ts'
 import type { SafeMode } from '../schema/api/system.ts'
 import type { PluginLimits } from '../schema/plugin/plugin-limits.ts'
 import type { RefusalCount } from './permissions/refusals.ts'
@@ -34,77 +40,11 @@ export interface InstallRequest {
 
 export type PurgeTarget = 'kv' | 'files'
 
-export interface ConfigCheck {
-  valid: boolean
-  errors: ProblemDetail[]
-  /** What the plugin would get, secrets hidden. */
-  effective: Config
-}
-
-export interface CatalogEntry {
-  fullId: string
-  name: string
-  version: string
-  description: string | null
-  author: string | null
-  tags: string[]
-  repository: string
-  /** Another repository that the namespace belongs to. */
-  namespaceHeldBy: string | null
-  installedVersion: string | null
-  updateAvailable: boolean
-  /** Whether this host's version is high enough. */
-  compatible: boolean
-}
-
-export interface RepositoryView extends RepositoryStatus {
-  /** Another repository that its namespace belongs to. */
-  namespaceHeldBy: string | null
-}
-
 /** What a plugin exposes, as callers see it; an event has no state. */
 export interface ExposureView {
   readonly id: string
   readonly exposure: Exposure
   readonly state: ExposedState
-}
-
-/** A sensor or control as callers see it. */
-export interface PointView {
-  id: string
-  value: Json
-  type?: string
-  description?: string
-  unit?: string
-  range?: string
-}
-
-export interface PluginStateAt {
-  id: string
-  state: PluginState
-  enabled: boolean
-  version: string | null
-  revision: number
-  error: PluginError | null
-}
-
-export interface PluginVersions {
-  versions: PluginVersion[]
-  trial: Plugin['trial']
-}
-
-export interface PluginVersion {
-  version: string
-  indexVersion: string | null
-  repository: string | null
-  /** The one that is installed. */
-  current: boolean
-  /** Since when it is installed, or when it was replaced; ISO 8601. */
-  at: string
-  /** Whether its files are there. */
-  available: boolean
-  /** What it was configured with when it was replaced; secrets hidden. */
-  config: Config
 }
 
 export interface PluginDocument {
@@ -195,8 +135,8 @@ export interface Lifecycle {
   document(id: string, file: string): Promise<PluginDocument>
   logs(id: string, filter: { limit?: number; level?: LogEntry['level'] }): LogEntry[]
   objects(id: string): Record<string, Json>
-  sensors(id: string): PointView[]
-  controls(id: string): PointView[]
+  sensors(id: string): Point[]
+  controls(id: string): Point[]
   /** What a text that is set is read as, by the manifest or how the control is exposed; undefined: nobody says. */
   controlType(id: string, control: string): string | undefined
   setControl(id: string, control: string, value: Json): Promise<{ id: string; value: Json }>
@@ -222,12 +162,12 @@ export interface Lifecycle {
   machineState(id: string): { machine: string; state: PluginState; nextEvents: string[] }
 
   catalog(filter: { text?: string; repository?: string }): Promise<CatalogEntry[]>
-  repositories(): Promise<RepositoryView[]>
+  repositories(): Promise<Repository[]>
   /** `publicKey`: pins it to this key of minisign; without it, one that is pinned stays so. */
   addRepository(
     repository: { name: string; url: string; publicKey?: string | null },
     context: CommandContext,
-  ): Promise<RepositoryView>
+  ): Promise<Repository>
   removeRepository(name: string, context: CommandContext): Promise<void>
 
   /** How often plugins were refused what their manifests do not list, since the start. */

@@ -4,6 +4,7 @@ import { messageOf, Problem, type ProblemDocument, problemDocument } from '../ba
 import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
 import { createTopics } from '../schema/names/topics.ts'
 import { parseJsonText, requireNoneTwice } from '../schema/parsing/json-text.ts'
+import { installRequest } from '../schema/api/api.ts'
 import {
   isMqttVerb,
   type MqttRequest,
@@ -72,7 +73,7 @@ export function readRequest(payload: Uint8Array): ReadRequest {
   return { members: parsed.value, repeated: parsed.repeated }
 }
 
-function installation({ plugin, fullId, id, repository, version }: MqttRequest<'install'>) {
+function installation({ plugin, fullId, ...more }: MqttRequest<'install'>) {
   const wanted = fullId ?? plugin ?? undefined
   if (wanted === undefined) {
     const errors = [{ path: '/plugin', message: 'is required' }]
@@ -84,12 +85,7 @@ function installation({ plugin, fullId, id, repository, version }: MqttRequest<'
     const errors = [{ path: '/plugin', message: `must be ${wanted}, to match fullId` }]
     throw new Problem('body_invalid', 'plugin and fullId name different plugins.', { errors })
   }
-  return {
-    fullId: wanted,
-    ...(typeof id === 'string' ? { id } : {}),
-    ...(typeof repository === 'string' ? { repository } : {}),
-    ...(typeof version === 'string' ? { version } : {}),
-  }
+  return installRequest({ fullId: wanted, ...more })
 }
 
 /** Carries out a request; answers what the same command answers over HTTP. */

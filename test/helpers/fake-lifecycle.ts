@@ -1,7 +1,8 @@
 import type { Json } from '../../src/base/text/json.ts'
 import { Problem } from '../../src/base/problem.ts'
 import type { ExposureView } from '../../src/lifecycle/lifecycle.ts'
-import type { Announcement, Lifecycle, PointView } from '../../src/lifecycle/lifecycle.ts'
+import type { Announcement, Lifecycle } from '../../src/lifecycle/lifecycle.ts'
+import type { Point } from '../../src/schema/api/api.ts'
 import { noResources, type Plugin } from '../../src/schema/plugin/plugin.ts'
 import { defaultPluginLimits, shownLimits } from '../../src/schema/plugin/plugin-limits.ts'
 
@@ -50,8 +51,8 @@ export function pluginNamed(id: string, rest: Partial<Plugin> = {}): Plugin {
 export interface FakePlugin {
   plugin: Plugin
   objects?: Record<string, Json>
-  sensors?: PointView[]
-  controls?: PointView[]
+  sensors?: Point[]
+  controls?: Point[]
   exposures?: ExposureView[]
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import mqtt from 'mqtt'
 import type { Json } from '../../src/base/text/json.ts'
-import type { PointView } from '../../src/lifecycle/lifecycle.ts'
+import type { Point } from '../../src/schema/api/api.ts'
 import type { LogEntry, Plugin } from '../../src/schema/plugin/plugin.ts'
 import type { FindersSettings } from '../../src/outside/outside.ts'
 import type { Settings } from '../../src/settings/settings.ts'
@@ -90,7 +90,7 @@ export async function startStarterPlugin(
     },
     async sensors() {
       const { sensors } = (await expectAnswer(host, 200, 'GET', `${path}/sensors`)) as {
-        sensors: PointView[]
+        sensors: Point[]
       }
       return Object.fromEntries(sensors.map(({ id, value }) => [id, value]))
     },

@@ -1,7 +1,7 @@
 import type { AnyStateMachine } from 'xstate'
 import { isJsonObject, type Json } from '../../base/text/json.ts'
 import { isSecretName } from '../../base/log/secret-names.ts'
-import type { PluginStateAt } from '../../lifecycle/lifecycle.ts'
+import type { PluginStateAt } from '../../schema/api/api.ts'
 import type { JournalEventView } from '../../schema/journal/journal-event.ts'
 import { machineToJson } from '../answers/machine-formats.ts'
 

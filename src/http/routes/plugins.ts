@@ -3,6 +3,7 @@ import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import {
   ChangeCheckAnswer,
   InstallBody,
+  installRequest,
   PluginAnswer,
   PluginsAnswer,
   PluginsQuery,
@@ -47,7 +48,7 @@ export function pluginRoutes(lifecycle: LifecycleFacade): Route[] {
         const { fullId } = request.body
         requireSameId(request.body)
         const by = await commandContext(lifecycle, fullId, request)
-        return installed(await lifecycle.install(withoutNulls(request.body), by))
+        return installed(await lifecycle.install(installRequest(request.body), by))
       },
       async recall(plugin) {
         const found = (await lifecycle.list()).find(({ id }) => id === plugin)
@@ -63,7 +64,7 @@ export function pluginRoutes(lifecycle: LifecycleFacade): Route[] {
       problems: ['already_installed', 'invalid_transition', ...fetchProblems],
       async handle({ body }) {
         requireSameId(body)
-        return { body: await lifecycle.checkInstall(withoutNulls(body)) }
+        return { body: await lifecycle.checkInstall(installRequest(body)) }
       },
     }),
     defineRoute({
@@ -120,16 +121,6 @@ function requireSameId({ fullId, id }: InstallBody): void {
   throw new Problem('body_invalid', 'id and fullId name different plugins.', {
     errors: [{ path: '/id', message: `must be ${shortId} to match fullId` }],
   })
-}
-
-/** Null says the same as leaving the member out. */
-function withoutNulls({ fullId, id, repository, version }: InstallBody) {
-  return {
-    fullId,
-    ...(typeof id === 'string' ? { id } : {}),
-    ...(typeof repository === 'string' ? { repository } : {}),
-    ...(typeof version === 'string' ? { version } : {}),
-  }
 }
 
 function matches(plugin: Plugin, { state, tag, q }: PluginsQuery): boolean {

@@ -2,13 +2,14 @@ import { quoted } from '../../base/text/cut-text.ts'
 import type { Json } from '../../base/text/json.ts'
 import { Problem } from '../../base/problem.ts'
 import { requireInstalled } from '../../journal/fold/decide.ts'
+import type { Point } from '../../schema/api/api.ts'
 import { controlValueFor } from '../../schema/plugin/control-value.ts'
 import type { Exposure } from '../../schema/plugin/exposure.ts'
 import type { CommandRunner } from './command-runner.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { checkExposedControl, checkExposedValue, refuse } from './exposed-value.ts'
 import type { ExposureRegistry } from '../running/exposure-registry.ts'
-import type { Lifecycle, PointView } from '../lifecycle.ts'
+import type { Lifecycle } from '../lifecycle.ts'
 import type { ObjectRegistry, PointKind } from '../running/object-registry.ts'
 import type { PluginQueries } from '../queries/plugin-queries.ts'
 
@@ -29,7 +30,7 @@ export function createPluginPoints(
     Pick<CommandRunner, 'requireRunning'> & { registry: ObjectRegistry; exposures: ExposureRegistry },
 ): PluginPoints {
   const { manifests, effects } = context
-  function points(id: string, kind: PointKind): PointView[] {
+  function points(id: string, kind: PointKind): Point[] {
     get(id)
     const exports = manifests.get(id)?.exports
     const declared = new Map(
@@ -39,7 +40,7 @@ export function createPluginPoints(
     // Of several for one control the first counts.
     const shown = new Map(exposed.toReversed().map(({ exposure }) => [exposure.control, exposure.type]))
     return [...registry.values(id, kind)].map(([point, value]) => {
-      const { description, unit, range, ...more }: Partial<PointView> = declared.get(point) ?? {}
+      const { description, unit, range, ...more }: Partial<Point> = declared.get(point) ?? {}
       const type = more.type ?? shown.get(point)
       return {
         id: point,

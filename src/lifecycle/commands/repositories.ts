@@ -4,11 +4,12 @@ import { messageOf, Problem } from '../../base/problem.ts'
 import { remembering } from '../../base/remembering.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import { hostSupports, isNewer } from '../../repository/versions.ts'
+import type { Repository } from '../../schema/api/api.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import { withoutCredentials } from '../secrets/secrets.ts'
 import type { CommandRunner } from './command-runner.ts'
 import { configuredRepositories, type LifecycleContext } from '../context.ts'
-import type { Lifecycle, RepositoryView } from '../lifecycle.ts'
+import type { Lifecycle } from '../lifecycle.ts'
 import { installedVersion } from '../sources/install-source.ts'
 
 /** The repositories that this host knows, and what they offer. */
@@ -22,7 +23,7 @@ export function createRepositories(
   // Not the plugins': the end of the host waits for those, and need not wait for an address that does not answer.
   const mutex = createKeyedMutex()
 
-  async function statuses(wanted: (name: string) => boolean): Promise<RepositoryView[]> {
+  async function statuses(wanted: (name: string) => boolean): Promise<Repository[]> {
     const chosen = configuredRepositories(context).filter(({ name }) => wanted(name))
     const found = await repositories.statuses(chosen)
     const seen = new Map(found.map(({ name, namespace }) => [name, namespace]))
@@ -35,7 +36,7 @@ export function createRepositories(
     }))
   }
 
-  async function statusOf(name: string): Promise<RepositoryView> {
+  async function statusOf(name: string): Promise<Repository> {
     const [status] = await statuses((other) => other === name)
     if (status === undefined) throw new Problem('repository_unknown', `There is no repository named ${name}.`)
     return status

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject } from '../../base/text/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
+import type { ChangeCheck } from '../../schema/plugin/change-check.ts'
 import { allFields, type Field } from '../../schema/manifest/field.ts'
 import { escapePointer } from '../../schema/parsing/parser.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
@@ -8,11 +9,7 @@ import { rowsOfText } from '../manifests/rows-of-text.ts'
 
 /** What other fields do to what is stored in lists and objects. Pure. */
 
-export interface Changes {
-  added: string[]
-  removed: string[]
-  changed: string[]
-}
+type Changes = ChangeCheck['fields']
 
 /** Names of what is new, gone or different; each in the order in which they stand. */
 export function changesOf(

@@ -1,6 +1,7 @@
 import { cutText } from '../../base/text/cut-text.ts'
 import type { HostState, PluginSnapshot } from '../../journal/fold/evolve.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
+import type { PluginStateAt, PluginVersions } from '../../schema/api/api.ts'
 import { type Field, mapFields } from '../../schema/manifest/field.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import type { JournalEvent, JournalEventView } from '../../schema/journal/journal-event.ts'
@@ -8,7 +9,7 @@ import type { Manifest } from '../../schema/manifest/manifest.ts'
 import type { Config, Plugin, PluginState, Resources } from '../../schema/plugin/plugin.ts'
 import { type PluginLimits, shownLimits, workersOwnLimits } from '../../schema/plugin/plugin-limits.ts'
 import type { EnvironmentUse } from '../../schema/parsing/variable-pattern.ts'
-import type { PluginStateAt, PluginStatus, PluginVersion } from '../lifecycle.ts'
+import type { PluginStatus } from '../lifecycle.ts'
 import type { Whereabouts } from '../ownership.ts'
 import { withRows } from '../manifests/rows-of-text.ts'
 import { type KnownPlugins, secretPlaces } from '../secrets/former-secrets.ts'
@@ -113,7 +114,7 @@ export function pluginView(
 export function versionViews(
   { context }: PluginSnapshot,
   secrets: Place | undefined,
-): Omit<PluginVersion, 'available'>[] {
+): Omit<PluginVersions['versions'][number], 'available'>[] {
   const { version, indexVersion, repository, config, updatedAt, kept } = context
   const present = { version: version ?? '', indexVersion, repository, config, keptAt: updatedAt ?? '' }
   return [present, ...kept].map((release, position) => ({

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import type { Json } from '../../base/text/json.ts'
 import { type ProblemCode, problemTable } from '../../base/problem.ts'
 import { ExposedState, Exposure } from '../plugin/exposure.ts'
 import { FleetHost } from '../plugin/fleet-host.ts'
@@ -36,6 +37,15 @@ export const InstallBody = Type.Object({
   version: OptionalText,
 })
 export type InstallBody = Static<typeof InstallBody>
+/** Null says the same as leaving the member out. */
+export function installRequest({ fullId, id, repository, version }: InstallBody) {
+  return {
+    fullId,
+    ...(typeof id === 'string' ? { id } : {}),
+    ...(typeof repository === 'string' ? { repository } : {}),
+    ...(typeof version === 'string' ? { version } : {}),
+  }
+}
 export const ToggleBody = Type.Object({ enabled: Type.Optional(Type.Boolean()) }, strict)
 export const ConfigBody = Type.Object({ config: Config }, strict)
 export const RollbackBody = Type.Object({ version: OptionalText }, strict)
@@ -124,6 +134,7 @@ export const ConfigCheckAnswer = Type.Object({
   errors: Type.Array(Type.Object({ path: Type.String(), message: Type.String() })),
   effective: Config,
 })
+export type ConfigCheck = Static<typeof ConfigCheckAnswer>
 export const LogsAnswer = Type.Object({ logs: Type.Array(LogEntry) })
 export const JournalEventAnswer = Type.Object({
   seq: Type.Integer(),
@@ -152,15 +163,18 @@ export const StateAtAnswer = Type.Object({
     }),
   ),
 })
+export type PluginStateAt = Static<typeof StateAtAnswer>['plugins'][number]
 export const ObjectsAnswer = Type.Object({ objects: Type.Record(Type.String(), Type.Unknown()) })
+/** A sensor or a control. */
 const Point = Type.Object({
   id: Type.String(),
-  value: Type.Unknown(),
+  value: Type.Unsafe<Json>(Type.Unknown()),
   type: Type.Optional(Type.String()),
   description: Type.Optional(Type.String()),
   unit: Type.Optional(Type.String()),
   range: Type.Optional(Type.String()),
 })
+export type Point = Static<typeof Point>
 export const SensorsAnswer = Type.Object({ sensors: Type.Array(Point) })
 export const ControlsAnswer = Type.Object({ controls: Type.Array(Point) })
 export const ControlAnswer = Type.Object({ id: Type.String(), value: Type.Unknown() })
@@ -201,6 +215,7 @@ export const CatalogAnswer = Type.Object({
     }),
   ),
 })
+export type CatalogEntry = Static<typeof CatalogAnswer>['plugins'][number]
 export const RepositoriesAnswer = Type.Object({
   repositories: Type.Array(
     Type.Object({
@@ -218,6 +233,7 @@ export const RepositoriesAnswer = Type.Object({
     }),
   ),
 })
+export type Repository = Static<typeof RepositoriesAnswer>['repositories'][number]
 export const SessionAnswer = Type.Object({
   required: Type.Boolean({ description: 'The host has a token' }),
   authenticated: Type.Boolean({ description: 'This caller is let in' }),
@@ -247,6 +263,7 @@ export const VersionsAnswer = Type.Object({
   ),
   trial: Plugin.properties.trial,
 })
+export type PluginVersions = Static<typeof VersionsAnswer>
 
 /** Problem details (RFC 9457) of a refusal or failure. */
 export const ProblemAnswer = Type.Object({
