@@ -67,7 +67,7 @@ for (const [type, data, detail] of details)
       at: '',
       plugin: null,
       revision: 0,
-      by: '',
+      by: 'http' as const,
       state: '',
       host: null,
       epoch: null,

@@ -1,7 +1,7 @@
 import { cutText } from '../../base/text/cut-text.ts'
 import type { HostState, PluginSnapshot } from '../../journal/fold/evolve.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
-import type { PluginStateAt, PluginVersions } from '../../schema/api/api.ts'
+import type { PluginStateAt, PluginVersion } from '../../schema/api/api.ts'
 import { type Field, mapFields } from '../../schema/manifest/field.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import type { JournalEvent, JournalEventView } from '../../schema/journal/journal-event.ts'
@@ -114,7 +114,7 @@ export function pluginView(
 export function versionViews(
   { context }: PluginSnapshot,
   secrets: Place | undefined,
-): Omit<PluginVersions['versions'][number], 'available'>[] {
+): Omit<PluginVersion, 'available'>[] {
   const { version, indexVersion, repository, config, updatedAt, kept } = context
   const present = { version: version ?? '', indexVersion, repository, config, keptAt: updatedAt ?? '' }
   return [present, ...kept].map((release, position) => ({

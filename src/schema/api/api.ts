@@ -264,6 +264,7 @@ export const VersionsAnswer = Type.Object({
   trial: Plugin.properties.trial,
 })
 export type PluginVersions = Static<typeof VersionsAnswer>
+export type PluginVersion = PluginVersions['versions'][number]
 
 /** Problem details (RFC 9457) of a refusal or failure. */
 export const ProblemAnswer = Type.Object({

@@ -143,6 +143,7 @@ export const LimitDescription = Type.Object({
   min: Type.Integer(),
   max: Type.Integer(),
 })
+export type LimitDescription = Static<typeof LimitDescription>
 
 /** What was chosen, without what is null; and what is wrong with it. `at`: a JSON pointer to where it was. */
 export function readChosenLimits(
