@@ -4,7 +4,10 @@ import type { Logger } from '../base/log/log.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Bus, BusMessage } from '../bus/bus.ts'
 import { inspectRetained } from '../bus/retained-inspection.ts'
-import { createFarewell, type Farewell } from '../home-assistant/farewell.ts'
+import {
+  createFormerDeviceRemoval,
+  type FormerDeviceRemoval,
+} from '../home-assistant/former-device-removal.ts'
 import { formerDevices } from '../home-assistant/former-devices.ts'
 import type { RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
 import { formerTopics } from '../mqtt-api/former-topics.ts'
@@ -62,7 +65,7 @@ export function createFormerNames(settings: FormerNamesSettings): FormerNames {
   const cleared = new Set<ToldNames>()
   /** Of which Home Assistant has to be told. */
   const unsaid = new Set<ToldNames>()
-  let farewell: Farewell | undefined
+  let farewell: FormerDeviceRemoval | undefined
   let settled = false
   let attempt = new AbortController()
   let running = Promise.resolve()
@@ -183,7 +186,7 @@ export function createFormerNames(settings: FormerNamesSettings): FormerNames {
     if (bus.kind !== 'embedded') return
     for (const names of cleared) if (formerDevices(names, present) !== undefined) unsaid.add(names)
     if (unsaid.size === 0) return
-    farewell = createFarewell({ lifecycle, bus, former: [...unsaid], present, heard, logger })
+    farewell = createFormerDeviceRemoval({ lifecycle, bus, former: [...unsaid], present, heard, logger })
     await farewell.start()
   }
 

@@ -199,13 +199,13 @@ export async function createHost(options: HostOptions): Promise<Host> {
       answerQuestions: (refusal) => void lifecycle.readManifests().then(() => gate.openForQuestions(refusal)),
       http: http.url,
     })
-    const voice = member === undefined ? {} : { voice: member.voice }
+    const responsibility = member === undefined ? {} : { responsibility: member.responsibility }
     // In a fleet one host tells of the events of all.
     const publisher =
       member === undefined
         ? await openLifecyclePublisher({ lifecycle, bus, root, directory, files, clock, logger })
         : undefined
-    const projection = createMqttProjection({ lifecycle, bus, root, logger, publisher, ...voice })
+    const projection = createMqttProjection({ lifecycle, bus, root, logger, publisher, ...responsibility })
     scope.add(() => projection.close())
     projection.follow()
     if (member === undefined)
@@ -228,7 +228,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     scope.add(() => interrupt?.removeEventListener('abort', stopLoading))
     refuseWhenInterrupted(interrupt)
     // A plugin that takes its time to load can be switched off meanwhile.
-    const commands = createMqttCommands({ lifecycle: answering, bus, root, logger, ...voice })
+    const commands = createMqttCommands({ lifecycle: answering, bus, root, logger, ...responsibility })
     scope.add(() => commands.close())
     await commands.start()
     gate.open()
@@ -247,7 +247,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       homeAssistant = createHomeAssistant({
         ...{ lifecycle, bus, root, prefix: settings.discoveryPrefix, hostVersion, logger },
         hostId: fleet?.name ?? id,
-        ...(member === undefined ? {} : { speaksFor: member.voice.knows }),
+        ...(member === undefined ? {} : { speaksFor: member.responsibility.owns }),
       })
       scope.add(() => homeAssistant?.close())
       await homeAssistant.start()

@@ -2,7 +2,7 @@ import type { Clock } from '../base/time/clock.ts'
 import { pause } from '../base/time/wait.ts'
 import type { Logger } from '../base/log/log.ts'
 import { messageOf, Problem, systemErrorCode } from '../base/problem.ts'
-import { roomDelay } from '../base/files/room-delays.ts'
+import { diskRetryDelay } from '../base/files/disk-retry-delays.ts'
 import { storageFault } from '../base/files/storage-fault.ts'
 import type { Patiently } from '../lifecycle/supervision/start-and-stop.ts'
 import { refuseWhenInterrupted } from './interrupted-start.ts'
@@ -44,7 +44,7 @@ export function createPatiently(settings: PatientStartSettings): Patiently {
             error: reason,
           })
         }
-        await pause(clock, roomDelay(attempt), interrupt)
+        await pause(clock, diskRetryDelay(attempt), interrupt)
         refuseWhenInterrupted(interrupt)
       }
     }

@@ -29,10 +29,10 @@ export interface AppendQueueParts {
   commit(event: JournalEvent, applied: Applied): void
   /** Told when that was all that one write has put there. */
   committed(): void
-  /** Whether something is to be done before the next write. */
-  restIsDue(): boolean
-  /** Does it; the fold is that of all that is on disk meanwhile. Never rejects. */
-  rest(): Promise<void>
+  /** Whether the segment is so large that the next write belongs into another one. */
+  rotationIsDue(): boolean
+  /** Begins that; the fold is that of all that is on disk meanwhile. Never rejects. */
+  rotate(): Promise<void>
   /** What whoever waits is told when the disk refuses. */
   problemOf(error: unknown): Problem
 }
@@ -125,7 +125,7 @@ export function createAppendQueue(parts: AppendQueueParts): AppendQueue {
         waiting.resolve(steps.map(({ event }) => event))
       }
       parts.committed()
-      if (parts.restIsDue()) await parts.rest()
+      if (parts.rotationIsDue()) await parts.rotate()
       // Whoever has waited has appended again by then: one write for all of that and what waits, instead of one for each.
       else await new Promise<void>(nextTick)
       current = writeNext()

@@ -129,8 +129,8 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
       for (const listener of listeners) listener(event)
     },
     committed: () => upkeep.committed(),
-    restIsDue: () => upkeep.isDue(),
-    rest: () => upkeep.rest(),
+    rotationIsDue: () => upkeep.rotationIsDue(),
+    rotate: () => upkeep.rotate(),
     problemOf(error) {
       const path = segments.at(-1)?.path ?? directory
       logger.error('The journal could not be written; the change was refused', {

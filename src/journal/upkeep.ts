@@ -26,9 +26,9 @@ export interface Upkeep {
   /** To be told when events were taken into the fold that are the last ones on disk. */
   committed(): void
   /** Whether the segment is large enough. */
-  isDue(): boolean
+  rotationIsDue(): boolean
   /** Begins a new one. Never rejects. */
-  rest(): Promise<void>
+  rotate(): Promise<void>
   /** Waits for what is being written, and writes the last checkpoint. */
   close(): Promise<void>
 }
@@ -120,8 +120,8 @@ export function createUpkeep(settings: UpkeepSettings): Upkeep {
         running.live.seq - known.seq >= eventsBetween && file.written - known.written >= known.size && isCut()
       if (enough) checkpointing ??= checkpoint().finally(() => (checkpointing = undefined))
     },
-    isDue: () => (file.size ?? 0) >= largeEnough,
-    async rest() {
+    rotationIsDue: () => (file.size ?? 0) >= largeEnough,
+    async rotate() {
       try {
         const base = encodeBase(running.folded)
         await file.begin(base)

@@ -13,13 +13,13 @@ import type {
 import type { PluginError } from '../schema/plugin/plugin.ts'
 import type { DependentPlugin } from './manifests/dependencies.ts'
 import type { KeyValueStores } from '../schema/files/key-value-stores.ts'
-import type { LoadStops } from './running/load-stops.ts'
+import type { LoadCancellation } from './running/load-cancellation.ts'
 import type { Ownership, SharedFiles } from './ownership.ts'
 import type { Manifests } from './manifests/manifests.ts'
 import type { Namespaces } from './trust/namespaces.ts'
 import type { HostEnvironment } from './permissions/plugin-environment.ts'
 import type { PluginEffects } from './running/plugin-effects.ts'
-import type { BegunPurges } from './stores/begun-purges.ts'
+import type { PendingPurges } from './stores/pending-purges.ts'
 import type { RetainedTopics } from './stores/retained-topics.ts'
 
 /** What the parts of the lifecycle share. */
@@ -36,13 +36,13 @@ export interface LifecycleContext {
   readAtStart: Map<string, InstalledFiles | undefined>
   stores: KeyValueStores
   retained: RetainedTopics
-  purges: BegunPurges
+  purges: PendingPurges
   ownership: Ownership
   /** Absent: this host works by itself. */
   sharedFiles: SharedFiles | undefined
   /** One command a plugin at a time. */
   mutex: KeyedMutex
-  loads: LoadStops
+  loads: LoadCancellation
   clock: Clock
   logger: Logger
   hostVersion: string

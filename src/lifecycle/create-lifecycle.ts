@@ -30,7 +30,7 @@ import { createInstaller } from './installing/installer.ts'
 import type { KeyValueStores } from '../schema/files/key-value-stores.ts'
 import { createKeyValueStores } from './stores/key-value-stores.ts'
 import type { CommandContext, Lifecycle } from './lifecycle.ts'
-import { createLoadStops } from './running/load-stops.ts'
+import { createLoadCancellation } from './running/load-cancellation.ts'
 import { createLoader } from './loading/loader.ts'
 import type { Manifests } from './manifests/manifests.ts'
 import { createNamespaces } from './trust/namespaces.ts'
@@ -49,7 +49,7 @@ import { createRepositories } from './commands/repositories.ts'
 import { defaultRestartPolicy, type RestartPolicy } from './loading/restart-policy.ts'
 import { createSafeModeState } from './supervision/safe-mode.ts'
 import { createStartAndStop, type StartAndStop } from './supervision/start-and-stop.ts'
-import { createBegunPurges } from './stores/begun-purges.ts'
+import { createPendingPurges } from './stores/pending-purges.ts'
 import { createRetainedTopics } from './stores/retained-topics.ts'
 import { createHandover, type Handover } from './supervision/handover.ts'
 import { createSupervisor } from './supervision/supervisor.ts'
@@ -119,7 +119,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const stores = settings.stores ?? createKeyValueStores(settings)
   const retained = createRetainedTopics(settings)
   const mutex = createKeyedMutex()
-  const loads = createLoadStops()
+  const loads = createLoadCancellation()
   const effects = createPluginEffects({
     ...settings,
     events,
@@ -166,7 +166,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     readAtStart: new Map(),
     stores,
     retained,
-    purges: createBegunPurges(settings),
+    purges: createPendingPurges(settings),
     ownership: settings.ownership ?? ownsAll,
     sharedFiles: settings.sharedFiles,
     mutex,

@@ -13,7 +13,7 @@ import {
   parseMqttRequest,
 } from '../schema/api/mqtt-request.ts'
 import type { Parser } from '../schema/parsing/parser.ts'
-import type { Voice } from './voice.ts'
+import type { Responsibility } from './responsibility.ts'
 import { controlValueFromText, exposedValueFromText } from './value-from-text.ts'
 import type { LifecycleFacade } from '../lifecycle/facade.ts'
 import type { CommandContext } from '../lifecycle/lifecycle.ts'
@@ -35,7 +35,7 @@ export interface MqttCommandsSettings {
   root: string
   logger: Logger
   /** Absent: this host answers for all. In a fleet one host answers requests, and the one that has a plugin sets its values. */
-  voice?: Voice
+  responsibility?: Responsibility
 }
 
 /** Commands over MQTT: `R/request/<verb>` with an answer; `P/controls/<id>/set` and `P/exposed/…/set` without. */
@@ -125,7 +125,7 @@ async function carryOut(
 }
 
 export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands {
-  const { lifecycle, bus, root, logger, voice } = settings
+  const { lifecycle, bus, root, logger, responsibility } = settings
   const topics = createTopics(root)
   let subscriptions: BusSubscription[] = []
   let starting: Promise<void> | undefined
@@ -135,7 +135,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
   /** Of a fleet: after a fail-over the same request may come to another host. What was done is not done again. */
   async function answerOnce(verb: MqttVerb, body: Record<string, unknown>): Promise<unknown> {
     const { transaction } = body
-    if (voice === undefined || transaction === undefined || verb === 'list')
+    if (responsibility === undefined || transaction === undefined || verb === 'list')
       return carryOut(lifecycle, verb, body, { by: 'mqtt' })
     const requestKey = `mqtt ${verb} ${JSON.stringify(transaction)}`
     const known = lifecycle.recallRequest(requestKey)
@@ -170,7 +170,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
    */
   async function onRequest(message: BusMessage): Promise<void> {
     const verb = topics.parseRequest(message.topic)
-    if (verb === undefined || message.retained || voice?.speaksForAll() === false) return
+    if (verb === undefined || message.retained || responsibility?.isCoordinator() === false) return
     if (pending >= pendingRequestsLimit) {
       logger.warn('An MQTT request was dropped: too many are under way', { verb })
       return
@@ -185,7 +185,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
     const command = topics.parseControlSet(topic)
     if (command === undefined || retained) return
     const { plugin, control } = command
-    if (voice?.knows(plugin) === false) return
+    if (responsibility?.owns(plugin) === false) return
     const type = await lifecycle.controlType(plugin, control)
     const value: Json = controlValueFromText(Buffer.from(payload).toString(), type)
     await lifecycle.setControl(plugin, control, value)
@@ -195,7 +195,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
     const command = topics.parseExposedSet(topic)
     if (command === undefined || retained) return
     const { plugin, exposure: id, feature } = command
-    if (voice?.knows(plugin) === false) return
+    if (responsibility?.owns(plugin) === false) return
     const found = (await lifecycle.exposures(plugin)).find((view) => view.id === id)
     const text = Buffer.from(payload).toString()
     const value = found === undefined ? text : exposedValueFromText(text, found.exposure, feature)

@@ -9,7 +9,7 @@ import type { JournalEventView, PluginEventView } from '../schema/journal/journa
 import type { Plugin } from '../schema/plugin/plugin.ts'
 import type { LifecyclePublisher } from './lifecycle-publisher.ts'
 import { createStaleTopics } from './stale-topics.ts'
-import { speaksAlone, type Voice } from './voice.ts'
+import { soleHost, type Responsibility } from './responsibility.ts'
 import { createValueTopics, type ValueTopics } from './value-topics.ts'
 import type { Announcement, Lifecycle } from '../lifecycle/lifecycle.ts'
 
@@ -19,7 +19,7 @@ export interface MqttProjectionSettings {
   root: string
   logger: Logger
   /** Absent: this host speaks for all its plugins, and for itself. */
-  voice?: Voice
+  responsibility?: Responsibility
   /** Of the events of the journal, where they are not published just as they happen; ends with the rest. */
   publisher?: LifecyclePublisher | undefined
 }
@@ -74,7 +74,7 @@ export function createMqttProjection({
   bus,
   root,
   logger,
-  voice = speaksAlone,
+  responsibility = soleHost,
   publisher,
 }: MqttProjectionSettings): MqttProjection {
   const topics = createTopics(root)
@@ -101,7 +101,7 @@ export function createMqttProjection({
   const clear = (topic: string): void => publish(topic, '', { retain: true })
 
   const stale = createStaleTopics({
-    ...{ lifecycle, bus, topics, logger, voice, publish, clear },
+    ...{ lifecycle, bus, topics, logger, responsibility, publish, clear },
     shown: topicsByPlugin,
     closed: () => closed,
   })
@@ -138,13 +138,13 @@ export function createMqttProjection({
 
   function followLifecycle(event: JournalEventView): void {
     if (publisher !== undefined) publisher.follow(event)
-    else if (voice === speaksAlone) publish(topics.lifecycle, jsonText(event), { qos: 1 })
+    else if (responsibility === soleHost) publish(topics.lifecycle, jsonText(event), { qos: 1 })
     if (!isPluginEvent(event)) return
     const state = event.state as Plugin['state']
     const isGone = state === 'uninstalled' || state === 'notInstalled'
-    if (!voice.speaksFor(event.plugin)) {
+    if (!responsibility.isResponsibleFor(event.plugin)) {
       // Whoever has it may be cut off just now, and nobody takes it over who would find what is left.
-      if (isGone && voice.speaksForAll()) stale.clearSoon()
+      if (isGone && responsibility.isCoordinator()) stale.clearSoon()
       return
     }
     if (isGone) {
@@ -160,7 +160,7 @@ export function createMqttProjection({
     const { enabled = false, version = null, error = null } = status ?? {}
     const { host, epoch } = event
     // Where no host of a fleet may run it nobody has it loaded, whatever the event says of it.
-    const shown = voice !== speaksAlone && status?.state === 'unloaded' ? 'unloaded' : state
+    const shown = responsibility !== soleHost && status?.state === 'unloaded' ? 'unloaded' : state
     publishState(event.plugin, { state: shown, enabled, version, error, host, epoch }, event.seq)
   }
 
@@ -216,7 +216,7 @@ export function createMqttProjection({
 
   /** Retained: whoever comes later wants to know why nothing is loaded. */
   function publishSafeMode(): void {
-    if (!voice.speaksForAll()) return
+    if (!responsibility.isCoordinator()) return
     const { safeMode } = lifecycle
     publish(topics.safeMode, safeMode === null ? '' : JSON.stringify(safeMode), { retain: true })
   }
@@ -224,7 +224,7 @@ export function createMqttProjection({
   function publishAll(): void {
     publishSafeMode()
     for (const plugin of lifecycle.list()) {
-      if (!voice.speaksFor(plugin.id)) continue
+      if (!responsibility.isResponsibleFor(plugin.id)) continue
       publishState(plugin.id, plugin, lifecycle.lastSeq)
       const { values } = topicsOf(plugin.id)
       const publishValue = (kind: ValueKind, id: string, value: Json): void =>
@@ -278,7 +278,7 @@ export function createMqttProjection({
     },
     show(plugin) {
       // A host that works by itself has cleared its own.
-      if (showState(plugin) === 'unloaded' && voice !== speaksAlone) stale.clearSoon()
+      if (showState(plugin) === 'unloaded' && responsibility !== soleHost) stale.clearSoon()
     },
     async abandon(plugins) {
       for (const plugin of plugins) showState(plugin)

@@ -4,14 +4,14 @@ import type { Bus, BusMessage, BusSubscription, PublishOptions } from '../bus/bu
 import type { Lifecycle } from '../lifecycle/lifecycle.ts'
 import type { Topics } from '../schema/names/topics.ts'
 import type { ValueTopics } from './value-topics.ts'
-import { speaksAlone, type Voice } from './voice.ts'
+import { soleHost, type Responsibility } from './responsibility.ts'
 
 export interface StaleTopicsSettings {
   lifecycle: Lifecycle
   bus: Pick<Bus, 'subscribe'>
   topics: Topics
   logger: Logger
-  voice: Voice
+  responsibility: Responsibility
   /** What this host has published in this run, by plugin; `state`: whether its state is retained. */
   shown: ReadonlyMap<string, { readonly state: boolean; readonly values: ValueTopics }>
   publish(topic: string, payload: string, options: PublishOptions): void
@@ -36,7 +36,7 @@ export interface StaleTopics {
 }
 
 export function createStaleTopics(settings: StaleTopicsSettings): StaleTopics {
-  const { lifecycle, bus, topics, logger, voice, shown, publish, clear, closed } = settings
+  const { lifecycle, bus, topics, logger, responsibility, shown, publish, clear, closed } = settings
   let stopInspection = (): void => undefined
   let inspecting: Promise<void> | undefined
   /** Those that came from other hosts, and have been loaded here. */
@@ -44,12 +44,14 @@ export function createStaleTopics(settings: StaleTopicsSettings): StaleTopics {
 
   /** Whether all that this plugin shows has been published: one that was just taken over is being loaded. */
   function isSettled(plugin: string): boolean {
-    return voice === speaksAlone || (voice.knows(plugin) ? taken.has(plugin) : isAbandoned(plugin))
+    return (
+      responsibility === soleHost || (responsibility.owns(plugin) ? taken.has(plugin) : isAbandoned(plugin))
+    )
   }
 
   /** It is not loaded anywhere, and this host is who says so. */
   function isAbandoned(plugin: string): boolean {
-    return voice.speaksFor(plugin) && lifecycle.status(plugin)?.state === 'unloaded'
+    return responsibility.isResponsibleFor(plugin) && lifecycle.status(plugin)?.state === 'unloaded'
   }
 
   /** A retained message below `R/plugins/` that this host, in this run, has not published: is it still true? */
@@ -58,7 +60,7 @@ export function createStaleTopics(settings: StaleTopicsSettings): StaleTopics {
     if (!retained || payload.length === 0 || parsed === undefined) return
     const { plugin, rest } = parsed
     const isThere = lifecycle.status(plugin) !== undefined
-    if (isThere ? !isSettled(plugin) : !voice.speaksForAll()) return
+    if (isThere ? !isSettled(plugin) : !responsibility.isCoordinator()) return
     const known = shown.get(plugin)
     if (known?.values.has(topic) || (rest === 'state' && known?.state)) return
     if (isThere) {

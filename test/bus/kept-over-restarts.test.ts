@@ -3,7 +3,7 @@ import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { roomDelay } from '../../src/base/files/room-delays.ts'
+import { diskRetryDelay } from '../../src/base/files/disk-retry-delays.ts'
 import type { Bus, PublishOptions } from '../../src/bus/bus.ts'
 import { sessionQueueLimit } from '../../src/bus/store/broker-sessions.ts'
 import { pluginRetainedLimits } from '../../src/schema/plugin/retained-account.ts'
@@ -364,7 +364,7 @@ test('What is on a disk that is away, or not read for want of memory, is not dam
   assert.deepEqual(await readdir(kept.directory), ['.broker'])
   socket.close()
   await rename(`${file}-away`, file)
-  clock.advance(roomDelay(0))
+  clock.advance(diskRetryDelay(0))
   await until('the folder to be read', () => Promise.resolve(second.memoryOnly === undefined))
   assert.deepEqual(await retainedAt(second), ['first x', 'host/status online'])
 })

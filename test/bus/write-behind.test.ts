@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { roomDelays } from '../../src/base/files/room-delays.ts'
+import { diskRetryDelays } from '../../src/base/files/disk-retry-delays.ts'
 import { type RecordFolder, RecordsUnavailable } from '../../src/bus/store/record-folder.ts'
 import {
   createWriteBehind,
@@ -110,7 +110,7 @@ test('On a full disk everything goes on in memory, is told once, and is written 
   behind.delete('gone')
   await elapse()
   set('b', '1')
-  await elapse(roomDelays[0])
+  await elapse(diskRetryDelays[0])
   assert.match(behind.failure?.reason ?? '', /disk of the data directory is full/)
   assert.deepEqual([...disk].sort(), [
     ['a', '1'],
@@ -119,7 +119,7 @@ test('On a full disk everything goes on in memory, is told once, and is written 
   set('short', 'x')
   behind.delete('short')
   state.full = false
-  await elapse(roomDelays[1] ?? 0)
+  await elapse(diskRetryDelays[1] ?? 0)
   assert.equal(behind.failure, undefined)
   assert.deepEqual([...disk].sort(), [
     ['a', '2'],
@@ -144,7 +144,7 @@ test('What a start on a full disk could not read is taken over later, but for wh
   set('changed', 'new')
   behind.delete('cleared')
   state.full = false
-  await elapse(roomDelays[0])
+  await elapse(diskRetryDelays[0])
   assert.deepEqual(told, ['bad=x', 'same=old', 'all'])
   await elapse()
   assert.deepEqual([...disk].sort(), [
@@ -161,7 +161,7 @@ test('While the disk cannot be read, clients that come and go without end are no
   for (let number = 0; number <= unreadDeletionsLimit; number += 1) behind.delete(`client/${number}`)
   behind.delete('last')
   state.full = false
-  await elapse(roomDelays[0])
+  await elapse(diskRetryDelays[0])
   assert.deepEqual([...disk], [['last', 'old']])
   assert.equal(state.batches.flat().length, unreadDeletionsLimit)
 })
@@ -176,7 +176,7 @@ test('What was read is not written again, what nobody took goes, and a folder th
   await elapse()
   state.full = false
   state.anew = true
-  await elapse(roomDelays[0])
+  await elapse(diskRetryDelays[0])
   assert.deepEqual([...disk].sort(), [
     ['good', 'y'],
     ['more', 'z'],

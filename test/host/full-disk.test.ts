@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '../../src/base/time/clock.ts'
 import { silentLogger } from '../../src/base/log/log.ts'
 import { createHost, type Host } from '../../src/host/host.ts'
 import { StartInterrupted } from '../../src/host/interrupted-start.ts'
-import { roomDelays } from '../../src/base/files/room-delays.ts'
+import { diskRetryDelays } from '../../src/base/files/disk-retry-delays.ts'
 import { isDiskFull } from '../../src/host/patient-start.ts'
 import { type DiskError, failingFileSystem, type FileOperation } from '../helpers/failing-file-system.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -44,7 +44,7 @@ function beginStart(context: TestContext, directory: string, fails: (call: numbe
   const clock: Clock = {
     ...systemClock,
     schedule(milliseconds, callback) {
-      if (!roomDelays.includes(milliseconds)) return systemClock.schedule(milliseconds, callback)
+      if (!diskRetryDelays.includes(milliseconds)) return systemClock.schedule(milliseconds, callback)
       held.push(callback)
       return { cancel: () => void (held = held.filter((other) => other !== callback)) }
     },

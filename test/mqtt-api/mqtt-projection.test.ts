@@ -2,7 +2,7 @@ import { serializeJson } from '../../src/base/text/serialized-json.ts'
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { createMqttProjection } from '../../src/mqtt-api/mqtt-projection.ts'
-import type { Voice } from '../../src/mqtt-api/voice.ts'
+import type { Responsibility } from '../../src/mqtt-api/responsibility.ts'
 import type { JournalEventView } from '../../src/schema/journal/journal-event.ts'
 import type { Plugin } from '../../src/schema/plugin/plugin.ts'
 import { collectFromBus, createRecordingLogger, startBus, textOf } from '../bus/bus-fixture.ts'
@@ -11,14 +11,14 @@ import { createFakeLifecycle, pluginNamed, type FakePlugin } from '../helpers/fa
 const clock = '@starter/clock'
 const base = `host/plugins/${clock}`
 
-async function start(t: TestContext, plugin: Partial<FakePlugin> = {}, voice?: Voice) {
+async function start(t: TestContext, plugin: Partial<FakePlugin> = {}, responsibility?: Responsibility) {
   const bus = await startBus(t)
   const logger = createRecordingLogger()
   const plugins = new Map<string, FakePlugin>([[clock, { plugin: pluginNamed(clock), ...plugin }]])
   const fake = createFakeLifecycle(plugins)
   const projection = createMqttProjection({
     ...{ lifecycle: fake.lifecycle, bus, root: 'host', logger },
-    ...(voice === undefined ? {} : { voice }),
+    ...(responsibility === undefined ? {} : { responsibility }),
   })
   t.after(() => projection.close())
   projection.follow()
@@ -170,8 +170,12 @@ test('None of the host’s words about a plugin is left retained when it is unin
 })
 
 test('In a fleet, what a host that is cut off leaves of a plugin goes all the same when the plugin is uninstalled', async (t) => {
-  const voice: Voice = { knows: () => false, speaksFor: () => false, speaksForAll: () => true }
-  const { bus, projection, announce, plugins } = await start(t, {}, voice)
+  const responsibility: Responsibility = {
+    owns: () => false,
+    isResponsibleFor: () => false,
+    isCoordinator: () => true,
+  }
+  const { bus, projection, announce, plugins } = await start(t, {}, responsibility)
   await projection.start()
   const left = [`${base}/sensors/temperature`, `${base}/state`]
   for (const topic of left) await bus.publish(topic, '1', { retain: true })

@@ -7,7 +7,7 @@ import { systemFileSystem } from '../../src/base/files/file-system.ts'
 import { silentLogger } from '../../src/base/log/log.ts'
 import { createHost, type Host } from '../../src/host/host.ts'
 import { StartInterrupted } from '../../src/host/interrupted-start.ts'
-import { roomDelays } from '../../src/base/files/room-delays.ts'
+import { diskRetryDelays } from '../../src/base/files/disk-retry-delays.ts'
 import { StartError } from '../../src/host/start-conditions.ts'
 import { type DiskError, diskErrors, failingFileSystem } from '../helpers/failing-file-system.ts'
 import { hostVersion, startTestHost, testSettings } from '../helpers/test-host.ts'
@@ -28,7 +28,8 @@ async function start(directory: string, files = systemFileSystem): Promise<Host>
   const clock: Clock = {
     ...systemClock,
     schedule(milliseconds, callback) {
-      if (!roomDelays.includes(milliseconds) || started) return systemClock.schedule(milliseconds, callback)
+      if (!diskRetryDelays.includes(milliseconds) || started)
+        return systemClock.schedule(milliseconds, callback)
       waits += 1
       if (waits > 1) interrupt.abort()
       return systemClock.schedule(0, callback)

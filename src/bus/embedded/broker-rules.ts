@@ -2,7 +2,7 @@ import type { AedesOptions, AedesPublishPacket, AuthenticateError, Client } from
 import { clientNetwork } from '../../base/network/client-address.ts'
 import type { GuessLimit } from '../../base/network/guess-limit.ts'
 import type { LogFields } from '../../base/log/log.ts'
-import { remembering } from '../../base/remembering.ts'
+import { memoize } from '../../base/memoize.ts'
 import { createSecretCheck } from '../../base/keys/secret-check.ts'
 import { isBelow } from '../../base/topic-filter.ts'
 import {
@@ -67,7 +67,7 @@ export function createBrokerRules({
   /** Clients that were told that they are connected: nothing comes before that. */
   const greeted = new WeakSet<object>()
   const counts = { received: 0, wrongPasswords: 0 }
-  const mayPublish = remembering((topic) => mayClientPublish(root, topic))
+  const mayPublish = memoize((topic) => mayClientPublish(root, topic))
 
   /**
    * Whether a message comes too early: while what has waited for a client is on its way to it, what is published waits

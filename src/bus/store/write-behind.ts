@@ -1,7 +1,7 @@
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { messageOf } from '../../base/problem.ts'
-import { roomDelay } from '../../base/files/room-delays.ts'
+import { diskRetryDelay } from '../../base/files/disk-retry-delays.ts'
 import { storageFault } from '../../base/files/storage-fault.ts'
 import { type RecordChange, type RecordFolder, type Records, RecordsUnavailable } from './record-folder.ts'
 
@@ -154,7 +154,7 @@ export function createWriteBehind(settings: {
     }
     failure = { reason, lasting }
     if (lasting) for (const held of [live, stored, dirty]) held.clear()
-    else schedule(roomDelay(failures++))
+    else schedule(diskRetryDelay(failures++))
   }
 
   return {

@@ -133,7 +133,7 @@ export function createCopy(settings: CopySettings): Copy {
       }
       parts.committed()
       tellAll()
-      if (parts.restIsDue()) await parts.rest()
+      if (parts.rotationIsDue()) await parts.rotate()
     }
   }
 

@@ -18,7 +18,7 @@ import type { Ownership, SharedFiles } from '../../lifecycle/ownership.ts'
 import type { SafeModeReason } from '../../schema/journal/journal-event.ts'
 import type { KeyValueStores } from '../../schema/files/key-value-stores.ts'
 import type { MqttProjection } from '../../mqtt-api/mqtt-projection.ts'
-import type { Voice } from '../../mqtt-api/voice.ts'
+import type { Responsibility } from '../../mqtt-api/responsibility.ts'
 import type { FleetSettings } from '../../settings/fleet-settings.ts'
 import { StartError } from '../start-conditions.ts'
 import { createAuthor } from './membership/author.ts'
@@ -54,7 +54,7 @@ export interface MemberOfFleet {
   readonly sharedFiles: SharedFiles
   readonly stores: KeyValueStores
   readonly busSession: BusSession
-  readonly voice: Voice
+  readonly responsibility: Responsibility
   /** Whether the session of this host lives. */
   readonly isLive: boolean
   /** What answers for all hosts; `watches`: whether somebody listens to its announcements. */
@@ -140,10 +140,10 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
       sharedFiles: connected.files,
       stores: known.stores,
       busSession: known.busSession,
-      voice: {
-        knows: known.ownership.owns,
-        speaksFor: known.speaksFor,
-        speaksForAll: () => known.isCoordinator,
+      responsibility: {
+        owns: known.ownership.owns,
+        isResponsibleFor: known.speaksFor,
+        isCoordinator: () => known.isCoordinator,
       },
       get isLive() {
         return known.keeper.maySpeak()

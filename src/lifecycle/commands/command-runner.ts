@@ -7,7 +7,7 @@ import type { Reconciler } from '../supervision/reconciler.ts'
 import { type LifecycleContext, shuttingDown, snapshotOfPlugin } from '../context.ts'
 import type { CommandContext } from '../lifecycle.ts'
 import type { Loader } from '../loading/loader.ts'
-import { moveToAnotherHost } from '../running/load-stops.ts'
+import { moveToAnotherHost } from '../running/load-cancellation.ts'
 
 /** Runs commands one after another for each plugin, and answers each when all it did is on disk. */
 export interface CommandRunner {

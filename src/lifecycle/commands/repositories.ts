@@ -1,7 +1,7 @@
 import { parsePublicKey } from '../../base/keys/minisign.ts'
 import { createKeyedMutex } from '../../base/mutex.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
-import { remembering } from '../../base/remembering.ts'
+import { memoize } from '../../base/memoize.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import { hostSupports, isNewer } from '../../repository/versions.ts'
 import type { Repository } from '../../schema/api/api.ts'
@@ -55,7 +55,7 @@ export function createRepositories(
       await namespaces.settle({ seen, write: true })
       const wanted = text?.toLowerCase()
       // An index lists plugins of one namespace.
-      const holderOf = remembering((namespace: string) => namespaces.holder(namespace))
+      const holderOf = memoize((namespace: string) => namespaces.holder(namespace))
       return offers
         .filter(
           (offer) =>

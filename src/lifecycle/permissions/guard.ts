@@ -1,4 +1,4 @@
-import { remembering } from '../../base/remembering.ts'
+import { memoize } from '../../base/memoize.ts'
 import { type GuardedKind, refusalSentence } from '../../schema/manifest/permission-refusal.ts'
 import type { Permissions } from '../../schema/manifest/permissions.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
@@ -68,8 +68,8 @@ export function createGuard(settings: GuardSettings): Guard {
   const topics: PluginTopicRights = { root, plugin, announces, permitted }
 
   // What a plugin may does not change while it is loaded: whoever changes it has the plugin loaded anew.
-  const whyNot = remembering((topic) => whyNotPublish(topics, topic))
-  const mayHearTopic = remembering((topic) => mayPluginSubscribe(topics, topic))
+  const whyNot = memoize((topic) => whyNotPublish(topics, topic))
+  const mayHearTopic = memoize((topic) => mayPluginSubscribe(topics, topic))
 
   const sees = (other: string): boolean =>
     allowed === undefined ||

@@ -1,5 +1,5 @@
 import { hasWildcard, partPattern } from '../../base/text/part-pattern.ts'
-import { remembering } from '../../base/remembering.ts'
+import { memoize } from '../../base/memoize.ts'
 import type { SerializedJson } from '../../base/text/serialized-json.ts'
 
 /** `from`: full id of who has emitted it. */
@@ -32,9 +32,7 @@ export function createEventHub(): EventHub {
 
   /** The patterns that mean a name; there are few, and names come again and again. */
   function findMatching(): (name: string) => string[] {
-    return remembering((name) =>
-      [...patterns].filter(([, matches]) => matches(name)).map(([pattern]) => pattern),
-    )
+    return memoize((name) => [...patterns].filter(([, matches]) => matches(name)).map(([pattern]) => pattern))
   }
 
   function remove(plugin: string, name: string): void {

@@ -1,4 +1,4 @@
-import { remembering } from '../../base/remembering.ts'
+import { memoize } from '../../base/memoize.ts'
 import { isBelow } from '../../base/topic-filter.ts'
 import type { Bus } from '../../bus/bus.ts'
 import type { PublishOptions } from '../../sandbox/isolate.ts'
@@ -32,7 +32,7 @@ export function createOutgoingMessages(settings: OutgoingMessagesSettings): Outg
   const topics = createTopics(root)
   const told = new Set<string>()
 
-  const channel = remembering((topic) => {
+  const channel = memoize((topic) => {
     const other = (topics.parseControlSet(topic) ?? topics.parseExposedSet(topic))?.plugin
     return {
       send: bus.prepare(topic, plugin),

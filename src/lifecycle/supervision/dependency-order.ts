@@ -21,7 +21,7 @@ export async function inDependencyOrder(
   const waiting = direction === 'dependencies first' ? order : order.toReversed()
   const needs = neighbours(plugins, direction)
   const done = new Map<string, Promise<void>>()
-  const slot = createSlots(atOnce)
+  const slot = createSemaphore(atOnce)
   for (const id of waiting) {
     // Only those that come earlier: in a circle somebody has to begin.
     const before = (needs.get(id) ?? []).flatMap((other) => done.get(other) ?? [])
@@ -51,7 +51,7 @@ function neighbours(
 }
 
 /** Lets so many tasks run at a time; the others wait in turn. */
-export function createSlots(count: number): (task: () => Promise<void>) => Promise<void> {
+export function createSemaphore(count: number): (task: () => Promise<void>) => Promise<void> {
   let free = count
   const waiting: (() => void)[] = []
   return async (task) => {

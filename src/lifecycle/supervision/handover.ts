@@ -9,7 +9,7 @@ import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.
 import type { Installer } from '../installing/installer.ts'
 import type { Loader } from '../loading/loader.ts'
 import { dependenciesApart } from '../loading/dependencies-apart.ts'
-import { moveToAnotherHost } from '../running/load-stops.ts'
+import { moveToAnotherHost } from '../running/load-cancellation.ts'
 import { mirrorFiles } from '../sources/mirror.ts'
 import { loadAutomatically } from './automatic-load.ts'
 import type { Reconciler } from './reconciler.ts'

@@ -10,7 +10,7 @@ import type { Loader } from '../loading/loader.ts'
 import { matchFilesToJournal } from '../sources/match-files.ts'
 import { mirrorFiles } from '../sources/mirror.ts'
 import { loadAutomatically } from './automatic-load.ts'
-import { createSlots, inDependencyOrder, pluginsAtOnce } from './dependency-order.ts'
+import { createSemaphore, inDependencyOrder, pluginsAtOnce } from './dependency-order.ts'
 import type { Reconciler } from './reconciler.ts'
 
 /** What happens between opening the journal and `ready`, and between the signal and the end. */
@@ -25,7 +25,7 @@ export async function recoverPlugins(
   await directory.recover()
   const replaced = await directory.replaced()
   const isPurging = await purges.left()
-  const slot = createSlots(pluginsAtOnce)
+  const slot = createSemaphore(pluginsAtOnce)
   const recover = async (id: string, before: PluginState): Promise<void> => {
     if (ownership.owns(id)) {
       await loader.settle(id)

@@ -1,4 +1,4 @@
-import { remembering } from '../../base/remembering.ts'
+import { memoize } from '../../base/memoize.ts'
 import type { Schedule } from '../../schema/outside/trigger.ts'
 import { sunTimes } from './sun-times.ts'
 import { createWallClock, type WallClock } from './wall-clock.ts'
@@ -39,7 +39,7 @@ let patterns: Promise<(expression: string) => CronPattern> | undefined
 
 const readPatterns = (): Promise<(expression: string) => CronPattern> =>
   (patterns ??= import('croner').then(({ Cron }) =>
-    remembering((expression) => {
+    memoize((expression) => {
       // The times on the wall, one after the other; the clock says when they are.
       const cron = new Cron(expression, { paused: true, timezone: 'UTC', mode: '5-part' })
       // Those that have the same pattern ask for the same time, one after the other.

@@ -1,4 +1,4 @@
-import { remembering } from '../../base/remembering.ts'
+import { memoize } from '../../base/memoize.ts'
 
 /** Milliseconds. */
 const minute = 60_000
@@ -17,7 +17,7 @@ export interface WallClock {
 
 /** Each has 30 kB outside the heap; of more zones than these they are made anew when they are asked. */
 const keptFormatters = 100
-const formatter = remembering(
+const formatter = memoize(
   (timeZone) =>
     new Intl.DateTimeFormat('en-US', {
       timeZone,

@@ -1,5 +1,5 @@
 import { jsonText } from '../../../base/text/json.ts'
-import { remembering } from '../../../base/remembering.ts'
+import { memoize } from '../../../base/memoize.ts'
 import { isBelow } from '../../../base/topic-filter.ts'
 import { refusalSentence } from '../../../schema/manifest/permission-refusal.ts'
 import { retainedSentence } from '../../../schema/plugin/retained-account.ts'
@@ -22,7 +22,7 @@ export function installMqtt(context: PluginContext): PluginMqtt {
   let lastSubscription = 0
 
   /** Why it may not publish there. Throws for what is no topic. */
-  const whyNot = remembering((topic) => {
+  const whyNot = memoize((topic) => {
     assertTopic(topic)
     if (/[+#]/.test(topic)) throw new Error(`cannot publish to '${topic}': a topic has no wildcards`)
     return whyNotPublish(source.topics, topic)

@@ -12,7 +12,7 @@ const folderName = '.purging'
  * Which uninstallations are about to remove files or stored values. A crash may come in between, so the next start repeats
  * those; any other leaves alone what somebody has put there since.
  */
-export interface BegunPurges {
+export interface PendingPurges {
   /** It is on disk when this resolves. Throws what the system says. */
   begin(plugin: string): Promise<void>
   /** Never rejects: one that stays is looked at again by the next start. */
@@ -21,12 +21,12 @@ export interface BegunPurges {
   left(): Promise<(plugin: string) => boolean>
 }
 
-export function createBegunPurges(settings: {
+export function createPendingPurges(settings: {
   /** The data directory. */
   directory: string
   files: FileSystem
   logger: Logger
-}): BegunPurges {
+}): PendingPurges {
   const { files, logger } = settings
   const folder = join(settings.directory, folderName)
   const nameOf = (plugin: string): string => directoryName(identifierOf(plugin))

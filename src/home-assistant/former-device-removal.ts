@@ -6,7 +6,7 @@ import { identifierOf } from '../schema/names/identifier.ts'
 import type { ToldNames } from '../schema/files/told-names.ts'
 import { discoveryTopic } from '../schema/names/topics.ts'
 
-export interface FarewellSettings {
+export interface FormerDeviceRemovalSettings {
   lifecycle: Lifecycle
   bus: Bus
   /** Names under which devices were announced, and are not now. */
@@ -22,13 +22,13 @@ export interface FarewellSettings {
  * Home Assistant that ran meanwhile has the devices still, beside those with the present names: it lets go of one when it
  * is told nothing on its topic.
  */
-export interface Farewell {
+export interface FormerDeviceRemoval {
   /** Before devices are announced under the present names: then these take the places of the former. */
   start(): Promise<void>
   close(): Promise<void>
 }
 
-export function createFarewell(settings: FarewellSettings): Farewell {
+export function createFormerDeviceRemoval(settings: FormerDeviceRemovalSettings): FormerDeviceRemoval {
   const { lifecycle, bus, former, present, heard, logger } = settings
   const said = new Set<string>()
   const subscriptions: BusSubscription[] = []

@@ -5,7 +5,7 @@ type StopReason = string
 export const moveToAnotherHost = 'its move to another host'
 
 /** A load that is under way. */
-export interface StoppableLoad {
+export interface CancellableLoad {
   /** Aborted when the load is to end; `reason` of it says why. */
   signal: AbortSignal
   /** The load is over, whatever came of it. */
@@ -13,9 +13,9 @@ export interface StoppableLoad {
 }
 
 /** Ends loads before they are through: those of one plugin for its owner, or all of them when the host stops. */
-export interface LoadStops {
+export interface LoadCancellation {
   /** A load begins; one that may not is aborted already. */
-  begin(id: string): StoppableLoad
+  begin(id: string): CancellableLoad
   /**
    * Ends the plugin's load, and every other that commands before this one begin, until the answer is called.
    * `command`: for people, such as `uninstall (http)`.
@@ -28,7 +28,7 @@ export interface LoadStops {
   readonly stopped: boolean
 }
 
-export function createLoadStops(): LoadStops {
+export function createLoadCancellation(): LoadCancellation {
   const underWay = new Map<string, AbortController>()
   /** Commands that wait for their turn, by plugin, the first first. */
   const holds = new Map<string, string[]>()

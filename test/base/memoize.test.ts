@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { remembering } from '../../src/base/remembering.ts'
+import { memoize } from '../../src/base/memoize.ts'
 
 test('an answer is found out once for a text, as long as there are few and they are short', () => {
   const asked: string[] = []
-  const lengthOf = remembering((text) => {
+  const lengthOf = memoize((text) => {
     asked.push(text)
     return text === '' ? undefined : text.length
   }, 3)
@@ -25,7 +25,7 @@ test('an answer is found out once for a text, as long as there are few and they 
 
 test('what is thrown is not remembered', () => {
   let broken = true
-  const answer = remembering((text) => {
+  const answer = memoize((text) => {
     if (broken) throw new Error(text)
     return text
   })

@@ -6,13 +6,13 @@ import type { PluginSurroundings } from './views.ts'
 export type Changing = Pick<PluginSurroundings, 'manifest' | 'resources' | 'isolation' | 'whereabouts'>
 
 /** Views of plugins for as long as what they show stays the same: whoever asks again and again gets the same object. */
-export interface KnownViews {
+export interface ViewCache {
   of(snapshot: PluginSnapshot, surroundings: Changing): Plugin
 }
 
-export function createKnownViews(
+export function createViewCache(
   make: (snapshot: PluginSnapshot, surroundings: Changing) => Plugin,
-): KnownViews {
+): ViewCache {
   /** A snapshot is never changed, but followed by another one. */
   const known = new WeakMap<PluginSnapshot, Changing & { view: Plugin }>()
   return {

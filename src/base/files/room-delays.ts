@@ -1,7 +1,0 @@
-/** How long after each refusal the disk is tried again, in milliseconds; the last one from then on. */
-export const roomDelays: readonly [number, ...number[]] = [5_000, 10_000, 20_000, 40_000, 60_000]
-
-/** Milliseconds to wait before attempt `attempt` (0: the first after a refusal). */
-export function roomDelay(attempt: number): number {
-  return roomDelays[Math.min(attempt, roomDelays.length - 1)] ?? roomDelays[0]
-}
