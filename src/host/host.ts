@@ -1,6 +1,4 @@
 import { resolve } from 'node:path'
-import { host as hostMachine } from '../../machines/host.ts'
-import { pluginLifecycle } from '../../machines/plugin-lifecycle.ts'
 import { createClientAddresses } from '../base/network/client-address.ts'
 import { type Clock, systemClock } from '../base/time/clock.ts'
 import { type FileSystem, systemFileSystem } from '../base/files/file-system.ts'
@@ -172,7 +170,6 @@ export async function createHost(options: HostOptions): Promise<Host> {
       isolates: () => sandbox.usage(),
       logLines: logger.counts,
       hostId: () => member?.id ?? journal.live.host.context.id,
-      machines: { [pluginLifecycle.id]: pluginLifecycle, [hostMachine.id]: hostMachine },
     })
     scope.add(() => http.close())
     await asStartError(http.start())

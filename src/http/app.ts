@@ -47,7 +47,7 @@ export function createApp({
   const router = new Router({ sensitive: true })
   const idempotency = createIdempotency<Answer | undefined>(
     clock,
-    requests && { requests, write: withoutJson, read: (answer) => answer as Answer },
+    requests && { requests, write: withoutJson },
   )
 
   // Only streams that break off come here: all else becomes an answer.

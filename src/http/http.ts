@@ -1,5 +1,4 @@
 import { isIPv6 } from 'node:net'
-import type { AnyStateMachine } from 'xstate'
 import { type ClientAddresses, createClientAddresses } from '../base/network/client-address.ts'
 import type { Clock } from '../base/time/clock.ts'
 import { createGuessLimit, type GuessLimit } from '../base/network/guess-limit.ts'
@@ -55,7 +54,6 @@ export interface HttpSettings {
   tls?: TlsFiles | undefined
   hostVersion: string
   readiness: () => Readiness
-  machines: Readonly<Record<string, AnyStateMachine>>
   /** What every plugin's isolate takes. */
   isolates?: () => IsolateUsage[]
   /** Lines given to the log so far, by level. */
@@ -92,18 +90,14 @@ export function createHttp(settings: HttpSettings): Http {
     publicUrl: settings.publicUrl,
   })
   const events = createEventStream({ lifecycle, hasEnded: access.hasEnded, clock, logger })
-  const { host, 'plugin-lifecycle': plugin } = settings.machines
-  const inspector =
-    host === undefined || plugin === undefined
-      ? undefined
-      : createInspector({ lifecycle, machines: { host, plugin }, hasEnded: access.hasEnded, clock, logger })
+  const inspector = createInspector({ lifecycle, hasEnded: access.hasEnded, clock, logger })
   const processUsage = createProcessUsage(clock)
   const shared = {
     ...settings,
     bus,
     processUsage,
     isolates: settings.isolates ?? (() => []),
-    clients: () => ({ eventStreams: events.clients, inspectors: inspector?.clients ?? 0 }),
+    clients: () => ({ eventStreams: events.clients, inspectors: inspector.clients }),
   }
   const metrics = createMetrics({
     ...shared,
@@ -143,7 +137,7 @@ export function createHttp(settings: HttpSettings): Http {
       access,
       handlers: {
         ...(bus === undefined ? {} : { '/mqtt': bus.handleUpgrade }),
-        ...(inspector === undefined ? {} : { '/api/inspect': inspector.handleUpgrade }),
+        '/api/inspect': inspector.handleUpgrade,
       },
     }),
   })
@@ -157,7 +151,7 @@ export function createHttp(settings: HttpSettings): Http {
       return baseUrl()
     },
     get listeners() {
-      return events.clients + (inspector?.clients ?? 0)
+      return events.clients + inspector.clients
     },
     async start() {
       await server.start()
@@ -169,7 +163,7 @@ export function createHttp(settings: HttpSettings): Http {
       metrics.close()
       processUsage.close()
       // Side by side: the grace of answers under way begins now, whatever an inspector takes to say goodbye.
-      await Promise.all([inspector?.close(), server.close()])
+      await Promise.all([inspector.close(), server.close()])
     },
   }
 }

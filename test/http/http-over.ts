@@ -1,5 +1,3 @@
-import { host as hostMachine } from '../../machines/host.ts'
-import { pluginLifecycle } from '../../machines/plugin-lifecycle.ts'
 import { systemClock } from '../../src/base/time/clock.ts'
 import { silentLogger } from '../../src/base/log/log.ts'
 import { createHttp, type Http, type HttpSettings } from '../../src/http/http.ts'
@@ -77,7 +75,6 @@ export async function startHttp(
     token: undefined,
     hostVersion: '1.2.3',
     readiness: () => ({ ready: true, reasons: [] }),
-    machines: { [pluginLifecycle.id]: pluginLifecycle, [hostMachine.id]: hostMachine },
     ...settings,
   })
   await http.start()

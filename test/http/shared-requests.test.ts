@@ -36,8 +36,7 @@ function hostsNamed(
       },
       serve: (answer) => void serving.set(host, answer),
     }
-    const read = (answer: unknown): string => String(answer)
-    hosts.set(host, createIdempotency(createManualClock(), { requests, write: (answer) => answer, read }))
+    hosts.set(host, createIdempotency(createManualClock(), { requests, write: (answer) => answer }))
   }
   return {
     send(host: string, act: () => Promise<string>, body: unknown = {}): Promise<string> {

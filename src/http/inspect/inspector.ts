@@ -1,7 +1,8 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { type WebSocket, WebSocketServer } from 'ws'
-import type { AnyStateMachine } from 'xstate'
+import { host as hostMachine } from '../../../machines/host.ts'
+import { pluginLifecycle } from '../../../machines/plugin-lifecycle.ts'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import { every } from '../../base/time/every.ts'
 import type { Logger } from '../../base/log/log.ts'
@@ -47,8 +48,6 @@ const policyViolation = 1008
 
 export interface InspectorSettings {
   lifecycle: LifecycleFacade
-  /** The machines `host` and `plugin`. */
-  machines: { host: AnyStateMachine; plugin: AnyStateMachine }
   /** Whether the login of whoever connected is over. */
   hasEnded(request: IncomingMessage): boolean
   clock: Clock
@@ -64,8 +63,8 @@ interface Client {
 }
 
 export function createInspector(settings: InspectorSettings): Inspector {
-  const { lifecycle, machines, hasEnded, clock, logger } = settings
-  const definitions = { host: definitionOf(machines.host), plugin: definitionOf(machines.plugin) }
+  const { lifecycle, hasEnded, clock, logger } = settings
+  const definitions = { host: definitionOf(hostMachine), plugin: definitionOf(pluginLifecycle) }
   const clients = new Set<Client>()
   const server = new WebSocketServer({
     noServer: true,

@@ -42,8 +42,8 @@ export interface Idempotency<T> {
 /** The hosts of a fleet, and how an answer goes from one to another. */
 export interface SharedIdempotency<T> {
   requests: SharedRequests
+  /** The answer as another host takes it over. */
   write(answer: T): unknown
-  read(answer: unknown): T
 }
 
 interface Started<T> {
@@ -138,7 +138,7 @@ export function createIdempotency<T>(clock: Clock, shared?: SharedIdempotency<T>
     const { fingerprint } = entry
     const found = await knownElsewhere(shared.requests, { key, fingerprint }, entry)
     entry.isAsking = false
-    if (found.known === 'answered') return shared.read(found.answer)
+    if (found.known === 'answered') return found.answer as T
     if (found.known === 'refused') throw refusalOf(found.problem)
     if (found.known !== 'other') return act()
     // What is remembered of the key is the other request.

@@ -1,4 +1,3 @@
-import type { AnyStateMachine } from 'xstate'
 import type { Fleet, LifecycleFacade } from '../../lifecycle/facade.ts'
 import type { System } from '../../schema/api/system.ts'
 import type { Access } from '../access/access.ts'
@@ -32,14 +31,13 @@ export interface RouteSettings {
   metrics: Metrics
   access: Access
   system: () => Promise<System>
-  machines: Readonly<Record<string, AnyStateMachine>>
   hostVersion: string
   readiness: () => { ready: boolean; reasons: string[] }
 }
 
 /** Every address of the API. */
 export function allRoutes(settings: RouteSettings): Route[] {
-  const { lifecycle, events, metrics, access, system, machines, hostVersion } = settings
+  const { lifecycle, events, metrics, access, system, hostVersion } = settings
   const routes: Route[] = [
     ...pluginRoutes(lifecycle),
     ...pluginCommandRoutes(lifecycle),
@@ -51,7 +49,7 @@ export function allRoutes(settings: RouteSettings): Route[] {
     ...suggestionRoutes(lifecycle),
     ...repositoryRoutes(lifecycle),
     ...eventRoutes(lifecycle, events),
-    ...machineRoutes(machines),
+    ...machineRoutes(),
     ...schemaRoutes(),
     ...healthRoutes(settings),
     ...sessionRoutes(access),

@@ -1,17 +1,23 @@
 import type { AnyStateMachine } from 'xstate'
+import { host } from '../../../machines/host.ts'
+import { pluginLifecycle } from '../../../machines/plugin-lifecycle.ts'
 import { Problem } from '../../base/problem.ts'
 import { MachineAnswer, MachineQuery, MachinesAnswer } from '../../schema/api/api.ts'
 import { machineToJson, machineToMermaid, machineToScxml } from '../answers/machine-formats.ts'
 import { defineRoute, type Route } from '../route.ts'
 
-export function machineRoutes(machines: Readonly<Record<string, AnyStateMachine>>): Route[] {
+const machines = new Map<string, AnyStateMachine>(
+  [host, pluginLifecycle].map((machine) => [machine.id, machine]),
+)
+
+export function machineRoutes(): Route[] {
   return [
     defineRoute({
       method: 'GET',
       path: '/api/machines',
       summary: 'Names of the state machines',
       answers: { 200: MachinesAnswer },
-      handle: () => ({ body: { machines: Object.keys(machines).sort() } }),
+      handle: () => ({ body: { machines: [...machines.keys()].sort() } }),
     }),
     defineRoute({
       method: 'GET',
@@ -22,7 +28,7 @@ export function machineRoutes(machines: Readonly<Record<string, AnyStateMachine>
       produces: ['text/plain', 'application/scxml+xml'],
       problems: ['not_found'],
       handle({ parameters: { name = '' }, query: { format } }) {
-        const machine = Object.hasOwn(machines, name) ? machines[name] : undefined
+        const machine = machines.get(name)
         if (machine === undefined) {
           throw new Problem('not_found', 'There is no such machine; /api/machines lists their names.')
         }

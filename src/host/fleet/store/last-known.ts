@@ -1,5 +1,3 @@
-import { host as hostMachine } from '../../../../machines/host.ts'
-import { pluginLifecycle } from '../../../../machines/plugin-lifecycle.ts'
 import type { Clock } from '../../../base/time/clock.ts'
 import type { FileSystem } from '../../../base/files/file-system.ts'
 import type { KeyRing } from '../../../base/keys/key-ring.ts'
@@ -72,7 +70,6 @@ export async function showLastKnown(parts: LastKnownSettings, reason: string): P
       publicUrl: settings.publicUrl,
       readiness: () => ({ ready: false, reasons: [`the start waits. ${reason}`] }),
       hostId: () => id,
-      machines: { [pluginLifecycle.id]: pluginLifecycle, [hostMachine.id]: hostMachine },
     })
     scope.add(() => http.close())
     await asStartError(http.start())
