@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { renderedDocument } from '../../src/http/answers/rendered-document.ts'
-import { startTestHost } from '../helpers/test-host.ts'
+import { startHostFor } from '../helpers/test-host.ts'
 
 function render(file: string, text: string): string {
   const { body } = renderedDocument({ file, title: 'A & B', content: new TextEncoder().encode(text) })
@@ -63,7 +63,7 @@ test('a document that takes too long, or nests too deeply, is shown as its text'
   }
 })
 
-test('what a browser could run from the origin of the host is served as text', async () => {
+test('what a browser could run from the origin of the host is served as text', async (context) => {
   const text = 'text/plain; charset=utf-8'
   const types: Record<string, string> = {
     ...Object.fromEntries(
@@ -94,21 +94,17 @@ test('what a browser could run from the origin of the host is served as text', a
   const files = Object.fromEntries(Object.keys(types).map((file) => [file, 'alert(1)']))
   const docs = Object.keys(types).map((file) => ({ title: file, file }))
   const lua = 'Plugin:new("pages")'
-  const host = await startTestHost({ plugins: [{ id: 'pages', lua, files, manifest: { docs } }] })
-  try {
-    assert.equal(
-      (await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/pages' } })).status,
-      201,
-    )
-    const served: Record<string, string | null> = {}
-    for (const file of Object.keys(types)) {
-      const answer = await fetch(`${host.url}/api/plugins/pages/doc?file=${file}`)
-      assert.equal(await answer.text(), 'alert(1)')
-      assert.equal(answer.headers.get('x-content-type-options'), 'nosniff')
-      served[file] = answer.headers.get('content-type')
-    }
-    assert.deepEqual(served, types)
-  } finally {
-    await host.close()
+  const host = await startHostFor(context, { plugins: [{ id: 'pages', lua, files, manifest: { docs } }] })
+  assert.equal(
+    (await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/pages' } })).status,
+    201,
+  )
+  const served: Record<string, string | null> = {}
+  for (const file of Object.keys(types)) {
+    const answer = await fetch(`${host.url}/api/plugins/pages/doc?file=${file}`)
+    assert.equal(await answer.text(), 'alert(1)')
+    assert.equal(answer.headers.get('x-content-type-options'), 'nosniff')
+    served[file] = answer.headers.get('content-type')
   }
+  assert.deepEqual(served, types)
 })

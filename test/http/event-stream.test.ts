@@ -7,119 +7,107 @@ import { serializeJson } from '../../src/base/text/serialized-json.ts'
 import type { Announcement } from '../../src/lifecycle/lifecycle.ts'
 import type { JournalEventView } from '../../src/schema/journal/journal-event.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
-import { startTestHost } from '../helpers/test-host.ts'
+import { startHostFor } from '../helpers/test-host.ts'
 import { readEvents, type ServerSentEvent } from './clients.ts'
 import { startHttp } from './http-over.ts'
 
 const last = (event: ServerSentEvent) => event.data?.type === 'PluginUninstalled'
 const lifecycleOnly = (events: ServerSentEvent[]) => events.filter(({ event }) => event === 'lifecycle')
 
-test('the stream tells what happens: lifecycle with its number, log, event, object, sensor and control', async () => {
-  const host = await startTestHost()
-  try {
-    await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/demo' } })
-    const before = (await host.request('GET', '/api/history')).body.events as JournalEventView[]
-    const reader = await readEvents(`${host.url}/api/events`)
-    assert.deepEqual(
-      [reader.status, reader.headers.get('content-type'), reader.headers.get('cache-control')],
-      [200, 'text/event-stream; charset=utf-8', 'no-store'],
+test('the stream tells what happens: lifecycle with its number, log, event, object, sensor and control', async (context) => {
+  const host = await startHostFor(context)
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/demo' } })
+  const before = (await host.request('GET', '/api/history')).body.events as JournalEventView[]
+  const reader = await readEvents(`${host.url}/api/events`)
+  assert.deepEqual(
+    [reader.status, reader.headers.get('content-type'), reader.headers.get('cache-control')],
+    [200, 'text/event-stream; charset=utf-8', 'no-store'],
+  )
+  assert.deepEqual(await reader.next(), { retry: '2000', id: String(before.at(-1)?.seq) })
+  await host.request('POST', '/api/plugins/demo/toggle')
+  await host.request('PUT', '/api/plugins/demo/controls/level', { body: { value: 7 } })
+  await host.request('DELETE', '/api/plugins/demo')
+  const events = await reader.until(last)
+  const history = (await host.request('GET', '/api/history')).body.events as JournalEventView[]
+  const enabled = history.findIndex(({ type }) => type === 'PluginEnabled')
+  assert.deepEqual(
+    lifecycleOnly(events),
+    history.slice(enabled).map((event) => ({ id: String(event.seq), event: 'lifecycle', data: event })),
+  )
+  const plugin = '@fixtures/demo'
+  const others = events.filter(({ event }) => event !== 'lifecycle' && event !== undefined)
+  const expected: ServerSentEvent[] = [
+    {
+      event: 'object',
+      data: { plugin, path: 'room.lamp', value: { on: false, level: 7 }, removed: false },
+    },
+    { event: 'sensor', data: { plugin, id: 'double', value: 14, removed: false } },
+    { event: 'control', data: { plugin, id: 'level', value: 7, removed: false } },
+    { event: 'event', data: { plugin, name: 'demo:level', data: { level: 7 } } },
+    { event: 'object', data: { plugin, path: 'room.lamp', value: null, removed: true } },
+  ]
+  for (const event of expected) {
+    assert.ok(
+      others.some((other) => JSON.stringify(other) === JSON.stringify(event)),
+      `${JSON.stringify(event)} is in ${JSON.stringify(others)}`,
     )
-    assert.deepEqual(await reader.next(), { retry: '2000', id: String(before.at(-1)?.seq) })
-    await host.request('POST', '/api/plugins/demo/toggle')
-    await host.request('PUT', '/api/plugins/demo/controls/level', { body: { value: 7 } })
-    await host.request('DELETE', '/api/plugins/demo')
-    const events = await reader.until(last)
-    const history = (await host.request('GET', '/api/history')).body.events as JournalEventView[]
-    const enabled = history.findIndex(({ type }) => type === 'PluginEnabled')
-    assert.deepEqual(
-      lifecycleOnly(events),
-      history.slice(enabled).map((event) => ({ id: String(event.seq), event: 'lifecycle', data: event })),
-    )
-    const plugin = '@fixtures/demo'
-    const others = events.filter(({ event }) => event !== 'lifecycle' && event !== undefined)
-    const expected: ServerSentEvent[] = [
-      {
-        event: 'object',
-        data: { plugin, path: 'room.lamp', value: { on: false, level: 7 }, removed: false },
-      },
-      { event: 'sensor', data: { plugin, id: 'double', value: 14, removed: false } },
-      { event: 'control', data: { plugin, id: 'level', value: 7, removed: false } },
-      { event: 'event', data: { plugin, name: 'demo:level', data: { level: 7 } } },
-      { event: 'object', data: { plugin, path: 'room.lamp', value: null, removed: true } },
-    ]
-    for (const event of expected) {
-      assert.ok(
-        others.some((other) => JSON.stringify(other) === JSON.stringify(event)),
-        `${JSON.stringify(event)} is in ${JSON.stringify(others)}`,
-      )
+  }
+  const log = others.find(({ event, data }) => event === 'log' && data.message === 'cleaned up')
+  assert.deepEqual(
+    { ...log?.data, at: undefined },
+    { plugin, level: 'info', message: 'cleaned up', at: undefined },
+  )
+  await reader.close()
+})
+
+test('the stream tells of the end of the host, to the last event', async (context) => {
+  const host = await startHostFor(context)
+  const reader = await readEvents(`${host.url}/api/events`)
+  await reader.next()
+  await host.host.close()
+  const events = await reader.until(({ data }) => data?.type === 'HostStopped')
+  assert.deepEqual(
+    lifecycleOnly(events).map(({ data }) => data.type),
+    ['HostStopping', 'HostStopped'],
+  )
+  await reader.close()
+})
+
+test('a client that comes back gets what it missed and what follows, each event once, in order', async (context) => {
+  const host = await startHostFor(context)
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/hello' } })
+  // Commands go on while the client connects.
+  const commands = (async () => {
+    for (let round = 0; round < 3; round += 1) {
+      await host.request('POST', '/api/plugins/hello/config', { body: { config: { name: `${round}` } } })
     }
-    const log = others.find(({ event, data }) => event === 'log' && data.message === 'cleaned up')
-    assert.deepEqual(
-      { ...log?.data, at: undefined },
-      { plugin, level: 'info', message: 'cleaned up', at: undefined },
-    )
-    await reader.close()
-  } finally {
-    await host.close()
-  }
-})
-
-test('the stream tells of the end of the host, to the last event', async () => {
-  const host = await startTestHost()
-  try {
-    const reader = await readEvents(`${host.url}/api/events`)
-    await reader.next()
-    await host.host.close()
-    const events = await reader.until(({ data }) => data?.type === 'HostStopped')
-    assert.deepEqual(
-      lifecycleOnly(events).map(({ data }) => data.type),
-      ['HostStopping', 'HostStopped'],
-    )
-    await reader.close()
-  } finally {
-    await host.close()
-  }
-})
-
-test('a client that comes back gets what it missed and what follows, each event once, in order', async () => {
-  const host = await startTestHost()
-  try {
-    await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/hello' } })
-    // Commands go on while the client connects.
-    const commands = (async () => {
-      for (let round = 0; round < 3; round += 1) {
-        await host.request('POST', '/api/plugins/hello/config', { body: { config: { name: `${round}` } } })
-      }
-      await host.request('DELETE', '/api/plugins/hello')
-    })()
-    const readers = await Promise.all([
-      readEvents(`${host.url}/api/events`, { 'last-event-id': '0' }),
-      readEvents(`${host.url}/api/events?lastEventId=2`),
-      // What the browser says by itself is newer than what is in the address.
-      readEvents(`${host.url}/api/events?lastEventId=0`, { 'last-event-id': '2' }),
-      readEvents(`${host.url}/api/events?lastEventId=0&plugin=hello`),
-    ])
-    const streams = await Promise.all(readers.map(async (reader) => lifecycleOnly(await reader.until(last))))
-    await commands
-    const history = (await host.request('GET', '/api/history')).body.events as JournalEventView[]
-    const numbers = (events: JournalEventView[]) => events.map(({ seq }) => String(seq))
-    assert.deepEqual(
-      streams.map((events) => events.map(({ id }) => id)),
-      [
-        numbers(history),
-        numbers(history.slice(2)),
-        numbers(history.slice(2)),
-        numbers(history.filter(({ plugin }) => plugin === '@fixtures/hello')),
-      ],
-    )
-    assert.deepEqual(
-      streams[0]?.map(({ data }) => [data.seq, data.type, data.plugin, data.revision, data.state]),
-      history.map(({ seq, type, plugin, revision, state }) => [seq, type, plugin, revision, state]),
-    )
-    await Promise.all(readers.map((reader) => reader.close()))
-  } finally {
-    await host.close()
-  }
+    await host.request('DELETE', '/api/plugins/hello')
+  })()
+  const readers = await Promise.all([
+    readEvents(`${host.url}/api/events`, { 'last-event-id': '0' }),
+    readEvents(`${host.url}/api/events?lastEventId=2`),
+    // What the browser says by itself is newer than what is in the address.
+    readEvents(`${host.url}/api/events?lastEventId=0`, { 'last-event-id': '2' }),
+    readEvents(`${host.url}/api/events?lastEventId=0&plugin=hello`),
+  ])
+  const streams = await Promise.all(readers.map(async (reader) => lifecycleOnly(await reader.until(last))))
+  await commands
+  const history = (await host.request('GET', '/api/history')).body.events as JournalEventView[]
+  const numbers = (events: JournalEventView[]) => events.map(({ seq }) => String(seq))
+  assert.deepEqual(
+    streams.map((events) => events.map(({ id }) => id)),
+    [
+      numbers(history),
+      numbers(history.slice(2)),
+      numbers(history.slice(2)),
+      numbers(history.filter(({ plugin }) => plugin === '@fixtures/hello')),
+    ],
+  )
+  assert.deepEqual(
+    streams[0]?.map(({ data }) => [data.seq, data.type, data.plugin, data.revision, data.state]),
+    history.map(({ seq, type, plugin, revision, state }) => [seq, type, plugin, revision, state]),
+  )
+  await Promise.all(readers.map((reader) => reader.close()))
 })
 
 /** The HTTP side with announcements and a journal that the test makes. */

@@ -5,7 +5,7 @@ import { createMachine } from 'xstate'
 import { WebSocket } from 'ws'
 import { withoutSecrets } from '../../src/http/inspect/messages.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
-import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { startHostFor, startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { startHttp } from './http-over.ts'
 
 const token = 'correct-horse-battery-staple'
@@ -208,18 +208,14 @@ test('an inspector that came by a login is cut off when that has ended', async (
   await http.close()
 })
 
-test('there are as many inspectors as there may be, and the end of the host ends them', async () => {
-  const single = await startTestHost({ settings: { token } })
+test('there are as many inspectors as there may be, and the end of the host ends them', async (context) => {
+  const single = await startHostFor(context, { settings: { token } })
   const all: Inspection[] = []
-  try {
-    for (let count = 0; count < 16; count += 1) all.push(await inspect(single))
-    await assert.rejects(inspect(single), /503/)
-    const [first] = all
-    assert.ok(first)
-    const closed = new Promise<number>((resolve) => first.socket.once('close', resolve))
-    await single.close()
-    assert.equal(await closed, 1001)
-  } finally {
-    await single.close()
-  }
+  for (let count = 0; count < 16; count += 1) all.push(await inspect(single))
+  await assert.rejects(inspect(single), /503/)
+  const [first] = all
+  assert.ok(first)
+  const closed = new Promise<number>((resolve) => first.socket.once('close', resolve))
+  await single.close()
+  assert.equal(await closed, 1001)
 })

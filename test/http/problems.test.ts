@@ -10,7 +10,7 @@ import {
   writeFixtureRepository,
 } from '../helpers/fixture-repository.ts'
 import { newKey, signFolder } from '../helpers/signed-repository.ts'
-import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { startHostFor, startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { startHttp } from './http-over.ts'
 
 const bad: FixturePlugin[] = [
@@ -378,19 +378,15 @@ test('a wrong method is told what the address takes', async () => {
   assert.deepEqual([answer.status, answer.headers.get('allow')], [405, 'GET, HEAD, OPTIONS, POST'])
 })
 
-test('a plugin whose dependency is missing is not enabled', async () => {
-  const single = await startTestHost()
-  try {
-    const { status, body } = await single.request('POST', '/api/plugins/install', {
-      body: { fullId: '@fixtures/dependent' },
-    })
-    const answer =
-      status === 201 ? await single.request('POST', '/api/plugins/dependent/toggle') : { status, body }
-    const code = answer.body.code ?? answer.body.error?.code
-    assert.equal(code, 'dependency_unmet')
-  } finally {
-    await single.close()
-  }
+test('a plugin whose dependency is missing is not enabled', async (context) => {
+  const single = await startHostFor(context)
+  const { status, body } = await single.request('POST', '/api/plugins/install', {
+    body: { fullId: '@fixtures/dependent' },
+  })
+  const answer =
+    status === 201 ? await single.request('POST', '/api/plugins/dependent/toggle') : { status, body }
+  const code = answer.body.code ?? answer.body.error?.code
+  assert.equal(code, 'dependency_unmet')
 })
 
 test('each code of the table is answered with its status, whatever raises it', async () => {

@@ -8,7 +8,7 @@ import { cutOffTime, ownCutOffTime, wrongTriesAllowed } from '../../src/base/net
 import { cookieName, sessionCookie, sessionIn } from '../../src/http/access/session-cookie.ts'
 import { createSessions, sessionLifetime, sessionsLimit } from '../../src/http/access/sessions.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
-import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { startHostFor, startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { readEvents } from './clients.ts'
 import { startHttp } from './http-over.ts'
 import { exchange, parseAnswer } from './clients.ts'
@@ -218,21 +218,17 @@ test('after thirty wrong tries an address is cut off, right or wrong, at HTTP an
   }
 })
 
-test('who gives no token does not guess', async () => {
-  const single = await startTestHost({ settings: { token }, clock: createManualClock() })
-  try {
-    for (let attempt = 0; attempt < 40; attempt += 1) {
-      assert.equal((await ask('GET', '/api/plugins', {}, undefined, single)).status, 401)
-      assert.equal(
-        (await ask('GET', '/api/plugins', { Authorization: 'Basic bWU6eA==' }, undefined, single)).status,
-        401,
-      )
-    }
-    assert.equal(await isTaken(single.mqttUrl), false)
-    assert.equal((await single.request('GET', '/api/plugins')).status, 200)
-  } finally {
-    await single.close()
+test('who gives no token does not guess', async (context) => {
+  const single = await startHostFor(context, { settings: { token }, clock: createManualClock() })
+  for (let attempt = 0; attempt < 40; attempt += 1) {
+    assert.equal((await ask('GET', '/api/plugins', {}, undefined, single)).status, 401)
+    assert.equal(
+      (await ask('GET', '/api/plugins', { Authorization: 'Basic bWU6eA==' }, undefined, single)).status,
+      401,
+    )
   }
+  assert.equal(await isTaken(single.mqttUrl), false)
+  assert.equal((await single.request('GET', '/api/plugins')).status, 200)
 })
 
 test('behind a proxy that the owner trusts each client is cut off by itself, and nobody else is believed', async () => {
@@ -309,16 +305,12 @@ test('with encryption the cookie is bound to this host', () => {
   assert.equal(sessionIn('lupine-session-3000=x', 3000, true), undefined)
 })
 
-test('without a token nobody needs to log in', async () => {
-  const open = await startTestHost()
-  try {
-    const state = await open.request('GET', '/api/session')
-    assert.deepEqual(state.body, { required: false, authenticated: true })
-    const answer = await open.request('POST', '/api/session', { body: { token: 'anything' } })
-    assert.deepEqual([answer.status, answer.headers.get('set-cookie')], [201, null])
-  } finally {
-    await open.close()
-  }
+test('without a token nobody needs to log in', async (context) => {
+  const open = await startHostFor(context)
+  const state = await open.request('GET', '/api/session')
+  assert.deepEqual(state.body, { required: false, authenticated: true })
+  const answer = await open.request('POST', '/api/session', { body: { token: 'anything' } })
+  assert.deepEqual([answer.status, answer.headers.get('set-cookie')], [201, null])
 })
 
 /** Complete, but for a protocol that somebody speaks here. */
@@ -371,27 +363,23 @@ test('MQTT over WebSocket needs the same password as over TCP; a login is not en
   }
 })
 
-test('the cookie is Secure where the page was encrypted, by this host or by a proxy in front', async () => {
+test('the cookie is Secure where the page was encrypted, by this host or by a proxy in front', async (context) => {
   const name = 'home.example.com'
-  const single = await startTestHost({ settings: { token, publicUrl: `https://${name}` } })
+  const single = await startHostFor(context, { settings: { token, publicUrl: `https://${name}` } })
   const cookieFor = async (headers: Record<string, string>): Promise<string | undefined> =>
     (await ask('POST', '/api/session', headers, { token }, single)).headers['set-cookie']
-  try {
-    const secure = await cookieFor({ Host: name, Origin: `https://${name}` })
-    assert.match(secure ?? '', /^__Host-lupine-session-\d+=.*; Secure$/)
-    // The proxy gave it another Host.
-    assert.match((await cookieFor({ Origin: `https://${name}` })) ?? '', /; Secure$/)
-    assert.match((await cookieFor({ Host: name })) ?? '', /; Secure$/)
-    assert.doesNotMatch((await cookieFor({ Origin: single.url })) ?? '', /Secure|__Host-/)
-    const headers = { Host: name, Cookie: secure?.split(';')[0] ?? '' }
-    assert.equal((await ask('GET', '/api/plugins', headers, undefined, single)).status, 200)
-    const change = { ...headers, Origin: `https://${name}` }
-    assert.equal((await ask('POST', '/api/plugins/nobody/toggle', change, {}, single)).status, 404)
-    const ended = await ask('DELETE', '/api/session', change, undefined, single)
-    assert.match(ended.headers['set-cookie'] ?? '', /^__Host-lupine-session-\d+=; .*Max-Age=0; .*Secure$/)
-  } finally {
-    await single.close()
-  }
+  const secure = await cookieFor({ Host: name, Origin: `https://${name}` })
+  assert.match(secure ?? '', /^__Host-lupine-session-\d+=.*; Secure$/)
+  // The proxy gave it another Host.
+  assert.match((await cookieFor({ Origin: `https://${name}` })) ?? '', /; Secure$/)
+  assert.match((await cookieFor({ Host: name })) ?? '', /; Secure$/)
+  assert.doesNotMatch((await cookieFor({ Origin: single.url })) ?? '', /Secure|__Host-/)
+  const headers = { Host: name, Cookie: secure?.split(';')[0] ?? '' }
+  assert.equal((await ask('GET', '/api/plugins', headers, undefined, single)).status, 200)
+  const change = { ...headers, Origin: `https://${name}` }
+  assert.equal((await ask('POST', '/api/plugins/nobody/toggle', change, {}, single)).status, 404)
+  const ended = await ask('DELETE', '/api/session', change, undefined, single)
+  assert.match(ended.headers['set-cookie'] ?? '', /^__Host-lupine-session-\d+=; .*Max-Age=0; .*Secure$/)
 })
 
 test('who logs in through a proxy that does not pass Host on is told what to do', async () => {
@@ -405,22 +393,18 @@ test('who logs in through a proxy that does not pass Host on is told what to do'
   }
 })
 
-test('without a token the public address is the host, and no other', async () => {
-  const single = await startTestHost({ settings: { publicUrl: 'https://home.example.com/lupine' } })
+test('without a token the public address is the host, and no other', async (context) => {
+  const single = await startHostFor(context, { settings: { publicUrl: 'https://home.example.com/lupine' } })
   const statusOf = async (headers: Record<string, string>): Promise<number> =>
     (await ask('GET', '/api/plugins', headers, undefined, single)).status
-  try {
-    assert.deepEqual(
-      [
-        await statusOf({ Host: 'home.example.com' }),
-        await statusOf({ Host: 'home.example.com:443', Origin: 'https://home.example.com' }),
-        await statusOf({ Host: 'home.example.com', Origin: 'http://home.example.com' }),
-        await statusOf({ Host: 'home.example.com:8443' }),
-        await statusOf({ Host: 'evil.example' }),
-      ],
-      [200, 200, 403, 403, 403],
-    )
-  } finally {
-    await single.close()
-  }
+  assert.deepEqual(
+    [
+      await statusOf({ Host: 'home.example.com' }),
+      await statusOf({ Host: 'home.example.com:443', Origin: 'https://home.example.com' }),
+      await statusOf({ Host: 'home.example.com', Origin: 'http://home.example.com' }),
+      await statusOf({ Host: 'home.example.com:8443' }),
+      await statusOf({ Host: 'evil.example' }),
+    ],
+    [200, 200, 403, 403, 403],
+  )
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { systemClock } from '../../src/base/time/clock.ts'
-import { hostVersion, startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { hostVersion, startHostFor, startTestHost, type TestHost } from '../helpers/test-host.ts'
 
 let host: TestHost
 before(async () => {
@@ -50,36 +50,30 @@ for (const [mqttUrl, shown] of [
   ['mqtt://me:hunter2@127.0.0.1:1', 'mqtt://127.0.0.1:1'],
   ['wss://127.0.0.1:1/mqtt?token=hunter2', 'wss://127.0.0.1:1/mqtt'],
 ] as const)
-  test(`an external broker is named without its password: ${shown}`, async () => {
-    const other = await startTestHost({ settings: { mqttUrl } })
-    try {
-      const { body } = await other.request('GET', '/api/system')
-      assert.deepEqual(
-        [body.broker.kind, body.broker.url, body.broker.connected, body.broker.clients, body.health.ready],
-        ['external', shown, false, null, false],
-      )
-      assert.ok(!JSON.stringify(body).includes('hunter2'))
-    } finally {
-      await other.close()
-    }
+  test(`an external broker is named without its password: ${shown}`, async (context) => {
+    const other = await startHostFor(context, { settings: { mqttUrl } })
+    const { body } = await other.request('GET', '/api/system')
+    assert.deepEqual(
+      [body.broker.kind, body.broker.url, body.broker.connected, body.broker.clients, body.health.ready],
+      ['external', shown, false, null, false],
+    )
+    assert.ok(!JSON.stringify(body).includes('hunter2'))
   })
 
-test('a host that began in 1970, and was told the time since, says when it began all the same', async () => {
+test('a host that began in 1970, and was told the time since, says when it began all the same', async (context) => {
   const decades = Date.now()
   let behind = decades
-  const young = await startTestHost({ clock: { ...systemClock, now: () => systemClock.now() - behind } })
-  try {
-    const shown = async (): Promise<number[]> => {
-      const { body } = await young.request('GET', '/api/system')
-      const metrics = await (await fetch(new URL('/metrics', young.url))).text()
-      const seconds = /^process_start_time_seconds (.*)$/m.exec(metrics)?.[1]
-      return [Date.parse(body.host.startedAt), Number(seconds) * 1_000]
-    }
-    const hour = 3_600_000
-    for (const time of await shown()) assert.ok(Math.abs(time) < hour, `${time}`)
-    behind = 0
-    for (const time of await shown()) assert.ok(Math.abs(time - decades) < hour, `${time}`)
-  } finally {
-    await young.close()
+  const young = await startHostFor(context, {
+    clock: { ...systemClock, now: () => systemClock.now() - behind },
+  })
+  const shown = async (): Promise<number[]> => {
+    const { body } = await young.request('GET', '/api/system')
+    const metrics = await (await fetch(new URL('/metrics', young.url))).text()
+    const seconds = /^process_start_time_seconds (.*)$/m.exec(metrics)?.[1]
+    return [Date.parse(body.host.startedAt), Number(seconds) * 1_000]
   }
+  const hour = 3_600_000
+  for (const time of await shown()) assert.ok(Math.abs(time) < hour, `${time}`)
+  behind = 0
+  for (const time of await shown()) assert.ok(Math.abs(time - decades) < hour, `${time}`)
 })

@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { connectAsync } from 'mqtt'
-import { startTestHost } from '../helpers/test-host.ts'
+import { startHostFor, startTestHost } from '../helpers/test-host.ts'
 
 const folder = join(import.meta.dirname, '..', 'fixtures', 'tls')
 const tlsCertFile = join(folder, 'certificate.pem')
@@ -38,43 +38,35 @@ async function ask(
   }
 }
 
-test('with a certificate HTTP, WebSocket and the broker are encrypted, and the cookie is only sent so', async () => {
-  const host = await startTestHost({ settings: { token, tlsCertFile, tlsKeyFile } })
-  try {
-    assert.match(host.url, /^https:\/\/127\.0\.0\.1:\d+$/)
-    assert.match(host.mqttUrl, /^mqtts:\/\/127\.0\.0\.1:\d+$/)
-    assert.equal((await ask(`${host.url}/livez`)).status, 200)
-    const json = { 'content-type': 'application/json', origin: host.url }
-    const login = await ask(`${host.url}/api/session`, 'POST', json, JSON.stringify({ token }))
-    assert.match(login.cookie ?? '', /^__Host-lupine-session-\d+=.*; Secure$/)
-    const cookie = login.cookie?.split(';')[0] ?? ''
-    assert.equal((await ask(`${host.url}/api/plugins`, 'GET', { cookie })).status, 200)
-    for (const url of [host.mqttUrl, `${host.url.replace('https', 'wss')}/mqtt`]) {
-      const client = await connectAsync(url, { username: 'me', password: token, ca, reconnectPeriod: 0 })
-      await client.subscribeAsync('demo')
-      const heard = once(client as never, 'message')
-      await client.publishAsync('demo', 'x')
-      assert.equal(String((await heard)[1]), 'x')
-      await client.endAsync()
-    }
-  } finally {
-    await host.close()
+test('with a certificate HTTP, WebSocket and the broker are encrypted, and the cookie is only sent so', async (context) => {
+  const host = await startHostFor(context, { settings: { token, tlsCertFile, tlsKeyFile } })
+  assert.match(host.url, /^https:\/\/127\.0\.0\.1:\d+$/)
+  assert.match(host.mqttUrl, /^mqtts:\/\/127\.0\.0\.1:\d+$/)
+  assert.equal((await ask(`${host.url}/livez`)).status, 200)
+  const json = { 'content-type': 'application/json', origin: host.url }
+  const login = await ask(`${host.url}/api/session`, 'POST', json, JSON.stringify({ token }))
+  assert.match(login.cookie ?? '', /^__Host-lupine-session-\d+=.*; Secure$/)
+  const cookie = login.cookie?.split(';')[0] ?? ''
+  assert.equal((await ask(`${host.url}/api/plugins`, 'GET', { cookie })).status, 200)
+  for (const url of [host.mqttUrl, `${host.url.replace('https', 'wss')}/mqtt`]) {
+    const client = await connectAsync(url, { username: 'me', password: token, ca, reconnectPeriod: 0 })
+    await client.subscribeAsync('demo')
+    const heard = once(client as never, 'message')
+    await client.publishAsync('demo', 'x')
+    assert.equal(String((await heard)[1]), 'x')
+    await client.endAsync()
   }
 })
 
-test('without a token a page of the encrypted host is its own, and one without encryption is not', async () => {
-  const host = await startTestHost({ settings: { tlsCertFile, tlsKeyFile } })
-  try {
-    const own = await ask(`${host.url}/api/plugins`, 'GET', { origin: host.url })
-    const other = await ask(`${host.url}/api/plugins`, 'GET', { origin: host.url.replace('https', 'http') })
-    assert.deepEqual([own.status, other.status, other.body.code], [200, 403, 'forbidden'])
-  } finally {
-    await host.close()
-  }
+test('without a token a page of the encrypted host is its own, and one without encryption is not', async (context) => {
+  const host = await startHostFor(context, { settings: { tlsCertFile, tlsKeyFile } })
+  const own = await ask(`${host.url}/api/plugins`, 'GET', { origin: host.url })
+  const other = await ask(`${host.url}/api/plugins`, 'GET', { origin: host.url.replace('https', 'http') })
+  assert.deepEqual([own.status, other.status, other.body.code], [200, 403, 'forbidden'])
 })
 
-test('who speaks without encryption is cut off, and who never speaks does not hold the end up', async () => {
-  const host = await startTestHost({ settings: { tlsCertFile, tlsKeyFile } })
+test('who speaks without encryption is cut off, and who never speaks does not hold the end up', async (context) => {
+  const host = await startHostFor(context, { settings: { tlsCertFile, tlsKeyFile } })
   const sockets = [host.url, host.mqttUrl].flatMap((url) =>
     ['GET / HTTP/1.1\r\nHost: x\r\n\r\n', undefined].map((text) => {
       const socket = connect(Number(new URL(url).port), '127.0.0.1')
@@ -88,15 +80,11 @@ test('who speaks without encryption is cut off, and who never speaks does not ho
       }
     }),
   )
-  try {
-    for (const { socket, text, connected, closed } of sockets) {
-      await connected
-      if (text === undefined) continue
-      socket.write(text)
-      await closed
-    }
-  } finally {
-    await host.close()
+  for (const { socket, text, connected, closed } of sockets) {
+    await connected
+    if (text === undefined) continue
+    socket.write(text)
+    await closed
   }
   await Promise.all(sockets.map(({ closed }) => closed))
 })

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { collect, connect } from '../bus/bus-fixture.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { startHostFor, startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
 /** Settings that are lists and objects, in a whole host: what Lua gets, and where their secrets show. */
@@ -176,17 +176,13 @@ test('over MQTT the placeholder keeps secrets of rows only while nothing else ch
 test('with a key, secrets in rows are encrypted on disk', async (context) => {
   const secretKeyFile = join(await temporaryDirectory(context), 'key')
   await writeFile(secretKeyFile, 'ab'.repeat(32), { mode: 0o600 })
-  const secured = await startTestHost({ plugins: [plugin()], settings: { secretKeyFile } })
-  try {
-    await secured.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/bridge' } })
-    const body = { config: { rules: [{ from: 'open-row', to: 'b', token: 'canary-disk' }] } }
-    assert.equal((await secured.request('POST', `${path}/config`, { body })).status, 200)
-    const entries = await readdir(secured.directory, { recursive: true, withFileTypes: true })
-    const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
-    const texts = await Promise.all(files.map((file) => readFile(file, 'latin1')))
-    assert.ok(texts.some((text) => text.includes('open-row')))
-    assert.ok(texts.every((text) => !text.includes('canary-disk')))
-  } finally {
-    await secured.close()
-  }
+  const secured = await startHostFor(context, { plugins: [plugin()], settings: { secretKeyFile } })
+  await secured.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/bridge' } })
+  const body = { config: { rules: [{ from: 'open-row', to: 'b', token: 'canary-disk' }] } }
+  assert.equal((await secured.request('POST', `${path}/config`, { body })).status, 200)
+  const entries = await readdir(secured.directory, { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
+  const texts = await Promise.all(files.map((file) => readFile(file, 'latin1')))
+  assert.ok(texts.some((text) => text.includes('open-row')))
+  assert.ok(texts.every((text) => !text.includes('canary-disk')))
 })
