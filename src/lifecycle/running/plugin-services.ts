@@ -22,7 +22,7 @@ import type { EventHub } from './event-hub.ts'
 import type { ExposureRegistry } from './exposure-registry.ts'
 import { hookAddress } from './hook-addresses.ts'
 import type { HookRegistry } from './hook-registry.ts'
-import type { LoadedPlugin } from './loaded-plugin.ts'
+import { deliver, type LoadedPlugin } from './loaded-plugin.ts'
 import type { ObjectRegistry } from './object-registry.ts'
 import { createOutgoingMessages } from './outgoing-messages.ts'
 import type { PluginLogs } from './plugin-logs.ts'
@@ -30,7 +30,6 @@ import { objectAddress, pluginsCalled } from './plugin-names.ts'
 import { createPluginSubscriptions } from './plugin-subscriptions.ts'
 import { createPluginWatches } from './plugin-watches.ts'
 import { createShownValues } from './shown-values.ts'
-import { deliver } from './waiting-deliveries.ts'
 
 const noBytes = new Uint8Array()
 

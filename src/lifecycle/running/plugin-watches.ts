@@ -9,10 +9,9 @@ import {
   type WatchedKind,
   type Watches,
 } from '../triggers/watches.ts'
-import type { LoadedPlugin } from './loaded-plugin.ts'
+import { deliver, type LoadedPlugin } from './loaded-plugin.ts'
 import type { ObjectRegistry } from './object-registry.ts'
 import { objectAddress } from './plugin-names.ts'
-import { deliver } from './waiting-deliveries.ts'
 
 const nothing = Buffer.from('null')
 
