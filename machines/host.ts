@@ -1,44 +1,12 @@
 import { assign, setup } from 'xstate'
-import type { HostFact, SafeModeReason } from '../src/schema/journal/journal-event.ts'
+import type { HostFact } from '../src/schema/journal/journal-event.ts'
+import type { HostContext } from '../src/schema/journal/stored-state.ts'
 
 /** The life of the host itself, told by the same journal. */
 
 export type HostEvent = HostFact & { at: string }
 
-export interface KnownRepository {
-  name: string
-  url: string
-  /** The index must be signed with it. */
-  publicKey?: string
-  /** Latest time of a signature that was seen, in seconds since 1970. */
-  signedAt?: number
-}
-
-export interface HostContext {
-  /** Name of this host in a fleet; null before the first start. */
-  id: string | null
-  repositories: KnownRepository[]
-  /** Name of the repository that had it first, by namespace. */
-  namespaces: Record<string, string>
-  /** Starts in a row that did not reach `ready`, the present one included. */
-  unfinishedStarts: number
-  /** Why and since when (ISO 8601) no plugin is loaded; null in ordinary operation. */
-  safeMode: { since: string; reason: SafeModeReason; unfinishedStarts: number } | null
-  /** Hosts that were ever started in this fleet, by name; absent where there is none. */
-  members?: Record<string, FleetMember>
-}
-
-/** A host of a fleet, as it said of itself when it was started last. */
-export interface FleetMember {
-  version: string
-  /** Base URL of its HTTP API. */
-  address: string
-  labels: string[]
-  /** When it was started, ISO 8601. */
-  since: string
-  /** It is to run nothing. */
-  draining: boolean
-}
+export type KnownRepository = HostContext['repositories'][number]
 
 /** Another address with the same key goes on from what was signed last. */
 function withMemory(added: KnownRepository, before: KnownRepository | undefined): KnownRepository {

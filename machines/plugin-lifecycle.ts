@@ -1,8 +1,6 @@
 import { assign, setup } from 'xstate'
-import type { Integrity, PendingRestart, PluginFact, Release } from '../src/schema/journal/journal-event.ts'
-import type { Placement } from '../src/schema/plugin/fleet-host.ts'
-import type { Config, PluginError } from '../src/schema/plugin/plugin.ts'
-import type { ChosenLimits, ReachedLimit } from '../src/schema/plugin/plugin-limits.ts'
+import type { Integrity, PluginFact } from '../src/schema/journal/journal-event.ts'
+import type { PluginContext } from '../src/schema/journal/stored-state.ts'
 
 /**
  * The life of one plugin. Its events are the facts of the journal, so that folding the journal through this
@@ -17,57 +15,11 @@ export type PluginLifecycleEvent = PluginFact & { at: string }
 export const keptVersions = 3
 
 /** A version that was replaced. */
-export interface KeptRelease extends Release {
-  /** When it was replaced, ISO 8601. */
-  keptAt: string
-  /** It did not run, and the version before returned by itself. */
-  failed?: true
-}
-
-export interface PluginLifecycleContext {
-  id: string
-  enabled: boolean
-  /** Installed version, or null while nothing is installed. */
-  version: string | null
-  /** What the repository's index called that version. */
-  indexVersion: string | null
-  repository: string | null
-  config: Config
-  /** What the host's owner has set for it. They stay when its version changes. */
-  limits: ChosenLimits
-  /** What its hook addresses have in them; absent until it has needed one. It stays when its version changes. */
-  hookSecret?: string | undefined
-  /** Those that it has met since it was loaded last. */
-  limitsReached: ReachedLimit[]
-  integrity: Integrity
-  /** What a rollback can return to, the latest first. */
-  kept: KeptRelease[]
-  /** Set from an update until the new version has run long enough; `from`: what returns if it does not. */
-  trial: { from: string; since: string } | null
-  /** Crashes without a stable run between them. */
-  crashes: number
-  /** It crashed and is started again. */
-  restart: PendingRestart | null
-  /** Files that were not as installed when it was last loaded. */
-  changedFiles: string[]
-  /** Why it is in `failed`, or why the last installation came to nothing. */
-  error: PluginError | null
-  /** How many facts there have been that changed it: see `keepsRevision` of the facts. */
-  revision: number
-  installedAt: string | null
-  updatedAt: string | null
-  /** What versions of it have declared secrets, as pointers; it stays when the plugin is removed, as its history does. */
-  formerSecrets?: string[] | undefined
-  /** On which hosts of a fleet it may run; absent: on any. */
-  placement?: Placement | undefined
-  /** The host of a fleet that has taken it last, and under which epoch. They stay when it is removed: epochs only go up. */
-  host?: string
-  epoch?: number
-}
+export type KeptRelease = PluginContext['kept'][number]
 
 const machine = setup({
   types: {
-    context: {} as PluginLifecycleContext,
+    context: {} as PluginContext,
     events: {} as PluginLifecycleEvent,
     // XState's pure `transition()` makes an initial snapshot without input along the way; throwing there is slow.
     input: {} as { id: string } | undefined,
@@ -221,16 +173,16 @@ const machine = setup({
 })
 
 function withFormerSecrets(
-  { formerSecrets: known = [] }: PluginLifecycleContext,
+  { formerSecrets: known = [] }: PluginContext,
   { data }: PluginLifecycleEvent,
-): Pick<PluginLifecycleContext, 'formerSecrets'> {
+): Pick<PluginContext, 'formerSecrets'> {
   const added = 'formerSecrets' in data ? (data.formerSecrets ?? []) : []
   return added.length === 0 ? {} : { formerSecrets: [...new Set([...known, ...added])] }
 }
 
 /** Which of the kept versions a rollback means: the latest of this version, or the latest of all. */
 export function keptRelease(
-  { kept }: Pick<PluginLifecycleContext, 'kept'>,
+  { kept }: Pick<PluginContext, 'kept'>,
   version: string | undefined,
 ): KeptRelease | undefined {
   return version === undefined ? kept[0] : kept.find((release) => release.version === version)
@@ -238,7 +190,7 @@ export function keptRelease(
 
 /** The kept versions once the present one has been replaced by that of these files. */
 function withReplaced(
-  context: PluginLifecycleContext,
+  context: PluginContext,
   at: string,
   by: Integrity,
   outcome: Pick<KeptRelease, 'failed'> = {},

@@ -12,68 +12,100 @@ import { PublicKeyText, SigningTime } from '../manifest/repository-key.ts'
 const Text = Type.Union([Type.String(), Type.Null()])
 const Count = Type.Integer({ minimum: 0 })
 
-/** Members as in the context of `machines/plugin-lifecycle.ts`. */
-const PluginContext = Type.Object({
+/** What the machine of a plugin knows (`machines/plugin-lifecycle.ts`). */
+export const PluginContext = Type.Object({
   id: FullId,
   enabled: Type.Boolean(),
+  /** Installed version, or null while nothing is installed. */
   version: Text,
+  /** What the repository's index called that version. */
   indexVersion: Text,
   repository: Text,
   config: Config,
+  /** What the host's owner has set for it. They stay when its version changes. */
   limits: ChosenLimits,
+  /** What its hook addresses have in them; absent until it has needed one. It stays when its version changes. */
   hookSecret: Type.Optional(Type.Unsafe<string | undefined>(Type.String())),
+  /** On which hosts of a fleet it may run; absent: on any. */
   placement: Type.Optional(Type.Unsafe<Placement | undefined>(Placement)),
+  /** What versions of it have declared secrets, as pointers; it stays when the plugin is removed, as its history does. */
   formerSecrets: Type.Optional(Type.Unsafe<string[] | undefined>(Type.Array(Type.String()))),
+  /** The host of a fleet that has taken it last, and under which epoch. They stay when it is removed: epochs only go up. */
   host: Type.Optional(Type.String()),
   epoch: Type.Optional(Type.Integer({ minimum: 1 })),
+  /** Those that it has met since it was loaded last. */
   limitsReached: Type.Array(ReachedLimit),
   integrity: Integrity,
+  /** What a rollback can return to, the latest first. */
   kept: Type.Array(
     Type.Intersect([
       Release,
-      Type.Object({ keptAt: Type.String(), failed: Type.Optional(Type.Literal(true)) }),
+      Type.Object({
+        /** When it was replaced, ISO 8601. */
+        keptAt: Type.String(),
+        /** It did not run, and the version before returned by itself. */
+        failed: Type.Optional(Type.Literal(true)),
+      }),
     ]),
   ),
+  /** Set from an update until the new version has run long enough; `from`: what returns if it does not. */
   trial: Type.Union([Type.Object({ from: Type.String(), since: Type.String() }), Type.Null()]),
+  /** Crashes without a stable run between them. */
   crashes: Count,
+  /** It crashed and is started again. */
   restart: Type.Union([PendingRestart, Type.Null()]),
+  /** Files that were not as installed when it was last loaded. */
   changedFiles: Type.Array(Type.String()),
+  /** Why it is in `failed`, or why the last installation came to nothing. */
   error: Type.Union([PluginError, Type.Null()]),
+  /** How many facts there have been that changed it: see `keepsRevision` of the facts. */
   revision: Count,
   installedAt: Text,
   updatedAt: Text,
 })
+export type PluginContext = Static<typeof PluginContext>
 
-/** Members as in the context of `machines/host.ts`. */
-const HostContext = Type.Object({
+/** What the machine of the host knows (`machines/host.ts`). */
+export const HostContext = Type.Object({
+  /** Name of this host in a fleet; null before the first start. */
   id: Text,
   repositories: Type.Array(
     Type.Object({
       name: Type.String(),
       url: Type.String(),
+      /** The index must be signed with it. */
       publicKey: Type.Optional(PublicKeyText),
+      /** Latest time of a signature that was seen, in seconds since 1970. */
       signedAt: Type.Optional(SigningTime),
     }),
   ),
+  /** Name of the repository that had it first, by namespace. */
   namespaces: Type.Record(Type.String(), Type.String()),
+  /** Starts in a row that did not reach `ready`, the present one included. */
   unfinishedStarts: Count,
+  /** Why and since when (ISO 8601) no plugin is loaded; null in ordinary operation. */
   safeMode: Type.Union([
     Type.Object({ since: Type.String(), reason: SafeModeReason, unfinishedStarts: Count }),
     Type.Null(),
   ]),
+  /** Hosts that were ever started in this fleet, by name, as each said of itself when it was started last; absent where there is none. */
   members: Type.Optional(
     Type.Record(
       Type.String(),
       Type.Object({
         version: Type.String(),
+        /** Base URL of its HTTP API. */
         address: Type.String(),
         labels: Type.Array(Type.String()),
+        /** When it was started, ISO 8601. */
         since: Type.String(),
+        /** It is to run nothing. */
         draining: Type.Boolean(),
       }),
     ),
   ),
 })
+export type HostContext = Static<typeof HostContext>
 
 const hostStates = ['stopped', 'starting', 'ready', 'stopping'] as const
 
