@@ -241,7 +241,7 @@ test('an update that does not run goes back by itself, to the files and the conf
 })
 
 test('a rollback that names no version does not go to one that did not run', async (context) => {
-  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
+  const host = await startHostFor(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
   await install(host, 'x')
   await command(host, 'x/toggle')
   const update = async (version: string, body: string): Promise<void> => {
