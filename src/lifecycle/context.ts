@@ -59,6 +59,12 @@ export function snapshotOfPlugin({ journal }: LifecycleContext, id: string): Plu
   return pluginIn(journal.live, id)
 }
 
+/** What the index called the version that is installed: with this, what an index offers is compared. */
+export function installedVersion(context: LifecycleContext, id: string): string | undefined {
+  const known = context.journal.live.plugins.get(id)?.context
+  return known?.indexVersion ?? known?.version ?? undefined
+}
+
 /** Installed plugins with what they need, by what is known of their manifests. */
 export function installedPlugins({ journal, manifests }: LifecycleContext): DependentPlugin[] {
   return [...journal.state.plugins.values()]

@@ -8,9 +8,8 @@ import type { Repository } from '../../schema/api/api.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import { withoutCredentials } from '../secrets/secrets.ts'
 import type { CommandRunner } from './command-runner.ts'
-import { configuredRepositories, type LifecycleContext } from '../context.ts'
+import { configuredRepositories, installedVersion, type LifecycleContext } from '../context.ts'
 import type { Lifecycle } from '../lifecycle.ts'
-import { installedVersion } from '../sources/install-source.ts'
 
 /** The repositories that this host knows, and what they offer. */
 export type Repositories = Pick<Lifecycle, 'catalog' | 'repositories' | 'addRepository' | 'removeRepository'>

@@ -53,9 +53,3 @@ export async function originRepository(context: LifecycleContext, id: string): P
   const [known] = configured.filter(({ name }) => name === repository)
   return known ?? (await installSource(context, id, repository ?? undefined, { write: false })).from
 }
-
-/** What the index called the version that is installed: with this, what an index offers is compared. */
-export function installedVersion(context: LifecycleContext, id: string): string | undefined {
-  const known = context.journal.live.plugins.get(id)?.context
-  return known?.indexVersion ?? known?.version ?? undefined
-}
