@@ -15,7 +15,7 @@ import type { Config } from '../../src/schema/plugin/plugin.ts'
 import { limitDefinitions, limitNames, limitUnit } from '../../src/schema/plugin/plugin-limits.ts'
 import { startWebServer } from '../outside/web-server.ts'
 import { withOutside } from '../sandbox/outside-stage.ts'
-import { linesOf, pluginSource, rawSource, withPlugin } from '../sandbox/stage.ts'
+import { linesOf, pluginSource, printedIn, rawSource, withPlugin } from '../sandbox/stage.ts'
 import { blocks, guide, headingCodes, namesUnder, readStub, rowsUnder, stub as stubText } from './guide.ts'
 
 /** Names by table, as a plugin finds them. */
@@ -297,10 +297,7 @@ for (const [index, code] of examples.entries()) {
         [],
       )
       if (expected.length === 0) return
-      const printed = logs
-        .filter((line) => line.startsWith('info '))
-        .map((line) => singleSpaced(line.slice(5)))
-      assert.deepEqual(printed, expected)
+      assert.deepEqual(printedIn(recorder).map(singleSpaced), expected)
     })
   })
 }

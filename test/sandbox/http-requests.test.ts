@@ -2,41 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { type DigestOptions, startDigestServer } from '../outside/digest-server.ts'
-import { type Respond, startWebServer, type WebServer } from '../outside/web-server.ts'
-import { printedBy } from './outside-stage.ts'
+import { type Respond, startWebServer } from '../outside/web-server.ts'
+import { printedBy, requestsInTurn, withServer } from './outside-stage.ts'
 import { pluginSource } from './stage.ts'
 
 /** What `httpRequest` has learnt with section 15 of the plugin API. */
 
-/** Makes the requests one after another, and shows each answer. */
-async function answers(base: string, requests: string[], show: string): Promise<string[]> {
-  return printedBy(
-    pluginSource(`
-      local base = "${base}"
-      local requests = { ${requests.join(', ')} }
-      local function run(index)
-        if index > #requests then print("done") return end
-        plugin:httpRequest(requests[index], function(answer, err)
-          print(${show})
-          run(index + 1)
-        end)
-      end
-      plugin:onInit(function() run(1) end)
-    `),
-  )
-}
-
-async function withServer(
-  server: Promise<WebServer>,
-  use: (server: WebServer) => Promise<void>,
-): Promise<void> {
-  const started = await server
-  try {
-    await use(started)
-  } finally {
-    await started.close()
-  }
-}
+/** Shows each answer. */
+const answers = (base: string, requests: string[], show: string): Promise<string[]> =>
+  printedBy(pluginSource(requestsInTurn(base, requests, show)))
 
 const outcome = 'tostring(answer.status) .. " " .. tostring(err) .. " " .. answer.body'
 const digest = `auth = { type = "digest", user = "Mufasa", password = 'Circle of "Life"' }`

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import { noResources } from '../../src/schema/plugin/plugin.ts'
 import { type Respond, startWebServer, type WebServer } from '../outside/web-server.ts'
-import { type OutsideOptions, printedBy, withOutside } from './outside-stage.ts'
+import { type OutsideOptions, printedBy, requestsInTurn, withOutside, withServer } from './outside-stage.ts'
 import { pluginSource } from './stage.ts'
 
 const ok: Respond = (_seen, response) => response.end('fine')
@@ -14,34 +14,11 @@ const described: Respond = ({ target }, response) => {
   response.writeHead(Number(status), { 'X-Probe-Header': 'One', 'Content-Type': 'text/plain' }).end(body)
 }
 
-async function withServer(
+const withWebServer = (
   respond: Respond,
   use: (server: WebServer) => Promise<void>,
   tls = false,
-): Promise<void> {
-  const server = await startWebServer(respond, { tls })
-  try {
-    await use(server)
-  } finally {
-    await server.close()
-  }
-}
-
-/** Lua that makes the requests one after another and shows the answer of each. */
-function inTurn(base: string, requests: string[], show: string): string {
-  return `
-    local base = "${base}"
-    local requests = { ${requests.join(', ')} }
-    local function run(index)
-      if index > #requests then print("done") return end
-      plugin:httpRequest(requests[index], function(answer, err)
-        print(${show})
-        run(index + 1)
-      end)
-    end
-    plugin:onInit(function() run(1) end)
-  `
-}
+): Promise<void> => withServer(startWebServer(respond, { tls }), use)
 
 async function answers(
   respond: Respond,
@@ -50,14 +27,14 @@ async function answers(
   options?: OutsideOptions,
 ): Promise<string[]> {
   let lines: string[] = []
-  await withServer(respond, async ({ url }) => {
-    lines = await printedBy(pluginSource(inTurn(url, requests(url), show)), options)
+  await withWebServer(respond, async ({ url }) => {
+    lines = await printedBy(pluginSource(requestsInTurn(url, requests(url), show)), options)
   })
   return lines
 }
 
 test('§4 httpRequest answers at once; the callback comes later, once, and always with a table', async () => {
-  await withServer(ok, async ({ url }) => {
+  await withWebServer(ok, async ({ url }) => {
     const lines = await printedBy(
       pluginSource(`
         local calls = 0
@@ -101,8 +78,8 @@ test('§4 an answer has status, code, ok, body in bytes, headers in any case, an
 })
 
 test('§4 the url goes out as written, and user:pass@ becomes Basic authentication', async () => {
-  await withServer(ok, async (server) => {
-    const source = inTurn(
+  await withWebServer(ok, async (server) => {
+    const source = requestsInTurn(
       server.url,
       [
         '{ url = base .. "/a(b),c%20d?x=1,2&y=(z)" }',
@@ -126,10 +103,10 @@ test('§4 the url goes out as written, and user:pass@ becomes Basic authenticati
 })
 
 test('§4 methods are taken in any case, GET is the default, and others are refused', async () => {
-  await withServer(ok, async (server) => {
+  await withWebServer(ok, async (server) => {
     const methods = ['get', 'Post', 'PUT', 'patch', 'delete', 'HEAD', 'BREW']
     const requests = ['{ url = base }', ...methods.map((method) => `{ url = base, method = "${method}" }`)]
-    const lines = await printedBy(pluginSource(inTurn(server.url, requests, 'err')))
+    const lines = await printedBy(pluginSource(requestsInTurn(server.url, requests, 'err')))
     assert.deepEqual(
       server.seen.map(({ method }) => method),
       ['GET', 'GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD'],
@@ -142,7 +119,7 @@ test('§4 methods are taken in any case, GET is the default, and others are refu
 })
 
 test('§4 body, json and form are sent, and an explicit header wins over a generated one', async () => {
-  await withServer(ok, async (server) => {
+  await withWebServer(ok, async (server) => {
     const requests = [
       `{ url = base, method = "POST", body = "raw \\0 bytes" }`,
       `{ url = base, method = "POST", json = { n = 2, list = { 1, 2.0 }, empty = {} } }`,
@@ -153,7 +130,7 @@ test('§4 body, json and form are sent, and an explicit header wins over a gener
       `{ url = base, method = "POST", body = 12.0 }`,
       `{ url = base .. plugin:url("/", { at = 2 ^ 60 }), method = "POST", json = { at = 2 ^ 60 } }`,
     ]
-    await printedBy(pluginSource(inTurn(server.url, requests, 'err')))
+    await printedBy(pluginSource(requestsInTurn(server.url, requests, 'err')))
     assert.deepEqual(
       server.seen.map(({ body, headers }) => [body, headers['content-type']]),
       [
@@ -294,7 +271,7 @@ test('§4 a request that takes too long ends with timeout, and a server that is 
 })
 
 test('§4 insecureSkipVerify or verifySSL = false accepts a self-signed certificate, and nothing else does', async () => {
-  await withServer(
+  await withWebServer(
     ok,
     async (server) => {
       const requests = [
@@ -304,7 +281,7 @@ test('§4 insecureSkipVerify or verifySSL = false accepts a self-signed certific
         '{ url = base }',
       ]
       const lines = await printedBy(
-        pluginSource(inTurn(server.url, requests, 'answer.status, err and err:match("not trusted")')),
+        pluginSource(requestsInTurn(server.url, requests, 'answer.status, err and err:match("not trusted")')),
       )
       assert.deepEqual(lines, ['200\tnil', '200\tnil', '0\tnot trusted', '0\tnot trusted'])
     },
@@ -326,9 +303,9 @@ test('§4 redirects are followed, and gzip is unpacked', async () => {
 })
 
 test('§4 each request writes one debug line without secrets, and log = false none', async () => {
-  await withServer(ok, async ({ port }) => {
+  await withWebServer(ok, async ({ port }) => {
     const at = `127.0.0.1:${port}`
-    const source = inTurn(
+    const source = requestsInTurn(
       `http://user:pass@${at}`,
       [
         '{ url = base .. "/a?api_key=abcdefghijkl&q=visible&token=short" }',
@@ -369,7 +346,7 @@ test('§4 eight requests are in flight, the rest waits in order and is counted',
       }
       arrived()
     })
-  await withServer(hold, async (server) => {
+  await withWebServer(hold, async (server) => {
     const source = `
       plugin:onInit(function()
         local open = 11
@@ -402,7 +379,7 @@ test('§4 eight requests are in flight, the rest waits in order and is counted',
 })
 
 test('§2.7 a callback that raises is logged with its request, and the next ones come', async () => {
-  await withServer(ok, async ({ url }) => {
+  await withWebServer(ok, async ({ url }) => {
     const source = `
       plugin:httpRequest({ url = "${url}" }, function() error("broken") end)
       plugin:httpRequest("${url}", function(answer) print("bare url", answer.status) print("done") end)
@@ -423,7 +400,7 @@ test('§2.6 an unload cuts requests short, their callbacks never come, and none 
     request.socket.on('close', () => gone())
     arrived()
   }
-  await withServer(silent, async (server) => {
+  await withWebServer(silent, async (server) => {
     const there = new Promise<void>((resolve) => (arrived = resolve))
     const closed = new Promise<void>((resolve) => (gone = resolve))
     const source = `
@@ -446,7 +423,7 @@ test('§2.6 an unload cuts requests short, their callbacks never come, and none 
 })
 
 test('§2.6 an HTTP request that onCleanup starts is really sent, and its callback never comes', async () => {
-  await withServer(
+  await withWebServer(
     ({ target }, response) => {
       if (target.startsWith('/bye')) response.end()
     },
@@ -476,7 +453,7 @@ test('§2.6 an HTTP request that onCleanup starts is really sent, and its callba
 
 test('§2.6 a server that never answers what onCleanup asks holds the unload up for a moment at most', async () => {
   let arrived = (): void => undefined
-  await withServer(
+  await withWebServer(
     () => arrived(),
     async (server) => {
       const there = new Promise<void>((resolve) => (arrived = resolve))
@@ -502,7 +479,7 @@ test('§2.5 requests of a load that fails are cut short', async () => {
     request.socket.on('close', () => gone())
     arrived()
   }
-  await withServer(silent, async (server) => {
+  await withWebServer(silent, async (server) => {
     const closed = new Promise<void>((resolve) => (gone = resolve))
     const source = `
       plugin:onInit(function()
@@ -522,7 +499,7 @@ test('§2.5 requests of a load that fails are cut short', async () => {
 })
 
 test('§4 a plugin that starts more requests than can wait is told so, and keeps the others', async () => {
-  await withServer(ok, async ({ url }) => {
+  await withWebServer(ok, async ({ url }) => {
     const source = `
       plugin:onInit(function()
         local open, refused = 1100, 0
@@ -541,7 +518,7 @@ test('§4 a plugin that starts more requests than can wait is told so, and keeps
 test('§4 httpGet and httpPost hand over the answer, and a status of 400 is no err', async () => {
   const gone = await startWebServer(ok)
   await gone.close()
-  await withServer(described, async (server) => {
+  await withWebServer(described, async (server) => {
     const lines = await printedBy(
       pluginSource(`
         local url = "${server.url}"
@@ -578,10 +555,14 @@ test('§4 httpGet and httpPost hand over the answer, and a status of 400 is no e
 })
 
 test('§4 an origin with a replacement is answered by it', async () => {
-  await withServer(ok, async (server) => {
+  await withWebServer(ok, async (server) => {
     const lines = await printedBy(
       pluginSource(
-        inTurn(server.url, ['{ url = "https://api.example.com/v1?x=(1)" }'], 'answer.status, answer.body'),
+        requestsInTurn(
+          server.url,
+          ['{ url = "https://api.example.com/v1?x=(1)" }'],
+          'answer.status, answer.body',
+        ),
       ),
       { outside: { rewrite: { 'https://api.example.com': server.url } } },
     )
@@ -594,8 +575,8 @@ test('a header that belongs to the host is not sent, and that is said once', asy
   const requests = ['Host', 'HOST', 'Content-Length'].map(
     (name) => `{ url = base, headers = { ["${name}"] = "other.example", ["X-Mine"] = "1" } }`,
   )
-  await withServer(ok, async (server) => {
-    const lines = await printedBy(pluginSource(inTurn(server.url, requests, 'answer.status, err')))
+  await withWebServer(ok, async (server) => {
+    const lines = await printedBy(pluginSource(requestsInTurn(server.url, requests, 'answer.status, err')))
     assert.deepEqual(lines, [
       'warn httpRequest: the header host is not sent as given; the host writes it by itself',
       '200\tnil',

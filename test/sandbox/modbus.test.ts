@@ -8,17 +8,11 @@ import {
   registersAnswer,
   startModbusServer,
 } from '../outside/modbus-server.ts'
-import { printedBy, withOutside } from './outside-stage.ts'
+import { printedBy, withOutside, withServer } from './outside-stage.ts'
 import { linesOf, pluginSource } from './stage.ts'
 
-async function withGateway(answer: Answer, use: (server: ModbusServer) => Promise<void>): Promise<void> {
-  const server = await startModbusServer(answer)
-  try {
-    await use(server)
-  } finally {
-    await server.close()
-  }
-}
+const withGateway = (answer: Answer, use: (server: ModbusServer) => Promise<void>): Promise<void> =>
+  withServer(startModbusServer(answer), use)
 
 /** Lua that makes the calls one after another and prints what each callback gets, arrays with commas. */
 function inTurn(port: number, calls: string[]): string {

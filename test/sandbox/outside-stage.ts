@@ -63,6 +63,35 @@ export async function withOutside(
   }
 }
 
+/** Hands over a server, and closes it. */
+export async function withServer<S extends { close(): Promise<unknown> }>(
+  started: Promise<S>,
+  use: (server: S) => Promise<void>,
+): Promise<void> {
+  const server = await started
+  try {
+    await use(server)
+  } finally {
+    await server.close()
+  }
+}
+
+/** Lua that makes requests one after another, of which `base` may be a part, and shows the `answer` and `err` of each. */
+export function requestsInTurn(base: string, requests: string[], show: string): string {
+  return `
+    local base = "${base}"
+    local requests = { ${requests.join(', ')} }
+    local function run(index)
+      if index > #requests then print("done") return end
+      plugin:httpRequest(requests[index], function(answer, err)
+        print(${show})
+        run(index + 1)
+      end)
+    end
+    plugin:onInit(function() run(1) end)
+  `
+}
+
 /** What the plugin prints until it prints `done`. */
 export async function printedBy(source: IsolateSource, options: OutsideOptions = {}): Promise<string[]> {
   const lines: string[] = []

@@ -1,7 +1,7 @@
 import type { Isolate, IsolateSource, Sandbox } from '../../src/sandbox/isolate.ts'
 import type { SandboxLimits } from '../../src/sandbox/limits.ts'
 import type { SandboxSettings } from '../../src/sandbox/sandbox.ts'
-import { createRecorder, rawSource, type Recorder, testSandbox } from './stage.ts'
+import { createRecorder, printedIn, rawSource, type Recorder, testSandbox } from './stage.ts'
 
 /** One of several plugins in one sandbox. */
 export interface StagedPlugin {
@@ -52,16 +52,11 @@ export const patient: Partial<SandboxLimits> = { luaCallback: 60_000, unresponsi
 
 /** Log lines at info that a plugin writes while it loads, after another one runs. */
 export async function linesWith(callee: string, caller: string): Promise<string[]> {
-  const lines: string[] = []
+  let lines: string[] = []
   await withStage(async ({ load }) => {
     await load('callee', callee)
     const { recorder } = await load('caller', `local other = Plugin.get("@test/callee") ${caller}`)
-    lines.push(
-      ...recorder
-        .logs()
-        .filter((line) => line.startsWith('info '))
-        .map((line) => line.slice(5)),
-    )
+    lines = printedIn(recorder)
   }, patient)
   return lines
 }

@@ -225,16 +225,15 @@ export async function withPlugin(
   }
 }
 
+/** The log lines at info, without the level. */
+export const printedIn = (recorder: Recorder): string[] =>
+  recorder.logs().flatMap((line) => (line.startsWith('info ') ? [line.slice(5)] : []))
+
 /** Log lines at info of a plugin that says all it has to say while it loads. */
 export async function linesOf(source: IsolateSource): Promise<string[]> {
-  const lines: string[] = []
+  let lines: string[] = []
   await withPlugin(source, ({ recorder }) => {
-    lines.push(
-      ...recorder
-        .logs()
-        .filter((line) => line.startsWith('info '))
-        .map((line) => line.slice(5)),
-    )
+    lines = printedIn(recorder)
   })
   return lines
 }
