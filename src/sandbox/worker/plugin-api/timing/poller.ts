@@ -145,6 +145,7 @@ export function createPoller<E>(settings: PollerSettings<E>): Poller<E> {
       })
     }
   }
+
   function scheduleNext(milliseconds: number): void {
     next = clock.schedule(milliseconds, () => {
       next = undefined
@@ -152,6 +153,15 @@ export function createPoller<E>(settings: PollerSettings<E>): Poller<E> {
       // One that is due while another runs is left out.
       if (run === undefined) begin()
     })
+  }
+
+  function endSchedule(): void {
+    running = false
+    queued = false
+    queuedRun?.cancel()
+    queuedRun = undefined
+    next?.cancel()
+    next = undefined
   }
 
   function cancelRun(): void {
@@ -171,12 +181,7 @@ export function createPoller<E>(settings: PollerSettings<E>): Poller<E> {
       settings.changed()
     },
     stop() {
-      running = false
-      queued = false
-      queuedRun?.cancel()
-      queuedRun = undefined
-      next?.cancel()
-      next = undefined
+      endSchedule()
       if (run !== undefined) {
         run.mayRetry = false
         // Between two attempts nothing runs that could still finish it.
@@ -194,12 +199,7 @@ export function createPoller<E>(settings: PollerSettings<E>): Poller<E> {
     },
     isActive: () => running || run !== undefined || queuedRun !== undefined,
     close() {
-      running = false
-      queued = false
-      next?.cancel()
-      next = undefined
-      queuedRun?.cancel()
-      queuedRun = undefined
+      endSchedule()
       cancelRun()
     },
   }

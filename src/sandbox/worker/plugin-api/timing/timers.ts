@@ -17,11 +17,15 @@ export interface PluginTimers {
   alsoClears(clear: (foreignCaller: ForeignCaller, id: number) => void): void
 }
 
+interface Timer {
+  call: ScheduledCall
+  forget: (() => void) | undefined
+}
+
 /** `setTimeout`, `setInterval`, `clearTimer` (plugin API, section 5). */
 export function installTimers(context: PluginContext): PluginTimers {
   const { clock, entry, resources, peers, limits } = context
-  const timers = new Map<number, ScheduledCall>()
-  const watches = new Map<number, () => void>()
+  const timers = new Map<number, Timer>()
   const makers = createMakers<number>('timer')
   let lastId = 0
   let clearOther: (foreignCaller: ForeignCaller, id: number) => void = () => undefined
@@ -35,17 +39,18 @@ export function installTimers(context: PluginContext): PluginTimers {
   }
 
   function clear(id: number): void {
-    timers.get(id)?.cancel()
+    const timer = timers.get(id)
+    timer?.call.cancel()
+    timer?.forget?.()
     timers.delete(id)
     makers.forget(id)
-    watches.get(id)?.()
-    watches.delete(id)
   }
 
   /** A timer of another plugin's function ends with that plugin. */
-  function watch(id: number, run: LuaFunction): void {
-    const forget = peers.whenGone('timer', run, () => clear(id))
-    if (forget !== undefined) watches.set(id, forget)
+  function add(id: number, run: LuaFunction, call: ScheduledCall): Timer {
+    const timer = { call, forget: peers.whenGone('timer', run, () => clear(id)) }
+    timers.set(id, timer)
+    return timer
   }
 
   /** What an interval does each time. One of another plugin is left out while that one still has the last to do. */
@@ -78,12 +83,11 @@ export function installTimers(context: PluginContext): PluginTimers {
     const delay = delayOf('setTimeout', milliseconds)
     const run = functionArgument('setTimeout', 2, callback)
     const id = nextId(foreignCaller)
-    const scheduled = clock.schedule(delay, () => {
+    const call = clock.schedule(delay, () => {
       clear(id)
       entry.call('timer', run)
     })
-    timers.set(id, scheduled)
-    watch(id, run)
+    add(id, run, call)
     return id
   })
 
@@ -93,20 +97,16 @@ export function installTimers(context: PluginContext): PluginTimers {
     const beat = beatOf(run)
     const id = nextId(foreignCaller)
     let due = clock.monotonic()
-    const arm = (): void => {
+    const arm = (): ScheduledCall => {
       const now = clock.monotonic()
       // Runs that were missed are left out; the others stay on the beat, however long the callback takes.
       due = Math.max(due + period, now)
-      timers.set(
-        id,
-        clock.schedule(due - now, () => {
-          arm()
-          beat()
-        }),
-      )
+      return clock.schedule(due - now, () => {
+        timer.call = arm()
+        beat()
+      })
     }
-    arm()
-    watch(id, run)
+    const timer = add(id, run, arm())
     return id
   })
 
@@ -121,10 +121,9 @@ export function installTimers(context: PluginContext): PluginTimers {
   resources.add('timers', {
     count: () => timers.size,
     release() {
-      for (const timer of timers.values()) timer.cancel()
+      for (const { call } of timers.values()) call.cancel()
       timers.clear()
       makers.clear()
-      watches.clear()
     },
   })
 
