@@ -3,7 +3,7 @@ import type { Json } from '../../src/base/text/json.ts'
 import { createByteBudget } from '../../src/sandbox/worker/budgets/byte-budget.ts'
 import { createLuaRuntime } from '../../src/sandbox/worker/lua/lua-runtime.ts'
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../../src/sandbox/worker/lua/lua-value.ts'
-import { toPlain } from '../../src/sandbox/worker/lua/plain.ts'
+import { toJson } from '../../src/sandbox/worker/lua/json-values.ts'
 import { installFormats } from '../../src/sandbox/worker/plugin-api/formats.ts'
 
 /** Lua files of one folder in the sandbox's own Lua with its formats, without a host: for logic that needs none. */
@@ -43,7 +43,7 @@ export function openLuaModules(folder: string, extra: Record<string, Uint8Array>
   installFormats({
     runtime,
     byteBudget: () => createByteBudget(stringBytes),
-    toJson: (value) => toPlain(value),
+    toJson: (value) => toJson(value),
   })
   runtime.globals.set(
     'require',

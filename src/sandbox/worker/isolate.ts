@@ -10,7 +10,7 @@ import { createIsolateMessages, type DeliveredMessage } from './isolate-messages
 import { createLuaRuntime } from './lua/lua-runtime.ts'
 import type { LuaRuntime } from './lua/lua-value.ts'
 import type { Steps } from './lua/steps.ts'
-import { fromPlain, fromPlainInSteps, toPlain, toStored } from './lua/plain.ts'
+import { fromJson, fromJsonInSteps, toJson, toStoredJson } from './lua/json-values.ts'
 import { createLimitGuard } from './limits/limit-guard.ts'
 import { createLuaEntry } from './lua-entry.ts'
 import { createOutbox } from './outbox.ts'
@@ -196,10 +196,10 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
         ? undefined
         : context.askNow({ kind: 'refuseForeignCall', foreignCaller, permission, value }),
     byteBudget,
-    toJson: (value) => toPlain(value, byteBudget()),
-    toStored: (value) => toStored(value, byteBudget()),
-    fromJson: (value) => (value === undefined ? undefined : fromPlain(runtime, value)),
-    fromJsonInSteps: (value) => fromPlainInSteps(runtime, value),
+    toJson: (value) => toJson(value, byteBudget()),
+    toStored: (value) => toStoredJson(value, byteBudget()),
+    fromJson: (value) => (value === undefined ? undefined : fromJson(runtime, value)),
+    fromJsonInSteps: (value) => fromJsonInSteps(runtime, value),
     isInitialised: () => isInitialised,
     afterInit: (callback) => void afterInit.push(callback),
   }

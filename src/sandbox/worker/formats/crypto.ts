@@ -4,7 +4,7 @@ import type { Steps } from '../lua/steps.ts'
 import { option, optionalNumber, optionalText } from '../lua/arguments.ts'
 import { crc16, crc32 } from './checksums.ts'
 import { bytesArgument, eachPiece, type FormatLibrary } from './format-function.ts'
-import lateModules from './late-modules.cts'
+import lazyModules from './lazy-modules.cts'
 
 const digests = ['md5', 'sha1', 'sha256', 'sha512'] as const
 /** Bytes; nobody needs more of them at once. */
@@ -28,7 +28,7 @@ export const crypto: FormatLibrary = {
     const name = optionalText(algorithm)?.toLowerCase()
     if (!digests.includes(name as Digest))
       throw new Error(`the algorithm must be one of ${digests.join(', ')}`)
-    const hmac = lateModules.cryptography().createHmac(name as Digest, bytesArgument(key, 'the key'))
+    const hmac = lazyModules.cryptography().createHmac(name as Digest, bytesArgument(key, 'the key'))
     yield* eachPiece(bytesArgument(data, 'the data'), (piece) => hmac.update(piece))
     return hmac.digest()
   },
@@ -40,22 +40,22 @@ export const crypto: FormatLibrary = {
     const bytes = optionalNumber(count)
     if (bytes === undefined || !Number.isInteger(bytes) || bytes < 0 || bytes > mostRandomBytes)
       throw new Error(`how many bytes must be a whole number from 0 to ${mostRandomBytes}`)
-    return lateModules.cryptography().randomBytes(bytes)
+    return lazyModules.cryptography().randomBytes(bytes)
   },
 
-  uuid: () => Buffer.from(lateModules.cryptography().randomUUID()),
+  uuid: () => Buffer.from(lazyModules.cryptography().randomUUID()),
 
   equal(_context, first, second) {
     const [a, b] = [bytesArgument(first, 'the first value'), bytesArgument(second, 'the second value')]
     // How long each of them is shows in any case.
-    return a.length === b.length && lateModules.cryptography().timingSafeEqual(a, b)
+    return a.length === b.length && lazyModules.cryptography().timingSafeEqual(a, b)
   },
 
   *encrypt(context, algorithm, key, initial, data, options) {
     const { name, isGcm, keyOf, initialOf } = cipherOf(algorithm)
     const bytes = bytesArgument(data, 'the data')
     context.byteBudget().spend(bytes.length + block)
-    const made = lateModules.cryptography().createCipheriv(name, keyOf(key), initialOf(initial))
+    const made = lazyModules.cryptography().createCipheriv(name, keyOf(key), initialOf(initial))
     if (!isGcm) return yield* transformed(made, bytes)
     authenticate(made, options)
     const text = yield* transformed(made, bytes)
@@ -65,7 +65,7 @@ export const crypto: FormatLibrary = {
   *decrypt(_context, algorithm, key, initial, data, options) {
     const { name, isGcm, keyOf, initialOf } = cipherOf(algorithm)
     const bytes = bytesArgument(data, 'the data')
-    const made = lateModules.cryptography().createDecipheriv(name, keyOf(key), initialOf(initial))
+    const made = lazyModules.cryptography().createDecipheriv(name, keyOf(key), initialOf(initial))
     if (isGcm) {
       const tag = bytesArgument(option(options, 'tag'), 'the option tag')
       if (tag.length !== tagBytes) throw new Error(`the option tag must have ${tagBytes} bytes`)
@@ -82,7 +82,7 @@ export const crypto: FormatLibrary = {
 
 function* digest(algorithm: Digest, data: LuaValue): Steps<LuaValue> {
   const bytes = bytesArgument(data, 'the data')
-  const hash = lateModules.cryptography().createHash(algorithm)
+  const hash = lazyModules.cryptography().createHash(algorithm)
   yield* eachPiece(bytes, (piece) => hash.update(piece))
   return hash.digest()
 }

@@ -1,10 +1,10 @@
 import type { SAXParser } from 'sax'
-import { deepest } from '../lua/plain.ts'
+import { deepest } from '../lua/json-values.ts'
 import type { LuaTable } from '../lua/lua-value.ts'
 import { pause } from '../lua/steps.ts'
 import { toBytes, toLatin1 } from '../lua/text/bytes.ts'
 import { bytesArgument, createValueCount, type FormatContext, type FormatLibrary } from './format-function.ts'
-import lateModules from './late-modules.cts'
+import lazyModules from './lazy-modules.cts'
 
 /** Bytes that are read between two pauses: of small elements they are two hundred. */
 const pieceBytes = 2 * 1024
@@ -47,7 +47,7 @@ function decoderFor(bytes: Uint8Array): InstanceType<typeof TextDecoder> {
 }
 
 function createReader({ runtime }: FormatContext) {
-  const library = lateModules.sax()
+  const library = lazyModules.sax()
   // The text is in memory already, so no part of it can be too long.
   library.MAX_BUFFER_LENGTH = Number.POSITIVE_INFINITY
   const parser = library.parser(true, { strictEntities: true })

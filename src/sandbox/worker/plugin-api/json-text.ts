@@ -1,5 +1,5 @@
 import { type Json, jsonText } from '../../../base/text/json.ts'
-import { deepest } from '../lua/plain.ts'
+import { deepest } from '../lua/json-values.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { typeName } from '../lua/arguments.ts'

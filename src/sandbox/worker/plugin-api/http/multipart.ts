@@ -1,4 +1,4 @@
-import lateModules from '../../formats/late-modules.cts'
+import lazyModules from '../../formats/lazy-modules.cts'
 import type { LuaTable } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { isTable, listOf, optionalText, typeName } from '../../lua/arguments.ts'
@@ -13,7 +13,7 @@ export function readMultipart(context: PluginContext, value: LuaTable): { bytes:
   const parts = listOf(value)
   if (parts.length === 0 || parts.length > partsLimit)
     throw new Error(`multipart is a list of 1 to ${partsLimit} parts, each { name = …, value = … }`)
-  const boundary = `lupine-${lateModules.cryptography().randomUUID()}`
+  const boundary = `lupine-${lazyModules.cryptography().randomUUID()}`
   const budget = context.byteBudget()
   const pieces = parts.flatMap((part, index) => {
     if (!isTable(part)) throw new Error(`part ${index + 1} must be a table, not a ${typeName(part)}`)

@@ -22,19 +22,19 @@ const emptyArrays = new WeakSet<LuaTable>()
  * Functions, NaN and infinities are left out, and `undefined` is what has no JSON at all. Throws `Error` for a
  * table that contains itself, and for one that is too deep or too large: `budget` counts as `approximateSize` does.
  */
-export function toPlain(
+export function toJson(
   value: LuaValue,
   budget: ByteBudget = createByteBudget(Number.POSITIVE_INFINITY),
 ): Json | undefined {
-  return plain(value, [], { left: mostValues, budget, strict: false })
+  return jsonOf(value, [], { left: mostValues, budget, strict: false })
 }
 
 /**
  * The same for what must come back as it was. Throws `Error` for what has no JSON, and for a number in a table that has
  * none; functions in tables are left out here, too, since nobody expects them back.
  */
-export function toStored(value: Exclude<LuaValue, undefined>, budget: ByteBudget): Json {
-  const json = plain(value, [], { left: mostValues, budget, strict: true })
+export function toStoredJson(value: Exclude<LuaValue, undefined>, budget: ByteBudget): Json {
+  const json = jsonOf(value, [], { left: mostValues, budget, strict: true })
   if (json === undefined || json === null) throw new Error('a function has no JSON')
   return json
 }
@@ -51,7 +51,7 @@ function text(decoded: string, { budget }: Copying): string {
   return decoded
 }
 
-function plain(value: LuaValue | string, parents: LuaTable[], copying: Copying): Json | undefined {
+function jsonOf(value: LuaValue | string, parents: LuaTable[], copying: Copying): Json | undefined {
   if (typeof value === 'string') return text(value, copying)
   if (typeof value === 'number') {
     if (Number.isFinite(value)) return value
@@ -69,8 +69,8 @@ function plain(value: LuaValue | string, parents: LuaTable[], copying: Copying):
   if (copying.left < 0) throw new Error(`the table has more than ${mostValues} values`)
   copying.budget.spend(entries.length * valueOverhead)
   const result = isArray(value, entries)
-    ? plainArray(entries, parents, copying)
-    : plainObject(entries, parents, copying)
+    ? arrayOf(entries, parents, copying)
+    : objectOf(entries, parents, copying)
   parents.pop()
   return result
 }
@@ -85,20 +85,20 @@ function isArray(table: LuaTable, entries: Entries): boolean {
   )
 }
 
-function plainArray(entries: Entries, parents: LuaTable[], copying: Copying): Json {
+function arrayOf(entries: Entries, parents: LuaTable[], copying: Copying): Json {
   const values: Json[] = new Array<Json>(entries.length).fill(null)
   for (const [key, value] of entries) {
     // A place in an array cannot be left out.
-    if (typeof key === 'number') values[key - 1] = plain(value, parents, copying) ?? null
+    if (typeof key === 'number') values[key - 1] = jsonOf(value, parents, copying) ?? null
   }
   return values
 }
 
-function plainObject(entries: Entries, parents: LuaTable[], copying: Copying): JsonObject {
+function objectOf(entries: Entries, parents: LuaTable[], copying: Copying): JsonObject {
   const object: JsonObject = {}
   for (const [key, value] of entries) {
     const name = keyText(key, copying)
-    const json = name === undefined ? undefined : plain(value, parents, copying)
+    const json = name === undefined ? undefined : jsonOf(value, parents, copying)
     if (name === undefined || json === undefined) continue
     // An assignment would set the prototype.
     if (name === '__proto__') {
@@ -116,19 +116,19 @@ function keyText(key: LuaValue | string, copying: Copying): string | undefined {
 }
 
 /** A fresh Lua value. Null is nil, and so an absent key. Throws `Error` for what is too deep. */
-export function fromPlain(runtime: LuaRuntime, json: Json | undefined): LuaValue {
-  return fromJson(runtime, json, 0)
+export function fromJson(runtime: LuaRuntime, json: Json | undefined): LuaValue {
+  return valueOf(runtime, json, 0)
 }
 
-function fromJson(runtime: LuaRuntime, json: Json | undefined, depth: number): LuaValue {
+function valueOf(runtime: LuaRuntime, json: Json | undefined, depth: number): LuaValue {
   if (json === undefined || json === null) return undefined
   if (typeof json === 'string') return toBytes(json)
   if (typeof json !== 'object') return json
   const table = tableOf(runtime, json, depth)
   if (Array.isArray(json)) {
-    for (const [index, item] of json.entries()) table.set(index + 1, fromJson(runtime, item, depth + 1))
+    for (const [index, item] of json.entries()) table.set(index + 1, valueOf(runtime, item, depth + 1))
   } else {
-    for (const [key, item] of Object.entries(json)) table.set(key, fromJson(runtime, item, depth + 1))
+    for (const [key, item] of Object.entries(json)) table.set(key, valueOf(runtime, item, depth + 1))
   }
   return table
 }
@@ -144,22 +144,22 @@ function tableOf(runtime: LuaRuntime, json: Json[] | JsonObject, depth: number):
 const valuesPerPause = 250
 
 /** The same for what may be large: others have their turn meanwhile. */
-export function fromPlainInSteps(runtime: LuaRuntime, json: Json | undefined): Steps<LuaValue> {
-  return fromJsonInSteps(runtime, json, 0, { made: 0 })
+export function fromJsonInSteps(runtime: LuaRuntime, json: Json | undefined): Steps<LuaValue> {
+  return valueOfInSteps(runtime, json, 0, { made: 0 })
 }
 
-function* fromJsonInSteps(
+function* valueOfInSteps(
   runtime: LuaRuntime,
   json: Json | undefined,
   depth: number,
   progress: { made: number },
 ): Steps<LuaValue> {
-  if (typeof json !== 'object' || json === null) return fromJson(runtime, json, depth)
+  if (typeof json !== 'object' || json === null) return valueOf(runtime, json, depth)
   const items = Array.isArray(json) ? json : Object.values(json)
   // Most have a few texts and numbers, which is no work for a generator.
   if (items.length < valuesPerPause && !items.some(isContainer)) {
     progress.made += items.length
-    return fromJson(runtime, json, depth)
+    return valueOf(runtime, json, depth)
   }
   const table = tableOf(runtime, json, depth)
   const names = Array.isArray(json) ? undefined : Object.keys(json)
@@ -170,8 +170,8 @@ function* fromJsonInSteps(
       yield pause
     }
     const value = isContainer(item)
-      ? yield* fromJsonInSteps(runtime, item, depth + 1, progress)
-      : fromJson(runtime, item, depth + 1)
+      ? yield* valueOfInSteps(runtime, item, depth + 1, progress)
+      : valueOf(runtime, item, depth + 1)
     table.set(names?.[index] ?? index + 1, value)
   }
   return table

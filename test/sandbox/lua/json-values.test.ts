@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import type { Json } from '../../../src/base/text/json.ts'
-import { fromPlain, fromPlainInSteps, toPlain } from '../../../src/sandbox/worker/lua/plain.ts'
+import { fromJson, fromJsonInSteps, toJson } from '../../../src/sandbox/worker/lua/json-values.ts'
 import { bytes, createState } from './lua-state.ts'
 
 function plainOf(expression: string): Json | undefined {
-  return toPlain(createState().run(bytes(`return ${expression}`), 'init.lua')[0])
+  return toJson(createState().run(bytes(`return ${expression}`), 'init.lua')[0])
 }
 
 const cases: [title: string, expression: string, expected: Json | undefined][] = [
@@ -58,7 +58,7 @@ describe('plain values', () => {
     )
     let deep: Json = 1
     for (let level = 0; level < 10_000; level += 1) deep = [deep]
-    assert.throws(() => fromPlain(createState(), deep), /nested more than 100 levels/)
+    assert.throws(() => fromJson(createState(), deep), /nested more than 100 levels/)
   })
 
   test('__proto__ is a key like any other', () => {
@@ -66,7 +66,7 @@ describe('plain values', () => {
     assert.deepEqual(JSON.stringify(json), '{"__proto__":{"polluted":true},"constructor":1}')
     assert.equal(({} as { polluted?: boolean }).polluted, undefined)
     const runtime = createState()
-    runtime.globals.set('t', fromPlain(runtime, JSON.parse('{"__proto__": 1, "toString": 2}')))
+    runtime.globals.set('t', fromJson(runtime, JSON.parse('{"__proto__": 1, "toString": 2}')))
     assert.deepEqual(runtime.run(bytes('return t.__proto__, t.toString, t.valueOf'), 'x.lua'), [
       1,
       2,
@@ -76,19 +76,19 @@ describe('plain values', () => {
 
   test('what was [] stays [] while it is empty', () => {
     const runtime = createState()
-    const table = fromPlain(runtime, { list: [], map: {} })
-    assert.deepEqual(toPlain(table), { list: [], map: {} })
+    const table = fromJson(runtime, { list: [], map: {} })
+    assert.deepEqual(toJson(table), { list: [], map: {} })
     runtime.globals.set('t', table)
     runtime.run(bytes('t.list[1] = "a" t.map.k = 1'), 'x.lua')
-    assert.deepEqual(toPlain(table), { list: ['a'], map: { k: 1 } })
+    assert.deepEqual(toJson(table), { list: ['a'], map: { k: 1 } })
     runtime.run(bytes('t.list[1] = nil t.map.k = nil'), 'x.lua')
-    assert.deepEqual(toPlain(table), { list: [], map: {} })
+    assert.deepEqual(toJson(table), { list: [], map: {} })
   })
 
   test('null is an absent key', () => {
     const runtime = createState()
-    assert.deepEqual(toPlain(fromPlain(runtime, { a: null, b: 1 })), { b: 1 })
-    assert.equal(fromPlain(runtime, null), undefined)
+    assert.deepEqual(toJson(fromJson(runtime, { a: null, b: 1 })), { b: 1 })
+    assert.equal(fromJson(runtime, null), undefined)
   })
 
   test('JSON without null goes into Lua and back unchanged', () => {
@@ -108,18 +108,18 @@ describe('plain values', () => {
         }),
       ),
     }))
-    fc.assert(fc.property(value, (json) => assert.deepEqual(toPlain(fromPlain(runtime, json)), json)))
+    fc.assert(fc.property(value, (json) => assert.deepEqual(toJson(fromJson(runtime, json)), json)))
   })
 })
 
 test('JSON that is turned into tables in steps gives what it gives at one go, with pauses on the way', () => {
   const runtime = createState()
   const equal = (json: Json): number => {
-    const steps = fromPlainInSteps(runtime, json)
+    const steps = fromJsonInSteps(runtime, json)
     let pauses = 0
     let step = steps.next()
     for (; step.done !== true; step = steps.next()) pauses += 1
-    assert.deepEqual(toPlain(step.value), toPlain(fromPlain(runtime, json)))
+    assert.deepEqual(toJson(step.value), toJson(fromJson(runtime, json)))
     return pauses
   }
   fc.assert(fc.property(fc.jsonValue({ maxDepth: 4 }), (json) => void equal(json as Json)))
