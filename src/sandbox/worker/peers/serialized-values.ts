@@ -1,6 +1,7 @@
 import type { SerializedValues, Reference } from '../../../schema/worker/plugin-call.ts'
 import { serializedReferenceLimit } from '../../../schema/worker/plugin-call-limits.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import { deepest } from '../lua/json-values.ts'
 import { pause, type Steps } from '../lua/steps.ts'
 import { createValueWriter, firstBuffer, firstCapacity, firstView, tag } from './value-writer.ts'
 
@@ -9,8 +10,6 @@ import { createValueWriter, firstBuffer, firstCapacity, firstView, tag } from '.
  * fill the receiver's memory.
  */
 const serializedEntryLimit = 100_000
-/** Tables within tables; deeper ones are a mistake. */
-const deepest = 100
 /** Values after which others may have their turn: less than a millisecond of work. */
 const valuesAtOnce = 256
 
