@@ -4,7 +4,7 @@ import { type HostFunction, InSteps, type LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
 import { foreignCallerJsonValues } from '../limits/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { isTable, typeName } from '../lua/arguments.ts'
+import { typeName, withoutSelf } from '../lua/arguments.ts'
 import { toBytes, toUnicode } from '../lua/text/bytes.ts'
 import { mostJsonValues, parseJsonText } from './json-text.ts'
 
@@ -53,12 +53,8 @@ export function installJson(context: PluginContext): void {
 
   const { JSON: json } = context.tables
   for (const [name, implementation] of Object.entries({ decode, encode })) {
-    // `JSON:encode(value)` and `JSON.encode(value)` are both seen.
     const full = `JSON:${name}`
-    const callable: HostFunction = (...args) => {
-      const [first, second] = args
-      return implementation(isTable(first) && first.is(json) ? second : first)
-    }
+    const callable: HostFunction = (...args) => implementation(withoutSelf(json, args)[0])
     context.implement(full, () => runtime.wrap(full, callable))
   }
 }

@@ -3,7 +3,7 @@ import type { HostFunction, LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { maskValue } from '../../../base/log/redaction.ts'
 import { isSecretFieldName } from '../../../base/log/secret-names.ts'
-import { isTable, optionalText } from '../lua/arguments.ts'
+import { isTable, optionalText, withoutSelf } from '../lua/arguments.ts'
 import { toUnicode } from '../lua/text/bytes.ts'
 
 /** `plugin:log`, `plugin:logSafe` and `Logger` (plugin API, section 3). */
@@ -38,9 +38,7 @@ export function installLogging(context: PluginContext): void {
   for (const level of ['debug', 'info', 'warn', 'error'] as const) {
     const full = `Logger:${level}`
     const write: HostFunction = (...args) => {
-      const [first, second] = args
-      // `Logger:info(message)` and `Logger.info(message)` are both seen.
-      log.write(level, text(isTable(first) && first.is(logger) ? second : first))
+      log.write(level, text(withoutSelf(logger, args)[0]))
       return undefined
     }
     context.implement(full, () => runtime.wrap(full, write))

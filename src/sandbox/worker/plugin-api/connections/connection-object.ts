@@ -14,7 +14,7 @@ import type { Frame } from '../../../../schema/worker/message-frames.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { CallerAwareFunction, CallerAwareSteps, ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { isTable, optionalFunction } from '../../lua/arguments.ts'
+import { optionalFunction, withoutSelf } from '../../lua/arguments.ts'
 import { toBytes, toUnicode } from '../../lua/text/bytes.ts'
 import { createConnectionHandlers } from './connection-handlers.ts'
 import type { StreamPosition } from './event-stream-reader.ts'
@@ -206,12 +206,6 @@ export function createConnectionObject(
     })
   }
 
-  /** With a colon or with a dot. */
-  function withoutSelf(args: readonly LuaValue[]): readonly LuaValue[] {
-    const [first, ...rest] = args
-    return isTable(first) && first.is(table) ? rest : args
-  }
-
   const object: ConnectionObject = {
     table,
     get isOpen() {
@@ -219,7 +213,7 @@ export function createConnectionObject(
     },
     addMethod(name, implementation) {
       const call: CallerAwareFunction = (caller, ...args) => {
-        const result = implementation(caller, ...withoutSelf(args))
+        const result = implementation(caller, ...withoutSelf(table, args))
         return result === undefined ? table : result
       }
       table.set(name, context.foreignCallers.method(`${method}:${name}`, call))
@@ -235,7 +229,7 @@ export function createConnectionObject(
     tell: handlers.tell,
     addMethodOfSteps(name, implementation) {
       const call: CallerAwareSteps = function* (caller, ...args) {
-        const result = yield* implementation(caller, ...withoutSelf(args))
+        const result = yield* implementation(caller, ...withoutSelf(table, args))
         return result === undefined ? table : result
       }
       table.set(name, context.foreignCallers.methodOfSteps(`${method}:${name}`, call))

@@ -12,6 +12,7 @@ import {
   optionalText,
   tableArgument,
   typeName,
+  withoutSelf,
 } from '../../lua/arguments.ts'
 import { toBytes } from '../../lua/text/bytes.ts'
 import { readSerialSettings } from './serial.ts'
@@ -37,13 +38,10 @@ export function installModbus(context: PluginContext): void {
   const { Modbus: modbus } = context.tables
   const counts = { requests: 0, errors: 0 }
 
-  /** `Modbus.name(…)` and `Modbus:name(…)` are both seen. */
   function add(name: string, implementation: (...args: LuaValue[]) => LuaValue): void {
     const full = `Modbus.${name}`
     context.implement(full, () =>
-      runtime.wrap(full, (...args) =>
-        isTable(args[0]) && args[0].is(modbus) ? implementation(...args.slice(1)) : implementation(...args),
-      ),
+      runtime.wrap(full, (...args) => implementation(...withoutSelf(modbus, args))),
     )
   }
 

@@ -10,7 +10,7 @@ import type {
 } from '../../limits/foreign-callers.ts'
 import { type WaitingAccounts, WaitedTooLong } from '../../peers/waiting-accounts.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { functionArgument, isTable, optionalText } from '../../lua/arguments.ts'
+import { functionArgument, optionalText, withoutSelf } from '../../lua/arguments.ts'
 import { toBytes } from '../../lua/text/bytes.ts'
 import { assertMessageSize, createListeners, createUnsubscribe, type Listeners } from '../listeners.ts'
 
@@ -151,32 +151,29 @@ export class Point {
     const notify = (): Steps<undefined> => this.read()
     table.set('_id', toBytes(id))
     table.set('_type', toBytes(kind))
-    fieldOfSteps('get', (_foreignCaller, ...args) => this.#readGetter(this.#withoutSelf(args)[0]))
+    fieldOfSteps('get', (_foreignCaller, ...args) => this.#readGetter(withoutSelf(this.table, args)[0]))
     fieldOfSteps('_notify', notify)
     fieldOfSteps('notify', notify)
-    field('onChange', (foreignCaller, ...args) => this.#listen(foreignCaller, this.#withoutSelf(args)[0]))
+    field('onChange', (foreignCaller, ...args) =>
+      this.#listen(foreignCaller, withoutSelf(this.table, args)[0]),
+    )
     field('on', (foreignCaller, ...args) => {
-      const [event, callback] = this.#withoutSelf(args)
+      const [event, callback] = withoutSelf(this.table, args)
       return optionalText(event) === 'OnChange' ? this.#listen(foreignCaller, callback) : undefined
     })
-    fieldOfSteps('emit', (foreignCaller, ...args) => this.#emit(foreignCaller, this.#withoutSelf(args)))
+    fieldOfSteps('emit', (foreignCaller, ...args) => this.#emit(foreignCaller, withoutSelf(this.table, args)))
     if (setter !== undefined)
-      fieldOfSteps('set', (_foreignCaller, ...args) => this.#setFeature(this.#withoutSelf(args)))
-  }
-
-  /** With a colon or with a dot: `s:get()` and `s.get()` are both seen. */
-  #withoutSelf([first, ...others]: LuaValue[]): LuaValue[] {
-    return isTable(first) && first.is(this.table) ? others : [first, ...others]
+      fieldOfSteps('set', (_foreignCaller, ...args) => this.#setFeature(withoutSelf(this.table, args)))
   }
 
   /** `set(feature, value)`: the setter has the value first in either case, and the feature after it. */
-  #setFeature(args: LuaValue[]): Steps<undefined> {
+  #setFeature(args: readonly LuaValue[]): Steps<undefined> {
     const [value, ...feature] = args.length > 1 ? [args[1], args[0]] : [args[0]]
     if (ownFeatures.has(optionalText(feature[0]))) this.#kind.assertWithinRange(this.#settings.id, value)
     return this.#write(value, ...feature)
   }
 
-  *#emit(foreignCaller: ForeignCaller, [event, value]: LuaValue[]): Steps<undefined> {
+  *#emit(foreignCaller: ForeignCaller, [event, value]: readonly LuaValue[]): Steps<undefined> {
     this.#kind.makers.check(foreignCaller, this.#settings.id, true)
     if (!this.#closed && optionalText(event) === 'OnChange') yield* this.#tell(this.#plain(value))
   }
