@@ -97,20 +97,16 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
   const local = createLocalCalls({
     pluginOf: settings.pluginOf,
     work,
-    cancel: (isolate, call) => cancel({ isolate, call }),
+    cancel,
     answered,
     handOver(isolate, to, references, milliseconds, done, failed) {
-      begin(
-        { isolate, milliseconds, settled: false },
-        { kind: 'handOver', to, references: [...references] },
-        done,
-        failed,
-      )
+      const question = { kind: 'handOver' as const, to, references: [...references] }
+      begin({ isolate, milliseconds, settled: false }, question, done, failed)
     },
   })
 
   const linked = createLinkedCalls({
-    ...{ post, cancel: (isolate, call) => cancel({ isolate, call }), answered, refuse },
+    ...{ post, cancel, answered, refuse },
     nextNumber: () => (lastNumber += 1),
     receive: (call) => void queue.push(call),
     received: workOff,
@@ -122,7 +118,7 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
         answered(message)
         break
       case 'cancelCall':
-        cancel(message)
+        cancel(message.isolate, message.call)
         break
       case 'link':
       case 'unlink':
@@ -134,7 +130,7 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
     }
   }
 
-  function cancel({ isolate, call }: Pick<UrgentMessage & { kind: 'cancelCall' }, 'isolate' | 'call'>): void {
+  function cancel(isolate: number, call: number): void {
     const cancelled = queue.find((message) => message.kind === 'call' && message.call === call)
     if (cancelled?.kind !== 'call') {
       settings.cancel(isolate, call)
