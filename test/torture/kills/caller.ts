@@ -89,9 +89,10 @@ export function createCaller(settings: CallerSettings): Caller {
   let ended = false
   let keys = 0
 
+  const unsettled = (candidates: Known[]): Known[] => unique([...candidates, ...candidates.map(landed)])
   /** In safe mode, and while the host stops, an update that does not run goes back later. */
   const settled = (candidates: Known[]): Known[] =>
-    unique(safe || ended ? [...candidates, ...candidates.map(landed)] : candidates.map(landed))
+    safe || ended ? unsettled(candidates) : unique(candidates.map(landed))
 
   async function send(command: Command, key: string): Promise<unknown> {
     if (command.mqtt === undefined) return sendHttp(http, command, key)
@@ -126,9 +127,10 @@ export function createCaller(settings: CallerSettings): Caller {
     if (ended) return
     const [command] = commands
     assert.ok(command !== undefined)
+    // Cut off, an update that does not run may not have gone back yet, and does not in a safe start.
     const possible = commands.reduce(
-      (states, { change }) => settled([...states, ...states.map(change)]),
-      settled(before),
+      (states, { change }) => unsettled([...states, ...states.map(change)]),
+      unsettled(before),
     )
     knowledge.plugins.set(id, possible)
     knowledge.purged.delete(id)

@@ -1,5 +1,5 @@
 import { pickFrom } from '../../helpers/random.ts'
-import { type Change, change, type Installed, type Known } from './known.ts'
+import { type Change, change, type Known } from './known.ts'
 import { namespace, type ShortId, versions, type World } from './world.ts'
 
 /** A command as it is sent, over HTTP or MQTT, and what it does when it is carried out. */
@@ -108,7 +108,9 @@ export async function nextCommands(
     await world.offer(id, version)
     return [make.install(version)]
   }
-  const kept = candidates.map((known) => (known as Installed).kept.length)
+  const kept = candidates.flatMap((known) => (known === undefined ? [] : [known.kept]))
+  const hasWayBack = kept.every((releases) => releases.some(({ failed }) => failed !== true))
+  const canName = candidates.length === 1 && first.kept.length > 0
   const choice = random()
   if (choice < 0.1) return [make.flip()]
   if (choice < 0.3) return [make.enable(!first.enabled)]
@@ -116,14 +118,14 @@ export async function nextCommands(
   if (choice < 0.55) return [make.configure(), make.limit()]
   if (choice < 0.6) return [make.limit()]
   if (choice < 0.68 && first.enabled) return [make.reload()]
-  if (choice < 0.82 || (choice < 0.95 && Math.min(...kept) === 0)) {
+  if (choice < 0.82 || (choice < 0.95 && !hasWayBack && !canName)) {
     const version = pickFrom(random, versions)
     await world.offer(id, version)
     return [make.update(version)]
   }
   if (choice < 0.95) {
     const [release] = first.kept.slice(Math.floor(random() * first.kept.length))
-    return [make.rollBack(random() < 0.5 || candidates.length > 1 ? undefined : release?.version)]
+    return [make.rollBack(canName && (!hasWayBack || random() < 0.5) ? release?.version : undefined)]
   }
   return [make.remove()]
 }

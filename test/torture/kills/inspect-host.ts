@@ -3,7 +3,7 @@ import { access } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sendHttp, type Knowledge, sortedJson } from './caller.ts'
 import { versionIn } from './inspect-disk.ts'
-import { type Installed, type Known, landed, textOf } from './known.ts'
+import { type Installed, type Kept, type Known, landed, textOf } from './known.ts'
 import { brokenVersion, namespace, shortIds } from './world.ts'
 
 /** What has to be so once a host is there again: everything that was acknowledged, and nothing that is half. */
@@ -19,7 +19,7 @@ interface Shown {
 }
 
 interface Versions {
-  versions: { version: string; current: boolean; available: boolean; config: Record<string, unknown> }[]
+  versions: (Kept & { current: boolean; available: boolean })[]
 }
 
 async function get<T>(base: string, path: string): Promise<T> {
@@ -40,7 +40,7 @@ async function look(base: string, shown: Shown | undefined): Promise<Known> {
     config: shown.config,
     limits: shown.limits.set,
     trial: shown.trial?.from ?? null,
-    kept: versions.filter(({ current }) => !current).map(({ version, config }) => ({ version, config })),
+    kept: versions.filter(({ current }) => !current),
   }
 }
 

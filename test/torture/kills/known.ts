@@ -15,7 +15,14 @@ export interface Installed {
   /** Version that returns if the present one does not run. */
   trial: string | null
   /** Versions that a rollback can return to, the latest first. */
-  kept: { version: string; config: Config }[]
+  kept: Kept[]
+}
+
+export interface Kept {
+  version: string
+  config: Config
+  /** It did not run, and was left by itself: a rollback that names no version passes over it. */
+  failed?: true
 }
 
 /** `undefined`: not installed. */
@@ -56,23 +63,28 @@ export const change = {
     ),
   rolledBack: (version?: string) =>
     installed((before) => {
-      const release = before.kept.find((kept) => version === undefined || kept.version === version)
-      return release === undefined
-        ? before
-        : { ...before, ...release, trial: null, kept: keptAfter(before, release.version) }
+      const release = before.kept.find((kept) =>
+        version === undefined ? kept.failed !== true : kept.version === version,
+      )
+      return release === undefined ? before : returned(before, release)
     }),
 }
 
-function keptAfter({ kept, version, config }: Installed, next: string): Installed['kept'] {
-  return [{ version, config }, ...kept.filter((release) => release.version !== next)].slice(0, keptVersions)
+function returned(before: Installed, { version, config }: Kept, failed?: true): Installed {
+  return { ...before, version, config, trial: null, kept: keptAfter(before, version, failed) }
+}
+
+function keptAfter({ kept, version, config }: Installed, next: string, failed?: true): Kept[] {
+  const left = { version, config, ...(failed === undefined ? {} : { failed }) }
+  return [left, ...kept.filter((release) => release.version !== next)].slice(0, keptVersions)
 }
 
 /** An update that does not run has gone back by itself, once the plugin was to be loaded. */
-export const landed: Change = installed((before) =>
-  before.enabled && before.version === brokenVersion && before.trial !== null
-    ? change.rolledBack()(before)
-    : before,
-)
+export const landed: Change = installed((before) => {
+  const [release] = before.kept
+  const lands = before.enabled && before.version === brokenVersion && before.trial !== null
+  return lands && release !== undefined ? returned(before, release, true) : before
+})
 
 /** Members in one order, to compare texts. */
 export function textOf(known: Known): string {
@@ -84,7 +96,7 @@ export function textOf(known: Known): string {
     config,
     limits,
     trial,
-    kept: kept.map((release) => ({ version: release.version, config: release.config })),
+    kept: kept.map(({ version, config, failed }) => ({ version, config, failed })),
   })
 }
 
