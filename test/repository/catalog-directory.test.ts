@@ -335,9 +335,8 @@ test('index, manifest and request may name different versions; the manifest coun
   }
 })
 
-test('of several versions in an index the newest is offered, and each can be had', async (context) => {
-  const { directory, catalog } = await createStage(context)
-  const versions = ['1.9.0', '1.10.0', '1.10.0-beta.1']
+/** A repository that has these versions of one plugin. */
+async function publish(directory: string, versions: readonly string[]): Promise<void> {
   const tree: Record<string, string> = {}
   for (const version of versions) {
     tree[`${version}/plugin.json`] = JSON.stringify({ id: 'clock', name: 'Clock', version })
@@ -346,6 +345,11 @@ test('of several versions in an index the newest is offered, and each can be had
   const plugins = versions.map((version) => ({ id: 'clock', name: 'Clock', version, path: version }))
   tree['plugins.json'] = JSON.stringify({ version: 1, name: 'x', namespace: 'test', plugins })
   await writeTree(join(directory, 'repository'), tree)
+}
+
+test('of several versions in an index the newest is offered, and each can be had', async (context) => {
+  const { directory, catalog } = await createStage(context)
+  await publish(directory, ['1.9.0', '1.10.0', '1.10.0-beta.1'])
   assert.deepEqual(
     (await catalog.offers([local])).map(({ version }) => version),
     ['1.10.0'],
@@ -360,14 +364,7 @@ test('of several versions in an index the newest is offered, and each can be had
 test('a prerelease is offered to who has one that is newer than all releases, and where there is no release', async (context) => {
   const { directory, catalog } = await createStage(context)
   const offered = async (versions: string[], installed?: string): Promise<string> => {
-    const tree: Record<string, string> = {}
-    for (const version of versions) {
-      tree[`${version}/plugin.json`] = JSON.stringify({ id: 'clock', name: 'Clock', version })
-      tree[`${version}/init.lua`] = ''
-    }
-    const plugins = versions.map((version) => ({ id: 'clock', name: 'Clock', version, path: version }))
-    tree['plugins.json'] = JSON.stringify({ version: 1, name: 'x', namespace: 'test', plugins })
-    await writeTree(join(directory, 'repository'), tree)
+    await publish(directory, versions)
     const { manifest } = await catalog.stage(local, clockPlugin, { installed })
     const [offer] = await catalog.offers([local], () => installed)
     assert.equal(offer?.version, manifest.version)

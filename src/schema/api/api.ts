@@ -255,9 +255,7 @@ export const VersionsAnswer = Type.Object({
       at: Type.String({ description: 'When the plugin was last changed, or when this version was replaced' }),
       available: Type.Boolean({ description: 'Its files are there' }),
       config: Config,
-      failed: Type.Optional(
-        Type.Literal(true, { description: 'An update to it did not run, and the version before returned' }),
-      ),
+      failed: Type.Optional(Type.Literal(true, { description: 'It did not run, and was left by itself' })),
     }),
     { description: 'The present one, then those that a rollback can return to, the latest first' },
   ),
