@@ -180,12 +180,17 @@ function withFormerSecrets(
   return added.length === 0 ? {} : { formerSecrets: [...new Set([...known, ...added])] }
 }
 
-/** Which of the kept versions a rollback means: the latest of this version, or the latest of all. */
+/**
+ * Which of the kept versions a rollback means: the latest of this version, or the latest of all. A repository may have
+ * published other files under one version: those that ran are meant then.
+ */
 export function keptRelease(
   { kept }: Pick<PluginContext, 'kept'>,
   version: string | undefined,
 ): KeptRelease | undefined {
-  return version === undefined ? kept[0] : kept.find((release) => release.version === version)
+  if (version === undefined) return kept[0]
+  const named = kept.filter((release) => release.version === version)
+  return named.find(({ failed }) => failed !== true) ?? named[0]
 }
 
 /** The kept versions once the present one has been replaced by that of these files. */

@@ -272,6 +272,26 @@ test('a rollback that names no version does not go to one that did not run', asy
   assert.deepEqual([named.status, named.body.version], [200, '2.0.1'])
 })
 
+test('of two kept versions of one name a rollback means the one that ran', async (context) => {
+  const host = await startHostFor(context, { plugins: [{ id: 'x', lua: lua('x', '-- it runs') }] })
+  await install(host, 'x')
+  await command(host, 'x/toggle')
+  const updates: [string, string][] = [
+    ['1.1.0', ''],
+    ['1.0.0', 'error("published anew")'],
+  ]
+  for (const [version, body] of updates) {
+    await host.publish([{ id: 'x', version, lua: lua('x', body) }])
+    assert.equal((await command(host, 'x/update', {})).version, '1.1.0')
+  }
+  const back = await command(host, 'x/rollback')
+  assert.deepEqual([back.version, back.state], ['1.0.0', 'running'])
+  assert.match(
+    await readFile(join(host.directory, 'plugins', 'fixtures--x', 'init.lua'), 'utf8'),
+    /it runs/,
+  )
+})
+
 test('a rollback without an update before it is refused', async (context) => {
   const host = await startHostFor(context)
   await install(host, 'hello')
