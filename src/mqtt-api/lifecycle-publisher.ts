@@ -1,4 +1,5 @@
-import { type Clock, type ScheduledCall, withDeadline } from '../base/time/clock.ts'
+import type { Clock, ScheduledCall } from '../base/time/clock.ts'
+import { waitAtMost } from '../base/time/wait.ts'
 import { jsonText } from '../base/text/json.ts'
 import type { Logger } from '../base/log/log.ts'
 import { messageOf } from '../base/problem.ts'
@@ -18,7 +19,7 @@ const pageSize = 100
 const readRetryDelay = 5_000
 const readAttempts = 5
 /** Milliseconds at the end for the broker to take what there is. */
-const farewellTimeout = 2_000
+const closingTimeout = 2_000
 
 /** Tells an external broker of every event of the journal, in order: those that it has missed, too. */
 export interface LifecyclePublisher {
@@ -187,7 +188,7 @@ export function createLifecyclePublisher(settings: LifecyclePublisherSettings): 
       const idle = new Promise<void>((resolve) => {
         onIdle = resolve
       })
-      await withDeadline(clock, farewellTimeout, idle, () => new Error('late')).catch(() => undefined)
+      await waitAtMost(clock, closingTimeout, idle)
     }
     isClosed = true
     retry?.cancel()

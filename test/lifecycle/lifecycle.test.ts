@@ -286,10 +286,7 @@ test('of two kept versions of one name a rollback means the one that ran', async
   }
   const back = await command(host, 'x/rollback')
   assert.deepEqual([back.version, back.state], ['1.0.0', 'running'])
-  assert.match(
-    await readFile(join(host.directory, 'plugins', 'fixtures--x', 'init.lua'), 'utf8'),
-    /it runs/,
-  )
+  assert.match(await readFile(join(host.directory, 'plugins', 'fixtures--x', 'init.lua'), 'utf8'), /it runs/)
 })
 
 test('a rollback without an update before it is refused', async (context) => {

@@ -27,7 +27,7 @@ import type { Publisher } from '../store/retained-ledger.ts'
 /** Messages of the host that are on their way; beyond it those of QoS 0 that nobody retains are dropped. */
 export const pendingMessagesLimit = 50_000
 /** Milliseconds that the last word at the end (`offline`) may take. */
-export const farewellTimeout = 1_000
+export const closingTimeout = 1_000
 
 export interface EmbeddedBusSettings {
   /** Address to listen at. */
@@ -164,8 +164,8 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     inbox.close()
     await starting?.catch(() => undefined)
     if (listeners.isOpen) {
-      const farewell = say(topics.status, 'offline')
-      await waitAtMost(clock, farewellTimeout, farewell)
+      const said = say(topics.status, 'offline')
+      await waitAtMost(clock, closingTimeout, said)
     }
     await listeners.close(() => new Promise<void>((resolve) => broker.close(resolve)))
     await store.destroy()

@@ -27,7 +27,7 @@ import { createWarner } from '../../base/log/warning.ts'
 /** Milliseconds that the start waits for the broker; after that the host runs without, and goes on trying. */
 export const startTimeout = 5_000
 /** Milliseconds at the end for what is still waiting, and for the last word. */
-export const farewellTimeout = 2_000
+export const closingTimeout = 2_000
 /** Messages under way at a time, unless the broker allows fewer. */
 const defaultWindow = 1_000
 export interface ExternalBusSettings {
@@ -195,9 +195,9 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
         const payload = Buffer.from('offline')
         queue.push({ topic: statusTopic, payload, qos: 1, retain: true }, resolve)
       })
-      await waitAtMost(clock, farewellTimeout, said)
+      await waitAtMost(clock, closingTimeout, said)
       const gone = last.endAsync(false)
-      await waitAtMost(clock, farewellTimeout, gone)
+      await waitAtMost(clock, closingTimeout, gone)
     }
     connection.close()
     subscriptions.close()

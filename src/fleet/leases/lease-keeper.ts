@@ -84,7 +84,7 @@ export interface LeaseKeeperSettings {
 /** Milliseconds between two looks at the time; the end of the session is looked for at its very moment. */
 const tickEvery = 200
 /** Milliseconds at the end for an answer of the store. */
-const farewellTimeout = 1_000
+const closingTimeout = 1_000
 /** Milliseconds after which a fence that has not come to anything is begun anew. */
 const fencePatience = 3_000
 
@@ -160,7 +160,7 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
   /** Takes the own record away. Asked for again until it is gone. */
   function withdraw(expected: number): void {
     if (ending === 'said') {
-      farewell ??= clock.schedule(farewellTimeout, withdrawn)
+      farewell ??= clock.schedule(closingTimeout, withdrawn)
       store.writeHost(host, null, expected)
       return
     }

@@ -1,4 +1,5 @@
-import { type Clock, withDeadline } from '../../base/time/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
+import { waitAtMost } from '../../base/time/wait.ts'
 import { messageOf } from '../../base/problem.ts'
 import { failedAnswer } from '../../schema/outside/failed-answer.ts'
 import type { OutsideAnswer, OutsideCall } from '../../schema/outside/outside.ts'
@@ -65,7 +66,7 @@ export function createOpenCalls({ clock, request, answer }: OpenCallsSettings): 
     abort,
     async finish(milliseconds) {
       const all = Promise.all([...open.values()].map(({ done }) => done))
-      await withDeadline(clock, milliseconds, all, () => new Error('too late')).catch(() => undefined)
+      await waitAtMost(clock, milliseconds, all)
       abort()
     },
   }
