@@ -1,5 +1,5 @@
-// Whether a part of the build is what its sources give. A stamp beside it names every file that it was made of and
-// every file that it has, with size, times and a hash: where size and times are as they were nothing is read.
+// Whether a part of the build is what its sources give. A stamp beside it names what it was made of and every file
+// that it has, with size, times and a hash: where size and times are as they were nothing is read.
 import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 
@@ -20,6 +20,9 @@ const common = [
 ]
 /** Compiled code is of no use to another version. */
 const platform = `${process.version} ${process.arch}`
+
+/** Of packages only the description is looked at, which names the version: their files are half of all that is read. */
+const sourceOf = (path) => path.replace(/(^.*node_modules\/(?:@[^/]+\/)?[^/]+).*/, '$1/package.json')
 
 const stampOf = (part) => `dist/${part}.stamp`
 
@@ -94,8 +97,7 @@ export function writeStamp(part, began, inputs, outputs) {
   for (const path of last?.former ?? []) {
     if (!outputs.includes(path) && !former.includes(path)) rmSync(path, { force: true })
   }
-  const packages = inputs.map((path) => /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(path)?.[0]).filter(Boolean)
-  const all = new Set([...common, ...inputs, ...packages.map((path) => `${path}/package.json`), ...outputs])
+  const all = new Set([...common, ...inputs.map(sourceOf), ...outputs])
   const files = [...all].map((path) => ({ path, looks: looks(path), hash: hash(path) }))
   const isTouched = [...common, ...inputs].some((path) => {
     const found = statSync(path, { throwIfNoEntry: false })
