@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { permissionChanges } from '../../../src/lifecycle/permissions/permission-changes.ts'
+import { permissionChanges, pluginMatches } from '../../../src/lifecycle/permissions/permission-changes.ts'
 import type { Permissions } from '../../../src/schema/manifest/permissions.ts'
 
 const config = {
@@ -70,12 +70,20 @@ const others: [had: Permissions, has: Permissions, more: string[]][] = [
   [{ plugins: ['${config.plugin}'] }, { plugins: ['@x/one'] }, []],
   [{ serial: ['/dev/ttyUSB0'] }, { serial: ['/dev/ttyUSB1'] }, ['serial /dev/ttyUSB1']],
   [{ serial: ['${config.device}'] }, { serial: ['/dev/ttyUSB0'] }, []],
+  [{ serial: ['/dev/+'] }, { serial: ['/dev/ttyUSB1'] }, ['serial /dev/ttyUSB1']],
   [{ serial: ['*'] }, { serial: ['/dev/ttyUSB1'] }, []],
   [{ discovery: ['_hue._tcp'] }, { discovery: ['_HUE._tcp'] }, []],
   [{ discovery: ['_hue._tcp'] }, { discovery: ['_http._tcp'] }, ['discovery _http._tcp']],
   [{ discovery: ['${config.service}'] }, { discovery: ['_hue._tcp'] }, []],
   [{ mqtt: { publish: ['a/#'] } }, { mqtt: { publish: ['a/b'] } }, []],
   [{ mqtt: { publish: ['a/b'] } }, { mqtt: { publish: ['a/#'] } }, ['publish a/#']],
+  // What is not configured may become anything.
+  [
+    { mqtt: { publish: ['a/+'] } },
+    { mqtt: { publish: ['a/${config.nothing}'] } },
+    ['publish a/${config.nothing}'],
+  ],
+  [{ mqtt: { publish: ['${config.nothing}/#'] } }, { mqtt: { publish: ['a'] } }, ['publish a']],
   // A filter's asterisk is a name like others.
   [{ mqtt: { publish: ['*'] } }, { mqtt: { publish: ['a'] } }, ['publish a']],
   [{ mqtt: { subscribe: ['a/+'] } }, { mqtt: { publish: ['a/b'] } }, ['publish a/b']],
@@ -89,6 +97,13 @@ test('so is another plugin, port, service, topic and way in', () => {
   for (const [had, has, more] of others) {
     assert.deepEqual(added(had, has), more, `${JSON.stringify(had)} → ${JSON.stringify(has)}`)
   }
+})
+
+test('a plugin is meant by its id, by its namespace, and by an asterisk', () => {
+  const meant = ['*', '@x/*', '@x/one', '@x/one2', '@x/', '@y/*', 'one'].filter((pattern) =>
+    pluginMatches(pattern, '@x/one'),
+  )
+  assert.deepEqual(meant, ['*', '@x/*', '@x/one'])
 })
 
 test('a plugin that may do everything is given nothing more, but for what it sets of others and reads of the environment', () => {
