@@ -7,11 +7,12 @@ import type { JournalEvent, LogEntry } from './types.ts'
 /** The one stream of everything that the host announces. */
 
 export type Announcement =
-  | { kind: 'lifecycle'; event: JournalEvent }
+  | { kind: 'lifecycle'; plugin: string | null; event: JournalEvent }
   | { kind: 'log'; plugin: string; entry: LogEntry }
   | { kind: 'event'; plugin: string; name: string; data: unknown }
   | { kind: 'object'; plugin: string; path: string; value: unknown; removed: boolean }
-  | { kind: 'sensor' | 'control'; plugin: string; id: string; value: unknown; removed: boolean }
+  | { kind: 'sensor'; plugin: string; id: string; value: unknown; removed: boolean }
+  | { kind: 'control'; plugin: string; id: string; value: unknown; removed: boolean }
   /** null: it is not exposed any more. */
   | { kind: 'exposure'; plugin: string; id: string; exposure: Exposure | null }
   | { kind: 'exposed'; plugin: string; id: string; state: ExposedState }
@@ -50,10 +51,22 @@ export function lastHeard(): number {
   return heardAt
 }
 
-/** Listens to batches of announcements; a batch is one change of the page. Returns the way to stop. */
-export function onAnnouncements(listener: (announcements: readonly Announcement[]) => void): () => void {
-  listeners.add(listener)
-  return () => void listeners.delete(listener)
+/**
+ * Listens to batches of announcements of some kinds, of one plugin where it is named; a batch is one change of the page, and
+ * never empty. Returns the way to stop.
+ */
+export function onAnnouncements<Kind extends Announcement['kind']>(
+  { kinds, plugin }: { kinds: readonly Kind[]; plugin?: string },
+  listener: (announcements: readonly Extract<Announcement, { kind: Kind }>[]) => void,
+): () => void {
+  const isWanted = (one: Announcement): one is Extract<Announcement, { kind: Kind }> =>
+    kinds.some((kind) => kind === one.kind) && (plugin === undefined || plugin === one.plugin)
+  const hear = (announcements: readonly Announcement[]): void => {
+    const wanted = announcements.filter(isWanted)
+    if (wanted.length > 0) listener(wanted)
+  }
+  listeners.add(hear)
+  return () => void listeners.delete(hear)
 }
 
 /** `after`: the last lifecycle event that is known already. */
@@ -85,7 +98,7 @@ export function openStream(after: number | undefined): void {
   opened.addEventListener('lifecycle', ({ data }) => {
     const event = JSON.parse(String(data)) as JournalEvent
     lastSeq = event.seq
-    collect({ kind: 'lifecycle', event })
+    collect({ kind: 'lifecycle', plugin: event.plugin, event })
   })
   opened.addEventListener('log', ({ data }) => {
     const { plugin, ...entry } = JSON.parse(String(data)) as LogEntry & { plugin: string }

@@ -19,16 +19,16 @@ export function useChanges(
   const [changes, setChanges] = useState<ReadonlyMap<string, Change>>(new Map())
   useEffect(
     () =>
-      onAnnouncements((announcements) => {
+      onAnnouncements({ kinds: [kind], plugin }, (announcements) => {
         const connection = connections.peek()
-        const own = announcements.flatMap((announcement): [string, Change][] => {
-          if (announcement.kind !== kind || announcement.plugin !== plugin) return []
+        const told = announcements.map((announcement): [string, Change] => {
           const { value, removed } = announcement
           return [
-            ['path' in announcement ? announcement.path : announcement.id, { value, removed, connection }],
+            'path' in announcement ? announcement.path : announcement.id,
+            { value, removed, connection },
           ]
         })
-        if (own.length > 0) setChanges((before) => new Map([...before, ...own]))
+        setChanges((before) => new Map([...before, ...told]))
       }),
     [plugin, kind],
   )

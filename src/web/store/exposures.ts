@@ -21,16 +21,10 @@ export function useExposures({ id, state }: Plugin) {
   }, [remote.value])
   useEffect(
     () =>
-      onAnnouncements((announcements) => {
-        const own = announcements.flatMap((announcement) =>
-          (announcement.kind === 'exposure' || announcement.kind === 'exposed') && announcement.plugin === id
-            ? [announcement]
-            : [],
-        )
-        if (own.length === 0) return
+      onAnnouncements({ kinds: ['exposure', 'exposed'], plugin: id }, (announcements) => {
         setShown((before) => {
           const next = new Map(before)
-          for (const change of own) {
+          for (const change of announcements) {
             const present = next.get(change.id)
             if (change.kind === 'exposed') {
               if (present !== undefined) next.set(change.id, { ...present, state: change.state })

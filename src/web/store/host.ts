@@ -62,11 +62,8 @@ function setFleet(next: { name: string; host: string | null } | null): void {
 
 /** Follows what the journal says of it. */
 export function followHost(): void {
-  onAnnouncements((announcements) => {
-    const told = announcements.some(
-      (announcement) => announcement.kind === 'lifecycle' && announcement.event.type.startsWith('Host'),
-    )
-    if (told) lookAtHost()
+  onAnnouncements({ kinds: ['lifecycle'] }, (announcements) => {
+    if (announcements.some(({ event }) => event.type.startsWith('Host'))) lookAtHost()
   })
 }
 

@@ -71,11 +71,9 @@ async function readEvents(after: number, limit: number): Promise<JournalEvent[]>
 }
 
 export function followJournal(): void {
-  onAnnouncements((announcements) => {
+  onAnnouncements({ kinds: ['lifecycle'] }, (announcements) => {
     const { events, lastSeq } = journal.peek()
-    const fresh = announcements.flatMap((announcement) =>
-      announcement.kind === 'lifecycle' && announcement.event.seq > lastSeq ? [announcement.event] : [],
-    )
+    const fresh = announcements.map(({ event }) => event).filter(({ seq }) => seq > lastSeq)
     if (fresh.length === 0) return
     const all = [...events, ...fresh]
     journal.value = { events: all.slice(-keptLimit), lastSeq: all.at(-1)?.seq ?? lastSeq }

@@ -21,17 +21,17 @@ export function useLog(plugin: string, paused: boolean) {
   useEffect(() => {
     setWaiting(0)
     let key = performance.now()
-    return onAnnouncements((announcements) => {
-      const own = announcements.flatMap((announcement) =>
-        announcement.kind === 'log' && announcement.plugin === plugin ? [announcement.entry] : [],
-      )
-      if (own.length === 0) return
-      if (paused) setWaiting((before) => before + own.length)
+    return onAnnouncements({ kinds: ['log'], plugin }, (announcements) => {
+      if (paused) setWaiting((before) => before + announcements.length)
       else
         setLines((before) =>
           [
             ...before,
-            ...own.map((line) => ({ ...line, key: (key += 1), connection: connections.peek() })),
+            ...announcements.map(({ entry }) => ({
+              ...entry,
+              key: (key += 1),
+              connection: connections.peek(),
+            })),
           ].slice(-keptLines),
         )
     })

@@ -44,10 +44,8 @@ export function followEmittedEvents(): void {
     }
     wasConnected = isConnected
   })
-  onAnnouncements((announcements) => {
-    for (const announcement of announcements) {
-      if (announcement.kind !== 'event') continue
-      const { plugin, name, data } = announcement
+  onAnnouncements({ kinds: ['event'] }, (announcements) => {
+    for (const { plugin, name, data } of announcements) {
       const list = emitted.get(plugin) ?? []
       emitted.set(plugin, list)
       list.push({ key: (nextKey += 1), at: Date.now(), name, data })
@@ -65,12 +63,8 @@ export function useEmittedEvents(plugin: string, paused: boolean) {
     setWaiting(0)
     const read = (): void => setEvents((emitted.get(plugin) ?? []).slice(-keptEvents))
     if (!paused) read()
-    return onAnnouncements((announcements) => {
-      const fresh = announcements.filter(
-        (announcement) => announcement.kind === 'event' && announcement.plugin === plugin,
-      ).length
-      if (fresh === 0) return
-      if (paused) setWaiting((before) => before + fresh)
+    return onAnnouncements({ kinds: ['event'], plugin }, (announcements) => {
+      if (paused) setWaiting((before) => before + announcements.length)
       else read()
     })
   }, [plugin, paused])

@@ -21,12 +21,9 @@ export function usePluginHistory(id: string): { events: readonly JournalEvent[];
     readAll(id, abort.signal).then(add, (reason: unknown) => {
       if (!abort.signal.aborted) setError(wordsOf(reason))
     })
-    const stop = onAnnouncements((announcements) => {
-      const own = announcements.flatMap((announcement) =>
-        announcement.kind === 'lifecycle' && announcement.event.plugin === id ? [announcement.event] : [],
-      )
-      if (own.length > 0) add(own)
-    })
+    const stop = onAnnouncements({ kinds: ['lifecycle'], plugin: id }, (announcements) =>
+      add(announcements.map(({ event }) => event)),
+    )
     return () => {
       abort.abort()
       stop()

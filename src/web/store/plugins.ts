@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
 import { ApiError, get, needsToken, pluginApi } from '../base/api.ts'
 import { onAnnouncements } from '../base/stream.ts'
-import type { JournalEvent, Plugin, PluginState } from '../base/types.ts'
+import type { Plugin, PluginState } from '../base/types.ts'
 import { fleet } from './host.ts'
 
 /** The installed plugins, kept up to date by the lifecycle events of the stream. */
@@ -65,14 +65,13 @@ export function followPlugins(): void {
     const isInFleet = (fleet.peek() ?? null) !== null
     if (isInFleet && !planned && document.visibilityState === 'visible') void loadPlugins()
   }, lookInterval)
-  onAnnouncements((announcements) => {
-    const events = announcements.flatMap((announcement) =>
-      announcement.kind === 'lifecycle' && announcement.event.plugin !== null ? [announcement.event] : [],
+  onAnnouncements({ kinds: ['lifecycle'] }, (announcements) => {
+    const events = announcements.flatMap(({ plugin, event: { state } }) =>
+      plugin === null ? [] : [{ plugin, state }],
     )
     if (events.length === 0) return
     showStates(events)
     for (const { plugin, state } of events) {
-      if (plugin === null) continue
       if (absentStates.has(state)) changed.delete(plugin)
       else changed.add(plugin)
     }
@@ -98,10 +97,10 @@ async function readChanged(): Promise<void> {
 }
 
 /** The state at once; all else when the plugin has been read. */
-function showStates(events: readonly JournalEvent[]): void {
+function showStates(events: readonly { plugin: string; state: string }[]): void {
   const next = new Map(plugins.peek() ?? [])
   for (const { plugin, state } of events) {
-    const present = plugin === null ? undefined : next.get(plugin)
+    const present = next.get(plugin)
     if (present === undefined) continue
     if (state === 'uninstalled') next.delete(present.id)
     else next.set(present.id, { ...present, state: state as PluginState })
