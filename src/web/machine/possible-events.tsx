@@ -3,6 +3,7 @@ import { pluginApi } from '../base/api.ts'
 import { pluginPath } from '../base/router.ts'
 import type { Plugin } from '../base/types.ts'
 import { eventInWords } from '../base/words.ts'
+import { ReadState } from '../parts/feedback.tsx'
 import { ChangeDialog } from '../plugin/change-dialog.tsx'
 import { UninstallDialog } from '../plugin/uninstall-dialog.tsx'
 import { busy, reload, rollback, toggle } from '../store/commands.ts'
@@ -25,15 +26,14 @@ const ofFleet: ReadonlySet<string> = new Set(['PluginMoved', 'PluginPlaced'])
 
 /** What may happen to a plugin now. */
 export function PossibleEvents({ plugin }: { plugin: Plugin }) {
-  // The address changes with the plugin, so that it is read again.
-  const { value } = useRemote<{ state: string; nextEvents: string[] }>(
-    pluginApi(plugin.id, `/machine?at=${plugin.revision}-${plugin.state}`),
-  )
+  const remote = useRemote<{ nextEvents: string[] }>(pluginApi(plugin.id, '/machine'), {
+    version: `${plugin.revision} ${plugin.state}`,
+  })
   const [removing, setRemoving] = useState(false)
   const [updating, setUpdating] = useState(false)
   const doing = busy.value.get(plugin.id)
   const inFleet = (fleet.value ?? null) !== null
-  const events = (value?.nextEvents ?? []).filter((event) => {
+  const events = (remote.value?.nextEvents ?? []).filter((event) => {
     // The page of the plugin has a button for it where there are such addresses.
     if (event === 'PluginHookSecretChanged') return plugin.resources.httpHandlers > 0
     return inFleet || !ofFleet.has(event)
@@ -41,6 +41,7 @@ export function PossibleEvents({ plugin }: { plugin: Plugin }) {
   return (
     <div class="possible">
       <h3>Possible now</h3>
+      <ReadState remote={remote} what="what is possible" />
       <ul class="event-buttons" aria-label="Events that are possible now">
         {events.map((event) => {
           const command = commands[event]

@@ -1,10 +1,10 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import { place, pluginPath, setQuery } from '../base/router.ts'
 import type { PermissionEntry } from '../../schema/manifest/permissions.ts'
 import type { CatalogEntry } from '../base/types.ts'
 import { countOf } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { Empty, Failure, Loading } from '../parts/feedback.tsx'
+import { Empty, ReadState } from '../parts/feedback.tsx'
 import { useGrowing } from '../parts/growing.tsx'
 import { Page } from '../parts/page.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
@@ -19,7 +19,6 @@ import { plugins } from '../store/plugins.ts'
 import { useRemote } from '../store/remote.ts'
 
 export function CatalogPage() {
-  const { value, error, reload } = useRemote<{ plugins: CatalogEntry[] }>('/api/catalog')
   const { query } = place.value
   const wanted = query.get('q') ?? ''
   const repository = query.get('repository') ?? ''
@@ -27,8 +26,8 @@ export function CatalogPage() {
   const [change, setChange] = useState<Change | undefined>(undefined)
   // What is installed has changed: so has what the catalog says of it.
   const versions = [...(plugins.value?.values() ?? [])].map(({ id, version }) => `${id} ${version}`).join()
-  useEffect(reload, [versions])
-  const entries = value?.plugins ?? []
+  const remote = useRemote<{ plugins: CatalogEntry[] }>('/api/catalog', { version: versions })
+  const entries = remote.value?.plugins ?? []
   const repositories = [...new Set(entries.map((entry) => entry.repository))].sort()
   const shown = entries.filter(
     (entry) =>
@@ -55,9 +54,8 @@ export function CatalogPage() {
         </select>
       </div>
       <TagFilter tags={tagsOf(entries)} chosen={tag} />
-      {error === '' ? null : <Failure text={error} onRetry={reload} />}
-      {value === undefined && error === '' ? <Loading what="the repositories" /> : null}
-      {value !== undefined && shown.length === 0 ? (
+      <ReadState remote={remote} what="the repositories" />
+      {remote.value !== undefined && shown.length === 0 ? (
         <Empty>
           {entries.length === 0 ? (
             <>

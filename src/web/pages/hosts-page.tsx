@@ -3,12 +3,12 @@ import { send, wordsOf } from '../base/api.ts'
 import { absenceInWords } from '../base/fleet-words.ts'
 import type { FleetHost, Plugin } from '../base/types.ts'
 import { countOf, compareText } from '../base/words.ts'
-import { Empty, Failure, Loading } from '../parts/feedback.tsx'
+import { Empty, Loading, ReadState } from '../parts/feedback.tsx'
 import { tell } from '../parts/notices.tsx'
 import { Page } from '../parts/page.tsx'
 import { fleet } from '../store/host.ts'
 import { plugins } from '../store/plugins.ts'
-import { usePolled } from '../store/remote.ts'
+import { useRemote } from '../store/remote.ts'
 import { HostPanel, PluginLinks } from '../system/host-panel.tsx'
 
 /** How often the hosts are read again, in milliseconds. */
@@ -29,10 +29,10 @@ export function HostsPage() {
 }
 
 function Hosts({ name, self }: { name: string; self: string | null }) {
-  const { value, error, reload } = usePolled<{ hosts: FleetHost[] }>('/api/hosts', readInterval)
+  const remote = useRemote<{ hosts: FleetHost[] }>('/api/hosts', { interval: readInterval })
   const [doing, setDoing] = useState<ReadonlyMap<string, string>>(new Map())
   const [failures, setFailures] = useState<ReadonlyMap<string, string>>(new Map())
-  const hosts = [...(value?.hosts ?? [])].sort((one, other) => compareText(one.id, other.id))
+  const hosts = [...(remote.value?.hosts ?? [])].sort((one, other) => compareText(one.id, other.id))
   const all = [...(plugins.value?.values() ?? [])].sort((one, other) => compareText(one.id, other.id))
   const waiting = all.filter((plugin) => absenceInWords(plugin) !== '')
 
@@ -46,7 +46,7 @@ function Hosts({ name, self }: { name: string; self: string | null }) {
       setFailures((before) => new Map(before).set(id, wordsOf(reason)))
     } finally {
       setDoing((before) => without(before, id))
-      reload()
+      remote.reload()
     }
   }
 
@@ -54,7 +54,7 @@ function Hosts({ name, self }: { name: string; self: string | null }) {
     <Page
       title="Hosts"
       aside={
-        value === undefined ? null : (
+        remote.value === undefined ? null : (
           <span class="count">{`${countOf(hosts.length, 'live host')} of ${name}`}</span>
         )
       }
@@ -63,8 +63,7 @@ function Hosts({ name, self }: { name: string; self: string | null }) {
         To drain a host gives its plugins to the others, for an update or a repair. It takes none until the
         drain is ended.
       </p>
-      {error === '' ? null : <Failure text={error} onRetry={reload} />}
-      {value === undefined && error === '' ? <Loading what="the hosts" /> : null}
+      <ReadState remote={remote} what="the hosts" />
       {waiting.length === 0 ? null : (
         <section class="panel">
           <h2>Without a host</h2>

@@ -7,7 +7,7 @@ import { MomentPanel } from '../machine/moment-panel.tsx'
 import { countsOf, hostState, lastTransition, sequenceLength, windowAround } from '../machine/moment.ts'
 import { Scrubber } from '../machine/scrubber.tsx'
 import { Sequence } from '../machine/sequence.tsx'
-import { Failure, Loading } from '../parts/feedback.tsx'
+import { ReadState } from '../parts/feedback.tsx'
 import { tellFailure } from '../parts/notices.tsx'
 import { Page } from '../parts/page.tsx'
 import { journal, reachBack, reachHost } from '../store/journal.ts'
@@ -94,7 +94,6 @@ export function MachinesPage({ name }: { name: string }) {
         steps={useMemo(() => own.map((event) => event.seq), [own])}
         onMove={move}
       />
-      {machine.error === '' ? null : <Failure text={machine.error} onRetry={machine.reload} />}
       <div class={isHost ? 'machine-parts without-list' : 'machine-parts'}>
         <MomentPanel
           subject={isHost ? 'host' : plugin}
@@ -106,11 +105,8 @@ export function MachinesPage({ name }: { name: string }) {
           onNow={() => move(undefined)}
         />
         <section class="panel chart-panel">
-          {machine.value === undefined ? (
-            machine.error === '' ? (
-              <Loading what="the machine" />
-            ) : null
-          ) : (
+          <ReadState remote={machine} what="the machine" />
+          {machine.value === undefined ? null : (
             <Chart
               machine={machine.value}
               current={current}

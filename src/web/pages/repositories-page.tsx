@@ -4,7 +4,7 @@ import type { Repository } from '../base/types.ts'
 import { countOf, dateTimeOf } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { Empty, Failure, Loading } from '../parts/feedback.tsx'
+import { Empty, Failure, ReadState } from '../parts/feedback.tsx'
 import { tell, tellFailure } from '../parts/notices.tsx'
 import { Note } from '../parts/note.tsx'
 import { Page } from '../parts/page.tsx'
@@ -15,7 +15,8 @@ interface Answer {
 }
 
 export function RepositoriesPage() {
-  const { value, error, reload, set } = useRemote<Answer>('/api/repositories')
+  const remote = useRemote<Answer>('/api/repositories')
+  const { value, set } = remote
   const [removing, setRemoving] = useState<string | undefined>(undefined)
 
   async function remove(name: string): Promise<void> {
@@ -30,8 +31,7 @@ export function RepositoriesPage() {
 
   return (
     <Page title="Repositories">
-      {error === '' ? null : <Failure text={error} onRetry={reload} />}
-      {value === undefined && error === '' ? <Loading what="the repositories" /> : null}
+      <ReadState remote={remote} what="the repositories" />
       {value?.repositories.length === 0 ? <Empty>There is no repository yet.</Empty> : null}
       <ul class="rows" aria-label="Repositories">
         {value?.repositories.map((repository) => (

@@ -1,23 +1,23 @@
 import type { System } from '../../schema/api/system.ts'
 import { countOf, dateTimeOf, megabytes } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { Failure, Loading } from '../parts/feedback.tsx'
+import { ReadState } from '../parts/feedback.tsx'
 import { NoTokenNote } from '../parts/no-token-note.tsx'
 import { Note } from '../parts/note.tsx'
 import { Page } from '../parts/page.tsx'
-import { usePolled } from '../store/remote.ts'
+import { useRemote } from '../store/remote.ts'
 import { IsolatesPanel } from '../system/isolates-panel.tsx'
 
 /** How often the numbers are read again, in milliseconds. */
 const readInterval = 3_000
 
 export function SystemPage() {
-  const { value, error, reload } = usePolled<System>('/api/system', readInterval)
+  const remote = useRemote<System>('/api/system', { interval: readInterval })
   return (
     <Page title="System">
       <NoTokenNote />
-      {error === '' ? null : <Failure text={error} onRetry={reload} />}
-      {value === undefined ? error === '' ? <Loading what="the system" /> : null : <Details system={value} />}
+      <ReadState remote={remote} what="the system" />
+      {remote.value === undefined ? null : <Details system={remote.value} />}
     </Page>
   )
 }

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import type { Remote } from '../store/remote.ts'
 import { breakable } from './breakable.tsx'
 import { Icon } from './icon.tsx'
 
@@ -22,6 +23,13 @@ export function Failure({ text, onRetry }: { text: string; onRetry?: () => void 
       )}
     </div>
   )
+}
+
+/** Of an answer of the host: why it could not be read, or that it is being read; nothing once it is there. */
+export function ReadState({ remote, what }: { remote: Remote<unknown>; what: string }) {
+  const { value, error, reload } = remote
+  if (error !== '') return <Failure text={error} onRetry={reload} />
+  return value === undefined ? <Loading what={what} /> : null
 }
 
 export function Empty({ children }: { children: ComponentChildren }) {

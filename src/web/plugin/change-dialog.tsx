@@ -8,7 +8,7 @@ import { type Change, useChangeCheck } from './use-change-check.ts'
 
 /** What an installation or an update brings, before it is done. */
 export function ChangeDialog({ change, onClose }: { change: Change; onClose(): void }) {
-  const { check, error, retry } = useChangeCheck(change)
+  const { value: check, error, reload } = useChangeCheck(change)
   const verb = change.kind === 'install' ? 'Install' : 'Update'
   const nothingNew = change.kind === 'update' && check?.unchanged === true
   const blocked = check === undefined || check.problems.length > 0
@@ -21,7 +21,7 @@ export function ChangeDialog({ change, onClose }: { change: Change; onClose(): v
 
   return (
     <Dialog title={nothingNew ? `${change.name} is up to date` : `${verb} ${change.name}?`} onClose={onClose}>
-      {error === '' ? null : <Failure text={error} onRetry={retry} />}
+      {error === '' ? null : <Failure text={error} onRetry={reload} />}
       {check === undefined && error === '' ? (
         <p class="progress" role="status">
           <progress aria-label="Looking at it" /> Fetching and checking it; nothing is changed yet…

@@ -1,13 +1,12 @@
-import { useEffect } from 'preact/hooks'
 import type { ConnectionView } from '../../schema/outside/connection.ts'
 import { pluginApi } from '../base/api.ts'
 import type { Plugin } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { Empty, Failure } from '../parts/feedback.tsx'
+import { Empty, ReadState } from '../parts/feedback.tsx'
 import { useRemote } from '../store/remote.ts'
 
 /** Milliseconds between two looks. */
-const lookAgain = 2_000
+const lookInterval = 2_000
 
 const stateWords: Readonly<Record<ConnectionView['state'], string>> = {
   connecting: 'connecting',
@@ -18,17 +17,13 @@ const stateWords: Readonly<Record<ConnectionView['state'], string>> = {
 
 /** What a plugin keeps open to machines elsewhere. */
 export function ConnectionsPanel({ plugin: { id, name } }: { plugin: Plugin }) {
-  const { value, error, reload } = useRemote<Plugin>(pluginApi(id))
-  useEffect(() => {
-    const timer = setInterval(reload, lookAgain)
-    return () => clearInterval(timer)
-  }, [id])
-  const connections = value?.connections ?? []
+  const remote = useRemote<Plugin>(pluginApi(id), { interval: lookInterval })
+  const connections = remote.value?.connections ?? []
   return (
     <section class="panel">
       <h2>Connections</h2>
-      {error === '' ? null : <Failure text={error} onRetry={reload} />}
-      {value !== undefined && connections.length === 0 ? <Empty>{name} keeps none open.</Empty> : null}
+      <ReadState remote={remote} what="the connections" />
+      {remote.value !== undefined && connections.length === 0 ? <Empty>{name} keeps none open.</Empty> : null}
       <ul class="connections" aria-label="Connections">
         {connections.map((connection, index) => (
           <Connection key={index} connection={connection} />

@@ -3,24 +3,22 @@ import { pluginApi, send } from '../base/api.ts'
 import type { Plugin, Point } from '../base/types.ts'
 import { valueText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { Empty, Failure } from '../parts/feedback.tsx'
+import { Empty, ReadState } from '../parts/feedback.tsx'
 import { type InputKind, numberInput } from '../parts/input-kind.ts'
 import { tellFailure } from '../parts/notices.tsx'
 import { ValueInput } from '../parts/value-input.tsx'
-import { usePoints } from '../store/points.ts'
+import { usePoints } from '../store/values.ts'
 import { ExposuresPanel } from './exposures-panel.tsx'
 
 export function ControlsTab({ plugin }: { plugin: Plugin }) {
   const controls = usePoints(plugin, 'control')
   const sensors = usePoints(plugin, 'sensor')
-  const error = controls.error || sensors.error
   return (
     <div class="columns">
       <div class="stack">
         <section class="panel">
           <h2>Controls</h2>
-          {error === '' ? null : <Failure text={error} onRetry={controls.reload} />}
-          {controls.points.length === 0 ? <Empty>{nothing(plugin, 'controls')}</Empty> : null}
+          <PointsState {...controls} plugin={plugin} what="controls" />
           <ul class="points" aria-label="Controls">
             {controls.points.map((point) => (
               <Control key={point.id} plugin={plugin} point={point} />
@@ -29,7 +27,7 @@ export function ControlsTab({ plugin }: { plugin: Plugin }) {
         </section>
         <section class="panel">
           <h2>Sensors</h2>
-          {sensors.points.length === 0 ? <Empty>{nothing(plugin, 'sensors')}</Empty> : null}
+          <PointsState {...sensors} plugin={plugin} what="sensors" />
           <ul class="points" aria-label="Sensors">
             {sensors.points.map((point) => (
               <li key={point.id} class="point">
@@ -47,8 +45,23 @@ export function ControlsTab({ plugin }: { plugin: Plugin }) {
   )
 }
 
-function nothing({ state, name }: Plugin, what: string): string {
-  return state === 'running' ? `${name} has no ${what}.` : `${name} has no ${what} while it is not running.`
+interface PointsStateProps extends ReturnType<typeof usePoints> {
+  plugin: Plugin
+  what: string
+}
+
+function PointsState({ plugin: { name, state }, what, points, remote }: PointsStateProps) {
+  return (
+    <>
+      <ReadState remote={remote} what={`the ${what}`} />
+      {remote.value !== undefined && points.length === 0 ? (
+        <Empty>
+          {name} has no {what}
+          {state === 'running' ? '' : ' while it is not running'}.
+        </Empty>
+      ) : null}
+    </>
+  )
 }
 
 function PointName({ point: { id, description } }: { point: Point }) {

@@ -2,7 +2,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { pluginApi } from '../base/api.ts'
 import { place, setQuery } from '../base/router.ts'
 import type { Plugin } from '../base/types.ts'
-import { Empty, Failure, Loading } from '../parts/feedback.tsx'
+import { Empty, ReadState } from '../parts/feedback.tsx'
 import { useRemote } from '../store/remote.ts'
 
 export function DocumentsTab({ plugin }: { plugin: Plugin }) {
@@ -32,14 +32,18 @@ export function DocumentsTab({ plugin }: { plugin: Plugin }) {
 /** The host has taken out all that acts; this shows the rest in the colours of the page. */
 function DocumentView({ plugin, file }: { plugin: Plugin; file: string }) {
   const path = pluginApi(plugin.id, `/doc?file=${encodeURIComponent(file)}&render=html`)
-  const { value, error, reload } = useRemote<string>(path)
+  const remote = useRemote<string>(path)
+  const { value } = remote
   const element = useRef<HTMLElement>(null)
   useEffect(() => {
     if (value !== undefined) element.current?.replaceChildren(...contentOf(value, plugin))
   }, [value, plugin])
-  if (error !== '') return <Failure text={error} onRetry={reload} />
-  if (value === undefined) return <Loading what="the document" />
-  return <article ref={element} class="panel document" />
+  return (
+    <>
+      <ReadState remote={remote} what="the document" />
+      {value === undefined ? null : <article ref={element} class="panel document" />}
+    </>
+  )
 }
 
 function contentOf(html: string, plugin: Plugin): Node[] {

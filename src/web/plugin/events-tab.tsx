@@ -6,7 +6,7 @@ import { Empty } from '../parts/feedback.tsx'
 import { LineList } from '../parts/line-list.tsx'
 import { PauseButton } from '../parts/pause-button.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
-import { type EmittedEvent, type Gap, gaps, useEmittedEvents } from '../store/live.ts'
+import { type EmittedEvent, type Gap, gaps, useEmittedEvents } from '../store/emitted-events.ts'
 
 export function EventsTab({ plugin }: { plugin: Plugin }) {
   const [paused, setPaused] = useState(false)

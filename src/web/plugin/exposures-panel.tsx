@@ -2,7 +2,7 @@ import { pluginApi, send } from '../base/api.ts'
 import type { Plugin } from '../base/types.ts'
 import { valueText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { Empty, Failure } from '../parts/feedback.tsx'
+import { Empty, ReadState } from '../parts/feedback.tsx'
 import { tell, tellFailure } from '../parts/notices.tsx'
 import { ValueInput } from '../parts/value-input.tsx'
 import { type Exposed, useExposures } from '../store/exposures.ts'
@@ -10,19 +10,19 @@ import { featureName, inputOf, namesWithDevices, unitOf } from './exposed-featur
 
 /** What the plugin shows to Home Assistant, and here. */
 export function ExposuresPanel({ plugin }: { plugin: Plugin }) {
-  const { exposures, error, reload } = useExposures(plugin)
-  const nameOf = namesWithDevices(exposures.map(({ exposure }) => exposure))
+  const { exposures, remote } = useExposures(plugin)
+  const nameOf = namesWithDevices((exposures ?? []).map(({ exposure }) => exposure))
   return (
     <section class="panel">
       <h2>Exposed</h2>
-      {error === '' ? null : <Failure text={error} onRetry={reload} />}
-      {exposures.length === 0 ? (
+      <ReadState remote={remote} what="what it exposes" />
+      {exposures?.length === 0 ? (
         <Empty>
           {plugin.name} exposes nothing{plugin.state === 'running' ? '' : ' while it is not running'}.
         </Empty>
       ) : null}
       <ul class="points" aria-label="Exposed">
-        {exposures.map((exposed) => (
+        {exposures?.map((exposed) => (
           <ExposedItem key={exposed.id} plugin={plugin} exposed={exposed} name={nameOf(exposed.exposure)} />
         ))}
       </ul>

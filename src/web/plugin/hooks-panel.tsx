@@ -4,7 +4,7 @@ import { pluginApi } from '../base/api.ts'
 import type { Plugin } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { Failure, Loading } from '../parts/feedback.tsx'
+import { ReadState } from '../parts/feedback.tsx'
 import { tell } from '../parts/notices.tsx'
 import { busy, renewHookSecret } from '../store/commands.ts'
 import { useRemote } from '../store/remote.ts'
@@ -17,19 +17,18 @@ const authWords: Readonly<Record<HookView['auth'], string>> = {
 
 /** Where the plugin can be asked from outside. The addresses are as good as passwords, so they are shown when asked for. */
 export function HooksPanel({ plugin }: { plugin: Plugin }) {
-  // The address changes with the plugin, so that it is read again.
   const { revision, resources } = plugin
-  const path = pluginApi(plugin.id, `/hooks?at=${revision}-${resources.httpHandlers}`)
-  const { value, error, reload } = useRemote<{ hooks: HookView[] }>(path)
+  const remote = useRemote<{ hooks: HookView[] }>(pluginApi(plugin.id, '/hooks'), {
+    version: `${revision} ${resources.httpHandlers}`,
+  })
   const [shown, setShown] = useState(false)
   const [renewing, setRenewing] = useState(false)
   const doing = busy.value.has(plugin.id)
-  const hooks = value?.hooks ?? []
+  const hooks = remote.value?.hooks ?? []
   return (
     <section class="panel">
       <h2>Requests from outside</h2>
-      {error === '' ? null : <Failure text={error} onRetry={reload} />}
-      {value === undefined && error === '' ? <Loading what="the addresses" /> : null}
+      <ReadState remote={remote} what="the addresses" />
       <ul class="versions" aria-label="Addresses">
         {hooks.map(({ path: name, url, auth, methods }) => (
           <li key={name}>

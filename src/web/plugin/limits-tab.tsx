@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { pluginApi, send, wordsWithDetails } from '../base/api.ts'
 import type { LimitDescription, Plugin } from '../base/types.ts'
 import { momentOf } from '../base/words.ts'
-import { Failure, Loading } from '../parts/feedback.tsx'
+import { Failure, ReadState } from '../parts/feedback.tsx'
 import { tell } from '../parts/notices.tsx'
 import { putPlugin } from '../store/plugins.ts'
 import { replaceSeen } from '../store/replace-seen.ts'
@@ -11,12 +11,12 @@ import { limitName, limitText } from './limit-words.ts'
 
 /** What the plugin may take of the host; an empty field is what the host gives every plugin. */
 export function LimitsTab({ plugin }: { plugin: Plugin }) {
-  const { value, error, reload } = useRemote<{ limits: LimitDescription[] }>('/api/limits')
+  const remote = useRemote<{ limits: LimitDescription[] }>('/api/limits')
+  const { value } = remote
   const [typed, setTyped] = useState<ReadonlyMap<string, string>>(new Map())
   const [failure, setFailure] = useState<unknown>(undefined)
   const [saving, setSaving] = useState(false)
-  if (error !== '') return <Failure text={error} onRetry={reload} />
-  if (value === undefined) return <Loading what="the limits" />
+  if (value === undefined) return <ReadState remote={remote} what="the limits" />
   const set = new Map(Object.entries<number | undefined>(plugin.limits.set))
   const textOf = (name: string): string => typed.get(name) ?? String(set.get(name) ?? '')
   const wrong = value.limits.filter((limit) => problemOf(limit, textOf(limit.name)) !== '')
@@ -57,6 +57,7 @@ export function LimitsTab({ plugin }: { plugin: Plugin }) {
         What it may take of this host. An empty field is what every plugin gets; a change reloads it when it
         is on.
       </p>
+      <ReadState remote={remote} what="the limits" />
       <div class="limits">
         {value.limits.map((limit) => (
           <LimitField

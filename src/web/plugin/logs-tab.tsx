@@ -2,12 +2,12 @@ import { useMemo, useState } from 'preact/hooks'
 import type { LogEntry, Plugin } from '../base/types.ts'
 import { momentOf, valueText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { Empty, Failure } from '../parts/feedback.tsx'
+import { Empty, ReadState } from '../parts/feedback.tsx'
 import { LineList } from '../parts/line-list.tsx'
 import { PauseButton } from '../parts/pause-button.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
 import type { LogLine } from '../store/joined-lines.ts'
-import { useLog } from '../store/lines.ts'
+import { useLog } from '../store/log.ts'
 
 const levels = ['debug', 'info', 'warn', 'error'] as const
 type Level = (typeof levels)[number]
@@ -16,12 +16,15 @@ export function LogsTab({ plugin }: { plugin: Plugin }) {
   const [paused, setPaused] = useState(false)
   const [level, setLevel] = useState<Level>('debug')
   const [wanted, setWanted] = useState('')
-  const { lines, waiting, error, reload } = useLog(plugin.id, paused)
-  const shown = useMemo(() => fitting(lines, level, wanted.trim().toLowerCase()), [lines, level, wanted])
+  const { lines, waiting, remote } = useLog(plugin.id, paused)
+  const shown = useMemo(
+    () => fitting(lines ?? [], level, wanted.trim().toLowerCase()),
+    [lines, level, wanted],
+  )
 
   function pause(next: boolean): void {
     // What came during the pause is read from the host.
-    if (!next) reload()
+    if (!next) remote.reload()
     setPaused(next)
   }
 
@@ -44,8 +47,8 @@ export function LogsTab({ plugin }: { plugin: Plugin }) {
         </select>
         <PauseButton paused={paused} waiting={waiting} onChange={pause} />
       </div>
-      {error === '' ? null : <Failure text={error} onRetry={reload} />}
-      {shown.length > 0 ? null : (
+      <ReadState remote={remote} what="the log" />
+      {lines === undefined || shown.length > 0 ? null : (
         <Empty>{lines.length === 0 ? `${plugin.name} has logged nothing yet.` : 'No line fits.'}</Empty>
       )}
       <LineList

@@ -1,27 +1,14 @@
-import { useEffect, useState } from 'preact/hooks'
-import { pluginApi } from '../base/api.ts'
+import { useState } from 'preact/hooks'
 import type { Plugin } from '../base/types.ts'
 import { valueText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { Empty, Failure } from '../parts/feedback.tsx'
+import { Empty, ReadState } from '../parts/feedback.tsx'
 import { useGrowing } from '../parts/growing.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
-import { useChanges } from '../store/changes.ts'
-import { useRemote } from '../store/remote.ts'
+import { useObjects } from '../store/values.ts'
 
 export function ObjectsTab({ plugin }: { plugin: Plugin }) {
-  const { id, state } = plugin
-  const { value, error, reload } = useRemote<{ objects: Record<string, unknown> }>(pluginApi(id, '/objects'))
-  const { changes, forget } = useChanges('object', id, value)
-  useEffect(() => {
-    forget()
-    reload()
-  }, [state])
-  const objects = new Map(Object.entries(value?.objects ?? {}))
-  for (const [path, change] of changes) {
-    if (change.removed) objects.delete(path)
-    else objects.set(path, change.value)
-  }
+  const { objects, remote } = useObjects(plugin)
   const [wanted, setWanted] = useState('')
   const text = wanted.trim().toLowerCase()
   const paths = [...objects.keys()]
@@ -31,15 +18,15 @@ export function ObjectsTab({ plugin }: { plugin: Plugin }) {
   return (
     <section class="panel">
       <h2>Objects</h2>
-      {error === '' ? null : <Failure text={error} onRetry={reload} />}
-      {objects.size === 0 ? (
-        <Empty>
-          {plugin.name} has no objects{state === 'running' ? '' : ' while it is not running'}.
-        </Empty>
-      ) : (
+      <ReadState remote={remote} what="the objects" />
+      {objects.size > 0 ? (
         <div class="toolbar">
           <SearchBox label="Search the objects" value={wanted} onInput={setWanted} />
         </div>
+      ) : remote.value === undefined ? null : (
+        <Empty>
+          {plugin.name} has no objects{plugin.state === 'running' ? '' : ' while it is not running'}.
+        </Empty>
       )}
       {objects.size > 0 && paths.length === 0 ? <Empty>No object fits the search.</Empty> : null}
       <ul class="objects" aria-label="Objects">

@@ -3,22 +3,22 @@ import { wordsWithDetails } from '../base/api.ts'
 import { placementInWords } from '../base/fleet-words.ts'
 import type { FleetHost, Plugin } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { Failure } from '../parts/feedback.tsx'
+import { Failure, ReadState } from '../parts/feedback.tsx'
 import { changePlacement } from '../store/commands.ts'
 import { useRemote } from '../store/remote.ts'
 
 /** Where in the fleet the plugin runs, and where it may. */
 export function PlacementPanel({ plugin }: { plugin: Plugin }) {
   const { host, epoch, placement } = plugin
-  const { value, error } = useRemote<{ hosts: FleetHost[] }>('/api/hosts')
+  const hosts = useRemote<{ hosts: FleetHost[] }>('/api/hosts')
   // Undefined: as it is stored.
   const [typedHost, setHost] = useState<string | undefined>(undefined)
   const [typedLabels, setLabels] = useState<string | undefined>(undefined)
   const [failure, setFailure] = useState<unknown>(undefined)
   const [saving, setSaving] = useState(false)
   const id = useId()
-  const live = (value?.hosts ?? []).map((one) => one.id).sort()
-  const known = [...new Set((value?.hosts ?? []).flatMap(({ labels }) => labels))].sort()
+  const live = (hosts.value?.hosts ?? []).map((one) => one.id).sort()
+  const known = [...new Set((hosts.value?.hosts ?? []).flatMap(({ labels }) => labels))].sort()
   const stored = placement.host ?? ''
   const chosen = typedHost ?? stored
   const storedLabels = (placement.labels ?? []).join(', ')
@@ -53,7 +53,7 @@ export function PlacementPanel({ plugin }: { plugin: Plugin }) {
         <dt>May run</dt>
         <dd>{placementInWords(placement)}</dd>
       </dl>
-      {error === '' ? null : <Failure text={error} />}
+      <ReadState remote={hosts} what="the hosts" />
       <div class="field">
         <label class="label" for={`${id}-host`}>
           Host

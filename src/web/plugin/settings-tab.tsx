@@ -24,7 +24,7 @@ export function SettingsTab({ plugin }: { plugin: Plugin }) {
   const { id, fields } = plugin
   const draft = draftOf(id)
   const config = withDraft(plugin.config, draft)
-  const { check, error } = useConfigCheck(id, config)
+  const { value: check, error } = useConfigCheck(id, config)
   const [saving, setSaving] = useState(false)
   const [failure, setFailure] = useState('')
   const changes = differences(plugin, draft)

@@ -2,23 +2,23 @@ import { pluginApi } from '../base/api.ts'
 import type { Plugin, PluginVersion } from '../base/types.ts'
 import { dateTimeOf } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { Failure, Loading } from '../parts/feedback.tsx'
+import { ReadState } from '../parts/feedback.tsx'
 import { busy, rollback } from '../store/commands.ts'
 import { useRemote } from '../store/remote.ts'
 
 /** The installed version, and those that one can go back to. */
 export function VersionsPanel({ plugin }: { plugin: Plugin }) {
-  // The address changes with the plugin, so that it is read again.
-  const path = pluginApi(plugin.id, `/versions?at=${plugin.revision}`)
-  const { value, error, reload } = useRemote<{ versions: PluginVersion[] }>(path)
+  const remote = useRemote<{ versions: PluginVersion[] }>(pluginApi(plugin.id, '/versions'), {
+    version: plugin.revision,
+  })
+  const versions = remote.value?.versions
   const doing = busy.value.has(plugin.id)
   return (
     <section class="panel">
       <h2>Versions</h2>
-      {error === '' ? null : <Failure text={error} onRetry={reload} />}
-      {value === undefined && error === '' ? <Loading what="the versions" /> : null}
+      <ReadState remote={remote} what="the versions" />
       <ul class="versions" aria-label="Versions">
-        {value?.versions.map(({ version, at, current, available, failed, repository }) => (
+        {versions?.map(({ version, at, current, available, failed, repository }) => (
           <li key={`${version} ${at}`}>
             <span>
               <strong>{version}</strong>
@@ -45,7 +45,7 @@ export function VersionsPanel({ plugin }: { plugin: Plugin }) {
           </li>
         ))}
       </ul>
-      {value?.versions.length === 1 ? (
+      {versions?.length === 1 ? (
         <p class="hint">After an update the version before is kept here, with the settings it had.</p>
       ) : null}
     </section>

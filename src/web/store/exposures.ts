@@ -13,8 +13,9 @@ export interface Exposed {
 
 /** What a plugin exposes, as it comes, changes and goes. */
 export function useExposures({ id, state }: Plugin) {
-  const remote = useRemote<{ exposures: Exposed[] }>(pluginApi(id, '/exposures'))
-  const [shown, setShown] = useState<ReadonlyMap<string, Exposed>>(new Map())
+  const remote = useRemote<{ exposures: Exposed[] }>(pluginApi(id, '/exposures'), { version: state })
+  // Undefined until they have been read.
+  const [shown, setShown] = useState<ReadonlyMap<string, Exposed>>()
   useEffect(() => {
     if (remote.value !== undefined)
       setShown(new Map(remote.value.exposures.map((exposed) => [exposed.id, exposed])))
@@ -37,7 +38,5 @@ export function useExposures({ id, state }: Plugin) {
       }),
     [id],
   )
-  // What there is changes with the state: read it again.
-  useEffect(remote.reload, [state])
-  return { exposures: [...shown.values()], error: remote.error, reload: remote.reload }
+  return { exposures: shown && [...shown.values()], remote }
 }

@@ -6,47 +6,69 @@ export interface Remote<T> {
   value: T | undefined
   /** Why it could not be read; empty when it could. */
   error: string
-  /** Reads it again. */
+  /** Reads it again, as if nothing had gone wrong. */
   reload(): void
   /** Changes what is shown, until it is read again. */
   set(value: T): void
 }
 
-/** The same, read again every `interval` milliseconds while somebody can see it. */
-export function usePolled<T>(path: string, interval: number): Remote<T> {
-  const remote = useRemote<T>(path)
-  useEffect(() => {
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') remote.reload()
-    }, interval)
-    return () => clearInterval(timer)
-  }, [])
-  return remote
+interface AnswerOptions {
+  /** Another one: the answer may be another, too. */
+  version?: string | number
+  /** Milliseconds after which it is asked, if the question is still the same then. */
+  delay?: number
+  /** Milliseconds from an answer until it is asked again, while somebody can see the page. */
+  interval?: number
 }
 
 /** What an address of the API answers; read again after every break of the connection. */
-export function useRemote<T>(path: string): Remote<T> {
-  const [value, set] = useState<{ path: string; value: T } | undefined>(undefined)
-  const [error, setError] = useState('')
+export function useRemote<T>(path: string, options: AnswerOptions = {}): Remote<T> {
+  return useAnswer(path, (abort) => get<T>(path, abort), options)
+}
+
+/** What comes of asking; `question` tells one from another. */
+export function useAnswer<T>(
+  question: string,
+  ask: (abort: AbortSignal) => Promise<T>,
+  { version = '', delay = 0, interval }: AnswerOptions = {},
+): Remote<T> {
+  const [answer, setAnswer] = useState<{ question: string; value?: T; error: string }>()
   const [round, setRound] = useState(0)
   const connected = connections.value
   useEffect(() => {
     const abort = new AbortController()
-    get<T>(path, abort.signal).then(
-      (answer) => {
-        set({ path, value: answer })
-        setError('')
-      },
-      (reason: unknown) => {
-        if (!abort.signal.aborted) setError(wordsOf(reason))
-      },
-    )
-    return () => abort.abort()
-  }, [path, round, connected])
+    let timer = setTimeout(begin, delay)
+    function begin(): void {
+      ask(abort.signal).then(
+        (value) => tell({ question, value, error: '' }),
+        (reason: unknown) => {
+          const error = wordsOf(reason)
+          tell((before) => (before?.question === question ? { ...before, error } : { question, error }))
+        },
+      )
+    }
+    function tell(next: Parameters<typeof setAnswer>[0]): void {
+      if (abort.signal.aborted) return
+      setAnswer(next)
+      askLater()
+    }
+    function askLater(): void {
+      if (interval === undefined) return
+      timer = setTimeout(() => (document.visibilityState === 'visible' ? begin() : askLater()), interval)
+    }
+    return () => {
+      clearTimeout(timer)
+      abort.abort()
+    }
+  }, [question, version, round, connected])
+  const own = answer?.question === question ? answer : undefined
   return {
-    value: value?.path === path ? value.value : undefined,
-    error,
-    reload: () => setRound((before) => before + 1),
-    set: (next) => set({ path, value: next }),
+    value: own?.value,
+    error: own?.error ?? '',
+    reload() {
+      setAnswer((before) => before && { ...before, error: '' })
+      setRound((before) => before + 1)
+    },
+    set: (value) => setAnswer({ question, value, error: '' }),
   }
 }

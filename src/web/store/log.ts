@@ -11,12 +11,13 @@ const keptLines = 1_000
 /** The log of a plugin, oldest line first: what the host has kept, and what comes; the same lines while `paused`. */
 export function useLog(plugin: string, paused: boolean) {
   const remote = useRemote<{ logs: LogEntry[] }>(pluginApi(plugin, `/logs?limit=${keptLines}`))
-  const [lines, setLines] = useState<readonly LogLine[]>([])
+  // Undefined until some have been read, or have come.
+  const [lines, setLines] = useState<readonly LogLine[]>()
   const [waiting, setWaiting] = useState(0)
   useEffect(() => {
     const read = remote.value?.logs
     if (read === undefined) return
-    setLines((before) => joinedLines(read, before, connections.peek()))
+    setLines((before = []) => joinedLines(read, before, connections.peek()))
   }, [remote.value])
   useEffect(() => {
     setWaiting(0)
@@ -24,7 +25,7 @@ export function useLog(plugin: string, paused: boolean) {
     return onAnnouncements({ kinds: ['log'], plugin }, (announcements) => {
       if (paused) setWaiting((before) => before + announcements.length)
       else
-        setLines((before) =>
+        setLines((before = []) =>
           [
             ...before,
             ...announcements.map(({ entry }) => ({
@@ -36,5 +37,5 @@ export function useLog(plugin: string, paused: boolean) {
         )
     })
   }, [plugin, paused])
-  return { lines, waiting, error: remote.error, reload: remote.reload }
+  return { lines, waiting, remote }
 }
