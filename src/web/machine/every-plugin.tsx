@@ -6,19 +6,20 @@ import { StateChip } from '../parts/state-chip.tsx'
 
 interface EveryPluginProps {
   title: string
-  states: readonly PluginStateAt[]
+  /** Undefined: not known yet. */
+  states: readonly PluginStateAt[] | undefined
   /** The plugin of the event that is looked at. */
   changed: string | null
 }
 
 export function EveryPlugin({ title, states, changed }: EveryPluginProps) {
-  const { shown, end } = useGrowing(states.length)
+  const { shown, end } = useGrowing(states?.length ?? 0)
   return (
     <section class="panel list-panel">
       <h2>{title}</h2>
-      {states.length === 0 ? <p class="hint">There was none yet.</p> : null}
+      {states?.length === 0 ? <p class="hint">There was none yet.</p> : null}
       <ul class="states" aria-label="State of every plugin">
-        {states.slice(0, shown).map(({ id, state, version }) => (
+        {states?.slice(0, shown).map(({ id, state, version }) => (
           <li key={id} class={id === changed ? 'changed' : ''}>
             <a href={pluginPath(id)} class="id">
               {breakable(id)}

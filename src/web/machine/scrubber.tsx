@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { JournalEvent } from '../base/types.ts'
-import { dateTimeOf, eventInWords } from '../base/words.ts'
+import { countOf, dateTimeOf, eventInWords } from '../base/words.ts'
 import { Icon } from '../parts/icon.tsx'
 
 /** Pause between two events when the past is played, in milliseconds. */
@@ -96,7 +96,7 @@ export function Scrubber({ lastSeq, seq, event, steps, onMove }: ScrubberProps) 
               <strong>#{position}</strong> {event === undefined ? '' : dateTimeOf(event.at)}
             </>
           )}
-          <span class="hint"> of {lastSeq} events</span>
+          <span class="hint"> of {countOf(lastSeq, 'event')}</span>
         </p>
       </div>
     </section>

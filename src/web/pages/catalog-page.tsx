@@ -37,7 +37,10 @@ export function CatalogPage() {
   )
   const growing = useGrowing(shown.length)
   return (
-    <Page title="Catalog" aside={<span class="count">{countOf(shown.length, 'plugin')}</span>}>
+    <Page
+      title="Catalog"
+      aside={remote.value === undefined ? null : <span class="count">{countOf(shown.length, 'plugin')}</span>}
+    >
       <div class="toolbar">
         <SearchBox label="Search the catalog" value={wanted} onInput={(q) => setQuery({ q })} />
         <select

@@ -1,9 +1,9 @@
 import { useMemo, useState } from 'preact/hooks'
 import { place, setQuery } from '../base/router.ts'
 import type { JournalEvent } from '../base/types.ts'
-import { detailOf, eventInWords, originInWords } from '../base/words.ts'
+import { countOf, detailOf, eventInWords, originInWords } from '../base/words.ts'
 import { EventLine } from '../parts/event-line.tsx'
-import { Empty } from '../parts/feedback.tsx'
+import { Empty, Loading } from '../parts/feedback.tsx'
 import { useGrowing } from '../parts/growing.tsx'
 import { tellFailure } from '../parts/notices.tsx'
 import { Page } from '../parts/page.tsx'
@@ -27,7 +27,10 @@ export function HistoryPage() {
   }
 
   return (
-    <Page title="History" aside={<span class="count">{lastSeq} events</span>}>
+    <Page
+      title="History"
+      aside={lastSeq === 0 ? null : <span class="count">{countOf(lastSeq, 'event')}</span>}
+    >
       <div class="toolbar">
         <SearchBox label="Search the history" value={wanted} onInput={(q) => setQuery({ q })} />
         <select
@@ -43,7 +46,8 @@ export function HistoryPage() {
           ))}
         </select>
       </div>
-      {shown.length === 0 ? <Empty>No event fits the search.</Empty> : null}
+      {lastSeq === 0 ? <Loading what="the history" /> : null}
+      {lastSeq > 0 && shown.length === 0 ? <Empty>No event fits the search.</Empty> : null}
       <ul class="event-list" aria-label="Events, newest first">
         {shown.slice(0, growing.shown).map((event) => (
           <EventLine key={event.seq} event={event} withPlugin />

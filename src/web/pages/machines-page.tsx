@@ -7,7 +7,7 @@ import { MomentPanel } from '../machine/moment-panel.tsx'
 import { countsOf, hostState, lastTransition, sequenceLength, windowAround } from '../machine/moment.ts'
 import { Scrubber } from '../machine/scrubber.tsx'
 import { Sequence } from '../machine/sequence.tsx'
-import { ReadState } from '../parts/feedback.tsx'
+import { Failure, ReadState } from '../parts/feedback.tsx'
 import { tellFailure } from '../parts/notices.tsx'
 import { Page } from '../parts/page.tsx'
 import { journal, reachBack, reachHost } from '../store/journal.ts'
@@ -37,12 +37,12 @@ export function MachinesPage({ name }: { name: string }) {
   const history = usePluginHistory(isHost ? '' : plugin)
   const own = useMemo(
     () =>
-      history.events.length > 0
-        ? history.events
+      history.value !== undefined && history.value.length > 0
+        ? history.value
         : events.filter((event) =>
             isHost ? event.plugin === null : plugin === '' ? event.plugin !== null : event.plugin === plugin,
           ),
-    [history.events, events, plugin, isHost],
+    [history.value, events, plugin, isHost],
   )
   const until = own.filter((event) => event.seq <= (seq ?? lastSeq))
   const latest = until.at(-1)
@@ -118,13 +118,14 @@ export function MachinesPage({ name }: { name: string }) {
         {isHost ? null : (
           <EveryPlugin
             title={seq === undefined ? 'Every plugin now' : 'Every plugin then'}
-            states={states ?? []}
+            states={states}
             changed={seq === undefined ? null : (atSeq?.plugin ?? null)}
           />
         )}
       </div>
       <section class="panel">
         <h2>Sequence</h2>
+        {history.error === '' ? null : <Failure text={history.error} onRetry={history.reload} />}
         <Sequence events={windowAround(own, seq ?? lastSeq)} seq={seq ?? latest?.seq ?? 0} onChoose={move} />
       </section>
     </Page>

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { go, pluginPath } from '../base/router.ts'
 import type { Plugin } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { Empty, Loading } from '../parts/feedback.tsx'
+import { Empty, ReadState } from '../parts/feedback.tsx'
 import { Page } from '../parts/page.tsx'
 import { PluginChip } from '../parts/state-chip.tsx'
 import { Switch } from '../parts/switch.tsx'
@@ -18,7 +18,7 @@ import { OverviewTab } from '../plugin/overview-tab.tsx'
 import { SettingsTab } from '../plugin/settings-tab.tsx'
 import { UninstallDialog } from '../plugin/uninstall-dialog.tsx'
 import { busy, toggle } from '../store/commands.ts'
-import { plugins } from '../store/plugins.ts'
+import { plugins, pluginsRemote } from '../store/plugins.ts'
 
 const tabs = [
   ['', 'Overview'],
@@ -47,7 +47,7 @@ export function PluginPage({ id, tab }: { id: string; tab: string }) {
   useEffect(() => {
     if (plugin !== undefined && plugin.id !== id) go(pluginPath(plugin.id, tab), { replace: true })
   }, [plugin, id, tab])
-  if (all === undefined) return <Loading what="the plugin" />
+  if (all === undefined) return <ReadState remote={pluginsRemote()} what="the plugin" />
   if (plugin === undefined) {
     return (
       <Page title="Not installed">

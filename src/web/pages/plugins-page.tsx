@@ -3,7 +3,7 @@ import { place, pluginPath, setQuery } from '../base/router.ts'
 import type { Plugin } from '../base/types.ts'
 import { compareText, countOf } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { Empty, Failure, Loading } from '../parts/feedback.tsx'
+import { Empty, ReadState } from '../parts/feedback.tsx'
 import { useGrowing } from '../parts/growing.tsx'
 import { Page } from '../parts/page.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
@@ -11,7 +11,7 @@ import { PluginChip } from '../parts/state-chip.tsx'
 import { Switch } from '../parts/switch.tsx'
 import { TagFilter, tagsOf } from '../parts/tag-filter.tsx'
 import { busy, toggle } from '../store/commands.ts'
-import { loadPlugins, plugins, pluginsError } from '../store/plugins.ts'
+import { plugins, pluginsRemote } from '../store/plugins.ts'
 
 export function PluginsPage() {
   const all = plugins.value
@@ -46,10 +46,7 @@ export function PluginsPage() {
         </a>
       </div>
       <TagFilter tags={tags} chosen={tag} />
-      {pluginsError.value === '' ? null : (
-        <Failure text={pluginsError.value} onRetry={() => void loadPlugins()} />
-      )}
-      {all === undefined ? pluginsError.value === '' ? <Loading what="the plugins" /> : null : null}
+      <ReadState remote={pluginsRemote()} what="the plugins" />
       {all?.size === 0 ? (
         <Empty>
           Nothing is installed yet. <a href="/catalog">Choose a plugin from the catalog</a>.

@@ -26,7 +26,7 @@ export function Failure({ text, onRetry }: { text: string; onRetry?: () => void 
 }
 
 /** Of an answer of the host: why it could not be read, or that it is being read; nothing once it is there. */
-export function ReadState({ remote, what }: { remote: Remote<unknown>; what: string }) {
+export function ReadState({ remote, what }: { remote: Omit<Remote<unknown>, 'set'>; what: string }) {
   const { value, error, reload } = remote
   if (error !== '') return <Failure text={error} onRetry={reload} />
   return value === undefined ? <Loading what={what} /> : null

@@ -2,25 +2,35 @@ import { useEffect, useState } from 'preact/hooks'
 import { get, pluginApi, wordsOf } from '../base/api.ts'
 import { onAnnouncements } from '../base/stream.ts'
 import type { JournalEvent } from '../base/types.ts'
+import type { Remote } from './remote.ts'
 
 /** All that has happened to one plugin, however long ago: the journal of the page begins later. */
 
 /** Most events that are kept of one plugin: the newest. */
 const keptLimit = 10_000
 
-/** Oldest first, with those that come. Of no plugin where the id is empty. */
-export function usePluginHistory(id: string): { events: readonly JournalEvent[]; error: string } {
+/** Oldest first, with those that come. Of no plugin where the id is empty. A break needs no other reading: the stream resumes. */
+export function usePluginHistory(id: string): Omit<Remote<readonly JournalEvent[]>, 'set'> {
   const [events, setEvents] = useState<readonly JournalEvent[]>([])
+  const [isRead, setRead] = useState(false)
   const [error, setError] = useState('')
+  const [round, setRound] = useState(0)
   useEffect(() => {
     setEvents([])
+    setRead(false)
     setError('')
     if (id === '') return undefined
     const abort = new AbortController()
     const add = (more: readonly JournalEvent[]): void => setEvents((before) => merged(before, more))
-    readAll(id, abort.signal).then(add, (reason: unknown) => {
-      if (!abort.signal.aborted) setError(wordsOf(reason))
-    })
+    readAll(id, abort.signal).then(
+      (all) => {
+        add(all)
+        setRead(true)
+      },
+      (reason: unknown) => {
+        if (!abort.signal.aborted) setError(wordsOf(reason))
+      },
+    )
     const stop = onAnnouncements({ kinds: ['lifecycle'], plugin: id }, (announcements) =>
       add(announcements.map(({ event }) => event)),
     )
@@ -28,8 +38,8 @@ export function usePluginHistory(id: string): { events: readonly JournalEvent[];
       abort.abort()
       stop()
     }
-  }, [id])
-  return { events, error }
+  }, [id, round])
+  return { value: isRead ? events : undefined, error, reload: () => setRound((before) => before + 1) }
 }
 
 async function readAll(id: string, abort: AbortSignal): Promise<readonly JournalEvent[]> {

@@ -1,8 +1,9 @@
 import { signal } from '@preact/signals'
-import { ApiError, get, needsToken, pluginApi } from '../base/api.ts'
+import { ApiError, get, needsToken, pluginApi, wordsOf } from '../base/api.ts'
 import { onAnnouncements } from '../base/stream.ts'
 import type { Plugin, PluginState } from '../base/types.ts'
 import { fleet } from './host.ts'
+import type { Remote } from './remote.ts'
 
 /** The installed plugins, kept up to date by the lifecycle events of the stream. */
 
@@ -14,7 +15,7 @@ const collectTime = 150
 const retryTime = 2_000
 
 export const plugins = signal<ReadonlyMap<string, Plugin> | undefined>(undefined)
-export const pluginsError = signal('')
+const pluginsError = signal('')
 
 /** In these there is nothing to read of a plugin. */
 const absentStates: ReadonlySet<string> = new Set(['notInstalled', 'installing', 'uninstalled'])
@@ -33,9 +34,14 @@ export async function loadPlugins(): Promise<boolean> {
     pluginsError.value = ''
     return true
   } catch (error) {
-    pluginsError.value = error instanceof Error ? error.message : String(error)
+    pluginsError.value = wordsOf(error)
     return false
   }
+}
+
+/** The plugins for whoever shows them: also why they could not be read. */
+export function pluginsRemote(): Omit<Remote<ReadonlyMap<string, Plugin>>, 'set'> {
+  return { value: plugins.value, error: pluginsError.value, reload: () => void loadPlugins() }
 }
 
 /** Takes over what a command has answered, before the stream tells of it. */
