@@ -7,7 +7,7 @@ import { ReadState } from '../parts/feedback.tsx'
 import { ChangeDialog } from '../plugin/change-dialog.tsx'
 import { UninstallDialog } from '../plugin/uninstall-dialog.tsx'
 import { busy, reload, rollback, toggle } from '../store/commands.ts'
-import { fleet } from '../store/host.ts'
+import { isInFleet } from '../store/host.ts'
 import { useRemote } from '../store/remote.ts'
 
 type Action = (id: string) => Promise<boolean>
@@ -32,11 +32,10 @@ export function PossibleEvents({ plugin }: { plugin: Plugin }) {
   const [removing, setRemoving] = useState(false)
   const [updating, setUpdating] = useState(false)
   const doing = busy.value.get(plugin.id)
-  const inFleet = (fleet.value ?? null) !== null
   const events = (remote.value?.nextEvents ?? []).filter((event) => {
     // The page of the plugin has a button for it where there are such addresses.
     if (event === 'PluginHookSecretChanged') return plugin.resources.httpHandlers > 0
-    return inFleet || !ofFleet.has(event)
+    return isInFleet.value || !ofFleet.has(event)
   })
   return (
     <div class="possible">

@@ -15,7 +15,7 @@ import { ForeignNamespace } from '../plugin/foreign-namespace.tsx'
 import { ChangeDialog } from '../plugin/change-dialog.tsx'
 import type { Change } from '../plugin/use-change-check.ts'
 import { busy } from '../store/commands.ts'
-import { plugins } from '../store/plugins.ts'
+import { pluginList, plugins } from '../store/plugins.ts'
 import { useRemote } from '../store/remote.ts'
 
 export function CatalogPage() {
@@ -25,7 +25,7 @@ export function CatalogPage() {
   const tag = query.get('tag') ?? ''
   const [change, setChange] = useState<Change | undefined>(undefined)
   // What is installed has changed: so has what the catalog says of it.
-  const versions = [...(plugins.value?.values() ?? [])].map(({ id, version }) => `${id} ${version}`).join()
+  const versions = pluginList.value.map(({ id, version }) => `${id} ${version}`).join()
   const remote = useRemote<{ plugins: CatalogEntry[] }>('/api/catalog', { version: versions })
   const entries = remote.value?.plugins ?? []
   const repositories = [...new Set(entries.map((entry) => entry.repository))].sort()

@@ -5,7 +5,7 @@ import { countOf, detailOf, eventInWords, originInWords } from '../base/words.ts
 import { EventLine } from '../parts/event-line.tsx'
 import { Empty, Loading } from '../parts/feedback.tsx'
 import { useGrowing } from '../parts/growing.tsx'
-import { tellFailure } from '../parts/notices.tsx'
+import { tellFailure } from '../store/notices.ts'
 import { Page } from '../parts/page.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
 import { journal, pageSize, reachBack } from '../store/journal.ts'

@@ -4,10 +4,10 @@ import { absenceInWords } from '../base/fleet-words.ts'
 import type { FleetHost, Plugin } from '../base/types.ts'
 import { countOf, compareText } from '../base/words.ts'
 import { Empty, Loading, ReadState } from '../parts/feedback.tsx'
-import { tell } from '../parts/notices.tsx'
+import { tell } from '../store/notices.ts'
 import { Page } from '../parts/page.tsx'
 import { fleet } from '../store/host.ts'
-import { plugins } from '../store/plugins.ts'
+import { pluginList } from '../store/plugins.ts'
 import { useRemote } from '../store/remote.ts'
 import { HostPanel, PluginLinks } from '../system/host-panel.tsx'
 
@@ -33,7 +33,7 @@ function Hosts({ name, self }: { name: string; self: string | null }) {
   const [doing, setDoing] = useState<ReadonlyMap<string, string>>(new Map())
   const [failures, setFailures] = useState<ReadonlyMap<string, string>>(new Map())
   const hosts = [...(remote.value?.hosts ?? [])].sort((one, other) => compareText(one.id, other.id))
-  const all = [...(plugins.value?.values() ?? [])].sort((one, other) => compareText(one.id, other.id))
+  const all = pluginList.value.toSorted((one, other) => compareText(one.id, other.id))
   const waiting = all.filter((plugin) => absenceInWords(plugin) !== '')
 
   async function change({ id, draining }: FleetHost): Promise<void> {

@@ -8,7 +8,7 @@ import { countsOf, hostState, lastTransition, sequenceLength, windowAround } fro
 import { Scrubber } from '../machine/scrubber.tsx'
 import { Sequence } from '../machine/sequence.tsx'
 import { Failure, ReadState } from '../parts/feedback.tsx'
-import { tellFailure } from '../parts/notices.tsx'
+import { tellFailure } from '../store/notices.ts'
 import { Page } from '../parts/page.tsx'
 import { journal, reachBack, reachHost } from '../store/journal.ts'
 import { usePluginHistory } from '../store/plugin-history.ts'

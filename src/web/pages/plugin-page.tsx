@@ -18,7 +18,7 @@ import { OverviewTab } from '../plugin/overview-tab.tsx'
 import { SettingsTab } from '../plugin/settings-tab.tsx'
 import { UninstallDialog } from '../plugin/uninstall-dialog.tsx'
 import { busy, toggle } from '../store/commands.ts'
-import { plugins, pluginsRemote } from '../store/plugins.ts'
+import { pluginList, plugins, pluginsRemote } from '../store/plugins.ts'
 
 const tabs = [
   ['', 'Overview'],
@@ -118,6 +118,6 @@ function Tab({ plugin, tab, onUninstall }: { plugin: Plugin; tab: string; onUnin
 
 /** Somebody may have typed the address with the short id. */
 function withShortId(id: string): Plugin | undefined {
-  const found = [...(plugins.value?.values() ?? [])].filter(({ shortId }) => shortId === id)
+  const found = pluginList.value.filter(({ shortId }) => shortId === id)
   return found.length === 1 ? found[0] : undefined
 }

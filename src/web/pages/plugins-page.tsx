@@ -11,7 +11,7 @@ import { PluginChip } from '../parts/state-chip.tsx'
 import { Switch } from '../parts/switch.tsx'
 import { TagFilter, tagsOf } from '../parts/tag-filter.tsx'
 import { busy, toggle } from '../store/commands.ts'
-import { plugins, pluginsRemote } from '../store/plugins.ts'
+import { pluginList, plugins, pluginsRemote } from '../store/plugins.ts'
 
 export function PluginsPage() {
   const all = plugins.value
@@ -19,11 +19,9 @@ export function PluginsPage() {
   const wanted = query.get('q') ?? ''
   const tag = query.get('tag') ?? ''
   const state = query.get('state') ?? ''
-  const shown = useMemo(
-    () => filtered([...(all?.values() ?? [])], wanted, tag, state),
-    [all, wanted, tag, state],
-  )
-  const tags = useMemo(() => tagsOf([...(all?.values() ?? [])]), [all])
+  const list = pluginList.value
+  const shown = useMemo(() => filtered(list, wanted, tag, state), [list, wanted, tag, state])
+  const tags = useMemo(() => tagsOf(list), [list])
   return (
     <Page
       title="Plugins"

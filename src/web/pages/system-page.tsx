@@ -1,11 +1,10 @@
 import type { System } from '../../schema/api/system.ts'
 import { countOf, dateTimeOf, megabytes } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { ReadState } from '../parts/feedback.tsx'
-import { NoTokenNote } from '../parts/no-token-note.tsx'
-import { Note } from '../parts/note.tsx'
+import { Note, ReadState } from '../parts/feedback.tsx'
 import { Page } from '../parts/page.tsx'
 import { useRemote } from '../store/remote.ts'
+import { isOpen } from '../store/session.ts'
 import { IsolatesPanel } from '../system/isolates-panel.tsx'
 
 /** How often the numbers are read again, in milliseconds. */
@@ -15,7 +14,12 @@ export function SystemPage() {
   const remote = useRemote<System>('/api/system', { interval: readInterval })
   return (
     <Page title="System">
-      <NoTokenNote />
+      {isOpen.value ? (
+        <Note>
+          This host has no token: every program on its machine may command it. <code>lupine token</code> makes
+          one and says how to use it.
+        </Note>
+      ) : null}
       <ReadState remote={remote} what="the system" />
       {remote.value === undefined ? null : <Details system={remote.value} />}
     </Page>

@@ -32,6 +32,16 @@ export function ReadState({ remote, what }: { remote: Omit<Remote<unknown>, 'set
   return value === undefined ? <Loading what={what} /> : null
 }
 
+/** Something that one should know, and that is no failure. */
+export function Note({ children }: { children: ComponentChildren }) {
+  return (
+    <p class="note">
+      <Icon name="warning" />
+      <span>{children}</span>
+    </p>
+  )
+}
+
 export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="empty">{children}</p>
 }

@@ -2,13 +2,11 @@ import type { ComponentChildren } from 'preact'
 import { place } from '../base/router.ts'
 import { connection } from '../base/stream.ts'
 import { nextTheme, theme } from '../base/theme.ts'
-import { fleet } from '../store/host.ts'
+import { isInFleet } from '../store/host.ts'
 import { canLogOut, logOut } from '../store/session.ts'
-import { HealthBanner } from './health-banner.tsx'
+import { Banners } from './banners.tsx'
 import { Icon, type IconName } from './icon.tsx'
 import { Notices } from './notices.tsx'
-import { SafeModeBanner } from './safe-mode-banner.tsx'
-import { VersionBanner } from './version-banner.tsx'
 
 interface Link {
   path: string
@@ -39,7 +37,6 @@ const connectionWords = {
 /** What is around every page. */
 export function Frame({ children }: { children: ComponentChildren }) {
   const { path } = place.value
-  const isInFleet = (fleet.value ?? null) !== null
   return (
     <>
       <a class="skip" href="#content">
@@ -67,7 +64,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
       </header>
       <nav class="main-nav" aria-label="Pages">
         {links.map(({ path: target, label, icon, ofFleet = false }) => {
-          if (ofFleet && !isInFleet) return null
+          if (ofFleet && !isInFleet.value) return null
           const current = path === target || path.startsWith(`${target}/`)
           return (
             <a key={target} href={target} aria-current={current ? 'page' : undefined}>
@@ -78,9 +75,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
         })}
       </nav>
       <main id="content" tabIndex={-1}>
-        <VersionBanner />
-        <HealthBanner />
-        <SafeModeBanner />
+        <Banners />
         {children}
       </main>
       <Notices />

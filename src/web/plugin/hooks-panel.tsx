@@ -5,7 +5,7 @@ import type { Plugin } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { ReadState } from '../parts/feedback.tsx'
-import { tell } from '../parts/notices.tsx'
+import { tell } from '../store/notices.ts'
 import { busy, renewHookSecret } from '../store/commands.ts'
 import { useRemote } from '../store/remote.ts'
 

@@ -5,7 +5,7 @@ import type { PermissionSettings } from '../base/permission-words.ts'
 import type { Plugin } from '../base/types.ts'
 import { dateTimeOf } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { fleet } from '../store/host.ts'
+import { isInFleet } from '../store/host.ts'
 import { busy, reload } from '../store/commands.ts'
 import { readPlugin } from '../store/plugins.ts'
 import { ChangeDialog } from './change-dialog.tsx'
@@ -108,7 +108,7 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
         </div>
       </section>
       <div class="stack">
-        {(fleet.value ?? null) === null ? null : <PlacementPanel key={plugin.id} plugin={plugin} />}
+        {isInFleet.value ? <PlacementPanel key={plugin.id} plugin={plugin} /> : null}
         {resources.httpHandlers === 0 ? null : <HooksPanel plugin={plugin} />}
         {resources.sockets + resources.serialPorts + resources.discoveries === 0 ? null : (
           <ConnectionsPanel plugin={plugin} />

@@ -3,7 +3,7 @@ import { pluginApi, send, wordsOf } from '../base/api.ts'
 import { connection } from '../base/stream.ts'
 import type { ConfigCheck, Plugin } from '../base/types.ts'
 import { Empty, Failure } from '../parts/feedback.tsx'
-import { tell } from '../parts/notices.tsx'
+import { tell } from '../store/notices.ts'
 import { plugins, putPlugin } from '../store/plugins.ts'
 import { replaceSeen } from '../store/replace-seen.ts'
 import {

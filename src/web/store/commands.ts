@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 import { pluginApi, send } from '../base/api.ts'
 import { absenceInWords, placementInWords } from '../base/fleet-words.ts'
 import type { Placement, Plugin } from '../base/types.ts'
-import { tell, tellFailure } from '../parts/notices.tsx'
+import { tell, tellFailure } from './notices.ts'
 import { putPlugin, removePlugin } from './plugins.ts'
 
 /** What plugins can be told from any page. All say what came of it, and none throws. */

@@ -1,7 +1,7 @@
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import { get, send } from '../base/api.ts'
 import { onAnnouncements } from '../base/stream.ts'
-import { tell, tellFailure } from '../parts/notices.tsx'
+import { tell, tellFailure } from './notices.ts'
 
 /** Why no plugin is loaded, and since when (ISO 8601). */
 export interface SafeMode {
@@ -13,6 +13,7 @@ export interface SafeMode {
 export const safeMode = signal<SafeMode | null>(null)
 /** The fleet that the host is one of, and its name there; null: it works by itself, undefined: not known yet. */
 export const fleet = signal<{ name: string; host: string | null } | null | undefined>(undefined)
+export const isInFleet = computed(() => (fleet.value ?? null) !== null)
 /** What keeps the host from being in order, a sentence each. */
 export const faults = signal<string[]>([])
 

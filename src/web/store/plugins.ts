@@ -1,8 +1,8 @@
-import { signal } from '@preact/signals'
+import { computed, signal } from '@preact/signals'
 import { ApiError, get, needsToken, pluginApi, wordsOf } from '../base/api.ts'
 import { onAnnouncements } from '../base/stream.ts'
 import type { Plugin, PluginState } from '../base/types.ts'
-import { fleet } from './host.ts'
+import { isInFleet } from './host.ts'
 import type { Remote } from './remote.ts'
 
 /** The installed plugins, kept up to date by the lifecycle events of the stream. */
@@ -15,6 +15,8 @@ const collectTime = 150
 const retryTime = 2_000
 
 export const plugins = signal<ReadonlyMap<string, Plugin> | undefined>(undefined)
+/** The same in a row; empty while nothing is known. */
+export const pluginList = computed(() => [...(plugins.value?.values() ?? [])])
 const pluginsError = signal('')
 
 /** In these there is nothing to read of a plugin. */
@@ -68,8 +70,7 @@ export async function readPlugin(id: string): Promise<boolean> {
 
 export function followPlugins(): void {
   setInterval(() => {
-    const isInFleet = (fleet.peek() ?? null) !== null
-    if (isInFleet && !planned && document.visibilityState === 'visible') void loadPlugins()
+    if (isInFleet.peek() && !planned && document.visibilityState === 'visible') void loadPlugins()
   }, lookInterval)
   onAnnouncements({ kinds: ['lifecycle'] }, (announcements) => {
     const events = announcements.flatMap(({ plugin, event: { state } }) =>

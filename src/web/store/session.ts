@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import { get, needsToken, send } from '../base/api.ts'
-import { tellFailure } from '../parts/notices.tsx'
+import { tellFailure } from './notices.ts'
 
 /** Whether this host asks for its token, and this browser has given it: then one can log out. */
 export const canLogOut = signal(false)

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { get } from '../base/api.ts'
 import type { PluginStateAt } from '../base/types.ts'
-import { tellFailure } from '../parts/notices.tsx'
+import { tellFailure } from './notices.ts'
 
 const statesKnown = new Map<number, readonly PluginStateAt[]>()
 /** Most moments that are kept. */

@@ -1,0 +1,30 @@
+import { signal } from '@preact/signals'
+import { wordsOf } from '../base/api.ts'
+
+/** What came of something that somebody did, for a moment. */
+
+/** How long a notice stays, in milliseconds; a failure stays until it is closed. */
+const showTime = 6_000
+
+interface Notice {
+  key: number
+  text: string
+  failed: boolean
+}
+
+export const notices = signal<readonly Notice[]>([])
+let nextKey = 0
+
+export function tell(text: string, options: { failed?: boolean } = {}): void {
+  const notice = { key: (nextKey += 1), text, failed: options.failed === true }
+  notices.value = [...notices.value, notice].slice(-3)
+  if (!notice.failed) setTimeout(() => closeNotice(notice.key), showTime)
+}
+
+export function tellFailure(error: unknown): void {
+  tell(wordsOf(error), { failed: true })
+}
+
+export function closeNotice(key: number): void {
+  notices.value = notices.value.filter((notice) => notice.key !== key)
+}
