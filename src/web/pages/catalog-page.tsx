@@ -7,7 +7,8 @@ import { breakable } from '../parts/breakable.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
 import { useGrowing } from '../parts/growing.tsx'
 import { Page } from '../parts/page.tsx'
-import { SearchBox } from '../parts/search-box.tsx'
+import { fitsSearch, SearchBox } from '../parts/search-box.tsx'
+import { Select } from '../parts/select.tsx'
 import { permissionEntries } from '../../schema/manifest/permission-entries.ts'
 import { permissionsInWords } from '../base/permission-words.ts'
 import { TagFilter, tagsOf } from '../parts/tag-filter.tsx'
@@ -33,7 +34,7 @@ export function CatalogPage() {
     (entry) =>
       (repository === '' || entry.repository === repository) &&
       (tag === '' || entry.tags.includes(tag)) &&
-      matches(entry, wanted),
+      fitsSearch(wanted, [entry.fullId, entry.name, entry.description, entry.author, ...entry.tags]),
   )
   const growing = useGrowing(shown.length)
   return (
@@ -43,18 +44,12 @@ export function CatalogPage() {
     >
       <div class="toolbar">
         <SearchBox label="Search the catalog" value={wanted} onInput={(q) => setQuery({ q })} />
-        <select
-          aria-label="Repository"
+        <Select
+          label="Repository"
           value={repository}
-          onChange={({ currentTarget }) => setQuery({ repository: currentTarget.value })}
-        >
-          <option value="">All repositories</option>
-          {repositories.map((name) => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
+          options={[['', 'All repositories'], ...repositories.map((name) => [name, name] as const)]}
+          onChange={(name) => setQuery({ repository: name })}
+        />
       </div>
       <TagFilter tags={tagsOf(entries)} chosen={tag} />
       <ReadState remote={remote} what="the repositories" />
@@ -165,11 +160,4 @@ function needsInWords(entries: readonly PermissionEntry[]): string {
   const [first, second, third, ...more] = entries
   const shown = permissionsInWords([first, second, third].filter((entry) => entry !== undefined))
   return `May ${shown}${more.length === 0 ? '' : `, and ${more.length} more`}.`
-}
-
-function matches(entry: CatalogEntry, wanted: string): boolean {
-  const text = wanted.trim().toLowerCase()
-  return [entry.fullId, entry.name, entry.description ?? '', entry.author ?? '', ...entry.tags].some((part) =>
-    part.toLowerCase().includes(text),
-  )
 }

@@ -10,6 +10,7 @@ import { Sequence } from '../machine/sequence.tsx'
 import { Failure, ReadState } from '../parts/feedback.tsx'
 import { tellFailure } from '../store/notices.ts'
 import { Page } from '../parts/page.tsx'
+import { Select } from '../parts/select.tsx'
 import { journal, reachBack, reachHost } from '../store/journal.ts'
 import { usePluginHistory } from '../store/plugin-history.ts'
 import { plugins } from '../store/plugins.ts'
@@ -61,30 +62,19 @@ export function MachinesPage({ name }: { name: string }) {
   return (
     <Page title="Machines">
       <div class="toolbar">
-        <select
-          aria-label="Machine"
+        <Select
+          label="Machine"
           value={name}
-          onChange={({ currentTarget }) => go(`/machines/${currentTarget.value}`)}
-        >
-          {(names.value?.machines ?? [name]).map((machineName) => (
-            <option key={machineName} value={machineName}>
-              {machineName}
-            </option>
-          ))}
-        </select>
+          options={(names.value?.machines ?? [name]).map((each) => [each, each] as const)}
+          onChange={(next) => go(`/machines/${next}`)}
+        />
         {isHost ? null : (
-          <select
-            aria-label="Plugin"
+          <Select
+            label="Plugin"
             value={plugin}
-            onChange={({ currentTarget }) => setQuery({ plugin: currentTarget.value })}
-          >
-            <option value="">All plugins</option>
-            {pluginIds(plugin, states).map((id) => (
-              <option key={id} value={id}>
-                {id}
-              </option>
-            ))}
-          </select>
+            options={[['', 'All plugins'], ...pluginIds(plugin, states).map((id) => [id, id] as const)]}
+            onChange={(id) => setQuery({ plugin: id })}
+          />
         )}
       </div>
       <Scrubber

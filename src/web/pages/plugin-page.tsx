@@ -1,11 +1,10 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { go, pluginPath } from '../base/router.ts'
 import type { Plugin } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
 import { Page } from '../parts/page.tsx'
-import { PluginChip } from '../parts/state-chip.tsx'
-import { Switch } from '../parts/switch.tsx'
+import { PluginSwitch } from '../parts/plugin-switch.tsx'
 import { Condition } from '../plugin/condition.tsx'
 import { ControlsTab } from '../plugin/controls-tab.tsx'
 import { DocumentsTab } from '../plugin/documents-tab.tsx'
@@ -16,26 +15,23 @@ import { LogsTab } from '../plugin/logs-tab.tsx'
 import { ObjectsTab } from '../plugin/objects-tab.tsx'
 import { OverviewTab } from '../plugin/overview-tab.tsx'
 import { SettingsTab } from '../plugin/settings-tab.tsx'
-import { UninstallDialog } from '../plugin/uninstall-dialog.tsx'
-import { busy, toggle } from '../store/commands.ts'
 import { pluginList, plugins, pluginsRemote } from '../store/plugins.ts'
 
 const tabs = [
-  ['', 'Overview'],
-  ['settings', 'Settings'],
-  ['controls', 'Controls'],
-  ['objects', 'Objects'],
-  ['events', 'Events'],
-  ['logs', 'Logs'],
-  ['documents', 'Documents'],
-  ['limits', 'Limits'],
-  ['history', 'History'],
+  ['', 'Overview', OverviewTab],
+  ['settings', 'Settings', SettingsTab],
+  ['controls', 'Controls', ControlsTab],
+  ['objects', 'Objects', ObjectsTab],
+  ['events', 'Events', EventsTab],
+  ['logs', 'Logs', LogsTab],
+  ['documents', 'Documents', DocumentsTab],
+  ['limits', 'Limits', LimitsTab],
+  ['history', 'History', HistoryTab],
 ] as const
 
 export function PluginPage({ id, tab }: { id: string; tab: string }) {
   const all = plugins.value
   const plugin = all?.get(id) ?? withShortId(id)
-  const [removing, setRemoving] = useState(false)
   const tabList = useRef<HTMLElement>(null)
   const loaded = plugin !== undefined
   // Not all tabs fit on a phone.
@@ -58,19 +54,13 @@ export function PluginPage({ id, tab }: { id: string; tab: string }) {
       </Page>
     )
   }
-  const doing = busy.value.get(plugin.id) ?? ''
+  const [, , Tab] = tabs.find(([name]) => name === tab) ?? tabs[0]
   return (
     <Page
       title={plugin.name}
       aside={
         <div class="page-state">
-          {doing === '' ? <PluginChip plugin={plugin} /> : <span class="chip tone-busy">{doing}</span>}
-          <Switch
-            label={`${plugin.name} enabled`}
-            on={plugin.enabled}
-            disabled={doing !== ''}
-            onChange={(on) => void toggle(plugin.id, on)}
-          />
+          <PluginSwitch plugin={plugin} />
         </div>
       }
     >
@@ -87,33 +77,9 @@ export function PluginPage({ id, tab }: { id: string; tab: string }) {
         ))}
         <a href={`/machines/plugin-lifecycle?plugin=${plugin.id}`}>Machine</a>
       </nav>
-      <Tab key={`${plugin.id} ${tab}`} plugin={plugin} tab={tab} onUninstall={() => setRemoving(true)} />
-      {removing ? <UninstallDialog plugin={plugin} onClose={() => setRemoving(false)} /> : null}
+      <Tab key={`${plugin.id} ${tab}`} plugin={plugin} />
     </Page>
   )
-}
-
-function Tab({ plugin, tab, onUninstall }: { plugin: Plugin; tab: string; onUninstall(): void }) {
-  switch (tab) {
-    case 'settings':
-      return <SettingsTab plugin={plugin} />
-    case 'controls':
-      return <ControlsTab plugin={plugin} />
-    case 'objects':
-      return <ObjectsTab plugin={plugin} />
-    case 'events':
-      return <EventsTab plugin={plugin} />
-    case 'logs':
-      return <LogsTab plugin={plugin} />
-    case 'documents':
-      return <DocumentsTab plugin={plugin} />
-    case 'limits':
-      return <LimitsTab plugin={plugin} />
-    case 'history':
-      return <HistoryTab plugin={plugin} />
-    default:
-      return <OverviewTab plugin={plugin} onUninstall={onUninstall} />
-  }
 }
 
 /** Somebody may have typed the address with the short id. */

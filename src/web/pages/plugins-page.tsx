@@ -6,11 +6,10 @@ import { breakable } from '../parts/breakable.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
 import { useGrowing } from '../parts/growing.tsx'
 import { Page } from '../parts/page.tsx'
-import { SearchBox } from '../parts/search-box.tsx'
-import { PluginChip } from '../parts/state-chip.tsx'
-import { Switch } from '../parts/switch.tsx'
+import { PluginSwitch } from '../parts/plugin-switch.tsx'
+import { fitsSearch, SearchBox } from '../parts/search-box.tsx'
+import { Select } from '../parts/select.tsx'
 import { TagFilter, tagsOf } from '../parts/tag-filter.tsx'
-import { busy, toggle } from '../store/commands.ts'
 import { pluginList, plugins, pluginsRemote } from '../store/plugins.ts'
 
 export function PluginsPage() {
@@ -29,16 +28,17 @@ export function PluginsPage() {
     >
       <div class="toolbar">
         <SearchBox label="Search plugins" value={wanted} onInput={(q) => setQuery({ q })} />
-        <select
-          aria-label="State"
+        <Select
+          label="State"
           value={state}
-          onChange={({ currentTarget }) => setQuery({ state: currentTarget.value })}
-        >
-          <option value="">Any state</option>
-          <option value="running">Running</option>
-          <option value="failed">Failed</option>
-          <option value="off">Off</option>
-        </select>
+          options={[
+            ['', 'Any state'],
+            ['running', 'Running'],
+            ['failed', 'Failed'],
+            ['off', 'Off'],
+          ]}
+          onChange={(next) => setQuery({ state: next })}
+        />
         <a class="install" href="/catalog">
           Install a plugin
         </a>
@@ -60,12 +60,11 @@ export function PluginsPage() {
 
 function PluginList({ items }: { items: readonly Plugin[] }) {
   const { shown, end } = useGrowing(items.length)
-  const atWork = busy.value
   return (
     <>
       <ul class="rows" aria-label="Installed plugins">
         {items.slice(0, shown).map((plugin) => (
-          <PluginRow key={plugin.id} plugin={plugin} doing={atWork.get(plugin.id) ?? ''} />
+          <PluginRow key={plugin.id} plugin={plugin} />
         ))}
       </ul>
       {end}
@@ -73,8 +72,8 @@ function PluginList({ items }: { items: readonly Plugin[] }) {
   )
 }
 
-function PluginRow({ plugin, doing }: { plugin: Plugin; doing: string }) {
-  const { id, name, version, description, error, enabled, state, fields, host, stale } = plugin
+function PluginRow({ plugin }: { plugin: Plugin }) {
+  const { id, name, version, description, error, state, fields, host, stale } = plugin
   return (
     <li class="row">
       <span class={`light light-${state}`} aria-hidden="true" />
@@ -101,26 +100,17 @@ function PluginRow({ plugin, doing }: { plugin: Plugin; doing: string }) {
           <p class="row-error">{breakable(error.message)}</p>
         )}
       </div>
-      {doing === '' ? <PluginChip plugin={plugin} /> : <span class="chip tone-busy">{doing}</span>}
-      <Switch
-        label={`${name} enabled`}
-        on={enabled}
-        disabled={doing !== ''}
-        onChange={(on) => void toggle(id, on)}
-      />
+      <PluginSwitch plugin={plugin} />
     </li>
   )
 }
 
 function filtered(all: readonly Plugin[], wanted: string, tag: string, state: string): Plugin[] {
-  const text = wanted.trim().toLowerCase()
   return all
     .filter((plugin) => {
       if (tag !== '' && !plugin.tags.includes(tag)) return false
       if (state === 'off' ? plugin.enabled : state !== '' && plugin.state !== state) return false
-      return [plugin.id, plugin.name, plugin.description ?? '', plugin.author ?? '', ...plugin.tags].some(
-        (part) => part.toLowerCase().includes(text),
-      )
+      return fitsSearch(wanted, [plugin.id, plugin.name, plugin.description, plugin.author, ...plugin.tags])
     })
     .sort((one, other) => compareText(one.name, other.name))
 }

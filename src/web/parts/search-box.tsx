@@ -6,6 +6,12 @@ interface SearchBoxProps {
   onInput(value: string): void
 }
 
+/** Whether one of these texts has what is searched. */
+export function fitsSearch(wanted: string, texts: readonly (string | null)[]): boolean {
+  const text = wanted.trim().toLowerCase()
+  return texts.some((one) => one?.toLowerCase().includes(text) === true)
+}
+
 export function SearchBox({ label, value, onInput }: SearchBoxProps) {
   return (
     <div class="search">

@@ -4,6 +4,7 @@ import { dateTimeOf, momentOf, valueText } from '../base/words.ts'
 import { pluginPath } from '../base/router.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Failure, Note } from '../parts/feedback.tsx'
+import { LogEntryLine } from '../parts/log-entry-line.tsx'
 import { reload } from '../store/commands.ts'
 import { limitName } from './limit-words.ts'
 
@@ -31,11 +32,9 @@ export function Condition({ plugin }: { plugin: Plugin }) {
             <details class="panel last-lines">
               <summary>The last lines of its log</summary>
               <ul class="lines" aria-label="The last lines of its log" tabIndex={0}>
-                {error.log.map(({ at, level, message }, index) => (
-                  <li key={index} class={`line level-${level}`}>
-                    <time dateTime={at}>{momentOf(at)}</time>
-                    <strong>{level}</strong>
-                    <span class="message">{message}</span>
+                {error.log.map((line, index) => (
+                  <li key={index}>
+                    <LogEntryLine entry={line} />
                   </li>
                 ))}
               </ul>

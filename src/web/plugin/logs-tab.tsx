@@ -1,16 +1,23 @@
 import { useMemo, useState } from 'preact/hooks'
 import type { LogEntry, Plugin } from '../base/types.ts'
-import { momentOf, valueText } from '../base/words.ts'
-import { breakable } from '../parts/breakable.tsx'
+import { valueText } from '../base/words.ts'
 import { Empty, ReadState } from '../parts/feedback.tsx'
 import { LineList } from '../parts/line-list.tsx'
+import { LogEntryLine } from '../parts/log-entry-line.tsx'
 import { PauseButton } from '../parts/pause-button.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
+import { Select } from '../parts/select.tsx'
 import type { LogLine } from '../store/joined-lines.ts'
 import { useLog } from '../store/log.ts'
 
-const levels = ['debug', 'info', 'warn', 'error'] as const
-type Level = (typeof levels)[number]
+const levels = [
+  ['debug', 'All levels'],
+  ['info', 'Info and above'],
+  ['warn', 'Warnings and errors'],
+  ['error', 'Errors'],
+] as const
+type Level = LogEntry['level']
+const rankOf = (level: Level): number => levels.findIndex(([name]) => name === level)
 
 export function LogsTab({ plugin }: { plugin: Plugin }) {
   const [paused, setPaused] = useState(false)
@@ -33,18 +40,7 @@ export function LogsTab({ plugin }: { plugin: Plugin }) {
       <h2>Log</h2>
       <div class="toolbar">
         <SearchBox label="Search the log" value={wanted} onInput={setWanted} />
-        <select
-          aria-label="Lowest level"
-          value={level}
-          onChange={({ currentTarget }) =>
-            setLevel(levels.find((name) => name === currentTarget.value) ?? 'debug')
-          }
-        >
-          <option value="debug">All levels</option>
-          <option value="info">Info and above</option>
-          <option value="warn">Warnings and errors</option>
-          <option value="error">Errors</option>
-        </select>
+        <Select label="Lowest level" value={level} options={levels} onChange={(next) => setLevel(next)} />
         <PauseButton paused={paused} waiting={waiting} onChange={pause} />
       </div>
       <ReadState remote={remote} what="the log" />
@@ -55,31 +51,18 @@ export function LogsTab({ plugin }: { plugin: Plugin }) {
         label="Lines of the log, newest first"
         items={shown}
         keyOf={({ key }) => key}
-        line={(line) => <Line line={line} />}
+        line={(line) => <LogEntryLine entry={line} />}
       />
     </section>
   )
 }
 
 function fitting(lines: readonly LogLine[], level: Level, text: string): readonly LogLine[] {
-  const lowest = levels.indexOf(level)
+  const lowest = rankOf(level)
   if (lowest === 0 && text === '') return lines
   return lines.filter(
     (line) =>
-      levels.indexOf(line.level) >= lowest &&
+      rankOf(line.level) >= lowest &&
       (text === '' || `${line.message} ${valueText(line.fields)}`.toLowerCase().includes(text)),
-  )
-}
-
-function Line({ line: { at, level, message, fields } }: { line: LogEntry }) {
-  return (
-    <div class={`line level-${level}`}>
-      <time dateTime={at}>{momentOf(at)}</time>
-      <strong>{level}</strong>
-      <span class="message">
-        {breakable(message)}
-        {fields === undefined ? null : <code> {breakable(valueText(fields))}</code>}
-      </span>
-    </div>
   )
 }

@@ -14,6 +14,7 @@ import { HooksPanel } from './hooks-panel.tsx'
 import { Allowed } from './permission-list.tsx'
 import { PlacementPanel } from './placement-panel.tsx'
 import { labelOfPath } from './setting-places.ts'
+import { UninstallDialog } from './uninstall-dialog.tsx'
 import { VersionsPanel } from './versions-panel.tsx'
 
 /** How often what it holds is read again, in milliseconds. */
@@ -37,11 +38,12 @@ const resourceWords: Readonly<Record<string, string>> = {
   discoveries: 'Searches of the network',
 }
 
-export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninstall(): void }) {
+export function OverviewTab({ plugin }: { plugin: Plugin }) {
   const { description, author, homepage, license, tags, repository, dependencies, resources, enabled } =
     plugin
   const doing = busy.value.has(plugin.id)
   const [updating, setUpdating] = useState(false)
+  const [removing, setRemoving] = useState(false)
   // What it holds is no fact of the journal.
   useEffect(() => {
     void readPlugin(plugin.id)
@@ -102,7 +104,7 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
           <button type="button" disabled={doing} onClick={() => setUpdating(true)}>
             Look for an update
           </button>
-          <button type="button" class="danger" disabled={doing} onClick={onUninstall}>
+          <button type="button" class="danger" disabled={doing} onClick={() => setRemoving(true)}>
             Uninstall
           </button>
         </div>
@@ -150,6 +152,7 @@ export function OverviewTab({ plugin, onUninstall }: { plugin: Plugin; onUninsta
           onClose={() => setUpdating(false)}
         />
       ) : null}
+      {removing ? <UninstallDialog plugin={plugin} onClose={() => setRemoving(false)} /> : null}
     </div>
   )
 }

@@ -1,10 +1,35 @@
 import { detailOf, dateTimeOf, eventInWords, originInWords } from '../base/words.ts'
 import type { JournalEvent } from '../base/types.ts'
 import { breakable } from './breakable.tsx'
+import { useGrowing } from './growing.tsx'
 import { StateChip } from './state-chip.tsx'
 
-/** A line of the journal, with the way to the picture of that moment. */
-export function EventLine({ event, withPlugin }: { event: JournalEvent; withPlugin: boolean }) {
+interface EventListProps {
+  /** Oldest first; the list shows the newest first. */
+  events: readonly JournalEvent[]
+  withPlugin: boolean
+}
+
+/** A part of the journal. */
+export function EventList({ events, withPlugin }: EventListProps) {
+  const { shown, end } = useGrowing(events.length, 60)
+  return (
+    <>
+      <ul class="event-list" aria-label="Events, newest first">
+        {events
+          .slice(-shown)
+          .reverse()
+          .map((event) => (
+            <EventLine key={event.seq} event={event} withPlugin={withPlugin} />
+          ))}
+      </ul>
+      {end}
+    </>
+  )
+}
+
+/** With the way to the picture of that moment. */
+function EventLine({ event, withPlugin }: { event: JournalEvent; withPlugin: boolean }) {
   const { seq, plugin, type, by, at, state, host } = event
   const machine =
     plugin === null ? `/machines/host?seq=${seq}` : `/machines/plugin-lifecycle?plugin=${plugin}&seq=${seq}`
