@@ -49,28 +49,23 @@ export function Chart({ machine, current, last, counts }: ChartProps) {
         aria-label={describe(current, last)}
       >
         <defs>
-          <marker
-            id="head"
-            viewBox="0 0 8 8"
-            refX="7"
-            refY="4"
-            markerWidth="7"
-            markerHeight="7"
-            orient="auto-start-reverse"
-          >
-            <path d="M0 0.5L8 4L0 7.5z" />
-          </marker>
-          <marker
-            id="head-taken"
-            viewBox="0 0 8 8"
-            refX="7"
-            refY="4"
-            markerWidth="5"
-            markerHeight="5"
-            orient="auto-start-reverse"
-          >
-            <path d="M0 0.5L8 4L0 7.5z" />
-          </marker>
+          {[
+            { id: 'head', size: 7 },
+            { id: 'head-taken', size: 5 },
+          ].map(({ id, size }) => (
+            <marker
+              key={id}
+              id={id}
+              viewBox="0 0 8 8"
+              refX="7"
+              refY="4"
+              markerWidth={size}
+              markerHeight={size}
+              orient="auto-start-reverse"
+            >
+              <path d="M0 0.5L8 4L0 7.5z" />
+            </marker>
+          ))}
         </defs>
         {chart.arrows.map((arrow) => (
           <ArrowLine

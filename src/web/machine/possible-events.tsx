@@ -21,6 +21,14 @@ const commands: Readonly<Record<string, { label: string; run: Action } | undefin
   PluginRolledBack: { label: 'Back to the version before', run: (id) => rollback(id) },
 }
 
+/** What is changed on a tab of the plugin's page. */
+const links: Readonly<Record<string, { label: string; tab: string } | undefined>> = {
+  PluginConfigured: { label: 'Change the settings', tab: 'settings' },
+  PluginLimitsChanged: { label: 'Change the limits', tab: 'limits' },
+  PluginHookSecretChanged: { label: 'Renew the secret of its addresses', tab: '' },
+  PluginPlaced: { label: 'Change where it may run', tab: '' },
+}
+
 /** What happens only where several hosts work as one. */
 const ofFleet: ReadonlySet<string> = new Set(['PluginMoved', 'PluginPlaced'])
 
@@ -44,23 +52,12 @@ export function PossibleEvents({ plugin }: { plugin: Plugin }) {
       <ul class="event-buttons" aria-label="Events that are possible now">
         {events.map((event) => {
           const command = commands[event]
+          const link = links[event]
           return (
             <li key={event}>
-              {event === 'PluginConfigured' ? (
-                <a class="button" href={pluginPath(plugin.id, 'settings')}>
-                  Change the settings <small>{event}</small>
-                </a>
-              ) : event === 'PluginLimitsChanged' ? (
-                <a class="button" href={pluginPath(plugin.id, 'limits')}>
-                  Change the limits <small>{event}</small>
-                </a>
-              ) : event === 'PluginHookSecretChanged' ? (
-                <a class="button" href={pluginPath(plugin.id)}>
-                  Renew the secret of its addresses <small>{event}</small>
-                </a>
-              ) : event === 'PluginPlaced' ? (
-                <a class="button" href={pluginPath(plugin.id)}>
-                  Change where it may run <small>{event}</small>
+              {link !== undefined ? (
+                <a class="button" href={pluginPath(plugin.id, link.tab)}>
+                  {link.label} <small>{event}</small>
                 </a>
               ) : event === 'PluginUpdated' ? (
                 <button type="button" disabled={doing !== undefined} onClick={() => setUpdating(true)}>

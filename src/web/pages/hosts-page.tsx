@@ -1,10 +1,7 @@
-import { useState } from 'preact/hooks'
-import { send, wordsOf } from '../base/api.ts'
 import { absenceInWords } from '../base/fleet-words.ts'
 import type { FleetHost, Plugin } from '../base/types.ts'
 import { countOf, compareText } from '../base/words.ts'
 import { Empty, Loading, ReadState } from '../parts/feedback.tsx'
-import { tell } from '../store/notices.ts'
 import { Page } from '../parts/page.tsx'
 import { fleet } from '../store/host.ts'
 import { pluginList } from '../store/plugins.ts'
@@ -30,25 +27,9 @@ export function HostsPage() {
 
 function Hosts({ name, self }: { name: string; self: string | null }) {
   const remote = useRemote<{ hosts: FleetHost[] }>('/api/hosts', { interval: readInterval })
-  const [doing, setDoing] = useState<ReadonlyMap<string, string>>(new Map())
-  const [failures, setFailures] = useState<ReadonlyMap<string, string>>(new Map())
   const hosts = [...(remote.value?.hosts ?? [])].sort((one, other) => compareText(one.id, other.id))
   const all = pluginList.value.toSorted((one, other) => compareText(one.id, other.id))
   const waiting = all.filter((plugin) => absenceInWords(plugin) !== '')
-
-  async function change({ id, draining }: FleetHost): Promise<void> {
-    setDoing((before) => new Map(before).set(id, draining ? 'Ending its drain…' : 'Giving its plugins away…'))
-    setFailures((before) => without(before, id))
-    try {
-      await send<FleetHost>(draining ? 'DELETE' : 'POST', `/api/hosts/${encodeURIComponent(id)}/drain`)
-      tell(draining ? `${id} takes plugins again.` : `${id} runs no plugin any more, and takes none.`)
-    } catch (reason) {
-      setFailures((before) => new Map(before).set(id, wordsOf(reason)))
-    } finally {
-      setDoing((before) => without(before, id))
-      remote.reload()
-    }
-  }
 
   return (
     <Page
@@ -78,18 +59,10 @@ function Hosts({ name, self }: { name: string; self: string | null }) {
             host={host}
             isSelf={host.id === self}
             plugins={all.filter((plugin: Plugin) => plugin.host === host.id)}
-            doing={doing.get(host.id) ?? ''}
-            failure={failures.get(host.id) ?? ''}
-            onChange={() => void change(host)}
+            onChanged={remote.reload}
           />
         ))}
       </div>
     </Page>
   )
-}
-
-function without(map: ReadonlyMap<string, string>, key: string): Map<string, string> {
-  const rest = new Map(map)
-  rest.delete(key)
-  return rest
 }

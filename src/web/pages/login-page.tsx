@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
-import { needsToken, send, wordsOf } from '../base/api.ts'
+import { needsToken, send } from '../base/api.ts'
 import { Failure } from '../parts/feedback.tsx'
 import { Page } from '../parts/page.tsx'
+import { useSubmit } from '../parts/use-submit.ts'
 import { isLoggedIn } from '../store/session.ts'
 
 /** Asks for the token that the host was started with; the host answers with a cookie that no script can read. */
 export function LoginPage({ onDone }: { onDone(): void }) {
   const [token, setToken] = useState('')
-  const [problem, setProblem] = useState('')
 
   function go(): void {
     needsToken.value = false
@@ -24,19 +24,14 @@ export function LoginPage({ onDone }: { onDone(): void }) {
     return () => document.removeEventListener('visibilitychange', listener)
   }, [])
 
-  async function logIn(event: Event): Promise<void> {
-    event.preventDefault()
-    try {
-      await send('POST', '/api/session', { token })
-      go()
-    } catch (error) {
-      setProblem(wordsOf(error))
-    }
-  }
+  const { submit, failure } = useSubmit(async () => {
+    await send('POST', '/api/session', { token })
+    go()
+  })
 
   return (
     <Page title="Log in">
-      <form class="panel" onSubmit={(event) => void logIn(event)}>
+      <form class="panel" onSubmit={submit}>
         <label class="field">
           Token of this host (HOST_TOKEN)
           <input
@@ -47,7 +42,7 @@ export function LoginPage({ onDone }: { onDone(): void }) {
             onInput={({ currentTarget }) => setToken(currentTarget.value)}
           />
         </label>
-        {problem === '' ? null : <Failure text={problem} />}
+        {failure === '' ? null : <Failure text={failure} />}
         <div class="actions">
           <button type="submit" class="primary" disabled={token === ''}>
             Log in

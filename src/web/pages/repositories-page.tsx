@@ -1,12 +1,13 @@
 import { useState } from 'preact/hooks'
-import { ApiError, send, wordsOf } from '../base/api.ts'
+import { send } from '../base/api.ts'
 import type { Repository } from '../base/types.ts'
 import { countOf, dateTimeOf } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { Dialog } from '../parts/dialog.tsx'
+import { ConfirmDialog } from '../parts/dialog.tsx'
 import { Empty, Failure, Note, ReadState } from '../parts/feedback.tsx'
 import { tell, tellFailure } from '../store/notices.ts'
 import { Page } from '../parts/page.tsx'
+import { useSubmit } from '../parts/use-submit.ts'
 import { useRemote } from '../store/remote.ts'
 
 interface Answer {
@@ -19,7 +20,6 @@ export function RepositoriesPage() {
   const [removing, setRemoving] = useState<string | undefined>(undefined)
 
   async function remove(name: string): Promise<void> {
-    setRemoving(undefined)
     try {
       set(await send<Answer>('DELETE', `/api/repositories/${encodeURIComponent(name)}`))
       tell(`${name} is removed. Plugins that came from it stay.`)
@@ -69,17 +69,15 @@ export function RepositoriesPage() {
       </ul>
       <AddRepository onAdded={set} />
       {removing === undefined ? null : (
-        <Dialog title={`Remove ${removing}?`} onClose={() => setRemoving(undefined)}>
+        <ConfirmDialog
+          title={`Remove ${removing}?`}
+          confirm="Remove"
+          cancel="Keep it"
+          onConfirm={() => void remove(removing)}
+          onClose={() => setRemoving(undefined)}
+        >
           <p>Its plugins leave the catalog. Those that are installed stay, but get no updates from it.</p>
-          <div class="actions">
-            <button type="button" class="danger" onClick={() => void remove(removing)}>
-              Remove
-            </button>
-            <button type="button" onClick={() => setRemoving(undefined)}>
-              Keep it
-            </button>
-          </div>
-        </Dialog>
+        </ConfirmDialog>
       )}
     </Page>
   )
@@ -100,31 +98,18 @@ function AddRepository({ onAdded }: { onAdded(answer: Answer): void }) {
   const [name, setName] = useState('')
   const [url, setUrl] = useState('')
   const [publicKey, setPublicKey] = useState('')
-  const [problem, setProblem] = useState('')
-  const [sending, setSending] = useState(false)
-
-  async function add(event: Event): Promise<void> {
-    event.preventDefault()
-    setSending(true)
-    try {
-      const key = publicKey.trim()
-      const body = { name: name.trim(), url: url.trim(), ...(key === '' ? {} : { publicKey: key }) }
-      onAdded(await send<Answer>('POST', '/api/repositories', body))
-      tell(`${name} is added.`)
-      setName('')
-      setUrl('')
-      setPublicKey('')
-      setProblem('')
-    } catch (error) {
-      const details = error instanceof ApiError ? error.errors.map(({ message }) => message) : []
-      setProblem([wordsOf(error), ...details].join(' '))
-    } finally {
-      setSending(false)
-    }
-  }
+  const { submit, sending, failure } = useSubmit(async () => {
+    const key = publicKey.trim()
+    const body = { name: name.trim(), url: url.trim(), ...(key === '' ? {} : { publicKey: key }) }
+    onAdded(await send<Answer>('POST', '/api/repositories', body))
+    tell(`${name} is added.`)
+    setName('')
+    setUrl('')
+    setPublicKey('')
+  })
 
   return (
-    <form class="panel" onSubmit={(event) => void add(event)}>
+    <form class="panel" onSubmit={submit}>
       <h2>Add a repository</h2>
       <label class="field">
         Name
@@ -160,7 +145,7 @@ function AddRepository({ onAdded }: { onAdded(answer: Answer): void }) {
         With a key, only what is signed with it is ever installed from there. Without one, whoever controls
         the address decides.
       </p>
-      {problem === '' ? null : <Failure text={problem} />}
+      {failure === '' ? null : <Failure text={failure} />}
       <div class="actions">
         <button type="submit" class="primary" disabled={sending || name.trim() === '' || url.trim() === ''}>
           {sending ? 'Reading its index…' : 'Add'}

@@ -8,6 +8,38 @@ interface DialogProps {
   children: ComponentChildren
 }
 
+interface ConfirmDialogProps extends DialogProps {
+  /** What is done when it is confirmed, and what happens otherwise: the words on the buttons. */
+  confirm: string
+  cancel: string
+  onConfirm(): void
+}
+
+/** Asks before something is done that cannot be taken back. */
+export function ConfirmDialog({ confirm, cancel, onConfirm, children, ...dialog }: ConfirmDialogProps) {
+  const { onClose } = dialog
+  return (
+    <Dialog {...dialog}>
+      {children}
+      <div class="actions">
+        <button
+          type="button"
+          class="danger"
+          onClick={() => {
+            onClose()
+            onConfirm()
+          }}
+        >
+          {confirm}
+        </button>
+        <button type="button" onClick={onClose}>
+          {cancel}
+        </button>
+      </div>
+    </Dialog>
+  )
+}
+
 /** A question in front of the page; the browser keeps the focus inside, Escape closes it, and the focus goes back. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)

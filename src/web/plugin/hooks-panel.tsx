@@ -3,7 +3,7 @@ import type { HookView } from '../../schema/outside/hook.ts'
 import { pluginApi } from '../base/api.ts'
 import type { Plugin } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { Dialog } from '../parts/dialog.tsx'
+import { ConfirmDialog } from '../parts/dialog.tsx'
 import { ReadState } from '../parts/feedback.tsx'
 import { tell } from '../store/notices.ts'
 import { busy, renewHookSecret } from '../store/commands.ts'
@@ -30,21 +30,28 @@ export function HooksPanel({ plugin }: { plugin: Plugin }) {
       <h2>Requests from outside</h2>
       <ReadState remote={remote} what="the addresses" />
       <ul class="versions" aria-label="Addresses">
-        {hooks.map(({ path: name, url, auth, methods }) => (
-          <li key={name}>
-            <span>
-              <strong>{breakable(name === '' ? '/' : name)}</strong>
-              <small class="hint">
-                {methods === null ? '' : `${methods.join(', ')}, `}
-                {authWords[auth]}
-              </small>
-              {shown ? <code>{breakable(url)}</code> : null}
-            </span>
-            <button type="button" aria-label={`Copy the address of ${name}`} onClick={() => void copy(url)}>
-              Copy
-            </button>
-          </li>
-        ))}
+        {hooks.map(({ path: name, url, auth, methods }) => {
+          const shownName = name === '' ? '/' : name
+          return (
+            <li key={name}>
+              <span>
+                <strong>{breakable(shownName)}</strong>
+                <small class="hint">
+                  {methods === null ? '' : `${methods.join(', ')}, `}
+                  {authWords[auth]}
+                </small>
+                {shown ? <code>{breakable(url)}</code> : null}
+              </span>
+              <button
+                type="button"
+                aria-label={`Copy the address of ${shownName}`}
+                onClick={() => void copy(url)}
+              >
+                Copy
+              </button>
+            </li>
+          )
+        })}
       </ul>
       <div class="actions">
         <button type="button" aria-pressed={shown} onClick={() => setShown(!shown)}>
@@ -57,27 +64,18 @@ export function HooksPanel({ plugin }: { plugin: Plugin }) {
         ) : null}
       </div>
       {renewing ? (
-        <Dialog title={`New addresses for ${plugin.name}?`} onClose={() => setRenewing(false)}>
+        <ConfirmDialog
+          title={`New addresses for ${plugin.name}?`}
+          confirm="Renew"
+          cancel="Cancel"
+          onConfirm={() => void renewHookSecret(plugin.id)}
+          onClose={() => setRenewing(false)}
+        >
           <p>
             The addresses with a secret part get another one. Whoever calls the old ones is turned away from
             then on, until you have told them the new ones.
           </p>
-          <div class="actions">
-            <button
-              type="button"
-              class="danger"
-              onClick={() => {
-                setRenewing(false)
-                void renewHookSecret(plugin.id)
-              }}
-            >
-              Renew
-            </button>
-            <button type="button" onClick={() => setRenewing(false)}>
-              Cancel
-            </button>
-          </div>
-        </Dialog>
+        </ConfirmDialog>
       ) : null}
     </section>
   )

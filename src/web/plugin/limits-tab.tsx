@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks'
-import { pluginApi, send, wordsWithDetails } from '../base/api.ts'
+import { pluginApi, send } from '../base/api.ts'
 import type { LimitDescription, Plugin } from '../base/types.ts'
 import { momentOf } from '../base/words.ts'
 import { Failure, ReadState } from '../parts/feedback.tsx'
 import { tell } from '../store/notices.ts'
+import { useSubmit } from '../parts/use-submit.ts'
 import { putPlugin } from '../store/plugins.ts'
 import { replaceSeen } from '../store/replace-seen.ts'
 import { useRemote } from '../store/remote.ts'
@@ -12,46 +13,34 @@ import { limitName, limitText } from './limit-words.ts'
 /** What the plugin may take of the host; an empty field is what the host gives every plugin. */
 export function LimitsTab({ plugin }: { plugin: Plugin }) {
   const remote = useRemote<{ limits: LimitDescription[] }>('/api/limits')
-  const { value } = remote
+  const described = remote.value?.limits ?? []
   const [typed, setTyped] = useState<ReadonlyMap<string, string>>(new Map())
-  const [failure, setFailure] = useState<unknown>(undefined)
-  const [saving, setSaving] = useState(false)
-  if (value === undefined) return <ReadState remote={remote} what="the limits" />
+  const { submit, sending, failure } = useSubmit(save)
   const set = new Map(Object.entries<number | undefined>(plugin.limits.set))
   const textOf = (name: string): string => typed.get(name) ?? String(set.get(name) ?? '')
-  const wrong = value.limits.filter((limit) => problemOf(limit, textOf(limit.name)) !== '')
-  const changed = value.limits.some(({ name }) => textOf(name).trim() !== String(set.get(name) ?? ''))
+  const wrong = described.filter((limit) => problemOf(limit, textOf(limit.name)) !== '')
+  const changed = described.some(({ name }) => textOf(name).trim() !== String(set.get(name) ?? ''))
 
-  async function save(event: Event): Promise<void> {
-    event.preventDefault()
-    if (saving || wrong.length > 0 || !changed || value === undefined) return
-    setSaving(true)
-    try {
-      const limits = Object.fromEntries(
-        value.limits.flatMap(({ name }) =>
-          textOf(name).trim() === '' ? [] : [[name, Number(textOf(name))]],
-        ),
-      )
-      putPlugin(
-        await replaceSeen(
-          plugin,
-          (seen) => seen.limits.set,
-          (revision) => send<Plugin>('PUT', pluginApi(plugin.id, '/limits'), { limits }, revision),
-        ),
-      )
-      // What has been typed meanwhile stays.
-      setTyped((now) => new Map([...now].filter(([name, text]) => typed.get(name) !== text)))
-      setFailure(undefined)
-      tell(`The limits of ${plugin.name} are saved.`)
-    } catch (reason) {
-      setFailure(reason)
-    } finally {
-      setSaving(false)
-    }
+  async function save(): Promise<void> {
+    if (wrong.length > 0 || !changed) return
+    const limits = Object.fromEntries(
+      described.flatMap(({ name }) => (textOf(name).trim() === '' ? [] : [[name, Number(textOf(name))]])),
+    )
+    putPlugin(
+      await replaceSeen(
+        plugin,
+        (seen) => seen.limits.set,
+        (revision) => send<Plugin>('PUT', pluginApi(plugin.id, '/limits'), { limits }, revision),
+      ),
+    )
+    // What has been typed meanwhile stays.
+    setTyped((now) => new Map([...now].filter(([name, text]) => typed.get(name) !== text)))
+    tell(`The limits of ${plugin.name} are saved.`)
   }
 
+  if (remote.value === undefined) return <ReadState remote={remote} what="the limits" />
   return (
-    <form class="panel" onSubmit={(event) => void save(event)} noValidate>
+    <form class="panel" onSubmit={submit} noValidate>
       <h2>Limits</h2>
       <p class="hint">
         What it may take of this host. An empty field is what every plugin gets; a change reloads it when it
@@ -59,7 +48,7 @@ export function LimitsTab({ plugin }: { plugin: Plugin }) {
       </p>
       <ReadState remote={remote} what="the limits" />
       <div class="limits">
-        {value.limits.map((limit) => (
+        {described.map((limit) => (
           <LimitField
             key={limit.name}
             limit={limit}
@@ -69,7 +58,7 @@ export function LimitsTab({ plugin }: { plugin: Plugin }) {
           />
         ))}
       </div>
-      {failure === undefined ? null : <Failure text={wordsWithDetails(failure)} />}
+      {failure === '' ? null : <Failure text={failure} />}
       <p class="hint" id="limits-hint" role="status">
         {wrong.length > 0
           ? `Cannot be saved yet: ${wrong.map(({ name }) => limitName(name)).join(', ')}.`
@@ -83,12 +72,12 @@ export function LimitsTab({ plugin }: { plugin: Plugin }) {
         <button
           type="submit"
           class="primary"
-          disabled={saving || !changed || wrong.length > 0}
+          disabled={sending || !changed || wrong.length > 0}
           aria-describedby="limits-hint"
         >
           Save the limits
         </button>
-        <button type="button" disabled={saving || typed.size === 0} onClick={() => setTyped(new Map())}>
+        <button type="button" disabled={sending || typed.size === 0} onClick={() => setTyped(new Map())}>
           Discard changes
         </button>
       </div>

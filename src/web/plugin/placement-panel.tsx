@@ -1,9 +1,9 @@
 import { useId, useState } from 'preact/hooks'
-import { wordsWithDetails } from '../base/api.ts'
 import { placementInWords } from '../base/fleet-words.ts'
 import type { FleetHost, Plugin } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Failure, ReadState } from '../parts/feedback.tsx'
+import { useSubmit } from '../parts/use-submit.ts'
 import { changePlacement } from '../store/commands.ts'
 import { useRemote } from '../store/remote.ts'
 
@@ -14,8 +14,7 @@ export function PlacementPanel({ plugin }: { plugin: Plugin }) {
   // Undefined: as it is stored.
   const [typedHost, setHost] = useState<string | undefined>(undefined)
   const [typedLabels, setLabels] = useState<string | undefined>(undefined)
-  const [failure, setFailure] = useState<unknown>(undefined)
-  const [saving, setSaving] = useState(false)
+  const { submit, sending, failure } = useSubmit(save)
   const id = useId()
   const live = (hosts.value?.hosts ?? []).map((one) => one.id).sort()
   const known = [...new Set((hosts.value?.hosts ?? []).flatMap(({ labels }) => labels))].sort()
@@ -25,25 +24,16 @@ export function PlacementPanel({ plugin }: { plugin: Plugin }) {
   const labels = (typedLabels ?? storedLabels).split(/[\s,]+/).filter((label) => label !== '')
   const changed = chosen !== stored || labels.join(', ') !== storedLabels
 
-  async function save(event: Event): Promise<void> {
-    event.preventDefault()
-    if (saving || !changed) return
-    setSaving(true)
-    try {
-      const hosts = chosen === '' ? {} : { host: chosen }
-      await changePlacement(plugin.id, { ...hosts, ...(labels.length === 0 ? {} : { labels }) })
-      setHost(undefined)
-      setLabels(undefined)
-      setFailure(undefined)
-    } catch (reason) {
-      setFailure(reason)
-    } finally {
-      setSaving(false)
-    }
+  async function save(): Promise<void> {
+    if (!changed) return
+    const host = chosen === '' ? {} : { host: chosen }
+    await changePlacement(plugin.id, { ...host, ...(labels.length === 0 ? {} : { labels }) })
+    setHost(undefined)
+    setLabels(undefined)
   }
 
   return (
-    <form class="panel" onSubmit={(event) => void save(event)}>
+    <form class="panel" onSubmit={submit}>
       <h2>Where it runs</h2>
       <dl class="facts">
         <dt>Host</dt>
@@ -91,10 +81,10 @@ export function PlacementPanel({ plugin }: { plugin: Plugin }) {
         {known.length === 0 ? 'No live host has a label.' : `Live hosts have: ${known.join(', ')}.`} If it may
         not stay where it is, it moves at once.
       </p>
-      {failure === undefined ? null : <Failure text={wordsWithDetails(failure)} />}
+      {failure === '' ? null : <Failure text={failure} />}
       <div class="actions">
-        <button type="submit" class="primary" disabled={saving || !changed}>
-          {saving ? 'Saving…' : 'Save where it may run'}
+        <button type="submit" class="primary" disabled={sending || !changed}>
+          {sending ? 'Saving…' : 'Save where it may run'}
         </button>
       </div>
     </form>

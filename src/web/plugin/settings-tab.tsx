@@ -1,9 +1,9 @@
-import { useState } from 'preact/hooks'
-import { pluginApi, send, wordsOf } from '../base/api.ts'
+import { pluginApi, send } from '../base/api.ts'
 import { connection } from '../base/stream.ts'
 import type { ConfigCheck, Plugin } from '../base/types.ts'
 import { Empty, Failure } from '../parts/feedback.tsx'
 import { tell } from '../store/notices.ts'
+import { useSubmit } from '../parts/use-submit.ts'
 import { plugins, putPlugin } from '../store/plugins.ts'
 import { replaceSeen } from '../store/replace-seen.ts'
 import {
@@ -25,8 +25,7 @@ export function SettingsTab({ plugin }: { plugin: Plugin }) {
   const draft = draftOf(id)
   const config = withDraft(plugin.config, draft)
   const { value: check, error } = useConfigCheck(id, config)
-  const [saving, setSaving] = useState(false)
-  const [failure, setFailure] = useState('')
+  const { submit, sending, failure, forgetFailure } = useSubmit(save)
   const changes = differences(plugin, draft)
   const problem = whyNot(plugin, changes, check, error)
   const others = Object.keys(plugin.config).filter((key) => !fields.some((field) => field.key === key))
@@ -38,34 +37,26 @@ export function SettingsTab({ plugin }: { plugin: Plugin }) {
     else if (value === hiddenValue && plugin.config[key] === undefined) next.delete(key)
     else next.set(key, value)
     setDraft(plugin, next)
-    setFailure('')
+    forgetFailure()
   }
 
-  async function save(event: Event): Promise<void> {
-    event.preventDefault()
-    if (problem !== '' || saving) return
-    setSaving(true)
-    try {
-      const saved = await replaceSeen(
-        plugin,
-        (seen) => seen.config,
-        (revision) => send<Plugin>('POST', pluginApi(id, '/config'), { config }, revision),
-      )
-      const now = draftOf(id)
-      const shown = withDraft(plugins.peek()?.get(id)?.config ?? plugin.config, now)
-      setDraft(saved, typedSince(shown, config, [...draft.keys(), ...now.keys()]))
-      putPlugin(saved)
-      tell(savedWords(saved))
-    } catch (reason) {
-      setFailure(wordsOf(reason))
-    } finally {
-      setSaving(false)
-    }
+  async function save(): Promise<void> {
+    if (problem !== '') return
+    const saved = await replaceSeen(
+      plugin,
+      (seen) => seen.config,
+      (revision) => send<Plugin>('POST', pluginApi(id, '/config'), { config }, revision),
+    )
+    const now = draftOf(id)
+    const shown = withDraft(plugins.peek()?.get(id)?.config ?? plugin.config, now)
+    setDraft(saved, typedSince(shown, config, [...draft.keys(), ...now.keys()]))
+    putPlugin(saved)
+    tell(savedWords(saved))
   }
 
   if (fields.length === 0 && others.length === 0) return <Empty>{plugin.name} has no settings.</Empty>
   return (
-    <form class="panel settings" onSubmit={(event) => void save(event)} noValidate>
+    <form class="panel settings" onSubmit={submit} noValidate>
       <FormContext.Provider value={formOf(plugin, check)}>
         <SettingFields
           fields={fields}
@@ -80,20 +71,20 @@ export function SettingsTab({ plugin }: { plugin: Plugin }) {
         {changes.length === 0 ? null : <Changes changes={changes} />}
         {failure === '' ? null : <Failure text={failure} />}
         <p class="hint" id="save-hint" role="status">
-          {saving ? 'Saving…' : problem !== '' ? problem : consequence(plugin)}
+          {sending ? 'Saving…' : problem !== '' ? problem : consequence(plugin)}
         </p>
         <div class="actions">
           <button
             type="submit"
             class="primary"
-            disabled={saving || problem !== ''}
+            disabled={sending || problem !== ''}
             aria-describedby="save-hint"
           >
             {plugin.enabled ? 'Save and reload' : 'Save'}
           </button>
           <button
             type="button"
-            disabled={saving || draft.size === 0}
+            disabled={sending || draft.size === 0}
             onClick={() => setDraft(plugin, new Map())}
           >
             Discard changes

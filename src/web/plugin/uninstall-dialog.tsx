@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { go } from '../base/router.ts'
 import type { Plugin } from '../base/types.ts'
-import { Dialog } from '../parts/dialog.tsx'
+import { ConfirmDialog } from '../parts/dialog.tsx'
 import { uninstall } from '../store/commands.ts'
 
 export function UninstallDialog({ plugin, onClose }: { plugin: Plugin; onClose(): void }) {
@@ -9,13 +9,18 @@ export function UninstallDialog({ plugin, onClose }: { plugin: Plugin; onClose()
   const [files, setFiles] = useState(false)
 
   async function remove(): Promise<void> {
-    onClose()
     const purge = [...(values ? ['kv'] : []), ...(files ? ['files'] : [])]
     if (await uninstall(plugin.id, purge)) go('/plugins')
   }
 
   return (
-    <Dialog title={`Uninstall ${plugin.name}?`} onClose={onClose}>
+    <ConfirmDialog
+      title={`Uninstall ${plugin.name}?`}
+      confirm="Uninstall"
+      cancel="Keep it"
+      onConfirm={() => void remove()}
+      onClose={onClose}
+    >
       <p>
         It stops, and its settings are gone. What it has stored stays for the next time, unless you say so:
       </p>
@@ -35,14 +40,6 @@ export function UninstallDialog({ plugin, onClose }: { plugin: Plugin; onClose()
         />
         Remove its files
       </label>
-      <div class="actions">
-        <button type="button" class="danger" onClick={() => void remove()}>
-          Uninstall
-        </button>
-        <button type="button" onClick={onClose}>
-          Keep it
-        </button>
-      </div>
-    </Dialog>
+    </ConfirmDialog>
   )
 }

@@ -1,10 +1,13 @@
-import { useId } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
+import { send } from '../base/api.ts'
 import { pluginPath } from '../base/router.ts'
 import type { FleetHost, Plugin } from '../base/types.ts'
 import { countOf, dateTimeOf, timeOf } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Failure } from '../parts/feedback.tsx'
 import { PluginChip } from '../parts/state-chip.tsx'
+import { useSubmit } from '../parts/use-submit.ts'
+import { tell } from '../store/notices.ts'
 
 interface HostPanelProps {
   host: FleetHost
@@ -12,21 +15,28 @@ interface HostPanelProps {
   isSelf: boolean
   /** Those that it runs. */
   plugins: readonly Plugin[]
-  /** What is being done with it now; empty: nothing. */
-  doing: string
-  /** What went wrong last; empty: nothing. */
-  failure: string
-  /** Drains it, or ends that. */
-  onChange(): void
+  /** It has been drained, or that has ended, or was refused. */
+  onChanged(): void
 }
 
 /** So many plugins are shown without being asked for. */
 const shownPlugins = 20
 
 /** A live host of the fleet: what it is, what it runs, and whether it is to give that away. */
-export function HostPanel({ host, isSelf, plugins, doing, failure, onChange }: HostPanelProps) {
+export function HostPanel({ host, isSelf, plugins, onChanged }: HostPanelProps) {
   const { id, address, labels, version, since, seen, draining } = host
   const heading = useId()
+  const [doing, setDoing] = useState('')
+  const { submit, sending, failure, forgetFailure } = useSubmit(async () => {
+    setDoing(draining ? 'Ending its drain…' : 'Giving its plugins away…')
+    forgetFailure()
+    try {
+      await send<FleetHost>(draining ? 'DELETE' : 'POST', `/api/hosts/${encodeURIComponent(id)}/drain`)
+      tell(draining ? `${id} takes plugins again.` : `${id} runs no plugin any more, and takes none.`)
+    } finally {
+      onChanged()
+    }
+  })
   return (
     <section class="panel" aria-labelledby={heading}>
       <div class="host-head">
@@ -80,14 +90,14 @@ export function HostPanel({ host, isSelf, plugins, doing, failure, onChange }: H
       <div class="actions">
         <button
           type="button"
-          disabled={doing !== ''}
+          disabled={sending}
           aria-label={draining ? `End drain of ${id}` : `Drain ${id}`}
-          onClick={onChange}
+          onClick={submit}
         >
           {draining ? 'End drain' : 'Drain'}
         </button>
         <span class="hint" role="status">
-          {doing}
+          {sending ? doing : ''}
         </span>
       </div>
     </section>
