@@ -1,4 +1,6 @@
 import { signal } from '@preact/signals'
+import type { Static } from 'typebox'
+import type { ProblemAnswer, SessionAnswer } from '../../schema/api/api.ts'
 
 /** The way to the host's API. */
 
@@ -22,6 +24,11 @@ const commandTime = 300_000
 const lateStatuses: ReadonlySet<number> = new Set([504, 524])
 /** The same for a host that is not there. */
 const awayStatuses: ReadonlySet<number> = new Set([502, 503])
+
+/** Whether the host asks for a token, and lets this browser in. */
+export function session(): Promise<Static<typeof SessionAnswer>> {
+  return get('/api/session')
+}
 
 /** The host wants a token that this browser has not given. */
 export const needsToken = signal(false)
@@ -131,12 +138,7 @@ async function ask<T>(
     throw unanswered(0, deadline.aborted)
   }
   if (answer.ok) return { body: content as T, headers: answer.headers }
-  const problem = (isJson ? content : {}) as Partial<{
-    code: string
-    detail: string
-    title: string
-    errors: ApiError['errors']
-  }>
+  const problem = (isJson ? content : {}) as Partial<Static<typeof ProblemAnswer>>
   const isLate = lateStatuses.has(answer.status)
   // Without a code it is no answer of the host's.
   if (problem.code === undefined && (isLate || awayStatuses.has(answer.status)))

@@ -1,6 +1,6 @@
 import { batch, signal } from '@preact/signals'
 import type { ExposedState, Exposure } from '../../schema/plugin/exposure.ts'
-import { get, needsToken } from './api.ts'
+import { needsToken, session } from './api.ts'
 import { shareConnections, tellTabs } from './tabs.ts'
 import type { JournalEvent, LogEntry } from './types.ts'
 
@@ -145,10 +145,8 @@ export function followTabs(): void {
 
 /** A stream does not say why it was refused: the login may have ended, as it does with the process that gave it. */
 async function tryAgain(refused: EventSource): Promise<void> {
-  const session = await get<{ required: boolean; authenticated: boolean }>('/api/session').catch(
-    () => undefined,
-  )
-  if (session?.required === true && !session.authenticated) needsToken.value = true
+  const known = await session().catch(() => undefined)
+  if (known?.required === true && !known.authenticated) needsToken.value = true
   if (refused === source && !needsToken.peek()) openStream(undefined)
 }
 

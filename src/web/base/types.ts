@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import type { JournalEventAnswer, Point as PointAnswer } from '../../schema/api/api.ts'
+import type { ExposuresAnswer, JournalEventAnswer, Point as PointAnswer } from '../../schema/api/api.ts'
 import type { Field } from '../../schema/manifest/field.ts'
 import type { FleetHost, Placement } from '../../schema/plugin/fleet-host.ts'
 import type { LogEntry, Plugin, PluginError, PluginState } from '../../schema/plugin/plugin.ts'
@@ -19,6 +19,8 @@ export type { Field, FleetHost, LogEntry, Placement, Plugin, PluginError, Plugin
 
 /** A sensor or a control. */
 export type Point = Omit<PointAnswer, 'value'> & { value: unknown }
+
+export type Exposed = Static<typeof ExposuresAnswer>['exposures'][number]
 
 /** A line of the journal. */
 export type JournalEvent = Static<typeof JournalEventAnswer>

@@ -1,9 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
-import { needsToken, send } from '../base/api.ts'
+import { needsToken, send, session } from '../base/api.ts'
 import { Failure } from '../parts/feedback.tsx'
 import { Page } from '../parts/page.tsx'
 import { useSubmit } from '../parts/use-submit.ts'
-import { isLoggedIn } from '../store/session.ts'
 
 /** Asks for the token that the host was started with; the host answers with a cookie that no script can read. */
 export function LoginPage({ onDone }: { onDone(): void }) {
@@ -17,7 +16,7 @@ export function LoginPage({ onDone }: { onDone(): void }) {
   // All tabs have one login: somebody may have logged in at another one.
   useEffect(() => {
     const look = async (): Promise<void> => {
-      if (document.visibilityState === 'visible' && (await isLoggedIn())) go()
+      if (document.visibilityState === 'visible' && (await session()).authenticated) go()
     }
     const listener = (): void => void look().catch(() => undefined)
     document.addEventListener('visibilitychange', listener)

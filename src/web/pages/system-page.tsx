@@ -1,6 +1,7 @@
 import type { System } from '../../schema/api/system.ts'
 import { countOf, dateTimeOf, megabytes } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
+import { Fact } from '../parts/fact.tsx'
 import { Note, ReadState } from '../parts/feedback.tsx'
 import { Page } from '../parts/page.tsx'
 import { useRemote } from '../store/remote.ts'
@@ -46,35 +47,25 @@ function Details({ system }: { system: System }) {
             </ul>
           )}
           <dl class="facts">
-            <dt>Host</dt>
-            <dd>{breakable(host.id ?? 'starting')}</dd>
+            <Fact name="Host">{breakable(host.id ?? 'starting')}</Fact>
             {fleet === null ? null : (
-              <>
-                <dt>Fleet</dt>
-                <dd>
-                  <a href="/hosts">{breakable(fleet.name)}</a>
-                </dd>
-              </>
+              <Fact name="Fleet">
+                <a href="/hosts">{breakable(fleet.name)}</a>
+              </Fact>
             )}
-            <dt>Started</dt>
-            <dd>
+            <Fact name="Started">
               {dateTimeOf(host.startedAt)}, {duration(host.uptime)} ago
-            </dd>
-            <dt>Plugins</dt>
-            <dd>
+            </Fact>
+            <Fact name="Plugins">
               {Object.entries(system.plugins)
                 .map(([state, count]) => `${count} ${state}`)
                 .join(', ') || 'none'}
-            </dd>
-            <dt>Journal</dt>
-            <dd>
+            </Fact>
+            <Fact name="Journal">
               <a href="/history">{countOf(journal.seq, 'event')}</a>
-            </dd>
+            </Fact>
             {certificate === null ? null : (
-              <>
-                <dt>Certificate</dt>
-                <dd>valid until {dateTimeOf(certificate.validUntil)}</dd>
-              </>
+              <Fact name="Certificate">valid until {dateTimeOf(certificate.validUntil)}</Fact>
             )}
           </dl>
           {certificate === null || certificate.fault === null ? null : <Note>{certificate.fault}</Note>}
@@ -82,16 +73,12 @@ function Details({ system }: { system: System }) {
         <section class="panel">
           <h2>Versions</h2>
           <dl class="facts">
-            <dt>Lupine</dt>
-            <dd>{versions.host}</dd>
-            <dt>Node</dt>
-            <dd>{versions.node}</dd>
-            <dt>V8</dt>
-            <dd>{versions.v8}</dd>
-            <dt>Platform</dt>
-            <dd>
+            <Fact name="Lupine">{versions.host}</Fact>
+            <Fact name="Node">{versions.node}</Fact>
+            <Fact name="V8">{versions.v8}</Fact>
+            <Fact name="Platform">
               {versions.platform}, {versions.architecture}
-            </dd>
+            </Fact>
           </dl>
         </section>
         <section class="panel">
@@ -102,35 +89,24 @@ function Details({ system }: { system: System }) {
             </span>
           </p>
           <dl class="facts">
-            <dt>Kind</dt>
-            <dd>{broker.kind === 'embedded' ? 'built in' : 'external'}</dd>
-            <dt>Address</dt>
-            <dd>{breakable(broker.url)}</dd>
-            <dt>Clients</dt>
-            <dd>{broker.clients ?? 'it does not say'}</dd>
-            <dt>Messages received</dt>
-            <dd>{broker.messages.received}</dd>
-            <dt>Messages published</dt>
-            <dd>{broker.messages.published}</dd>
+            <Fact name="Kind">{broker.kind === 'embedded' ? 'built in' : 'external'}</Fact>
+            <Fact name="Address">{breakable(broker.url)}</Fact>
+            <Fact name="Clients">{broker.clients ?? 'it does not say'}</Fact>
+            <Fact name="Messages received">{broker.messages.received}</Fact>
+            <Fact name="Messages published">{broker.messages.published}</Fact>
           </dl>
         </section>
         <section class="panel">
           <h2>Process</h2>
           <dl class="facts">
-            <dt>Memory</dt>
-            <dd>{megabytes(process.memory)}</dd>
-            <dt>Own heap</dt>
-            <dd>{megabytes(process.heap)}</dd>
-            <dt>Processor time</dt>
-            <dd>{process.cpuSeconds.toFixed(1)} s</dd>
-            <dt>Delay of the event loop</dt>
-            <dd>{(process.eventLoopDelay * 1000).toFixed(1)} ms</dd>
-            <dt>Address</dt>
-            <dd>{breakable(http.url)}</dd>
-            <dt>Open pages</dt>
-            <dd>
+            <Fact name="Memory">{megabytes(process.memory)}</Fact>
+            <Fact name="Own heap">{megabytes(process.heap)}</Fact>
+            <Fact name="Processor time">{process.cpuSeconds.toFixed(1)} s</Fact>
+            <Fact name="Delay of the event loop">{(process.eventLoopDelay * 1000).toFixed(1)} ms</Fact>
+            <Fact name="Address">{breakable(http.url)}</Fact>
+            <Fact name="Open pages">
               {http.eventStreams}, {countOf(http.inspectors, 'inspector')}
-            </dd>
+            </Fact>
           </dl>
         </section>
       </div>

@@ -5,6 +5,7 @@ import type { PermissionSettings } from '../base/permission-words.ts'
 import type { Plugin } from '../base/types.ts'
 import { countOf } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
+import { Fact } from '../parts/fact.tsx'
 import { Failure } from '../parts/feedback.tsx'
 import { ForeignNamespace } from './foreign-namespace.tsx'
 import { Allowed, PermissionList } from './permission-list.tsx'
@@ -23,31 +24,24 @@ export function ChangeDetails({ check, plugin }: { check: ChangeCheck; plugin: P
         <ForeignNamespace id={check.id} heldBy={check.namespaceHeldBy} />
       )}
       <dl class="facts">
-        <dt>Version</dt>
-        <dd>
+        <Fact name="Version">
           {from === null ? '' : `${from} → `}
           <strong>{to}</strong>
           {from === to ? ' (the same number, with other files)' : ''}
-        </dd>
-        <dt>From</dt>
-        <dd>
+        </Fact>
+        <Fact name="From">
           {breakable(repository)}
           {author === null ? '' : breakable(`, by ${author}`)}
-        </dd>
+        </Fact>
         {hostVersion.required === null ? null : (
-          <>
-            <dt>Needs Lupine</dt>
-            <dd>{hostVersion.required} or newer</dd>
-          </>
+          <Fact name="Needs Lupine">{hostVersion.required} or newer</Fact>
         )}
         {from === null ? null : (
           <>
-            <dt>Settings</dt>
-            <dd>
+            <Fact name="Settings">
               <ChangeLines changes={fields} labelOf={labelOf} nothing="No setting changes." />
-            </dd>
-            <dt>Your settings</dt>
-            <dd>
+            </Fact>
+            <Fact name="Your settings">
               {config.valid ? (
                 'Are still right with it.'
               ) : (
@@ -68,17 +62,16 @@ export function ChangeDetails({ check, plugin }: { check: ChangeCheck; plugin: P
                   ))}
                 </ul>
               )}
-            </dd>
+            </Fact>
           </>
         )}
-        <dt>Files</dt>
-        <dd>
+        <Fact name="Files">
           {from === null ? (
             countOf(files.added.length, 'file')
           ) : (
             <ChangeLines changes={files} labelOf={(path) => path} nothing="No file changes." />
           )}
-        </dd>
+        </Fact>
       </dl>
       <PermissionChanges
         check={check}

@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import type { Field, Plugin } from '../base/types.ts'
+import { type Values, withMember } from './setting-places.ts'
 
 /**
  * What somebody has typed into a form and not saved yet. It outlives a restart of the host, another page, and
@@ -44,24 +45,15 @@ function holdsSecret({ secret, items, fields }: Field): boolean {
 }
 
 /** The configuration as it would be saved. */
-export function withDraft(config: Readonly<Record<string, unknown>>, draft: Draft): Record<string, unknown> {
-  const result = new Map(Object.entries(config))
-  for (const [key, value] of draft) {
-    if (value === undefined) result.delete(key)
-    else result.set(key, value)
-  }
-  return Object.fromEntries(result)
+export function withDraft(config: Values, draft: Draft): Values {
+  return [...draft].reduce((values, [key, value]) => withMember(values, key, value), config)
 }
 
 /**
  * What has been typed while `sent` was on its way to the host. `shown`: the configuration as the form shows it now,
  * `keys`: of all that was typed before and since.
  */
-export function typedSince(
-  shown: Readonly<Record<string, unknown>>,
-  sent: Readonly<Record<string, unknown>>,
-  keys: Iterable<string>,
-): Draft {
+export function typedSince(shown: Values, sent: Values, keys: Iterable<string>): Draft {
   const since = [...keys].filter((key) => JSON.stringify(shown[key]) !== JSON.stringify(sent[key]))
   return new Map(since.map((key) => [key, shown[key]]))
 }

@@ -1,11 +1,11 @@
 import { pluginApi, send } from '../base/api.ts'
-import type { Plugin } from '../base/types.ts'
+import type { Exposed, Plugin } from '../base/types.ts'
 import { valueText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
 import { tell, tellFailure } from '../store/notices.ts'
 import { ValueInput } from '../parts/value-input.tsx'
-import { type Exposed, useExposures } from '../store/exposures.ts'
+import { useExposures } from '../store/exposures.ts'
 import { featureName, inputOf, namesWithDevices, unitOf } from './exposed-feature.ts'
 
 /** What the plugin shows to Home Assistant, and here. */

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Plugin } from '../base/types.ts'
 import { valueText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
+import { Fact } from '../parts/fact.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
 import { useGrowing } from '../parts/growing.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
@@ -48,19 +49,10 @@ function ObjectValue({ value }: { value: unknown }) {
   return (
     <dl class="facts">
       {Object.entries(value as Record<string, unknown>).map(([key, member]) => (
-        <Member key={key} name={key} value={member} />
+        <Fact key={key} name={key}>
+          <code>{breakable(valueText(member))}</code>
+        </Fact>
       ))}
     </dl>
-  )
-}
-
-function Member({ name, value }: { name: string; value: unknown }) {
-  return (
-    <>
-      <dt>{name}</dt>
-      <dd>
-        <code>{breakable(valueText(value))}</code>
-      </dd>
-    </>
   )
 }

@@ -5,6 +5,7 @@ import type { PermissionSettings } from '../base/permission-words.ts'
 import type { Plugin } from '../base/types.ts'
 import { dateTimeOf } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
+import { AddressLink, Fact } from '../parts/fact.tsx'
 import { isInFleet } from '../store/host.ts'
 import { busy, reload } from '../store/commands.ts'
 import { readPlugin } from '../store/plugins.ts'
@@ -58,24 +59,13 @@ export function OverviewTab({ plugin }: { plugin: Plugin }) {
         <h2>About</h2>
         <p>{description ?? 'Its author says nothing about it.'}</p>
         <dl class="facts">
-          <dt>Author</dt>
-          <dd>{breakable(author ?? '–')}</dd>
-          <dt>Licence</dt>
-          <dd>{license ?? '–'}</dd>
-          <dt>Home page</dt>
-          <dd>
-            {/^https?:/i.test(homepage ?? '') ? (
-              <a href={homepage ?? ''} rel="noreferrer noopener" target="_blank">
-                {breakable(homepage ?? '')}
-              </a>
-            ) : (
-              breakable(homepage ?? '–')
-            )}
-          </dd>
-          <dt>Repository</dt>
-          <dd>{breakable(repository ?? '–')}</dd>
-          <dt>Tags</dt>
-          <dd class="tag-line">
+          <Fact name="Author">{breakable(author ?? '–')}</Fact>
+          <Fact name="Licence">{license ?? '–'}</Fact>
+          <Fact name="Home page">
+            <AddressLink address={homepage ?? '–'} />
+          </Fact>
+          <Fact name="Repository">{breakable(repository ?? '–')}</Fact>
+          <Fact name="Tags" as="tag-line">
             {tags.length === 0
               ? '–'
               : tags.map((tag) => (
@@ -83,19 +73,16 @@ export function OverviewTab({ plugin }: { plugin: Plugin }) {
                     {tag}
                   </a>
                 ))}
-          </dd>
-          <dt>Needs</dt>
-          <dd>
+          </Fact>
+          <Fact name="Needs">
             {dependencies.length === 0
               ? 'no other plugin'
               : breakable(dependencies.map(dependencyText).join(', '))}
-          </dd>
-          <dt>Installed</dt>
-          <dd>{dateTimeOf(plugin.installedAt)}</dd>
-          <dt>Last change</dt>
-          <dd>
+          </Fact>
+          <Fact name="Installed">{dateTimeOf(plugin.installedAt)}</Fact>
+          <Fact name="Last change">
             {dateTimeOf(plugin.updatedAt)} (revision {plugin.revision})
-          </dd>
+          </Fact>
         </dl>
         <div class="actions">
           <button type="button" disabled={doing || !enabled} onClick={() => void reload(plugin.id)}>
@@ -141,7 +128,9 @@ export function OverviewTab({ plugin }: { plugin: Plugin }) {
           <h2>What it holds now</h2>
           <dl class="facts">
             {Object.entries(resources).map(([name, count]) => (
-              <Resource key={name} name={name} count={count} />
+              <Fact key={name} name={resourceWords[name] ?? name} as="number">
+                {count}
+              </Fact>
             ))}
           </dl>
         </section>
@@ -154,15 +143,6 @@ export function OverviewTab({ plugin }: { plugin: Plugin }) {
       ) : null}
       {removing ? <UninstallDialog plugin={plugin} onClose={() => setRemoving(false)} /> : null}
     </div>
-  )
-}
-
-function Resource({ name, count }: { name: string; count: number }) {
-  return (
-    <>
-      <dt>{resourceWords[name] ?? name}</dt>
-      <dd class="number">{count}</dd>
-    </>
   )
 }
 

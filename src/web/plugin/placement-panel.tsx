@@ -2,6 +2,7 @@ import { useId, useState } from 'preact/hooks'
 import { placementInWords } from '../base/fleet-words.ts'
 import type { FleetHost, Plugin } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'
+import { Fact } from '../parts/fact.tsx'
 import { Failure, ReadState } from '../parts/feedback.tsx'
 import { useSubmit } from '../parts/use-submit.ts'
 import { changePlacement } from '../store/commands.ts'
@@ -36,12 +37,11 @@ export function PlacementPanel({ plugin }: { plugin: Plugin }) {
     <form class="panel" onSubmit={submit}>
       <h2>Where it runs</h2>
       <dl class="facts">
-        <dt>Host</dt>
-        <dd>{host === null ? 'none at present' : <a href="/hosts">{breakable(host)}</a>}</dd>
-        <dt>Epoch</dt>
-        <dd class="number">{epoch ?? '–'}</dd>
-        <dt>May run</dt>
-        <dd>{placementInWords(placement)}</dd>
+        <Fact name="Host">{host === null ? 'none at present' : <a href="/hosts">{breakable(host)}</a>}</Fact>
+        <Fact name="Epoch" as="number">
+          {epoch ?? '–'}
+        </Fact>
+        <Fact name="May run">{placementInWords(placement)}</Fact>
       </dl>
       <ReadState remote={hosts} what="the hosts" />
       <div class="field">

@@ -1,12 +1,13 @@
 import { pluginApi, request } from '../base/api.ts'
 import type { ConfigCheck } from '../base/types.ts'
 import { type Remote, useAnswer } from '../store/remote.ts'
+import type { Values } from './setting-places.ts'
 
 /** Pause in the typing after which the host is asked, in milliseconds. */
 const typingPause = 200
 
 /** The host's own opinion of a configuration, while somebody is typing it; undefined while it is being asked. */
-export function useConfigCheck(id: string, config: Record<string, unknown>): Remote<ConfigCheck> {
+export function useConfigCheck(id: string, config: Values): Remote<ConfigCheck> {
   const path = pluginApi(id, '/config/check')
   const body = { config }
   return useAnswer(

@@ -1,15 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { ExposedState, Exposure } from '../../schema/plugin/exposure.ts'
 import { pluginApi } from '../base/api.ts'
 import { onAnnouncements } from '../base/stream.ts'
-import type { Plugin } from '../base/types.ts'
+import type { Exposed, Plugin } from '../base/types.ts'
 import { useRemote } from './remote.ts'
-
-export interface Exposed {
-  id: string
-  exposure: Exposure
-  state: ExposedState
-}
 
 /** What a plugin exposes, as it comes, changes and goes. */
 export function useExposures({ id, state }: Plugin) {

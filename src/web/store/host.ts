@@ -1,13 +1,8 @@
 import { computed, signal } from '@preact/signals'
+import type { SafeMode, System } from '../../schema/api/system.ts'
 import { get, send } from '../base/api.ts'
 import { onAnnouncements } from '../base/stream.ts'
 import { tell, tellFailure } from './notices.ts'
-
-/** Why no plugin is loaded, and since when (ISO 8601). */
-export interface SafeMode {
-  since: string
-  reason: string
-}
 
 /** null in ordinary operation. */
 export const safeMode = signal<SafeMode | null>(null)
@@ -26,13 +21,6 @@ const shortLookInterval = 10_000
 /** What `/readyz` says of every start and stop; the page shows those anyway. */
 const passing: ReadonlySet<string> = new Set(['starting', 'stopping'])
 let nextLook: ReturnType<typeof setTimeout> | undefined
-
-interface System {
-  host: { id: string | null; safeMode: SafeMode | null }
-  fleet: { name: string } | null
-  versions: { host: string }
-  health: { reasons: string[] }
-}
 
 /** Reads what concerns the host as a whole, now and from time to time. */
 export async function loadHost(): Promise<void> {

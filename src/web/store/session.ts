@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { get, needsToken, send } from '../base/api.ts'
+import { needsToken, send, session } from '../base/api.ts'
 import { tellFailure } from './notices.ts'
 
 /** Whether this host asks for its token, and this browser has given it: then one can log out. */
@@ -7,17 +7,8 @@ export const canLogOut = signal(false)
 /** Whether this host has no token: every program on its machine may command it. */
 export const isOpen = signal(false)
 
-interface Session {
-  required: boolean
-  authenticated: boolean
-}
-
-export async function isLoggedIn(): Promise<boolean> {
-  return (await get<Session>('/api/session')).authenticated
-}
-
 export async function loadSession(): Promise<void> {
-  const { required, authenticated } = await get<Session>('/api/session')
+  const { required, authenticated } = await session()
   canLogOut.value = required && authenticated
   isOpen.value = !required
 }

@@ -4,6 +4,7 @@ import { pluginPath } from '../base/router.ts'
 import type { FleetHost, Plugin } from '../base/types.ts'
 import { countOf, dateTimeOf, timeOf } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
+import { AddressLink, Fact } from '../parts/fact.tsx'
 import { Failure } from '../parts/feedback.tsx'
 import { PluginChip } from '../parts/state-chip.tsx'
 import { useSubmit } from '../parts/use-submit.ts'
@@ -49,18 +50,10 @@ export function HostPanel({ host, isSelf, plugins, onChanged }: HostPanelProps) 
         )}
       </div>
       <dl class="facts">
-        <dt>Address</dt>
-        <dd>
-          {/^https?:/i.test(address) ? (
-            <a href={address} rel="noreferrer noopener" target="_blank">
-              {breakable(address)}
-            </a>
-          ) : (
-            breakable(address)
-          )}
-        </dd>
-        <dt>Labels</dt>
-        <dd class="tag-line">
+        <Fact name="Address">
+          <AddressLink address={address} />
+        </Fact>
+        <Fact name="Labels" as="tag-line">
           {labels.length === 0
             ? 'none'
             : labels.map((label) => (
@@ -68,17 +61,13 @@ export function HostPanel({ host, isSelf, plugins, onChanged }: HostPanelProps) 
                   {label}
                 </span>
               ))}
-        </dd>
-        <dt>Runs</dt>
-        <dd>{countOf(host.plugins, 'plugin')}</dd>
-        <dt>Version</dt>
-        <dd>{version}</dd>
-        <dt>Here since</dt>
-        <dd>{dateTimeOf(since)}</dd>
-        <dt>Heard of last</dt>
-        <dd class="number">
+        </Fact>
+        <Fact name="Runs">{countOf(host.plugins, 'plugin')}</Fact>
+        <Fact name="Version">{version}</Fact>
+        <Fact name="Here since">{dateTimeOf(since)}</Fact>
+        <Fact name="Heard of last" as="number">
           <time dateTime={seen}>{timeOf(seen)}</time>
-        </dd>
+        </Fact>
       </dl>
       {plugins.length === 0 ? null : (
         <details open={plugins.length <= shownPlugins}>
