@@ -65,7 +65,7 @@ function Now({ plugin, past, onNow }: { plugin: string; past: boolean; onNow(): 
 function Why({ event, latest = false }: { event: JournalEvent; latest?: boolean }) {
   const detail = detailOf(event)
   return (
-    <p class="why">
+    <p>
       {latest ? 'Last: ' : ''}
       <strong>{eventInWords(event.type)}</strong> {breakable(event.plugin ?? '')} <code>{event.type}</code>
       {detail === '' ? '' : breakable(`, ${detail}`)}. Asked for {originInWords(event.by)}.

@@ -88,7 +88,7 @@ export function Scrubber({ lastSeq, seq, event, steps, onMove }: ScrubberProps) 
             Now
           </button>
         </div>
-        <p class="moment">
+        <p>
           {seq === undefined ? (
             <strong>Now</strong>
           ) : (

@@ -36,7 +36,7 @@ export function Sequence({ events, seq, onChoose }: SequenceProps) {
     <ol class="sequence" ref={list} aria-label="Sequence of events" tabIndex={0}>
       <li class="sequence-head" style={{ gridTemplateColumns: template }}>
         {columns.map((name, index) => (
-          <span key={`${index} ${name}`} class={index < askers.length ? 'asker' : 'target'} title={name}>
+          <span key={`${index} ${name}`} class={index < askers.length ? 'asker' : ''} title={name}>
             {index < askers.length ? name : (name.split('/').at(-1) ?? name)}
           </span>
         ))}

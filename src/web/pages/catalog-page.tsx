@@ -95,7 +95,7 @@ function Offer({ entry, doing, onChange }: OfferProps) {
       <p class="id">
         {breakable(fullId)} · {version}
       </p>
-      <p class="card-text">{description ?? ''}</p>
+      <p>{description ?? ''}</p>
       <p class="hint">
         {breakable(author === null ? `From ${repository}` : `By ${author}, from ${repository}`)}
       </p>
