@@ -62,7 +62,7 @@ interface RequestOptions {
   headers?: Readonly<Record<string, string>>
 }
 
-export interface ApiAnswer<T> {
+interface ApiAnswer<T> {
   body: T
   headers: Headers
 }

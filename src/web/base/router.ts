@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 
 /** The address bar is the state of the page: every view can be linked to, and survives a reload. */
 
-export interface Place {
+interface Place {
   path: string
   query: URLSearchParams
 }

@@ -20,7 +20,7 @@ interface Word {
   says: 'took' | 'has' | 'left'
 }
 
-export interface StreamHolder {
+interface StreamHolder {
   /** Whether it has a stream now. */
   holds(): boolean
   /** Ends its stream, if it has one, and tells the tabs. */

@@ -34,7 +34,7 @@ export interface MachineDefinition {
   states: Record<string, StateDefinition>
 }
 
-export interface StateDefinition {
+interface StateDefinition {
   description?: string
   on?: Record<string, TransitionDefinition | TransitionDefinition[]>
 }

@@ -22,7 +22,7 @@ export function stateInWords(state: string): string {
   return stateWords[state] ?? state
 }
 
-export type Tone = 'good' | 'bad' | 'busy' | 'quiet'
+type Tone = 'good' | 'bad' | 'busy' | 'quiet'
 
 export function toneOf(state: string): Tone {
   if (state === 'running' || state === 'ready') return 'good'
@@ -135,6 +135,11 @@ export function dateTimeOf(at: string | number): string {
 export function valueText(value: unknown): string {
   if (value === null || value === undefined) return '–'
   return typeof value === 'string' ? value : jsonText(value)
+}
+
+/** The same in an input: nothing is an empty one. */
+export function inputText(value: unknown): string {
+  return value === null || value === undefined ? '' : valueText(value)
 }
 
 export function countOf(count: number, one: string, many = `${one}s`): string {

@@ -17,7 +17,7 @@ export interface PlacedArrow extends Arrow {
   label: { x: number; y: number }
 }
 
-export interface PlacedChart {
+interface PlacedChart {
   width: number
   height: number
   states: PlacedState[]

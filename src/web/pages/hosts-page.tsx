@@ -14,11 +14,14 @@ const readInterval = 3_000
 /** Who runs what, and the way to take a host out of it. */
 export function HostsPage() {
   const known = fleet.value
-  if (known === undefined) return <Loading what="the hosts" />
-  if (known === null) {
+  if (known === undefined || known === null) {
     return (
       <Page title="Hosts">
-        <Empty>This host works by itself. A fleet is several hosts that work as one.</Empty>
+        {known === undefined ? (
+          <Loading what="the hosts" />
+        ) : (
+          <Empty>This host works by itself. A fleet is several hosts that work as one.</Empty>
+        )}
       </Page>
     )
   }

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { valueText } from '../base/words.ts'
+import { inputText, valueText } from '../base/words.ts'
 import type { InputKind } from './input-kind.ts'
 import { Switch } from './switch.tsx'
 
@@ -28,7 +28,7 @@ export function ValueInput({ label, input, value, onSet, onTyping }: ValueInputP
     if (taken || (input.kind !== 'number' && input.kind !== 'text')) show(undefined)
   }
 
-  const known = value === null || value === undefined ? '' : valueText(value)
+  const known = inputText(value)
   switch (input.kind) {
     case 'switch':
       return <Switch label={label} on={isOn(value)} onChange={(on) => void set(on)} />
@@ -111,7 +111,7 @@ export function ValueInput({ label, input, value, onSet, onTyping }: ValueInputP
   }
 }
 
-export function isOn(value: unknown): boolean {
+function isOn(value: unknown): boolean {
   return value === true || value === 1 || (typeof value === 'string' && value.toLowerCase() === 'on')
 }
 

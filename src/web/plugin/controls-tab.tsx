@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks'
-import { pluginApi, send } from '../base/api.ts'
 import type { Plugin, Point } from '../base/types.ts'
 import { valueText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
 import { type InputKind, numberInput } from '../parts/input-kind.ts'
-import { tellFailure } from '../store/notices.ts'
+import { setValue } from '../store/commands.ts'
 import { ValueInput } from '../parts/value-input.tsx'
 import { usePoints } from '../store/values.ts'
 import { ExposuresPanel } from './exposures-panel.tsx'
@@ -77,18 +76,9 @@ function Control({ plugin, point }: { plugin: Plugin; point: Point }) {
   const { id, value, unit } = point
   const [typed, setTyped] = useState<string | undefined>(undefined)
 
-  async function set(next: unknown): Promise<boolean> {
-    try {
-      await send('PUT', pluginApi(plugin.id, `/controls/${encodeURIComponent(id)}`), { value: next })
-      return true
-    } catch (error) {
-      tellFailure(error)
-      return false
-    }
-  }
-
+  const set = (next: unknown) => setValue(plugin.id, `/controls/${encodeURIComponent(id)}`, next)
   return (
-    <li class="point control">
+    <li class="point">
       <PointName point={point} />
       <output class="value">
         {breakable(typed ?? valueText(value))} {unit ?? ''}

@@ -11,7 +11,7 @@ import { type Values, withMember } from './setting-places.ts'
 export const hiddenValue = '********'
 
 /** By key; undefined: the stored value is to be removed. */
-export type Draft = ReadonlyMap<string, unknown>
+type Draft = ReadonlyMap<string, unknown>
 
 const drafts = signal<ReadonlyMap<string, Draft>>(new Map())
 const nothing: Draft = new Map()

@@ -1,9 +1,9 @@
-import { pluginApi, send } from '../base/api.ts'
 import type { Exposed, Plugin } from '../base/types.ts'
 import { valueText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
-import { tell, tellFailure } from '../store/notices.ts'
+import { setValue } from '../store/commands.ts'
+import { tell } from '../store/notices.ts'
 import { ValueInput } from '../parts/value-input.tsx'
 import { useExposures } from '../store/exposures.ts'
 import { featureName, inputOf, namesWithDevices, unitOf } from './exposed-feature.ts'
@@ -78,15 +78,10 @@ function Feature({ plugin, exposed: { id, exposure, state }, feature, label }: F
   const value = state[feature]
 
   async function set(next: unknown): Promise<boolean> {
-    try {
-      const path = `/exposures/${encodeURIComponent(id)}/${encodeURIComponent(feature)}`
-      await send('PUT', pluginApi(plugin.id, path), { value: next })
-      if (exposure.component === 'button') tell(`${exposure.name} is pressed.`)
-      return true
-    } catch (error) {
-      tellFailure(error)
-      return false
-    }
+    const path = `/exposures/${encodeURIComponent(id)}/${encodeURIComponent(feature)}`
+    const isTaken = await setValue(plugin.id, path, next)
+    if (isTaken && exposure.component === 'button') tell(`${exposure.name} is pressed.`)
+    return isTaken
   }
 
   return (

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'preact/hooks'
 import type { Field } from '../base/types.ts'
-import { valueText } from '../base/words.ts'
+import { inputText, valueText } from '../base/words.ts'
 import { Switch } from '../parts/switch.tsx'
 import { hiddenValue } from './draft.ts'
 import { hasLines, isNumeric, typedValue } from './field-text.ts'
@@ -70,7 +70,7 @@ function LinesInput({ field, id, value, describedBy, invalid, onChange }: FieldI
     <textarea
       id={id}
       rows={5}
-      value={value === undefined || value === null ? '' : valueText(value)}
+      value={inputText(value)}
       placeholder={field.default === null ? (field.placeholder ?? '') : valueText(field.default)}
       spellcheck={false}
       aria-describedby={describedBy}
@@ -87,7 +87,7 @@ function TextInput({ field, id, value, describedBy, invalid, onChange }: FieldIn
     <input
       id={id}
       {...list}
-      value={value === undefined || value === null ? '' : valueText(value)}
+      value={inputText(value)}
       placeholder={field.default === null ? (field.placeholder ?? '') : valueText(field.default)}
       inputMode={isNumeric(field) ? 'decimal' : 'text'}
       autocomplete="off"
@@ -117,7 +117,7 @@ function SecretInput({ field, id, value, storedSecret, describedBy, invalid, onC
   // What is cleared again is what is stored, be it since this form was opened.
   const before = useRef<string | undefined>(undefined)
   if (storedSecret) before.current = hiddenValue
-  const text = storedSecret || value === undefined || value === null ? '' : valueText(value)
+  const text = storedSecret ? '' : inputText(value)
   return (
     <div class="secret">
       <input

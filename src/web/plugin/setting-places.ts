@@ -59,7 +59,7 @@ export function shownFields(fields: readonly Field[], values: Values): Field[] {
   return fields.filter((field) => isShown(field, { ...values, ...beside }))
 }
 
-export interface Section {
+interface Section {
   /** Null: under no heading. */
   group: string | null
   fields: Field[]

@@ -4,7 +4,7 @@ import type { ConfigCheck, Plugin } from '../base/types.ts'
 import { isWithin } from './setting-places.ts'
 
 /** What every part of one form of settings knows, however deep it is. */
-export interface SettingsForm {
+interface SettingsForm {
   plugin: Plugin | undefined
   /** What is wrong with the value at a pointer; empty: nothing. */
   messageFor(pointer: string): string

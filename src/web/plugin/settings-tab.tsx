@@ -56,7 +56,7 @@ export function SettingsTab({ plugin }: { plugin: Plugin }) {
 
   if (fields.length === 0 && others.length === 0) return <Empty>{plugin.name} has no settings.</Empty>
   return (
-    <form class="panel settings" onSubmit={submit} noValidate>
+    <form class="panel" onSubmit={submit} noValidate>
       <FormContext.Provider value={formOf(plugin, check)}>
         <SettingFields
           fields={fields}

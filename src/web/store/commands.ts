@@ -76,6 +76,17 @@ export async function changePlacement(id: string, placement: Placement): Promise
   tell(`${plugin.name} may run ${placementInWords(plugin.placement)}.`)
 }
 
+/** Sets a control, or a feature of something exposed, by its path below the plugin. Answers whether it was taken. */
+export async function setValue(id: string, path: string, value: unknown): Promise<boolean> {
+  try {
+    await send('PUT', pluginApi(id, path), { value })
+    return true
+  } catch (error) {
+    tellFailure(error)
+    return false
+  }
+}
+
 export function renewHookSecret(id: string): Promise<boolean> {
   return run(id, 'Renewing its addresses…', async () => {
     const { name } = await command(id, '/hook-secret')
