@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ExposedComponent, type Exposure, featuresOf } from '../../src/schema/plugin/exposure.ts'
-import { featureName, inputOf, unitOf } from '../../src/web/plugin/exposed-feature.ts'
+import { featureName, inputOf, namesWithDevices, unitOf } from '../../src/web/plugin/exposed-feature.ts'
 
 function exposed(component: ExposedComponent, more: Partial<Exposure> = {}): Exposure {
   const features = Object.keys(featuresOf(component))
@@ -79,4 +79,19 @@ test('a feature has a name for people, and a unit where one is known', () => {
     ],
     ['W', '', '°C', '%', ''],
   )
+})
+
+test('what belongs to a device is called by it, too, and one of its exposures says what that is', () => {
+  const all = [
+    { name: 'Online' },
+    { name: 'Battery', device: { id: '0x1', name: 'Front door' } },
+    { name: 'Contact', device: { id: '0x1' } },
+    { name: 'Battery', device: { id: '0x2' } },
+  ]
+  assert.deepEqual(all.map(namesWithDevices(all)), [
+    'Online',
+    'Front door: Battery',
+    'Front door: Contact',
+    '0x2: Battery',
+  ])
 })
