@@ -6,6 +6,7 @@ import type { JournalEvent } from './types.ts'
 
 /** What the host says in names, in plain words. */
 
+/** Of plugins, and of the host. */
 const stateWords: Readonly<Record<string, string>> = {
   notInstalled: 'Not installed',
   installing: 'Installing…',
@@ -16,6 +17,10 @@ const stateWords: Readonly<Record<string, string>> = {
   unloaded: 'Off',
   failed: 'Failed',
   uninstalled: 'Uninstalled',
+  starting: 'Starting…',
+  ready: 'Ready',
+  stopping: 'Stopping…',
+  stopped: 'Stopped',
 }
 
 export function stateInWords(state: string): string {

@@ -1,14 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { host } from '../../machines/host.ts'
 import { hostFacts, pluginFacts } from '../../src/schema/journal/journal-event.ts'
+import { pluginStates } from '../../src/schema/plugin/plugin.ts'
 import { absenceInWords, placementInWords } from '../../src/web/base/fleet-words.ts'
 import type { JournalEvent } from '../../src/web/base/types.ts'
-import { detailOf, eventInWords } from '../../src/web/base/words.ts'
+import { detailOf, eventInWords, stateInWords } from '../../src/web/base/words.ts'
 
 test('each fact that can be in the journal is called by plain words', () => {
   const types = [...Object.keys(pluginFacts), ...Object.keys(hostFacts)]
   assert.deepEqual(
     types.filter((type) => eventInWords(type) === type),
+    [],
+  )
+})
+
+test('each state of a plugin and of the host is called by plain words', () => {
+  const states = [...pluginStates, ...Object.keys(host.states)]
+  assert.deepEqual(
+    states.filter((state) => stateInWords(state) === state),
     [],
   )
 })
