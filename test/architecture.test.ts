@@ -225,6 +225,17 @@ const allowedInside: Record<string, Record<string, string[]>> = {
     'coordinator.ts': ['log-failure.ts'],
     'open-fleet.ts': ['store', 'messages', 'membership', 'commands', 'coordinator.ts'],
   },
+  web: {
+    style: [],
+    base: [],
+    store: ['base'],
+    parts: ['base', 'store'],
+    plugin: ['base', 'store', 'parts'],
+    machine: ['base', 'store', 'parts', 'plugin'],
+    system: ['base', 'store', 'parts'],
+    pages: ['base', 'store', 'parts', 'plugin', 'machine', 'system'],
+    'main.tsx': ['style', 'base', 'store', 'parts', 'pages'],
+  },
 }
 
 /** The imports between files of this program. */
@@ -319,7 +330,7 @@ test('docs/architecture.md tells what each room is for', () => {
   }
   const rooms = [
     ...Object.keys(allowed).map((room) => paths[room] ?? `src/${room}`),
-    ...['base', 'schema', 'journal', 'bus', 'lifecycle', 'http', 'host/fleet'].flatMap((room) =>
+    ...['base', 'schema', 'journal', 'bus', 'lifecycle', 'http', 'host/fleet', 'web'].flatMap((room) =>
       Object.keys(allowedInside[room] ?? {}),
     ),
   ].filter((room) => room !== 'lifecycle.ts')
