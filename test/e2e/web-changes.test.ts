@@ -6,12 +6,21 @@ import { assertAccessible } from '../helpers/browser.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { createTcpProxy } from '../helpers/tcp-proxy.ts'
 import type { TestHost } from '../helpers/test-host.ts'
-import { heading, lamp, lampHost, options, runningLamp, useBrowser } from './web-fixture.ts'
+import {
+  heading,
+  lamp,
+  lampHost,
+  logIn,
+  options,
+  run,
+  runningLamp,
+  token,
+  useBrowser,
+} from './web-fixture.ts'
 
 /** What changes while a page of it is open: values, what there is, the login. */
 
 const open = useBrowser()
-const token = 'a-long-token-for-this-test-alone'
 
 /** Its value is what `value/set` says; each message on `add/…` adds a sensor, a control and a timer. */
 const meter: FixturePlugin = {
@@ -35,21 +44,9 @@ plugin:onInit(function()
 end)`,
 }
 
-async function running(host: TestHost, fullId: string): Promise<void> {
-  await host.request('POST', '/api/plugins/install', { body: { fullId } })
-  const { body } = await host.request('POST', `/api/plugins/${fullId}/toggle`, { body: { enabled: true } })
-  assert.equal(body.state, 'running')
-}
-
-async function logIn(page: Page): Promise<void> {
-  await page.getByLabel('Token of this host').fill(token)
-  await page.getByRole('button', { name: 'Log in' }).click()
-  await page.getByText('Live', { exact: true }).waitFor()
-}
-
 test('values are those of the host again after a break in which they changed', options, async (context) => {
   const host = await lampHost(context, { plugins: [meter], settings: { token } })
-  await running(host, '@fixtures/meter')
+  await run(host, '@fixtures/meter')
   const client = await mqtt.connectAsync(host.mqttUrl, { username: 'test', password: token })
   context.after(() => client.endAsync())
   const proxy = await createTcpProxy(context, host.url)
@@ -109,7 +106,7 @@ test(
 
 test('what a plugin adds later is there without a reload', options, async (context) => {
   const host = await lampHost(context, { plugins: [meter] })
-  await running(host, '@fixtures/meter')
+  await run(host, '@fixtures/meter')
   const client = await mqtt.connectAsync(host.mqttUrl)
   context.after(() => client.endAsync())
   const { page } = await open(context, host)
@@ -133,7 +130,7 @@ test(
   options,
   async (context) => {
     const host = await lampHost(context, { plugins: [meter] })
-    await running(host, '@fixtures/meter')
+    await run(host, '@fixtures/meter')
     const client = await mqtt.connectAsync(host.mqttUrl)
     context.after(() => client.endAsync())
     const { page } = await open(context, host)

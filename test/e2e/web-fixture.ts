@@ -39,12 +39,50 @@ export async function lampHost(context: TestContext, more: TestHostOptions = {})
   return host
 }
 
-export async function runningLamp(host: TestHost): Promise<void> {
-  const installed = await host.request('POST', '/api/plugins/install', { body: { fullId: lamp } })
-  assert.equal(installed.status, 201)
-  await host.request('POST', `/api/plugins/${lamp}/config`, { body: { config: { room: 'kitchen' } } })
-  const { body } = await host.request('POST', `/api/plugins/${lamp}/toggle`, { body: { enabled: true } })
+export async function install(host: TestHost, fullId: string): Promise<void> {
+  const { status } = await host.request('POST', '/api/plugins/install', { body: { fullId } })
+  assert.equal(status, 201)
+}
+
+async function switchOn(host: TestHost, fullId: string): Promise<void> {
+  const { body } = await host.request('POST', `/api/plugins/${fullId}/toggle`, { body: { enabled: true } })
   assert.equal(body.state, 'running')
+}
+
+/** Installs it and switches it on. */
+export async function run(host: TestHost, fullId: string): Promise<void> {
+  await install(host, fullId)
+  await switchOn(host, fullId)
+}
+
+export async function runningLamp(host: TestHost): Promise<void> {
+  await install(host, lamp)
+  await host.request('POST', `/api/plugins/${lamp}/config`, { body: { config: { room: 'kitchen' } } })
+  await switchOn(host, lamp)
+}
+
+/** Of a host that asks for one. */
+export const token = 'a-long-token-for-this-test-alone'
+
+export async function logIn(page: Page): Promise<void> {
+  await page.getByLabel('Token of this host').fill(token)
+  await page.getByRole('button', { name: 'Log in' }).click()
+  await page.getByText('Live', { exact: true }).waitFor()
+}
+
+/** A host that comes back at the same address, as a page that is open expects. */
+export async function hostWithFixedPort(context: TestContext) {
+  const settings: TestHostOptions['settings'] = {}
+  const first = await lampHost(context, { settings })
+  settings.httpPort = Number(new URL(first.url).port)
+  return {
+    first,
+    async startAgain(): Promise<TestHost> {
+      const second = await first.restart()
+      context.after(() => second.close())
+      return second
+    },
+  }
 }
 
 export const heading = (page: Page, name: string) =>

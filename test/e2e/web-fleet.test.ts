@@ -5,7 +5,17 @@ import type { LifecycleFacade } from '../../src/lifecycle/facade.ts'
 import { assertAccessible, assertFitsWidth, type View } from '../helpers/browser.ts'
 import { createFakeFleet, fleetHostNamed } from '../helpers/fake-fleet.ts'
 import { startHttp } from '../http/http-over.ts'
-import { heading, lamp, lampHost, nameOf, options, runningLamp, useBrowser } from './web-fixture.ts'
+import {
+  heading,
+  install,
+  lamp,
+  lampHost,
+  nameOf,
+  options,
+  run,
+  runningLamp,
+  useBrowser,
+} from './web-fixture.ts'
 
 /** The pages of a host of a fleet, in a real browser. The plugins are real; the other hosts are a table of the test. */
 
@@ -20,9 +30,8 @@ const views: View[] = [
 async function fleetOf(context: TestContext) {
   const host = await lampHost(context)
   await runningLamp(host)
-  for (const fullId of [demo, hello])
-    assert.equal((await host.request('POST', '/api/plugins/install', { body: { fullId } })).status, 201)
-  await host.request('POST', '/api/plugins/demo/toggle', { body: { enabled: true } })
+  await run(host, demo)
+  await install(host, hello)
   const { lifecycle } = host.host
   const hosts = [
     fleetHostNamed('attic', { labels: ['serial', 'zigbee-dongle'] }),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertAccessible, assertFitsWidth } from '../helpers/browser.ts'
 import { until } from '../helpers/until.ts'
-import { lampHost, nameOf, options, useBrowser, views } from './web-fixture.ts'
+import { lampHost, nameOf, options, run, useBrowser, views } from './web-fixture.ts'
 
 /** Addresses for requests from outside on a plugin's page, and what such an address shows in a browser. */
 
@@ -25,8 +25,7 @@ for (const view of views) {
     options,
     async (context) => {
       const host = await lampHost(context, { plugins: [ringer] })
-      await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/ringer' } })
-      await host.request('POST', '/api/plugins/ringer/toggle')
+      await run(host, '@fixtures/ringer')
       const { page, faults } = await openPage(context, host, view)
       await page.goto('/plugins/@fixtures/ringer')
       const list = page.getByRole('list', { name: 'Addresses' })
@@ -53,8 +52,7 @@ for (const view of views) {
 
 test('a page of a plugin runs no script on the origin of the host', options, async (context) => {
   const host = await lampHost(context, { plugins: [ringer] })
-  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/ringer' } })
-  await host.request('POST', '/api/plugins/ringer/toggle')
+  await run(host, '@fixtures/ringer')
   const { page } = await openPage(context, host)
   await page.goto('/hooks/fixtures/ringer/page')
   await page.getByRole('heading', { name: 'Mine' }).waitFor()

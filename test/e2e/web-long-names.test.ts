@@ -4,7 +4,7 @@ import { assertFitsWidth } from '../helpers/browser.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { writeFixtureRepository } from '../helpers/fixture-repository.ts'
 import { startTestHost } from '../helpers/test-host.ts'
-import { options, useBrowser } from './web-fixture.ts'
+import { install, options, run, useBrowser } from './web-fixture.ts'
 
 /** Ids, topics and addresses that are longer than a line of a phone. */
 
@@ -80,12 +80,10 @@ test(
     await writeFixtureRepository(host.repository, [station, reporter, word], namespace)
     const id = `@${namespace}/${shortId}`
     const talking = `@${namespace}/${reporter.id}`
-    for (const fullId of [id, talking, `@${namespace}/${word.id}`])
-      assert.equal((await host.request('POST', '/api/plugins/install', { body: { fullId } })).status, 201)
+    for (const fullId of [id, `@${namespace}/${word.id}`]) await install(host, fullId)
     const { body } = await host.request('POST', `/api/plugins/${id}/toggle`, { body: { enabled: true } })
     assert.equal(body.state, 'failed')
-    const second = await host.request('POST', `/api/plugins/${talking}/toggle`, { body: { enabled: true } })
-    assert.equal(second.body.state, 'running')
+    await run(host, talking)
     const { page } = await openPage(context, host, { theme: 'light', width: 320 })
     /** Pages, and what each shows of it. */
     const pages = {
@@ -130,9 +128,7 @@ for (const width of [1280, 320]) {
   test(`a long value leaves room for its name (${width} pixels wide)`, options, async (context) => {
     const host = await startTestHost({ plugins: [speaker] })
     context.after(() => host.close())
-    await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/speaker' } })
-    const path = '/api/plugins/@fixtures/speaker/toggle'
-    assert.equal((await host.request('POST', path, { body: { enabled: true } })).body.state, 'running')
+    await run(host, '@fixtures/speaker')
     const { page } = await openPage(context, host, { theme: 'light', width })
     await page.goto('/plugins/@fixtures/speaker/controls')
     await page.getByRole('list', { name: 'Exposed' }).getByText('Display').waitFor()
@@ -149,7 +145,7 @@ for (const width of [1280, 320]) {
 test('a tag that is one long word fits on a phone', options, async (context) => {
   const host = await startTestHost({ plugins: [speaker] })
   context.after(() => host.close())
-  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/speaker' } })
+  await install(host, '@fixtures/speaker')
   const { page } = await openPage(context, host, { theme: 'light', width: 320 })
   for (const address of ['/plugins', '/catalog', '/plugins/@fixtures/speaker']) {
     await page.goto(address)

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
 import type { TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
-import { heading, lamp, lampHost, options, runningLamp, useBrowser } from './web-fixture.ts'
+import { heading, lamp, lampHost, logIn, options, runningLamp, token, useBrowser } from './web-fixture.ts'
 
 /** Commands and questions whose answer does not come back to the page: it was cut off on the way, or a proxy gave up. */
 
@@ -190,13 +190,10 @@ async function breakingWay(context: TestContext, host: TestHost, words: string):
 }
 
 test('an answer that breaks off in the middle is told in words, and read again', options, async (context) => {
-  const token = 'a-long-token-for-this-test-alone'
   const host = await lampHost(context, { settings: { token } })
   const { page } = await open(context, { url: await breakingWay(context, host, '"limits":[') })
   await page.goto('/plugins')
-  await page.getByLabel('Token of this host').fill(token)
-  await page.getByRole('button', { name: 'Log in' }).click()
-  await page.getByText('Live', { exact: true }).waitFor()
+  await logIn(page)
   await host.request('POST', '/api/plugins/install', { body: { fullId: lamp } })
   await page.getByRole('link', { name: 'Lamp', exact: true }).click()
   await heading(page, 'Lamp').waitFor()

@@ -4,7 +4,7 @@ import { openTestHost, type TestHost } from '../helpers/test-host.ts'
 import { endLatestFirst } from '../helpers/end-latest-first.ts'
 import { writeLongJournal } from '../helpers/long-journal.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { lampHost, options, useBrowser } from './web-fixture.ts'
+import { install, lampHost, options, useBrowser } from './web-fixture.ts'
 
 /** Machines and histories of a host on which much has happened. */
 
@@ -16,8 +16,7 @@ const manyEvents = 320
 /** One that was installed long ago, and one to which much has happened since. */
 async function busyHost(context: TestContext): Promise<TestHost> {
   const host = await lampHost(context)
-  for (const id of ['hello', 'demo'])
-    await host.request('POST', '/api/plugins/install', { body: { fullId: `@fixtures/${id}` } })
+  for (const id of ['hello', 'demo']) await install(host, `@fixtures/${id}`)
   for (let turn = 0; turn < manyEvents; turn += 1)
     await host.request('POST', '/api/plugins/@fixtures/demo/config', { body: { config: { turn } } })
   return host
@@ -46,7 +45,7 @@ test('a host that was started long ago has a state', options, async (context) =>
 
 test('what an owner may change is no report of the host', options, async (context) => {
   const host = await lampHost(context)
-  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/hello' } })
+  await install(host, '@fixtures/hello')
   const { page } = await open(context, host)
   await page.goto('/machines/plugin-lifecycle?plugin=@fixtures/hello')
   const possible = page.getByRole('list', { name: 'Events that are possible now' })

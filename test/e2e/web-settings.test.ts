@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAccessible, assertFitsWidth } from '../helpers/browser.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
-import { heading, lampHost, nameOf, options, useBrowser, views } from './web-fixture.ts'
+import { heading, install, lampHost, nameOf, options, run, useBrowser, views } from './web-fixture.ts'
 
 /** The form of lists, objects, groups, conditions and suggestions, in a real browser. */
 
@@ -67,8 +67,7 @@ test(
   options,
   async (context) => {
     const host = await lampHost(context, { plugins: [bridge] })
-    await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/bridge' } })
-    await host.request('POST', `${path}/toggle`, { body: { enabled: true } })
+    await run(host, '@fixtures/bridge')
     const { page, faults } = await open(context, host)
     await page.goto('/plugins/@fixtures/bridge/settings')
     await heading(page, 'Fixture bridge').waitFor()
@@ -157,7 +156,7 @@ test(
 
 test('what the host knows is offered, and texts of before are rows', options, async (context) => {
   const host = await lampHost(context, { plugins: [bridge] })
-  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/bridge' } })
+  await install(host, '@fixtures/bridge')
   const config = { rules: 'a/b -> c/d every=5', broker: { host: 'known.example' } }
   await host.request('POST', `${path}/config`, { body: { config } })
   await host.request('POST', `${path}/toggle`, { body: { enabled: true } })
@@ -182,7 +181,7 @@ test('what the host knows is offered, and texts of before are rows', options, as
 for (const view of views) {
   test(`a form with lists is for everybody: ${nameOf(view)}`, options, async (context) => {
     const host = await lampHost(context, { plugins: [bridge] })
-    await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/bridge' } })
+    await install(host, '@fixtures/bridge')
     const rules = [
       { from: 'in/kitchen/temperature', to: 'out/kitchen', code: 'secret' },
       { from: '', to: 'out/b' },
@@ -229,7 +228,7 @@ async function held(page: Page, method: string, pattern: string): Promise<() => 
 
 test('what is typed while the settings are being saved is kept', options, async (context) => {
   const host = await lampHost(context, { plugins: [door] })
-  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/door' } })
+  await install(host, '@fixtures/door')
   const { page } = await open(context, host)
   await page.goto('/plugins/@fixtures/door/settings')
   const save = page.getByRole('button', { name: 'Save', exact: true })
@@ -253,7 +252,7 @@ test('what is typed while the settings are being saved is kept', options, async 
 
 test('what is typed while the limits are being saved is kept', options, async (context) => {
   const host = await lampHost(context, { plugins: [door] })
-  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/door' } })
+  await install(host, '@fixtures/door')
   const { page } = await open(context, host)
   await page.goto('/plugins/@fixtures/door/limits')
   const memory = page.getByRole('textbox', { name: 'Memory', exact: true })
@@ -274,7 +273,7 @@ test(
   options,
   async (context) => {
     const host = await lampHost(context, { plugins: [door] })
-    await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/door' } })
+    await install(host, '@fixtures/door')
     const { page } = await open(context, host)
     await page.goto('/plugins/@fixtures/door/settings')
     const code = page.getByLabel('Code', { exact: true })
@@ -293,7 +292,7 @@ test(
   options,
   async (context) => {
     const host = await lampHost(context, { plugins: [door] })
-    await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/door' } })
+    await install(host, '@fixtures/door')
     await host.request('POST', `${doorPath}/config`, { body: { config: { mode: 'shut' } } })
     const configSchema = [{ key: 'mode', label: 'Mode', enum: ['open', 'locked'] }]
     await host.publish([{ ...door, version: '2.0.0', manifest: { configSchema } }])

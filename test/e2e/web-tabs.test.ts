@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { BrowserContext, Locator, Page } from 'playwright-core'
 import { openWindow, plainName } from '../helpers/browser-window.ts'
-import type { TestHost, TestHostOptions } from '../helpers/test-host.ts'
+import type { TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
-import { lamp, lampHost, options, runningLamp } from './web-fixture.ts'
+import { hostWithFixedPort, lamp, lampHost, logIn, options, runningLamp, token } from './web-fixture.ts'
 
 /**
  * Many tabs of one browser, with pages of one host. A browser opens six connections to a host, for all its tabs together,
@@ -13,8 +13,6 @@ import { lamp, lampHost, options, runningLamp } from './web-fixture.ts'
 
 /** How many tabs have a stream where one can be seen. */
 const keptStreams = 3
-
-const token = 'a-long-token-for-this-test-alone'
 
 async function get(host: TestHost, path: string): Promise<any> {
   const { status, body } = await host.request('GET', path)
@@ -29,12 +27,6 @@ const streamsAre = (host: TestHost, count: number): Promise<unknown> =>
 
 const sign = (page: Page, words: string): Locator =>
   page.getByRole('status').getByText(words, { exact: true })
-
-async function logIn(page: Page): Promise<void> {
-  await page.getByLabel('Token of this host').fill(token)
-  await page.getByRole('button', { name: 'Log in' }).click()
-  await sign(page, 'Live').waitFor()
-}
 
 /** Each is in front until the next one is opened. */
 async function openTabs(window: BrowserContext, base: string, paths: readonly string[]): Promise<Page[]> {
@@ -146,13 +138,10 @@ test(
   'a tab that had given its stream up knows of a restart of the host, and what has happened since',
   options,
   async (context) => {
-    const settings: TestHostOptions['settings'] = {}
-    const before = await lampHost(context, { settings })
-    settings.httpPort = Number(new URL(before.url).port)
+    const { first: before, startAgain } = await hostWithFixedPort(context)
     await runningLamp(before)
     const { forgotten } = await forgottenTab(context, before, '/history')
-    const after = await before.restart()
-    context.after(() => after.close())
+    const after = await startAgain()
     await after.request('POST', `/api/plugins/${lamp}/toggle`, { body: { enabled: false } })
     await streamsAre(after, keptStreams)
     await forgotten.bringToFront()

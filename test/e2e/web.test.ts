@@ -1,32 +1,29 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { test, type TestContext } from 'node:test'
+import { test } from 'node:test'
 import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
 import { assertAccessible, assertFitsWidth, showTheme } from '../helpers/browser.ts'
 import { writeFixtureRepository } from '../helpers/fixture-repository.ts'
 import { lampPlugin } from '../helpers/lamp-plugin.ts'
-import type { TestHost, TestHostOptions } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
-import { heading, lamp, lampHost, nameOf, options, runningLamp, useBrowser, views } from './web-fixture.ts'
+import {
+  heading,
+  hostWithFixedPort,
+  lamp,
+  lampHost,
+  logIn,
+  nameOf,
+  options,
+  run,
+  runningLamp,
+  token,
+  useBrowser,
+  views,
+} from './web-fixture.ts'
 
 /** The user interface in a real browser, against a real host. */
 
 const lampPage = useBrowser()
-
-/** A host that comes back at the same address, as a page that is open expects. */
-async function hostWithFixedPort(context: TestContext) {
-  const settings: TestHostOptions['settings'] = {}
-  const first = await lampHost(context, { settings })
-  settings.httpPort = Number(new URL(first.url).port)
-  return {
-    first,
-    async startAgain(): Promise<TestHost> {
-      const second = await first.restart()
-      context.after(() => second.close())
-      return second
-    },
-  }
-}
 
 for (const view of views) {
   test(
@@ -351,8 +348,7 @@ test('the system page says that there is no token, and how to make one', options
 test('the system page says which plugins share a worker', options, async (context) => {
   const host = await lampHost(context, { settings: { isolation: 'shared' } })
   await runningLamp(host)
-  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/hello' } })
-  await host.request('POST', '/api/plugins/hello/toggle', { body: { enabled: true } })
+  await run(host, '@fixtures/hello')
   const { page } = await lampPage(context, host)
   await page.goto('/system')
   await page.getByText('2 plugins in 1 worker thread.').waitFor()
@@ -420,16 +416,13 @@ test('the keyboard alone is enough, and the focus comes back from a question', o
 })
 
 test('a host with a token asks for it, and the page works after that', options, async (context) => {
-  const token = 'a long token for this test alone'.replaceAll(' ', '-')
   const host = await lampHost(context, { settings: { token } })
   const { page } = await lampPage(context, host)
   await page.goto('/system')
   await page.getByLabel('Token of this host').fill('wrong')
   await page.getByRole('button', { name: 'Log in' }).click()
   await page.getByRole('alert').waitFor()
-  await page.getByLabel('Token of this host').fill(token)
-  await page.getByRole('button', { name: 'Log in' }).click()
-  await page.getByText('Live', { exact: true }).waitFor()
+  await logIn(page)
   await page.reload()
   await page.getByText('All is well').waitFor()
   await page.getByRole('button', { name: 'Log out' }).click()
